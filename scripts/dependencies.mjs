@@ -1,0 +1,142 @@
+/**
+ * Duty: what is installed in node_modules is what package-lock.json says, before any command of the repository runs.
+ *
+ * D1  Nothing is trusted but npm's own record of a finished installation (node_modules/.package-lock.json): an installation
+ *     that was killed half-way has none and is repeated.
+ * D2  One installation at a time: the others wait for it and then look again.
+ * D3  Nothing is written to stdout; stderr gets one line when something takes time, and npm's own words only when npm fails.
+ *
+ * Plain JavaScript without dependencies, for Node 20 and later: it runs before anything is installed.
+ */
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('..', import.meta.url))
+export const binaries = join(root, 'node_modules', '.bin')
+
+const lockFolder = join(root, 'node_modules.lock')
+const pollMs = 100
+/** npm says what is wrong first, and then explains its options. */
+const outputLinesMax = 12
+/** Between the creation of the lock and its owner's id in it there is a moment; a lock without owner is only then not stale. */
+const ownerlessMsMax = 5_000
+
+/** Installs what is missing. Throws an Error whose message is for people. */
+export async function installDependencies() {
+  if (isInstalled()) return
+  const release = await acquireLock()
+  try {
+    // Somebody else may have installed everything while we waited.
+    if (!isInstalled()) await runNpmCi()
+  } finally {
+    await release()
+  }
+  if (!isInstalled()) throw new Error('npm ci ended well, but node_modules does not match package-lock.json.')
+}
+
+/** True when npm's record of what it installed holds all that the lockfile asks for on this platform. */
+function isInstalled() {
+  const wanted = readPackages(join(root, 'package-lock.json'))
+  const installed = readPackages(join(root, 'node_modules', '.package-lock.json'))
+  if (!wanted || !installed) return false
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (!path.startsWith('node_modules/')) return true
+    const found = installed[path]
+    if (!found) return isDispensable(entry)
+    return found.version === entry.version && (!entry.integrity || found.integrity === entry.integrity)
+  })
+}
+
+/** Optional packages are mostly those of other platforms. The one of this platform that holds Node is needed. */
+function isDispensable({ optional, devOptional, bin, os, cpu }) {
+  const isOurNode = bin?.node && [os].flat().includes(process.platform) && [cpu].flat().includes(process.arch)
+  return !isOurNode && (optional === true || devOptional === true)
+}
+
+function readPackages(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).packages
+  } catch {
+    return undefined
+  }
+}
+
+async function runNpmCi() {
+  process.stderr.write('Installing dependencies (npm ci) …\n')
+  // Install scripts are not needed by any dependency; development tools are, whatever NODE_ENV or the user's npm says.
+  const args = ['ci', '--ignore-scripts', '--include=dev', '--include=optional', '--loglevel=error']
+  // Started by `npm run`, the same npm is used again; started by hand, the one on PATH.
+  const npm = /npm-cli\.[cm]?js$/.test(process.env.npm_execpath ?? '') ? process.env.npm_execpath : undefined
+  const child = npm
+    ? spawn(process.execPath, [npm, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+    : spawn('npm', args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], shell: process.platform === 'win32' })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+  const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))
+  if (code !== 0)
+    throw new Error(
+      `npm ci failed with exit code ${code}:\n${output.split('\n').slice(0, outputLinesMax).join('\n').trimEnd()}`,
+    )
+}
+
+/** Takes the lock (a folder: creating one is atomic everywhere) and returns what gives it back. */
+async function acquireLock() {
+  let saidSo = false
+  for (;;) {
+    try {
+      await mkdir(lockFolder)
+      await writeFile(join(lockFolder, 'pid'), String(process.pid))
+      return () => rm(lockFolder, { recursive: true, force: true })
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+    }
+    if (await isLockStale()) {
+      await removeStaleLock()
+      continue
+    }
+    if (!saidSo) process.stderr.write('Waiting for another installation of the dependencies …\n')
+    saidSo = true
+    await pause(pollMs)
+  }
+}
+
+/** Renaming succeeds for one process only. What was renamed is looked at again: it may be a lock that was taken just now. */
+async function removeStaleLock() {
+  const grave = `${lockFolder}.${process.pid}`
+  try {
+    await rename(lockFolder, grave)
+  } catch {
+    return
+  }
+  if (isAlive(await readOwner(grave))) await rename(grave, lockFolder)
+  else await rm(grave, { recursive: true, force: true })
+}
+
+/** A lock is stale when its owner is dead, or when it got no owner in time. */
+async function isLockStale() {
+  const deadline = Date.now() + ownerlessMsMax
+  for (;;) {
+    const pid = await readOwner(lockFolder)
+    if (pid > 0) return !isAlive(pid)
+    if (Date.now() > deadline) return true
+    await pause(pollMs)
+  }
+}
+
+async function readOwner(folder) {
+  return Number(await readFile(join(folder, 'pid'), 'utf8').catch(() => '0'))
+}
+
+function isAlive(pid) {
+  if (!(pid > 0)) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}

@@ -1,0 +1,45 @@
+/** Programs of the system: found on the search path the caller gives (nothing here reads the environment), run, seen alive. */
+import { execFile } from 'node:child_process'
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+
+/** The absolute path of the first of the named programs that is on the search path. */
+export async function findProgram(names: readonly string[], path: string): Promise<string | undefined> {
+  for (const name of names) {
+    for (const folder of path.split(delimiter).filter(Boolean)) {
+      const file = join(folder, name)
+      const isExecutable = await access(file, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+      if (isExecutable) return file
+    }
+  }
+  return undefined
+}
+
+export interface ProgramResult {
+  readonly ok: boolean
+  /** stdout, and stderr behind it. */
+  readonly output: string
+}
+
+/** Runs a program to its end. That it fails, is missing or takes too long is a result. */
+export function runProgram(file: string, args: readonly string[], msMax: number): Promise<ProgramResult> {
+  return new Promise((resolve) => {
+    execFile(file, args, { timeout: msMax, encoding: 'utf8', maxBuffer: 16 << 20 }, (error, stdout, stderr) => {
+      resolve({ ok: error === null, output: `${stdout}${stderr}`.trim() || (error?.message ?? '') })
+    })
+  })
+}
+
+/** True while a process of this id runs, whoever owns it. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * One question to a Redis on this machine: connect, authenticate, ask, hear the first line of the answer, leave.
+ * It is all that finding and starting a server needs; everything else in troupe talks through store/.
+ */
+import { connect } from 'node:net'
+
+export type RedisAnswer =
+  | { readonly kind: 'answer'; readonly text: string }
+  /** The server is there and refuses: wrong password, still loading its data, … */
+  | { readonly kind: 'refusal'; readonly text: string }
+  /** Nobody listens. */
+  | { readonly kind: 'nobody' }
+  /** Somebody listens and does not answer as a Redis would, or in time. */
+  | { readonly kind: 'silence' }
+
+export interface RedisAddress {
+  readonly port: number
+  readonly password?: string | undefined
+}
+
+const loopback = '127.0.0.1'
+
+export function addressUrl({ port, password }: RedisAddress): string {
+  return password ? `redis://:${password}@${loopback}:${port}` : `redis://${loopback}:${port}`
+}
+
+/** The question is sent only after the password was accepted: nothing is ever asked of somebody else's server. */
+export function askRedis({ port, password }: RedisAddress, question: string, msMax = 2_000): Promise<RedisAnswer> {
+  const { promise, resolve } = Promise.withResolvers<RedisAnswer>()
+  const lines = password ? [`AUTH ${password}`, question] : [question]
+  const socket = connect({ host: loopback, port })
+  const sayNext = () => socket.write(`${lines.shift()}\r\n`)
+  let heard = ''
+  socket.setTimeout(msMax, () => resolve({ kind: 'silence' }))
+  socket.on('connect', sayNext)
+  socket.on('data', (bytes: Buffer) => {
+    heard += bytes.toString('latin1')
+    const end = heard.indexOf('\r\n')
+    if (end < 0) return
+    const [sign, text] = [heard.slice(0, 1), heard.slice(1, end)]
+    heard = ''
+    if (sign === '-') resolve({ kind: 'refusal', text })
+    else if (lines.length === 0) resolve({ kind: 'answer', text })
+    else sayNext()
+  })
+  socket.on('error', (error: NodeJS.ErrnoException) =>
+    resolve({ kind: error.code === 'ECONNREFUSED' ? 'nobody' : 'silence' }),
+  )
+  socket.on('close', () => resolve({ kind: 'silence' }))
+  return promise.finally(() => socket.destroy())
+}

@@ -1,0 +1,102 @@
+/**
+ * Duty: a Redis for development and tests, found or started, and gone when nobody needs it any more.
+ *
+ * Order: the one that was given; a server program of this system; a container; on Debian, as root, the system's package;
+ * else an error that says what to type. A server we start listens on loopback only, behind a password, and dies with its owners,
+ * however they die (guard.ts). In 'development' it keeps its data in the folder and is shared by all processes that work there
+ * (shared-redis.ts); in 'test' it is fast, alone and thrown away.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, realpath } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { containerServer, findContainerEngine } from './container-engine.ts'
+import { installDebianRedis } from './debian-package.ts'
+import { installCommand, RedisUnavailableError } from './redis-unavailable.ts'
+import { findLocalServer, type ServerOrigin, type ServerProgram, versionMinText } from './server-program.ts'
+import { joinShared, prepareFolder, startShared } from './shared-redis.ts'
+import { type StartedRedis, startRedis } from './started-redis.ts'
+
+export interface RedisWish {
+  /** The Redis somebody chose; used as it is. */
+  readonly url?: string | undefined
+  readonly mode: 'development' | 'test'
+  /** The search path for programs: the caller's PATH. */
+  readonly path: string
+  /** Where a development Redis keeps its data; .troupe/redis in the current folder unless told. */
+  readonly dir?: string | undefined
+  /** Gets a line for what takes time. */
+  readonly log?: ((line: string) => void) | undefined
+}
+
+export interface DevRedis extends AsyncDisposable {
+  readonly url: string
+  readonly how: 'given' | ServerOrigin
+  /** A fragment of a sentence for people, without the password: "redis-server 7.0.15 at 127.0.0.1:40123, …". */
+  readonly description: string
+  readonly pid?: number
+  /** Gives our part back. When it resolves and nobody else needs the server, the server has ended. Safe to call twice. */
+  stop(): Promise<void>
+}
+
+export async function findOrStartRedis(wish: RedisWish): Promise<DevRedis> {
+  if (wish.url) return givenRedis(wish.url)
+  const log = wish.log ?? (() => {})
+  if (wish.mode === 'test')
+    return ownRedis(await startThrowAway(await findServer(wish.path, log)), 'thrown away afterwards')
+  const folder = await prepareFolder(wish.dir ?? join(process.cwd(), '.troupe', 'redis'))
+  const started = (await joinShared(folder)) ?? (await startShared(folder, await findServer(wish.path, log)))
+  return ownRedis(started, `data in ${relative(process.cwd(), folder) || folder}`)
+}
+
+/** The first program of the order above that is there. */
+async function findServer(path: string, log: (line: string) => void): Promise<ServerProgram> {
+  const local = await findLocalServer(path)
+  if (local.kind === 'found') return local.program
+
+  const client = await findContainerEngine(path)
+  const container = client && (await containerServer(client, path, log))
+  if (container) return container
+
+  const installation = await installDebianRedis(path, log)
+  if (installation.kind === 'installed') {
+    const installed = await findLocalServer(path, 'installed server')
+    if (installed.kind === 'found') return installed.program
+  }
+
+  const found =
+    local.kind === 'tooOld'
+      ? `${local.name} is too old (${versionMinText} or later is needed)`
+      : 'no redis-server or valkey-server is on PATH'
+  const engine = client ? 'the container engine cannot run one' : 'no container engine answers'
+  const failed = installation.kind === 'failed' ? `, apt-get could not install one (${installation.reason})` : ''
+  throw new RedisUnavailableError(
+    `There is no Redis: none was given with TROUPE_REDIS_URL, ${found}, ${engine}${failed}; install one with: ${await installCommand()}`,
+  )
+}
+
+async function startThrowAway(program: ServerProgram): Promise<StartedRedis> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'troupe-redis-')))
+  return startRedis({ program, folder, password: randomBytes(18).toString('base64url'), isThrowAway: true })
+}
+
+function givenRedis(url: string): DevRedis {
+  const stop = async () => {}
+  return { url, how: 'given', description: `the Redis at ${withoutPassword(url)}`, stop, [Symbol.asyncDispose]: stop }
+}
+
+function ownRedis({ how, name, url, address, process: guarded }: StartedRedis, fate: string): DevRedis {
+  const stop = () => guarded.release()
+  const description = `${name} at 127.0.0.1:${address.port}, ${fate}`
+  return { url, how, description, pid: guarded.pid, stop, [Symbol.asyncDispose]: stop }
+}
+
+function withoutPassword(url: string): string {
+  try {
+    const { host, pathname } = new URL(url)
+    return `${host}${pathname === '/' ? '' : pathname}`
+  } catch {
+    // A path of a Unix socket, or something the client will complain about.
+    return url.replace(/\/\/.*@/, '//')
+  }
+}

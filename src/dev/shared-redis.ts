@@ -1,0 +1,97 @@
+/**
+ * Duty: the Redis of a development folder: one server, shared by all processes that work in the folder, as durable as the folder.
+ *
+ * R1  At most one server uses the folder's data: starting is under a lock, and a server that survived its guard is ended first.
+ * R2  The server lives as long as any of its owners, and not longer.
+ * R3  Port and password stay the same from one start to the next while the port is free, so what was connected finds it again.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { guardSocket, joinGuarded } from './guarded-process.ts'
+import { askRedis, type RedisAddress } from './redis-question.ts'
+import { RedisUnavailableError } from './redis-unavailable.ts'
+import type { ServerProgram } from './server-program.ts'
+import { takeStartLock } from './start-lock.ts'
+import { freePort, joinedRedis, type StartedRedis, startRedis } from './started-redis.ts'
+
+const startMsMax = 120_000
+const leftoverMsMax = 10_000
+const pollMs = 20
+
+/** Makes the folder, private and out of version control, and returns its one true path. */
+export async function prepareFolder(folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await writeFile(join(folder, '.gitignore'), '*\n')
+  return realpath(folder)
+}
+
+/** The server some other process started in this folder; undefined when there is none. */
+export async function joinShared(folder: string): Promise<StartedRedis | undefined> {
+  const guarded = await joinGuarded(await guardSocket(folder))
+  return guarded && joinedRedis(guarded, folder)
+}
+
+/** Starts the folder's server, or joins the one that another process starts first. */
+export async function startShared(folder: string, program: ServerProgram): Promise<StartedRedis> {
+  const deadline = Date.now() + startMsMax
+  for (;;) {
+    const release = await takeStartLock(folder)
+    if (release) {
+      try {
+        return (await joinShared(folder)) ?? (await startAlone(folder, program))
+      } finally {
+        await release()
+      }
+    }
+    const joined = await joinShared(folder)
+    if (joined) return joined
+    if (Date.now() > deadline) {
+      throw new RedisUnavailableError(
+        `Another process has been starting a Redis in ${folder} for too long; end it and try again.`,
+      )
+    }
+    await pause(pollMs)
+  }
+}
+
+/** The caller holds the start lock, and no guard answers. */
+async function startAlone(folder: string, program: ServerProgram): Promise<StartedRedis> {
+  const addressFile = join(folder, 'address.json')
+  const known = await readAddress(addressFile)
+  if (known) await endLeftover(known, folder)
+  const password = known?.password ?? randomBytes(18).toString('base64url')
+  // A volume belongs to one folder; its name is all that the container engine keeps.
+  const volume = `troupe-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`
+  const port = await freePort(known?.port)
+  await writeFile(addressFile, JSON.stringify({ port, password }), { mode: 0o600 })
+  const started = await startRedis({ program, folder, password, port, volume })
+  await writeFile(addressFile, JSON.stringify(started.address), { mode: 0o600 })
+  return started
+}
+
+async function readAddress(file: string): Promise<RedisAddress | undefined> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as RedisAddress
+  } catch {
+    return undefined
+  }
+}
+
+/** Our password proves that what answers at the port is the server of this folder. Anything else there is not our business. */
+async function endLeftover(address: RedisAddress, folder: string): Promise<void> {
+  const deadline = Date.now() + leftoverMsMax
+  for (;;) {
+    const answer = await askRedis(address, 'SHUTDOWN NOSAVE')
+    const isOurs =
+      answer.kind === 'answer' || (answer.kind === 'refusal' && /^(LOADING|BUSY|ERR Errors trying)/.test(answer.text))
+    if (answer.kind === 'nobody' || (answer.kind === 'refusal' && !isOurs)) return
+    if (Date.now() > deadline) {
+      throw new RedisUnavailableError(
+        `A Redis of ${folder} is still running at port ${address.port} and does not end; end it and try again.`,
+      )
+    }
+    await pause(pollMs)
+  }
+}

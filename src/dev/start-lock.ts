@@ -1,0 +1,43 @@
+/**
+ * One starter at a time in a folder. The lock is a file with its holder's process id; that of a dead process does not count.
+ * It is held only while a server starts, so waiting for it is short.
+ */
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isAlive } from './program.ts'
+
+/** Returns what gives the lock back, or undefined when another process holds it. */
+export async function takeStartLock(folder: string): Promise<(() => Promise<void>) | undefined> {
+  const lock = join(folder, 'start.lock')
+  const own = `${lock}.${process.pid}`
+  // Linking a complete file is atomic, so a lock without its holder's id is never seen.
+  await writeFile(own, String(process.pid))
+  try {
+    if (await isHeldByDead(lock)) await removeStale(lock)
+    await link(own, lock)
+    return () => rm(lock, { force: true })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined
+    throw error
+  } finally {
+    await rm(own, { force: true })
+  }
+}
+
+/** Only one process can rename the file; what it then holds is looked at again, as it may be a lock taken just now. */
+async function removeStale(lock: string): Promise<void> {
+  const grave = `${lock}.${process.pid}.stale`
+  try {
+    await rename(lock, grave)
+  } catch {
+    return
+  }
+  if (!(await isHeldByDead(grave))) await link(grave, lock).catch(() => {})
+  await rm(grave, { force: true })
+}
+
+async function isHeldByDead(lock: string): Promise<boolean> {
+  const text = await readFile(lock, 'utf8').catch(() => undefined)
+  if (text === undefined) return false
+  return !isAlive(Number(text))
+}

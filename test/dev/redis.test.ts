@@ -1,0 +1,324 @@
+/** The finder of a Redis against real servers, real processes and real kills. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Redis } from 'ioredis'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { findProgram, isAlive } from '../../src/dev/program.ts'
+import { type DevRedis, findOrStartRedis, type RedisWish } from '../../src/dev/redis.ts'
+import { askRedis, type RedisAddress } from '../../src/dev/redis-question.ts'
+import { RedisUnavailableError } from '../../src/dev/redis-unavailable.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+type OwnedRedis = Pick<DevRedis, 'url' | 'how' | 'description'> & { pid: number }
+
+const server = (await findProgram(['redis-server', 'valkey-server'], process.env.PATH ?? '')) ?? ''
+
+let root: string
+let path: string
+const owners = new Set<ChildProcess>()
+
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'troupe-finder-')))
+  path = await onlyLocalServer(join(root, 'bin'))
+})
+
+afterEach(async () => {
+  for (const owner of owners) owner.kill('SIGKILL')
+  await waitUntil('all owners to be gone', () =>
+    [...owners].every((owner) => owner.exitCode !== null || owner.signalCode !== null),
+  )
+  owners.clear()
+  await rm(root, { recursive: true, force: true, maxRetries: 20 })
+})
+
+describe('what is found', () => {
+  test('a Redis that was given is used as it is, and its password is not shown', async () => {
+    const redis = await findOrStartRedis({
+      url: 'redis://me:secret@redis.example:6380/2',
+      mode: 'development',
+      path: '',
+    })
+    expect(redis).toMatchObject({ url: 'redis://me:secret@redis.example:6380/2', how: 'given' })
+    expect(redis.description).toBe('the Redis at redis.example:6380/2')
+  })
+
+  test('without a server, an engine and a package manager, one sentence says what to type', async () => {
+    const empty = join(root, 'empty')
+    await mkdir(empty)
+    const failure = findOrStartRedis({ mode: 'test', path: empty })
+    await expect(failure).rejects.toThrow(RedisUnavailableError)
+    await expect(failure).rejects.toThrow(
+      /^There is no Redis: .* is on PATH, no container engine answers; install one with: \S+ .+$/,
+    )
+  })
+
+  test('a server that is too old does not count, and the error says so', async () => {
+    const bin = await programs('old', { 'redis-server': 'echo "Redis server v=5.0.7 sha=00000000:0 bits=64"' })
+    await expect(findOrStartRedis({ mode: 'test', path: bin })).rejects.toThrow(
+      'redis-server 5.0.7 is too old (6.2 or later is needed)',
+    )
+  })
+
+  test('a client of a container engine does not count where no engine answers', async () => {
+    const bin = await programs('no-engine', { docker: 'echo "Cannot connect to the Docker daemon" >&2; exit 1' })
+    await expect(findOrStartRedis({ mode: 'test', path: bin })).rejects.toThrow('no container engine answers')
+  })
+
+  test('a server that does not start is reported with the end of its log', async () => {
+    const bin = await programs('broken', {
+      'redis-server':
+        '[ "$1" = --version ] && echo "Redis server v=7.0.0" && exit; echo "Fatal error, cannot do it"; exit 1',
+    })
+    await expect(findOrStartRedis({ mode: 'test', path: bin })).rejects.toThrow(
+      /redis-server 7\.0\.0 ended at once\. The end of its log:\n {2}Fatal error, cannot do it/,
+    )
+  })
+
+  test.skipIf(!server)(
+    'an engine that answers runs the server, published on loopback and without its password in the arguments',
+    async () => {
+      // A stand-in for the engine: it runs the command that ends the arguments on the published port.
+      const calls = join(root, 'calls')
+      const bin = await programs('engine', {
+        docker: [
+          `echo "$@" >> ${calls}`,
+          '[ "$1" = run ] || exit 0',
+          'port=$(echo "$@" | sed "s/.*--publish 127.0.0.1:\\([0-9]*\\):6379.*/\\1/")',
+          `sed "s/^port .*/port $port/; s/^bind .*/bind 127.0.0.1/; s|^dir .*|dir ${root}|" > ${root}/conf`,
+          `exec ${server} ${root}/conf`,
+        ].join('\n'),
+      })
+      const contained = await findOrStartRedis({ mode: 'development', path: bin, dir: join(root, 'redis') })
+      expect(contained.how).toBe('container')
+      expect(contained.description).toContain('redis:7-alpine in Docker')
+      expect(await answer(contained.url)).toBe('PONG')
+      const said = await readFile(calls, 'utf8')
+      expect(said).toMatch(/run --rm --interactive .* --publish 127\.0\.0\.1:\d+:6379 --volume troupe-\w+:\/data/)
+      expect(said).not.toContain(addressOf(contained.url).password)
+      await contained.stop()
+      expect((await askRedis(addressOf(contained.url), 'PING')).kind).toBe('nobody')
+    },
+  )
+})
+
+describe.skipIf(!server)('a throw-away Redis', () => {
+  test('it answers with its password only, on loopback only, and leaves nothing behind', async () => {
+    const redis = await findOrStartRedis({ mode: 'test', path })
+    const address = addressOf(redis.url)
+    expect(await answer(redis.url)).toBe('PONG')
+    expect(await askRedis({ port: address.port }, 'PING')).toMatchObject({
+      kind: 'refusal',
+      text: expect.stringMatching(/^NOAUTH/),
+    })
+    expect(await setting(redis.url, 'bind')).toBe('127.0.0.1')
+    const folder = await setting(redis.url, 'dir')
+    await redis.stop()
+    await redis.stop()
+    expect(await askRedis(address, 'PING')).toEqual({ kind: 'nobody' })
+    await expect(stat(folder)).rejects.toThrow('ENOENT')
+  })
+
+  test('it ends, with its folder, when its owner is killed', async () => {
+    const owner = await startOwner({ mode: 'test', path })
+    const folder = await setting(owner.redis.url, 'dir')
+    owner.process.kill('SIGKILL')
+    expect(await isGone(owner.redis)).toBe(true)
+    await waitUntil('its folder to be gone', () =>
+      stat(folder).then(
+        () => false,
+        () => true,
+      ),
+    )
+  })
+})
+
+describe.skipIf(!server)('a development Redis', () => {
+  test('it keeps its data, its port and its password from one start to the next', async () => {
+    const dir = join(root, 'redis')
+    const first = await findOrStartRedis({ mode: 'development', path, dir })
+    expect(await answer(first.url, 'SET greeting hello')).toBe('OK')
+    expect(await setting(first.url, 'appendonly')).toBe('yes')
+    expect(await setting(first.url, 'maxmemory-policy')).toBe('noeviction')
+    await first.stop()
+    expect(await askRedis(addressOf(first.url), 'PING')).toEqual({ kind: 'nobody' })
+
+    await using second = await findOrStartRedis({ mode: 'development', path, dir })
+    expect(second.url).toBe(first.url)
+    expect(await askRedis(addressOf(second.url), 'STRLEN greeting')).toEqual({ kind: 'answer', text: '5' })
+  })
+
+  test('nobody else can read its folder', async () => {
+    const dir = join(root, 'redis')
+    await using redis = await findOrStartRedis({ mode: 'development', path, dir })
+    expect((await stat(dir)).mode & 0o077).toBe(0)
+    expect((await stat(join(dir, 'address.json'))).mode & 0o077).toBe(0)
+    expect(redis.description).not.toContain(addressOf(redis.url).password)
+  })
+
+  test('it ends when its only owner is killed', async () => {
+    const owner = await startOwner({ mode: 'development', path, dir: join(root, 'redis') })
+    owner.process.kill('SIGKILL')
+    expect(await isGone(owner.redis)).toBe(true)
+  })
+
+  test('a second process shares it, and it lives as long as one of them does', async () => {
+    const dir = join(root, 'redis')
+    const first = await startOwner({ mode: 'development', path, dir })
+    const second = await startOwner({ mode: 'development', path, dir })
+    const third = await startOwner({ mode: 'development', path, dir })
+    expect([second.redis.pid, third.redis.pid]).toEqual([first.redis.pid, first.redis.pid])
+    expect(second.redis.url).toBe(first.redis.url)
+
+    first.process.kill('SIGKILL')
+    await waitUntil('the first to be gone', () => first.process.signalCode !== null)
+    third.process.stdin?.end()
+    await waitUntil('the third to have given its part back', () => third.process.exitCode === 0)
+    expect(await answer(second.redis.url)).toBe('PONG')
+
+    second.process.kill('SIGKILL')
+    await waitUntil('the server to be gone', () => !isAlive(first.redis.pid))
+  })
+
+  test('many processes that start at once get one server', async () => {
+    const dir = join(root, 'redis')
+    const all = await Promise.all(Array.from({ length: 5 }, () => startOwner({ mode: 'development', path, dir })))
+    expect(new Set(all.map(({ redis }) => redis.pid)).size).toBe(1)
+  })
+
+  test('one that starts while the server is ending gets a new one with the same data', async () => {
+    const dir = join(root, 'redis')
+    const first = await findOrStartRedis({ mode: 'development', path, dir })
+    await answer(first.url, 'SET greeting hello')
+    const ending = first.stop()
+    await using second = await findOrStartRedis({ mode: 'development', path, dir })
+    await ending
+    expect(await askRedis(addressOf(second.url), 'STRLEN greeting')).toEqual({ kind: 'answer', text: '5' })
+  })
+
+  test('what killed processes left behind is no obstacle', async () => {
+    const dir = join(root, 'redis')
+    const killed = await startOwner({ mode: 'development', path, dir })
+    killed.process.kill('SIGKILL')
+    await waitUntil('the server to be gone', () => !isAlive(killed.redis.pid))
+    // A lock of a process that is no more, and a socket nobody listens at.
+    await writeFile(join(dir, 'start.lock'), String(killed.process.pid))
+    await writeFile(join(dir, 'guard.sock'), '')
+    await using redis = await findOrStartRedis({ mode: 'development', path, dir })
+    expect(await answer(redis.url)).toBe('PONG')
+  })
+
+  test.skipIf(process.platform !== 'linux')(
+    'a server whose guard was killed ends too, and the next one starts on its data',
+    async () => {
+      const dir = join(root, 'redis')
+      const owner = await startOwner({ mode: 'development', path, dir })
+      await answer(owner.redis.url, 'SET greeting hello')
+      process.kill(await parentOf(owner.redis.pid), 'SIGKILL')
+      await using redis = await findOrStartRedis({ mode: 'development', path, dir })
+      expect(redis.pid).not.toBe(owner.redis.pid)
+      await waitUntil('the old server to be gone', () => !isAlive(owner.redis.pid))
+      expect(await askRedis(addressOf(redis.url), 'STRLEN greeting')).toEqual({ kind: 'answer', text: '5' })
+    },
+  )
+
+  test('a server that survived its guard is ended before the next one starts on its data', async () => {
+    const dir = join(root, 'redis')
+    const first = await findOrStartRedis({ mode: 'development', path, dir })
+    await first.stop()
+    const { port, password } = addressOf(first.url)
+    const survivor = spawn(server, ['--port', String(port), '--requirepass', password ?? '', '--dir', dir])
+    owners.add(survivor)
+    await waitUntil(
+      'the survivor to answer',
+      async () => (await askRedis(addressOf(first.url), 'PING')).kind === 'answer',
+    )
+    await using redis = await findOrStartRedis({ mode: 'development', path, dir })
+    expect(redis.url).toBe(first.url)
+    await waitUntil('the survivor to be gone', () => survivor.exitCode === 0)
+  })
+
+  test('a port that is taken by somebody else is left to them', async () => {
+    const dir = join(root, 'redis')
+    const first = await findOrStartRedis({ mode: 'development', path, dir })
+    await first.stop()
+    const other = spawn(server, ['--port', String(addressOf(first.url).port), '--save', '', '--dir', root])
+    owners.add(other)
+    const port = addressOf(first.url).port
+    await waitUntil('the other to answer', async () => (await askRedis({ port }, 'PING')).kind === 'answer')
+    await using redis = await findOrStartRedis({ mode: 'development', path, dir })
+    expect(addressOf(redis.url).port).not.toBe(port)
+    expect(await askRedis({ port }, 'PING')).toEqual({ kind: 'answer', text: 'PONG' })
+  })
+
+  test('a folder whose path is too long for a socket will do', async () => {
+    const dir = join(root, 'deep'.repeat(20), 'deep'.repeat(20))
+    const first = await startOwner({ mode: 'development', path, dir })
+    await using second = await findOrStartRedis({ mode: 'development', path, dir })
+    expect(second.pid).toBe(first.redis.pid)
+  })
+})
+
+/** Starts a process that owns a part in a Redis, and returns when it has it. */
+async function startOwner(wish: RedisWish): Promise<{ process: ChildProcess; redis: OwnedRedis }> {
+  const program = fileURLToPath(new URL('../programs/redis-owner.ts', import.meta.url))
+  const owner = spawn(process.execPath, [program, JSON.stringify(wish)], { stdio: ['pipe', 'pipe', 'inherit'] })
+  owners.add(owner)
+  let said = ''
+  owner.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text
+  })
+  await waitUntil('an owner to have its Redis', () => said.includes('\n') || owner.exitCode !== null)
+  return { process: owner, redis: JSON.parse(said) as OwnedRedis }
+}
+
+async function isGone(redis: OwnedRedis): Promise<boolean> {
+  await waitUntil('the server to be gone', () => !isAlive(redis.pid))
+  return (await askRedis(addressOf(redis.url), 'PING')).kind === 'nobody'
+}
+
+async function answer(url: string, question = 'PING'): Promise<string | undefined> {
+  const heard = await askRedis(addressOf(url), question)
+  return heard.kind === 'answer' ? heard.text : undefined
+}
+
+async function setting(url: string, name: string): Promise<string> {
+  const redis = new Redis(url)
+  try {
+    return String((await redis.config('GET', name))[1])
+  } finally {
+    redis.disconnect()
+  }
+}
+
+async function parentOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/^PPid:\s*(\d+)/m.exec(status)?.[1])
+}
+
+function addressOf(url: string): RedisAddress {
+  const { port, password } = new URL(url)
+  return { port: Number(port), password }
+}
+
+/** A search path that holds this machine's server and nothing else that could give one. */
+async function onlyLocalServer(bin: string): Promise<string> {
+  await mkdir(bin)
+  if (server) await symlink(server, join(bin, 'redis-server'))
+  const setpriv = await findProgram(['setpriv'], process.env.PATH ?? '')
+  if (setpriv) await symlink(setpriv, join(bin, 'setpriv'))
+  return bin
+}
+
+/** A search path that holds these shell scripts. */
+async function programs(name: string, scripts: Record<string, string>): Promise<string> {
+  const bin = join(root, name)
+  await mkdir(bin)
+  for (const [program, script] of Object.entries(scripts)) {
+    await writeFile(join(bin, program), `#!/bin/sh\n${script}\n`)
+    await chmod(join(bin, program), 0o755)
+  }
+  return bin
+}

@@ -1,0 +1,19 @@
+/** Tests run beside each other against one throw-away Redis (test/support/global-setup.ts); each keeps to keys of its own. */
+import { defineConfig } from 'vitest/config'
+
+// `import 'troupe'` in workers/ and tests means src/. Vitest hands the conditions on to its processes.
+const conditions = ['troupe-source', 'node', 'import', 'default']
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: conditions } },
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
+    pool: 'forks',
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    teardownTimeout: 10_000,
+    restoreMocks: true,
+  },
+})
