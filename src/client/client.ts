@@ -1,0 +1,292 @@
+/** Duty: `connect`: what programs, the command line and the HTTP edge all call. */
+
+import { defaultNamespace, defaultRedisUrl } from '../config.ts'
+import { ConfigError } from '../core/errors.ts'
+import { parseId, partitionOf } from '../core/ids.ts'
+import { decodeMessage, type Message } from '../core/message.ts'
+import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
+import type { BellRinger } from '../core/ports.ts'
+import { type Logger, silentLogger, toWorkerLog } from '../log.ts'
+import { BullBellRinger } from '../queue/bells.ts'
+import { InspectStore, type NodeRow } from '../store/inspect-store.ts'
+import { partitionKeys, tagOf } from '../store/keys.ts'
+import { awaitRedis, checkRedis, openRedis, type Redis } from '../store/redis.ts'
+import { ScriptCaller } from '../store/script.ts'
+import { EventHub } from './event-hub.ts'
+import { type Health, readHealth } from './health.ts'
+import { type SessionReport, sessionReport, type WorkerReport, workerReport } from './report.ts'
+import { Session, type SessionContext } from './session.ts'
+import { type CreateSession, Submission } from './submission.ts'
+import { Worker } from './worker.ts'
+
+export interface ConnectOptions {
+  readonly redisUrl?: string
+  readonly namespace?: string
+  /** Refused when the namespace was set up with another number. */
+  readonly partitions?: number
+  /** How long a call may take while Redis is away, in ms. Default 10 000. */
+  readonly deadlineMs?: number
+  readonly logger?: Logger
+}
+
+export interface InternalConnectOptions extends ConnectOptions {
+  readonly policy?: Partial<Policy>
+  readonly ringer?: BellRinger
+}
+
+export type SessionSummary = Pick<
+  SessionReport,
+  'id' | 'name' | 'kind' | 'state' | 'mode' | 'createdAt' | 'finishedAt'
+> & { readonly workers: number }
+
+export interface KindSummary {
+  readonly kind: string
+  readonly pool: string
+  readonly description: string
+  /** Live nodes that host it. */
+  readonly nodes: number
+  readonly hosted: boolean
+}
+
+export interface NodeSummary {
+  readonly id: string
+  readonly lastSeenMs: number
+  readonly slots: number
+  readonly pools: readonly string[]
+  readonly kinds: readonly string[]
+  readonly pid: number | null
+  readonly host: string | null
+}
+
+export interface DeadLetter {
+  readonly id: string
+  readonly sessionId: string
+  readonly workerId: string
+  readonly message: Message
+  readonly evidence: Readonly<Record<string, unknown>>
+}
+
+/** A node that was not seen for this long is not counted as live. */
+const liveMs = 15_000
+
+/** Connects to Redis. Throws a ConfigError or TransientError with one clear sentence when that cannot be. */
+export async function connect(options: ConnectOptions = {}): Promise<Troupe> {
+  return connectInternal(options)
+}
+
+export async function connectInternal(options: InternalConnectOptions): Promise<Troupe> {
+  const redisUrl = options.redisUrl ?? defaultRedisUrl
+  const redis = openRedis(redisUrl)
+  try {
+    await awaitRedis(redis, redisUrl, Math.min(options.deadlineMs ?? 5_000, 5_000))
+    const partitions = await checkRedis(redis, options.namespace ?? defaultNamespace, options.partitions)
+    return new Troupe(redis, redisUrl, partitions, options)
+  } catch (error) {
+    redis.disconnect()
+    throw error
+  }
+}
+
+export type { Session, Worker }
+
+export class Troupe implements AsyncDisposable {
+  readonly #redis: Redis
+  readonly #namespace: string
+  readonly #inspect: readonly InspectStore[]
+  readonly #submission: Submission
+  readonly #hub: EventHub
+  readonly #bull: BullBellRinger | null
+  readonly #queueConnection: Redis | null
+
+  constructor(redis: Redis, redisUrl: string, partitions: number, options: InternalConnectOptions) {
+    this.#redis = redis
+    this.#namespace = options.namespace ?? defaultNamespace
+    const places = Array.from({ length: partitions }, (_, partition) => {
+      const keys = partitionKeys(tagOf(this.#namespace, partition))
+      return { partition, keys, prefix: keys.queuePrefix }
+    })
+    const log = toWorkerLog(options.logger ?? silentLogger())
+    this.#queueConnection = options.ringer ? null : openRedis(redisUrl)
+    this.#bull = this.#queueConnection && new BullBellRinger(this.#queueConnection, places, log)
+    this.#inspect = places.map(({ keys, partition }) => new InspectStore(redis, keys, partition))
+    this.#hub = new EventHub(this.#namespace, () => openRedis(redisUrl))
+    this.#submission = new Submission({
+      redis,
+      caller: new ScriptCaller(redis),
+      namespace: this.#namespace,
+      partitions,
+      ringer: (options.ringer ?? this.#bull) as BellRinger,
+      policy: { ...defaultPolicy, ...options.policy },
+      ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
+    })
+  }
+
+  readonly sessions = {
+    /** Creates a session; with an idempotency key the same call gives the same session again. */
+    create: async (request: CreateSession): Promise<Session> => {
+      const made = await this.#submission.create(request, (sessionId) => {
+        if (!request.keepOpen) this.#hub.track(sessionId)
+      })
+      return new Session(made.sessionId, this.#context(made.sessionId), made.workerId, made.warning)
+    },
+    /** A session by id, without asking Redis. Throws an InputError for what is not an id. */
+    get: (id: string): Session => {
+      const sessionId = parseId(id, 'session')
+      return new Session(sessionId, this.#context(sessionId))
+    },
+    /** Newest first. */
+    list: (query: { state?: string; kind?: string; limit?: number; before?: number } = {}): Promise<SessionSummary[]> =>
+      this.#listSessions(query),
+    /** Removes sessions that finished longer ago (default 7 days); returns how many. */
+    prune: async (query: { olderThanMs?: number } = {}): Promise<number> => {
+      let pruned = 0
+      for (const store of this.#submission.stores)
+        pruned += await store.prune(query.olderThanMs ?? defaultPolicy.retentionMs)
+      return pruned
+    },
+  }
+
+  readonly workers = {
+    get: (id: string): Worker => {
+      const workerId = parseId(id, 'worker')
+      return new Worker(workerId, this.#submission, this.#inspectOf(workerId))
+    },
+    list: (query: { sessionId?: string; limit?: number } = {}): Promise<WorkerReport[]> => this.#listWorkers(query),
+  }
+
+  #context(id: string): SessionContext {
+    const store = this.#inspectOf(id)
+    return {
+      submission: this.#submission,
+      store,
+      hub: this.#hub,
+      redis: this.#redis,
+      tag: tagOf(this.#namespace, store.partition),
+    }
+  }
+
+  #inspectOf(id: string): InspectStore {
+    const store = this.#inspect[partitionOf(id)]
+    if (store === undefined)
+      throw new ConfigError(
+        `${id} belongs to partition ${partitionOf(id)}, which namespace "${this.#namespace}" does not have.`,
+      )
+    return store
+  }
+
+  async #listSessions(query: {
+    state?: string
+    kind?: string
+    limit?: number
+    before?: number
+  }): Promise<SessionSummary[]> {
+    const limit = query.limit ?? 50
+    const found: SessionSummary[] = []
+    for (const store of this.#inspect) {
+      let before = query.before
+      for (
+        let page = await store.sessionIds(limit, before);
+        page.length > 0;
+        page = await store.sessionIds(limit, before)
+      ) {
+        const summaries = await Promise.all(page.map(({ id, createdAt }) => this.#summary(store, id, createdAt)))
+        const fitting = summaries.filter(
+          (one) =>
+            one !== null && (!query.state || one.state === query.state) && (!query.kind || one.kind === query.kind),
+        )
+        found.push(...(fitting as SessionSummary[]))
+        before = page.at(-1)?.createdAt
+        if (page.length < limit || found.length >= limit) break
+      }
+    }
+    return found.sort((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0) || (a.id < b.id ? 1 : -1)).slice(0, limit)
+  }
+
+  async #summary(store: InspectStore, id: string, createdAt: number): Promise<SessionSummary | null> {
+    const fields = await store.session(id)
+    if (fields === null) return null
+    const [row] = await store.workers([fields.root as string])
+    const root = row && workerReport(row)
+    const { name, kind, state, mode, finishedAt, usage } = sessionReport(
+      id,
+      fields,
+      createdAt,
+      root,
+      row?.fields.mode ?? 'job',
+    )
+    return { id, name, kind, state, mode, createdAt, finishedAt, workers: usage.workers }
+  }
+
+  async #listWorkers(query: { sessionId?: string; limit?: number }): Promise<WorkerReport[]> {
+    const limit = query.limit ?? 200
+    if (query.sessionId !== undefined) {
+      const { workers } = await this.sessions.get(query.sessionId).report()
+      return workers.slice(0, limit)
+    }
+    const found: WorkerReport[] = []
+    for (const { id } of await this.#listSessions({ limit })) {
+      const store = this.#inspectOf(id)
+      found.push(...(await store.workers(await store.workerIds(id))).map(workerReport))
+      if (found.length >= limit) break
+    }
+    return found.slice(0, limit)
+  }
+
+  async nodes(): Promise<NodeSummary[]> {
+    const store = this.#inspect[0] as InspectStore
+    const now = await store.now()
+    return (await store.nodes()).map((row) => nodeSummary(row, now)).filter((node) => node.lastSeenMs < liveMs)
+  }
+
+  /** Kinds that nodes have registered, with how many live nodes host each. */
+  async kinds(): Promise<KindSummary[]> {
+    const [kinds, nodes] = await Promise.all([(this.#inspect[0] as InspectStore).kinds(), this.nodes()])
+    return kinds
+      .map((kind) => {
+        const hosting = nodes.filter((node) => node.kinds.includes(kind.kind)).length
+        return { ...kind, nodes: hosting, hosted: hosting > 0 }
+      })
+      .sort((a, b) => (a.kind < b.kind ? -1 : 1))
+  }
+
+  /** Newest first. */
+  async deadLetters(query: { limit?: number } = {}): Promise<DeadLetter[]> {
+    const found = await Promise.all(this.#inspect.map((store) => store.deadLetters(query.limit ?? 100)))
+    return found.flat().map(({ id, fields }) => ({
+      id,
+      sessionId: fields.session as string,
+      workerId: fields.worker as string,
+      message: decodeMessage(fields.mail as string),
+      evidence: JSON.parse(fields.evidence ?? '{}'),
+    }))
+  }
+
+  /** What `troupe doctor` looks at. */
+  async health(): Promise<Health> {
+    return readHealth(this.#inspect, await this.nodes(), await this.kinds())
+  }
+
+  async close(): Promise<void> {
+    await this.#bull?.stop()
+    await this.#hub.stop()
+    this.#queueConnection?.disconnect()
+    this.#redis.disconnect()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}
+
+function nodeSummary(row: NodeRow, now: number): NodeSummary {
+  const { kinds, pid, host } = row.facts as { kinds?: string[]; pid?: number; host?: string }
+  return {
+    id: row.id,
+    lastSeenMs: Math.max(0, now - row.lastSeen),
+    slots: row.slots,
+    pools: row.pools,
+    kinds: kinds ?? [],
+    pid: pid ?? null,
+    host: host ?? null,
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Duty: hands the events of each session to those who wait for that session, from one tail per partition that is opened when the
+ * first one asks. It also remembers how sessions ended that this client created while it was listening, so that a later
+ * `result()` needs no read at all.
+ */
+import type { Ended, TroupeEvent } from '../core/event.ts'
+import { partitionOf } from '../core/ids.ts'
+import { EventTail } from '../store/event-tail.ts'
+import { partitionKeys, tagOf } from '../store/keys.ts'
+import type { Redis } from '../store/redis.ts'
+
+type Listener = (event: TroupeEvent) => void
+
+/** Sessions whose end is remembered; the oldest are forgotten first, and then read from their records. */
+const trackedMax = 10_000
+
+export class EventHub {
+  readonly #namespace: string
+  readonly #open: () => Redis
+  readonly #tails = new Map<number, Promise<EventTail>>()
+  readonly #listeners = new Map<string, Set<Listener>>()
+  readonly #tracked = new Map<string, Ended | null>()
+
+  /** `open` gives a fresh connection: a tail blocks on its own. */
+  constructor(namespace: string, open: () => Redis) {
+    this.#namespace = namespace
+    this.#open = open
+  }
+
+  /** Calls back for each event of the session from now on; resolves when that is so. */
+  async listen(sessionId: string, listener: Listener): Promise<void> {
+    await this.#tail(partitionOf(sessionId))
+    const listeners = this.#listeners.get(sessionId) ?? new Set()
+    listeners.add(listener)
+    this.#listeners.set(sessionId, listeners)
+  }
+
+  unlisten(sessionId: string, listener: Listener): void {
+    const listeners = this.#listeners.get(sessionId)
+    listeners?.delete(listener)
+    if (listeners?.size === 0) this.#listeners.delete(sessionId)
+  }
+
+  /** The session is about to be created: remember its end, if the tail is already open. */
+  track(sessionId: string): void {
+    if (!this.#tails.has(partitionOf(sessionId))) return
+    this.#tracked.set(sessionId, null)
+    if (this.#tracked.size > trackedMax) this.#tracked.delete(this.#tracked.keys().next().value as string)
+  }
+
+  /** Not tracked: undefined; not ended yet: null. */
+  ended(sessionId: string): Ended | null | undefined {
+    return this.#tracked.get(sessionId)
+  }
+
+  #tail(partition: number): Promise<EventTail> {
+    let opening = this.#tails.get(partition)
+    if (opening === undefined) {
+      opening = this.#openTail(partition)
+      this.#tails.set(partition, opening)
+      opening.catch(() => this.#tails.delete(partition))
+    }
+    return opening
+  }
+
+  async #openTail(partition: number): Promise<EventTail> {
+    const tail = new EventTail(this.#open(), partitionKeys(tagOf(this.#namespace, partition)))
+    await tail.listen((event) => this.#tell(event))
+    return tail
+  }
+
+  #tell(event: TroupeEvent): void {
+    const { sessionId } = event
+    if (event.ended && this.#tracked.has(sessionId)) this.#tracked.set(sessionId, event.ended)
+    const listeners = this.#listeners.get(sessionId)
+    if (listeners === undefined) return
+    for (const listener of [...listeners]) {
+      try {
+        listener(event)
+      } catch {
+        // A listener's failure is its own; it must not stop the others.
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    const tails = await Promise.allSettled(this.#tails.values())
+    await Promise.all(tails.map((tail) => (tail.status === 'fulfilled' ? tail.value.stop() : undefined)))
+  }
+}

@@ -1,0 +1,81 @@
+/** Duty: the facts that `troupe doctor` judges: Redis's settings, nodes, queues, what waits and for how long. */
+import type { InspectStore, RecordFields } from '../store/inspect-store.ts'
+import type { KindSummary, NodeSummary } from './client.ts'
+
+export interface Health {
+  readonly redis: {
+    readonly version: string
+    readonly evictionPolicy: string
+    readonly usedBytes: number
+    /** 0: no limit. */
+    readonly maxBytes: number
+    readonly appendOnly: boolean
+    /** Redis's clock minus this process's, in ms. */
+    readonly clockSkewMs: number
+    readonly role: string
+    readonly info: RecordFields
+  }
+  readonly nodes: readonly NodeSummary[]
+  readonly kinds: readonly KindSummary[]
+  readonly pools: readonly { pool: string; queued: number; oldestMs: number | null; bells: number; busy: number }[]
+  /** Queued workers of kinds that no live node hosts. */
+  readonly unhosted: readonly { id: string; kind: string; waitingMs: number }[]
+  readonly running: number
+  readonly expiredLeases: number
+  readonly timers: number
+  readonly cancelling: number
+  readonly deadLetters: number
+}
+
+export async function readHealth(
+  stores: readonly InspectStore[],
+  nodes: readonly NodeSummary[],
+  kinds: readonly KindSummary[],
+): Promise<Health> {
+  const first = stores[0] as InspectStore
+  const before = Date.now()
+  const redisNow = await first.now()
+  const clockSkewMs = Math.round(redisNow - (before + Date.now()) / 2)
+  const info = await first.info()
+  const poolNames = [
+    ...new Set([...kinds.map((kind) => kind.pool), ...nodes.flatMap((node) => node.pools), 'unhosted']),
+  ]
+  const facts = await Promise.all(stores.map((store) => store.queueFacts(poolNames)))
+  const hosted = new Set(kinds.filter((kind) => kind.hosted).map((kind) => kind.kind))
+  const queued = await Promise.all(stores.flatMap((store) => poolNames.map((pool) => store.queuedKinds(pool, 100))))
+  const sum = (of: (fact: (typeof facts)[number]) => number) => facts.reduce((total, fact) => total + of(fact), 0)
+  return {
+    redis: {
+      version: info.redis_version ?? info.valkey_version ?? 'unknown',
+      evictionPolicy: info.maxmemory_policy ?? 'unknown',
+      usedBytes: Number(info.used_memory ?? 0),
+      maxBytes: Number(info.maxmemory ?? 0),
+      appendOnly: info.aof_enabled === '1',
+      clockSkewMs,
+      role: info.role ?? 'unknown',
+      info,
+    },
+    nodes,
+    kinds,
+    pools: poolNames.map((pool, index) => {
+      const of = facts.map((fact) => fact.pools[index])
+      const oldest = of.flatMap((fact) => (fact?.oldest ? [fact.oldest.since] : []))
+      return {
+        pool,
+        queued: of.reduce((total, fact) => total + (fact?.queued ?? 0), 0),
+        oldestMs: oldest.length === 0 ? null : Math.max(0, redisNow - Math.min(...oldest)),
+        bells: of.reduce((total, fact) => total + (fact?.bells ?? 0), 0),
+        busy: of.reduce((total, fact) => total + (fact?.busy ?? 0), 0),
+      }
+    }),
+    unhosted: queued
+      .flat()
+      .filter(({ kind }) => !hosted.has(kind))
+      .map(({ id, kind, since }) => ({ id, kind, waitingMs: Math.max(0, redisNow - since) })),
+    running: sum((fact) => fact.running),
+    expiredLeases: sum((fact) => fact.expiredLeases),
+    timers: sum((fact) => fact.timers),
+    cancelling: sum((fact) => fact.cancelling),
+    deadLetters: sum((fact) => fact.dead),
+  }
+}

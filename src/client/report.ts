@@ -1,0 +1,168 @@
+/**
+ * Duty: the session supervisor's report: a session and the tree of its workers as the records say, at any time, without asking the
+ * workers. Fine and coarse states are projections (core/run-state.ts), never stored.
+ */
+
+import type { ResultStatus } from '../core/entry.ts'
+import type { Failure } from '../core/failure.ts'
+import { childId } from '../core/ids.ts'
+import type { SessionLimits } from '../core/policy.ts'
+import {
+  type CoarseState,
+  coarseState,
+  type FineState,
+  fineState,
+  type RunState,
+  type WorkerState,
+} from '../core/run-state.ts'
+import type { RecordFields, WorkerRow } from '../store/inspect-store.ts'
+
+export type SessionState = 'active' | 'completed' | 'failed' | 'cancelling' | 'cancelled'
+
+export interface WorkerReport {
+  readonly id: string
+  readonly sessionId: string
+  readonly name: string
+  readonly kind: string
+  readonly parentId: string | null
+  readonly depth: number
+  readonly lifecycle: CoarseState
+  readonly state: FineState
+  /** State of the run, one of the eleven. */
+  readonly run: RunState
+  /** Where it stands with the store: idle, queued, running, parked, paused, terminal. */
+  readonly place: WorkerState
+  readonly lastFailure: Failure | null
+  /** Runs begun so far. */
+  readonly runs: number
+  readonly iterations: number
+  readonly usage: Readonly<Record<string, number>>
+  readonly mailbox: { readonly pending: number; readonly control: number }
+  readonly approvals: readonly string[]
+  /** The node that runs it now. */
+  readonly node: string | null
+  /** What a parked worker waits for, in words; null when it does not wait. */
+  readonly waitsFor: string | null
+  readonly children: number
+  readonly historyLength: number
+  readonly createdAt: number | null
+  readonly updatedAt: number | null
+}
+
+export interface SessionReport {
+  readonly id: string
+  readonly name: string
+  readonly kind: string
+  readonly rootId: string
+  readonly state: SessionState
+  readonly mode: 'job' | 'conversation'
+  readonly createdAt: number | null
+  readonly finishedAt: number | null
+  readonly limits: SessionLimits
+  readonly usage: { readonly workers: number }
+  /** The last run that ended; its value is read by `result()`. */
+  readonly result: { readonly run: number; readonly status: ResultStatus; readonly position: number } | null
+  readonly failure: Failure | null
+  readonly cancelReason: string | null
+}
+
+export interface Report {
+  readonly session: SessionReport
+  readonly workers: readonly WorkerReport[]
+}
+
+export function workerReport(row: WorkerRow): WorkerReport {
+  const { fields } = row
+  const place = fields.state as WorkerState
+  const facts = { run: fields.fsm as RunState, worker: place }
+  return {
+    id: row.id,
+    sessionId: fields.session as string,
+    name: fields.name as string,
+    kind: fields.kind as string,
+    parentId: fields.parent ?? null,
+    depth: Number(fields.depth),
+    lifecycle: coarseState(facts),
+    state: fineState(facts),
+    run: facts.run,
+    place,
+    lastFailure: row.failureJson === null ? null : (JSON.parse(row.failureJson) as Failure),
+    runs: Number(fields.run) - (fields.open === '1' || place === 'running' ? 0 : 1),
+    iterations: 0,
+    usage: {},
+    mailbox: { pending: row.pending.user + row.pending.family + row.pending.control, control: row.pending.control },
+    approvals: [],
+    node: place === 'running' ? (fields.node ?? null) : null,
+    waitsFor: waitsFor(row.id, fields, place),
+    children: Number(fields.children ?? 0),
+    historyLength: Number(fields.history ?? 0),
+    createdAt: fields.created === undefined ? null : Number(fields.created),
+    updatedAt: fields.updated === undefined ? null : Number(fields.updated),
+  }
+}
+
+function waitsFor(id: string, fields: RecordFields, place: WorkerState): string | null {
+  if (place === 'queued') return 'a free slot'
+  if (place !== 'parked') return null
+  const wait = fields.wait ?? 'any'
+  if (wait === 'retry') return `a retry after ${fields.attempt ?? 1} failed ${fields.attempt === '1' ? 'try' : 'tries'}`
+  if (wait === 'control') return 'a timer'
+  if (!wait.startsWith('result:')) return wait === 'any' ? 'input' : wait
+  const open = Number(fields.children ?? 0)
+  const first = wait.slice('result:'.length)
+  const call = callOf(id, fields, first)
+  const which = call === null ? `worker ${first}` : `its child number ${call} (${first})`
+  return open === 1 ? `the result of ${which}` : `the result of ${which}; ${open} children are open`
+}
+
+/** Child ids are derived from calls, so the call that a wait names is found by trying. */
+function callOf(id: string, fields: RecordFields, child: string): number | null {
+  const run = Number(fields.run)
+  for (let call = 1; call <= Number(fields.calls ?? 0); call++) if (childId(id, run, call) === child) return call
+  return null
+}
+
+export function sessionReport(
+  id: string,
+  fields: RecordFields,
+  createdAt: number | null,
+  root: WorkerReport | undefined,
+  mode: string,
+): SessionReport {
+  return {
+    id,
+    name: root?.name ?? '',
+    kind: root?.kind ?? '',
+    rootId: fields.root as string,
+    state: fields.state as SessionState,
+    mode: mode === 'conversation' ? 'conversation' : 'job',
+    createdAt,
+    finishedAt: fields.finished === undefined ? null : Number(fields.finished),
+    limits: {
+      workers: Number(fields.workersMax),
+      children: Number(fields.childrenMax),
+      depth: Number(fields.depthMax),
+      mailbox: Number(fields.mailboxMax),
+    },
+    usage: { workers: Number(fields.workers) },
+    result: lastResult(fields),
+    failure: fields.state === 'failed' ? (root?.lastFailure ?? null) : null,
+    cancelReason: fields.cancel === undefined ? null : (JSON.parse(fields.cancel) as string),
+  }
+}
+
+/** `result:<run>` is "<status> <position>"; the newest run counts. */
+export function lastResult(fields: RecordFields): SessionReport['result'] {
+  let newest = 0
+  for (const name of Object.keys(fields)) {
+    if (name.startsWith('result:')) newest = Math.max(newest, Number(name.slice('result:'.length)))
+  }
+  return newest === 0 ? null : resultOfRun(fields, newest)
+}
+
+export function resultOfRun(fields: RecordFields, run: number): SessionReport['result'] {
+  const line = fields[`result:${run}`]
+  if (line === undefined) return null
+  const [status, position] = line.split(' ') as [ResultStatus, string]
+  return { run, status, position: Number(position) }
+}

@@ -1,0 +1,222 @@
+/**
+ * Duty: one session as programs see it.
+ * Results are latched: `result()` may be asked at any time, before or after the end, any number of times.
+ */
+import type { CompletedEntry, Entry, FailedEntry, RunResult } from '../core/entry.ts'
+import { ConflictError, NotFoundError } from '../core/errors.ts'
+import type { TroupeEvent } from '../core/event.ts'
+import { isBefore, readEvents } from '../store/event-tail.ts'
+import type { InspectStore } from '../store/inspect-store.ts'
+import { partitionKeys } from '../store/keys.ts'
+import type { Redis } from '../store/redis.ts'
+import type { EventHub } from './event-hub.ts'
+import { lastResult, type Report, resultOfRun, sessionReport, workerReport } from './report.ts'
+import type { Submission } from './submission.ts'
+import { Worker } from './worker.ts'
+
+export interface SessionContext {
+  readonly submission: Submission
+  readonly store: InspectStore
+  readonly hub: EventHub
+  readonly redis: Redis
+  readonly tag: string
+}
+
+/** Events tell at once; should one be missed, the record is read after this long. */
+const pollMs = 2_000
+
+export class Session {
+  readonly id: string
+  /** Set by `create`: why the session may have to wait, such as a kind that no live node hosts. */
+  readonly warning: string | null
+  readonly #context: SessionContext
+  #rootId: string | null
+
+  constructor(id: string, context: SessionContext, rootId: string | null = null, warning: string | null = null) {
+    this.id = id
+    this.#context = context
+    this.#rootId = rootId
+    this.warning = warning
+  }
+
+  /** The root worker. For a session that was only looked up, call `report()` or `load()` once before. */
+  get root(): Worker {
+    if (this.#rootId === null)
+      throw new ConflictError('transition_illegal', `session ${this.id} was not loaded: await session.load() first.`)
+    return new Worker(this.#rootId, this.#context.submission, this.#context.store)
+  }
+
+  get rootId(): string {
+    return this.root.id
+  }
+
+  /** Reads the record; throws a NotFoundError when there is none. */
+  async load(): Promise<this> {
+    await this.#fields()
+    return this
+  }
+
+  async #fields() {
+    const fields = await this.#context.store.session(this.id)
+    if (fields === null)
+      throw new NotFoundError('session_not_found', `session ${this.id} is not known: it may have been pruned.`)
+    this.#rootId = fields.root as string
+    return fields
+  }
+
+  /** The supervisor's report: the session and the tree of its workers, as the records say now. */
+  async report(): Promise<Report> {
+    const { store } = this.#context
+    const [fields, createdAt, ids] = await Promise.all([
+      this.#fields(),
+      store.createdAt(this.id),
+      store.workerIds(this.id),
+    ])
+    const rows = await store.workers(ids)
+    const workers = rows.map(workerReport)
+    const mode = rows.find((row) => row.id === fields.root)?.fields.mode ?? 'job'
+    return {
+      session: sessionReport(
+        this.id,
+        fields,
+        createdAt,
+        workers.find(({ id }) => id === fields.root),
+        mode,
+      ),
+      workers,
+    }
+  }
+
+  /**
+   * The result of a run. Default: of a job, that with which the session ended; of a conversation, that of the run in progress,
+   * or of the last one when the root is idle. Throws the signal's reason when aborted.
+   */
+  async result(options: { run?: number; signal?: AbortSignal } = {}): Promise<RunResult> {
+    const { hub } = this.#context
+    options.signal?.throwIfAborted()
+    let wake = () => {}
+    const listener = (event: TroupeEvent) => {
+      if (
+        event.ended ||
+        event.type === 'run.completed' ||
+        event.type === 'worker.failed' ||
+        event.type === 'worker.cancelled'
+      )
+        wake()
+    }
+    const abort = () => wake()
+    options.signal?.addEventListener('abort', abort)
+    await hub.listen(this.id, listener)
+    try {
+      let wanted = options.run
+      while (true) {
+        const woken = new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        const found = await this.#look(wanted)
+        if (typeof found === 'object') return found
+        wanted = found ?? wanted
+        const timer = setTimeout(() => wake(), pollMs)
+        await woken
+        clearTimeout(timer)
+        options.signal?.throwIfAborted()
+      }
+    } finally {
+      hub.unlisten(this.id, listener)
+      options.signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  // The result, or the run to wait for (undefined: the end of the session).
+  async #look(run: number | undefined): Promise<RunResult | number | undefined> {
+    const tracked = run === undefined ? this.#context.hub.ended(this.id) : undefined
+    if (tracked === null) return undefined
+    if (tracked && tracked.position !== null && this.#rootId !== null)
+      return this.#read(null, tracked.status, tracked.position)
+    const fields = await this.#fields()
+    const finished = fields.state !== 'active' && fields.state !== 'cancelling'
+    let wanted = run
+    if (wanted === undefined && !finished) {
+      const [root] = await this.#context.store.workers([this.rootId])
+      if (root?.fields.mode !== 'conversation') return undefined
+      const idle = root.fields.state === 'idle' && root.pending.user === 0
+      wanted = Math.max(1, Number(root.fields.run) - (idle ? 1 : 0))
+    }
+    const result = wanted === undefined ? lastResult(fields) : resultOfRun(fields, wanted)
+    if (result) return this.#read(result.run, result.status, result.position)
+    if (!finished) return wanted
+    if (fields.state === 'cancelled') return { status: 'cancelled', run: wanted ?? 1 }
+    throw new NotFoundError(
+      'session_not_found',
+      `session ${this.id} is ${fields.state} and has no result of run ${wanted ?? 1}.`,
+    )
+  }
+
+  async #read(run: number | null, status: RunResult['status'], position: number): Promise<RunResult> {
+    const json = await this.#context.store.entryAt(this.rootId, position)
+    const entry = json === null ? null : (JSON.parse(json) as Entry)
+    const number = run ?? entry?.run ?? 1
+    if (status === 'cancelled' || entry === null) return { status: 'cancelled', run: number }
+    if (status === 'failed') return { status, run: number, failure: (entry as FailedEntry).failure }
+    return { status, run: number, value: (entry as CompletedEntry).value }
+  }
+
+  /**
+   * Events of this session, live; with `after` (an event id, or "0-0" for all that are kept) past ones first. Ends after the event
+   * with which the session ended. Nothing is doubled or left out between past and live.
+   */
+  async *events(options: { after?: string; signal?: AbortSignal } = {}): AsyncGenerator<TroupeEvent, void, undefined> {
+    const { hub, redis, tag } = this.#context
+    const arrived: TroupeEvent[] = []
+    let wake = () => {}
+    const listener = (event: TroupeEvent) => {
+      arrived.push(event)
+      wake()
+    }
+    const abort = () => wake()
+    options.signal?.addEventListener('abort', abort)
+    await hub.listen(this.id, listener)
+    try {
+      let last = options.after ?? null
+      for (let more = last !== null; more; ) {
+        const page = await readEvents(redis, partitionKeys(tag), last as string)
+        for (const event of page.events) {
+          if (event.sessionId !== this.id) continue
+          yield event
+          if (event.ended) return
+        }
+        last = page.last
+        more = page.more
+      }
+      while (!options.signal?.aborted) {
+        const woken = new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        for (let event = arrived.shift(); event; event = arrived.shift()) {
+          if (last !== null && !isBefore(last, event.id)) continue
+          yield event
+          if (event.ended) return
+        }
+        if (arrived.length === 0) await woken
+      }
+    } finally {
+      hub.unlisten(this.id, listener)
+      options.signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  /** From now on nothing of the session can start, spawn or commit. False when it had already ended by itself. */
+  async cancel(reason = 'cancelled by the caller'): Promise<boolean> {
+    const answer = await this.#context.submission.store(this.id).cancel(this.id, reason)
+    if (answer.kind === 'not_found')
+      throw new NotFoundError('session_not_found', `session ${this.id} is not known: it may have been pruned.`)
+    return answer.kind === 'ok'
+  }
+
+  /** Ends a conversation when what waits has been answered. */
+  async close(): Promise<void> {
+    const answer = await this.#context.submission.store(this.id).close(this.id)
+    if (answer.kind === 'not_found')
+      throw new NotFoundError('session_not_found', `session ${this.id} is not known: it may have been pruned.`)
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * Duty: makes sessions and messages: checks what a caller gave, builds ids, first mail and event, calls the store, rings.
+ * Used by the client and by the listener of the submission queue alike, so that both refuse the same things in the same words.
+ */
+import { z } from 'zod'
+import { InputError, type RuntimeError } from '../core/errors.ts'
+import { encodeEvents } from '../core/event.ts'
+import { digestKey, isKind, newId, parseId, parseKind, partitionOf, partitionOfKey } from '../core/ids.ts'
+import { toJson } from '../core/json.ts'
+import { encodeInput } from '../core/message.ts'
+import { defaultSessionLimits, hardSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
+import type { BellRinger } from '../core/ports.ts'
+import { refusalError } from '../core/refusal.ts'
+import { partitionKeys, tagOf } from '../store/keys.ts'
+import type { Redis } from '../store/redis.ts'
+import type { ScriptCaller } from '../store/script.ts'
+import { SessionStore, unhosted } from '../store/session-store.ts'
+
+export interface CreateSession {
+  readonly kind: string
+  readonly input: unknown
+  /** Shown to people; default: the kind. At most 64 bytes. */
+  readonly name?: string | undefined
+  /** A conversation stays open for further input after each run. Default: a job, which completes. */
+  readonly keepOpen?: boolean | undefined
+  readonly limits?: Partial<SessionLimits> | undefined
+  /** The same key within 24 h gives the same session again. */
+  readonly idempotencyKey?: string | undefined
+}
+
+export interface Created {
+  readonly sessionId: string
+  readonly workerId: string
+  readonly warning: string | null
+}
+
+export interface SubmissionContext {
+  readonly redis: Redis
+  readonly caller: ScriptCaller
+  readonly namespace: string
+  readonly partitions: number
+  readonly ringer: BellRinger
+  readonly policy: Policy
+  readonly deadlineMs?: number
+}
+
+export class Submission {
+  readonly #context: SubmissionContext
+  readonly #stores: readonly SessionStore[]
+
+  constructor(context: SubmissionContext) {
+    this.#context = context
+    this.#stores = Array.from({ length: context.partitions }, (_, partition) => {
+      const keys = partitionKeys(tagOf(context.namespace, partition))
+      return new SessionStore(
+        context.redis,
+        context.caller,
+        keys,
+        partition,
+        context.policy,
+        context.deadlineMs ?? 10_000,
+      )
+    })
+  }
+
+  /** The store of an id's partition; an id of a partition that does not exist belongs to another namespace. */
+  store(id: string): SessionStore {
+    const store = this.#stores[partitionOf(id)]
+    if (store === undefined)
+      throw new InputError(`${id} belongs to partition ${partitionOf(id)}, which this namespace does not have.`)
+    return store
+  }
+
+  get stores(): readonly SessionStore[] {
+    return this.#stores
+  }
+
+  /** `creating` is told the id before Redis is asked, so that no event of the session is missed. */
+  async create(
+    request: CreateSession,
+    creating: (sessionId: string) => void = () => {},
+  ): Promise<Created> {
+    const kind = parseKind(request.kind)
+    const name = checkSessionName(request.name ?? kind)
+    const limits = checkLimits(request.limits)
+    const key = request.idempotencyKey
+    const partition =
+      key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
+    const store = this.#stores[partition] as SessionStore
+    const sessionId = newId(partition)
+    const workerId = newId(partition)
+    const mail = encodeInput(newId(partition), null, toJson(request.input, 'the input'))
+    const mode = request.keepOpen ? 'conversation' : 'job'
+    const pool = await store.poolOf(kind)
+    creating(sessionId)
+    const made = await store.spawn({
+      sessionId,
+      workerId,
+      kind,
+      name,
+      pool,
+      mode,
+      mail,
+      keyDigest: key === undefined ? null : digestKey(key),
+      limits,
+      event: encodeEvents([['session.created', { kind, name, mode }]]),
+    })
+    this.#context.ringer.ring(partition, made.bells)
+    const warning = pool === unhosted ? `no node has ever hosted kind "${kind}": the session waits until one does.` : null
+    return { sessionId: made.sessionId, workerId: made.workerId, warning }
+  }
+
+  /** Throws a typed error that names the worker when the message cannot be accepted. */
+  async send(workerId: string, value: unknown, idempotencyKey?: string): Promise<{ position: number }> {
+    const id = parseId(workerId, 'worker')
+    const store = this.store(id)
+    const { policy } = this.#context
+    const messageId = newId(partitionOf(id))
+    const mail = encodeInput(messageId, null, toJson(value, 'the message'))
+    const key = idempotencyKey === undefined ? messageId : `${id}/${idempotencyKey}`
+    const keyMs = idempotencyKey === undefined ? policy.madeKeyMs : policy.givenKeyMs
+    const event = encodeEvents([['message.accepted', { kind: 'input', id: messageId }]])
+    const answer = await store.post(id, mail, digestKey(key), keyMs, event)
+    if (answer.kind !== 'ok') throw postError(answer, id)
+    this.#context.ringer.ring(store.partition, answer.bells)
+    return { position: answer.position }
+  }
+}
+
+function postError(answer: { kind: string; most?: number }, id: string): RuntimeError {
+  return refusalError({ reason: answer.kind, limit: answer.most ?? 0, id }, `worker ${id}`)
+}
+
+function randomPartition(partitions: number): number {
+  return partitions === 1 ? 0 : Math.floor(Math.random() * partitions)
+}
+
+function checkSessionName(name: string): string {
+  if (name.length === 0 || Buffer.byteLength(name) > 64 || /\p{Cc}/u.test(name)) {
+    throw new InputError(
+      `${JSON.stringify(name.slice(0, 80))} is not a name: 1 to 64 bytes without control characters.`,
+    )
+  }
+  return name
+}
+
+export function checkLimits(given: Partial<SessionLimits> = {}): SessionLimits {
+  const limits: Record<string, number> = { ...defaultSessionLimits }
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue
+    const most = hardSessionLimits[name as keyof SessionLimits]
+    if (most === undefined)
+      throw new InputError(`"${name}" is not a limit: the limits are ${Object.keys(defaultSessionLimits).join(', ')}.`)
+    const least = name === 'depth' ? 0 : 1
+    if (!Number.isInteger(value) || value < least || value > most) {
+      throw new InputError(
+        `the limit "${name}" must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}.`,
+      )
+    }
+    limits[name] = value
+  }
+  return limits as unknown as SessionLimits
+}
+
+const sessionJob = z.strictObject({
+  kind: z.string(),
+  input: z.unknown(),
+  name: z.string().optional(),
+  limits: z.record(z.string(), z.number()).optional(),
+  keepOpen: z.boolean().optional(),
+})
+const messageJob = z.strictObject({ worker: z.string(), input: z.unknown() })
+
+/** What the listener of the submission queue calls for each job: `{kind, input, name?, limits?}` or `{worker, input}`. */
+export function openSubmission(
+  context: SubmissionContext,
+): (data: unknown, key: string) => Promise<{ sessionId: string; workerId: string }> {
+  const submission = new Submission(context)
+  return async (data, key) => {
+    if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+      throw new InputError('a submitted job needs data {"kind", "input"} or {"worker", "input"}.')
+    }
+    if ('worker' in data) {
+      const job = parseJob(messageJob, data)
+      const workerId = parseId(job.worker, 'worker')
+      await submission.send(workerId, job.input, key)
+      const sessionId = await submission.store(workerId).sessionOf(workerId)
+      return { sessionId: sessionId ?? '', workerId }
+    }
+    const job = parseJob(sessionJob, data)
+    if (!isKind(job.kind)) parseKind(job.kind)
+    const { sessionId, workerId } = await submission.create({ ...job, idempotencyKey: key })
+    return { sessionId, workerId }
+  }
+}
+
+function parseJob<Schema extends z.ZodType>(schema: Schema, data: unknown): z.infer<Schema> {
+  const parsed = schema.safeParse(data)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  const where = issue?.path.join('.') || 'the data'
+  throw new InputError(
+    `a submitted job is not valid: ${where}: ${issue?.message ?? 'unknown'}. It takes {"kind", "input", "name"?, "limits"?} or {"worker", "input"}.`,
+  )
+}

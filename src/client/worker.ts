@@ -1,0 +1,51 @@
+/** Duty: one worker as programs see it: send to it, read its report, its history, its mailbox. */
+import type { Entry } from '../core/entry.ts'
+import { NotFoundError } from '../core/errors.ts'
+import { decodeMail, type Lane, type Mail } from '../core/message.ts'
+import type { InspectStore } from '../store/inspect-store.ts'
+import { type WorkerReport, workerReport } from './report.ts'
+import type { Submission } from './submission.ts'
+
+export interface HistoryItem {
+  /** Position in the history, from 0. */
+  readonly position: number
+  readonly entry: Entry
+}
+
+export class Worker {
+  readonly id: string
+  readonly #submission: Submission
+  readonly #store: InspectStore
+
+  constructor(id: string, submission: Submission, store: InspectStore) {
+    this.id = id
+    this.#submission = submission
+    this.#store = store
+  }
+
+  /** Accepts an input message; it is processed in order. Throws a typed error that names the worker when it is refused. */
+  send(value: unknown, options: { idempotencyKey?: string } = {}): Promise<{ position: number }> {
+    return this.#submission.send(this.id, value, options.idempotencyKey)
+  }
+
+  async report(): Promise<WorkerReport> {
+    const [row] = await this.#store.workers([this.id])
+    if (row === undefined)
+      throw new NotFoundError('worker_not_found', `worker ${this.id} is not known: it may have been pruned.`)
+    return workerReport(row)
+  }
+
+  /** Entries after position `after`, oldest first. */
+  async history(options: { after?: number; limit?: number } = {}): Promise<HistoryItem[]> {
+    const items = await this.#store.history(this.id, options.after ?? -1, options.limit ?? 1_000)
+    return items.map(({ position, json }) => ({ position, entry: JSON.parse(json) as Entry }))
+  }
+
+  /** What waits, in the order of lanes: control, family, user. */
+  async mailbox(limit = 1_000): Promise<Mail[]> {
+    const lanes = await this.#store.mailbox(this.id, limit)
+    return (['control', 'family', 'user'] as Lane[]).flatMap((lane) =>
+      lanes[lane].flatMap((text, index) => (text === '' ? [] : [decodeMail(lane, index, text)])),
+    )
+  }
+}

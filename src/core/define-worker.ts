@@ -1,0 +1,142 @@
+/**
+ * Duty: what an author writes: a worker kind. Pure: a definition does nothing until a node runs it.
+ * A handler worker is a function of one message; its reply, spawns, sends, timers and new state are committed together after
+ * `receive` returns, or not at all.
+ */
+import type { z } from 'zod'
+import { ConfigError } from './errors.ts'
+import { isKind, isPool } from './ids.ts'
+import type { Message } from './message.ts'
+import type { SessionLimits } from './policy.ts'
+
+/** A child that was spawned, or any worker one may send to. */
+export interface WorkerRef {
+  readonly id: string
+  readonly name: string
+  readonly kind: string
+}
+
+/** Logs with the ids of session, worker and run attached. Not part of what is committed. */
+export interface WorkerLog {
+  debug(message: string, fields?: Record<string, unknown>): void
+  info(message: string, fields?: Record<string, unknown>): void
+  warn(message: string, fields?: Record<string, unknown>): void
+  error(message: string, fields?: Record<string, unknown>): void
+}
+
+export interface SpawnOptions {
+  /** Shown to people; default: the kind and the number of the call. At most 64 bytes. */
+  readonly name?: string
+  /** A detached child outlives this run and posts no result; cancelling the session still reaches it. Default false. */
+  readonly detached?: boolean
+}
+
+/** What `receive` may do. Nothing of it leaves before the commit; values must be JSON. */
+export interface Self<State = unknown> {
+  readonly id: string
+  readonly name: string
+  readonly kind: string
+  readonly sessionId: string
+  readonly parentId: string | null
+  /** The root has depth 0; a spawn at `limits.depth` is refused. */
+  readonly depth: number
+  /** Number of the run, from 1. */
+  readonly run: number
+  /** Which try of this message it is, from 1. */
+  readonly attempt: number
+  readonly limits: SessionLimits
+  /** Children of this run whose results have not been received yet, spawns of this call included. */
+  readonly openChildren: number
+  /** The state as of the last commit or the last `setState`. */
+  readonly state: State
+  /** Aborted when the run is cancelled, the lease is lost or the node stops: stop working, nothing will be committed. */
+  readonly signal: AbortSignal
+  readonly log: WorkerLog
+  /** Same for each try of this message: pass it to what must not happen twice outside. */
+  readonly idempotencyKey: string
+  /** Throws a LimitError when depth or children would be exceeded; the workers of the session are counted at the commit. */
+  spawn(kind: string, input: unknown, options?: SpawnOptions): WorkerRef
+  /** An input message to any worker of the same partition; by reference or id. */
+  send(to: WorkerRef | string, value: unknown): void
+  /** Ends the run with this result. Children still running are cancelled unless detached; open timers are dropped. */
+  reply(value: unknown): void
+  /** Ends the run as failed, without a retry. */
+  fail(error: Error | string): void
+  /** A durable timer: this run receives `{ kind: 'timer', value }` after about `ms`. */
+  after(ms: number, value: unknown): void
+  setState(next: State): void
+}
+
+export interface HandlerWorker<State = unknown> {
+  readonly description?: string
+  /** Schema of the state; checked when it is read and set. Needs `initial`. */
+  readonly state?: z.ZodType<State>
+  readonly initial?: State
+  /** Schema of input messages; an input that does not fit fails the run with `input_invalid`. */
+  readonly input?: z.ZodType
+  /** Kinds it may spawn. Default: any. */
+  readonly spawns?: readonly string[]
+  /** Kinds hosted by the same nodes share a pool. Default: "default". */
+  readonly pool?: string
+  /** Retries of a message whose `receive` threw, before the run fails. Default 3. */
+  readonly retries?: number
+  /** A `receive` that takes longer is aborted and counts as thrown. Default: none. */
+  readonly timeoutMs?: number
+  receive(message: Message, self: Self<State>): void | Promise<void>
+}
+
+const definitionMark = Symbol.for('troupe.worker')
+
+export type WorkerDefinition = HandlerWorker<never> & { readonly [definitionMark]: true }
+
+const knownKeys = new Set([
+  'description',
+  'state',
+  'initial',
+  'input',
+  'spawns',
+  'pool',
+  'retries',
+  'timeoutMs',
+  'receive',
+])
+
+/**
+ * Defines a worker kind; a file in the workers folder default-exports it, and the file's name is the kind.
+ *
+ *     export default defineWorker({
+ *       state: z.object({ n: z.number() }), initial: { n: 0 },
+ *       receive(message, self) {
+ *         self.setState({ n: self.state.n + 1 });
+ *         self.reply(self.state.n);
+ *       },
+ *     });
+ *
+ * Throws a ConfigError that names the wrong field.
+ */
+export function defineWorker<State = unknown>(worker: HandlerWorker<State>): WorkerDefinition {
+  if (typeof worker !== 'object' || worker === null)
+    throw new ConfigError('defineWorker takes an object with a receive function.')
+  for (const key of Object.keys(worker)) {
+    if (!knownKeys.has(key))
+      throw new ConfigError(`defineWorker does not know the field "${key}"; it takes ${[...knownKeys].join(', ')}.`)
+  }
+  if (typeof worker.receive !== 'function')
+    throw new ConfigError('a worker needs a receive function: receive(message, self) { … }.')
+  if (worker.state !== undefined && worker.initial === undefined) {
+    throw new ConfigError('a worker with a state schema needs an initial state.')
+  }
+  if (worker.pool !== undefined && !isPool(worker.pool)) {
+    throw new ConfigError(
+      `pool ${JSON.stringify(worker.pool)} is not a pool name: up to 32 lower-case letters, digits, "_" or "-".`,
+    )
+  }
+  for (const kind of worker.spawns ?? []) {
+    if (!isKind(kind)) throw new ConfigError(`spawns names ${JSON.stringify(kind)}, which is not a worker kind.`)
+  }
+  return Object.freeze({ ...worker, [definitionMark]: true }) as unknown as WorkerDefinition
+}
+
+export function isWorkerDefinition(value: unknown): value is WorkerDefinition {
+  return typeof value === 'object' && value !== null && definitionMark in value
+}

@@ -1,0 +1,87 @@
+/**
+ * Duty: what a history entry holds. Entries are appended and never changed; readers pass over types they do not know.
+ * `v` is the schema version of the entry. Every entry names the run and the epoch (how often the worker had been claimed) that
+ * wrote it, so that an audit can see that epochs never decrease (I5).
+ */
+import type { Failure } from './failure.ts'
+import type { Message } from './message.ts'
+
+export const entryVersion = 1
+
+interface EntryHead {
+  readonly v: number
+  /** Milliseconds since the epoch, by the node's clock; for people, never for decisions. */
+  readonly at: number
+  readonly run: number
+  readonly epoch: number
+}
+
+export interface SpawnNote {
+  readonly call: number
+  readonly id: string
+  readonly kind: string
+  readonly name: string
+  readonly detached?: true
+}
+
+/** A message was received; with it, what the handler asked for. */
+export interface ReceivedEntry extends EntryHead {
+  readonly type: 'received'
+  readonly message: Message
+  readonly spawned?: readonly SpawnNote[]
+  readonly sent?: readonly { readonly to: string; readonly id: string }[]
+  readonly timers?: readonly { readonly id: string; readonly ms: number }[]
+}
+
+/** The run ended with a result. */
+export interface CompletedEntry extends EntryHead {
+  readonly type: 'completed'
+  readonly value: unknown
+}
+
+export interface FailedEntry extends EntryHead {
+  readonly type: 'failed'
+  readonly failure: Failure
+}
+
+/** One try of a message failed; another follows after `retryMs`. */
+export interface AttemptFailedEntry extends EntryHead {
+  readonly type: 'attemptFailed'
+  readonly failure: Failure
+  readonly retryMs: number
+}
+
+export interface CancelledEntry extends Partial<EntryHead> {
+  readonly type: 'cancelled'
+  readonly v: number
+  readonly at: number
+}
+
+export type Entry = ReceivedEntry | CompletedEntry | FailedEntry | AttemptFailedEntry | CancelledEntry
+
+export type ResultStatus = 'completed' | 'failed' | 'cancelled'
+
+/** How a run ended, as a program sees it. */
+export type RunResult =
+  | { readonly status: 'completed'; readonly run: number; readonly value: unknown }
+  | { readonly status: 'failed'; readonly run: number; readonly failure: Failure }
+  | { readonly status: 'cancelled'; readonly run: number }
+
+export function entryHead(run: number, epoch: number, at: number): string {
+  return `"v":${entryVersion},"at":${at},"run":${run},"epoch":${epoch}`
+}
+
+/** The entry of a completed run from a value that is JSON already: large replies are serialised once. */
+export function completedEntry(run: number, epoch: number, at: number, valueJson: string): string {
+  return `{"type":"completed",${entryHead(run, epoch, at)},"value":${valueJson}}`
+}
+
+export function entryJson(
+  type: Entry['type'],
+  run: number,
+  epoch: number,
+  at: number,
+  facts: Record<string, unknown>,
+): string {
+  return JSON.stringify({ type, v: entryVersion, at, run, epoch, ...facts })
+}

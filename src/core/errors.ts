@@ -1,0 +1,177 @@
+/**
+ * Duty: the error taxonomy. Every error that leaves troupe is one of these classes; `code` is public API (docs/errors.md).
+ * Names say the consequence: who is told, and whether trying again can help. Expected outcomes are values, not errors.
+ */
+
+export type ErrorCode =
+  | 'config_invalid'
+  | 'worker_not_found'
+  | 'session_not_found'
+  | 'kind_unknown'
+  | 'tool_unknown'
+  | 'transition_illegal'
+  | 'session_finished'
+  | 'worker_terminal'
+  | 'version_stale'
+  | 'mailbox_full'
+  | 'message_too_big'
+  | 'children_exceeded'
+  | 'workers_exceeded'
+  | 'depth_exceeded'
+  | 'iterations_exceeded'
+  | 'budget_exceeded'
+  | 'store_unavailable'
+  | 'store_refused'
+  | 'model_overloaded'
+  | 'lease_lost'
+  | 'cancelled'
+  | 'deadline_exceeded'
+  | 'run_failed'
+  | 'handler_failed'
+  | 'poison'
+  | 'input_invalid'
+  | 'bug'
+
+export type ErrorDetails = Readonly<Record<string, unknown>>
+
+export interface RuntimeErrorOptions {
+  readonly details?: ErrorDetails
+  readonly cause?: unknown
+}
+
+/** Base of all errors troupe throws. `retryable` says whether the same call may succeed later without any change. */
+export abstract class RuntimeError extends Error {
+  abstract readonly retryable: boolean
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, message: string, options: RuntimeErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = new.target.name
+    this.code = code
+    this.details = options.details ?? {}
+  }
+}
+
+/** Wrong set-up: the process does not start. One sentence, with what to do. */
+export class ConfigError extends RuntimeError {
+  readonly retryable = false
+  constructor(message: string, options?: RuntimeErrorOptions) {
+    super('config_invalid', message, options)
+  }
+}
+
+/** A value given by the caller that can never be right: bad JSON, a malformed id, a value that fails its schema. */
+export class InputError extends RuntimeError {
+  readonly retryable = false
+  constructor(message: string, options?: RuntimeErrorOptions) {
+    super('input_invalid', message, options)
+  }
+}
+
+type NotFoundCode = 'worker_not_found' | 'session_not_found' | 'kind_unknown' | 'tool_unknown'
+
+export class NotFoundError extends RuntimeError {
+  readonly retryable = false
+  constructor(code: NotFoundCode, message: string, options?: RuntimeErrorOptions) {
+    super(code, message, options)
+  }
+}
+
+type ConflictCode = 'transition_illegal' | 'version_stale' | 'session_finished' | 'worker_terminal'
+
+/** The thing exists, but its state does not allow the call. */
+export class ConflictError extends RuntimeError {
+  readonly retryable = false
+  constructor(code: ConflictCode, message: string, options?: RuntimeErrorOptions) {
+    super(code, message, options)
+  }
+}
+
+export type LimitCode =
+  | 'mailbox_full'
+  | 'message_too_big'
+  | 'children_exceeded'
+  | 'workers_exceeded'
+  | 'depth_exceeded'
+  | 'iterations_exceeded'
+  | 'budget_exceeded'
+
+/** A limit of core/policy.ts was reached; the message names the limit and the value. */
+export class LimitError extends RuntimeError {
+  readonly retryable = false
+  constructor(code: LimitCode, message: string, options?: RuntimeErrorOptions) {
+    super(code, message, options)
+  }
+}
+
+/** May succeed later without any change. A handler throws it to ask for a retry after `retryAfterMs`. */
+export class TransientError extends RuntimeError {
+  readonly retryable = true
+  readonly retryAfterMs: number | undefined
+  constructor(
+    message: string,
+    options: RuntimeErrorOptions & {
+      code?: 'store_unavailable' | 'store_refused' | 'model_overloaded' | 'handler_failed'
+      retryAfterMs?: number
+    } = {},
+  ) {
+    super(options.code ?? 'handler_failed', message, options)
+    this.retryAfterMs = options.retryAfterMs
+  }
+}
+
+/** This node lost the right to run the worker. Never retried by the loser: it aborts and writes nothing. */
+export class LeaseLostError extends RuntimeError {
+  readonly retryable = false
+  constructor(message: string, options?: RuntimeErrorOptions) {
+    super('lease_lost', message, options)
+  }
+}
+
+export class CancelledError extends RuntimeError {
+  readonly retryable = false
+  constructor(message: string, options?: RuntimeErrorOptions) {
+    super('cancelled', message, options)
+  }
+}
+
+export class TimeoutError extends RuntimeError {
+  readonly retryable = true
+  constructor(message: string, options?: RuntimeErrorOptions) {
+    super('deadline_exceeded', message, options)
+  }
+}
+
+/** The run fails and is not retried; the worker lives on. A handler throws it for what no retry can mend. */
+export class TerminalError extends RuntimeError {
+  readonly retryable = false
+  constructor(message: string, options: RuntimeErrorOptions & { code?: 'run_failed' | 'poison' } = {}) {
+    super(options.code ?? 'run_failed', message, options)
+  }
+}
+
+/** A fault of troupe itself. */
+export class InvariantError extends RuntimeError {
+  readonly retryable = false
+  constructor(message: string, options?: RuntimeErrorOptions) {
+    super('bug', message, options)
+  }
+}
+
+/** Turns any thrown value into a RuntimeError, once, at the layer border. What user code throws is retried (`handler_failed`). */
+export function toRuntimeError(thrown: unknown): RuntimeError {
+  if (thrown instanceof RuntimeError) return thrown
+  if (thrown instanceof Error) return new TransientError(thrown.message || thrown.name, { cause: thrown })
+  return new TransientError(
+    typeof thrown === 'string' ? thrown : `a value that is not an Error was thrown: ${describe(thrown)}`,
+  )
+}
+
+function describe(value: unknown): string {
+  try {
+    return JSON.stringify(value)?.slice(0, 200) ?? String(value)
+  } catch {
+    return String(value)
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Duty: ids, and the partition each carries.
+ * I-a An id is a UUID whose last 12 bits (three hex digits) are its partition, so that any id finds its keys by itself.
+ * I-b New ids are version 7 and monotonic within a process. Child ids are version 8: a digest of parent, run and call, so that
+ *     a repeated spawn is the same child.
+ * I-c Every id is validated before it becomes part of a key.
+ */
+import { createHash } from 'node:crypto'
+import { v7 } from 'uuid'
+import { InputError } from './errors.ts'
+
+/** 12 bits are carried in an id. */
+export const partitionsMax = 4_096
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const kindPattern = /^[a-z0-9][A-Za-z0-9_-]*(?:\/[a-z0-9][A-Za-z0-9_-]*)*$/
+const namespacePattern = /^[A-Za-z0-9_-]{1,64}$/
+
+export function newId(partition: number): string {
+  return withPartition(v7(), partition)
+}
+
+/** The id of the child that call number `call` of this run spawns: same input, same id. */
+export function childId(parentId: string, run: number, call: number): string {
+  const hex = createHash('sha256').update(`${parentId}:${run}:${call}`).digest('hex')
+  const variant = '89ab'[Number.parseInt(hex[16] as string, 16) % 4]
+  const id = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+  return withPartition(id, partitionOf(parentId))
+}
+
+export function partitionOf(id: string): number {
+  return Number.parseInt(id.slice(-3), 16)
+}
+
+/** The partition of a session that is created under a given idempotency key: a retry meets the first. */
+export function partitionOfKey(key: string, partitions: number): number {
+  return createHash('sha256').update(key).digest().readUInt32BE(0) % partitions
+}
+
+export function isId(value: unknown): value is string {
+  return typeof value === 'string' && uuidPattern.test(value)
+}
+
+/** Returns the id in lower case, or throws an InputError that names what was expected. */
+export function parseId(value: unknown, what: 'worker' | 'session'): string {
+  const id = typeof value === 'string' ? value.trim().toLowerCase() : value
+  if (!isId(id))
+    throw new InputError(`${show(value)} is not a ${what} id: expected a UUID as \`troupe ${what} list\` prints it.`)
+  return id
+}
+
+export function isKind(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= 64 && kindPattern.test(value)
+}
+
+export function parseKind(value: unknown): string {
+  if (!isKind(value)) {
+    throw new InputError(
+      `${show(value)} is not a worker kind: expected up to 64 letters, digits, "_" or "-", in folders joined by "/".`,
+    )
+  }
+  return value
+}
+
+export function isPool(value: unknown): value is string {
+  return typeof value === 'string' && /^[a-z0-9][a-z0-9_-]{0,31}$/.test(value)
+}
+
+export function isNamespace(value: unknown): value is string {
+  return typeof value === 'string' && namespacePattern.test(value)
+}
+
+/** An idempotency key of the caller as a piece of a Redis key: digested, so that any text is safe there. */
+export function digestKey(key: string): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, 32)
+}
+
+function withPartition(id: string, partition: number): string {
+  return id.slice(0, -3) + partition.toString(16).padStart(3, '0')
+}
+
+function show(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value)
+}

@@ -1,0 +1,28 @@
+/** Duty: values of authors and callers as JSON text, once, with a clear error where that cannot be. */
+import { InputError, LimitError } from './errors.ts'
+import { policy } from './policy.ts'
+
+/** `undefined` becomes null. Throws an InputError for what JSON cannot hold, a LimitError for what is too big. */
+export function toJson(value: unknown, what: string, bytesMax: number = policy.messageBytesMax): string {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value === undefined ? null : value)
+  } catch (cause) {
+    throw new InputError(
+      `${what} cannot be written as JSON: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    )
+  }
+  if (text === undefined) throw new InputError(`${what} cannot be written as JSON: a ${typeof value} has no JSON form.`)
+  // A UTF-16 unit is at most three bytes: most values need no count.
+  if (text.length * 3 > bytesMax) {
+    const bytes = Buffer.byteLength(text)
+    if (bytes > bytesMax) {
+      throw new LimitError(
+        'message_too_big',
+        `${what} has ${bytes} bytes of JSON; the limit is ${bytesMax}. Store large data elsewhere and pass a reference.`,
+      )
+    }
+  }
+  return text
+}

@@ -1,0 +1,141 @@
+/**
+ * Duty: the messages a worker receives, and their form in the mailbox.
+ * A mail is one string: a head of tab-separated fields that the scripts may match, then the value as JSON, which no script
+ * ever decodes. `M1` No head field contains a tab: they are ids, words and numbers only.
+ */
+import { InvariantError } from './errors.ts'
+import type { Failure } from './failure.ts'
+
+/** Control is read first (cancel, approval, timer), then family (results of children), then user (input). FIFO in each. */
+export type Lane = 'control' | 'family' | 'user'
+
+export interface InputMessage<Value = unknown> {
+  readonly kind: 'input'
+  readonly id: string
+  /** The worker that sent it, set by the runtime; null when it came from outside (submit, send). */
+  readonly from: string | null
+  readonly value: Value
+}
+
+export interface ResultMessage<Value = unknown> {
+  readonly kind: 'result'
+  readonly id: string
+  /** The child. */
+  readonly from: string
+  readonly name: string
+  readonly workerKind: string
+  /** Number of the spawning call within the run, from 1: results are received in this order. */
+  readonly call: number
+  readonly status: 'completed' | 'failed' | 'cancelled'
+  /** What the child replied; null unless completed. */
+  readonly value: Value
+  readonly failure: Failure | null
+}
+
+export interface TimerMessage<Value = unknown> {
+  readonly kind: 'timer'
+  readonly id: string
+  readonly from: null
+  readonly value: Value
+}
+
+export type Message = InputMessage | ResultMessage | TimerMessage
+
+/** A message at its place in a lane. */
+export interface Mail {
+  readonly lane: Lane
+  /** Position in the lane, counted from 0 for ever. */
+  readonly sequence: number
+  readonly message: Message
+}
+
+/** What travels as the value of a result. */
+interface ResultBody {
+  readonly name: string
+  readonly kind: string
+  readonly value: unknown
+  readonly failure?: Failure
+}
+
+/** `i <id> <from or -> <json>` */
+export function encodeInput(id: string, from: string | null, valueJson: string): string {
+  return `i\t${id}\t${from ?? '-'}\t${valueJson}`
+}
+
+/** `r <child id> <call> <status> <json of name, kind, value, failure>`: the head names child and call, which waits match. */
+export function encodeResult(
+  child: { id: string; name: string; kind: string },
+  call: number,
+  outcome: Outcome,
+): string {
+  const body = resultBodyJson(child, outcome)
+  return `r\t${child.id}\t${call}\t${outcome.status}\t${body}`
+}
+
+/** `t <timer id> <json>` */
+export function encodeTimer(id: string, valueJson: string): string {
+  return `t\t${id}\t${valueJson}`
+}
+
+/** How a run ended. `valueJson` is the reply as the author gave it, already JSON, so that it is serialised once. */
+export type Outcome =
+  | { readonly status: 'completed'; readonly valueJson: string }
+  | { readonly status: 'failed'; readonly failure: Failure }
+  | { readonly status: 'cancelled'; readonly failure: Failure }
+
+function resultBodyJson(child: { name: string; kind: string }, outcome: Outcome): string {
+  const head = `{"name":${JSON.stringify(child.name)},"kind":${JSON.stringify(child.kind)},"value":`
+  if (outcome.status === 'completed') return `${head}${outcome.valueJson}}`
+  return `${head}null,"failure":${JSON.stringify(outcome.failure)}}`
+}
+
+export function decodeMail(lane: Lane, sequence: number, text: string): Mail {
+  return { lane, sequence, message: decodeMessage(text) }
+}
+
+export function decodeMessage(text: string): Message {
+  switch (text[0]) {
+    case 'i': {
+      const [, id, from, value] = splitHead(text, 3)
+      return {
+        kind: 'input',
+        id: id as string,
+        from: from === '-' ? null : (from as string),
+        value: JSON.parse(value as string),
+      }
+    }
+    case 'r': {
+      const [, from, call, status, value] = splitHead(text, 4)
+      const body = JSON.parse(value as string) as ResultBody
+      return {
+        kind: 'result',
+        id: `${from}:${call}`,
+        from: from as string,
+        name: body.name,
+        workerKind: body.kind,
+        call: Number(call),
+        status: status as ResultMessage['status'],
+        value: body.value,
+        failure: body.failure ?? null,
+      }
+    }
+    case 't': {
+      const [, id, value] = splitHead(text, 2)
+      return { kind: 'timer', id: id as string, from: null, value: JSON.parse(value as string) }
+    }
+    default:
+      throw new InvariantError(`a mail of unknown sort ${JSON.stringify(text.slice(0, 20))} was read`)
+  }
+}
+
+/** The first `fields` + 1 fields, and the rest as the last one, tabs and all. */
+function splitHead(text: string, fields: number): string[] {
+  const parts: string[] = []
+  let start = 0
+  for (let field = 0; field <= fields; field++) {
+    const end = field === fields ? -1 : text.indexOf('\t', start)
+    parts.push(end < 0 ? text.slice(start) : text.slice(start, end))
+    start = end + 1
+  }
+  return parts
+}

@@ -1,0 +1,80 @@
+/**
+ * Duty: every limit and default, in one table, each with its unit in its name. Nothing else in the code holds such a number.
+ * A node or a session may set its own; the scripts enforce what the session's record says.
+ */
+
+/** Upper bounds that a session is created with; kept in its record and enforced by the scripts. */
+export interface SessionLimits {
+  /** Workers a session may ever have, its root included. */
+  readonly workers: number
+  /** Children of one worker whose results are still open. */
+  readonly children: number
+  /** Depth of the tree: the root has depth 0. */
+  readonly depth: number
+  /** Messages that may wait in the user lane of one mailbox. */
+  readonly mailbox: number
+}
+
+export const defaultSessionLimits: SessionLimits = { workers: 200, children: 20, depth: 5, mailbox: 1_000 }
+
+/** The most a caller may ask for: beyond these a script could block Redis for too long. */
+export const hardSessionLimits: SessionLimits = { workers: 100_000, children: 1_000, depth: 64, mailbox: 100_000 }
+
+export const policy = {
+  /** A lease lasts this long after its last renewal or commit. */
+  leaseMs: 15_000,
+  renewEveryMs: 5_000,
+  /** A node stops trusting its lease this much earlier than Redis would. */
+  leaseMarginMs: 1_000,
+
+  /** A bell that was rung and not answered is stale after this. */
+  bellMs: 2_000,
+  /** A turn that lasts longer than this no longer counts as an awake slot. */
+  busyAfterMs: 100,
+  /** A BullMQ job answers bells for at most this long. */
+  bellJobMs: 60_000,
+
+  sweepEveryMs: 1_000,
+  sweepBatch: 100,
+  /** A node unseen for this long is forgotten, with its grants. Later than its leases and bells. */
+  nodeForgottenMs: 60_000,
+
+  /** Claims without a commit in between after which a worker is run apart from others. */
+  suspectAfterStarts: 2,
+  /** Starts alone without a commit before the run is quarantined. */
+  poisonAfterStartsAlone: 3,
+
+  turnSliceMs: 30_000,
+  turnSliceSteps: 20,
+  drainMs: 30_000,
+
+  retries: 3,
+  retryBackoffMs: 200,
+  retryBackoffMsMax: 30_000,
+
+  messageBytesMax: 1_048_576,
+  entryBytesMax: 1_048_576,
+  /** A claim hands out at most this many bytes of mail; the rest follows with the next claim. */
+  claimMailBytes: 4_194_304,
+  nameBytesMax: 64,
+
+  slots: 50,
+  retentionMs: 7 * 24 * 3_600_000,
+  /** How long an answer is kept under an idempotency key the caller gave, and under one the client made. */
+  givenKeyMs: 24 * 3_600_000,
+  madeKeyMs: 600_000,
+  eventsKept: 100_000,
+  deadLettersKept: 10_000,
+} as const
+
+export type Policy = { readonly [K in keyof typeof policy]: number }
+
+/** Delay before try `attempt` + 1 (attempt counts from 1): exponential, capped, with half of it jitter so that retries spread. */
+export function retryDelayMs(
+  attempt: number,
+  random: number,
+  settings: Pick<Policy, 'retryBackoffMs' | 'retryBackoffMsMax'> = policy,
+): number {
+  const full = Math.min(settings.retryBackoffMsMax, settings.retryBackoffMs * 2 ** Math.min(attempt - 1, 30))
+  return Math.round(full / 2 + (full / 2) * random)
+}

@@ -1,0 +1,183 @@
+/**
+ * Duty: what the runtime needs of the store and the queue, as narrow ports. The layers in the middle (runtime, store, queue) know
+ * these and never each other; compose.ts puts the real ones in.
+ */
+import type { Failure } from './failure.ts'
+import type { Mail } from './message.ts'
+import type { SessionLimits } from './policy.ts'
+import type { RunState } from './run-state.ts'
+
+/** A bell to be rung in a pool: "a slot should come and claim". */
+export interface Bell {
+  readonly id: string
+  readonly pool: string
+}
+
+/** The right to run one worker, and all that its turn needs to begin. */
+export interface Grant {
+  readonly workerId: string
+  /** run; cancelled: for its cancelling end only; poison: for its failing end only. */
+  readonly mark: 'run' | 'cancelled' | 'poison'
+  readonly token: string
+  readonly epoch: number
+  /** It was started twice without a commit before: this node runs no other such worker at the same time. */
+  readonly suspect: boolean
+  readonly sessionId: string
+  readonly parentId: string | null
+  /** The parent's call and run that wait for this worker's first result; null when nobody waits. */
+  readonly call: number | null
+  readonly kind: string
+  readonly name: string
+  readonly pool: string
+  readonly depth: number
+  readonly run: number
+  readonly open: boolean
+  readonly runState: RunState
+  readonly version: number
+  readonly historyLength: number
+  readonly wait: string
+  readonly starts: number
+  readonly crashes: number
+  /** Failed tries of the message at the head. */
+  readonly attempt: number
+  /** Spawning calls made so far in this run. */
+  readonly calls: number
+  /** Calls whose results have not been received, in order. */
+  readonly awaits: readonly number[]
+  /** Timers of this run that have not been received. */
+  readonly timersOpen: number
+  readonly stateJson: string | null
+  /** Length for ever of the family lane, as far as this grant shows it. */
+  readonly familySeen: number
+  readonly mail: { readonly control: Mail[]; readonly family: Mail[]; readonly user: Mail[] }
+  /** Moment on this node's monotonic clock after which the lease is no longer trusted. */
+  readonly trustedUntil: number
+}
+
+export interface SpawnOrder {
+  readonly id: string
+  readonly kind: string
+  readonly name: string
+  readonly pool: string
+  readonly detached: boolean
+  readonly call: number
+  readonly mail: string
+}
+
+/** What a slot asks for when its turn ends. */
+export interface NextClaim {
+  readonly pool: string
+  readonly bell: string
+  readonly slot: string
+  readonly nonce: string
+  readonly maySuspect: boolean
+  readonly wasBusy: boolean
+}
+
+export interface CommitRequest {
+  readonly workerId: string
+  readonly sessionId: string
+  readonly pool: string
+  readonly token: string
+  readonly sequence: number
+  readonly version: number
+  readonly runState: RunState
+  readonly open: boolean
+  readonly attempt: number
+  readonly entries: readonly string[]
+  readonly controlUsed: number
+  readonly userUsed: number
+  readonly familyUsed: readonly number[]
+  readonly familySeen: number
+  /** New state as JSON; undefined keeps it. */
+  readonly stateJson?: string | undefined
+  /** A failure is set, null clears it, undefined keeps it. */
+  readonly failure?: Failure | null | undefined
+  readonly outcome?: 'completed' | 'failed' | 'cancelled' | undefined
+  /** Mail for the parent when the run ends. */
+  readonly result?: string | undefined
+  /** Evidence: the consumed input goes to the dead letters. */
+  readonly dead?: string | undefined
+  readonly awaits: readonly number[]
+  readonly timersOpen: number
+  readonly spawns: readonly SpawnOrder[]
+  readonly sends: readonly { readonly workerId: string; readonly mail: string }[]
+  readonly timers: readonly { readonly id: string; readonly ms: number; readonly valueJson: string }[]
+  readonly event: string
+  /** Set when the turn ends: what the worker waits for. */
+  readonly end?: { readonly wait: string; readonly retryMs?: number; readonly next: NextClaim | null } | undefined
+  /** The bell that this turn answers; empty for none. */
+  readonly bell: string
+  /** With end and no next claim: the bell was moved to the busy ones. */
+  readonly wasBusy: boolean
+}
+
+export type ClaimAnswer =
+  | { readonly kind: 'grant'; readonly grant: Grant }
+  | { readonly kind: 'empty' | 'unfit' | 'none' }
+
+export interface Refusal {
+  readonly reason: string
+  readonly limit: number
+  readonly id: string
+}
+
+export type CommitAnswer =
+  | {
+      readonly kind: 'ok'
+      readonly version: number
+      readonly bells: readonly Bell[]
+      readonly claimed: ClaimAnswer
+      readonly trustedUntil: number
+    }
+  | { readonly kind: 'fenced'; readonly claimed: ClaimAnswer }
+  | { readonly kind: 'conflict'; readonly version: number }
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] }
+
+export interface RenewRequest {
+  readonly workerId: string
+  readonly token: string
+  readonly bell: string
+  readonly becomesBusy: boolean
+}
+
+export type Verdict = 'kept' | 'fenced' | 'cancelled'
+
+/** The store as a turn needs it. One partition. */
+export interface TurnStore {
+  readonly partition: number
+  claim(next: NextClaim): Promise<ClaimAnswer>
+  /** Claims nothing and gives the bell back. */
+  leave(pool: string, bell: string): Promise<readonly Bell[]>
+  commit(request: CommitRequest): Promise<CommitAnswer>
+  renew(turns: readonly RenewRequest[]): Promise<{ verdicts: Verdict[]; bells: readonly Bell[]; trustedUntil: number }>
+  sessionLimits(sessionId: string): Promise<SessionLimits>
+}
+
+export interface PoolShare {
+  readonly pool: string
+  readonly kinds: readonly string[]
+  readonly free: number
+}
+
+/** The store as the sweeper needs it. One partition. */
+export interface UpkeepStore {
+  readonly partition: number
+  registerKinds(kinds: readonly { kind: string; pool: string; description: string }[]): Promise<void>
+  sweep(
+    slots: number,
+    shares: readonly PoolShare[],
+    leaving: boolean,
+  ): Promise<{ healed: number; bells: readonly Bell[] }>
+  fire(): Promise<{ fired: number; dueInMs: number | null; bells: readonly Bell[] }>
+  finishCancelled(): Promise<readonly Bell[]>
+  prune(): Promise<number>
+  /** Pool of each kind that nodes have ever registered. */
+  kindPools(): Promise<ReadonlyMap<string, string>>
+}
+
+/** The queue as the runtime needs it. Ringing may fail without harm: it is logged by the queue and never retried. */
+export interface BellRinger {
+  ring(partition: number, bells: readonly Bell[]): void
+}

@@ -1,0 +1,38 @@
+/** Duty: refusals of the store, which are values, as the typed errors that users see: what happened, to which id, what to do. */
+import { ConflictError, LimitError, NotFoundError, type RuntimeError } from './errors.ts'
+import type { Refusal } from './ports.ts'
+
+/** A refusal of the store as the typed error that a user sees. */
+export function refusalError({ reason, limit, id }: Refusal, who: string): RuntimeError {
+  switch (reason) {
+    case 'depth_exceeded':
+      return new LimitError(
+        'depth_exceeded',
+        `${who} may not spawn: its session allows a depth of ${limit}. Raise limits.depth.`,
+      )
+    case 'children_exceeded':
+      return new LimitError(
+        'children_exceeded',
+        `${who} may not spawn: it has ${limit} live children already. Wait for results, or raise limits.children.`,
+      )
+    case 'workers_exceeded':
+      return new LimitError(
+        'workers_exceeded',
+        `${who} may not spawn: its session has had ${limit} workers. Raise limits.workers.`,
+      )
+    case 'mailbox_full':
+      return new LimitError(
+        'mailbox_full',
+        `the mailbox of worker ${id} is full (${limit} messages). Send again later, or raise limits.mailbox.`,
+      )
+    case 'not_found':
+      return new NotFoundError('worker_not_found', `worker ${id} is not known: it may have been pruned.`)
+    case 'session_finished':
+      return new ConflictError(
+        'session_finished',
+        `the session of worker ${id} has finished: it takes no more messages.`,
+      )
+    default:
+      return new ConflictError('worker_terminal', `worker ${id} was cancelled for good: it takes no more messages.`)
+  }
+}

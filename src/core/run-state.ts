@@ -1,0 +1,75 @@
+/**
+ * Duty: the words for states, and the two projections of conflict 4 (requirements.md): what a run is doing decides what its
+ * worker is said to be doing; nothing is stored twice.
+ */
+
+/** The eleven states of a run (requirements 3.1). */
+export const runStates = [
+  'Idle',
+  'ProcessingUserMessage',
+  'AwaitingLLMResponse',
+  'ProcessingLLMResponse',
+  'AwaitingToolApproval',
+  'ExecutingTools',
+  'ProcessingToolResults',
+  'HandlingToolError',
+  'GeneratingResponse',
+  'TransientFailure',
+  'Failed',
+] as const
+export type RunState = (typeof runStates)[number]
+
+/** Where a worker stands with the store: what the scripts keep in its record. */
+export const workerStates = ['idle', 'queued', 'running', 'parked', 'paused', 'terminal'] as const
+export type WorkerState = (typeof workerStates)[number]
+
+export const fineStates = [
+  'inactive',
+  'working',
+  'requesting',
+  'receiving',
+  'waiting',
+  'usingTool',
+  'inactiveFailed',
+] as const
+/** What a worker is doing, in seven words (requirements 1.2). */
+export type FineState = (typeof fineStates)[number]
+
+/** The same in three (requirements 1.3). */
+export type CoarseState = 'idle' | 'busy' | 'idleFailed'
+
+export interface RunFacts {
+  readonly run: RunState
+  readonly worker: WorkerState
+  /** Recorded when the first byte of a model's reply has been seen. */
+  readonly firstByteSeen?: boolean
+}
+
+export function fineState({ run, worker, firstByteSeen }: RunFacts): FineState {
+  if (run === 'Failed' && worker !== 'queued' && worker !== 'running') return 'inactiveFailed'
+  if (worker === 'queued' || worker === 'parked' || worker === 'paused') return 'waiting'
+  switch (run) {
+    case 'Idle':
+      return worker === 'running' ? 'working' : 'inactive'
+    case 'AwaitingLLMResponse':
+      return firstByteSeen ? 'receiving' : 'requesting'
+    case 'AwaitingToolApproval':
+    case 'TransientFailure':
+      return 'waiting'
+    case 'ExecutingTools':
+      return 'usingTool'
+    case 'Failed':
+    case 'ProcessingUserMessage':
+    case 'ProcessingLLMResponse':
+    case 'ProcessingToolResults':
+    case 'HandlingToolError':
+    case 'GeneratingResponse':
+      return 'working'
+  }
+}
+
+export function coarseState(facts: RunFacts): CoarseState {
+  const fine = fineState(facts)
+  if (fine === 'inactive') return 'idle'
+  return fine === 'inactiveFailed' ? 'idleFailed' : 'busy'
+}

@@ -1,0 +1,132 @@
+/**
+ * Duty: bells over BullMQ: ringing them, and answering them with a node's slots.
+ * A bell says "a slot should come and claim"; it names no worker. Losing, doubling, delaying or reordering bells is harmless:
+ * stale ones are put again by sweeps (docs/decisions, protocol).
+ * B-a A failed ring is logged and never retried: whoever sweeps next runs what is queued.
+ * B-b Job states are never read: BullMQ's lock, stall and retry rules decide nothing here.
+ */
+import { Queue, Worker } from 'bullmq'
+import type { Redis } from 'ioredis'
+import type { WorkerLog } from '../core/define-worker.ts'
+import type { Bell, BellRinger } from '../core/ports.ts'
+
+export interface QueuePlace {
+  readonly partition: number
+  /** BullMQ prefix of the partition: shares the hash tag of our keys. */
+  readonly prefix: string
+}
+
+export function queueName(pool: string): string {
+  return `bell-${pool}`
+}
+
+export class BullBellRinger implements BellRinger {
+  readonly #connection: Redis
+  readonly #places: readonly QueuePlace[]
+  readonly #log: Pick<WorkerLog, 'warn'>
+  readonly #queues = new Map<string, Queue>()
+  readonly #ringing = new Set<Promise<unknown>>()
+
+  /** The connection stays the caller's: it is not closed here. */
+  constructor(connection: Redis, places: readonly QueuePlace[], log: Pick<WorkerLog, 'warn'>) {
+    this.#connection = connection
+    this.#places = places
+    this.#log = log
+  }
+
+  ring(partition: number, bells: readonly Bell[]): void {
+    for (const [pool, of] of Map.groupBy(bells, (bell) => bell.pool)) {
+      const queue = this.#queue(partition, pool)
+      const jobs = of.map(({ id }) => ({
+        name: 'bell',
+        data: { bell: id },
+        opts: { jobId: id, attempts: 1, removeOnComplete: true, removeOnFail: true },
+      }))
+      const [first] = jobs
+      if (first === undefined) continue
+      const added = jobs.length === 1 ? queue.add(first.name, first.data, first.opts) : queue.addBulk(jobs)
+      const done = added.catch((error: unknown) =>
+        this.#log.warn('a bell could not be rung; a sweep will run what is queued', { pool, error: String(error) }),
+      )
+      this.#ringing.add(done)
+      void done.finally(() => this.#ringing.delete(done))
+    }
+  }
+
+  #queue(partition: number, pool: string): Queue {
+    const key = `${partition}/${pool}`
+    let queue = this.#queues.get(key)
+    if (queue === undefined) {
+      queue = openQueue(this.#connection, prefixOf(this.#places, partition), queueName(pool))
+      this.#queues.set(key, queue)
+    }
+    return queue
+  }
+
+  /** Waits for rings under way, at most about a second: a lost ring is healed, a hanging one must not hold a process. */
+  async stop(): Promise<void> {
+    await Promise.race([
+      Promise.allSettled(this.#ringing),
+      new Promise((resolve) => setTimeout(resolve, 1_000).unref()),
+    ])
+    await Promise.allSettled([...this.#queues.values()].map((queue) => queue.close()))
+    this.#queues.clear()
+  }
+}
+
+/** Answers one bell; resolves when the slot has nothing left to do. Must not throw. */
+export type AnswerBell = (bell: Bell) => Promise<void>
+
+/** Listens for bells of one pool in one partition. */
+export class BullBellListener {
+  readonly #worker: Worker
+
+  constructor(
+    connection: Redis,
+    place: QueuePlace,
+    pool: string,
+    slots: number,
+    answer: AnswerBell,
+    log: Pick<WorkerLog, 'debug'>,
+  ) {
+    this.#worker = new Worker(
+      queueName(pool),
+      async (job) => {
+        const bell: unknown = (job.data as { bell?: unknown }).bell
+        if (typeof bell === 'string') await answer({ id: bell, pool })
+      },
+      {
+        connection,
+        prefix: place.prefix,
+        concurrency: slots,
+        autorun: true,
+        lockDuration: 30_000,
+        stalledInterval: 5_000,
+        maxStalledCount: 1_000_000_000,
+        drainDelay: 1,
+        removeOnComplete: { count: 0 },
+        removeOnFail: { count: 0 },
+      },
+    )
+    this.#worker.on('error', (error) => log.debug('BullMQ reported an error', { pool, error: String(error) }))
+  }
+
+  ready(): Promise<unknown> {
+    return this.#worker.waitUntilReady()
+  }
+
+  /** Takes no more bells; does not wait for those being answered. */
+  async stop(): Promise<void> {
+    await this.#worker.close(true).catch(() => {})
+  }
+}
+
+export function openQueue(connection: Redis, prefix: string, name: string): Queue {
+  const queue = new Queue(name, { connection, prefix, skipMetasUpdate: true })
+  queue.on('error', () => {})
+  return queue
+}
+
+function prefixOf(places: readonly QueuePlace[], partition: number): string {
+  return (places.find((place) => place.partition === partition) as QueuePlace).prefix
+}

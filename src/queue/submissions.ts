@@ -1,0 +1,72 @@
+/**
+ * Duty: background jobs from any BullMQ producer in any language become sessions or messages.
+ * Q-a A job becomes a session once, however often it is delivered: the job's id is the idempotency key. Ids that BullMQ counts
+ *     itself begin anew when a queue is obliterated, so those are joined with the job's timestamp.
+ * Q-b A bad job fails with a clear reason and stays in BullMQ's failed set; one that cannot be stored now is retried by BullMQ.
+ */
+import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq'
+import type { Redis } from 'ioredis'
+import type { WorkerLog } from '../core/define-worker.ts'
+import { RuntimeError } from '../core/errors.ts'
+import type { QueuePlace } from './bells.ts'
+
+export const submissionQueue = 'submit'
+
+export interface Submitted {
+  readonly sessionId: string
+  readonly workerId: string
+}
+
+/** Turns the data of a job into a session or a message; throws a RuntimeError that says what is wrong with it. */
+export type Submit = (data: unknown, idempotencyKey: string) => Promise<Submitted>
+
+/** A job whose session cannot be stored now is tried again after this long. */
+const retryMs = 1_000
+
+export class BullSubmissionListener {
+  readonly #worker: Worker
+
+  constructor(connection: Redis, place: QueuePlace, submit: Submit, log: Pick<WorkerLog, 'debug' | 'warn'>) {
+    this.#worker = new Worker(
+      submissionQueue,
+      async (job, token) => {
+        try {
+          return await submit(job.data, keyOf(job))
+        } catch (error) {
+          if (error instanceof RuntimeError && error.retryable) {
+            await job.moveToDelayed(Date.now() + retryMs, token)
+            throw new DelayedError()
+          }
+          log.warn('a submitted job was refused', { jobId: job.id, reason: String(error) })
+          throw new UnrecoverableError(
+            error instanceof RuntimeError ? `${error.code}: ${error.message}` : String(error),
+          )
+        }
+      },
+      {
+        connection,
+        prefix: place.prefix,
+        concurrency: 20,
+        maxStalledCount: 1_000_000_000,
+        stalledInterval: 5_000,
+        drainDelay: 1,
+      },
+    )
+    this.#worker.on('error', (error) =>
+      log.debug('BullMQ reported an error', { queue: submissionQueue, error: String(error) }),
+    )
+  }
+
+  ready(): Promise<unknown> {
+    return this.#worker.waitUntilReady()
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker.close().catch(() => {})
+  }
+}
+
+function keyOf(job: Job): string {
+  const id = job.id ?? ''
+  return /^\d+$/.test(id) ? `submit:${id}:${job.timestamp}` : `submit:${id}`
+}

@@ -1,0 +1,217 @@
+/**
+ * Duty: the `self` of one receive: it collects what the handler asks for; nothing leaves before the commit.
+ * F1 Every value is made JSON, and checked for size, at the call that gives it, so that the error points at the author's line.
+ * F2 After receive has returned, self is closed: a late call is an error, not a lost effect.
+ */
+import type { Self, SpawnOptions, WorkerDefinition, WorkerLog, WorkerRef } from '../core/define-worker.ts'
+import type { SpawnNote } from '../core/entry.ts'
+import { InputError, LimitError, TerminalError } from '../core/errors.ts'
+import { childId, isId, newId, parseKind, partitionOf } from '../core/ids.ts'
+import { toJson } from '../core/json.ts'
+import { encodeInput, type Message } from '../core/message.ts'
+import { policy, type SessionLimits } from '../core/policy.ts'
+import type { Grant, SpawnOrder } from '../core/ports.ts'
+import type { Kind } from './kind.ts'
+
+/** What a handler asked for in one receive. */
+export interface Wishes {
+  readonly spawns: SpawnOrder[]
+  readonly spawnNotes: SpawnNote[]
+  readonly sends: { workerId: string; mail: string; id: string }[]
+  readonly timers: { id: string; ms: number; valueJson: string }[]
+  stateJson: string | undefined
+  replyJson: string | undefined
+  failure: Error | undefined
+}
+
+export interface SelfContext {
+  readonly grant: Grant
+  readonly run: number
+  readonly attempt: number
+  /** Spawning calls made in this run before this receive. */
+  readonly calls: number
+  readonly openChildren: number
+  readonly state: unknown
+  readonly definition: WorkerDefinition
+  readonly limits: SessionLimits
+  readonly signal: AbortSignal
+  readonly log: WorkerLog
+  readonly message: Message
+  /** Pool of a kind; "unhosted" when no node ever registered it. */
+  poolOf(kind: string): string
+}
+
+const timerMsMax = 366 * 24 * 3_600_000
+
+export class HandlerSelf implements Self<unknown> {
+  readonly wishes: Wishes = {
+    spawns: [],
+    spawnNotes: [],
+    sends: [],
+    timers: [],
+    stateJson: undefined,
+    replyJson: undefined,
+    failure: undefined,
+  }
+  readonly #context: SelfContext
+  #state: unknown
+  #closed = false
+
+  constructor(context: SelfContext) {
+    this.#context = context
+    this.#state = context.state
+  }
+
+  get id(): string {
+    return this.#context.grant.workerId
+  }
+  get name(): string {
+    return this.#context.grant.name
+  }
+  get kind(): string {
+    return this.#context.grant.kind
+  }
+  get sessionId(): string {
+    return this.#context.grant.sessionId
+  }
+  get parentId(): string | null {
+    return this.#context.grant.parentId
+  }
+  get depth(): number {
+    return this.#context.grant.depth
+  }
+  get run(): number {
+    return this.#context.run
+  }
+  get attempt(): number {
+    return this.#context.attempt
+  }
+  get limits(): SessionLimits {
+    return this.#context.limits
+  }
+  get openChildren(): number {
+    return this.#context.openChildren + this.wishes.spawns.filter((spawn) => !spawn.detached).length
+  }
+  get state(): unknown {
+    return this.#state
+  }
+  get signal(): AbortSignal {
+    return this.#context.signal
+  }
+  get log(): WorkerLog {
+    return this.#context.log
+  }
+  get idempotencyKey(): string {
+    return `${this.id}/${this.run}/${this.#context.message.id}`
+  }
+
+  spawn(kind: string, input: unknown, options: SpawnOptions = {}): WorkerRef {
+    this.#open('spawn')
+    const { grant, limits, definition } = this.#context
+    parseKind(kind)
+    if (definition.spawns && !definition.spawns.includes(kind)) {
+      throw new TerminalError(
+        `${this.kind} may not spawn "${kind}": its definition allows ${definition.spawns.join(', ') || 'nothing'}.`,
+      )
+    }
+    const detached = options.detached ?? false
+    if (grant.depth + 1 > limits.depth) {
+      throw new LimitError(
+        'depth_exceeded',
+        `worker ${this.name} (${this.id}) is at depth ${grant.depth} and the session allows ${limits.depth}: it may not spawn.`,
+      )
+    }
+    if (!detached && this.openChildren + 1 > limits.children) {
+      throw new LimitError(
+        'children_exceeded',
+        `worker ${this.name} (${this.id}) has ${limits.children} live children, as many as the session allows: wait for results first.`,
+      )
+    }
+    const call = this.#context.calls + this.wishes.spawns.length + 1
+    const id = childId(this.id, this.run, call)
+    const name = checkName(options.name ?? `${kind}-${call}`)
+    const mail = encodeInput(newId(partitionOf(id)), this.id, toJson(input, `the input of ${name}`))
+    this.wishes.spawns.push({ id, kind, name, pool: this.#context.poolOf(kind), detached, call, mail })
+    this.wishes.spawnNotes.push({ call, id, kind, name, ...(detached ? { detached: true as const } : {}) })
+    return { id, name, kind }
+  }
+
+  send(to: WorkerRef | string, value: unknown): void {
+    this.#open('send')
+    const workerId = typeof to === 'string' ? to : to.id
+    if (!isId(workerId)) throw new InputError(`send takes a worker's reference or id, not ${JSON.stringify(workerId)}.`)
+    if (partitionOf(workerId) !== partitionOf(this.id)) {
+      throw new InputError(
+        `worker ${workerId} lives in another partition: sending between partitions is not possible yet.`,
+      )
+    }
+    const id = newId(partitionOf(workerId))
+    this.wishes.sends.push({
+      workerId,
+      id,
+      mail: encodeInput(id, this.id, toJson(value, `the message to ${workerId}`)),
+    })
+  }
+
+  reply(value: unknown): void {
+    this.#open('reply')
+    if (this.wishes.replyJson !== undefined || this.wishes.failure !== undefined) {
+      throw new TerminalError(`${this.kind} replied twice to one message: a run ends once.`)
+    }
+    this.wishes.replyJson = toJson(value, 'the reply')
+  }
+
+  fail(error: Error | string): void {
+    this.#open('fail')
+    if (this.wishes.replyJson !== undefined || this.wishes.failure !== undefined) {
+      throw new TerminalError(`${this.kind} ended its run twice: a run ends once.`)
+    }
+    this.wishes.failure = typeof error === 'string' ? new TerminalError(error) : error
+  }
+
+  after(ms: number, value: unknown): void {
+    this.#open('after')
+    if (!Number.isFinite(ms) || ms < 0 || ms > timerMsMax)
+      throw new InputError(`after takes milliseconds from 0 to ${timerMsMax} (a year), not ${ms}.`)
+    this.wishes.timers.push({
+      id: newId(partitionOf(this.id)),
+      ms: Math.round(ms),
+      valueJson: toJson(value, 'the value of the timer'),
+    })
+  }
+
+  setState(next: unknown): void {
+    this.#open('setState')
+    const schema = this.#context.definition.state
+    const checked = schema ? schema.safeParse(next) : undefined
+    if (checked && !checked.success)
+      throw new TerminalError(`the new state of ${this.kind} does not fit its schema: ${checked.error.message}`)
+    this.wishes.stateJson = toJson(next, 'the state')
+    this.#state = next
+  }
+
+  /** From now on every call is an error. */
+  close(): void {
+    this.#closed = true
+  }
+
+  #open(call: string): void {
+    if (this.#closed)
+      throw new TerminalError(`self.${call} was called after receive had returned: await everything before it returns.`)
+  }
+}
+
+/** Names are shown to people and kept in the record: at most 64 bytes, no control characters. */
+export function checkName(name: string): string {
+  if (
+    typeof name !== 'string' ||
+    name.length === 0 ||
+    Buffer.byteLength(name) > policy.nameBytesMax ||
+    /\p{Cc}/u.test(name)
+  ) {
+    throw new InputError(
+      `${JSON.stringify(String(name).slice(0, 80))} is not a worker name: 1 to ${policy.nameBytesMax} bytes without control characters.`,
+    )
+  }
+  return name
+}

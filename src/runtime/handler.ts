@@ -1,0 +1,346 @@
+/**
+ * Duty: the behaviour of handler workers: one message, one receive, one step.
+ * R1 Every way a receive can end is matched in one place (`stepOf`): reply, fail, thrown, parked, ended without a result.
+ * R2 What a receive asked for is recorded whole or not at all; a receive that throws records only its failure.
+ * R3 The state that the next receive sees is that of the last recorded step.
+ */
+import type { Self, WorkerDefinition } from '../core/define-worker.ts'
+import { completedEntry, entryJson } from '../core/entry.ts'
+import {
+  CancelledError,
+  InputError,
+  type RuntimeError,
+  TerminalError,
+  TimeoutError,
+  TransientError,
+  toRuntimeError,
+} from '../core/errors.ts'
+import type { EventNote } from '../core/event.ts'
+import { toFailure } from '../core/failure.ts'
+import { encodeResult, type Mail, type Outcome } from '../core/message.ts'
+import { policy, retryDelayMs } from '../core/policy.ts'
+import { HandlerInbox } from './handler-inbox.ts'
+import { HandlerSelf, type SelfContext } from './handler-self.ts'
+import type { Behaviour } from './kind.ts'
+import { emptyStep, type RunPosition, type Step } from './step.ts'
+import type { Turn } from './turn.ts'
+
+export function handlerBehaviour(definition: WorkerDefinition): Behaviour {
+  return (turn) => new HandlerTurn(turn, definition).advance()
+}
+
+class HandlerTurn {
+  readonly #turn: Turn
+  readonly #definition: WorkerDefinition
+  readonly #inbox: HandlerInbox
+  #state: unknown
+  #steps = 0
+
+  constructor(turn: Turn, definition: WorkerDefinition) {
+    this.#turn = turn
+    this.#definition = definition
+    this.#inbox = new HandlerInbox(turn.grant)
+  }
+
+  async advance(): Promise<void> {
+    const turn = this.#turn
+    turn.whenCancelled((position) => this.#cancelledStep(position))
+    if (turn.grant.mark === 'cancelled') return turn.cancel()
+    if (turn.grant.mark === 'poison') return this.#quarantine()
+    const stateProblem = this.#loadState()
+    while (!turn.over) {
+      const position = turn.position
+      const mail = this.#inbox.next(position)
+      if (mail === null) return turn.end(this.#inbox.wait(position))
+      if (this.#sliceIsOver()) return turn.end('again')
+      const step = stateProblem
+        ? this.#failedStep(mail, stateProblem, position, 1)
+        : await this.#receive(mail, position)
+      if (turn.over) return
+      turn.record(step)
+      if (step.position.runState === 'TransientFailure') return turn.end('retry', this.#retryMs(step))
+      this.#inbox.take(mail)
+      if (step.outcome !== undefined) this.#inbox.dropRun()
+    }
+  }
+
+  #sliceIsOver(): boolean {
+    return (
+      this.#turn.draining ||
+      this.#steps++ >= policy.turnSliceSteps ||
+      performance.now() - this.#turn.startedAt > policy.turnSliceMs
+    )
+  }
+
+  #loadState(): RuntimeError | null {
+    const json = this.#turn.grant.stateJson
+    const {
+      state: schema,
+      initial,
+      receive: _,
+    } = this.#definition as unknown as { state?: import('zod').ZodType; initial?: unknown; receive: unknown }
+    const raw: unknown = json === null ? structuredClone(initial ?? null) : JSON.parse(json)
+    if (!schema) {
+      this.#state = raw
+      return null
+    }
+    const checked = schema.safeParse(raw)
+    if (!checked.success) {
+      return new InputError(
+        `the stored state of worker ${this.#turn.grant.workerId} does not fit the schema of ${this.#turn.grant.kind}: ${checked.error.message}`,
+      )
+    }
+    this.#state = checked.data
+    return null
+  }
+
+  async #receive(mail: Mail, position: RunPosition): Promise<Step> {
+    const { grant, host } = this.#turn
+    const attempt = position.attempt + 1
+    const timeout = timeoutOf(this.#definition, this.#turn.signal)
+    let self: HandlerSelf | undefined
+    try {
+      this.#checkInput(mail)
+      self = new HandlerSelf(await this.#context(mail, position, attempt, timeout.signal))
+      const received = this.#definition.receive(mail.message, self as unknown as Self<never>)
+      if (received instanceof Promise) await Promise.race([received, timeout.expired])
+      self.close()
+      return this.#stepOf(mail, self, position, attempt)
+    } catch (thrown) {
+      self?.close()
+      const error = toRuntimeError(timeout.reason ?? thrown)
+      const tries = ((this.#definition as { retries?: number }).retries ?? policy.retries) + 1
+      host.log.warn('receive failed', {
+        worker: grant.workerId,
+        kind: grant.kind,
+        attempt,
+        of: tries,
+        error: error.message,
+      })
+      if (error.retryable && attempt < tries) return this.#retryStep(error, position, attempt)
+      return this.#failedStep(mail, error, position, attempt)
+    } finally {
+      timeout.clear()
+    }
+  }
+
+  #checkInput(mail: Mail): void {
+    const schema = this.#definition.input
+    if (!schema || mail.message.kind !== 'input') return
+    const checked = schema.safeParse(mail.message.value)
+    if (!checked.success)
+      throw new InputError(`the input of ${this.#turn.grant.kind} does not fit its schema: ${checked.error.message}`)
+    Object.assign(mail.message, { value: checked.data })
+  }
+
+  async #context(mail: Mail, position: RunPosition, attempt: number, signal: AbortSignal): Promise<SelfContext> {
+    const { grant, host } = this.#turn
+    const limits = await host.limits(grant.sessionId)
+    const received = mail.message.kind === 'result' ? 1 : 0
+    return {
+      grant,
+      run: position.run,
+      attempt,
+      calls: position.calls,
+      openChildren: position.awaits.length - received,
+      state: this.#state,
+      definition: this.#definition,
+      limits,
+      signal,
+      log: host.workerLog(grant, position.run),
+      message: mail.message,
+      poolOf: (kind) => host.poolOf(kind),
+    }
+  }
+
+  // R1: all outcomes of a receive that did not throw.
+  #stepOf(mail: Mail, self: HandlerSelf, position: RunPosition, attempt: number): Step {
+    const { wishes } = self
+    if (wishes.failure !== undefined) return this.#failedStep(mail, toRuntimeError(wishes.failure), position, attempt)
+    const { grant } = this.#turn
+    const at = Date.now()
+    const joining = wishes.spawns.filter((spawn) => !spawn.detached).map((spawn) => spawn.call)
+    const awaits = [...position.awaits.filter((call) => !isResultOf(mail, call)), ...joining]
+    const timersOpen = position.timersOpen - (mail.message.kind === 'timer' ? 1 : 0) + wishes.timers.length
+    const ends = wishes.replyJson !== undefined || (awaits.length === 0 && timersOpen === 0)
+    const { run } = position
+    const entries = [this.#receivedEntry(mail, run, at, wishes)]
+    const notes: EventNote[] = this.#receivedNotes(mail, position)
+    for (const { id, kind, name } of wishes.spawnNotes)
+      notes.push(['worker.spawned', { id, kind, name, parent: grant.workerId }])
+    this.#state = self.state
+    const calls = position.calls + wishes.spawns.length
+    const step = {
+      ...this.#consumed(mail),
+      entries,
+      stateJson: wishes.stateJson,
+      failure: position.open ? undefined : null,
+      spawns: wishes.spawns,
+      sends: wishes.sends.map(({ workerId, mail: text }) => ({ workerId, mail: text })),
+      timers: wishes.timers,
+      notes,
+      refused: (error: RuntimeError) => this.#failedStep(mail, error, position, attempt),
+    }
+    if (!ends) {
+      return {
+        ...step,
+        position: { run, calls, runState: runStateOf(awaits), open: true, attempt: 0, awaits, timersOpen },
+      }
+    }
+    const valueJson = wishes.replyJson ?? 'null'
+    entries.push(completedEntry(run, grant.epoch, at, valueJson))
+    notes.push(['run.completed', { run }])
+    return { ...step, ...this.#ending(run, { status: 'completed', valueJson }), position: afterRun(run) }
+  }
+
+  #failedStep(mail: Mail | null, error: RuntimeError, position: RunPosition, attempt: number): Step {
+    const at = Date.now()
+    const { grant } = this.#turn
+    const { run } = position
+    const failure = toFailure(error, 'handler', attempt, at)
+    const entries = [entryJson('failed', run, grant.epoch, at, { failure })]
+    if (mail) entries.unshift(this.#receivedEntry(mail, run, at))
+    return {
+      ...emptyStep({ ...afterRun(run), runState: 'Failed' }),
+      ...(mail ? this.#consumed(mail) : {}),
+      entries,
+      failure,
+      ...this.#ending(run, { status: 'failed', failure }),
+      notes: [...(mail ? this.#receivedNotes(mail, position) : []), ['worker.failed', { run, failure }]],
+    }
+  }
+
+  #retryStep(error: RuntimeError, position: RunPosition, attempt: number): Step {
+    const at = Date.now()
+    const failure = toFailure(error, 'handler', attempt, at)
+    const retryMs =
+      error instanceof TransientError && error.retryAfterMs !== undefined
+        ? error.retryAfterMs
+        : retryDelayMs(attempt, Math.random())
+    return {
+      ...emptyStep({ ...position, runState: 'TransientFailure', attempt }),
+      entries: [entryJson('attemptFailed', position.run, this.#turn.grant.epoch, at, { failure, retryMs })],
+      failure,
+      notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
+    }
+  }
+
+  #retryMs(step: Step): number {
+    return (JSON.parse(step.entries[0] as string) as { retryMs: number }).retryMs
+  }
+
+  #cancelledStep(position: RunPosition): Step {
+    const { grant } = this.#turn
+    const at = Date.now()
+    const failure = toFailure(
+      new CancelledError(`worker ${grant.name} was cancelled`),
+      'runtime',
+      position.attempt + 1,
+      at,
+    )
+    return {
+      ...emptyStep(afterRun(position.run)),
+      entries: [entryJson('cancelled', position.run, grant.epoch, at, {})],
+      ...this.#ending(position.run, { status: 'cancelled', failure }),
+      notes: [['worker.cancelled', { run: position.run }]],
+    }
+  }
+
+  // The worker was started several times apart from others and never committed: what it was given is put aside with evidence.
+  async #quarantine(): Promise<void> {
+    const { grant } = this.#turn
+    const position = this.#turn.position
+    const mail = this.#inbox.next(position)
+    const next = mail ? `message ${mail.message.id} (${mail.message.kind})` : 'no message'
+    const error = new TerminalError(
+      `worker ${grant.name} (${grant.workerId}) took its node down ${grant.crashes} times without a commit; the next step was ${next}. It was quarantined.`,
+      { code: 'poison' },
+    )
+    const step = this.#failedStep(mail, error, position, grant.starts)
+    const evidence = {
+      failure: step.failure,
+      starts: grant.starts,
+      crashes: grant.crashes,
+      epoch: grant.epoch,
+      run: position.run,
+    }
+    const toDead = mail?.lane === 'user'
+    this.#turn.record({
+      ...step,
+      entries: toDead ? step.entries.slice(1) : step.entries,
+      dead: toDead ? JSON.stringify(evidence) : undefined,
+      notes: toDead ? [...step.notes, ['message.deadLettered', { id: mail.message.id }]] : step.notes,
+    })
+    return this.#turn.end('any')
+  }
+
+  #consumed(mail: Mail): Pick<Step, 'controlUsed' | 'userUsed' | 'familyUsed'> {
+    return {
+      controlUsed: mail.lane === 'control' ? 1 : 0,
+      userUsed: mail.lane === 'user' ? 1 : 0,
+      familyUsed: mail.lane === 'family' ? [mail.sequence] : [],
+    }
+  }
+
+  #ending(run: number, outcome: Outcome): Pick<Step, 'outcome' | 'result'> {
+    const { grant } = this.#turn
+    if (grant.call === null || run !== 1) return { outcome: outcome.status }
+    return {
+      outcome: outcome.status,
+      result: encodeResult({ id: grant.workerId, name: grant.name, kind: grant.kind }, grant.call, outcome),
+    }
+  }
+
+  #receivedEntry(mail: Mail, run: number, at: number, wishes?: HandlerSelf['wishes']): string {
+    const facts: Record<string, unknown> = { message: mail.message }
+    if (wishes && wishes.spawnNotes.length > 0) facts.spawned = wishes.spawnNotes
+    if (wishes && wishes.sends.length > 0) facts.sent = wishes.sends.map(({ workerId, id }) => ({ to: workerId, id }))
+    if (wishes && wishes.timers.length > 0) facts.timers = wishes.timers.map(({ id, ms }) => ({ id, ms }))
+    return entryJson('received', run, this.#turn.grant.epoch, at, facts)
+  }
+
+  #receivedNotes(mail: Mail, position: RunPosition): EventNote[] {
+    if (!position.open) return [['run.started', { run: position.run }]]
+    return [
+      [
+        'message.consumed',
+        { kind: mail.message.kind, ...(mail.message.kind === 'result' ? { from: mail.message.from } : {}) },
+      ],
+    ]
+  }
+}
+
+function afterRun(run: number): RunPosition {
+  return { run: run + 1, calls: 0, runState: 'Idle', open: false, attempt: 0, awaits: [], timersOpen: 0 }
+}
+
+function isResultOf(mail: Mail, call: number): boolean {
+  return mail.message.kind === 'result' && mail.message.call === call
+}
+
+/** A handler parked on children waits as an agent does while its tools run; on timers alone it still works on its message. */
+function runStateOf(awaits: readonly number[]): RunPosition['runState'] {
+  return awaits.length > 0 ? 'ExecutingTools' : 'ProcessingUserMessage'
+}
+
+/** A signal that fires with the turn's or after the definition's time, and a promise that rejects with it. */
+function timeoutOf(definition: WorkerDefinition, parent: AbortSignal) {
+  const ms = (definition as { timeoutMs?: number }).timeoutMs
+  if (ms === undefined)
+    return { signal: parent, expired: new Promise<never>(() => {}), reason: undefined, clear: () => {} }
+  const controller = new AbortController()
+  const { promise: expired, reject } = Promise.withResolvers<never>()
+  expired.catch(() => {})
+  const handle = {
+    signal: AbortSignal.any([parent, controller.signal]),
+    expired,
+    reason: undefined as Error | undefined,
+    clear: () => clearTimeout(timer),
+  }
+  const timer = setTimeout(() => {
+    handle.reason = new TimeoutError(`receive took longer than ${ms} ms.`)
+    controller.abort(handle.reason)
+    reject(handle.reason)
+  }, ms)
+  return handle
+}

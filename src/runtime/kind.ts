@@ -1,0 +1,16 @@
+/** Duty: a kind as a node runs it: its definition, its pool, and the behaviour that advances a turn of such a worker. */
+import type { WorkerDefinition } from '../core/define-worker.ts'
+import type { Turn } from './turn.ts'
+
+/** Runs a turn to its end; all it wants recorded goes through the turn. Handlers are one behaviour; agents will be another. */
+export type Behaviour = (turn: Turn) => Promise<void>
+
+export interface Kind {
+  readonly name: string
+  readonly pool: string
+  readonly description: string
+  readonly behaviour: Behaviour
+  readonly definition: WorkerDefinition | null
+}
+
+export const defaultPool = 'default'

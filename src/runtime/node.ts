@@ -1,0 +1,241 @@
+/**
+ * Duty: a node: its slots claim workers and run their turns, in all partitions.
+ * N1 A slot that was woken claims until there is nothing left, its bell job has lasted its bound, or the node drains.
+ * N2 The nonce of a claim is random and never used twice.
+ * N3 Draining: no new claim; each turn ends at its next step, at the latest after the drain time, when it is given back.
+ */
+import { randomBytes } from 'node:crypto'
+import type { WorkerLog } from '../core/define-worker.ts'
+import type { Policy, SessionLimits } from '../core/policy.ts'
+import type {
+  Bell,
+  BellRinger,
+  ClaimAnswer,
+  Grant,
+  NextClaim,
+  PoolShare,
+  TurnStore,
+  UpkeepStore,
+} from '../core/ports.ts'
+import type { Kind } from './kind.ts'
+import { Renewer } from './renewer.ts'
+import { Slots } from './slots.ts'
+import { SuspectGate } from './suspects.ts'
+import { Sweeper } from './sweeper.ts'
+import { Turn, type TurnHost } from './turn.ts'
+
+export interface PartitionStores {
+  readonly turns: TurnStore
+  readonly upkeep: UpkeepStore
+}
+
+export interface NodeOptions {
+  readonly id: string
+  readonly kinds: ReadonlyMap<string, Kind>
+  readonly concurrency: number
+  readonly policy: Policy
+  readonly stores: readonly PartitionStores[]
+  readonly ringer: BellRinger
+  readonly log: WorkerLog
+}
+
+interface Partition extends PartitionStores {
+  readonly renewer: Renewer
+  readonly sweeper: Sweeper
+}
+
+export class RuntimeNode {
+  readonly id: string
+  readonly #o: NodeOptions
+  readonly #slots: Slots
+  readonly #suspects = new SuspectGate()
+  readonly #partitions: readonly Partition[]
+  readonly #awake = new Set<Promise<void>>()
+  readonly #limits = new Map<string, Promise<SessionLimits>>()
+  #kindPools: ReadonlyMap<string, string> = new Map()
+  #draining = false
+
+  constructor(options: NodeOptions) {
+    this.id = options.id
+    this.#o = options
+    this.#slots = new Slots(options.concurrency)
+    this.#partitions = options.stores.map((stores) => this.#partition(stores))
+  }
+
+  #partition(stores: PartitionStores): Partition {
+    const { policy, log, ringer } = this.#o
+    const number = stores.turns.partition
+    const ring = (bells: readonly Bell[]) => ringer.ring(number, bells)
+    return {
+      ...stores,
+      renewer: new Renewer(stores.turns, policy, ring, log),
+      sweeper: new Sweeper(stores.upkeep, policy, {
+        log,
+        slots: this.#slots.total,
+        shares: () => this.#shares(),
+        answer: (bell) => void this.answer(number, bell),
+        ring,
+        learnKinds: (pools) => {
+          this.#kindPools = pools
+        },
+      }),
+    }
+  }
+
+  /** Registers kinds and slots. Bells may be answered from now on. */
+  async start(): Promise<void> {
+    const kinds = [...this.#o.kinds.values()].map(({ name, pool, description }) => ({ kind: name, pool, description }))
+    for (const { upkeep, sweeper } of this.#partitions) {
+      await upkeep.registerKinds(kinds)
+      await sweeper.start()
+    }
+  }
+
+  #shares(): PoolShare[] {
+    const byPool = Map.groupBy(this.#o.kinds.values(), (kind) => kind.pool)
+    const free = this.#draining ? 0 : this.#slots.free
+    return [...byPool].map(([pool, kinds]) => ({ pool, kinds: kinds.map((kind) => kind.name), free }))
+  }
+
+  /** Answers a bell with a free slot. Without one the bell is let go: the slots that are awake claim what there is. */
+  async answer(partition: number, bell: Bell): Promise<void> {
+    const slot = this.#draining ? null : this.#slots.take()
+    if (slot === null) return
+    const place = this.#partitions.find(({ turns }) => turns.partition === partition) as Partition
+    const work = this.#work(place, slot, bell).catch((error: unknown) => {
+      this.#o.log.warn('a slot failed; the bell goes stale and is put again', { error: String(error) })
+    })
+    this.#awake.add(work)
+    await work
+    this.#awake.delete(work)
+    this.#suspects.giveBack(slot)
+    this.#slots.give(slot)
+  }
+
+  async #work(place: Partition, slot: number, bell: Bell): Promise<void> {
+    const until = performance.now() + this.#o.policy.bellJobMs
+    let busy = false
+    const nextClaim = (): NextClaim => ({
+      pool: bell.pool,
+      bell: bell.id,
+      slot: String(slot),
+      nonce: randomBytes(6).toString('base64url'),
+      maySuspect: this.#suspects.ask(slot),
+      wasBusy: busy,
+    })
+    let answer: ClaimAnswer = await this.#claim(place, nextClaim())
+    while (answer.kind === 'grant') {
+      const { grant } = answer
+      if (!grant.suspect) this.#suspects.giveBack(slot)
+      const turn: Turn = new Turn(
+        grant,
+        this.#turnHost(place, bell.id, () => {
+          if (this.#draining || performance.now() > until) return null
+          busy = turn.bellIsBusy
+          return nextClaim()
+        }),
+      )
+      busy = false
+      await this.#runTurn(place, turn)
+      busy = turn.bellIsBusy
+      answer = turn.claimed
+      if (answer.kind === 'none' && turn.over !== 'ended') {
+        if (this.#draining) break
+        answer = await this.#claim(place, nextClaim())
+      }
+      if (answer.kind !== 'grant') this.#suspects.giveBack(slot)
+    }
+  }
+
+  // A claim that fails is not tried again here: the bell goes stale, and a sweep of a node that reaches Redis puts a new one.
+  async #claim(place: Partition, next: NextClaim): Promise<ClaimAnswer> {
+    return place.turns.claim(next)
+  }
+
+  async #runTurn(place: Partition, turn: Turn): Promise<void> {
+    const { grant } = turn
+    const kind = this.#o.kinds.get(grant.kind) as Kind
+    place.renewer.add(turn)
+    try {
+      const behaving = kind.behaviour(turn).catch((error: unknown) => {
+        this.#o.log.error('a turn broke; the worker goes on elsewhere when its lease has ended', {
+          worker: grant.workerId,
+          error: String((error as Error)?.stack ?? error),
+        })
+        turn.abandon('unreachable')
+      })
+      // A handler that ignores its signal must not hold the slot: the turn being over is enough.
+      await Promise.race([behaving, turn.finished])
+      await turn.finished
+    } finally {
+      place.renewer.remove(turn)
+    }
+  }
+
+  #turnHost(place: Partition, bell: string, nextClaim: () => NextClaim | null): TurnHost {
+    const number = place.turns.partition
+    return {
+      store: place.turns,
+      log: this.#o.log,
+      bell,
+      ring: (bells) => {
+        if (bells.length > 0) this.#o.ringer.ring(number, bells)
+      },
+      nextClaim,
+      noteTimer: (ms) => place.sweeper.dueIn(ms),
+      limits: (sessionId) => this.#sessionLimits(place, sessionId),
+      poolOf: (kind) => this.#o.kinds.get(kind)?.pool ?? this.#kindPools.get(kind) ?? 'unhosted',
+      workerLog: (grant, run) => childLog(this.#o.log, grant, run),
+    }
+  }
+
+  // Limits never change while a session lives: one read per session and node, the newest thousand kept.
+  #sessionLimits(place: Partition, sessionId: string): Promise<SessionLimits> {
+    let limits = this.#limits.get(sessionId)
+    if (limits === undefined) {
+      limits = place.turns.sessionLimits(sessionId)
+      limits.catch(() => this.#limits.delete(sessionId))
+      this.#limits.set(sessionId, limits)
+      if (this.#limits.size > 1_000) this.#limits.delete(this.#limits.keys().next().value as string)
+    }
+    return limits
+  }
+
+  /** A session was cancelled, says a hint: its turns here are told at once instead of at their next renew or commit. */
+  async hint(partition: number, sessionId: string): Promise<void> {
+    const place = this.#partitions.find(({ turns }) => turns.partition === partition)
+    await place?.renewer.runOnce(sessionId)
+    place?.sweeper.dueIn(0)
+  }
+
+  get turnsRunning(): number {
+    return this.#partitions.reduce((total, { renewer }) => total + renewer.turns.size, 0)
+  }
+
+  /** Drains (N3), then says goodbye. With `force` turns are given back at once. Safe to call twice. */
+  async stop(options: { force?: boolean } = {}): Promise<void> {
+    this.#draining = true
+    const drained = Promise.allSettled([...this.#awake])
+    const release = () => {
+      for (const { renewer } of this.#partitions) for (const turn of renewer.turns) void turn.release()
+    }
+    for (const { renewer } of this.#partitions) for (const turn of renewer.turns) turn.draining = true
+    const timer = setTimeout(release, options.force ? 0 : this.#o.policy.drainMs)
+    await drained
+    clearTimeout(timer)
+    for (const { renewer, sweeper } of this.#partitions) {
+      renewer.stop()
+      await sweeper.stop()
+    }
+  }
+}
+
+function childLog(log: WorkerLog, grant: Grant, run: number): WorkerLog {
+  const ids = { session: grant.sessionId, worker: grant.workerId, kind: grant.kind, run }
+  return {
+    debug: (message, fields) => log.debug(message, { ...ids, ...fields }),
+    info: (message, fields) => log.info(message, { ...ids, ...fields }),
+    warn: (message, fields) => log.warn(message, { ...ids, ...fields }),
+    error: (message, fields) => log.error(message, { ...ids, ...fields }),
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Duty: a step: what one message changed, as data, before it is committed. Steps that come while a commit is under way are merged
+ * and go out together (group commit); a step that ends a run is always the last of its batch.
+ */
+import type { RuntimeError } from '../core/errors.ts'
+import type { EventNote } from '../core/event.ts'
+import type { Failure } from '../core/failure.ts'
+import type { CommitRequest, SpawnOrder } from '../core/ports.ts'
+import type { RunState } from '../core/run-state.ts'
+
+export interface Step {
+  readonly entries: readonly string[]
+  readonly controlUsed: number
+  readonly userUsed: number
+  readonly familyUsed: readonly number[]
+  readonly stateJson?: string | undefined
+  readonly failure?: Failure | null | undefined
+  readonly outcome?: CommitRequest['outcome']
+  /** Mail for the parent when the run ends. */
+  readonly result?: string | undefined
+  readonly dead?: string | undefined
+  readonly spawns: readonly SpawnOrder[]
+  readonly sends: CommitRequest['sends']
+  readonly timers: CommitRequest['timers']
+  /** Where the run stands after this step. */
+  readonly position: RunPosition
+  readonly notes: readonly EventNote[]
+  /** What is recorded instead when the store refuses this step. */
+  readonly refused?: (error: RuntimeError) => Step
+}
+
+/** What the record says of the run; carried by each commit. */
+export interface RunPosition {
+  /** Number of the run that is in progress, or of the next one. */
+  readonly run: number
+  /** Spawning calls made in this run. */
+  readonly calls: number
+  readonly runState: RunState
+  readonly open: boolean
+  readonly attempt: number
+  readonly awaits: readonly number[]
+  readonly timersOpen: number
+}
+
+export const emptyStep = (position: RunPosition): Step => ({
+  entries: [],
+  controlUsed: 0,
+  userUsed: 0,
+  familyUsed: [],
+  spawns: [],
+  sends: [],
+  timers: [],
+  position,
+  notes: [],
+})
+
+const batchSteps = 50
+const batchBytes = 4_194_304
+
+/** How many of these steps may go into one commit: up to the first that ends a run, within the limits. At least one. */
+export function batchLength(steps: readonly Step[]): number {
+  let bytes = 0
+  for (const [index, step] of steps.entries()) {
+    bytes += stepBytes(step)
+    if (index > 0 && bytes > batchBytes) return index
+    if (step.outcome !== undefined || index + 1 === batchSteps) return index + 1
+  }
+  return steps.length
+}
+
+function stepBytes(step: Step): number {
+  let bytes = (step.stateJson?.length ?? 0) + (step.result?.length ?? 0)
+  for (const entry of step.entries) bytes += entry.length
+  for (const spawn of step.spawns) bytes += spawn.mail.length
+  for (const send of step.sends) bytes += send.mail.length
+  for (const timer of step.timers) bytes += timer.valueJson.length
+  return bytes
+}
+
+export function mergeSteps(steps: readonly Step[]): Step {
+  if (steps.length === 1) return steps[0] as Step
+  const last = steps.at(-1) as Step
+  return {
+    ...last,
+    entries: steps.flatMap((step) => step.entries),
+    controlUsed: sum(steps, (step) => step.controlUsed),
+    userUsed: sum(steps, (step) => step.userUsed),
+    familyUsed: steps.flatMap((step) => step.familyUsed),
+    stateJson: steps.findLast((step) => step.stateJson !== undefined)?.stateJson,
+    failure: steps.findLast((step) => step.failure !== undefined)?.failure,
+    spawns: steps.flatMap((step) => step.spawns),
+    sends: steps.flatMap((step) => step.sends),
+    timers: steps.flatMap((step) => step.timers),
+    notes: steps.flatMap((step) => step.notes),
+  }
+}
+
+function sum(steps: readonly Step[], of: (step: Step) => number): number {
+  return steps.reduce((total, step) => total + of(step), 0)
+}

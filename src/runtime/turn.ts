@@ -1,0 +1,308 @@
+/**
+ * Duty: one turn: what a node does with a grant, from its first step to the ending commit.
+ * Owns: the order of commits, their batching, and what is done when one is not accepted. Does not own: what a step is (the
+ * behaviour), slots and claims (the node), leases (the renewer).
+ * U1 One commit of a turn is in flight at a time; steps recorded meanwhile go out with the next.
+ * U2 Nothing is committed after the turn is over; a turn is over once, for one reason.
+ * U3 The ending commit holds the last steps, so that a turn of one step costs one script.
+ * U4 When Redis refuses a step (a limit, an unknown recipient), that step's run fails with a typed error; steps before it stand.
+ */
+import type { WorkerLog } from '../core/define-worker.ts'
+import { CancelledError, LeaseLostError, toRuntimeError } from '../core/errors.ts'
+import { encodeEvents } from '../core/event.ts'
+import type { SessionLimits } from '../core/policy.ts'
+import type {
+  Bell,
+  ClaimAnswer,
+  CommitAnswer,
+  CommitRequest,
+  Grant,
+  NextClaim,
+  Refusal,
+  TurnStore,
+} from '../core/ports.ts'
+import { refusalError } from '../core/refusal.ts'
+import { batchLength, emptyStep, mergeSteps, type RunPosition, type Step } from './step.ts'
+
+/** What a turn needs of its node. */
+export interface TurnHost {
+  readonly store: TurnStore
+  readonly log: WorkerLog
+  /** The bell this turn's slot answers; empty when it answers none. */
+  readonly bell: string
+  ring(bells: readonly Bell[]): void
+  /** What the slot wants next, or null to leave. Asked once, just before the ending commit. */
+  nextClaim(): NextClaim | null
+  /** A timer was committed: the sweeper looks again when it is due. */
+  noteTimer(ms: number): void
+  /** Limits of the session, cached by the node. */
+  limits(sessionId: string): Promise<SessionLimits>
+  /** Pool of a kind; "unhosted" when no node ever registered it. */
+  poolOf(kind: string): string
+  /** A log with the worker's ids. */
+  workerLog(grant: Grant, run: number): WorkerLog
+}
+
+/** How a cancelled run ends; the behaviour knows what its entries look like. */
+export type CancelledStep = (position: RunPosition) => Step
+
+export type TurnOver = 'ended' | 'fenced' | 'stale' | 'unreachable' | 'released'
+
+export class Turn {
+  readonly grant: Grant
+  readonly host: TurnHost
+  readonly startedAt = performance.now()
+  /** The bell was moved to the busy ones by the renewer. */
+  bellIsBusy = false
+  lastRenewedAt = performance.now()
+  /** The node drains: the behaviour ends the turn after the step in hand. */
+  draining = false
+  trustedUntil: number
+  /** What the slot got with the ending commit. */
+  claimed: ClaimAnswer = { kind: 'none' }
+  readonly #abort = new AbortController()
+  readonly #finished = Promise.withResolvers<TurnOver>()
+  #cancelledStep: CancelledStep | undefined
+  #steps: Step[] = []
+  /** As acknowledged by the store, and as recorded so far. */
+  #position: RunPosition
+  #latest: RunPosition
+  #version: number
+  #sequence = 0
+  #inFlight: Promise<void> | undefined
+  #pumpAsked = false
+  #over: TurnOver | undefined
+  #ending = false
+
+  constructor(grant: Grant, host: TurnHost) {
+    this.grant = grant
+    this.host = host
+    this.trustedUntil = grant.trustedUntil
+    this.#version = grant.version
+    const { run, calls, runState, open, attempt, awaits, timersOpen } = grant
+    this.#position = { run, calls, runState, open, attempt, awaits, timersOpen }
+    this.#latest = this.#position
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  get over(): TurnOver | undefined {
+    return this.#over
+  }
+
+  /** Resolves when the turn is over, whatever the behaviour still does. */
+  get finished(): Promise<TurnOver> {
+    return this.#finished.promise
+  }
+
+  /** The position after the last recorded step. */
+  get position(): RunPosition {
+    return this.#latest
+  }
+
+  /** Must be called before the first step. */
+  whenCancelled(step: CancelledStep): void {
+    this.#cancelledStep = step
+  }
+
+  record(step: Step): void {
+    if (this.#over || this.#ending) return
+    this.#steps.push(step)
+    this.#latest = step.position
+    this.#askPump()
+  }
+
+  /** Resolves when everything recorded so far is acknowledged, or the turn is over. */
+  async settled(): Promise<void> {
+    while (!this.#over && (this.#steps.length > 0 || this.#inFlight)) {
+      await (this.#inFlight ?? Promise.resolve())
+    }
+  }
+
+  /** Ends the turn: the last steps, what the worker waits for and the slot's next claim in one commit. */
+  async end(wait: string, retryMs?: number): Promise<void> {
+    if (this.#over || this.#ending) return
+    this.#ending = true
+    await this.#inFlight
+    await this.#drain({ wait, ...(retryMs === undefined ? {} : { retryMs }) })
+  }
+
+  /** The run was cancelled: its signal fires and the cancelling end is committed at once, whatever the behaviour does. */
+  async cancel(): Promise<void> {
+    if (this.#over || this.#abort.signal.aborted) return
+    this.#abort.abort(new CancelledError(`the run of worker ${this.grant.workerId} was cancelled.`))
+    this.#ending = true
+    await this.#inFlight
+    if (!this.#over) await this.#commitCancelled()
+  }
+
+  /** The lease is gone or no longer trusted: nothing is written any more. */
+  abandon(why: 'fenced' | 'stale' | 'unreachable'): void {
+    if (this.#over) return
+    this.#steps = []
+    this.#abort.abort(new LeaseLostError(`this node no longer holds worker ${this.grant.workerId} (${why}).`))
+    this.#finish(why)
+  }
+
+  /** The node stops: what was recorded stands, the message in hand is given back for another node. */
+  async release(): Promise<void> {
+    if (this.#over || this.#ending) return
+    this.#ending = true
+    this.#abort.abort(new LeaseLostError(`this node is stopping; worker ${this.grant.workerId} goes on elsewhere.`))
+    await this.#inFlight
+    await this.#drain({ wait: 'again' })
+  }
+
+  #finish(over: TurnOver): void {
+    if (this.#over) return
+    this.#over = over
+    this.#finished.resolve(over)
+  }
+
+  // The pump waits one microtask, so that a step and the end that follows it directly become one commit (U3).
+  #askPump(): void {
+    if (this.#pumpAsked || this.#inFlight) return
+    this.#pumpAsked = true
+    queueMicrotask(() => {
+      this.#pumpAsked = false
+      this.#pump()
+    })
+  }
+
+  #pump(): void {
+    if (this.#over || this.#ending || this.#inFlight || this.#steps.length === 0) return
+    const batch = this.#steps.splice(0, batchLength(this.#steps))
+    this.#inFlight = this.#commit(batch, undefined).finally(() => {
+      this.#inFlight = undefined
+      this.#pump()
+    })
+  }
+
+  async #drain(end: { wait: string; retryMs?: number }): Promise<void> {
+    while (!this.#over) {
+      const length = batchLength(this.#steps)
+      const batch = this.#steps.splice(0, length)
+      const last = this.#steps.length === 0
+      await this.#commit(batch.length > 0 ? batch : [emptyStep(this.#position)], last ? end : undefined)
+      if (last) return
+    }
+  }
+
+  async #commit(steps: readonly Step[], end: { wait: string; retryMs?: number } | undefined): Promise<void> {
+    if (this.#over) return
+    const step = mergeSteps(steps)
+    let answer: CommitAnswer
+    try {
+      answer = await this.host.store.commit(this.#request(step, end))
+    } catch (thrown) {
+      const error = toRuntimeError(thrown)
+      this.host.log.error('a commit failed; the worker goes on elsewhere when its lease has ended', {
+        worker: this.grant.workerId,
+        error: error.message,
+      })
+      this.abandon('unreachable')
+      return
+    }
+    await this.#accept(answer, steps, step, end)
+  }
+
+  async #accept(
+    answer: CommitAnswer,
+    steps: readonly Step[],
+    step: Step,
+    end: { wait: string; retryMs?: number } | undefined,
+  ): Promise<void> {
+    switch (answer.kind) {
+      case 'ok':
+        this.#version = answer.version
+        this.#position = step.position
+        this.host.ring(answer.bells)
+        if (step.timers.length > 0) this.host.noteTimer(Math.min(...step.timers.map((timer) => timer.ms)))
+        if (end) {
+          if (end.retryMs !== undefined) this.host.noteTimer(end.retryMs)
+          this.claimed = answer.claimed
+          this.#finish('ended')
+        }
+        return
+      case 'fenced':
+        this.claimed = answer.claimed
+        this.abandon('fenced')
+        return
+      case 'conflict':
+        this.abandon('stale')
+        return
+      case 'cancelled':
+        this.#abort.abort(new CancelledError(`the run of worker ${this.grant.workerId} was cancelled.`))
+        this.#ending = true
+        await this.#commitCancelled()
+        return
+      case 'refused':
+        await this.#refused(answer.refusals, steps, end)
+    }
+  }
+
+  // Alone, each step of a batch is refused or stands by itself (U4); what was recorded on top of a refused one is dropped.
+  async #refused(
+    refusals: readonly Refusal[],
+    steps: readonly Step[],
+    end: { wait: string; retryMs?: number } | undefined,
+  ): Promise<void> {
+    if (steps.length > 1) {
+      for (const [index, step] of steps.entries()) {
+        if (this.#over) return
+        await this.#commit([step], index === steps.length - 1 ? end : undefined)
+      }
+      return
+    }
+    this.#ending = true
+    this.#steps = []
+    const error = refusalError(refusals[0] as Refusal, `worker ${this.grant.name} (${this.grant.workerId})`)
+    const failed = steps[0]?.refused?.(error)
+    if (failed) await this.#commit([failed], { wait: 'again' })
+    else this.abandon('stale')
+  }
+
+  async #commitCancelled(): Promise<void> {
+    this.#steps = []
+    const step = this.#cancelledStep?.(this.#position)
+    if (step) await this.#commit([step], { wait: 'any' })
+  }
+
+  #request(step: Step, end: { wait: string; retryMs?: number } | undefined): CommitRequest {
+    const { grant, host } = this
+    const { position } = step
+    this.#sequence++
+    return {
+      workerId: grant.workerId,
+      sessionId: grant.sessionId,
+      pool: grant.pool,
+      token: grant.token,
+      sequence: this.#sequence,
+      version: this.#version,
+      runState: position.runState,
+      open: position.open,
+      attempt: position.attempt,
+      awaits: position.awaits,
+      timersOpen: position.timersOpen,
+      entries: step.entries,
+      controlUsed: step.controlUsed,
+      userUsed: step.userUsed,
+      familyUsed: step.familyUsed,
+      familySeen: grant.familySeen,
+      stateJson: step.stateJson,
+      failure: step.failure,
+      outcome: step.outcome,
+      result: step.result,
+      dead: step.dead,
+      spawns: step.spawns,
+      sends: step.sends,
+      timers: step.timers,
+      event: step.notes.length > 0 ? encodeEvents(step.notes) : '',
+      end: end === undefined ? undefined : { ...end, next: host.nextClaim() },
+      bell: host.bell,
+      wasBusy: this.bellIsBusy,
+    }
+  }
+}

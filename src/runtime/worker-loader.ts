@@ -1,0 +1,83 @@
+/**
+ * Duty: loads worker kinds from a folder: one file, one kind; the file's path below the folder, without its ending, is the kind.
+ * Files and folders that begin with "_" or "." are helpers and are passed over; so are tests and type declarations.
+ */
+import { readdir } from 'node:fs/promises'
+import { join, relative, resolve, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { isWorkerDefinition, type WorkerDefinition } from '../core/define-worker.ts'
+import { ConfigError } from '../core/errors.ts'
+import { isKind } from '../core/ids.ts'
+
+const endings = ['.ts', '.mts', '.js', '.mjs']
+
+/** Throws a ConfigError that names the folder or the file, and what is wrong with it. */
+export async function loadWorkers(folder: string): Promise<Map<string, WorkerDefinition>> {
+  const root = resolve(folder)
+  const files = await workerFiles(root, root)
+  const kinds = new Map<string, WorkerDefinition>()
+  for (const { file, kind } of files) {
+    if (!isKind(kind))
+      throw new ConfigError(
+        `${file} is not named like a worker kind: use letters, digits, "_" and "-", lower case first.`,
+      )
+    if (kinds.has(kind))
+      throw new ConfigError(`kind "${kind}" is defined twice in ${root}: by ${file} and a file of the same name.`)
+    kinds.set(kind, await loadWorker(file))
+  }
+  return kinds
+}
+
+async function workerFiles(root: string, folder: string): Promise<{ file: string; kind: string }[]> {
+  let entries: import('node:fs').Dirent[]
+  try {
+    entries = await readdir(folder, { withFileTypes: true })
+  } catch (cause) {
+    throw new ConfigError(
+      `the workers folder ${folder} cannot be read (${(cause as NodeJS.ErrnoException).code ?? cause}).`,
+      { cause },
+    )
+  }
+  const found: { file: string; kind: string }[] = []
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (/^[._]/.test(entry.name) || entry.name === 'node_modules') continue
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) {
+      found.push(...(await workerFiles(root, path)))
+    } else if (isWorkerFile(entry.name)) {
+      const kind = relative(root, path)
+        .split(sep)
+        .join('/')
+        .replace(/\.[^./]+$/, '')
+      found.push({ file: path, kind })
+    }
+  }
+  return found
+}
+
+function isWorkerFile(name: string): boolean {
+  return endings.some((ending) => name.endsWith(ending)) && !/\.(test|spec|d)\.[^.]+$/.test(name)
+}
+
+async function loadWorker(file: string): Promise<WorkerDefinition> {
+  let module: { default?: unknown }
+  try {
+    module = (await import(pathToFileURL(file).href)) as { default?: unknown }
+  } catch (cause) {
+    const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
+    throw new ConfigError(`worker file ${file} cannot be loaded: ${reason.replace(/\.?\s*$/, '.')}`, { cause })
+  }
+  if (!isWorkerDefinition(module.default)) {
+    throw new ConfigError(
+      `worker file ${file} must have \`export default defineWorker({ … })\`; it exports ${describe(module)}.`,
+    )
+  }
+  return module.default
+}
+
+function describe(module: object): string {
+  const names = Object.keys(module)
+  return names.length === 0
+    ? 'nothing'
+    : names.map((name) => (name === 'default' ? 'a default that is something else' : name)).join(', ')
+}

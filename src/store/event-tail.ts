@@ -1,0 +1,113 @@
+/**
+ * Duty: follows the event stream of one partition for any number of followers, over one connection of its own.
+ * E-a A follower that names an id gets all later events, without gap and without duplicate, or is told that some were trimmed.
+ * E-b Nothing depends on events for correctness: who waits for a state reads the record too.
+ */
+import { decodeEvents, type TroupeEvent } from '../core/event.ts'
+import { toEntries } from './inspect-store.ts'
+import type { PartitionKeys } from './keys.ts'
+import type { Redis } from './redis.ts'
+
+export type EventListener = (event: TroupeEvent) => void
+
+const blockMs = 5_000
+const pageSize = 500
+
+export class EventTail {
+  readonly #redis: Redis
+  readonly #keys: PartitionKeys
+  readonly #listeners = new Set<EventListener>()
+  #reading: Promise<void> | undefined
+  #started: Promise<string> | undefined
+  #last = '0-0'
+  #stopped = false
+
+  /** `redis` is a connection that only this tail uses: it blocks. */
+  constructor(redis: Redis, keys: PartitionKeys) {
+    this.#redis = redis
+    this.#keys = keys
+  }
+
+  /** Calls back for each event from now on; resolves with the id after which it listens. */
+  async listen(listener: EventListener): Promise<string> {
+    this.#started ??= this.#start()
+    await this.#started
+    this.#listeners.add(listener)
+    return this.#last
+  }
+
+  unlisten(listener: EventListener): void {
+    this.#listeners.delete(listener)
+  }
+
+  async #start(): Promise<string> {
+    const newest = await this.#redis.xrevrange(this.#keys.events, '+', '-', 'COUNT', 1)
+    this.#last = newest[0]?.[0] ?? '0-0'
+    this.#reading = this.#read()
+    return this.#last
+  }
+
+  async #read(): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        const reply = await this.#redis.xread(
+          'COUNT',
+          pageSize,
+          'BLOCK',
+          blockMs,
+          'STREAMS',
+          this.#keys.events,
+          this.#last,
+        )
+        for (const { id, fields } of toEntries(reply?.[0]?.[1] ?? [])) {
+          this.#last = id
+          for (const event of decodeEvents(id, fields)) this.#tell(event)
+        }
+      } catch {
+        // A lost connection: ioredis reconnects, and reading goes on after the last id that was seen.
+        if (!this.#stopped) await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+    }
+  }
+
+  #tell(event: TroupeEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event)
+      } catch {
+        // A listener's failure is its own; it must not stop the others.
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#redis.disconnect()
+    await this.#reading
+  }
+}
+
+/** A page of past events after `after`; `trimmed` when events after it are gone. Uses a connection that does not block. */
+export async function readEvents(
+  redis: Redis,
+  keys: PartitionKeys,
+  after: string,
+  until = '+',
+): Promise<{ events: TroupeEvent[]; last: string; more: boolean; trimmed: boolean }> {
+  const entries = toEntries(await redis.xrange(keys.events, `(${after}`, until, 'COUNT', pageSize))
+  const first = await redis.xrange(keys.events, '-', '+', 'COUNT', 1)
+  const oldest = first[0]?.[0]
+  return {
+    events: entries.flatMap(({ id, fields }) => decodeEvents(id, fields)),
+    last: entries.at(-1)?.id ?? after,
+    more: entries.length === pageSize,
+    trimmed: oldest !== undefined && after !== '0-0' && isBefore(after, oldest),
+  }
+}
+
+/** Order of stream ids. */
+export function isBefore(a: string, b: string): boolean {
+  const [aMs, aSeq] = a.split('-').map(Number) as [number, number]
+  const [bMs, bSeq] = b.split('-').map(Number) as [number, number]
+  return aMs < bMs || (aMs === bMs && aSeq < bSeq)
+}

@@ -1,0 +1,210 @@
+/**
+ * Duty: reads for people and programs: sessions, workers, histories, mailboxes, nodes, dead letters. Never writes, never asks a
+ * worker. A report is put together from several reads; each line is true at the moment it was read.
+ */
+import type { PartitionKeys } from './keys.ts'
+import { sessionKeys, workerKeys } from './keys.ts'
+import type { Redis } from './redis.ts'
+
+export type RecordFields = Readonly<Record<string, string>>
+
+export interface WorkerRow {
+  readonly id: string
+  readonly fields: RecordFields
+  readonly failureJson: string | null
+  readonly pending: { readonly user: number; readonly family: number; readonly control: number }
+}
+
+export interface NodeRow {
+  readonly id: string
+  readonly lastSeen: number
+  readonly slots: number
+  readonly pools: string[]
+  readonly facts: Readonly<Record<string, unknown>>
+}
+
+export class InspectStore {
+  readonly partition: number
+  readonly #redis: Redis
+  readonly #keys: PartitionKeys
+
+  constructor(redis: Redis, keys: PartitionKeys, partition: number) {
+    this.#redis = redis
+    this.#keys = keys
+    this.partition = partition
+  }
+
+  async now(): Promise<number> {
+    const [seconds, micros] = await this.#redis.time()
+    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
+  }
+
+  async session(id: string): Promise<RecordFields | null> {
+    const fields = await this.#redis.hgetall(sessionKeys(this.#keys.tag, id).session)
+    return fields.root === undefined ? null : fields
+  }
+
+  async createdAt(id: string): Promise<number | null> {
+    const score = await this.#redis.zscore(this.#keys.sessions, id)
+    return score === null ? null : Number(score)
+  }
+
+  /** Newest first; `before` is a creation time in ms. */
+  async sessionIds(limit: number, before?: number): Promise<{ id: string; createdAt: number }[]> {
+    const top = before === undefined ? '+inf' : `(${before}`
+    const flat = (await this.#redis.zrevrangebyscore(
+      this.#keys.sessions,
+      top,
+      '-inf',
+      'WITHSCORES',
+      'LIMIT',
+      0,
+      limit,
+    )) as string[]
+    const rows: { id: string; createdAt: number }[] = []
+    for (let index = 0; index + 1 < flat.length; index += 2)
+      rows.push({ id: flat[index] as string, createdAt: Number(flat[index + 1]) })
+    return rows
+  }
+
+  async workerIds(sessionId: string): Promise<string[]> {
+    const session = sessionKeys(this.#keys.tag, sessionId)
+    const [root, children] = await Promise.all([
+      this.#redis.hget(session.session, 'root'),
+      this.#redis.lrange(session.workers, 0, -1),
+    ])
+    return root === null ? [] : [root, ...children]
+  }
+
+  /** Rows of the workers that exist, in the order of `ids`. */
+  async workers(ids: readonly string[]): Promise<WorkerRow[]> {
+    const rows: WorkerRow[] = []
+    for (let from = 0; from < ids.length; from += 500) {
+      const batch = ids.slice(from, from + 500)
+      const pipeline = this.#redis.pipeline()
+      for (const id of batch) {
+        const keys = workerKeys(this.#keys.tag, id)
+        pipeline.hgetall(keys.record).get(keys.failure).llen(keys.user).llen(keys.family).llen(keys.control)
+      }
+      const replies = (await pipeline.exec()) ?? []
+      for (const [index, id] of batch.entries()) {
+        const [fields, failureJson, user, family, control] = replies
+          .slice(index * 5, index * 5 + 5)
+          .map(([error, value]) => {
+            if (error) throw error
+            return value
+          }) as [RecordFields, string | null, number, number, number]
+        if (fields.session !== undefined) rows.push({ id, fields, failureJson, pending: { user, family, control } })
+      }
+    }
+    return rows
+  }
+
+  async history(workerId: string, after: number, limit: number): Promise<{ position: number; json: string }[]> {
+    const entries = await this.#redis.lrange(workerKeys(this.#keys.tag, workerId).log, after + 1, after + limit)
+    return entries.map((json, index) => ({ position: after + 1 + index, json }))
+  }
+
+  async entryAt(workerId: string, position: number): Promise<string | null> {
+    return this.#redis.lindex(workerKeys(this.#keys.tag, workerId).log, position)
+  }
+
+  /** Waiting mails, at most `limit` of each lane; consumed ones in the middle of a lane are empty. */
+  async mailbox(workerId: string, limit: number): Promise<Record<'control' | 'family' | 'user', string[]>> {
+    const keys = workerKeys(this.#keys.tag, workerId)
+    const [control, family, user] = await Promise.all([
+      this.#redis.lrange(keys.control, 0, limit - 1),
+      this.#redis.lrange(keys.family, 0, limit - 1),
+      this.#redis.lrange(keys.user, 0, limit - 1),
+    ])
+    return { control, family, user }
+  }
+
+  async nodes(): Promise<NodeRow[]> {
+    const lines = await this.#redis.hgetall(this.#keys.nodes)
+    return Object.entries(lines).map(([id, line]) => {
+      const [lastSeen, slots, pools, ...facts] = line.split(' ')
+      return {
+        id,
+        lastSeen: Number(lastSeen),
+        slots: Number(slots),
+        pools: (pools ?? '').split(',').filter(Boolean),
+        facts: JSON.parse(facts.join(' ') || '{}'),
+      }
+    })
+  }
+
+  async kinds(): Promise<{ kind: string; pool: string; description: string }[]> {
+    const lines = await this.#redis.hgetall(this.#keys.kinds)
+    return Object.entries(lines).map(([kind, line]) => {
+      const gap = line.indexOf(' ')
+      return { kind, pool: line.slice(0, gap), description: String(JSON.parse(line.slice(gap + 1)).description ?? '') }
+    })
+  }
+
+  async deadLetters(limit: number): Promise<{ id: string; fields: RecordFields }[]> {
+    return toEntries(await this.#redis.xrevrange(this.#keys.dead, '+', '-', 'COUNT', limit))
+  }
+
+  /** Lengths that doctor looks at. */
+  async queueFacts(pools: readonly string[]): Promise<{
+    pools: { pool: string; queued: number; oldest: { id: string; since: number } | null; bells: number; busy: number }[]
+    expiredLeases: number
+    running: number
+    timers: number
+    cancelling: number
+    dead: number
+  }> {
+    const now = await this.now()
+    const perPool = await Promise.all(
+      pools.map(async (pool) => {
+        const [queued, oldest, bells, busy] = await Promise.all([
+          this.#redis.zcard(this.#keys.run(pool)),
+          this.#redis.zrange(this.#keys.run(pool), 0, '0', 'WITHSCORES'),
+          this.#redis.zcount(this.#keys.bells(pool), now, '+inf'),
+          this.#redis.zcard(this.#keys.busy(pool)),
+        ])
+        const first = oldest[0] === undefined ? null : { id: oldest[0], since: Number(oldest[1]) }
+        return { pool, queued, oldest: first, bells, busy }
+      }),
+    )
+    const [expiredLeases, running, timers, cancelling, dead] = await Promise.all([
+      this.#redis.zcount(this.#keys.leases, '-inf', now),
+      this.#redis.zcard(this.#keys.leases),
+      this.#redis.zcard(this.#keys.timers),
+      this.#redis.scard(this.#keys.cancelling),
+      this.#redis.xlen(this.#keys.dead),
+    ])
+    return { pools: perPool, expiredLeases, running, timers, cancelling, dead }
+  }
+
+  async queuedKinds(pool: string, limit: number): Promise<{ id: string; kind: string; since: number }[]> {
+    const flat = await this.#redis.zrange(this.#keys.run(pool), 0, String(limit - 1), 'WITHSCORES')
+    const found: { id: string; kind: string; since: number }[] = []
+    for (let index = 0; index + 1 < flat.length; index += 2) {
+      const id = flat[index] as string
+      const kind = await this.#redis.hget(workerKeys(this.#keys.tag, id).record, 'kind')
+      if (kind !== null) found.push({ id, kind, since: Number(flat[index + 1]) })
+    }
+    return found
+  }
+
+  /** INFO as a table, for doctor. */
+  async info(): Promise<RecordFields> {
+    const fields: Record<string, string> = {}
+    for (const line of (await this.#redis.info()).split('\r\n')) {
+      const colon = line.indexOf(':')
+      if (colon > 0 && !line.startsWith('#')) fields[line.slice(0, colon)] = line.slice(colon + 1)
+    }
+    return fields
+  }
+}
+
+/** Stream entries with their fields as an object. */
+export function toEntries(entries: readonly [id: string, flat: string[]][]): { id: string; fields: RecordFields }[] {
+  return entries.map(([id, flat]) => {
+    const fields: Record<string, string> = {}
+    for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index] as string] = flat[index + 1] as string
+    return { id, fields }
+  })
+}

@@ -1,0 +1,94 @@
+/**
+ * Duty: every Redis key of troupe is built here; nothing else in TypeScript knows how a key looks. (Scripts build those they
+ * cannot be given, from the tag of KEYS[1], and list them in their headers.)
+ * All keys of a partition share one hash tag, so that every script is atomic in a Redis Cluster too.
+ * docs/redis-keys.md is generated from the comments: type; what it holds; when it goes.
+ */
+
+/** The hash tag of a partition: `{<namespace>.<partition>}`. */
+export function tagOf(namespace: string, partition: number): string {
+  return `{${namespace}.${partition}}`
+}
+
+/** The keys of one partition. */
+export function partitionKeys(tag: string) {
+  return {
+    tag,
+    /** hash; number of partitions, schema, time of the last sweep; for ever. */
+    meta: `${tag}:meta`,
+    /** zset; session id by creation time in ms; until pruned. */
+    sessions: `${tag}:sessions`,
+    /** set; sessions with workers that a cancel or an ended run has not finished yet; until finished. */
+    cancelling: `${tag}:cancelling`,
+    /** zset; running worker by the end of its lease in ms; until the turn ends. */
+    leases: `${tag}:leases`,
+    /** zset; `<worker>:<timer>` by the time it is due in ms; until fired or its run ends. */
+    timers: `${tag}:timers`,
+    /** hash; node id to `<last seen> <slots> <pools> <facts json>`; until the node leaves or is forgotten. */
+    nodes: `${tag}:nodes`,
+    /** hash; kind to `<pool> <json of version and description>`; for ever, rewritten by nodes. */
+    kinds: `${tag}:kinds`,
+    /** stream; one entry per commit, trimmed to about the last 100 000. */
+    events: `${tag}:events`,
+    /** stream; dead letters with evidence, trimmed. */
+    dead: `${tag}:dead`,
+    /** pub/sub channel; ids of sessions that were just cancelled; a hint that may be lost. */
+    hints: `${tag}:hints`,
+    /** hash; slot to nonce, worker, token and mark of its last claim; goes with the node. */
+    grants: (node: string) => `${tag}:grants:${node}`,
+    /** zset; queued worker by its place in line; until claimed. */
+    run: (pool: string) => `${tag}:run:${pool}`,
+    /** zset; bell by the time it is stale in ms; until answered or stale. */
+    bells: (pool: string) => `${tag}:bells:${pool}`,
+    /** zset; bell whose turn is long, by the end of its lease in ms; until the turn ends. */
+    busy: (pool: string) => `${tag}:busy:${pool}`,
+    /** string; slots of all live nodes of the pool; rewritten by each sweep. */
+    slots: (pool: string) => `${tag}:slots:${pool}`,
+    /** string; the answer given under an idempotency key; 24 h, or 10 min for keys the client made. */
+    idem: (digest: string) => `${tag}:idem:${digest}`,
+    /** Prefix of BullMQ's own keys; our scripts never touch them. */
+    queuePrefix: `${tag}:q`,
+  }
+}
+
+export type PartitionKeys = ReturnType<typeof partitionKeys>
+
+/** The keys of one worker. The record and the log stay until the session is pruned; the others exist only when needed. */
+export function workerKeys(tag: string, id: string) {
+  const record = `${tag}:w:${id}`
+  return {
+    /** hash; the record: every value at most 64 bytes, so that the hash stays small. */
+    record,
+    /** list; the append-only history, one JSON entry each. */
+    log: `${record}:log`,
+    /** string; handler state as JSON, when it is over 64 bytes. */
+    state: `${record}:state`,
+    /** string; the last failure as JSON; cleared when a run starts. */
+    failure: `${record}:failure`,
+    /** hash; open timer to its value as JSON; until fired or the run ends. */
+    timers: `${record}:timers`,
+    /** list; mailbox lane: timers (later cancel and approval); until consumed. */
+    control: `${record}:mail:control`,
+    /** list; mailbox lane: results of children; until consumed or the run ends. */
+    family: `${record}:mail:family`,
+    /** list; mailbox lane: input; until consumed. */
+    user: `${record}:mail:user`,
+  }
+}
+
+export type WorkerKeys = ReturnType<typeof workerKeys>
+
+/** The keys of one session; until pruned. */
+export function sessionKeys(tag: string, id: string) {
+  const session = `${tag}:s:${id}`
+  return {
+    /** hash; root, state, limits, counts, `result:<run>` as `<status> <history position of the root>`. */
+    session,
+    /** list; ids of all workers but the root, in the order they were spawned. */
+    workers: `${session}:workers`,
+    /** set; `<worker>:<run>`, or `<worker>:*` for good; until every descendant has ended. */
+    cancelled: `${session}:cancelled`,
+  }
+}
+
+export type SessionKeys = ReturnType<typeof sessionKeys>

@@ -1,0 +1,44 @@
+--[[ renew – keeps the leases of up to 100 turns of one node, and moves bells of long turns to the busy ones.
+Why a script   a lease may only be kept by the holder of the token, and the bell rule must see the move.
+KEYS[1] leases    zset               KEYS[2] events   stream declared
+ARGV[1] leaseMs       ARGV[2] bellMs       ARGV[3] seed
+ARGV[4] turns         then four for each turn: worker, token, bell (or empty), busy (1: the bell counts as busy from now on)
+Returns {bells, verdict, verdict, ...} with a verdict for each turn: kept | fenced | cancelled
+Builds  T:w:<id>, T:s:<session>:cancelled, T:bells, T:busy, T:slots, T:run of the turns' pools.
+Events  none. Writes nothing for a turn that is fenced. ]]
+local leasesKey = KEYS[1]
+local leaseMs, bellMs, seed = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local turns, cursor = ARGV, 4
+
+local tag = tagOf(leasesKey)
+local now = nowMs()
+local verdicts, pools = { '' }, {}
+local kept = {}
+for index = cursor, #turns, 4 do
+  local worker, token, bell, busy = turns[index], turns[index + 1], turns[index + 2], turns[index + 3]
+  local record = workerKey(tag, worker)
+  local field = redis.call('HMGET', record, 'token', 'session', 'run', 'pool', 'depth')
+  if field[1] ~= token then
+    verdicts[#verdicts + 1] = 'fenced'
+  else
+    local hit = cancelHit(tag, field[2], readPath(record, tonumber(field[5])), worker, field[3])
+    verdicts[#verdicts + 1] = hit and 'cancelled' or 'kept'
+    kept[#kept + 1] = { worker = worker, bell = bell, busy = busy, pool = field[4] }
+  end
+end
+for index = 1, #kept do
+  local turn = kept[index]
+  redis.call('ZADD', leasesKey, digits(now + leaseMs), turn.worker)
+  if turn.bell ~= '' and turn.busy == '1' then
+    redis.call('ZREM', tag .. ':bells:' .. turn.pool, turn.bell)
+    redis.call('ZADD', tag .. ':busy:' .. turn.pool, digits(now + leaseMs), turn.bell)
+    pools[turn.pool] = true
+  end
+end
+local all = ''
+for pool in pairs(pools) do
+  local bells = writeBells(tag, pool, seed, now, bellMs, bellsMost)
+  if bells ~= '' then all = all == '' and bells or (all .. ',' .. bells) end
+end
+verdicts[1] = all
+return verdicts

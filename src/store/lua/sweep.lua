@@ -1,0 +1,119 @@
+--[[ sweep – heals what a dead node left, keeps the register of nodes, and puts bells that the sweeping node answers itself.
+Why a script   taking a lease away and queueing its worker must happen together; so must counting bells and adding one.
+KEYS[1] meta      hash               KEYS[2] leases   zset               KEYS[3] nodes    hash
+KEYS[4] events    stream declared
+ARGV[1] node          ARGV[2] slots        of this node           ARGV[3] facts        of this node, json, shown by doctor
+ARGV[4] leaseMs       ARGV[5] bellMs       ARGV[6] batch          ARGV[7] forgottenMs
+ARGV[8] everyMs       healing is skipped when another sweep healed less than half of this ago
+ARGV[9] seed          ARGV[10] leaving     1: the node says goodbye
+ARGV[11] pools        count, then for each pool: its name, the node's kinds in it (a space before and behind each), free slots
+Returns {healed, bells}: leases taken away in this call; bells as "<pool> <bell>" for this node alone
+Builds  T:w:<id> of expired leases, T:run, T:bells, T:busy, T:slots of each pool, T:grants of forgotten nodes, T:run:unhosted.
+Events  none. ]]
+local metaKey, leasesKey, nodesKey = KEYS[1], KEYS[2], KEYS[3]
+local node, slots, facts, leaseMs, bellMs = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local batch, forgottenMs, everyMs, seed, leaving = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10]
+local lists, cursor = ARGV, 11
+local function take()
+  cursor = cursor + 1
+  return lists[cursor - 1]
+end
+
+local tag = tagOf(metaKey)
+local now = nowMs()
+local pools = {}
+for index = 1, tonumber(take()) do
+  pools[index] = { name = take(), kinds = take(), free = tonumber(take()) }
+end
+
+-- This node's line in the register: "<last seen> <slots> <pool,pool> <facts>".
+local names = {}
+for index = 1, #pools do names[index] = pools[index].name end
+if leaving == '1' then
+  redis.call('HDEL', nodesKey, node)
+  redis.call('DEL', tag .. ':grants:' .. node)
+else
+  redis.call('HSET', nodesKey, node, digits(now) .. ' ' .. slots .. ' ' .. table.concat(names, ',') .. ' ' .. facts)
+end
+
+-- Heal: leases that ended, scores ahead of the clock, nodes not seen for long.
+local healed = 0
+local last = tonumber(redis.call('HGET', metaKey, 'sweptAt') or '0')
+if now - last >= everyMs / 2 or last > now or leaving == '1' then
+  redis.call('HSET', metaKey, 'sweptAt', digits(now))
+  local expired = redis.call('ZRANGEBYSCORE', leasesKey, '-inf', digits(now), 'LIMIT', 0, batch)
+  for index = 1, #expired do
+    local id = expired[index]
+    local record = workerKey(tag, id)
+    local field = redis.call('HMGET', record, 'state', 'session', 'pool', 'crashes')
+    redis.call('ZREM', leasesKey, id)
+    if field[1] == 'running' then
+      redis.call('HSET', record, 'state', 'queued', 'token', '', 'crashes', digits(tonumber(field[4] or '0') + 1))
+      local score = writeQueued(tag, field[3], id, field[2], redis.call('HGET', sessionKey(tag, field[2]), 'score'), now)
+      redis.call('HSET', sessionKey(tag, field[2]), 'score', digits(score))
+      healed = healed + 1
+    end
+  end
+  local ahead = redis.call('ZRANGEBYSCORE', leasesKey, '(' .. digits(now + leaseMs * 2), '+inf', 'LIMIT', 0, batch)
+  for index = 1, #ahead do redis.call('ZADD', leasesKey, digits(now + leaseMs), ahead[index]) end
+
+  local totals = {}
+  local lines = redis.call('HGETALL', nodesKey)
+  for index = 1, #lines, 2 do
+    local seen, count, where = string.match(lines[index + 1], '^(%d+) (%d+) (%S*)')
+    seen = tonumber(seen)
+    if seen > now + leaseMs or now - seen > forgottenMs then
+      redis.call('HDEL', nodesKey, lines[index])
+      redis.call('DEL', tag .. ':grants:' .. lines[index])
+    end
+    -- A node unseen for a lease has no slots to count on, long before it is forgotten.
+    for name in string.gmatch(where or '', '[^,]+') do
+      totals[name] = (totals[name] or 0) + ((now - seen <= leaseMs) and tonumber(count) or 0)
+    end
+  end
+  for name, total in pairs(totals) do
+    redis.call('SET', tag .. ':slots:' .. name, total)
+    redis.call('ZREMRANGEBYSCORE', tag .. ':bells:' .. name, '-inf', digits(now))
+    redis.call('ZREMRANGEBYSCORE', tag .. ':busy:' .. name, '-inf', digits(now))
+    local early = redis.call('ZRANGEBYSCORE', tag .. ':bells:' .. name, '(' .. digits(now + bellMs * 2), '+inf', 'LIMIT', 0, batch)
+    for index = 1, #early do redis.call('ZADD', tag .. ':bells:' .. name, digits(now + bellMs), early[index]) end
+    early = redis.call('ZRANGEBYSCORE', tag .. ':busy:' .. name, '(' .. digits(now + leaseMs * 2), '+inf', 'LIMIT', 0, batch)
+    for index = 1, #early do redis.call('ZADD', tag .. ':busy:' .. name, digits(now + leaseMs), early[index]) end
+  end
+end
+if leaving == '1' then return { healed, {} } end
+
+-- Workers of kinds nobody hosted when they were created: this node takes those it hosts.
+local homeless = redis.call('ZRANGE', tag .. ':run:unhosted', 0, batch - 1, 'WITHSCORES')
+for index = 1, #homeless, 2 do
+  local record = workerKey(tag, homeless[index])
+  local kind = redis.call('HGET', record, 'kind')
+  for number = 1, #pools do
+    if kind and string.find(pools[number].kinds, ' ' .. kind .. ' ', 1, true) then
+      redis.call('ZREM', tag .. ':run:unhosted', homeless[index])
+      redis.call('HSET', record, 'pool', pools[number].name)
+      redis.call('ZADD', tag .. ':run:' .. pools[number].name, homeless[index + 1], homeless[index])
+    end
+  end
+end
+
+-- Bells for this node's free slots, by the bell rule, counting only workers that it can run.
+local rung = {}
+for index = 1, #pools do
+  local pool = pools[index]
+  if pool.free > 0 then
+    local out = redis.call('ZCOUNT', tag .. ':bells:' .. pool.name, digits(now), '+inf')
+    local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, math.min(pool.free + out, batch) - 1)
+    local fit = 0
+    for number = 1, #candidates do
+      local kind = redis.call('HGET', workerKey(tag, candidates[number]), 'kind')
+      if kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then fit = fit + 1 end
+    end
+    for number = 1, math.min(fit - out, pool.free) do
+      local bell = 's' .. seed .. '-' .. pool.name .. '-' .. number
+      redis.call('ZADD', tag .. ':bells:' .. pool.name, digits(now + bellMs), bell)
+      rung[#rung + 1] = pool.name .. ' ' .. bell
+    end
+  end
+end
+return { healed, rung }

@@ -1,0 +1,118 @@
+/**
+ * Duty: connections to Redis, and what a Redis must be before troupe uses it.
+ * R-a Boot refuses a Redis that may evict keys, is older than 6.2, or was set up with another number of partitions.
+ * R-b Commands are re-sent after a reconnect (ioredis does so for all that are in flight), hence every script is idempotent.
+ */
+import { Redis } from 'ioredis'
+import { ConfigError, TransientError } from '../core/errors.ts'
+import { partitionsMax } from '../core/ids.ts'
+import { partitionKeys, tagOf } from './keys.ts'
+
+export const schemaVersion = 1
+
+export type { Redis }
+
+/** A connection that never gives up by itself; who waits sets a deadline of their own. */
+export function openRedis(url: string): Redis {
+  const redis = new Redis(url, {
+    maxRetriesPerRequest: null,
+    enableReadyCheck: true,
+    autoResendUnfulfilledCommands: true,
+    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1_000) * (0.5 + Math.random() / 2),
+    reconnectOnError: (error) => (/^READONLY/.test(error.message) ? 2 : false),
+  })
+  // Without a listener ioredis prints each failed reconnect; who needs to know hears it from the call that fails.
+  redis.on('error', () => {})
+  return redis
+}
+
+/** Resolves when Redis answers; throws a TransientError that names the address when it does not within `deadlineMs`. */
+export async function awaitRedis(redis: Redis, url: string, deadlineMs: number): Promise<void> {
+  let last: Error | undefined
+  const remember = (error: Error) => {
+    last = error
+  }
+  redis.on('error', remember)
+  try {
+    await withDeadline(redis.ping(), deadlineMs)
+  } catch (cause) {
+    const reason = last?.message || (cause instanceof Error ? cause.message : String(cause))
+    if (/NOAUTH|WRONGPASS|NOPERM/.test(reason)) {
+      throw new ConfigError(
+        `Redis at ${safeUrl(url)} refused the login (${reason}); put user and password into the URL.`,
+        { cause },
+      )
+    }
+    throw new TransientError(
+      `Redis at ${safeUrl(url)} does not answer (${reason}). Start it, or set TROUPE_REDIS_URL.`,
+      {
+        code: 'store_unavailable',
+        cause,
+      },
+    )
+  } finally {
+    redis.off('error', remember)
+  }
+}
+
+/** Checks version, eviction and partitions; on the first start it writes the number of partitions. Returns that number. */
+export async function checkRedis(redis: Redis, namespace: string, partitions: number | undefined): Promise<number> {
+  const info = await redis.info()
+  const version = /^redis_version:(\d+)\.(\d+)/m.exec(info)
+  if (version && Number(version[1]) * 100 + Number(version[2]) < 602) {
+    throw new ConfigError(`Redis ${version[1]}.${version[2]} is too old: troupe needs 6.2 or newer.`)
+  }
+  const eviction = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
+  if (eviction !== undefined && eviction !== 'noeviction') {
+    throw new ConfigError(
+      `this Redis may evict keys (maxmemory-policy ${eviction}), which loses work: set it with \`redis-cli config set maxmemory-policy noeviction\`.`,
+    )
+  }
+  const { meta } = partitionKeys(tagOf(namespace, 0))
+  const stored = await redis.hmget(meta, 'partitions', 'schema')
+  if (stored[0] == null) {
+    const wanted = partitions ?? 1
+    if (!Number.isInteger(wanted) || wanted < 1 || wanted > partitionsMax) {
+      throw new ConfigError(`partitions must be a whole number from 1 to ${partitionsMax}, not ${wanted}.`)
+    }
+    await redis.hsetnx(meta, 'schema', schemaVersion)
+    await redis.hsetnx(meta, 'partitions', wanted)
+    stored[0] = await redis.hget(meta, 'partitions')
+  }
+  const found = Number(stored[0])
+  if (partitions !== undefined && partitions !== found) {
+    throw new ConfigError(
+      `namespace "${namespace}" was set up with ${found} partition${found === 1 ? '' : 's'}, not ${partitions}: set TROUPE_PARTITIONS=${found} or leave it out.`,
+    )
+  }
+  if (stored[1] != null && Number(stored[1]) > schemaVersion) {
+    throw new ConfigError(
+      `namespace "${namespace}" was written by a newer troupe (schema ${stored[1]}): update this one.`,
+    )
+  }
+  return found
+}
+
+/** The URL without its password. */
+export function safeUrl(url: string): string {
+  try {
+    const parsed = new URL(url)
+    if (parsed.password) parsed.password = '***'
+    return parsed.toString()
+  } catch {
+    return 'the given address'
+  }
+}
+
+export async function withDeadline<T>(promise: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const expired = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms)
+  })
+  try {
+    return await Promise.race([promise, expired])
+  } finally {
+    clearTimeout(timer)
+    promise.catch(() => {})
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * Duty: Lua scripts as typed functions. A descriptor names the file, its keys and its arguments; keys and arguments are given
+ * by name, and their order and number come from the descriptor alone. test/lua-headers.test.ts holds file and descriptor together.
+ * S-a A script is sent again as a whole after an error that came before its first write (LOADING, READONLY, OOM, TRYAGAIN, a lost
+ *     connection), until the caller's deadline; all scripts give a duplicate the earlier answer.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { InvariantError, type RuntimeError, TransientError } from '../core/errors.ts'
+import { type Redis, withDeadline } from './redis.ts'
+
+export type Argument = string | number
+
+export interface ScriptDescriptor<Key extends string = string, Arg extends string = string> {
+  readonly file: string
+  readonly keys: readonly Key[]
+  /** The last one may take a list (a count and its items, and so on). */
+  readonly args: readonly Arg[]
+}
+
+export interface Script<Key extends string, Arg extends string> extends ScriptDescriptor<Key, Arg> {
+  readonly source: string
+  readonly sha: string
+}
+
+const read = (file: string) => readFileSync(new URL(`./lua/${file}`, import.meta.url), 'utf8')
+const shared = read('shared.lua')
+
+export function defineScript<const Key extends string, const Arg extends string>(
+  descriptor: ScriptDescriptor<Key, Arg>,
+): Script<Key, Arg> {
+  const source = `${shared}\n${read(descriptor.file)}`
+  return { ...descriptor, source, sha: createHash('sha1').update(source).digest('hex') }
+}
+
+export interface CallOptions {
+  /** Give up after this long; the script may still run later, which does no harm. */
+  readonly deadlineMs: number
+  readonly signal?: AbortSignal
+}
+
+/** What Redis gives back; each store method decodes its own. */
+export type Reply = (string | number | null | Reply)[]
+
+export class ScriptCaller {
+  readonly #redis: Redis
+
+  constructor(redis: Redis) {
+    this.#redis = redis
+  }
+
+  async call<Key extends string, Arg extends string>(
+    script: Script<Key, Arg>,
+    keys: Readonly<Record<Key, string>>,
+    args: Readonly<Record<Arg, Argument | readonly Argument[]>>,
+    options: CallOptions,
+  ): Promise<Reply> {
+    const flat: Argument[] = []
+    for (const name of script.keys) flat.push(keys[name])
+    for (const name of script.args) {
+      const value: Argument | readonly Argument[] = args[name]
+      if (typeof value === 'object') {
+        for (const item of value) flat.push(item)
+      } else {
+        flat.push(value)
+      }
+    }
+    const give = performance.now() + options.deadlineMs
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await withDeadline(this.#once(script, flat), Math.max(1, give - performance.now()))
+      } catch (thrown) {
+        const error = storeError(thrown, script.file)
+        const pauseMs = Math.min(20 * 2 ** attempt, 1_000) * (0.5 + Math.random() / 2)
+        if (!error.retryable || performance.now() + pauseMs >= give || options.signal?.aborted) throw error
+        await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      }
+    }
+  }
+
+  async #once(script: Script<string, string>, flat: Argument[]): Promise<Reply> {
+    try {
+      return (await this.#redis.evalsha(script.sha, script.keys.length, ...flat)) as Reply
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
+      return (await this.#redis.eval(script.source, script.keys.length, ...flat)) as Reply
+    }
+  }
+}
+
+/** Errors that say "not now": nothing was written, the same call may succeed later. */
+const refusedNow = /^(OOM|READONLY|LOADING|TRYAGAIN|BUSY|MASTERDOWN|CLUSTERDOWN|MISCONF|NOREPLICAS)\b/
+const connectionLost = /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|Connection is closed|no answer within|max retries/i
+
+export function storeError(thrown: unknown, doing: string): RuntimeError {
+  const message = thrown instanceof Error ? thrown.message : String(thrown)
+  const what = doing.replace('.lua', '')
+  const refused = refusedNow.exec(message)
+  if (refused) {
+    return new TransientError(
+      `Redis refused to write (${what}: ${firstSentence(message)}). ${adviceFor(refused[1] as string)}`,
+      {
+        code: 'store_refused',
+        cause: thrown,
+      },
+    )
+  }
+  if (connectionLost.test(message)) {
+    return new TransientError(`Redis cannot be reached (${what}: ${firstSentence(message)}).`, {
+      code: 'store_unavailable',
+      cause: thrown,
+    })
+  }
+  return new InvariantError(`the store failed (${what}: ${message}).`, { cause: thrown })
+}
+
+function firstSentence(message: string): string {
+  return (message.split(' script: ')[0] as string).replace(/\.\s*$/, '')
+}
+
+function adviceFor(code: string): string {
+  switch (code) {
+    case 'OOM':
+      return 'It is full: raise maxmemory or prune sessions; nothing was written.'
+    case 'READONLY':
+      return 'It is a read-only replica: point TROUPE_REDIS_URL at the primary; nothing was written.'
+    case 'MISCONF':
+      return 'It cannot save to disk; nothing was written.'
+    default:
+      return 'Nothing was written; try again.'
+  }
+}

@@ -1,0 +1,212 @@
+/**
+ * Duty: what programs ask of the store from outside a turn: create, send, cancel, close, prune. One instance per partition.
+ * Expected refusals are values; the client turns them into errors that name the id.
+ */
+
+import { InvariantError } from '../core/errors.ts'
+import type { Policy, SessionLimits } from '../core/policy.ts'
+import type { Bell } from '../core/ports.ts'
+import { newSeed, parseBells } from './bells.ts'
+import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
+import type { Redis } from './redis.ts'
+import type { ScriptCaller } from './script.ts'
+import { cancelScript, closeScript, postScript, spawnScript } from './scripts.ts'
+import { pruneOnce } from './upkeep-store.ts'
+
+export interface SpawnSession {
+  readonly sessionId: string
+  readonly workerId: string
+  readonly kind: string
+  readonly name: string
+  readonly pool: string
+  readonly mode: 'job' | 'conversation'
+  readonly mail: string
+  /** Digest of a key the caller gave; the ids of a session are its own key otherwise. */
+  readonly keyDigest: string | null
+  readonly limits: SessionLimits
+  readonly event: string
+}
+
+/** Where workers wait whose kind no node ever registered; the first node that hosts it takes them. */
+export const unhosted = 'unhosted'
+
+export type PostAnswer =
+  | { readonly kind: 'ok'; readonly position: number; readonly bells: readonly Bell[] }
+  | { readonly kind: 'not_found' | 'terminal' }
+  | { readonly kind: 'session_finished'; readonly state: string }
+  | { readonly kind: 'mailbox_full'; readonly most: number }
+
+export class SessionStore {
+  readonly partition: number
+  readonly #caller: ScriptCaller
+  readonly #redis: Redis
+  readonly #keys: PartitionKeys
+  readonly #policy: Policy
+  readonly #deadlineMs: number
+  readonly #pools = new Map<string, { pool: string; until: number }>()
+
+  constructor(
+    redis: Redis,
+    caller: ScriptCaller,
+    keys: PartitionKeys,
+    partition: number,
+    policy: Policy,
+    deadlineMs: number,
+  ) {
+    this.#redis = redis
+    this.#caller = caller
+    this.#keys = keys
+    this.partition = partition
+    this.#policy = policy
+    this.#deadlineMs = deadlineMs
+  }
+
+  async spawn(order: SpawnSession): Promise<{ sessionId: string; workerId: string; bells: readonly Bell[] }> {
+    const { tag } = this.#keys
+    const session = sessionKeys(tag, order.sessionId)
+    const worker = workerKeys(tag, order.workerId)
+    const reply = await this.#caller.call(
+      spawnScript,
+      {
+        session: session.session,
+        record: worker.record,
+        user: worker.user,
+        sessions: this.#keys.sessions,
+        run: this.#keys.run(order.pool),
+        bells: this.#keys.bells(order.pool),
+        busy: this.#keys.busy(order.pool),
+        slots: this.#keys.slots(order.pool),
+        events: this.#keys.events,
+        idem: this.#keys.idem(order.keyDigest ?? ''),
+      },
+      {
+        sessionId: order.sessionId,
+        worker: order.workerId,
+        kind: order.kind,
+        name: order.name,
+        pool: order.pool,
+        mode: order.mode,
+        mail: order.mail,
+        idemMs: order.keyDigest === null ? 0 : this.#policy.givenKeyMs,
+        workersMax: order.limits.workers,
+        childrenMax: order.limits.children,
+        depthMax: order.limits.depth,
+        mailboxMax: order.limits.mailbox,
+        seed: newSeed(),
+        bellMs: this.#policy.bellMs,
+        event: order.event,
+        eventsKept: this.#policy.eventsKept,
+      },
+      { deadlineMs: this.#deadlineMs },
+    )
+    const [, sessionId, workerId, bells] = reply as [string, string, string, string]
+    return { sessionId, workerId, bells: parseBells(bells) }
+  }
+
+  async post(workerId: string, mail: string, keyDigest: string, keyMs: number, event: string): Promise<PostAnswer> {
+    const worker = workerKeys(this.#keys.tag, workerId)
+    const reply = await this.#caller.call(
+      postScript,
+      {
+        record: worker.record,
+        user: worker.user,
+        run: this.#keys.run('default'),
+        events: this.#keys.events,
+        idem: this.#keys.idem(keyDigest),
+      },
+      {
+        worker: workerId,
+        mail,
+        idemMs: keyMs,
+        seed: newSeed(),
+        bellMs: this.#policy.bellMs,
+        event,
+        eventsKept: this.#policy.eventsKept,
+      },
+      { deadlineMs: this.#deadlineMs },
+    )
+    switch (reply[0]) {
+      case 'ok':
+      case 'again':
+        return { kind: 'ok', position: Number(reply[1]), bells: parseBells(reply[2]) }
+      case 'not_found':
+      case 'terminal':
+        return { kind: reply[0] }
+      case 'session_finished':
+        return { kind: 'session_finished', state: String(reply[1]) }
+      case 'mailbox_full':
+        return { kind: 'mailbox_full', most: Number(reply[1]) }
+      default:
+        throw new InvariantError(`post answered ${JSON.stringify(reply[0])}`)
+    }
+  }
+
+  async cancel(
+    sessionId: string,
+    reason: string,
+  ): Promise<{ kind: 'ok' | 'not_found' } | { kind: 'finished'; state: string }> {
+    const session = sessionKeys(this.#keys.tag, sessionId)
+    const reply = await this.#caller.call(
+      cancelScript,
+      {
+        session: session.session,
+        cancelled: session.cancelled,
+        cancelling: this.#keys.cancelling,
+        events: this.#keys.events,
+      },
+      {
+        sessionId,
+        reason: JSON.stringify(reason),
+        hint: this.#keys.hints,
+        event: JSON.stringify([['session.cancelRequested', { reason }]]),
+        eventsKept: this.#policy.eventsKept,
+      },
+      { deadlineMs: this.#deadlineMs },
+    )
+    if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
+    return { kind: reply[0] as 'ok' | 'not_found' }
+  }
+
+  async close(sessionId: string): Promise<{ kind: 'ok'; state: string } | { kind: 'not_found' }> {
+    const reply = await this.#caller.call(
+      closeScript,
+      { session: sessionKeys(this.#keys.tag, sessionId).session, events: this.#keys.events },
+      { sessionId, eventsKept: this.#policy.eventsKept },
+      { deadlineMs: this.#deadlineMs },
+    )
+    return reply[0] === 'not_found' ? { kind: 'not_found' } : { kind: 'ok', state: String(reply[1]) }
+  }
+
+  /** Prunes all that finished longer ago than `retentionMs`; returns how many sessions went. */
+  async prune(retentionMs: number): Promise<number> {
+    let total = 0
+    let cursor: string | null = '0'
+    while (cursor !== null) {
+      const step: { pruned: number; cursor: string | null } = await pruneOnce(
+        this.#caller,
+        this.#keys,
+        this.#policy,
+        retentionMs,
+        cursor,
+      )
+      total += step.pruned
+      cursor = step.cursor
+    }
+    return total
+  }
+
+  async sessionOf(workerId: string): Promise<string | null> {
+    return this.#redis.hget(workerKeys(this.#keys.tag, workerId).record, 'session')
+  }
+
+  /** Pool of a kind as its nodes registered it; "unhosted" for one that none ever hosted. Remembered for a second. */
+  async poolOf(kind: string): Promise<string> {
+    const known = this.#pools.get(kind)
+    if (known && known.until > performance.now()) return known.pool
+    const line = await this.#redis.hget(this.#keys.kinds, kind)
+    const pool = line?.split(' ')[0] ?? unhosted
+    if (this.#pools.size > 1_000) this.#pools.clear()
+    this.#pools.set(kind, { pool, until: performance.now() + this.#policy.sweepEveryMs })
+    return pool
+  }
+}

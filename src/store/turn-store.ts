@@ -1,0 +1,348 @@
+/**
+ * Duty: claim, commit and renew of one node in one partition.
+ * Owns: the form of their arguments and answers. Does not own: what a turn decides, or when.
+ * T-a A claim or commit that is sent again gives the same grant: the nonce is kept by the caller across its own re-sends.
+ * T-b `trustedUntil` is counted from before the call was sent, so the node stops trusting its lease before Redis does.
+ */
+
+import { InvariantError } from '../core/errors.ts'
+import { decodeMail, type Lane, type Mail } from '../core/message.ts'
+import type { Policy, SessionLimits } from '../core/policy.ts'
+import type {
+  Bell,
+  ClaimAnswer,
+  CommitAnswer,
+  CommitRequest,
+  Grant,
+  NextClaim,
+  Refusal,
+  RenewRequest,
+  TurnStore,
+  Verdict,
+} from '../core/ports.ts'
+import type { RunState } from '../core/run-state.ts'
+import { newSeed, parseBells } from './bells.ts'
+import { decodeCalls, encodeCalls } from './call-ranges.ts'
+import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
+import type { Redis } from './redis.ts'
+import type { Reply, ScriptCaller } from './script.ts'
+import { claimScript, commitScript, renewScript } from './scripts.ts'
+import { readSessionLimits } from './session-reads.ts'
+
+export interface TurnStoreOptions {
+  readonly redis: Redis
+  readonly caller: ScriptCaller
+  readonly keys: PartitionKeys
+  readonly partition: number
+  readonly nodeId: string
+  /** Kinds this node hosts, by pool. */
+  readonly kinds: ReadonlyMap<string, readonly string[]>
+  readonly policy: Policy
+}
+
+/** The order in which the scripts give the fields of a record (grantFields in shared.lua). */
+const grantFields = [
+  'session',
+  'parent',
+  'kind',
+  'name',
+  'depth',
+  'state',
+  'run',
+  'open',
+  'fsm',
+  'version',
+  'history',
+  'wait',
+  'starts',
+  'alone',
+  'attempt',
+  'calls',
+  'children',
+  'control',
+  'family',
+  'user',
+  'data',
+  'commit',
+  'epoch',
+  'token',
+  'crashes',
+  'call',
+  'parentRun',
+  'mode',
+  'failed',
+  'pool',
+  'awaits',
+  'timersOpen',
+] as const
+type GrantField = (typeof grantFields)[number]
+
+export class RedisTurnStore implements TurnStore {
+  readonly partition: number
+  readonly #o: TurnStoreOptions
+  readonly #kindLists = new Map<string, string>()
+
+  constructor(options: TurnStoreOptions) {
+    this.#o = options
+    this.partition = options.partition
+    for (const [pool, kinds] of options.kinds) this.#kindLists.set(pool, ` ${kinds.join(' ')} `)
+  }
+
+  async claim(next: NextClaim): Promise<ClaimAnswer> {
+    const asked = performance.now()
+    return this.#decodeClaim(await this.#callClaim(next, '0'), asked)
+  }
+
+  async leave(pool: string, bell: string): Promise<readonly Bell[]> {
+    const reply = await this.#callClaim({ pool, bell, slot: '', nonce: '', maySuspect: false, wasBusy: true }, '1')
+    return parseBells(reply[1])
+  }
+
+  #callClaim(next: NextClaim, leave: '0' | '1'): Promise<Reply> {
+    const { keys, nodeId, policy } = this.#o
+    return this.#o.caller.call(
+      claimScript,
+      {
+        run: keys.run(next.pool),
+        leases: keys.leases,
+        grants: keys.grants(nodeId),
+        bells: keys.bells(next.pool),
+        busy: keys.busy(next.pool),
+        slots: keys.slots(next.pool),
+      },
+      {
+        pool: next.pool,
+        bell: next.bell,
+        node: nodeId,
+        slot: next.slot,
+        nonce: next.nonce,
+        kinds: this.#kindLists.get(next.pool) ?? ' ',
+        maySuspect: next.maySuspect ? '1' : '0',
+        wasBusy: next.wasBusy ? '1' : '0',
+        leaseMs: policy.leaseMs,
+        bellMs: policy.bellMs,
+        mailBytes: policy.claimMailBytes,
+        suspectAfter: policy.suspectAfterStarts,
+        poisonAfter: policy.poisonAfterStartsAlone,
+        leave,
+        seed: leave === '1' ? newSeed() : '',
+      },
+      { deadlineMs: policy.leaseMs },
+    )
+  }
+
+  async commit(request: CommitRequest): Promise<CommitAnswer> {
+    const asked = performance.now()
+    const { keys, nodeId, policy } = this.#o
+    const worker = workerKeys(keys.tag, request.workerId)
+    const session = sessionKeys(keys.tag, request.sessionId)
+    const next = request.end?.next ?? null
+    const reply = await this.#o.caller.call(
+      commitScript,
+      {
+        record: worker.record,
+        log: worker.log,
+        session: session.session,
+        cancelled: session.cancelled,
+        control: worker.control,
+        family: worker.family,
+        user: worker.user,
+        stateKey: worker.state,
+        failureKey: worker.failure,
+        leases: keys.leases,
+        run: keys.run(request.pool),
+        bells: keys.bells(request.pool),
+        busy: keys.busy(request.pool),
+        slots: keys.slots(request.pool),
+        grants: keys.grants(nodeId),
+        events: keys.events,
+        timers: keys.timers,
+        workers: session.workers,
+      },
+      {
+        worker: request.workerId,
+        token: request.token,
+        sequence: request.sequence,
+        version: request.version,
+        fsm: request.runState,
+        open: request.open ? '1' : '0',
+        attempt: request.attempt,
+        controlUsed: request.controlUsed,
+        userUsed: request.userUsed,
+        familyUsed: request.familyUsed.join(','),
+        familySeen: request.familySeen,
+        ...stateArguments(request.stateJson),
+        failure: request.failure === undefined ? '' : request.failure === null ? '-' : JSON.stringify(request.failure),
+        outcome: request.outcome ?? '',
+        result: request.result ?? '',
+        dead: request.dead ?? '',
+        wait: request.end?.wait ?? '',
+        retryMs: request.end?.retryMs ?? 0,
+        event: request.event,
+        eventsKept: policy.eventsKept,
+        deadKept: policy.deadLettersKept,
+        awaits: encodeCalls(request.awaits),
+        timersOpen: request.timersOpen,
+        leaseMs: policy.leaseMs,
+        bell: request.bell,
+        bellMs: policy.bellMs,
+        seed: newSeed(),
+        nonce: next?.nonce ?? '',
+        slot: next?.slot ?? '',
+        node: nodeId,
+        kinds: this.#kindLists.get(request.pool) ?? ' ',
+        maySuspect: next?.maySuspect ? '1' : '0',
+        wasBusy: request.wasBusy || next?.wasBusy ? '1' : '0',
+        mailBytes: policy.claimMailBytes,
+        suspectAfter: policy.suspectAfterStarts,
+        poisonAfter: policy.poisonAfterStartsAlone,
+        entries: listArguments(request),
+      },
+      { deadlineMs: policy.leaseMs },
+    )
+    return this.#decodeCommit(reply, asked)
+  }
+
+  async renew(
+    turns: readonly RenewRequest[],
+  ): Promise<{ verdicts: Verdict[]; bells: readonly Bell[]; trustedUntil: number }> {
+    const asked = performance.now()
+    const { keys, policy } = this.#o
+    const reply = await this.#o.caller.call(
+      renewScript,
+      { leases: keys.leases, events: keys.events },
+      {
+        leaseMs: policy.leaseMs,
+        bellMs: policy.bellMs,
+        seed: newSeed(),
+        turns: turns.flatMap((turn) => [turn.workerId, turn.token, turn.bell, turn.becomesBusy ? '1' : '0']),
+      },
+      { deadlineMs: policy.leaseMs / 3 },
+    )
+    const [bells, ...verdicts] = reply as string[]
+    return {
+      verdicts: verdicts as Verdict[],
+      bells: parseBells(bells),
+      trustedUntil: asked + policy.leaseMs - policy.leaseMarginMs,
+    }
+  }
+
+  sessionLimits(sessionId: string): Promise<SessionLimits> {
+    return readSessionLimits(this.#o.redis, this.#o.keys.tag, sessionId)
+  }
+
+  #decodeCommit(reply: Reply, asked: number): CommitAnswer {
+    switch (reply[0]) {
+      case 'ok':
+        return {
+          kind: 'ok',
+          version: Number(reply[1]),
+          bells: parseBells(reply[2]),
+          claimed: this.#decodeClaim(reply[3] as Reply, asked),
+          trustedUntil: this.#trustedUntil(asked),
+        }
+      case 'fenced':
+        return { kind: 'fenced', claimed: this.#decodeClaim(reply[1] as Reply, asked) }
+      case 'conflict':
+        return { kind: 'conflict', version: Number(reply[1]) }
+      case 'cancelled':
+        return { kind: 'cancelled' }
+      case 'refused':
+        return { kind: 'refused', refusals: (reply[1] as Reply[]).map(decodeRefusal) }
+      default:
+        throw new InvariantError(`commit answered ${JSON.stringify(reply[0])}`)
+    }
+  }
+
+  #decodeClaim(reply: Reply, asked: number): ClaimAnswer {
+    const tag = reply[0]
+    if (tag === 'empty' || tag === 'unfit' || tag === 'none') return { kind: tag }
+    if (tag !== 'grant') throw new InvariantError(`claim answered ${JSON.stringify(tag)}`)
+    const [, workerId, mark, fields, control, family, user, , suspect] = reply as [
+      string,
+      string,
+      Grant['mark'],
+      (string | null)[],
+      string[],
+      string[],
+      string[],
+      string,
+      string,
+    ]
+    const field = (name: GrantField) => fields[grantFields.indexOf(name)] ?? null
+    const number = (name: GrantField) => Number(field(name) ?? 0)
+    const familyBase = number('family')
+    const waitsForResult = field('parent') !== null && field('parentRun') !== '-' && number('run') === 1
+    const grant: Grant = {
+      workerId,
+      mark,
+      token: field('token') as string,
+      epoch: Number(field('token')?.split(':')[0]),
+      suspect: suspect === '1',
+      sessionId: field('session') as string,
+      parentId: field('parent'),
+      call: waitsForResult ? number('call') : null,
+      kind: field('kind') as string,
+      name: field('name') as string,
+      pool: field('pool') as string,
+      depth: number('depth'),
+      run: number('run'),
+      open: field('open') === '1',
+      runState: field('fsm') as RunState,
+      version: number('version'),
+      historyLength: number('history'),
+      wait: field('wait') ?? 'any',
+      starts: number('starts'),
+      crashes: number('crashes'),
+      attempt: number('attempt'),
+      calls: number('calls'),
+      awaits: decodeCalls(field('awaits') ?? ''),
+      timersOpen: number('timersOpen'),
+      stateJson: field('data'),
+      familySeen: familyBase + family.length,
+      mail: {
+        control: mails('control', number('control'), control),
+        family: mails('family', familyBase, family),
+        user: mails('user', number('user'), user),
+      },
+      trustedUntil: this.#trustedUntil(asked),
+    }
+    return { kind: 'grant', grant }
+  }
+
+  #trustedUntil(asked: number): number {
+    return asked + this.#o.policy.leaseMs - this.#o.policy.leaseMarginMs
+  }
+}
+
+/** A consumed mail in the middle of the family lane is an empty string until all before it are consumed. */
+function mails(lane: Lane, base: number, texts: string[]): Mail[] {
+  const found: Mail[] = []
+  for (const [index, text] of texts.entries()) {
+    if (text !== '') found.push(decodeMail(lane, base + index, text))
+  }
+  return found
+}
+
+/** A value over 64 bytes gets a key of its own, so that the record stays small in memory. "@" marks that key. */
+function stateArguments(stateJson: string | undefined): { stateMode: string; state: string } {
+  if (stateJson === undefined) return { stateMode: 'keep', state: '' }
+  return { stateMode: Buffer.byteLength(stateJson) <= 64 ? 'inline' : 'key', state: stateJson }
+}
+
+function listArguments(request: CommitRequest): (string | number)[] {
+  const flat: (string | number)[] = [request.entries.length, ...request.entries, request.spawns.length]
+  for (const spawn of request.spawns) {
+    flat.push(spawn.id, spawn.kind, spawn.name, spawn.pool, spawn.detached ? '1' : '0', spawn.call, spawn.mail)
+  }
+  flat.push(request.sends.length)
+  for (const send of request.sends) flat.push(send.workerId, send.mail)
+  flat.push(request.timers.length)
+  for (const timer of request.timers) flat.push(timer.id, timer.ms, timer.valueJson)
+  return flat
+}
+
+function decodeRefusal(reply: Reply): Refusal {
+  const [reason, limit, id] = reply as [string, string | null, string]
+  return { reason, limit: Number(limit ?? 0), id }
+}

@@ -1,0 +1,154 @@
+/**
+ * Duty: what a node does about every second for its partition: heal, fire timers, finish cancels, prune.
+ * Each call is bounded; the sweeper calls again while there is more.
+ */
+
+import type { Policy } from '../core/policy.ts'
+import type { Bell, PoolShare, UpkeepStore } from '../core/ports.ts'
+import { newSeed, parseBells } from './bells.ts'
+import { type PartitionKeys, sessionKeys } from './keys.ts'
+import type { Redis } from './redis.ts'
+import type { ScriptCaller } from './script.ts'
+import { finishScript, fireScript, pruneScript, sweepScript } from './scripts.ts'
+
+export interface UpkeepStoreOptions {
+  readonly redis: Redis
+  readonly caller: ScriptCaller
+  readonly keys: PartitionKeys
+  readonly partition: number
+  readonly nodeId: string
+  /** Shown by doctor: kinds, version, host, process id. */
+  readonly nodeFacts: Readonly<Record<string, unknown>>
+  readonly policy: Policy
+}
+
+export class RedisUpkeepStore implements UpkeepStore {
+  readonly partition: number
+  readonly #o: UpkeepStoreOptions
+  #pruneCursor = '0'
+
+  constructor(options: UpkeepStoreOptions) {
+    this.#o = options
+    this.partition = options.partition
+  }
+
+  async registerKinds(kinds: readonly { kind: string; pool: string; description: string }[]): Promise<void> {
+    if (kinds.length === 0) return
+    const lines = kinds.flatMap(({ kind, pool, description }) => [kind, `${pool} ${JSON.stringify({ description })}`])
+    await this.#o.redis.hset(this.#o.keys.kinds, ...lines)
+  }
+
+  async sweep(
+    slots: number,
+    shares: readonly PoolShare[],
+    leaving: boolean,
+  ): Promise<{ healed: number; bells: readonly Bell[] }> {
+    const { keys, policy, nodeId } = this.#o
+    const reply = await this.#o.caller.call(
+      sweepScript,
+      { meta: keys.meta, leases: keys.leases, nodes: keys.nodes, events: keys.events },
+      {
+        node: nodeId,
+        slots,
+        facts: JSON.stringify(this.#o.nodeFacts),
+        leaseMs: policy.leaseMs,
+        bellMs: policy.bellMs,
+        batch: policy.sweepBatch,
+        forgottenMs: Math.max(policy.nodeForgottenMs, policy.leaseMs * 2),
+        everyMs: policy.sweepEveryMs,
+        seed: newSeed(),
+        leaving: leaving ? '1' : '0',
+        pools: [shares.length, ...shares.flatMap((share) => [share.pool, ` ${share.kinds.join(' ')} `, share.free])],
+      },
+      { deadlineMs: policy.leaseMs },
+    )
+    const bells = (reply[1] as string[]).map((text) => {
+      const [pool, id] = text.split(' ') as [string, string]
+      return { pool, id }
+    })
+    return { healed: Number(reply[0]), bells }
+  }
+
+  async fire(): Promise<{ fired: number; dueInMs: number | null; bells: readonly Bell[] }> {
+    const { keys, policy } = this.#o
+    const [fired, dueIn, bells] = await this.#o.caller.call(
+      fireScript,
+      { timers: keys.timers, events: keys.events },
+      { batch: policy.sweepBatch, seed: newSeed(), bellMs: policy.bellMs, eventsKept: policy.eventsKept },
+      { deadlineMs: policy.leaseMs },
+    )
+    return { fired: Number(fired), dueInMs: dueIn === 'none' ? null : Number(dueIn), bells: parseBells(bells) }
+  }
+
+  async finishCancelled(): Promise<readonly Bell[]> {
+    const { keys, redis, policy } = this.#o
+    const sessions = await redis.srandmember(keys.cancelling, policy.sweepBatch)
+    const bells: Bell[] = []
+    for (const sessionId of sessions) bells.push(...(await this.#finishOne(sessionId)))
+    return bells
+  }
+
+  async #finishOne(sessionId: string): Promise<Bell[]> {
+    const { keys, policy } = this.#o
+    const session = sessionKeys(keys.tag, sessionId)
+    const bells: Bell[] = []
+    let from = '0'
+    let running = '0'
+    while (true) {
+      const reply = await this.#o.caller.call(
+        finishScript,
+        { ...session, cancelling: keys.cancelling, timers: keys.timers, events: keys.events },
+        {
+          sessionId,
+          from,
+          batch: policy.sweepBatch,
+          running,
+          eventsKept: policy.eventsKept,
+          entry: JSON.stringify({ type: 'cancelled', v: 1, at: Date.now() }),
+          seed: newSeed(),
+          bellMs: policy.bellMs,
+        },
+        { deadlineMs: policy.leaseMs },
+      )
+      const next = String(reply[0])
+      bells.push(...parseBells(reply[2]))
+      if (next === 'done' || next === 'wait') return bells
+      from = next
+      running = String(reply[1])
+    }
+  }
+
+  async kindPools(): Promise<ReadonlyMap<string, string>> {
+    const lines = await this.#o.redis.hgetall(this.#o.keys.kinds)
+    return new Map(Object.entries(lines).map(([kind, line]) => [kind, line.split(' ')[0] as string]))
+  }
+
+  async prune(): Promise<number> {
+    const { pruned, cursor } = await pruneOnce(
+      this.#o.caller,
+      this.#o.keys,
+      this.#o.policy,
+      this.#o.policy.retentionMs,
+      this.#pruneCursor,
+    )
+    this.#pruneCursor = cursor ?? '0'
+    return pruned
+  }
+}
+
+/** One batch of pruning; `cursor` is null at the end of the index. */
+export async function pruneOnce(
+  caller: ScriptCaller,
+  keys: PartitionKeys,
+  policy: Policy,
+  retentionMs: number,
+  cursor: string,
+): Promise<{ pruned: number; cursor: string | null }> {
+  const reply = await caller.call(
+    pruneScript,
+    { sessions: keys.sessions, cancelling: keys.cancelling },
+    { retentionMs, cursor, batch: policy.sweepBatch },
+    { deadlineMs: policy.leaseMs },
+  )
+  return { pruned: Number(reply[0]), cursor: reply[1] === 'done' ? null : String(reply[1]) }
+}
