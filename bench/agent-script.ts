@@ -1,0 +1,51 @@
+/**
+ * Duty: the agent every contestant runs: a model that asks for one tool, and answers when it has the result.
+ * It takes no time, so that what is measured is the durability around it, and all contestants record the same texts.
+ */
+
+export type AgentMessage =
+  | { readonly role: 'user'; readonly content: string }
+  | { readonly role: 'assistant'; readonly content: string; readonly toolCall?: ToolCall }
+  | { readonly role: 'tool'; readonly callId: string; readonly content: string }
+
+export interface ToolCall {
+  readonly id: string
+  readonly name: string
+  readonly input: { readonly path: string }
+}
+
+export const agentQuestion = 'How many lines does the read-me of this project have? Look at the file, do not guess.'
+export const agentAnswer = 'The read-me has 118 lines; I counted them in the file itself.'
+
+const toolCall: ToolCall = { id: 'call-1', name: 'count_lines', input: { path: 'README.md' } }
+
+/** The model: a function of the history alone. */
+export function replyOfModel(history: readonly AgentMessage[]): AgentMessage {
+  if (history.at(-1)?.role === 'user') return { role: 'assistant', content: 'I look at the file.', toolCall }
+  return { role: 'assistant', content: agentAnswer }
+}
+
+/** The tool: pure, so that no contestant needs to guard it. */
+export function resultOfTool(call: ToolCall): AgentMessage {
+  return { role: 'tool', callId: call.id, content: `${call.input.path}: 118 lines, 6 204 bytes` }
+}
+
+export const childrenPerTree = 10
+
+/** What the parent of a tree asks of its child number `index`, and what that child answers. */
+export function childQuestion(index: number): string {
+  return `Summarise part ${index} of the report in one sentence, and name what is missing in it.`
+}
+
+export function childAnswer(question: string): string {
+  return `Nothing is missing. You asked: ${question.slice(0, 40)}`
+}
+
+export const treeQuestion =
+  'Have the ten parts of the report summarised, each by a worker of its own, and tell how many there are.'
+
+export function treeAnswer(answers: readonly string[]): string {
+  return `All ${answers.length} parts are summarised.`
+}
+
+export const expectedTreeAnswer = treeAnswer(Array.from({ length: childrenPerTree }, () => ''))

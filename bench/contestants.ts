@@ -1,0 +1,19 @@
+/** Duty: who takes part, in the order of the report. */
+import type { Contestant } from './contestant.ts'
+import { flowTree } from './peers/flow-tree.ts'
+import { handwrittenAgent, handwrittenAgentFewSlots } from './peers/handwritten-agent.ts'
+import { handwrittenTree } from './peers/handwritten-tree.ts'
+import { rawJob } from './peers/raw-job.ts'
+import { boundAgent, boundTree, troupeAgent, troupeTree } from './peers/troupe-runs.ts'
+
+export const contestants: readonly Contestant[] = [
+  rawJob,
+  troupeAgent,
+  boundAgent,
+  handwrittenAgent,
+  handwrittenAgentFewSlots,
+  troupeTree,
+  boundTree,
+  flowTree,
+  handwrittenTree,
+]

@@ -1,0 +1,137 @@
+/**
+ * Duty: `npm run bench`: reads the flags, starts a Redis of its own, measures what the asked figures need, prints, and says by
+ * its exit code whether the targets are met: 0 all met, 1 one missed or not measured, 2 wrong usage, 69 no Redis, 130 stopped.
+ */
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { contestants } from './contestants.ts'
+import { type Figure, figures, judge, type Measurements, type Trial } from './figures.ts'
+import { plainConnection } from './peers/connections.ts'
+import { RedisUnavailableError, startRedisServer } from './redis-server.ts'
+import { jsonLines, tables } from './report.ts'
+import { type Arena, openArena } from './trials/arena.ts'
+import { measureGrowth } from './trials/growth.ts'
+import { measureIdleLatency } from './trials/idle-latency.ts'
+import { measureMemory } from './trials/memory.ts'
+import { measureThroughput } from './trials/throughput.ts'
+
+interface Flags {
+  readonly json: boolean
+  readonly only?: readonly Figure[]
+  readonly repeats: number
+  readonly seconds: number
+}
+
+async function main(argv: readonly string[]): Promise<number> {
+  const flags = readFlags(argv)
+  if (typeof flags === 'number') return flags
+  try {
+    return await runBench(flags)
+  } catch (error) {
+    if (!(error instanceof RedisUnavailableError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    return 69
+  }
+}
+
+/** The exit code instead of flags, when there is nothing to run. */
+function readFlags(argv: readonly string[]): Flags | number {
+  const command = new Command('bench')
+    .description('Measures troupe beside BullMQ and checks the figures P1 to P7 of docs/performance.md.')
+    .option('--json', 'print one line of JSON per figure, and nothing else, on stdout', false)
+    .option('--only <figures>', 'measure only these, for example P1,P5 or P3a', parseFigures)
+    .option('--repeats <n>', 'rounds; the medians are taken over them', parseWhole(1, 20), 5)
+    .option('--seconds <n>', 'length of one measured window', parseWhole(1, 30), 2)
+    .addHelpText('after', helpText)
+    .exitOverride()
+  try {
+    command.parse(argv)
+    return command.opts<Flags>()
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    return error.exitCode === 0 ? 0 : 2
+  }
+}
+
+const helpText = `
+Examples:
+  npm run bench                                  everything, under five minutes
+  npm run bench -- --only P1,P4 --repeats 3      runs and trees against the bound, and what a run costs Redis
+  npm run --silent bench -- --json               {"id":"P1a","value":…,"target":…,"ok":…}, a line per figure
+
+Exit codes: 0 every target met, 1 a target missed or not measured, 2 wrong usage, 69 no redis-server, 130 stopped.`
+
+function parseFigures(list: string): readonly Figure[] {
+  const asked = list.split(',').map((id) => id.trim().toLowerCase())
+  const unknown = asked.filter((id) => !figures.some((figure) => matches(figure, id)))
+  if (unknown.length > 0) {
+    const known = figures.map(({ id }) => id).join(', ')
+    throw new InvalidArgumentError(`There is no figure "${unknown.join('", "')}"; there are ${known}.`)
+  }
+  return figures.filter((figure) => asked.some((id) => matches(figure, id)))
+}
+
+/** P1 means P1a and P1b. */
+function matches(figure: Figure, id: string): boolean {
+  const own = figure.id.toLowerCase()
+  return own === id || own.slice(0, 2) === id
+}
+
+function parseWhole(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text)
+    if (Number.isInteger(number) && number >= least && number <= most) return number
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
+  }
+}
+
+async function runBench({ json, only, repeats, seconds }: Flags): Promise<number> {
+  const server = await startRedisServer()
+  process.once('SIGINT', stopOnSignal)
+  process.once('SIGTERM', stopOnSignal)
+  const redis = plainConnection(server.url)
+  try {
+    const asked = only ?? figures
+    const arena = openArena(redis, { repeats, seconds, redisUrl: server.url })
+    arena.progress(
+      `Redis ${server.version}, Node ${process.version}, AOF every second, ${repeats} rounds of ${seconds} s`,
+    )
+    // Without --only, contestants take part that no figure needs, for scale.
+    const taking = only === undefined ? contestants : contestants.filter(({ id }) => neededBy(asked, id))
+    const measured = await measure(taking, asked, arena)
+    const results = asked.map((figure) => judge(figure, measured))
+    process.stdout.write(json ? jsonLines(results) : tables(taking, measured, results))
+    return results.every(({ ok }) => ok) ? 0 : 1
+  } finally {
+    redis.disconnect()
+    await server.stop()
+  }
+}
+
+/** The server dies with this process: see the exit hook in redis-server.ts. */
+function stopOnSignal(): void {
+  process.exit(130)
+}
+
+function neededBy(asked: readonly Figure[], contestantId: string): boolean {
+  return asked.some(({ needs }) => 'contestants' in needs && needs.contestants.includes(contestantId))
+}
+
+async function measure(taking: typeof contestants, asked: readonly Figure[], arena: Arena): Promise<Measurements> {
+  const trial = async <Result>(name: Trial, run: (arena: Arena) => Promise<Result>): Promise<Result | null> => {
+    if (!asked.some(({ needs }) => 'trial' in needs && needs.trial === name)) return null
+    try {
+      return await run(arena)
+    } catch (error) {
+      arena.failed(name, error)
+      return null
+    }
+  }
+  return {
+    windows: await measureThroughput(taking, arena),
+    growth: await trial('growth', measureGrowth),
+    memory: await trial('memory', measureMemory),
+    idle: await trial('idle', measureIdleLatency),
+  }
+}
+
+process.exitCode = await main(process.argv)

@@ -1,0 +1,50 @@
+/**
+ * Duty: what Redis itself counted, read from INFO, and the difference between two readings.
+ * Commands inside a script are counted as well as the EVALSHA that ran it: that is the work Redis did.
+ */
+import type { Redis } from 'ioredis'
+
+export interface RedisCounters {
+  readonly commands: number
+  readonly scripts: number
+  /** Bytes ever appended to the AOF, those that still wait in its buffer included. */
+  readonly aofBytes: number
+  readonly cpuSeconds: number
+}
+
+/** Not the contestant's work: what connections say to introduce themselves, and what the bench itself asks. */
+const notCounted = new Set(['info', 'hello', 'auth', 'client', 'select', 'command', 'config', 'memory'])
+const scriptCalls = new Set(['evalsha', 'eval', 'evalsha_ro', 'eval_ro', 'fcall', 'fcall_ro'])
+
+export async function readRedisCounters(redis: Redis): Promise<RedisCounters> {
+  const info = await redis.info('all')
+  let commands = 0
+  let scripts = 0
+  for (const [, name, calls] of info.matchAll(/^cmdstat_([^:|]+)[^:]*:calls=(\d+)/gm)) {
+    if (name === undefined || notCounted.has(name)) continue
+    commands += Number(calls)
+    if (scriptCalls.has(name)) scripts += Number(calls)
+  }
+  return {
+    commands,
+    scripts,
+    aofBytes: field(info, 'aof_current_size') + field(info, 'aof_buffer_length'),
+    cpuSeconds: field(info, 'used_cpu_user') + field(info, 'used_cpu_sys'),
+  }
+}
+
+export function countersBetween(before: RedisCounters, after: RedisCounters): RedisCounters {
+  return {
+    commands: after.commands - before.commands,
+    scripts: after.scripts - before.scripts,
+    aofBytes: after.aofBytes - before.aofBytes,
+    cpuSeconds: after.cpuSeconds - before.cpuSeconds,
+  }
+}
+
+function field(info: string, name: string): number {
+  const value = new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]
+  if (value === undefined)
+    throw new Error(`INFO of this Redis has no field ${name}: the bench needs its AOF switched on.`)
+  return Number(value)
+}

@@ -1,0 +1,103 @@
+/**
+ * Duty: a closed loop with a fixed number of units in flight, measured over a window in its middle.
+ * The loop runs before the window opens and after it closes, so that neither the start nor the emptying counts; what was
+ * begun before and what is finished after cancel out, because as many units are in flight at both ends.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import { countersBetween, readRedisCounters } from './redis-counters.ts'
+import { quantile } from './statistics.ts'
+
+const emptyingMsMax = 30_000
+
+export interface Load {
+  readonly inFlight: number
+  readonly warmUpMs: number
+  readonly measuredMs: number
+}
+
+/** Per unit where it says so; a unit is a job, a run or a tree. */
+export interface Window {
+  readonly units: number
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly nodeCpuSecondsPer1000: number
+  readonly redisCpuSecondsPer1000: number
+  readonly commandsPerUnit: number
+  readonly scriptsPerUnit: number
+  readonly aofBytesPerUnit: number
+}
+
+export async function measureSteadyWindow(unit: () => Promise<unknown>, load: Load, redis: Redis): Promise<Window> {
+  const loop = startLoop(unit, load.inFlight)
+  try {
+    await Promise.race([delay(load.warmUpMs), loop.running])
+    const before = await readMeters(redis, loop)
+    loop.latenciesMs.length = 0
+    await Promise.race([delay(load.measuredMs), loop.running])
+    const after = await readMeters(redis, loop)
+    return windowBetween(before, after, loop.latenciesMs.slice(0, after.done - before.done))
+  } finally {
+    loop.stop()
+    await Promise.race([loop.running, neverEmptied()])
+  }
+}
+
+async function neverEmptied(): Promise<never> {
+  await delay(emptyingMsMax, undefined, { ref: false })
+  throw new Error(`Units in flight were not finished within ${emptyingMsMax} ms.`)
+}
+
+interface Loop {
+  readonly latenciesMs: number[]
+  /** Rejects with the first unit that failed; a measurement with failures in it is none. */
+  readonly running: Promise<void>
+  done(): number
+  stop(): void
+}
+
+function startLoop(unit: () => Promise<unknown>, inFlight: number): Loop {
+  const latenciesMs: number[] = []
+  let done = 0
+  const stopping = new AbortController()
+  const lane = async () => {
+    while (!stopping.signal.aborted) {
+      const startedAt = performance.now()
+      await unit()
+      latenciesMs.push(performance.now() - startedAt)
+      done++
+    }
+  }
+  const lanes = Array.from({ length: inFlight }, lane)
+  const running = Promise.all(lanes).then(() => {})
+  const stop = () => stopping.abort()
+  running.catch(stop)
+  return { latenciesMs, running, done: () => done, stop }
+}
+
+type Meters = Awaited<ReturnType<typeof readMeters>>
+
+/** The local meters are read when the answer of Redis arrives, so that both sides speak of the same instant. */
+async function readMeters(redis: Redis, loop: Loop) {
+  const counters = await readRedisCounters(redis)
+  return { at: performance.now(), done: loop.done(), cpu: process.cpuUsage(), counters }
+}
+
+function windowBetween(before: Meters, after: Meters, latenciesMs: readonly number[]): Window {
+  const units = after.done - before.done
+  if (units === 0) throw new Error('Not one unit was finished within the measured window.')
+  const redis = countersBetween(before.counters, after.counters)
+  const nodeCpuSeconds = (after.cpu.user - before.cpu.user + after.cpu.system - before.cpu.system) / 1e6
+  return {
+    units,
+    perSecond: (units / (after.at - before.at)) * 1_000,
+    p50Ms: quantile(latenciesMs, 0.5),
+    p99Ms: quantile(latenciesMs, 0.99),
+    nodeCpuSecondsPer1000: (nodeCpuSeconds / units) * 1_000,
+    redisCpuSecondsPer1000: (redis.cpuSeconds / units) * 1_000,
+    commandsPerUnit: redis.commands / units,
+    scriptsPerUnit: redis.scripts / units,
+    aofBytesPerUnit: redis.aofBytes / units,
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * Duty: a parent that delegates to ten children, as one writes it by hand on BullMQ: the parent's job adds ten child jobs
+ * with itself as their parent, waits for them without holding a slot (`moveToWaitingChildren`), and gathers their values when BullMQ
+ * runs it again. Parent and children keep their histories as JSON values, rewritten with every message; the parent's history
+ * tells its second run where it stands.
+ */
+import { randomUUID } from 'node:crypto'
+import { type Job, Queue, WaitingChildrenError, Worker } from 'bullmq'
+import {
+  childAnswer,
+  childQuestion,
+  childrenPerTree,
+  expectedTreeAnswer,
+  treeAnswer,
+  treeQuestion,
+} from '../agent-script.ts'
+import { type Contestant, type OpenContestant, type Place, slots, treesInFlight } from '../contestant.ts'
+import { bullmqConnection, forgetFinished, listenForCompletions, plainConnection } from './connections.ts'
+import { JsonHistory } from './json-history.ts'
+
+export const handwrittenTree: Contestant = {
+  id: 'tree-handwritten',
+  name: 'hand-written BullMQ tree, JSON history',
+  unit: 'tree',
+  inFlight: treesInFlight,
+  slots,
+  open: openHandwrittenTree,
+}
+
+interface WorkData {
+  readonly runId: string
+  readonly question: string
+}
+
+async function openHandwrittenTree({ redisUrl, namespace }: Place): Promise<OpenContestant> {
+  const connection = bullmqConnection(redisUrl)
+  const settings = { prefix: namespace, connection }
+  const redis = plainConnection(redisUrl)
+  const queue = new Queue<WorkData, string>('work', settings)
+  const work = async (job: Job<WorkData, string>, token?: string) => {
+    const history = await JsonHistory.read(redis, `${namespace}:history:${job.data.runId}`)
+    return job.name === 'child' ? answerAsChild(history, job.data) : delegate(job, token, history, queue)
+  }
+  const worker = new Worker('work', work, { ...settings, concurrency: slots })
+  const completions = await listenForCompletions('work', namespace, connection)
+  await Promise.all([queue.waitUntilReady(), worker.waitUntilReady()])
+  return {
+    async perform() {
+      const runId = randomUUID()
+      const result = completions.of(runId)
+      await queue.add('parent', { runId, question: treeQuestion }, { jobId: runId, ...forgetFinished })
+      if ((await result) !== expectedTreeAnswer) throw new Error('The hand-written tree gave another answer.')
+    },
+    async close() {
+      await worker.close()
+      await Promise.all([completions.close(), queue.close()])
+      redis.disconnect()
+    },
+  }
+}
+
+async function answerAsChild(history: JsonHistory, { question }: WorkData): Promise<string> {
+  if (history.messages.length === 0) await history.append({ role: 'user', content: question })
+  const answer = childAnswer(question)
+  if (history.messages.length === 1) await history.append({ role: 'assistant', content: answer })
+  return answer
+}
+
+async function delegate(
+  job: Job<WorkData, string>,
+  token: string | undefined,
+  history: JsonHistory,
+  queue: Queue<WorkData, string>,
+): Promise<string> {
+  if (history.messages.length === 0) await history.append({ role: 'user', content: job.data.question })
+  if (history.messages.length === 1) {
+    await queue.addBulk(childJobs(job))
+    // Recorded last: a job that is run again before this adds its children again, and those find their answers recorded.
+    await history.append({ role: 'assistant', content: 'I ask ten workers.' })
+  }
+  if (await job.moveToWaitingChildren(token ?? '')) throw new WaitingChildrenError()
+  const answers = Object.values(await job.getChildrenValues<string>())
+  const answer = treeAnswer(answers)
+  if (history.messages.length === 2) {
+    await history.append({ role: 'tool', callId: 'spawn', content: JSON.stringify(answers) })
+  }
+  if (history.messages.length === 3) await history.append({ role: 'assistant', content: answer })
+  return answer
+}
+
+function childJobs(parent: Job<WorkData, string>) {
+  const { runId } = parent.data
+  return Array.from({ length: childrenPerTree }, (_, index) => ({
+    name: 'child',
+    data: { runId: `${runId}.${index}`, question: childQuestion(index) },
+    opts: {
+      jobId: `${runId}.${index}`,
+      parent: { id: parent.id as string, queue: parent.queueQualifiedName },
+      ...forgetFinished,
+    },
+  }))
+}

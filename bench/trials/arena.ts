@@ -1,0 +1,29 @@
+/** Duty: what every trial of one run of the bench shares: the Redis, the number of repeats, and where it tells what it does. */
+import type { Redis } from 'ioredis'
+import type { Place } from '../contestant.ts'
+
+export interface Arena {
+  /** The bench's own connection, for counters and for emptying Redis between contestants. */
+  readonly redis: Redis
+  readonly repeats: number
+  /** Length of one measured window. */
+  readonly seconds: number
+  nextPlace(): Place
+  progress(text: string): void
+  failed(what: string, error: unknown): void
+}
+
+export function openArena(redis: Redis, settings: Pick<Arena, 'repeats' | 'seconds'> & { redisUrl: string }): Arena {
+  let opened = 0
+  return {
+    redis,
+    repeats: settings.repeats,
+    seconds: settings.seconds,
+    nextPlace: () => ({ redisUrl: settings.redisUrl, namespace: `bench${++opened}` }),
+    progress: (text) => process.stderr.write(`${text}\n`),
+    failed: (what, error) => {
+      const reason = error instanceof Error ? error.message : String(error)
+      process.stderr.write(`${what} could not be measured: ${reason}\n`)
+    },
+  }
+}

@@ -1,0 +1,37 @@
+/** Duty: the handler kinds the bench runs on troupe: an echo, and a parent with ten children. */
+
+import { defineWorker, type WorkerDefinition } from 'troupe'
+import { z } from 'zod'
+import { childAnswer, childQuestion, childrenPerTree, treeAnswer } from './agent-script.ts'
+
+export type BenchKinds = Readonly<Record<string, WorkerDefinition>>
+
+/** Replies at once with what it was sent, so that a message and its reply have the same known size. */
+const echo = defineWorker({
+  receive(message, self) {
+    self.reply(message.value)
+  },
+})
+
+const child = defineWorker({
+  receive(message, self) {
+    self.reply(childAnswer(String(message.value)))
+  },
+})
+
+const parent = defineWorker({
+  state: z.object({ answers: z.array(z.string()) }),
+  initial: { answers: [] },
+  spawns: ['child'],
+  receive(message, self) {
+    if (message.kind === 'input') {
+      for (let index = 0; index < childrenPerTree; index++) self.spawn('child', childQuestion(index))
+      return
+    }
+    const answers = [...self.state.answers, String(message.value)]
+    self.setState({ answers })
+    if (self.openChildren === 0) self.reply(treeAnswer(answers))
+  },
+})
+
+export const benchKinds: BenchKinds = { echo, child, parent }

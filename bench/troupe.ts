@@ -1,0 +1,91 @@
+/**
+ * Duty: the door between the bench and the runtime: all that the bench asks of it. Beside this, only the kinds (troupe-kinds.ts)
+ * and the names of keys (measure/troupe-keys.ts) are known in bench/.
+ */
+import { connectInternal } from '../src/client/client.ts'
+import { handlerKind, startInternalNode } from '../src/compose.ts'
+import type { RunResult } from '../src/core/entry.ts'
+import type { BellRinger } from '../src/core/ports.ts'
+import { agentKind, agentKindName } from './troupe-agent.ts'
+import type { BenchKinds } from './troupe-kinds.ts'
+
+export interface TroupeOptions {
+  readonly redisUrl: string
+  readonly namespace: string
+  /** Handler kinds to host; the two-step kind of `runAgent` is added by this door. */
+  readonly kinds: BenchKinds
+  /** Slots of the node. */
+  readonly concurrency: number
+  /**
+   * `bullmq`: as users run it. `in-process`: the bound; the same scripts and turns, but a slot of this process is woken
+   * directly when this process posted something, and no BullMQ queue or worker is opened.
+   */
+  readonly bells: 'bullmq' | 'in-process'
+}
+
+/** One node and one client in this process. */
+export interface TroupeUnderTest {
+  /** Creates a job session of this kind and resolves with the result of its run, as the client saw it. Rejects if it failed. */
+  run(kind: string, input: unknown): Promise<unknown>
+  /**
+   * The same for a session of the two-step kind: a turn that commits two recorded steps, each of its own: the model's reply
+   * that asks for the tool; then the tool's result with the answer, which ends the run. The texts are those of agent-script.ts.
+   */
+  runAgent(question: string): Promise<unknown>
+  /** Creates a conversation (`keepOpen`) and resolves when its first run has ended and the client has seen the result. */
+  converse(kind: string, input: unknown): Promise<Conversation>
+  close(): Promise<void>
+}
+
+export interface Conversation {
+  /** The root: its history is the conversation. A turn adds two entries to it, what was received and what was replied. */
+  readonly workerId: string
+  /** Sends the next message and resolves with the result of the run that it began. May be called while others are on their way. */
+  say(input: unknown): Promise<unknown>
+}
+
+export async function openTroupe(options: TroupeOptions): Promise<TroupeUnderTest> {
+  const { redisUrl, namespace, concurrency, bells } = options
+  const kinds = [...Object.entries(options.kinds).map(([name, kind]) => handlerKind(name, kind)), agentKind]
+  let ringer: BellRinger | undefined
+  const node = await startInternalNode({
+    redisUrl,
+    namespace,
+    kinds,
+    concurrency,
+    bells,
+    onRinger: (of) => {
+      ringer = of
+    },
+  })
+  const troupe = await connectInternal({ redisUrl, namespace, ...(ringer ? { ringer } : {}) })
+  const run = async (kind: string, input: unknown) => {
+    const session = await troupe.sessions.create({ kind, input })
+    return valueOf(await session.result())
+  }
+  return {
+    run,
+    runAgent: (question) => run(agentKindName, question),
+    async converse(kind, input) {
+      const session = await troupe.sessions.create({ kind, input, keepOpen: true })
+      await session.result({ run: 1 })
+      return {
+        workerId: session.rootId,
+        async say(text) {
+          // Each input of this kind is one run, and positions in the lane count from 0.
+          const { position } = await session.root.send(text)
+          return valueOf(await session.result({ run: position + 1 }))
+        },
+      }
+    },
+    async close() {
+      await troupe.close()
+      await node.stop()
+    },
+  }
+}
+
+function valueOf(result: RunResult): unknown {
+  if (result.status !== 'completed') throw new Error(`a run of the bench ${result.status}`)
+  return result.value
+}
