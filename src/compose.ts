@@ -2,12 +2,12 @@
  * Duty: puts store, queue and runtime together: `startNode`. Nothing else knows all three.
  * C1 A node that has started is registered, its bells are listened to, and it sweeps. C2 `stop` leaves nothing running.
  */
+import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { openSubmission } from './client/submission.ts'
 import { defaultNamespace, defaultRedisUrl } from './config.ts'
 import type { WorkerDefinition } from './core/define-worker.ts'
 import { ConfigError } from './core/errors.ts'
-import { newId } from './core/ids.ts'
 import { policy as defaultPolicy, type Policy } from './core/policy.ts'
 import type { Bell, BellRinger } from './core/ports.ts'
 import { type Logger, silentLogger, toWorkerLog } from './log.ts'
@@ -90,7 +90,7 @@ export async function startInternalNode(options: InternalNodeOptions): Promise<T
       const keys = partitionKeys(tagOf(namespace, partition))
       return { partition, keys, prefix: keys.queuePrefix }
     })
-    const id = newId(0)
+    const id = `n-${randomBytes(6).toString('hex')}`
     const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]))
     const byPool = new Map(
       [...Map.groupBy(kinds.values(), (kind) => kind.pool)].map(([pool, of]) => [pool, of.map((kind) => kind.name)]),

@@ -2,7 +2,7 @@
 
 import { defaultNamespace, defaultRedisUrl } from '../config.ts'
 import { ConfigError } from '../core/errors.ts'
-import { parseId, partitionOf } from '../core/ids.ts'
+import { parseId, partitionOf, rootIdOf } from '../core/ids.ts'
 import { decodeMessage, type Message } from '../core/message.ts'
 import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
 import type { BellRinger } from '../core/ports.ts'
@@ -127,7 +127,7 @@ export class Troupe implements AsyncDisposable {
       const made = await this.#submission.create(request, (sessionId) => {
         if (!request.keepOpen) this.#hub.track(sessionId)
       })
-      return new Session(made.sessionId, this.#context(made.sessionId), made.workerId, made.warning)
+      return new Session(made.sessionId, this.#context(made.sessionId), made.warning)
     },
     /** A session by id, without asking Redis. Throws an InputError for what is not an id. */
     get: (id: string): Session => {
@@ -205,7 +205,7 @@ export class Troupe implements AsyncDisposable {
   async #summary(store: InspectStore, id: string, createdAt: number): Promise<SessionSummary | null> {
     const fields = await store.session(id)
     if (fields === null) return null
-    const [row] = await store.workers([fields.root as string])
+    const [row] = await store.workers([rootIdOf(id)])
     const root = row && workerReport(row)
     const { name, kind, state, mode, finishedAt, usage } = sessionReport(
       id,

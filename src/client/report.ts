@@ -5,8 +5,8 @@
 
 import type { ResultStatus } from '../core/entry.ts'
 import type { Failure } from '../core/failure.ts'
-import { childId } from '../core/ids.ts'
-import type { SessionLimits } from '../core/policy.ts'
+import { childId, rootIdOf, sessionIdOfRoot } from '../core/ids.ts'
+import { decodeLimits, defaultSessionLimits, type SessionLimits } from '../core/policy.ts'
 import {
   type CoarseState,
   coarseState,
@@ -15,6 +15,7 @@ import {
   type RunState,
   type WorkerState,
 } from '../core/run-state.ts'
+import { decodeCalls } from '../store/call-ranges.ts'
 import type { RecordFields, WorkerRow } from '../store/inspect-store.ts'
 
 export type SessionState = 'active' | 'completed' | 'failed' | 'cancelling' | 'cancelled'
@@ -32,6 +33,7 @@ export interface WorkerReport {
   readonly run: RunState
   /** Where it stands with the store: idle, queued, running, parked, paused, terminal. */
   readonly place: WorkerState
+  readonly limits: SessionLimits
   readonly lastFailure: Failure | null
   /** Runs begun so far. */
   readonly runs: number
@@ -74,27 +76,31 @@ export interface Report {
 export function workerReport(row: WorkerRow): WorkerReport {
   const { fields } = row
   const place = fields.state as WorkerState
-  const facts = { run: fields.fsm as RunState, worker: place }
+  // A claimed worker whose run has not recorded anything yet is at its first message.
+  const starting = place === 'running' && fields.open !== '1'
+  const run: RunState = starting ? 'ProcessingUserMessage' : ((fields.fsm ?? 'Idle') as RunState)
+  const facts = { run, worker: place }
   return {
     id: row.id,
-    sessionId: fields.session as string,
-    name: fields.name as string,
+    sessionId: fields.session ?? sessionIdOfRoot(row.id),
+    name: fields.name ?? (fields.kind as string),
     kind: fields.kind as string,
     parentId: fields.parent ?? null,
-    depth: Number(fields.depth),
+    depth: Number(fields.depth ?? 0),
     lifecycle: coarseState(facts),
     state: fineState(facts),
-    run: facts.run,
+    run,
     place,
+    limits: fields.limits === undefined ? defaultSessionLimits : decodeLimits(fields.limits),
     lastFailure: row.failureJson === null ? null : (JSON.parse(row.failureJson) as Failure),
-    runs: Number(fields.run) - (fields.open === '1' || place === 'running' ? 0 : 1),
+    runs: Number(fields.run ?? 1) - (fields.open === '1' || place === 'running' ? 0 : 1),
     iterations: 0,
     usage: {},
     mailbox: { pending: row.pending.user + row.pending.family + row.pending.control, control: row.pending.control },
     approvals: [],
     node: place === 'running' ? (fields.node ?? null) : null,
     waitsFor: waitsFor(row.id, fields, place),
-    children: Number(fields.children ?? 0),
+    children: decodeCalls(fields.awaits ?? '').length,
     historyLength: Number(fields.history ?? 0),
     createdAt: fields.created === undefined ? null : Number(fields.created),
     updatedAt: fields.updated === undefined ? null : Number(fields.updated),
@@ -108,7 +114,7 @@ function waitsFor(id: string, fields: RecordFields, place: WorkerState): string 
   if (wait === 'retry') return `a retry after ${fields.attempt ?? 1} failed ${fields.attempt === '1' ? 'try' : 'tries'}`
   if (wait === 'control') return 'a timer'
   if (!wait.startsWith('result:')) return wait === 'any' ? 'input' : wait
-  const open = Number(fields.children ?? 0)
+  const open = decodeCalls(fields.awaits ?? '').length
   const first = wait.slice('result:'.length)
   const call = callOf(id, fields, first)
   const which = call === null ? `worker ${first}` : `its child number ${call} (${first})`
@@ -117,7 +123,7 @@ function waitsFor(id: string, fields: RecordFields, place: WorkerState): string 
 
 /** Child ids are derived from calls, so the call that a wait names is found by trying. */
 function callOf(id: string, fields: RecordFields, child: string): number | null {
-  const run = Number(fields.run)
+  const run = Number(fields.run ?? 1)
   for (let call = 1; call <= Number(fields.calls ?? 0); call++) if (childId(id, run, call) === child) return call
   return null
 }
@@ -133,18 +139,13 @@ export function sessionReport(
     id,
     name: root?.name ?? '',
     kind: root?.kind ?? '',
-    rootId: fields.root as string,
+    rootId: rootIdOf(id),
     state: fields.state as SessionState,
     mode: mode === 'conversation' ? 'conversation' : 'job',
     createdAt,
     finishedAt: fields.finished === undefined ? null : Number(fields.finished),
-    limits: {
-      workers: Number(fields.workersMax),
-      children: Number(fields.childrenMax),
-      depth: Number(fields.depthMax),
-      mailbox: Number(fields.mailboxMax),
-    },
-    usage: { workers: Number(fields.workers) },
+    limits: root?.limits ?? defaultSessionLimits,
+    usage: { workers: Number(fields.workers ?? 1) },
     result: lastResult(fields),
     failure: fields.state === 'failed' ? (root?.lastFailure ?? null) : null,
     cancelReason: fields.cancel === undefined ? null : (JSON.parse(fields.cancel) as string),

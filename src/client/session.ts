@@ -3,8 +3,9 @@
  * Results are latched: `result()` may be asked at any time, before or after the end, any number of times.
  */
 import type { CompletedEntry, Entry, FailedEntry, RunResult } from '../core/entry.ts'
-import { ConflictError, NotFoundError } from '../core/errors.ts'
+import { NotFoundError } from '../core/errors.ts'
 import type { TroupeEvent } from '../core/event.ts'
+import { rootIdOf } from '../core/ids.ts'
 import { isBefore, readEvents } from '../store/event-tail.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
 import { partitionKeys } from '../store/keys.ts'
@@ -30,37 +31,25 @@ export class Session {
   /** Set by `create`: why the session may have to wait, such as a kind that no live node hosts. */
   readonly warning: string | null
   readonly #context: SessionContext
-  #rootId: string | null
 
-  constructor(id: string, context: SessionContext, rootId: string | null = null, warning: string | null = null) {
+  constructor(id: string, context: SessionContext, warning: string | null = null) {
     this.id = id
     this.#context = context
-    this.#rootId = rootId
     this.warning = warning
   }
 
-  /** The root worker. For a session that was only looked up, call `report()` or `load()` once before. */
-  get root(): Worker {
-    if (this.#rootId === null)
-      throw new ConflictError('transition_illegal', `session ${this.id} was not loaded: await session.load() first.`)
-    return new Worker(this.#rootId, this.#context.submission, this.#context.store)
-  }
-
   get rootId(): string {
-    return this.root.id
+    return rootIdOf(this.id)
   }
 
-  /** Reads the record; throws a NotFoundError when there is none. */
-  async load(): Promise<this> {
-    await this.#fields()
-    return this
+  get root(): Worker {
+    return new Worker(this.rootId, this.#context.submission, this.#context.store)
   }
 
   async #fields() {
     const fields = await this.#context.store.session(this.id)
     if (fields === null)
       throw new NotFoundError('session_not_found', `session ${this.id} is not known: it may have been pruned.`)
-    this.#rootId = fields.root as string
     return fields
   }
 
@@ -74,13 +63,13 @@ export class Session {
     ])
     const rows = await store.workers(ids)
     const workers = rows.map(workerReport)
-    const mode = rows.find((row) => row.id === fields.root)?.fields.mode ?? 'job'
+    const mode = rows.find((row) => row.id === this.rootId)?.fields.mode ?? 'job'
     return {
       session: sessionReport(
         this.id,
         fields,
         createdAt,
-        workers.find(({ id }) => id === fields.root),
+        workers.find(({ id }) => id === this.rootId),
         mode,
       ),
       workers,
@@ -131,8 +120,7 @@ export class Session {
   async #look(run: number | undefined): Promise<RunResult | number | undefined> {
     const tracked = run === undefined ? this.#context.hub.ended(this.id) : undefined
     if (tracked === null) return undefined
-    if (tracked && tracked.position !== null && this.#rootId !== null)
-      return this.#read(null, tracked.status, tracked.position)
+    if (tracked && tracked.position !== null) return this.#read(null, tracked.status, tracked.position)
     const fields = await this.#fields()
     const finished = fields.state !== 'active' && fields.state !== 'cancelling'
     let wanted = run

@@ -76,10 +76,7 @@ export class Submission {
   }
 
   /** `creating` is told the id before Redis is asked, so that no event of the session is missed. */
-  async create(
-    request: CreateSession,
-    creating: (sessionId: string) => void = () => {},
-  ): Promise<Created> {
+  async create(request: CreateSession, creating: (sessionId: string) => void = () => {}): Promise<Created> {
     const kind = parseKind(request.kind)
     const name = checkSessionName(request.name ?? kind)
     const limits = checkLimits(request.limits)
@@ -88,14 +85,12 @@ export class Submission {
       key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
     const store = this.#stores[partition] as SessionStore
     const sessionId = newId(partition)
-    const workerId = newId(partition)
     const mail = encodeInput(newId(partition), null, toJson(request.input, 'the input'))
     const mode = request.keepOpen ? 'conversation' : 'job'
     const pool = await store.poolOf(kind)
     creating(sessionId)
     const made = await store.spawn({
       sessionId,
-      workerId,
       kind,
       name,
       pool,
@@ -106,7 +101,8 @@ export class Submission {
       event: encodeEvents([['session.created', { kind, name, mode }]]),
     })
     this.#context.ringer.ring(partition, made.bells)
-    const warning = pool === unhosted ? `no node has ever hosted kind "${kind}": the session waits until one does.` : null
+    const warning =
+      pool === unhosted ? `no node has ever hosted kind "${kind}": the session waits until one does.` : null
     return { sessionId: made.sessionId, workerId: made.workerId, warning }
   }
 

@@ -4,6 +4,7 @@
  * deciding: records decide.
  */
 import type { ResultStatus } from './entry.ts'
+import { rootIdOf } from './ids.ts'
 
 export const eventTypes = [
   'session.created',
@@ -55,15 +56,15 @@ export function encodeEvents(notes: readonly EventNote[]): string {
 /** One stream entry as events. Types written by a newer troupe are passed on as they are. */
 export function decodeEvents(id: string, fields: Readonly<Record<string, string>>): TroupeEvent[] {
   const notes = JSON.parse(fields.events ?? '[]') as EventNote[]
-  const head = { id, sessionId: fields.session ?? '', workerId: fields.worker ?? '', at: Number(id.split('-')[0]) }
+  const head = {
+    id,
+    sessionId: fields.session ?? '',
+    workerId: fields.worker ?? rootIdOf(fields.session ?? ''),
+    at: Number(id.split('-')[0]),
+  }
   const events: TroupeEvent[] = notes.map(([type, details]) => ({ ...head, type, details: details ?? {} }))
   if (fields.ended === undefined) return events
-  const ended: Ended = {
-    status: fields.ended as ResultStatus,
-    position: fields.at === undefined ? null : Number(fields.at),
-  }
-  return [
-    ...events.filter((event) => !event.type.startsWith('session.')),
-    { ...head, type: `session.${ended.status}`, details: {}, ended },
-  ]
+  const [status, position] = fields.ended.split(' ') as [ResultStatus, string?]
+  const ended: Ended = { status, position: position === undefined ? null : Number(position) }
+  return [...events, { ...head, type: `session.${status}`, details: {}, ended }]
 }

@@ -20,6 +20,16 @@ export function newId(partition: number): string {
   return withPartition(v7(), partition)
 }
 
+/** The root worker's id: the session's with version 8, so that neither is stored with the other. */
+export function rootIdOf(sessionId: string): string {
+  return `${sessionId.slice(0, 14)}8${sessionId.slice(15)}`
+}
+
+/** The session of a root worker: the reverse of `rootIdOf`. */
+export function sessionIdOfRoot(rootId: string): string {
+  return `${rootId.slice(0, 14)}7${rootId.slice(15)}`
+}
+
 /** The id of the child that call number `call` of this run spawns: same input, same id. */
 export function childId(parentId: string, run: number, call: number): string {
   const hex = createHash('sha256').update(`${parentId}:${run}:${call}`).digest('hex')

@@ -17,6 +17,16 @@ export interface SessionLimits {
 
 export const defaultSessionLimits: SessionLimits = { workers: 200, children: 20, depth: 5, mailbox: 1_000 }
 
+/** Limits as a record keeps them. */
+export function encodeLimits({ workers, children, depth, mailbox }: SessionLimits): string {
+  return `${workers} ${children} ${depth} ${mailbox}`
+}
+
+export function decodeLimits(text: string): SessionLimits {
+  const [workers, children, depth, mailbox] = text.split(' ').map(Number) as [number, number, number, number]
+  return { workers, children, depth, mailbox }
+}
+
 /** The most a caller may ask for: beyond these a script could block Redis for too long. */
 export const hardSessionLimits: SessionLimits = { workers: 100_000, children: 1_000, depth: 64, mailbox: 100_000 }
 

@@ -30,6 +30,7 @@ export interface Grant {
   readonly name: string
   readonly pool: string
   readonly depth: number
+  readonly limits: SessionLimits
   readonly run: number
   readonly open: boolean
   readonly runState: RunState
@@ -72,6 +73,8 @@ export interface NextClaim {
   readonly nonce: string
   readonly maySuspect: boolean
   readonly wasBusy: boolean
+  /** The bell was set long ago: it is set anew, so that it does not go stale while its slot is awake. */
+  readonly keepBell: boolean
 }
 
 export interface CommitRequest {
@@ -99,6 +102,8 @@ export interface CommitRequest {
   /** Evidence: the consumed input goes to the dead letters. */
   readonly dead?: string | undefined
   readonly awaits: readonly number[]
+  /** How many results are still to come, or were when the run ended. */
+  readonly awaiting: number
   readonly timersOpen: number
   readonly spawns: readonly SpawnOrder[]
   readonly sends: readonly { readonly workerId: string; readonly mail: string }[]
@@ -152,7 +157,6 @@ export interface TurnStore {
   leave(pool: string, bell: string): Promise<readonly Bell[]>
   commit(request: CommitRequest): Promise<CommitAnswer>
   renew(turns: readonly RenewRequest[]): Promise<{ verdicts: Verdict[]; bells: readonly Bell[]; trustedUntil: number }>
-  sessionLimits(sessionId: string): Promise<SessionLimits>
 }
 
 export interface PoolShare {
@@ -171,7 +175,7 @@ export interface UpkeepStore {
     leaving: boolean,
   ): Promise<{ healed: number; bells: readonly Bell[] }>
   fire(): Promise<{ fired: number; dueInMs: number | null; bells: readonly Bell[] }>
-  finishCancelled(): Promise<readonly Bell[]>
+  finishCancelled(): Promise<void>
   prune(): Promise<number>
   /** Pool of each kind that nodes have ever registered. */
   kindPools(): Promise<ReadonlyMap<string, string>>

@@ -101,7 +101,7 @@ class HandlerTurn {
     let self: HandlerSelf | undefined
     try {
       this.#checkInput(mail)
-      self = new HandlerSelf(await this.#context(mail, position, attempt, timeout.signal))
+      self = new HandlerSelf(this.#context(mail, position, attempt, timeout.signal))
       const received = this.#definition.receive(mail.message, self as unknown as Self<never>)
       if (received instanceof Promise) await Promise.race([received, timeout.expired])
       self.close()
@@ -133,9 +133,8 @@ class HandlerTurn {
     Object.assign(mail.message, { value: checked.data })
   }
 
-  async #context(mail: Mail, position: RunPosition, attempt: number, signal: AbortSignal): Promise<SelfContext> {
+  #context(mail: Mail, position: RunPosition, attempt: number, signal: AbortSignal): SelfContext {
     const { grant, host } = this.#turn
-    const limits = await host.limits(grant.sessionId)
     const received = mail.message.kind === 'result' ? 1 : 0
     return {
       grant,
@@ -145,7 +144,7 @@ class HandlerTurn {
       openChildren: position.awaits.length - received,
       state: this.#state,
       definition: this.#definition,
-      limits,
+      limits: grant.limits,
       signal,
       log: host.workerLog(grant, position.run),
       message: mail.message,
@@ -190,7 +189,12 @@ class HandlerTurn {
     const valueJson = wishes.replyJson ?? 'null'
     entries.push(completedEntry(run, grant.epoch, at, valueJson))
     notes.push(['run.completed', { run }])
-    return { ...step, ...this.#ending(run, { status: 'completed', valueJson }), position: afterRun(run) }
+    return {
+      ...step,
+      ...this.#ending(run, { status: 'completed', valueJson }),
+      awaiting: awaits.length,
+      position: afterRun(run),
+    }
   }
 
   #failedStep(mail: Mail | null, error: RuntimeError, position: RunPosition, attempt: number): Step {
@@ -206,6 +210,7 @@ class HandlerTurn {
       entries,
       failure,
       ...this.#ending(run, { status: 'failed', failure }),
+      awaiting: position.awaits.length,
       notes: [...(mail ? this.#receivedNotes(mail, position) : []), ['worker.failed', { run, failure }]],
     }
   }
@@ -242,6 +247,7 @@ class HandlerTurn {
       ...emptyStep(afterRun(position.run)),
       entries: [entryJson('cancelled', position.run, grant.epoch, at, {})],
       ...this.#ending(position.run, { status: 'cancelled', failure }),
+      awaiting: position.awaits.length,
       notes: [['worker.cancelled', { run: position.run }]],
     }
   }

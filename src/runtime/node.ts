@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { WorkerLog } from '../core/define-worker.ts'
-import type { Policy, SessionLimits } from '../core/policy.ts'
+import type { Policy } from '../core/policy.ts'
 import type {
   Bell,
   BellRinger,
@@ -51,7 +51,6 @@ export class RuntimeNode {
   readonly #suspects = new SuspectGate()
   readonly #partitions: readonly Partition[]
   readonly #awake = new Set<Promise<void>>()
-  readonly #limits = new Map<string, Promise<SessionLimits>>()
   #kindPools: ReadonlyMap<string, string> = new Map()
   #draining = false
 
@@ -115,6 +114,13 @@ export class RuntimeNode {
   async #work(place: Partition, slot: number, bell: Bell): Promise<void> {
     const until = performance.now() + this.#o.policy.bellJobMs
     let busy = false
+    let bellSetAt = Number.NEGATIVE_INFINITY
+    // The bell was set when it was rung; it is set anew when it left the awake ones or would soon be stale.
+    const keepBell = (): boolean => {
+      if (!busy && performance.now() - bellSetAt < this.#o.policy.bellMs / 4) return false
+      bellSetAt = performance.now()
+      return true
+    }
     const nextClaim = (): NextClaim => ({
       pool: bell.pool,
       bell: bell.id,
@@ -122,6 +128,7 @@ export class RuntimeNode {
       nonce: randomBytes(6).toString('base64url'),
       maySuspect: this.#suspects.ask(slot),
       wasBusy: busy,
+      keepBell: keepBell(),
     })
     let answer: ClaimAnswer = await this.#claim(place, nextClaim())
     while (answer.kind === 'grant') {
@@ -183,22 +190,9 @@ export class RuntimeNode {
       },
       nextClaim,
       noteTimer: (ms) => place.sweeper.dueIn(ms),
-      limits: (sessionId) => this.#sessionLimits(place, sessionId),
       poolOf: (kind) => this.#o.kinds.get(kind)?.pool ?? this.#kindPools.get(kind) ?? 'unhosted',
       workerLog: (grant, run) => childLog(this.#o.log, grant, run),
     }
-  }
-
-  // Limits never change while a session lives: one read per session and node, the newest thousand kept.
-  #sessionLimits(place: Partition, sessionId: string): Promise<SessionLimits> {
-    let limits = this.#limits.get(sessionId)
-    if (limits === undefined) {
-      limits = place.turns.sessionLimits(sessionId)
-      limits.catch(() => this.#limits.delete(sessionId))
-      this.#limits.set(sessionId, limits)
-      if (this.#limits.size > 1_000) this.#limits.delete(this.#limits.keys().next().value as string)
-    }
-    return limits
   }
 
   /** A session was cancelled, says a hint: its turns here are told at once instead of at their next renew or commit. */

@@ -16,6 +16,8 @@ export interface Step {
   readonly stateJson?: string | undefined
   readonly failure?: Failure | null | undefined
   readonly outcome?: CommitRequest['outcome']
+  /** Results that were still to come when the run ended. */
+  readonly awaiting?: number
   /** Mail for the parent when the run ends. */
   readonly result?: string | undefined
   readonly dead?: string | undefined

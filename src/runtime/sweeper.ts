@@ -62,7 +62,7 @@ export class Sweeper {
       more = fired >= sweepBatch
       if (!more && dueInMs !== null) this.dueIn(dueInMs)
     }
-    this.#host.ring(await this.#store.finishCancelled())
+    await this.#store.finishCancelled()
     this.#host.learnKinds(await this.#store.kindPools())
     if (performance.now() - this.#prunedAt > pruneEveryMs) {
       this.#prunedAt = performance.now()

@@ -10,7 +10,6 @@
 import type { WorkerLog } from '../core/define-worker.ts'
 import { CancelledError, LeaseLostError, toRuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event.ts'
-import type { SessionLimits } from '../core/policy.ts'
 import type {
   Bell,
   ClaimAnswer,
@@ -35,8 +34,6 @@ export interface TurnHost {
   nextClaim(): NextClaim | null
   /** A timer was committed: the sweeper looks again when it is due. */
   noteTimer(ms: number): void
-  /** Limits of the session, cached by the node. */
-  limits(sessionId: string): Promise<SessionLimits>
   /** Pool of a kind; "unhosted" when no node ever registered it. */
   poolOf(kind: string): string
   /** A log with the worker's ids. */
@@ -285,6 +282,7 @@ export class Turn {
       open: position.open,
       attempt: position.attempt,
       awaits: position.awaits,
+      awaiting: step.awaiting ?? position.awaits.length,
       timersOpen: position.timersOpen,
       entries: step.entries,
       controlUsed: step.controlUsed,

@@ -2,6 +2,7 @@
  * Duty: reads for people and programs: sessions, workers, histories, mailboxes, nodes, dead letters. Never writes, never asks a
  * worker. A report is put together from several reads; each line is true at the moment it was read.
  */
+import { rootIdOf } from '../core/ids.ts'
 import type { PartitionKeys } from './keys.ts'
 import { sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
@@ -41,7 +42,7 @@ export class InspectStore {
 
   async session(id: string): Promise<RecordFields | null> {
     const fields = await this.#redis.hgetall(sessionKeys(this.#keys.tag, id).session)
-    return fields.root === undefined ? null : fields
+    return fields.state === undefined ? null : fields
   }
 
   async createdAt(id: string): Promise<number | null> {
@@ -68,12 +69,7 @@ export class InspectStore {
   }
 
   async workerIds(sessionId: string): Promise<string[]> {
-    const session = sessionKeys(this.#keys.tag, sessionId)
-    const [root, children] = await Promise.all([
-      this.#redis.hget(session.session, 'root'),
-      this.#redis.lrange(session.workers, 0, -1),
-    ])
-    return root === null ? [] : [root, ...children]
+    return [rootIdOf(sessionId), ...(await this.#redis.lrange(sessionKeys(this.#keys.tag, sessionId).workers, 0, -1))]
   }
 
   /** Rows of the workers that exist, in the order of `ids`. */
@@ -94,7 +90,7 @@ export class InspectStore {
             if (error) throw error
             return value
           }) as [RecordFields, string | null, number, number, number]
-        if (fields.session !== undefined) rows.push({ id, fields, failureJson, pending: { user, family, control } })
+        if (fields.state !== undefined) rows.push({ id, fields, failureJson, pending: { user, family, control } })
       }
     }
     return rows

@@ -4,7 +4,8 @@
  */
 
 import { InvariantError } from '../core/errors.ts'
-import type { Policy, SessionLimits } from '../core/policy.ts'
+import { rootIdOf, sessionIdOfRoot } from '../core/ids.ts'
+import { encodeLimits, type Policy, type SessionLimits } from '../core/policy.ts'
 import type { Bell } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
@@ -15,7 +16,6 @@ import { pruneOnce } from './upkeep-store.ts'
 
 export interface SpawnSession {
   readonly sessionId: string
-  readonly workerId: string
   readonly kind: string
   readonly name: string
   readonly pool: string
@@ -64,7 +64,8 @@ export class SessionStore {
   async spawn(order: SpawnSession): Promise<{ sessionId: string; workerId: string; bells: readonly Bell[] }> {
     const { tag } = this.#keys
     const session = sessionKeys(tag, order.sessionId)
-    const worker = workerKeys(tag, order.workerId)
+    const workerId = rootIdOf(order.sessionId)
+    const worker = workerKeys(tag, workerId)
     const reply = await this.#caller.call(
       spawnScript,
       {
@@ -81,26 +82,22 @@ export class SessionStore {
       },
       {
         sessionId: order.sessionId,
-        worker: order.workerId,
+        worker: workerId,
         kind: order.kind,
         name: order.name,
         pool: order.pool,
         mode: order.mode,
         mail: order.mail,
         idemMs: order.keyDigest === null ? 0 : this.#policy.givenKeyMs,
-        workersMax: order.limits.workers,
-        childrenMax: order.limits.children,
-        depthMax: order.limits.depth,
-        mailboxMax: order.limits.mailbox,
+        limits: encodeLimits(order.limits),
         seed: newSeed(),
         bellMs: this.#policy.bellMs,
         event: order.event,
-        eventsKept: this.#policy.eventsKept,
       },
       { deadlineMs: this.#deadlineMs },
     )
-    const [, sessionId, workerId, bells] = reply as [string, string, string, string]
-    return { sessionId, workerId, bells: parseBells(bells) }
+    const [, sessionId, bells] = reply as [string, string, string]
+    return { sessionId, workerId: rootIdOf(sessionId), bells: parseBells(bells) }
   }
 
   async post(workerId: string, mail: string, keyDigest: string, keyMs: number, event: string): Promise<PostAnswer> {
@@ -121,7 +118,6 @@ export class SessionStore {
         seed: newSeed(),
         bellMs: this.#policy.bellMs,
         event,
-        eventsKept: this.#policy.eventsKept,
       },
       { deadlineMs: this.#deadlineMs },
     )
@@ -159,7 +155,6 @@ export class SessionStore {
         reason: JSON.stringify(reason),
         hint: this.#keys.hints,
         event: JSON.stringify([['session.cancelRequested', { reason }]]),
-        eventsKept: this.#policy.eventsKept,
       },
       { deadlineMs: this.#deadlineMs },
     )
@@ -171,7 +166,7 @@ export class SessionStore {
     const reply = await this.#caller.call(
       closeScript,
       { session: sessionKeys(this.#keys.tag, sessionId).session, events: this.#keys.events },
-      { sessionId, eventsKept: this.#policy.eventsKept },
+      { sessionId },
       { deadlineMs: this.#deadlineMs },
     )
     return reply[0] === 'not_found' ? { kind: 'not_found' } : { kind: 'ok', state: String(reply[1]) }
@@ -196,7 +191,8 @@ export class SessionStore {
   }
 
   async sessionOf(workerId: string): Promise<string | null> {
-    return this.#redis.hget(workerKeys(this.#keys.tag, workerId).record, 'session')
+    const [state, session] = await this.#redis.hmget(workerKeys(this.#keys.tag, workerId).record, 'state', 'session')
+    return state == null ? null : (session ?? sessionIdOfRoot(workerId))
   }
 
   /** Pool of a kind as its nodes registered it; "unhosted" for one that none ever hosted. Remembered for a second. */

@@ -22,12 +22,12 @@ import type {
 } from '../core/ports.ts'
 import type { RunState } from '../core/run-state.ts'
 import { newSeed, parseBells } from './bells.ts'
-import { decodeCalls, encodeCalls } from './call-ranges.ts'
+import { encodeCalls } from './call-ranges.ts'
+import { decodeGrant } from './grant.ts'
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
 import type { Reply, ScriptCaller } from './script.ts'
 import { claimScript, commitScript, renewScript } from './scripts.ts'
-import { readSessionLimits } from './session-reads.ts'
 
 export interface TurnStoreOptions {
   readonly redis: Redis
@@ -39,43 +39,6 @@ export interface TurnStoreOptions {
   readonly kinds: ReadonlyMap<string, readonly string[]>
   readonly policy: Policy
 }
-
-/** The order in which the scripts give the fields of a record (grantFields in shared.lua). */
-const grantFields = [
-  'session',
-  'parent',
-  'kind',
-  'name',
-  'depth',
-  'state',
-  'run',
-  'open',
-  'fsm',
-  'version',
-  'history',
-  'wait',
-  'starts',
-  'alone',
-  'attempt',
-  'calls',
-  'children',
-  'control',
-  'family',
-  'user',
-  'data',
-  'commit',
-  'epoch',
-  'token',
-  'crashes',
-  'call',
-  'parentRun',
-  'mode',
-  'failed',
-  'pool',
-  'awaits',
-  'timersOpen',
-] as const
-type GrantField = (typeof grantFields)[number]
 
 export class RedisTurnStore implements TurnStore {
   readonly partition: number
@@ -94,7 +57,10 @@ export class RedisTurnStore implements TurnStore {
   }
 
   async leave(pool: string, bell: string): Promise<readonly Bell[]> {
-    const reply = await this.#callClaim({ pool, bell, slot: '', nonce: '', maySuspect: false, wasBusy: true }, '1')
+    const reply = await this.#callClaim(
+      { pool, bell, slot: '', nonce: '', maySuspect: false, wasBusy: true, keepBell: false },
+      '1',
+    )
     return parseBells(reply[1])
   }
 
@@ -119,6 +85,7 @@ export class RedisTurnStore implements TurnStore {
         kinds: this.#kindLists.get(next.pool) ?? ' ',
         maySuspect: next.maySuspect ? '1' : '0',
         wasBusy: next.wasBusy ? '1' : '0',
+        keepBell: next.keepBell ? '1' : '0',
         leaseMs: policy.leaseMs,
         bellMs: policy.bellMs,
         mailBytes: policy.claimMailBytes,
@@ -179,9 +146,9 @@ export class RedisTurnStore implements TurnStore {
         wait: request.end?.wait ?? '',
         retryMs: request.end?.retryMs ?? 0,
         event: request.event,
-        eventsKept: policy.eventsKept,
         deadKept: policy.deadLettersKept,
         awaits: encodeCalls(request.awaits),
+        awaiting: request.awaiting,
         timersOpen: request.timersOpen,
         leaseMs: policy.leaseMs,
         bell: request.bell,
@@ -193,6 +160,7 @@ export class RedisTurnStore implements TurnStore {
         kinds: this.#kindLists.get(request.pool) ?? ' ',
         maySuspect: next?.maySuspect ? '1' : '0',
         wasBusy: request.wasBusy || next?.wasBusy ? '1' : '0',
+        keepBell: next?.keepBell ? '1' : '0',
         mailBytes: policy.claimMailBytes,
         suspectAfter: policy.suspectAfterStarts,
         poisonAfter: policy.poisonAfterStartsAlone,
@@ -227,10 +195,6 @@ export class RedisTurnStore implements TurnStore {
     }
   }
 
-  sessionLimits(sessionId: string): Promise<SessionLimits> {
-    return readSessionLimits(this.#o.redis, this.#o.keys.tag, sessionId)
-  }
-
   #decodeCommit(reply: Reply, asked: number): CommitAnswer {
     switch (reply[0]) {
       case 'ok':
@@ -258,70 +222,12 @@ export class RedisTurnStore implements TurnStore {
     const tag = reply[0]
     if (tag === 'empty' || tag === 'unfit' || tag === 'none') return { kind: tag }
     if (tag !== 'grant') throw new InvariantError(`claim answered ${JSON.stringify(tag)}`)
-    const [, workerId, mark, fields, control, family, user, , suspect] = reply as [
-      string,
-      string,
-      Grant['mark'],
-      (string | null)[],
-      string[],
-      string[],
-      string[],
-      string,
-      string,
-    ]
-    const field = (name: GrantField) => fields[grantFields.indexOf(name)] ?? null
-    const number = (name: GrantField) => Number(field(name) ?? 0)
-    const familyBase = number('family')
-    const waitsForResult = field('parent') !== null && field('parentRun') !== '-' && number('run') === 1
-    const grant: Grant = {
-      workerId,
-      mark,
-      token: field('token') as string,
-      epoch: Number(field('token')?.split(':')[0]),
-      suspect: suspect === '1',
-      sessionId: field('session') as string,
-      parentId: field('parent'),
-      call: waitsForResult ? number('call') : null,
-      kind: field('kind') as string,
-      name: field('name') as string,
-      pool: field('pool') as string,
-      depth: number('depth'),
-      run: number('run'),
-      open: field('open') === '1',
-      runState: field('fsm') as RunState,
-      version: number('version'),
-      historyLength: number('history'),
-      wait: field('wait') ?? 'any',
-      starts: number('starts'),
-      crashes: number('crashes'),
-      attempt: number('attempt'),
-      calls: number('calls'),
-      awaits: decodeCalls(field('awaits') ?? ''),
-      timersOpen: number('timersOpen'),
-      stateJson: field('data'),
-      familySeen: familyBase + family.length,
-      mail: {
-        control: mails('control', number('control'), control),
-        family: mails('family', familyBase, family),
-        user: mails('user', number('user'), user),
-      },
-      trustedUntil: this.#trustedUntil(asked),
-    }
-    return { kind: 'grant', grant }
+    return { kind: 'grant', grant: decodeGrant(reply, this.#trustedUntil(asked)) }
   }
 
   #trustedUntil(asked: number): number {
     return asked + this.#o.policy.leaseMs - this.#o.policy.leaseMarginMs
   }
-}
-
-/** A consumed mail in the middle of the family lane is an empty string until all before it are consumed. */
-function mails(lane: Lane, base: number, texts: string[]): Mail[] {
-  const found: Mail[] = []
-  for (const [index, text] of texts.entries()) {
-    if (text !== '') found.push(decodeMail(lane, base + index, text))
-  }
-  return found
 }
 
 /** A value over 64 bytes gets a key of its own, so that the record stays small in memory. "@" marks that key. */

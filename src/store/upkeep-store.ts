@@ -3,6 +3,7 @@
  * Each call is bounded; the sweeper calls again while there is more.
  */
 
+import { entryVersion } from '../core/entry.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Bell, PoolShare, UpkeepStore } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
@@ -58,6 +59,7 @@ export class RedisUpkeepStore implements UpkeepStore {
         everyMs: policy.sweepEveryMs,
         seed: newSeed(),
         leaving: leaving ? '1' : '0',
+        eventsKept: policy.eventsKept,
         pools: [shares.length, ...shares.flatMap((share) => [share.pool, ` ${share.kinds.join(' ')} `, share.free])],
       },
       { deadlineMs: policy.leaseMs },
@@ -74,46 +76,31 @@ export class RedisUpkeepStore implements UpkeepStore {
     const [fired, dueIn, bells] = await this.#o.caller.call(
       fireScript,
       { timers: keys.timers, events: keys.events },
-      { batch: policy.sweepBatch, seed: newSeed(), bellMs: policy.bellMs, eventsKept: policy.eventsKept },
+      { batch: policy.sweepBatch, seed: newSeed(), bellMs: policy.bellMs },
       { deadlineMs: policy.leaseMs },
     )
     return { fired: Number(fired), dueInMs: dueIn === 'none' ? null : Number(dueIn), bells: parseBells(bells) }
   }
 
-  async finishCancelled(): Promise<readonly Bell[]> {
+  async finishCancelled(): Promise<void> {
     const { keys, redis, policy } = this.#o
-    const sessions = await redis.srandmember(keys.cancelling, policy.sweepBatch)
-    const bells: Bell[] = []
-    for (const sessionId of sessions) bells.push(...(await this.#finishOne(sessionId)))
-    return bells
+    for (const sessionId of await redis.srandmember(keys.cancelling, policy.sweepBatch)) await this.#finish(sessionId)
   }
 
-  async #finishOne(sessionId: string): Promise<Bell[]> {
+  async #finish(sessionId: string): Promise<void> {
     const { keys, policy } = this.#o
     const session = sessionKeys(keys.tag, sessionId)
-    const bells: Bell[] = []
+    const entry = JSON.stringify({ type: 'cancelled', v: entryVersion, at: Date.now() })
     let from = '0'
     let running = '0'
-    while (true) {
+    while (from !== 'done' && from !== 'wait') {
       const reply = await this.#o.caller.call(
         finishScript,
         { ...session, cancelling: keys.cancelling, timers: keys.timers, events: keys.events },
-        {
-          sessionId,
-          from,
-          batch: policy.sweepBatch,
-          running,
-          eventsKept: policy.eventsKept,
-          entry: JSON.stringify({ type: 'cancelled', v: 1, at: Date.now() }),
-          seed: newSeed(),
-          bellMs: policy.bellMs,
-        },
+        { sessionId, from, batch: policy.sweepBatch, running, entry },
         { deadlineMs: policy.leaseMs },
       )
-      const next = String(reply[0])
-      bells.push(...parseBells(reply[2]))
-      if (next === 'done' || next === 'wait') return bells
-      from = next
+      from = String(reply[0])
       running = String(reply[1])
     }
   }

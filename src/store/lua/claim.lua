@@ -10,26 +10,27 @@ ARGV[1] pool          ARGV[2] bell         id, or empty when the node answers no
 ARGV[3] node          ARGV[4] slot         ARGV[5] nonce        fresh for each claim, never derived from the bell
 ARGV[6] kinds         the node's kinds in this pool, each with a space before and behind
 ARGV[7] maySuspect    1 when the node runs no suspect now
-ARGV[8] wasBusy       1 when the bell may be among the busy
-ARGV[9] leaseMs       ARGV[10] bellMs      ARGV[11] mailBytes   most bytes of a lane in the answer
-ARGV[12] suspectAfter ARGV[13] poisonAfter ARGV[14] leave       1: claim nothing, give the bell back
-ARGV[15] seed         names of new bells
-Returns {"grant", worker, mark, fields, control, family, user, more, suspect} | {"empty"} | {"unfit"} | {"left", bells}
+ARGV[8] wasBusy       1 when the bell may be among the busy     ARGV[9] keepBell   1: set the bell anew
+ARGV[10] leaseMs      ARGV[11] bellMs      ARGV[12] mailBytes   most bytes of a lane in the answer
+ARGV[13] suspectAfter ARGV[14] poisonAfter ARGV[15] leave       1: claim nothing, give the bell back
+ARGV[16] seed         names of new bells
+Returns {"grant", worker, mark, token, suspect, record, state, control, family, user} | {"empty"} | {"unfit"} | {"left", bells}
 Builds  T:w:<id> and its keys, T:s:<session>:cancelled of the candidates.
 Events  none. Writes nothing but the bell's removal unless it returns "grant"; "left" may write new bells. ]]
 local runKey, bellsKey, busyKey = KEYS[1], KEYS[4], KEYS[5]
 local pool, bell, node, slot, nonce, kinds, maySuspect = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
-local wasBusy, leaseMs, bellMs, mailBytes = ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
-local suspectAfter, poisonAfter, leave, seed = tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14], ARGV[15]
+local wasBusy, keepBell, leaseMs, bellMs, mailBytes = ARGV[8], ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
+local suspectAfter, poisonAfter, leave, seed = tonumber(ARGV[13]), tonumber(ARGV[14]), ARGV[15], ARGV[16]
 
 local tag = tagOf(runKey)
 if leave == '1' then
   redis.call('ZREM', bellsKey, bell)
   redis.call('ZREM', busyKey, bell)
-  return { 'left', writeBells(tag, pool, seed, nowMs(), bellMs, bellsMost) }
+  return { 'left', writeBells(tag, pool, seed, nowMs(), bellMs) }
 end
 local claim = {
   pool = pool, bell = bell, node = node, slot = slot, nonce = nonce, kinds = kinds, maySuspect = maySuspect, wasBusy = wasBusy,
-  leaseMs = leaseMs, bellMs = bellMs, mailBytes = mailBytes, suspectAfter = suspectAfter, poisonAfter = poisonAfter,
+  keepBell = keepBell, leaseMs = leaseMs, bellMs = bellMs, mailBytes = mailBytes, suspectAfter = suspectAfter,
+  poisonAfter = poisonAfter,
 }
 return sameGrant(tag, claim) or claimNext(tag, claim, nowMs())

@@ -1,29 +1,26 @@
 --[[ fire – posts the timers that are due.
 Why a script   a timer taken out of its set and not posted would be lost; posted and not taken out it would fire twice.
 KEYS[1] timers    zset               KEYS[2] events   stream
-ARGV[1] batch         ARGV[2] seed         ARGV[3] bellMs         ARGV[4] eventsKept
+ARGV[1] batch         ARGV[2] seed         ARGV[3] bellMs
 Returns {fired, dueIn, bells}: timers taken in this call; ms until the next one is due, or "none"
 Builds  T:w:<id>, its timers and control lane, its session, T:run, T:bells, T:busy, T:slots of its pool.
 Events  message.accepted for each timer message. ]]
 local timersKey, eventsKey = KEYS[1], KEYS[2]
-local batch, seed, bellMs, eventsKept = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4]
+local batch, seed, bellMs = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 
 local tag = tagOf(timersKey)
 local now = nowMs()
 local due = redis.call('ZRANGEBYSCORE', timersKey, '-inf', digits(now), 'LIMIT', 0, batch)
-local scores, pools = newScores(), {}
+local woke = newWakes()
 for index = 1, #due do
   local worker, timer = string.sub(due[index], 1, 36), string.sub(due[index], 38)
   local record = workerKey(tag, worker)
   if timer == 'retry' then
-    local field = redis.call('HMGET', record, 'state', 'wait', 'session', 'pool')
+    local plan = planMail(tag, worker, 'control', '')
     redis.call('ZREM', timersKey, due[index])
-    if field[1] == 'parked' and field[2] == 'retry' then
-      local last = redis.call('HGET', sessionKey(tag, field[3]), 'score')
-      scores.last[field[3]] = writeQueued(tag, field[4], worker, field[3], scores.last[field[3]] or last, now)
-      scores.touched[field[3]] = true
+    if plan and plan.state == 'parked' and plan.wait == 'retry' then
+      writeWoken(tag, plan, now, woke)
       redis.call('HSET', record, 'state', 'queued')
-      pools[field[4]] = true
     end
   else
     local value = redis.call('HGET', record .. ':timers', timer)
@@ -31,18 +28,14 @@ for index = 1, #due do
     redis.call('ZREM', timersKey, due[index])
     if plan then
       redis.call('HDEL', record .. ':timers', timer)
-      writeMail(tag, plan, now, scores, pools)
-      redis.call('XADD', eventsKey, 'MAXLEN', '~', eventsKept, '*', 'session', plan.session, 'worker', worker, 'events',
+      writeMail(tag, plan, now, woke)
+      redis.call('XADD', eventsKey, '*', 'session', plan.session, 'worker', worker, 'events',
         '[["message.accepted",{"kind":"timer","id":"' .. timer .. '"}]]')
     end
   end
 end
-writeScores(tag, scores)
-local bells = ''
-for pool in pairs(pools) do
-  local rung = writeBells(tag, pool, seed, now, bellMs, bellsMost)
-  if rung ~= '' then bells = bells == '' and rung or (bells .. ',' .. rung) end
-end
+writeScores(tag, woke)
+local bells = writeBellsOf(tag, woke.pools, seed, now, bellMs)
 local first = redis.call('ZRANGE', timersKey, 0, 0, 'WITHSCORES')
 local dueIn = 'none'
 if first[2] then dueIn = digits(math.max(0, tonumber(first[2]) - now)) end

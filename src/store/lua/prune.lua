@@ -16,7 +16,7 @@ local pruned, kept, budget = 0, 0, batch * 10
 for index = 1, #old do
   local id = old[index]
   local base = sessionKey(tag, id)
-  local field = redis.call('HMGET', base, 'root', 'finished')
+  local field = redis.call('HMGET', base, 'state', 'finished')
   local finished = tonumber(field[2] or '0')
   if field[1] and (finished == 0 or now - finished < retentionMs or redis.call('SISMEMBER', cancellingKey, id) == 1) then
     kept = kept + 1
@@ -24,11 +24,11 @@ for index = 1, #old do
     local workers = redis.call('LRANGE', base .. ':workers', 0, budget - 1)
     budget = budget - #workers
     local last = redis.call('LLEN', base .. ':workers') == #workers
-    if last and field[1] then workers[#workers + 1] = field[1] end
+    if last then workers[#workers + 1] = rootOf(id) end
     for place = 1, #workers do
       local record = workerKey(tag, workers[place])
-      local pool = redis.call('HGET', record, 'pool')
-      if pool then redis.call('ZREM', tag .. ':run:' .. pool, workers[place]) end
+      local pool = redis.call('HGET', record, 'pool') or 'default'
+      redis.call('ZREM', tag .. ':run:' .. pool, workers[place])
       redis.call('UNLINK', record, record .. ':log', record .. ':state', record .. ':failure', record .. ':timers',
         record .. laneKeys.control, record .. laneKeys.family, record .. laneKeys.user)
     end

@@ -17,13 +17,13 @@ local kept = {}
 for index = cursor, #turns, 4 do
   local worker, token, bell, busy = turns[index], turns[index + 1], turns[index + 2], turns[index + 3]
   local record = workerKey(tag, worker)
-  local field = redis.call('HMGET', record, 'token', 'session', 'run', 'pool', 'depth')
-  if field[1] ~= token then
+  local fields = readHash(record)
+  if fields.token ~= token then
     verdicts[#verdicts + 1] = 'fenced'
   else
-    local hit = cancelHit(tag, field[2], readPath(record, tonumber(field[5])), worker, field[3])
+    local hit = cancelHit(tag, sessionOf(worker, fields), fields, worker)
     verdicts[#verdicts + 1] = hit and 'cancelled' or 'kept'
-    kept[#kept + 1] = { worker = worker, bell = bell, busy = busy, pool = field[4] }
+    kept[#kept + 1] = { worker = worker, bell = bell, busy = busy, pool = fields.pool or 'default' }
   end
 end
 for index = 1, #kept do
@@ -35,10 +35,5 @@ for index = 1, #kept do
     pools[turn.pool] = true
   end
 end
-local all = ''
-for pool in pairs(pools) do
-  local bells = writeBells(tag, pool, seed, now, bellMs, bellsMost)
-  if bells ~= '' then all = all == '' and bells or (all .. ',' .. bells) end
-end
-verdicts[1] = all
+verdicts[1] = writeBellsOf(tag, pools, seed, now, bellMs)
 return verdicts

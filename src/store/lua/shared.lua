@@ -1,5 +1,6 @@
 --[[ shared – what the scripts have in common. defineScript puts this file in front of each of them; it calls nothing itself.
-A script reads and checks everything first and writes afterwards; `plan…` functions only read, `write…` functions only write. ]]
+A script reads and checks everything first and writes afterwards; `plan…` and `read…` only read, `write…` only write.
+A record holds only what differs from the start: no run means 1, no version 0, no pool "default", no name the kind. ]]
 
 local function tagOf(anyKey)
   return string.match(anyKey, '^{[^}]*}')
@@ -10,7 +11,7 @@ local function nowMs()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- Numbers as whole digits: the default conversion writes 1e+15 for a time in milliseconds with 16 digits.
+-- Numbers as whole digits: the default conversion would write a time in milliseconds as 1.7e+12.
 local function digits(number)
   return string.format('%.0f', number)
 end
@@ -23,28 +24,43 @@ local function sessionKey(tag, id)
   return tag .. ':s:' .. id
 end
 
+-- The root's id is the session's with version 8 instead of 7, so neither needs to be stored with the other.
+local function rootOf(session)
+  return string.sub(session, 1, 14) .. '8' .. string.sub(session, 16)
+end
+
+local function sessionOf(id, record)
+  return record.session or (string.sub(id, 1, 14) .. '7' .. string.sub(id, 16))
+end
+
 local laneKeys = { control = ':mail:control', family = ':mail:family', user = ':mail:user' }
 
--- The ancestors of a worker, the root first, each "<worker>:<run>", or "<worker>:-" where it was spawned as detached. One field
--- each (path1, path2, ...), since a value over 64 bytes would make the whole record several times as large in memory.
-local function readPath(record, depth)
-  local names = {}
-  for level = 1, depth do names[level] = 'path' .. level end
-  if depth == 0 then return names end
-  return redis.call('HMGET', record, unpack(names))
+-- A hash as a table, and as the flat list that Redis gives.
+local function readHash(hashKey)
+  local flat = redis.call('HGETALL', hashKey)
+  local fields = {}
+  for index = 1, #flat, 2 do fields[flat[index]] = flat[index + 1] end
+  return fields, flat
+end
+
+-- A record's limits: "<workers> <children> <depth> <mailbox>".
+local function limitsOf(record)
+  local workers, children, depth, mailbox = string.match(record.limits, '^(%d+) (%d+) (%d+) (%d+)$')
+  return { workers = tonumber(workers), children = tonumber(children), depth = tonumber(depth), mailbox = tonumber(mailbox) }
 end
 
 -- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only) or 'whole' (for good).
-local function cancelHit(tag, session, path, id, run)
+-- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
+-- field each, since a value over 64 bytes would make the whole record several times as large in memory.
+local function cancelHit(tag, session, record, id)
   local probes = {}
-  for level = 1, #path do
-    if path[level] then
-      probes[#probes + 1] = path[level]
-      probes[#probes + 1] = string.sub(path[level], 1, 36) .. ':*'
-    end
+  for level = 1, tonumber(record.depth or '0') do
+    local element = record['path' .. level]
+    probes[#probes + 1] = element
+    probes[#probes + 1] = string.sub(element, 1, 36) .. ':*'
   end
   probes[#probes + 1] = id .. ':*'
-  probes[#probes + 1] = id .. ':' .. run
+  probes[#probes + 1] = id .. ':' .. (record.run or '1')
   local found = redis.call('SMISMEMBER', sessionKey(tag, session) .. ':cancelled', unpack(probes))
   for index = 1, #probes - 1 do
     if found[index] == 1 then return 'whole' end
@@ -71,7 +87,7 @@ end
 
 -- Puts a worker into the run queue. The score is the time, but at least one more than the session's last one, so that a session
 -- with many runnable workers stands in line behind those with few.
-local function writeQueued(tag, pool, id, session, lastScore, now)
+local function writeQueued(tag, pool, id, lastScore, now)
   local score = now
   local last = tonumber(lastScore)
   if last and last >= score then score = last + 1 end
@@ -79,91 +95,110 @@ local function writeQueued(tag, pool, id, session, lastScore, now)
   return score
 end
 
--- The bell rule: while bells out < min(workers queued, max(1, slots - busy)), one more bell. Returns the new ones as one string.
-local function writeBells(tag, pool, seed, now, bellMs, most)
+-- The bell rule: while bells out < min(workers queued, max(1, slots - busy)), one more bell. Where turns are short, one slot that
+-- is awake is expected to take `share` workers in a row, so that fewer are woken. Returns the new bells, comma-separated.
+local bellsMost = 50
+local function writeBells(tag, pool, seed, now, bellMs)
   if pool == 'unhosted' then return '' end
   local queued = redis.call('ZCARD', tag .. ':run:' .. pool)
   if queued == 0 then return '' end
   local out = redis.call('ZCOUNT', tag .. ':bells:' .. pool, digits(now), '+inf')
   if out >= queued then return '' end
-  local slots = tonumber(redis.call('GET', tag .. ':slots:' .. pool) or '0')
-  local want = 1
-  if slots > 1 then
-    want = math.max(1, slots - redis.call('ZCARD', tag .. ':busy:' .. pool))
+  local facts = redis.call('MGET', tag .. ':slots:' .. pool, tag .. ':share:' .. pool)
+  local slots, share = tonumber(facts[1] or '0'), tonumber(facts[2] or '1')
+  local wanted = math.ceil(queued / share)
+  if out >= wanted then return '' end
+  if slots > 1 and wanted > 1 then
+    wanted = math.min(wanted, math.max(1, slots - redis.call('ZCARD', tag .. ':busy:' .. pool)))
+  else
+    wanted = math.min(wanted, 1)
   end
-  want = math.min(queued, want, out + most)
   local bells = {}
-  for number = 1, want - out do
+  for number = 1, math.min(wanted - out, bellsMost) do
     bells[number] = 'b' .. seed .. '-' .. pool .. '-' .. number
     redis.call('ZADD', tag .. ':bells:' .. pool, digits(now + bellMs), bells[number])
   end
   return table.concat(bells, ',')
 end
 
-local bellsMost = 50
+-- The bell rule for each of these pools.
+local function writeBellsOf(tag, pools, seed, now, bellMs)
+  local all = ''
+  for pool in pairs(pools) do
+    local bells = writeBells(tag, pool, seed, now, bellMs)
+    if bells ~= '' then all = all == '' and bells or (all .. ',' .. bells) end
+  end
+  return all
+end
 
 -- What a recipient must show before mail is written to it. Returns a plan, or nil and a tag word that says why not.
+local planFields = { 'state', 'wait', 'session', 'pool', 'run', 'open', 'limits' }
 local function planMail(tag, id, lane, text)
   local record = workerKey(tag, id)
-  local field = redis.call('HMGET', record, 'state', 'wait', 'session', 'pool', lane, 'run', 'open', 'children')
+  local field = redis.call('HMGET', record, unpack(planFields))
   if not field[1] then return nil, 'not_found' end
   if field[1] == 'terminal' then return nil, 'terminal' end
-  local laneKey = record .. laneKeys[lane]
-  local plan = {
-    id = id, record = record, laneKey = laneKey, lane = lane, text = text, state = field[1], wait = field[2] or 'any',
-    session = field[3], pool = field[4], base = tonumber(field[5] or '0'), length = redis.call('LLEN', laneKey),
-    run = field[6], open = field[7], children = tonumber(field[8] or '0')
+  return {
+    id = id, record = record, lane = lane, text = text, state = field[1], wait = field[2] or 'any',
+    session = field[3] or sessionOf(id, {}), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7],
   }
-  return plan
 end
 
--- Appends the mail; queues the worker if that wakes it. `scores` keeps each session's last score within this script.
-local function writeMail(tag, plan, now, scores, pools)
-  local length = redis.call('RPUSH', plan.laneKey, plan.text)
-  local woken = scores.woken[plan.id]
-  if not woken and wakes(plan.state, plan.wait, plan.lane, plan.text, plan.base + length) then
-    scores.woken[plan.id] = true
-    local last = scores.last[plan.session]
-    if not last then last = redis.call('HGET', sessionKey(tag, plan.session), 'score') end
-    scores.last[plan.session] = writeQueued(tag, plan.pool, plan.id, plan.session, last, now)
-    scores.touched[plan.session] = true
-    redis.call('HSET', plan.record, 'state', 'queued')
-    pools[plan.pool] = true
+-- What mail did in this script: who was woken, the last score of each session, which pools got work.
+local function newWakes()
+  return { woken = {}, last = {}, touched = {}, pools = {} }
+end
+
+local function writeWoken(tag, plan, now, woke)
+  woke.woken[plan.id] = true
+  local last = woke.last[plan.session] or redis.call('HGET', sessionKey(tag, plan.session), 'score')
+  woke.last[plan.session] = writeQueued(tag, plan.pool, plan.id, last, now)
+  woke.touched[plan.session] = true
+  woke.pools[plan.pool] = true
+end
+
+-- Appends the mail; queues the worker if that wakes it. Returns the lane's length now.
+local function writeMail(tag, plan, now, woke)
+  local length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
+  if not woke.woken[plan.id] and (plan.state == 'idle' or plan.state == 'parked') then
+    local tail = length
+    if string.sub(plan.wait, 1, 7) == 'family:' then
+      tail = length + tonumber(redis.call('HGET', plan.record, 'family') or '0')
+    end
+    if wakes(plan.state, plan.wait, plan.lane, plan.text, tail) then
+      writeWoken(tag, plan, now, woke)
+      redis.call('HSET', plan.record, 'state', 'queued')
+    end
   end
-  return plan.base + length - 1
+  return length
 end
 
-local function newScores()
-  return { last = {}, touched = {}, woken = {} }
-end
-
-local function writeScores(tag, scores)
-  for session in pairs(scores.touched) do
-    redis.call('HSET', sessionKey(tag, session), 'score', digits(scores.last[session]))
+local function writeScores(tag, woke)
+  for session in pairs(woke.touched) do
+    redis.call('HSET', sessionKey(tag, session), 'score', digits(woke.last[session]))
   end
 end
 
 -- Drops what only the ended run could have used: its open timers, and timer messages and results nobody received.
-local function writeRunLeftovers(tag, id, record, control, family)
-  local timers = redis.call('HKEYS', record .. ':timers')
-  for index = 1, #timers do
-    redis.call('ZREM', tag .. ':timers', id .. ':' .. timers[index])
+-- Returns how many mails went from the control and the family lane.
+local function writeRunLeftovers(tag, id, record, awaited)
+  local base = workerKey(tag, id)
+  if (record.attempt or '0') ~= '0' then redis.call('ZREM', tag .. ':timers', id .. ':retry') end
+  local control, family = 0, 0
+  if (record.timersOpen or '0') ~= '0' then
+    local timers = redis.call('HKEYS', base .. ':timers')
+    for index = 1, #timers do
+      redis.call('ZREM', tag .. ':timers', id .. ':' .. timers[index])
+    end
+    control = redis.call('LLEN', base .. laneKeys.control)
+    redis.call('DEL', base .. ':timers', base .. laneKeys.control)
   end
-  if #timers > 0 then redis.call('DEL', record .. ':timers') end
-  redis.call('ZREM', tag .. ':timers', id .. ':retry')
-  local controlLeft = redis.call('LLEN', record .. laneKeys.control)
-  local familyLeft = redis.call('LLEN', record .. laneKeys.family)
-  if controlLeft + familyLeft > 0 then
-    redis.call('DEL', record .. laneKeys.control, record .. laneKeys.family)
+  if awaited then
+    family = redis.call('LLEN', base .. laneKeys.family)
+    if family > 0 then redis.call('DEL', base .. laneKeys.family) end
   end
-  return control + controlLeft, family + familyLeft
+  return control, family
 end
-
-local grantFields = { 'session', 'parent', 'kind', 'name', 'depth', 'state', 'run', 'open', 'fsm', 'version', 'history', 'wait',
-  'starts', 'alone', 'attempt', 'calls', 'children', 'control', 'family', 'user', 'data', 'commit', 'epoch', 'token', 'crashes', 'call',
-  'parentRun', 'mode', 'failed', 'pool', 'awaits', 'timersOpen' }
-local grantIndex = {}
-for index = 1, #grantFields do grantIndex[grantFields[index]] = index end
 
 -- Reads one lane from its head, at most `most` bytes (one mail at least), in pieces so that a full mailbox is never read whole.
 local function readLane(laneKey, most)
@@ -172,113 +207,113 @@ local function readLane(laneKey, most)
     local piece = redis.call('LRANGE', laneKey, from, from + 15)
     for index = 1, #piece do
       bytes = bytes + #piece[index]
-      if #mails > 0 and bytes > most then return mails, true end
+      if #mails > 0 and bytes > most then return mails end
       mails[#mails + 1] = piece[index]
     end
-    if #piece < 16 then return mails, false end
+    if #piece < 16 then return mails end
     from = from + 16
   end
 end
 
--- Everything a node needs to run the turn: fields in the order of grantFields, the state if it has a key of its own, the lanes.
-local function readGrant(tag, id, field, token, mark, most)
-  local record = workerKey(tag, id)
-  local control = readLane(record .. laneKeys.control, most)
-  local family = {}
-  if field[grantIndex.open] == '1' then family = readLane(record .. laneKeys.family, most) end
-  local user, more = readLane(record .. laneKeys.user, most)
-  local data = field[grantIndex.data]
-  if data == '@' then data = redis.call('GET', record .. ':state') end
-  field[grantIndex.data] = data
-  field[grantIndex.token] = token
-  return { 'grant', id, mark, field, control, family, user, more and '1' or '0' }
+-- Everything a node needs to run the turn: the record, the state if it has a key of its own, the lanes that may be received from.
+-- Timers and results belong to a run: between runs only the user lane is read.
+local function readGrant(tag, id, record, flat, token, mark, suspect, most)
+  local base = workerKey(tag, id)
+  local control, family = {}, {}
+  if record.open == '1' then
+    if (record.timersOpen or '0') ~= '0' then control = readLane(base .. laneKeys.control, most) end
+    if (record.awaits or '') ~= '' then family = readLane(base .. laneKeys.family, most) end
+  end
+  local user = {}
+  if record.open ~= '1' then user = readLane(base .. laneKeys.user, most) end
+  local state = record.data or ''
+  if state == '@' then state = redis.call('GET', base .. ':state') or '' end
+  return { 'grant', id, mark, token, suspect and '1' or '0', flat, state, control, family, user }
 end
 
 -- Claims the first queued worker that this node can run. Reads before it writes, also when it follows a commit in one script.
 -- mark: run | cancelled (for its cancelling end only) | poison (quarantined: for its failing end only).
-local function claimNext(tag, claim, now)
+local function planClaim(tag, claim)
   local runKey = tag .. ':run:' .. claim.pool
-  local from, fitNone = 0, false
+  local from, unfit, gone = 0, false, {}
   while from < 32 do
-    local last = 0
-    if from > 0 then last = 31 end
-    local candidates = redis.call('ZRANGE', runKey, from, last)
-    if #candidates == 0 then break end
+    local candidates = redis.call('ZRANGE', runKey, from, from == 0 and 0 or 31)
     for index = 1, #candidates do
       local id = candidates[index]
-      local record = workerKey(tag, id)
-      local field = redis.call('HMGET', record, unpack(grantFields))
-      local starts = tonumber(field[grantIndex.starts] or '0')
-      local alone = tonumber(field[grantIndex.alone] or '0')
-      if field[grantIndex.state] ~= 'queued' then
-        redis.call('ZREM', runKey, id)
-      elseif not string.find(claim.kinds, ' ' .. field[grantIndex.kind] .. ' ', 1, true) then
-        fitNone = true
+      local record, flat = readHash(workerKey(tag, id))
+      if record.state ~= 'queued' then
+        gone[#gone + 1] = id
+      elseif not string.find(claim.kinds, ' ' .. record.kind .. ' ', 1, true) then
+        unfit = true
       else
+        local suspect = tonumber(record.starts or '0') >= claim.suspectAfter
         local mark = 'run'
-        local suspect = starts >= claim.suspectAfter
-        local path = readPath(record, tonumber(field[grantIndex.depth]))
-        if cancelHit(tag, field[grantIndex.session], path, id, field[grantIndex.run]) then
+        if cancelHit(tag, sessionOf(id, record), record, id) then
           mark = 'cancelled'
-        elseif alone >= claim.poisonAfter then
+        elseif tonumber(record.alone or '0') >= claim.poisonAfter then
           mark = 'poison'
         end
         if mark == 'run' and suspect and claim.maySuspect ~= '1' then
-          fitNone = true
+          unfit = true
         else
-          local epoch = tonumber(field[grantIndex.epoch] or '0') + 1
-          local token = digits(epoch) .. ':' .. claim.nonce
-          local reply = readGrant(tag, id, field, token, mark, claim.mailBytes)
-          redis.call('ZREM', runKey, id)
-          local changes = { 'state', 'running', 'epoch', digits(epoch), 'token', token, 'node', claim.node }
-          if mark == 'run' then
-            changes[#changes + 1] = 'starts'
-            changes[#changes + 1] = digits(starts + 1)
-            if suspect then
-              changes[#changes + 1] = 'alone'
-              changes[#changes + 1] = digits(alone + 1)
-            end
-            if field[grantIndex.open] ~= '1' and (field[grantIndex.attempt] or '0') == '0' then
-              -- A run starts: what the last one failed with is no longer true of this worker.
-              changes[#changes + 1] = 'fsm'
-              changes[#changes + 1] = 'ProcessingUserMessage'
-              if field[grantIndex.failed] == '1' then
-                changes[#changes + 1] = 'failed'
-                changes[#changes + 1] = '0'
-                redis.call('DEL', record .. ':failure')
-              end
-            end
-          end
-          redis.call('HSET', record, unpack(changes))
-          redis.call('ZADD', tag .. ':leases', digits(now + claim.leaseMs), id)
-          redis.call('HSET', tag .. ':grants:' .. claim.node, claim.slot, claim.nonce .. ' ' .. id .. ' ' .. token .. ' ' .. mark)
-          if claim.bell ~= '' then
-            redis.call('ZADD', tag .. ':bells:' .. claim.pool, digits(now + claim.bellMs), claim.bell)
-            if claim.wasBusy == '1' then redis.call('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
-          end
-          reply[9] = suspect and '1' or '0'
-          return reply
+          return { id = id, record = record, flat = flat, mark = mark, suspect = suspect and mark == 'run', gone = gone }
         end
       end
     end
+    if #candidates == 0 then break end
     from = from == 0 and 1 or 32
   end
+  return { tag = unfit and 'unfit' or 'empty', gone = gone }
+end
+
+local function claimNext(tag, claim, now)
+  local plan = planClaim(tag, claim)
+  local runKey, bellsKey = tag .. ':run:' .. claim.pool, tag .. ':bells:' .. claim.pool
+  local id, record = plan.id, plan.record
+  if id then
+    local epoch = digits(tonumber(record.epoch or '0') + 1)
+    local token = epoch .. ':' .. claim.nonce
+    local reply = readGrant(tag, id, record, plan.flat, token, plan.mark, plan.suspect, claim.mailBytes)
+    redis.call('ZREM', runKey, id, unpack(plan.gone))
+    local changes = { 'state', 'running', 'epoch', epoch, 'token', token, 'node', claim.node }
+    if plan.mark == 'run' then
+      changes[#changes + 1] = 'starts'
+      changes[#changes + 1] = digits(tonumber(record.starts or '0') + 1)
+      if plan.suspect then
+        changes[#changes + 1] = 'alone'
+        changes[#changes + 1] = digits(tonumber(record.alone or '0') + 1)
+      end
+      if record.failed == '1' and record.open ~= '1' and (record.attempt or '0') == '0' then
+        -- A run starts: what the last one failed with is no longer true of this worker.
+        changes[#changes + 1] = 'failed'
+        changes[#changes + 1] = '0'
+        redis.call('DEL', workerKey(tag, id) .. ':failure')
+      end
+    end
+    redis.call('HSET', workerKey(tag, id), unpack(changes))
+    redis.call('ZADD', tag .. ':leases', digits(now + claim.leaseMs), id)
+    redis.call('HSET', tag .. ':grants:' .. claim.node, claim.slot, token .. ' ' .. id .. ' ' .. plan.mark)
+    if claim.bell ~= '' and claim.keepBell == '1' then
+      redis.call('ZADD', bellsKey, digits(now + claim.bellMs), claim.bell)
+      if claim.wasBusy == '1' then redis.call('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
+    end
+    return reply
+  end
+  if #plan.gone > 0 then redis.call('ZREM', runKey, unpack(plan.gone)) end
   if claim.bell ~= '' then
-    redis.call('ZREM', tag .. ':bells:' .. claim.pool, claim.bell)
+    redis.call('ZREM', bellsKey, claim.bell)
     if claim.wasBusy == '1' then redis.call('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
   end
-  return { fitNone and 'unfit' or 'empty' }
+  return { plan.tag }
 end
 
 -- The grant that this slot was given under this nonce, if the worker's token is still that one; nil otherwise.
 local function sameGrant(tag, claim)
   local held = redis.call('HGET', tag .. ':grants:' .. claim.node, claim.slot)
   if not held then return nil end
-  local nonce, id, token, mark = string.match(held, '^(%S+) (%S+) (%S+) (%S+)$')
+  local token, nonce, id, mark = string.match(held, '^(%d+:(%S+)) (%S+) (%S+)$')
   if nonce ~= claim.nonce then return nil end
-  local field = redis.call('HMGET', workerKey(tag, id), unpack(grantFields))
-  if field[grantIndex.token] ~= token then return nil end
-  local reply = readGrant(tag, id, field, token, mark, claim.mailBytes)
-  reply[9] = tonumber(field[grantIndex.starts] or '0') > claim.suspectAfter and '1' or '0'
-  return reply
+  local record, flat = readHash(workerKey(tag, id))
+  if record.token ~= token then return nil end
+  return readGrant(tag, id, record, flat, token, mark, tonumber(record.starts or '0') > claim.suspectAfter, claim.mailBytes)
 end

@@ -6,43 +6,47 @@ KEYS[7] busy      zset   declared    KEYS[8] slots    string declared    KEYS[9]
 KEYS[10] idem     string             the idempotency key, or any key of the tag when none was given
 ARGV[1] sessionId     ARGV[2] worker       ARGV[3] kind         ARGV[4] name         ARGV[5] pool
 ARGV[6] mode          job | conversation   ARGV[7] mail         ARGV[8] idemMs       0: no key was given
-ARGV[9] workersMax    ARGV[10] childrenMax ARGV[11] depthMax    ARGV[12] mailboxMax
-ARGV[13] seed         ARGV[14] bellMs      ARGV[15] event       ARGV[16] eventsKept
-Returns {"ok", session, worker, bells} | {"again", session, worker, bells}
+ARGV[9] limits        workers, children, depth, mailbox
+ARGV[10] seed         ARGV[11] bellMs      ARGV[12] event
+Returns {"ok", session, bells} | {"again", session, bells}
 Events  session.created. A session that exists, or a key that is known, gets the first answer again, as "again".
 Writes nothing unless it returns "ok". ]]
-local sessionKeyName, recordKey, userKey, sessionsKey, eventsKey, idemKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[9], KEYS[10]
+local sessionHash, recordKey, userKey, sessionsKey, eventsKey, idemKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[9], KEYS[10]
 local sessionId, worker, kind, name, pool, mode, mail = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
-local idemMs, workersMax, childrenMax, depthMax, mailboxMax = tonumber(ARGV[8]), ARGV[9], ARGV[10], ARGV[11], ARGV[12]
-local seed, bellMs, event, eventsKept = ARGV[13], tonumber(ARGV[14]), ARGV[15], ARGV[16]
+local idemMs, limits, seed, bellMs, event = tonumber(ARGV[8]), ARGV[9], ARGV[10], tonumber(ARGV[11]), ARGV[12]
 
-local tag = tagOf(sessionKeyName)
+local tag = tagOf(sessionHash)
 if idemMs > 0 then
   local known = redis.call('GET', idemKey)
   if known then
-    local knownSession, knownWorker, knownBells = string.match(known, '^(%S+) (%S+) ?(.*)$')
-    return { 'again', knownSession, knownWorker, knownBells }
+    local knownSession, knownBells = string.match(known, '^(%S+) ?(.*)$')
+    return { 'again', knownSession, knownBells }
   end
 end
-local first = redis.call('HMGET', sessionKeyName, 'root', 'bells')
-if first[1] then return { 'again', sessionId, first[1], first[2] or '' } end
-
 local now = nowMs()
+-- The first write is also the check: a session that is in the index was created by this very call, sent before.
+if redis.call('ZADD', sessionsKey, 'NX', digits(now), sessionId) == 0 then
+  return { 'again', sessionId, redis.call('HGET', sessionHash, 'bells') or '' }
+end
 redis.call('RPUSH', userKey, mail)
-local score = writeQueued(tag, pool, worker, sessionId, nil, now)
-local bells = writeBells(tag, pool, seed, now, bellMs, bellsMost)
-redis.call('HSET', recordKey, 'schema', '1', 'session', sessionId, 'kind', kind, 'name', name, 'pool', pool, 'depth', '0',
-  'mode', mode, 'state', 'queued', 'run', '1', 'open', '0', 'fsm', 'Idle', 'version', '0', 'created', digits(now))
-local facts = { 'schema', '1', 'root', worker, 'state', 'active', 'workers', '1', 'workersMax', workersMax,
-  'childrenMax', childrenMax, 'depthMax', depthMax, 'mailboxMax', mailboxMax, 'score', digits(score) }
-if bells ~= '' then
-  facts[#facts + 1] = 'bells'
-  facts[#facts + 1] = bells
+writeQueued(tag, pool, worker, nil, now)
+local record = { 'schema', '1', 'kind', kind, 'state', 'queued', 'limits', limits }
+local function set(field, value, absent)
+  if value ~= absent then
+    record[#record + 1] = field
+    record[#record + 1] = value
+  end
 end
-redis.call('HSET', sessionKeyName, unpack(facts))
-redis.call('ZADD', sessionsKey, digits(now), sessionId)
-redis.call('XADD', eventsKey, 'MAXLEN', '~', eventsKept, '*', 'session', sessionId, 'worker', worker, 'events', event)
-if idemMs > 0 then
-  redis.call('SET', idemKey, sessionId .. ' ' .. worker .. ' ' .. bells, 'PX', digits(idemMs))
+set('name', name, kind)
+set('pool', pool, 'default')
+set('mode', mode, 'job')
+redis.call('HSET', recordKey, unpack(record))
+local bells = writeBells(tag, pool, seed, now, bellMs)
+if bells == '' then
+  redis.call('HSET', sessionHash, 'schema', '1', 'state', 'active')
+else
+  redis.call('HSET', sessionHash, 'schema', '1', 'state', 'active', 'bells', bells)
 end
-return { 'ok', sessionId, worker, bells }
+redis.call('XADD', eventsKey, '*', 'session', sessionId, 'events', event)
+if idemMs > 0 then redis.call('SET', idemKey, sessionId .. ' ' .. bells, 'PX', digits(idemMs)) end
+return { 'ok', sessionId, bells }

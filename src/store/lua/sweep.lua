@@ -1,19 +1,21 @@
 --[[ sweep – heals what a dead node left, keeps the register of nodes, and puts bells that the sweeping node answers itself.
 Why a script   taking a lease away and queueing its worker must happen together; so must counting bells and adding one.
 KEYS[1] meta      hash               KEYS[2] leases   zset               KEYS[3] nodes    hash
-KEYS[4] events    stream declared
+KEYS[4] events    stream
 ARGV[1] node          ARGV[2] slots        of this node           ARGV[3] facts        of this node, json, shown by doctor
 ARGV[4] leaseMs       ARGV[5] bellMs       ARGV[6] batch          ARGV[7] forgottenMs
 ARGV[8] everyMs       healing is skipped when another sweep healed less than half of this ago
 ARGV[9] seed          ARGV[10] leaving     1: the node says goodbye
-ARGV[11] pools        count, then for each pool: its name, the node's kinds in it (a space before and behind each), free slots
+ARGV[11] eventsKept   length of the event stream
+ARGV[12] pools        count, then for each pool: its name, the node's kinds in it (a space before and behind each), free slots
 Returns {healed, bells}: leases taken away in this call; bells as "<pool> <bell>" for this node alone
 Builds  T:w:<id> of expired leases, T:run, T:bells, T:busy, T:slots of each pool, T:grants of forgotten nodes, T:run:unhosted.
 Events  none. ]]
-local metaKey, leasesKey, nodesKey = KEYS[1], KEYS[2], KEYS[3]
+local metaKey, leasesKey, nodesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local node, slots, facts, leaseMs, bellMs = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local batch, forgottenMs, everyMs, seed, leaving = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10]
-local lists, cursor = ARGV, 11
+local eventsKept = ARGV[11]
+local lists, cursor = ARGV, 12
 local function take()
   cursor = cursor + 1
   return lists[cursor - 1]
@@ -37,7 +39,7 @@ else
 end
 
 -- Heal: leases that ended, scores ahead of the clock, nodes not seen for long.
-local healed = 0
+local healed, woke = 0, newWakes()
 local last = tonumber(redis.call('HGET', metaKey, 'sweptAt') or '0')
 if now - last >= everyMs / 2 or last > now or leaving == '1' then
   redis.call('HSET', metaKey, 'sweptAt', digits(now))
@@ -45,15 +47,16 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
   for index = 1, #expired do
     local id = expired[index]
     local record = workerKey(tag, id)
-    local field = redis.call('HMGET', record, 'state', 'session', 'pool', 'crashes')
+    local fields = readHash(record)
     redis.call('ZREM', leasesKey, id)
-    if field[1] == 'running' then
-      redis.call('HSET', record, 'state', 'queued', 'token', '', 'crashes', digits(tonumber(field[4] or '0') + 1))
-      local score = writeQueued(tag, field[3], id, field[2], redis.call('HGET', sessionKey(tag, field[2]), 'score'), now)
-      redis.call('HSET', sessionKey(tag, field[2]), 'score', digits(score))
+    if fields.state == 'running' then
+      redis.call('HSET', record, 'state', 'queued', 'token', '', 'crashes', digits(tonumber(fields.crashes or '0') + 1))
+      writeWoken(tag, { id = id, session = sessionOf(id, fields), pool = fields.pool or 'default' }, now, woke)
       healed = healed + 1
     end
   end
+  writeScores(tag, woke)
+  redis.call('XTRIM', eventsKey, 'MAXLEN', '~', eventsKept)
   local ahead = redis.call('ZRANGEBYSCORE', leasesKey, '(' .. digits(now + leaseMs * 2), '+inf', 'LIMIT', 0, batch)
   for index = 1, #ahead do redis.call('ZADD', leasesKey, digits(now + leaseMs), ahead[index]) end
 

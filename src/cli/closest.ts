@@ -1,0 +1,39 @@
+/** Duty: "did you mean": the known word that a mistyped one is nearest to. */
+
+/** The nearest word, if a third of its letters at most differ; undefined when none is near enough. */
+export function closest(word: string, known: readonly string[]): string | undefined {
+  let best: string | undefined
+  let least = Math.max(1, Math.floor(word.length / 3)) + 1
+  for (const candidate of known) {
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), least)
+    if (distance < least) {
+      least = distance
+      best = candidate
+    }
+  }
+  return best
+}
+
+/** Letters to insert, delete, change or swap with their neighbour; at least `enough` is all the same. */
+function editDistance(a: string, b: string, enough: number): number {
+  if (Math.abs(a.length - b.length) >= enough) return enough
+  let before: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let row = 1; row <= a.length; row++) {
+    const line = [row]
+    for (let column = 1; column <= b.length; column++) {
+      const change = a[row - 1] === b[column - 1] ? 0 : 1
+      let least = Math.min(
+        (last[column] as number) + 1,
+        (line[column - 1] as number) + 1,
+        (last[column - 1] as number) + change,
+      )
+      const isSwap = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+      if (isSwap) least = Math.min(least, (before[column - 2] as number) + 1)
+      line.push(least)
+    }
+    before = last
+    last = line
+  }
+  return last[b.length] as number
+}

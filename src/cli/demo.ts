@@ -1,0 +1,124 @@
+/** `troupe demo [folder]`: the main job on real input: a tree of workers surveys a folder, and the report is printed. */
+import { stat, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { TroupeNode } from '../compose.ts'
+import type { Config } from '../config.ts'
+import type { RunResult } from '../core/entry.ts'
+import { InputError, InvariantError } from '../core/errors.ts'
+import type { TroupeEvent } from '../core/event.ts'
+import type { SessionLimits } from '../core/policy.ts'
+import { configOf, connectTo } from './connection.ts'
+import { demoRedis } from './demo-redis.ts'
+import { exitCodes } from './exit-code.ts'
+import { followToEnd } from './follow.ts'
+import { Interrupt } from './interrupt.ts'
+import { commandLogger, nodeOptions } from './node-options.ts'
+import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
+import { printJson, printText, safe } from './output.ts'
+import { Progress } from './progress.ts'
+import { printResult } from './result.ts'
+import type { Roster } from './roster.ts'
+import { bundledWorkersFolder } from './workers-folder.ts'
+
+interface DemoFlags extends ConnectionFlags {
+  readonly out?: string
+}
+
+/** What the surveyor replies. */
+interface Survey {
+  readonly markdown: string
+  readonly totals: Readonly<Record<'files' | 'bytes' | 'lines' | 'unreadable' | 'workers', number>>
+}
+
+/** Room for a tree over a large folder, so that the demo shows one. */
+const limits: Partial<SessionLimits> = { workers: 2_000, children: 50, depth: 12 }
+
+export function addDemoCommand(program: Command): void {
+  const command = program
+    .command('demo')
+    .description('survey a folder with a tree of workers')
+    .argument('[folder]', 'folder to survey', '.')
+    .option('--out <file>', 'write the report to a file instead of stdout')
+  addConnectionOptions(command)
+  addExamples(command, [
+    ['troupe demo', 'this folder'],
+    ['troupe demo ~/src --out report.md', 'another one, into a file'],
+    ['troupe demo . --json | tail -1', 'its totals'],
+  ])
+  command.addHelpText(
+    'after',
+    '\nIt uses the Redis that is configured, else it finds or starts one, and stops it\nagain. Ctrl+C cancels the survey; a second one ends this process at once.',
+  )
+  command.action(demo)
+}
+
+async function demo(argument: string, flags: DemoFlags): Promise<void> {
+  const folder = await existingFolder(argument)
+  const config = await configOf(flags)
+  using progress = new Progress()
+  using interrupt = new Interrupt(() => progress.tell('troupe: interrupted (again to end at once)'))
+  await using redis = await interrupt.orThrow(demoRedis(config, (line) => progress.tell(line)))
+  const placed = { ...config, redisUrl: redis.url }
+  await using troupe = await interrupt.orThrow(connectTo(placed))
+  await using node = await interrupt.orThrow(startDemoNode(placed, progress))
+  progress.watch(() => node.busy)
+  const session = await interrupt.orThrow(troupe.sessions.create({ kind: 'surveyor', input: { folder }, limits }))
+  progress.tell(`Surveying ${safe(folder)} in session ${session.id}.`)
+  const show = (commit: readonly TroupeEvent[], roster: Roster) => {
+    if (flags.json) for (const event of commit) printJson(event)
+    progress.update(roster)
+  }
+  const result = await followToEnd(session, interrupt, show)
+  progress.end()
+  process.exitCode = interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed)
+  if (result) await deliver(session.id, result, flags, (line) => progress.tell(line))
+}
+
+async function startDemoNode(config: Config, progress: Progress): Promise<TroupeNode> {
+  const { startNode } = await import('../compose.ts')
+  // The progress tells enough, unless somebody asked for more.
+  const level = config.logLevel === 'info' ? 'warn' : config.logLevel
+  const logger = await commandLogger(level, (line) => progress.tell(line))
+  return startNode({ ...nodeOptions(config), workers: bundledWorkersFolder(), logger })
+}
+
+async function deliver(
+  sessionId: string,
+  result: RunResult,
+  flags: DemoFlags,
+  tell: (line: string) => void,
+): Promise<void> {
+  if (result.status !== 'completed') {
+    printResult(sessionId, result, flags)
+    return
+  }
+  const { markdown, totals } = result.value as Survey
+  if (typeof markdown !== 'string' || totals === undefined) {
+    throw new InvariantError(
+      `the surveyor replied with something else than a report: ${JSON.stringify(result.value)?.slice(0, 200)}`,
+    )
+  }
+  if (flags.out !== undefined) {
+    await writeReport(flags.out, markdown)
+    tell(`The report is in ${safe(flags.out)}.`)
+  } else if (!flags.json) printText(markdown)
+  if (flags.json) printJson({ type: 'report', ...totals })
+}
+
+async function existingFolder(argument: string): Promise<string> {
+  const folder = resolve(argument)
+  const found = await stat(folder).catch(() => undefined)
+  if (found === undefined) throw new InputError(`there is no folder ${argument}.`)
+  if (!found.isDirectory()) throw new InputError(`${argument} is not a folder.`)
+  return folder
+}
+
+async function writeReport(file: string, markdown: string): Promise<void> {
+  try {
+    await writeFile(file, markdown.endsWith('\n') ? markdown : `${markdown}\n`)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new InputError(`the report cannot be written: ${reason}.`, { cause })
+  }
+}

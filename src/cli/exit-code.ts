@@ -1,0 +1,47 @@
+/**
+ * Duty: what a thrown value means at the command line: one sentence, a code for programs, an exit code for shells.
+ * The exit codes are a contract: 0 ok, 1 it failed, 2 the command is wrong, 69 Redis or a node is unavailable, 128 + n signal n.
+ */
+import { type ErrorCode, RuntimeError } from '../core/errors.ts'
+
+export const exitCodes = { ok: 0, failed: 1, usage: 2, unavailable: 69, interrupted: 130 } as const
+
+export interface Complaint {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly exitCode: number
+  /** Only of what is a fault of troupe or of nobody's making: for a bug report. */
+  readonly stack: string | undefined
+}
+
+/** Every code that does not mean "it failed" (1). Exhaustive on purpose elsewhere: a new code is a failure until said otherwise. */
+const exitCodeOf: Partial<Record<ErrorCode, number>> = {
+  config_invalid: exitCodes.usage,
+  input_invalid: exitCodes.usage,
+  kind_unknown: exitCodes.usage,
+  store_unavailable: exitCodes.unavailable,
+  store_refused: exitCodes.unavailable,
+}
+
+export function toComplaint(thrown: unknown): Complaint {
+  if (thrown instanceof RuntimeError) {
+    const stack = thrown.code === 'bug' ? thrown.stack : undefined
+    return { code: thrown.code, message: thrown.message, exitCode: exitCodeOf[thrown.code] ?? exitCodes.failed, stack }
+  }
+  if (thrown instanceof Error && thrown.name === 'RedisUnavailableError') {
+    return { code: 'store_unavailable', message: thrown.message, exitCode: exitCodes.unavailable, stack: undefined }
+  }
+  const message = thrown instanceof Error ? thrown.message : String(thrown)
+  const stack = thrown instanceof Error ? thrown.stack : undefined
+  return {
+    code: 'bug',
+    message: message || 'something was thrown without a message',
+    exitCode: exitCodes.failed,
+    stack,
+  }
+}
+
+/** What a shell expects of a process that a signal ended. */
+export function exitCodeOfSignal(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP'): number {
+  return { SIGINT: exitCodes.interrupted, SIGTERM: 143, SIGHUP: 129 }[signal]
+}

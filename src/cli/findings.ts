@@ -1,0 +1,202 @@
+/**
+ * Duty: what `doctor` makes of the facts: each finding says what is so and, where something is wrong, what to do.
+ * ok: as it should be. warning: works, but somebody should know. problem: work waits, or may be lost.
+ */
+import type { Health } from '../client/health.ts'
+import { formatDuration } from './duration.ts'
+
+export interface Finding {
+  readonly level: 'ok' | 'warning' | 'problem'
+  readonly what: string
+  readonly todo?: string
+}
+
+const waitMsMax = 60_000
+const skewMsMax = 2_000
+const memoryWarning = 0.8
+const memoryProblem = 0.95
+
+export function judge(health: Health): Finding[] {
+  return [
+    judgeVersion(health.redis),
+    judgeRole(health.redis),
+    judgeEviction(health.redis),
+    ...judgePersistence(health.redis),
+    judgeMemory(health.redis),
+    judgeClock(health.redis),
+    judgeNodes(health),
+    ...judgeUnhosted(health),
+    judgeQueue(health),
+    ...judgeLeases(health),
+    judgeDeadLetters(health),
+  ].filter((finding) => finding !== undefined)
+}
+
+type RedisFacts = Health['redis']
+
+/** First versions whose Lua engine has the corrections of CVE-2025-49844 and its kin, for each line. */
+const corrected: Readonly<Record<string, readonly string[]>> = {
+  Redis: ['6.2.20', '7.2.11', '7.4.6', '8.0.4', '8.2.2'],
+  Valkey: ['7.2.11', '8.0.6', '8.1.4'],
+}
+
+function judgeVersion({ version, info }: RedisFacts): Finding {
+  const name = info.valkey_version === undefined ? 'Redis' : 'Valkey'
+  const running = info.valkey_version ?? version
+  const what = `${name} ${running} answers`
+  const line = running.split('.').slice(0, 2).join('.')
+  const fixed = corrected[name]?.find((one) => one.startsWith(`${line}.`))
+  const isOld = fixed !== undefined && Number(running.split('.')[2]) < Number(fixed.split('.')[2])
+  if (!isOld) return { level: 'ok', what }
+  const todo = 'update it, unless your distribution has patched it'
+  return {
+    level: 'warning',
+    what: `${what}; as published it has known faults in its Lua engine (CVE-2025-49844)`,
+    todo,
+  }
+}
+
+function judgeRole({ role }: RedisFacts): Finding | undefined {
+  if (role !== 'slave' && role !== 'replica') return undefined
+  return {
+    level: 'problem',
+    what: 'this Redis is a replica: it refuses what troupe writes',
+    todo: 'connect to its primary',
+  }
+}
+
+function judgeEviction({ evictionPolicy }: RedisFacts): Finding {
+  if (evictionPolicy === 'noeviction') return { level: 'ok', what: 'it evicts no keys (maxmemory-policy noeviction)' }
+  const what = `it may evict keys, and work with them (maxmemory-policy ${evictionPolicy})`
+  return {
+    level: 'problem',
+    what,
+    todo: 'redis-cli config set maxmemory-policy noeviction, and the same in its configuration',
+  }
+}
+
+function judgePersistence({ appendOnly, info }: RedisFacts): Finding[] {
+  const found: Finding[] = []
+  if (appendOnly) {
+    const what =
+      'it writes an append-only file: with appendfsync always nothing that was accepted is lost in a power cut, with everysec up to about 2 s of it'
+    found.push({ level: 'ok', what })
+  } else {
+    const todo = 'redis-cli config set appendonly yes, and the same in its configuration'
+    found.push({
+      level: 'problem',
+      what: 'it keeps no append-only file: when it ends, all since its last snapshot is lost',
+      todo,
+    })
+  }
+  const broken = [
+    appendOnly && failed(info.aof_last_write_status) ? 'the append-only file' : undefined,
+    appendOnly && failed(info.aof_last_bgrewrite_status) ? 'a rewrite of the append-only file' : undefined,
+    failed(info.rdb_last_bgsave_status) ? 'the last snapshot' : undefined,
+  ].filter((what) => what !== undefined)
+  for (const what of broken) {
+    found.push({
+      level: 'problem',
+      what: `it could not write ${what}, and may refuse commands`,
+      todo: 'look at its log, and at the space on its disk',
+    })
+  }
+  return found
+}
+
+function failed(status: string | undefined): boolean {
+  return status !== undefined && status !== 'ok'
+}
+
+function judgeMemory({ usedBytes, maxBytes }: RedisFacts): Finding {
+  if (maxBytes === 0)
+    return { level: 'ok', what: `it uses ${formatBytes(usedBytes)} of memory, and has no limit of its own` }
+  const share = usedBytes / maxBytes
+  const what = `it uses ${formatBytes(usedBytes)} of ${formatBytes(maxBytes)} of memory (${Math.round(share * 100)} %)`
+  if (share < memoryWarning) return { level: 'ok', what }
+  const todo = 'raise maxmemory, or remove what is old with `troupe session prune --older-than 1d`'
+  return {
+    level: share < memoryProblem ? 'warning' : 'problem',
+    what: `${what}: when it is full, nothing more is accepted`,
+    todo,
+  }
+}
+
+function judgeClock({ clockSkewMs }: RedisFacts): Finding {
+  const skew = Math.abs(clockSkewMs)
+  if (skew < skewMsMax) return { level: 'ok', what: 'its clock agrees with the one here' }
+  const what = `its clock is ${formatDuration(skew)} ${clockSkewMs > 0 ? 'ahead of' : 'behind'} the one here; leases keep to Redis's clock, times that are shown differ`
+  return { level: 'warning', what, todo: 'let NTP set both clocks' }
+}
+
+function judgeNodes({ nodes, pools, running }: Health): Finding {
+  const slots = nodes.reduce((total, node) => total + node.slots, 0)
+  if (nodes.length > 0) {
+    const names = nodes.map(({ host, pid }) => `${host ?? 'somewhere'}${pid === null ? '' : ` (${pid})`}`).join(', ')
+    return {
+      level: 'ok',
+      what: `${count(nodes.length, 'node')} with ${count(slots, 'slot')} live: ${names}; ${count(running, 'turn')} running`,
+    }
+  }
+  const waiting = pools.reduce((total, pool) => total + pool.queued, 0)
+  const todo = 'start one: troupe node --workers ./workers'
+  if (waiting === 0) return { level: 'warning', what: 'no node is live', todo }
+  return { level: 'problem', what: `no node is live, and ${count(waiting, 'worker')} wait`, todo }
+}
+
+function judgeUnhosted({ unhosted, nodes }: Health): Finding[] {
+  if (nodes.length === 0) return []
+  return [...Map.groupBy(unhosted, ({ kind }) => kind)].map(([kind, workers]) => {
+    const oldestMs = Math.max(...workers.map(({ waitingMs }) => waitingMs))
+    const what = `no live node hosts the kind ${kind}: ${count(workers.length, 'worker')} wait, the oldest for ${formatDuration(oldestMs)}`
+    return {
+      level: 'problem',
+      what,
+      todo: `start a node whose workers folder has ${kind}.ts, or cancel their sessions`,
+    }
+  })
+}
+
+function judgeQueue({ pools, nodes }: Health): Finding | undefined {
+  const waiting = pools.filter(({ queued, pool }) => queued > 0 && pool !== 'unhosted')
+  if (waiting.length === 0 || nodes.length === 0)
+    return nodes.length === 0 ? undefined : { level: 'ok', what: 'nothing waits for a slot' }
+  const queued = waiting.reduce((total, pool) => total + pool.queued, 0)
+  const oldestMs = Math.max(...waiting.map((pool) => pool.oldestMs ?? 0))
+  const what = `${count(queued, 'worker')} wait for a slot, the oldest for ${formatDuration(oldestMs)}`
+  if (oldestMs < waitMsMax) return { level: 'ok', what }
+  return { level: 'warning', what, todo: 'start another node, or raise --concurrency' }
+}
+
+function judgeLeases({ expiredLeases, nodes }: Health): Finding[] {
+  if (expiredLeases === 0) return []
+  const what = `${count(expiredLeases, 'lease')} ended without their turn: the nodes that held them died or stand still`
+  if (nodes.length === 0) return [{ level: 'problem', what, todo: 'start a node: it goes on with their workers' }]
+  return [
+    {
+      level: 'warning',
+      what,
+      todo: 'nothing: a live node takes them over within seconds; should they stay, look at its log',
+    },
+  ]
+}
+
+function judgeDeadLetters({ deadLetters }: Health): Finding {
+  if (deadLetters === 0) return { level: 'ok', what: 'there are no dead letters' }
+  return {
+    level: 'warning',
+    what: `${count(deadLetters, 'message')} put aside because they took their node down`,
+    todo: 'troupe mailbox dead',
+  }
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
+  const amount = bytes / 1_024 ** power
+  return `${power === 0 || amount >= 100 ? Math.round(amount) : amount.toFixed(1)} ${units[power]}`
+}

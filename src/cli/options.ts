@@ -1,0 +1,81 @@
+/** Duty: the options that many commands share, so that a name means the same everywhere, and values checked as they are read. */
+import { type Command, InvalidArgumentError } from 'commander'
+import type { SessionLimits } from '../core/policy.ts'
+import { defaultSessionLimits } from '../core/policy.ts'
+import { parseDuration } from './duration.ts'
+
+/** What `connection.ts` needs to find Redis. */
+export interface ConnectionFlags {
+  readonly json?: boolean
+  readonly redisUrl?: string
+  readonly namespace?: string
+}
+
+export interface NodeFlags extends ConnectionFlags {
+  readonly workers?: string
+  readonly partitions?: number
+  readonly concurrency?: number
+  readonly logLevel?: string
+}
+
+export function addConnectionOptions(command: Command): Command {
+  return command
+    .option('--redis-url <url>', 'Redis to use; default: TROUPE_REDIS_URL, else REDIS_URL, else redis://127.0.0.1:6379')
+    .option('--namespace <name>', 'namespace in Redis; default: TROUPE_NAMESPACE, else troupe')
+    .option('--json', 'one JSON object per line on stdout')
+}
+
+export function addNodeOptions(command: Command): Command {
+  return command
+    .option('--workers <folder>', 'folder of worker files; default: TROUPE_WORKERS, else ./workers')
+    .option('--concurrency <n>', 'turns that may run at the same time', wholeNumber(1))
+    .option('--partitions <n>', 'partitions of a namespace that is used for the first time', wholeNumber(1))
+    .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent; default: info')
+}
+
+/** A parser for commander: a whole number, from `least` on. */
+export function wholeNumber(least: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < least) {
+      throw new InvalidArgumentError(`Expected a whole number from ${least} on.`)
+    }
+    return value
+  }
+}
+
+export function duration(text: string): number {
+  try {
+    return parseDuration(text)
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** For options that may be given more than once. */
+export function collect(value: string, previous: readonly string[] | undefined): string[] {
+  return [...(previous ?? []), value]
+}
+
+/** `workers=500`, or several: `workers=500,depth=8`. */
+export function limits(text: string, previous: Partial<SessionLimits> | undefined): Partial<SessionLimits> {
+  const found: Record<string, number> = { ...previous }
+  for (const pair of text.split(',')) {
+    const [name, value, ...rest] = pair.split('=').map((piece) => piece.trim())
+    if (name === undefined || !Object.hasOwn(defaultSessionLimits, name) || value === undefined || rest.length > 0) {
+      const names = Object.keys(defaultSessionLimits).join(', ')
+      throw new InvalidArgumentError(`Expected name=number with a name of: ${names}.`)
+    }
+    found[name] = wholeNumber(name === 'depth' ? 0 : 1)(value)
+  }
+  return found
+}
+
+export type Example = readonly [line: string, what: string]
+
+/** Examples at the end of a command's help: each a command line and what it does. */
+export function addExamples(command: Command, examples: readonly Example[]): Command {
+  const width = examples.reduce((most, [line]) => Math.max(most, line.length), 0)
+  const lines = examples.map(([line, what]) => `  $ ${line.padEnd(width)}   ${what}`.trimEnd())
+  return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
+}

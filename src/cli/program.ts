@@ -1,0 +1,121 @@
+/**
+ * Duty: all commands in one tree, and one way out of them: an exit code, and for an error one sentence.
+ * C-a Building the tree and its help loads nothing but commander and small files; what talks to Redis is loaded by the action.
+ * C-b Errors go to stderr as `troupe: <sentence>`; with --json an object {"type":"error","code","message"} is the last line of
+ *     stdout as well, so that a program need not read prose.
+ */
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { addDemoCommand } from './demo.ts'
+import { addDoctorCommand } from './doctor.ts'
+import { type Complaint, exitCodes, toComplaint } from './exit-code.ts'
+import { Interrupted } from './interrupt.ts'
+import { addKindsCommand } from './kinds.ts'
+import { addMailboxCommands } from './mailbox.ts'
+import { addNodeCommand } from './node.ts'
+import { paint, printJson, safe, tell, write } from './output.ts'
+import { addRunCommand } from './run.ts'
+import { addSendCommand } from './send.ts'
+import { addSessionCommands } from './session.ts'
+import { addSubmitCommand } from './submit.ts'
+import { addWorkerCommands } from './worker.ts'
+
+const footer = `
+Data is on stdout, everything else on stderr. With --json stdout is one JSON
+object per line, and an error is its last line:
+{"type":"error","code":"…","message":"…"}
+
+Exit codes: 0 ok, 1 it failed, 2 the command is wrong, 69 Redis or a node is
+unavailable, 130 interrupted.
+Environment, where no option is given: TROUPE_REDIS_URL (else REDIS_URL),
+TROUPE_NAMESPACE, TROUPE_PARTITIONS, TROUPE_WORKERS, TROUPE_CONCURRENCY,
+TROUPE_LOG_LEVEL; and NO_COLOR.
+
+Start with: troupe demo`
+
+/** Runs one command line and returns the exit code. Never throws. */
+export async function runCommandLine(args: readonly string[]): Promise<number> {
+  try {
+    await buildProgram().parseAsync(args, { from: 'user' })
+    return Number(process.exitCode ?? exitCodes.ok)
+  } catch (thrown) {
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok
+    if (thrown instanceof Interrupted) return thrown.exitCode
+    const complaint = thrown instanceof CommanderError ? usageComplaint(thrown) : toComplaint(thrown)
+    complain(complaint, asksForJson(args))
+    return complaint.exitCode
+  }
+}
+
+function buildProgram(): Command {
+  const program = new Command('troupe')
+    .description('A durable runtime for AI agents as actors, on Redis and BullMQ.')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .enablePositionalOptions()
+    .configureOutput({
+      writeOut: (text) => write(process.stdout, text),
+      writeErr: (text) => write(process.stderr, text),
+      // Errors are told in one place, as a sentence: see complain.
+      outputError: () => {},
+    })
+    .addHelpText('after', footer)
+  program.commandsGroup('Run:')
+  addDemoCommand(program)
+  addRunCommand(program)
+  addSubmitCommand(program)
+  addSendCommand(program)
+  addNodeCommand(program)
+  program.commandsGroup('Look and act:')
+  addSessionCommands(program)
+  addWorkerCommands(program)
+  addMailboxCommands(program)
+  addKindsCommand(program)
+  addDoctorCommand(program)
+  const help = new Command('help').argument('[command]').description('print help of a command').helpOption(false)
+  program.addHelpCommand(help.helpGroup('Look and act:'))
+  throwWithHint(program)
+  return program
+}
+
+/** What commander finds wrong is thrown with the help that would have helped. */
+function throwWithHint(command: Command): void {
+  command.exitOverride((error) => {
+    error.nestedError = command.parent
+      ? `${command.parent.name()} ${command.name()}`.replace(/^(?!troupe)/, 'troupe ')
+      : 'troupe'
+    throw error
+  })
+  for (const child of command.commands) throwWithHint(child)
+}
+
+function usageComplaint(error: CommanderError): Complaint {
+  // A group without its verb, or nothing at all: commander has printed the help on stderr already.
+  const isHelp = error.code === 'commander.help'
+  const sentence = isHelp ? 'a command is missing' : error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
+  const hint = isHelp ? '.' : `; see: ${error.nestedError ?? 'troupe'} --help`
+  return {
+    code: 'input_invalid',
+    message: sentence.replace(/\.$/, '') + hint,
+    exitCode: exitCodes.usage,
+    stack: undefined,
+  }
+}
+
+function complain({ code, message, stack }: Complaint, json: boolean): void {
+  tell(`${paint('red', 'troupe:', process.stderr)} ${safe(message)}`)
+  if (stack) tell(`This is a fault of troupe, not yours:\n${stack.split('\n').map(safe).join('\n')}`)
+  if (json) printJson({ type: 'error', code, message })
+}
+
+/** An error in the command line itself comes before its options are known. */
+function asksForJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  return (end < 0 ? args : args.slice(0, end)).includes('--json')
+}
+
+/** package.json stands two folders above this file, in src as in dist. */
+function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return String((JSON.parse(text) as { version: string }).version)
+}

@@ -1,0 +1,19 @@
+/** Duty: how a run ended, said once: the value on stdout, a failure as a sentence on stderr. */
+import type { RunResult } from '../core/entry.ts'
+import { failureSentence } from './failure-text.ts'
+import { type JsonFlag, paint, printJson, printValue, safe, tell } from './output.ts'
+
+export function printResult(sessionId: string, result: RunResult, flags: JsonFlag): void {
+  if (flags.json) printJson({ type: 'result', sessionId, ...result })
+  const troupe = paint('red', 'troupe:', process.stderr)
+  switch (result.status) {
+    case 'completed':
+      if (!flags.json) printValue(result.value)
+      return
+    case 'failed':
+      tell(`${troupe} run ${result.run} of session ${sessionId} failed: ${safe(failureSentence(result.failure))}`)
+      return
+    case 'cancelled':
+      tell(`${troupe} run ${result.run} of session ${sessionId} was cancelled.`)
+  }
+}

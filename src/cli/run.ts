@@ -1,0 +1,59 @@
+/** `troupe run <kind> [input]`: a session in the foreground: submitted, followed, its result printed. */
+import type { Command } from 'commander'
+import type { TroupeEvent } from '../core/event.ts'
+import { configOf, connectTo } from './connection.ts'
+import { eventLine } from './event-lines.ts'
+import { exitCodes } from './exit-code.ts'
+import { followToEnd } from './follow.ts'
+import { hostKind } from './host-kind.ts'
+import { addInputOptions, type InputFlags, readInput } from './input.ts'
+import { Interrupt } from './interrupt.ts'
+import { addConnectionOptions, addExamples, addNodeOptions, type NodeFlags } from './options.ts'
+import { printJson, tell } from './output.ts'
+import { printResult } from './result.ts'
+import type { Roster } from './roster.ts'
+import { addSessionOptions, type SessionFlags, sessionOrder } from './session-order.ts'
+
+interface RunFlags extends NodeFlags, InputFlags, SessionFlags {}
+
+const details = `
+Where no live node hosts the kind and the folder of worker files has it, a node
+runs in this process until the result is there.
+Ctrl+C cancels the session; a second one ends this process at once.`
+
+export function addRunCommand(program: Command): void {
+  const command = program
+    .command('run')
+    .description('run a worker and print its result')
+    .argument('<kind>', 'kind of the worker, as `troupe kinds` lists them')
+    .argument('[input]', 'its first message; - reads stdin')
+  addConnectionOptions(addNodeOptions(addSessionOptions(addInputOptions(command))))
+  addExamples(command, [
+    ['troupe run surveyor \'{"folder":"docs"}\'', 'JSON'],
+    ['git log -5 | troupe run summariser -', 'text from stdin'],
+    ['troupe run counter 5 --as json --json', 'a number; events and result as JSON lines'],
+  ])
+  command.addHelpText('after', details)
+  command.action(run)
+}
+
+async function run(kind: string, argument: string | undefined, flags: RunFlags): Promise<void> {
+  const input = await readInput(argument, flags, process.stdin)
+  const config = await configOf(flags)
+  using interrupt = new Interrupt(() => tell('troupe: interrupted (again to end at once)'))
+  await using troupe = await interrupt.orThrow(connectTo(config))
+  await using _node = await interrupt.orThrow(hostKind(kind, troupe, config))
+  const session = await interrupt.orThrow(troupe.sessions.create(sessionOrder(kind, input, flags)))
+  const result = await followToEnd(session, interrupt, flags.json ? printEvents : tellEvents)
+  if (result) printResult(session.id, result, flags)
+  process.exitCode = interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed)
+}
+
+function printEvents(commit: readonly TroupeEvent[]): void {
+  for (const event of commit) printJson(event)
+}
+
+function tellEvents(commit: readonly TroupeEvent[], roster: Roster): void {
+  const line = eventLine(commit, roster)
+  if (line !== undefined) tell(line)
+}

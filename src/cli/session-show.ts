@@ -1,0 +1,55 @@
+/** `troupe session show <id>`: a session and all its workers, as the supervisor reports them. */
+import type { Command } from 'commander'
+import type { Report } from '../client/report.ts'
+import { withTroupe } from './connection.ts'
+import { formatDuration, formatMoment, momentAndAge } from './duration.ts'
+import { failureSentence } from './failure-text.ts'
+import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
+import { columnsOf, print, printFacts, printJson, safe } from './output.ts'
+import { paintState } from './state-colour.ts'
+import { tableLines } from './table.ts'
+import { workerColumns } from './worker-columns.ts'
+
+export function addSessionShowCommand(group: Command): void {
+  const command = group
+    .command('show')
+    .description('a session and its workers: states, failures, limits')
+    .argument('<session>', 'id of the session')
+  addConnectionOptions(command)
+  addExamples(command, [
+    ['troupe session show 0199…', 'for people'],
+    ['troupe session show 0199… --json | jq .session.state', 'for a script'],
+  ])
+  command.action((id: string, flags: ConnectionFlags) =>
+    withTroupe(flags, async (troupe) => {
+      const report = await troupe.sessions.get(id).report()
+      if (flags.json) printJson(report)
+      else show(report)
+    }),
+  )
+}
+
+function show({ session, workers }: Report): void {
+  const { state, mode, createdAt, finishedAt, limits, result, failure } = session
+  printFacts([
+    ['session', session.id],
+    ['name', session.name === session.kind ? null : safe(session.name)],
+    ['kind', safe(session.kind)],
+    ['state', paintState(state, state) + (session.cancelReason === null ? '' : ` (${safe(session.cancelReason)})`)],
+    ['mode', mode],
+    ['created', momentAndAge(createdAt)],
+    ['finished', finishedAt === null ? null : formatMoment(finishedAt) + lasted(createdAt, finishedAt)],
+    ['limits', limitNames.map((name) => `${name} ${limits[name]}`).join(', ')],
+    ['workers', String(session.usage.workers)],
+    ['last run', result && `${result.run}, ${result.status}; see: troupe session result ${session.id}`],
+    ['failure', failure && safe(failureSentence(failure))],
+  ])
+  print('')
+  for (const line of tableLines(workers, workerColumns(), columnsOf(process.stdout))) print(line)
+}
+
+const limitNames = ['workers', 'children', 'depth', 'mailbox'] as const
+
+function lasted(createdAt: number | null, finishedAt: number): string {
+  return createdAt === null ? '' : `, after ${formatDuration(finishedAt - createdAt)}`
+}

@@ -1,0 +1,110 @@
+/** `troupe session …`: what was submitted, how it stands, and its end. */
+import { type Command, Option } from 'commander'
+import type { SessionSummary } from '../client/client.ts'
+import { withTroupe } from './connection.ts'
+import { formatDuration } from './duration.ts'
+import { addGroup } from './group.ts'
+import { addConnectionOptions, addExamples, type ConnectionFlags, duration, wholeNumber } from './options.ts'
+import { print, printJson, printRows, tell } from './output.ts'
+import { addSessionResultCommand } from './session-result.ts'
+import { addSessionShowCommand } from './session-show.ts'
+import { addSessionTreeCommand } from './session-tree.ts'
+import { paintState } from './state-colour.ts'
+import type { Column } from './table.ts'
+import { nameAndKind } from './worker-columns.ts'
+
+const states = ['active', 'completed', 'failed', 'cancelling', 'cancelled'] as const
+
+interface ListFlags extends ConnectionFlags {
+  readonly state?: (typeof states)[number]
+  readonly kind?: string
+  readonly limit: number
+}
+
+export function addSessionCommands(program: Command): void {
+  const group = addGroup(program, 'session', 'list, show, await, cancel, prune', [
+    ['troupe session list', 'the newest ones'],
+    ['troupe session result 0199… --wait', 'how one ended'],
+  ])
+  addListCommand(group)
+  addSessionShowCommand(group)
+  addSessionTreeCommand(group)
+  addSessionResultCommand(group)
+  addCancelCommand(group)
+  addPruneCommand(group)
+}
+
+function addListCommand(group: Command): void {
+  const command = group
+    .command('list')
+    .description('sessions, newest first')
+    .addOption(new Option('--state <state>', 'only sessions in this state').choices(states))
+    .option('--kind <kind>', 'only sessions of this kind')
+    .option('--limit <n>', 'at most so many', wholeNumber(1), 20)
+  addConnectionOptions(command)
+  addExamples(command, [
+    ['troupe session list --state active', 'what is going on'],
+    ['troupe session list --json | jq -r .id', 'ids for a script'],
+  ])
+  command.action((flags: ListFlags) =>
+    withTroupe(flags, async (troupe) => {
+      const { state, kind, limit } = flags
+      const sessions = await troupe.sessions.list({
+        limit,
+        ...(state === undefined ? {} : { state }),
+        ...(kind === undefined ? {} : { kind }),
+      })
+      printRows(sessions, listColumns(Date.now()), flags, 'There are no such sessions.')
+      if (sessions.length === limit && !flags.json) tell(`The newest ${limit} are shown; more with --limit.`)
+    }),
+  )
+}
+
+function listColumns(now: number): Column<SessionSummary>[] {
+  return [
+    { header: 'id', value: ({ id }) => id },
+    { header: 'name', value: ({ name, kind }) => nameAndKind(name, kind), shrinksTo: 8 },
+    { header: 'state', value: ({ state }) => state, paint: (cell, { state }) => paintState(cell, state) },
+    { header: 'age', value: ({ createdAt }) => createdAt && formatDuration(now - createdAt), align: 'right' },
+    { header: 'workers', value: ({ workers }) => workers, align: 'right' },
+  ]
+}
+
+function addCancelCommand(group: Command): void {
+  const command = group
+    .command('cancel')
+    .description('cancel a session: from now on nothing of it starts, spawns or commits')
+    .argument('<session>', 'id of the session')
+    .option('--reason <text>', 'why; shown in the report')
+  addConnectionOptions(command)
+  addExamples(command, [['troupe session cancel 0199… --reason "wrong folder"', '']])
+  command.action((id: string, flags: ConnectionFlags & { reason?: string }) =>
+    withTroupe(flags, async (troupe) => {
+      const session = troupe.sessions.get(id)
+      const isCancelled = await session.cancel(flags.reason)
+      const { state } = (await session.report()).session
+      if (flags.json) printJson({ type: 'cancelRequested', sessionId: session.id, accepted: isCancelled, state })
+      else print(`session ${session.id} ${isCancelled ? `is ${state}` : `had already ended: it is ${state}`}`)
+    }),
+  )
+}
+
+function addPruneCommand(group: Command): void {
+  const command = group
+    .command('prune')
+    .description('remove finished sessions with all that belongs to them')
+    .option('--older-than <duration>', 'only those that finished longer ago, such as 12h; default: 7d', duration)
+  addConnectionOptions(command)
+  addExamples(command, [
+    ['troupe session prune', 'what finished more than 7 days ago'],
+    ['troupe session prune --older-than 0', 'all that is finished'],
+  ])
+  command.action((flags: ConnectionFlags & { olderThan?: number }) =>
+    withTroupe(flags, async (troupe) => {
+      const { olderThan } = flags
+      const pruned = await troupe.sessions.prune(olderThan === undefined ? {} : { olderThanMs: olderThan })
+      if (flags.json) printJson({ type: 'pruned', sessions: pruned })
+      else print(`${pruned} session${pruned === 1 ? '' : 's'} pruned`)
+    }),
+  )
+}

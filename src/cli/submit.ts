@@ -1,0 +1,44 @@
+/** `troupe submit <kind> [input]`: a session in the background. */
+import type { Command } from 'commander'
+import { withTroupe } from './connection.ts'
+import { addInputOptions, type InputFlags, readInput } from './input.ts'
+import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
+import { print, printJson, safe, tell } from './output.ts'
+import { addSessionOptions, type SessionFlags, sessionOrder } from './session-order.ts'
+
+interface SubmitFlags extends ConnectionFlags, InputFlags, SessionFlags {
+  readonly keepOpen?: boolean
+}
+
+export function addSubmitCommand(program: Command): void {
+  const command = program
+    .command('submit')
+    .description('start a session in the background')
+    .argument('<kind>', 'kind of its first worker, as `troupe kinds` lists them')
+    .argument('[input]', 'its first message; - reads stdin')
+    .option('--keep-open', 'a conversation: further messages start further runs')
+  addConnectionOptions(addSessionOptions(addInputOptions(command)))
+  addExamples(command, [
+    ['troupe submit counter 5 --as json', 'a number'],
+    ['troupe submit surveyor \'{"folder":"/srv/docs"}\' --key survey-42', 'once, however often it is repeated'],
+    ['troupe session result "$(troupe submit echo hi --json | jq -r .sessionId)" --wait', 'and wait for it later'],
+  ])
+  command.action(submit)
+}
+
+async function submit(kind: string, argument: string | undefined, flags: SubmitFlags): Promise<void> {
+  const input = await readInput(argument, flags, process.stdin)
+  await withTroupe(flags, async (troupe) => {
+    const session = await troupe.sessions.create({
+      ...sessionOrder(kind, input, flags),
+      keepOpen: flags.keepOpen ?? false,
+    })
+    if (session.warning) tell(`troupe: ${safe(session.warning)}`)
+    if (flags.json) {
+      printJson({ type: 'submitted', sessionId: session.id, workerId: session.root.id, warning: session.warning })
+      return
+    }
+    print(`session ${session.id}`)
+    print(`worker  ${session.root.id}`)
+  })
+}

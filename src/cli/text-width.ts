@@ -1,0 +1,34 @@
+/** Duty: how many columns a text takes in a terminal, and text cut to fit. Takes text that is escaped already. */
+
+const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+const plain = /^[\u0020-\u007e]*$/
+/** East Asian wide and full-width characters, and pictures. */
+const wide =
+  /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}])/u
+const invisible = /^[\p{Mark}\p{Default_Ignorable_Code_Point}]+$/u
+
+export function textWidth(text: string): number {
+  if (plain.test(text)) return text.length
+  let width = 0
+  for (const { segment } of segments.segment(text)) width += segmentWidth(segment)
+  return width
+}
+
+/** The text, or as much of its beginning as fits with an ellipsis. */
+export function fitText(text: string, columns: number): string {
+  if (textWidth(text) <= columns) return text
+  if (columns < 1) return ''
+  let kept = ''
+  let width = 0
+  for (const { segment } of segments.segment(text)) {
+    width += segmentWidth(segment)
+    if (width > columns - 1) break
+    kept += segment
+  }
+  return `${kept.trimEnd()}…`
+}
+
+function segmentWidth(segment: string): number {
+  if (invisible.test(segment)) return 0
+  return wide.test(segment) ? 2 : 1
+}

@@ -1,0 +1,81 @@
+/** `troupe worker history <id>`: what a worker received and how its runs ended, entry by entry. */
+import type { Command } from 'commander'
+import type { Entry } from '../core/entry.ts'
+import { withTroupe } from './connection.ts'
+import { formatDuration, formatTime } from './duration.ts'
+import { escapeLine } from './escape.ts'
+import { failureCause, failureSentence } from './failure-text.ts'
+import { messageLine, valueLine } from './message-line.ts'
+import { addConnectionOptions, addExamples, type ConnectionFlags, wholeNumber } from './options.ts'
+import { columnsOf, print, printJson, printText, tell } from './output.ts'
+import { fitText } from './text-width.ts'
+
+interface HistoryFlags extends ConnectionFlags {
+  readonly after?: number
+  readonly limit: number
+  readonly raw?: boolean
+}
+
+export function addWorkerHistoryCommand(group: Command): void {
+  const command = group
+    .command('history')
+    .description('what a worker received and how its runs ended')
+    .argument('<worker>', 'id of the worker')
+    .option('--after <position>', 'only entries after this position', wholeNumber(0))
+    .option('--limit <n>', 'at most so many entries', wholeNumber(1), 100)
+    .option('--raw', 'entries as they are stored, one JSON object per line')
+  addConnectionOptions(command)
+  addExamples(command, [
+    ['troupe worker history 0199…', 'one line per entry, cut to the terminal'],
+    ['troupe worker history 0199… --after 41 --raw', 'all that is stored, from position 42 on'],
+  ])
+  command.action((id: string, flags: HistoryFlags) =>
+    withTroupe(flags, async (troupe) => {
+      const { after, limit } = flags
+      const entries = await troupe.workers.get(id).history({ limit, ...(after === undefined ? {} : { after }) })
+      for (const line of entries) {
+        if (flags.json) printJson(line)
+        else if (flags.raw) printText(JSON.stringify(line.entry))
+        else print(fitText(entryLine(line.position, line.entry), columnsOf(process.stdout)))
+      }
+      if (flags.json) return
+      if (entries.length === 0) tell('There are no such entries.')
+      else if (entries.length === limit)
+        tell(`${limit} entries are shown; more with --after ${entries.at(-1)?.position}.`)
+    }),
+  )
+}
+
+/** `12  12:00:01  run 3  received input: {"folder":"docs"}` */
+export function entryLine(position: number, entry: Entry): string {
+  const run = entry.run === undefined ? '' : `  run ${entry.run}`
+  return `${String(position).padStart(4)}  ${formatTime(entry.at)}${run}  ${escapeLine(entryText(entry))}`
+}
+
+function entryText(entry: Entry): string {
+  switch (entry.type) {
+    case 'received':
+      return `received ${messageLine(entry.message)}${askedFor(entry)}`
+    case 'completed':
+      return `completed: ${valueLine(entry.value)}`
+    case 'failed':
+      return `failed: ${failureSentence(entry.failure)}`
+    case 'attemptFailed':
+      return `try ${entry.failure.attempt} failed, again in ${formatDuration(entry.retryMs)}: ${failureCause(entry.failure)}`
+    case 'cancelled':
+      return 'cancelled'
+    default:
+      // Written by a newer troupe.
+      return JSON.stringify(entry)
+  }
+}
+
+function askedFor({ spawned, sent, timers }: Extract<Entry, { type: 'received' }>): string {
+  const parts = [
+    spawned && `spawned ${spawned.map(({ kind, name }) => (name === kind ? kind : `${kind} ${name}`)).join(', ')}`,
+    sent && `sent ${sent.length} message${sent.length === 1 ? '' : 's'}`,
+    timers &&
+      `set ${timers.length === 1 ? 'a timer' : `${timers.length} timers`} (${timers.map(({ ms }) => formatDuration(ms)).join(', ')})`,
+  ].filter((part) => part !== undefined)
+  return parts.length === 0 ? '' : `; ${parts.join('; ')}`
+}

@@ -1,0 +1,84 @@
+/**
+ * Duty: a grant as the claim scripts give it: the record as it was before the claim, and the mail that may be received now.
+ * A field that is absent has its value from the start (shared.lua).
+ */
+import { sessionIdOfRoot } from '../core/ids.ts'
+import { decodeMail, type Lane, type Mail } from '../core/message.ts'
+import { decodeLimits } from '../core/policy.ts'
+import type { Grant } from '../core/ports.ts'
+import type { RunState } from '../core/run-state.ts'
+import { decodeCalls } from './call-ranges.ts'
+import type { Reply } from './script.ts'
+
+type GrantReply = [
+  tag: 'grant',
+  workerId: string,
+  mark: Grant['mark'],
+  token: string,
+  suspect: '0' | '1',
+  record: string[],
+  state: string,
+  control: string[],
+  family: string[],
+  user: string[],
+]
+
+export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
+  const [, workerId, mark, token, suspect, flat, state, control, family, user] = reply as GrantReply
+  const record = toFields(flat)
+  const number = (name: string, absent = 0) => Number(record[name] ?? absent)
+  const kind = record.kind as string
+  const run = number('run', 1)
+  const parentId = record.parent ?? null
+  return {
+    workerId,
+    mark,
+    token,
+    epoch: Number(token.slice(0, token.indexOf(':'))),
+    suspect: suspect === '1',
+    sessionId: record.session ?? sessionIdOfRoot(workerId),
+    parentId,
+    call: parentId !== null && record.parentRun !== '-' && run === 1 ? number('call') : null,
+    kind,
+    name: record.name ?? kind,
+    pool: record.pool ?? 'default',
+    depth: number('depth'),
+    limits: decodeLimits(record.limits as string),
+    run,
+    open: record.open === '1',
+    runState: (record.fsm ?? 'Idle') as RunState,
+    version: number('version'),
+    historyLength: number('history'),
+    wait: record.wait ?? 'any',
+    starts: number('starts'),
+    crashes: number('crashes'),
+    attempt: number('attempt'),
+    calls: number('calls'),
+    awaits: decodeCalls(record.awaits ?? ''),
+    timersOpen: number('timersOpen'),
+    stateJson: state === '' ? null : state,
+    familySeen: number('family') + family.length,
+    mail: {
+      control: mails('control', number('control'), control),
+      family: mails('family', number('family'), family),
+      user: mails('user', number('user'), user),
+    },
+    trustedUntil,
+  }
+}
+
+/** A hash as Redis gives it to scripts: names and values in turn. */
+function toFields(flat: readonly string[]): Record<string, string> {
+  const fields: Record<string, string> = {}
+  for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index] as string] = flat[index + 1] as string
+  return fields
+}
+
+/** A consumed mail in the middle of the family lane is an empty string until all before it are consumed. */
+function mails(lane: Lane, base: number, texts: readonly string[]): Mail[] {
+  const found: Mail[] = []
+  for (const [index, text] of texts.entries()) {
+    if (text !== '') found.push(decodeMail(lane, base + index, text))
+  }
+  return found
+}
