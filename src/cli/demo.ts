@@ -12,7 +12,7 @@ import { configOf, connectTo } from './connection.ts'
 import { demoRedis } from './demo-redis.ts'
 import { exitCodes } from './exit-code.ts'
 import { followToEnd } from './follow.ts'
-import { Interrupt } from './interrupt.ts'
+import { commandEndMsMax, Interrupt } from './interrupt.ts'
 import { commandLogger, nodeOptions } from './node-options.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
 import { printJson, printText, safe } from './output.ts'
@@ -57,7 +57,7 @@ async function demo(argument: string, flags: DemoFlags): Promise<void> {
   const folder = await existingFolder(argument)
   const config = await configOf(flags)
   using progress = new Progress()
-  using interrupt = new Interrupt(() => progress.tell('troupe: interrupted (again to end at once)'))
+  using interrupt = new Interrupt(() => progress.tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
   await using redis = await interrupt.orThrow(demoRedis(config, (line) => progress.tell(line)))
   const placed = { ...config, redisUrl: redis.url }
   await using troupe = await interrupt.orThrow(connectTo(placed))

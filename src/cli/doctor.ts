@@ -1,11 +1,13 @@
 /** `troupe doctor`: whether Redis, nodes and queues are as they should be, and what to do where they are not. */
 import type { Command } from 'commander'
+import type { Config } from '../config.ts'
 import { ConfigError } from '../core/errors.ts'
 import { configOf, connectTo } from './connection.ts'
 import { exitCodes } from './exit-code.ts'
-import { type Finding, judge } from './findings.ts'
+import { count, type Finding, judge } from './findings.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
-import { dim, paint, print, printJson, safe } from './output.ts'
+import { columnsOf, dim, paint, print, printJson, safe } from './output.ts'
+import { wrapText } from './text-width.ts'
 
 export function addDoctorCommand(program: Command): void {
   const command = program.command('doctor').description('check Redis, nodes and queues')
@@ -15,26 +17,27 @@ export function addDoctorCommand(program: Command): void {
     ['troupe doctor --json | jq -c \'select(.level == "problem")\'', 'for a monitor'],
   ])
   command.action(async (flags: ConnectionFlags) => {
-    const findings = await examine(flags)
+    const config = await configOf(flags)
+    if (!flags.json) print(`${dim(`Redis at ${placeOf(config)}, namespace ${config.namespace}`)}\n`)
+    const findings = await examine(config, flags)
     for (const finding of findings) {
       if (flags.json) printJson({ type: 'finding', ...finding })
       else show(finding)
     }
     const has = (level: Finding['level']) => findings.filter((finding) => finding.level === level).length
-    if (!flags.json) print(`\n${has('problem')} problems, ${has('warning')} warnings`)
+    if (!flags.json) print(`\n${count(has('problem'), 'problem')}, ${count(has('warning'), 'warning')}`)
     process.exitCode = has('problem') > 0 ? exitCodes.failed : exitCodes.ok
   })
 }
 
 /** A Redis that troupe refuses to use is a finding here, not a wrong command. */
-async function examine(flags: ConnectionFlags): Promise<Finding[]> {
-  const config = await configOf(flags)
+async function examine(config: Config, flags: ConnectionFlags): Promise<Finding[]> {
   try {
     await using troupe = await connectTo(config)
     const health = await troupe.health()
     if (flags.json) {
       const { info: _, ...redis } = health.redis
-      printJson({ type: 'health', ...health, redis })
+      printJson({ type: 'health', namespace: config.namespace, ...health, redis })
     }
     return judge(health)
   } catch (thrown) {
@@ -43,9 +46,24 @@ async function examine(flags: ConnectionFlags): Promise<Finding[]> {
   }
 }
 
+const margin = 9
 const styles = { ok: 'green', warning: 'yellow', problem: 'red' } as const
 
 function show({ level, what, todo }: Finding): void {
-  print(`${paint(styles[level], level.padEnd(7))}  ${safe(what)}`)
-  if (todo !== undefined) print(`${' '.repeat(9)}${dim('→')} ${safe(todo)}`)
+  const room = columnsOf(process.stdout) - margin
+  const [first = '', ...more] = wrapText(safe(what), room)
+  print(`${paint(styles[level], level.padEnd(margin - 2))}  ${first}`)
+  for (const line of more) print(`${' '.repeat(margin)}${line}`)
+  if (todo === undefined) return
+  for (const [index, line] of wrapText(safe(todo), room - 2).entries()) {
+    print(`${' '.repeat(margin)}${index === 0 ? dim('→') : ' '} ${line}`)
+  }
+}
+
+/** Host and database, without user and password. */
+function placeOf({ redisUrl }: Config): string {
+  if (redisUrl === undefined) return 'its default address'
+  if (!URL.canParse(redisUrl)) return 'the given address'
+  const { host, pathname } = new URL(redisUrl)
+  return safe(`${host}${pathname === '/' ? '' : pathname}`)
 }

@@ -31,6 +31,10 @@ export function toComplaint(thrown: unknown): Complaint {
   if (thrown instanceof Error && thrown.name === 'RedisUnavailableError') {
     return { code: 'store_unavailable', message: thrown.message, exitCode: exitCodes.unavailable, stack: undefined }
   }
+  if (thrown instanceof Error && thrown.name === 'ReplyError') {
+    const message = `Redis refused a command: ${thrown.message.replace(/\.?$/, '.')}`
+    return { code: 'store_refused', message, exitCode: exitCodes.unavailable, stack: undefined }
+  }
   const message = thrown instanceof Error ? thrown.message : String(thrown)
   const stack = thrown instanceof Error ? thrown.stack : undefined
   return {

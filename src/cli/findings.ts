@@ -141,14 +141,14 @@ function judgeNodes({ nodes, pools, running }: Health): Finding {
   const waiting = pools.reduce((total, pool) => total + pool.queued, 0)
   const todo = 'start one: troupe node --workers ./workers'
   if (waiting === 0) return { level: 'warning', what: 'no node is live', todo }
-  return { level: 'problem', what: `no node is live, and ${count(waiting, 'worker')} wait`, todo }
+  return { level: 'problem', what: `no node is live, and ${waits(waiting)}`, todo }
 }
 
 function judgeUnhosted({ unhosted, nodes }: Health): Finding[] {
   if (nodes.length === 0) return []
   return [...Map.groupBy(unhosted, ({ kind }) => kind)].map(([kind, workers]) => {
     const oldestMs = Math.max(...workers.map(({ waitingMs }) => waitingMs))
-    const what = `no live node hosts the kind ${kind}: ${count(workers.length, 'worker')} wait, the oldest for ${formatDuration(oldestMs)}`
+    const what = `no live node hosts the kind ${kind}: ${waits(workers.length)}, the oldest for ${formatDuration(oldestMs)}`
     return {
       level: 'problem',
       what,
@@ -163,7 +163,7 @@ function judgeQueue({ pools, nodes }: Health): Finding | undefined {
     return nodes.length === 0 ? undefined : { level: 'ok', what: 'nothing waits for a slot' }
   const queued = waiting.reduce((total, pool) => total + pool.queued, 0)
   const oldestMs = Math.max(...waiting.map((pool) => pool.oldestMs ?? 0))
-  const what = `${count(queued, 'worker')} wait for a slot, the oldest for ${formatDuration(oldestMs)}`
+  const what = `${waits(queued)} for a slot, the oldest for ${formatDuration(oldestMs)}`
   if (oldestMs < waitMsMax) return { level: 'ok', what }
   return { level: 'warning', what, todo: 'start another node, or raise --concurrency' }
 }
@@ -190,7 +190,11 @@ function judgeDeadLetters({ deadLetters }: Health): Finding {
   }
 }
 
-function count(number: number, noun: string): string {
+function waits(workers: number): string {
+  return workers === 1 ? '1 worker waits' : `${workers} workers wait`
+}
+
+export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 

@@ -6,6 +6,8 @@
 import { exitCodeOfSignal, exitCodes } from './exit-code.ts'
 
 const samePressMs = 100
+/** How long a command that was interrupted may take to cancel and to stop. */
+export const commandEndMsMax = 15_000
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** Thrown out of a command that a signal ended before it had anything to end well. */
@@ -25,8 +27,11 @@ export class Interrupt implements Disposable {
   #firstAt = 0
   #exitCode: number | undefined
 
-  /** `onFirst` is told of the first signal, to say what happens now. */
-  constructor(onFirst: () => void) {
+  /**
+   * `onFirst` is told of the first signal, to say what happens now. Ending well may take `endMsMax`, then the process ends as with a
+   * second signal: a Redis that has gone must not hold a person.
+   */
+  constructor(onFirst: () => void, endMsMax?: number) {
     this.#onSignal = (signal) => {
       const now = performance.now()
       if (this.#exitCode === undefined) {
@@ -34,6 +39,7 @@ export class Interrupt implements Disposable {
         this.#exitCode = exitCodeOfSignal(signal)
         onFirst()
         this.#controller.abort()
+        if (endMsMax !== undefined) setTimeout(() => process.exit(this.#exitCode), endMsMax).unref()
       } else if (now - this.#firstAt > samePressMs) {
         process.exit(exitCodeOfSignal(signal))
       }

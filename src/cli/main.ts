@@ -1,9 +1,14 @@
 #!/usr/bin/env node
-/** The command line of troupe. Ends the process itself: a worker file of the user may have left a timer or a connection open. */
+/**
+ * The command line of troupe. It ends the process itself, since a worker file of the user may have left a timer or a connection
+ * open; and what such a file prints goes to stderr, since stdout is data.
+ */
+import { Console } from 'node:console'
 import { flush, surviveClosedPipes } from './output.ts'
 import { runCommandLine } from './program.ts'
 
 surviveClosedPipes()
+globalThis.console = new Console(process.stderr)
 const exitCode = await runCommandLine(process.argv.slice(2))
 await flush()
 process.exit(exitCode)

@@ -1,7 +1,8 @@
 /** `troupe node`: a node for production: runs until it is told to stop, then drains. */
 import type { Command } from 'commander'
+import { policy } from '../core/policy.ts'
 import { configOf } from './connection.ts'
-import { Interrupt } from './interrupt.ts'
+import { commandEndMsMax, Interrupt } from './interrupt.ts'
 import { nodeOptions, serviceLogger } from './node-options.ts'
 import { addConnectionOptions, addExamples, addNodeOptions, type NodeFlags } from './options.ts'
 import { print, printJson, safe } from './output.ts'
@@ -31,7 +32,10 @@ export function addNodeCommand(program: Command): void {
 async function node(flags: NodeCommandFlags): Promise<void> {
   const config = await configOf(flags)
   const logger = await serviceLogger(config)
-  using interrupt = new Interrupt(() => logger.info('draining; another signal ends this node at once'))
+  using interrupt = new Interrupt(
+    () => logger.info('draining; another signal ends this node at once'),
+    policy.drainMs + commandEndMsMax,
+  )
   const { startNode } = await import('../compose.ts')
   await using running = await startNode({
     ...nodeOptions(config),

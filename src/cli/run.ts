@@ -7,7 +7,7 @@ import { exitCodes } from './exit-code.ts'
 import { followToEnd } from './follow.ts'
 import { hostKind } from './host-kind.ts'
 import { addInputOptions, type InputFlags, readInput } from './input.ts'
-import { Interrupt } from './interrupt.ts'
+import { commandEndMsMax, Interrupt } from './interrupt.ts'
 import { addConnectionOptions, addExamples, addNodeOptions, type NodeFlags } from './options.ts'
 import { printJson, tell } from './output.ts'
 import { printResult } from './result.ts'
@@ -40,7 +40,7 @@ export function addRunCommand(program: Command): void {
 async function run(kind: string, argument: string | undefined, flags: RunFlags): Promise<void> {
   const input = await readInput(argument, flags, process.stdin)
   const config = await configOf(flags)
-  using interrupt = new Interrupt(() => tell('troupe: interrupted (again to end at once)'))
+  using interrupt = new Interrupt(() => tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
   await using troupe = await interrupt.orThrow(connectTo(config))
   await using _node = await interrupt.orThrow(hostKind(kind, troupe, config))
   const session = await interrupt.orThrow(troupe.sessions.create(sessionOrder(kind, input, flags)))

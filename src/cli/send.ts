@@ -34,6 +34,6 @@ async function send(workerId: string, text: string | undefined, flags: SendFlags
     const worker = troupe.workers.get(workerId)
     const { position } = await worker.send(value, flags.key === undefined ? {} : { idempotencyKey: flags.key })
     if (flags.json) printJson({ type: 'sent', workerId: worker.id, position })
-    else print(`accepted by worker ${worker.id} as message ${position}`)
+    else print(`accepted by worker ${worker.id} at position ${position}`)
   })
 }

@@ -4,7 +4,7 @@ import type { Report } from '../client/report.ts'
 import { ConflictError } from '../core/errors.ts'
 import { withTroupe } from './connection.ts'
 import { exitCodes } from './exit-code.ts'
-import { Interrupt } from './interrupt.ts'
+import { commandEndMsMax, Interrupt } from './interrupt.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, wholeNumber } from './options.ts'
 import { printResult } from './result.ts'
 
@@ -29,7 +29,7 @@ export function addSessionResultCommand(group: Command): void {
 }
 
 async function result(id: string, flags: ResultFlags): Promise<void> {
-  using interrupt = new Interrupt(() => {})
+  using interrupt = new Interrupt(() => {}, commandEndMsMax)
   await withTroupe(flags, async (troupe) => {
     const session = troupe.sessions.get(id)
     const run = flags.wait ? flags.run : endedRun(await session.report(), flags.run)

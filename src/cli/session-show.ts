@@ -41,7 +41,7 @@ function show({ session, workers }: Report): void {
     ['finished', finishedAt === null ? null : formatMoment(finishedAt) + lasted(createdAt, finishedAt)],
     ['limits', limitNames.map((name) => `${name} ${limits[name]}`).join(', ')],
     ['workers', String(session.usage.workers)],
-    ['last run', result && `${result.run}, ${result.status}; see: troupe session result ${session.id}`],
+    ['last run', result && `${result.run}, ${result.status}`],
     ['failure', failure && safe(failureSentence(failure))],
   ])
   print('')

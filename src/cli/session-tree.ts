@@ -5,7 +5,7 @@ import { withTroupe } from './connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
 import { columnsOf, print, printJson } from './output.ts'
 import { tableLines } from './table.ts'
-import { nameAndKind, stateColumns } from './worker-columns.ts'
+import { failureColumn, nameAndKind, stateColumn } from './worker-columns.ts'
 
 export interface Branch {
   readonly worker: WorkerReport
@@ -33,8 +33,9 @@ export function addSessionTreeCommand(group: Command): void {
         return
       }
       const columns = [
-        { header: 'worker', value: ({ label }: Leaf) => label, shrinksTo: 20 },
-        ...stateColumns<Leaf>(({ worker }) => worker),
+        { header: 'worker', value: ({ label }: Leaf) => label, shrinksTo: 14 },
+        stateColumn<Leaf>(({ worker }) => worker),
+        failureColumn<Leaf>(({ worker }) => worker),
         { header: 'id', value: ({ worker }: Leaf) => worker.id },
       ]
       for (const line of tableLines(treeLeaves(roots), columns, columnsOf(process.stdout))) print(line)

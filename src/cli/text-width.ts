@@ -1,4 +1,4 @@
-/** Duty: how many columns a text takes in a terminal, and text cut to fit. Takes text that is escaped already. */
+/** Duty: how many columns a text takes in a terminal, and text cut or wrapped to fit. Takes text that is escaped already. */
 
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const plain = /^[\u0020-\u007e]*$/
@@ -26,6 +26,19 @@ export function fitText(text: string, columns: number): string {
     kept += segment
   }
   return `${kept.trimEnd()}…`
+}
+
+/** The text in lines, broken at spaces; a word that is longer than a line stays whole. */
+export function wrapText(text: string, columns: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && textWidth(line) + 1 + textWidth(word) > columns) {
+      lines.push(line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line]
 }
 
 function segmentWidth(segment: string): number {

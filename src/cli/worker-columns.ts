@@ -13,22 +13,25 @@ export function workerColumns(): Column<WorkerReport>[] {
   return [
     { header: 'id', value: ({ id }) => id },
     { header: 'worker', value: ({ name, kind }) => nameAndKind(name, kind), shrinksTo: 10 },
-    ...stateColumns<WorkerReport>((worker) => worker),
+    stateColumn<WorkerReport>((worker) => worker),
+    { header: 'run', value: ({ run }) => run, shrinksTo: 8 },
+    failureColumn<WorkerReport>((worker) => worker),
   ]
 }
 
-/** What a worker does, what its run does, and how it failed last. */
-export function stateColumns<Row>(of: (row: Row) => WorkerReport): Column<Row>[] {
-  return [
-    {
-      header: 'state',
-      value: (row) => of(row).state,
-      shrinksTo: 9,
-      paint: (cell, row) => paintState(cell, of(row).state),
-    },
-    { header: 'run', value: (row) => of(row).run, shrinksTo: 8 },
-    { header: 'last failure', value: (row) => failureLine(of(row)), shrinksTo: 9 },
-  ]
+/** What a worker does. */
+export function stateColumn<Row>(of: (row: Row) => WorkerReport): Column<Row> {
+  return {
+    header: 'state',
+    value: (row) => of(row).state,
+    shrinksTo: 9,
+    paint: (cell, row) => paintState(cell, of(row).state),
+  }
+}
+
+/** How its last run failed. */
+export function failureColumn<Row>(of: (row: Row) => WorkerReport): Column<Row> {
+  return { header: 'failure', value: (row) => failureLine(of(row)), shrinksTo: 9 }
 }
 
 function failureLine({ lastFailure }: WorkerReport): string {

@@ -256,7 +256,7 @@ export class Troupe implements AsyncDisposable {
       id,
       sessionId: fields.session as string,
       workerId: fields.worker as string,
-      message: decodeMessage(fields.mail as string),
+      message: decodeMessage(fields.mail as string, id),
       evidence: JSON.parse(fields.evidence ?? '{}'),
     }))
   }

@@ -98,7 +98,7 @@ export function workerReport(row: WorkerRow): WorkerReport {
     usage: {},
     mailbox: { pending: row.pending.user + row.pending.family + row.pending.control, control: row.pending.control },
     approvals: [],
-    node: place === 'running' ? (fields.node ?? null) : null,
+    node: row.node,
     waitsFor: waitsFor(row.id, fields, place),
     children: decodeCalls(fields.awaits ?? '').length,
     historyLength: Number(fields.history ?? 0),

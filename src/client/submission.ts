@@ -85,7 +85,7 @@ export class Submission {
       key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
     const store = this.#stores[partition] as SessionStore
     const sessionId = newId(partition)
-    const mail = encodeInput(newId(partition), null, toJson(request.input, 'the input'))
+    const mail = encodeInput(null, toJson(request.input, 'the input'))
     const mode = request.keepOpen ? 'conversation' : 'job'
     const pool = await store.poolOf(kind)
     creating(sessionId)
@@ -98,7 +98,9 @@ export class Submission {
       mail,
       keyDigest: key === undefined ? null : digestKey(key),
       limits,
-      event: encodeEvents([['session.created', { kind, name, mode }]]),
+      event: encodeEvents([
+        ['session.created', { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }) }],
+      ]),
     })
     this.#context.ringer.ring(partition, made.bells)
     const warning =
@@ -111,11 +113,10 @@ export class Submission {
     const id = parseId(workerId, 'worker')
     const store = this.store(id)
     const { policy } = this.#context
-    const messageId = newId(partitionOf(id))
-    const mail = encodeInput(messageId, null, toJson(value, 'the message'))
-    const key = idempotencyKey === undefined ? messageId : `${id}/${idempotencyKey}`
+    const mail = encodeInput(null, toJson(value, 'the message'))
+    const key = idempotencyKey === undefined ? newId(partitionOf(id)) : `${id}/${idempotencyKey}`
     const keyMs = idempotencyKey === undefined ? policy.madeKeyMs : policy.givenKeyMs
-    const event = encodeEvents([['message.accepted', { kind: 'input', id: messageId }]])
+    const event = encodeEvents([['message.accepted', { kind: 'input' }]])
     const answer = await store.post(id, mail, digestKey(key), keyMs, event)
     if (answer.kind !== 'ok') throw postError(answer, id)
     this.#context.ringer.ring(store.partition, answer.bells)

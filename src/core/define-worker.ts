@@ -87,6 +87,11 @@ export interface HandlerWorker<State = unknown> {
 
 const definitionMark = Symbol.for('troupe.worker')
 
+/** Where workers wait whose kind no node ever registered. */
+const reservedPool = 'unhosted'
+/** Longer timers of Node fire at once. */
+const timerMsMax = 2_147_483_647
+
 export type WorkerDefinition = HandlerWorker<never> & { readonly [definitionMark]: true }
 
 const knownKeys = new Set([
@@ -131,10 +136,26 @@ export function defineWorker<State = unknown>(worker: HandlerWorker<State>): Wor
       `pool ${JSON.stringify(worker.pool)} is not a pool name: up to 32 lower-case letters, digits, "_" or "-".`,
     )
   }
+  if (worker.pool === reservedPool) {
+    throw new ConfigError(
+      `pool "${reservedPool}" is reserved for workers whose kind no node hosts: choose another name.`,
+    )
+  }
+  if (worker.spawns !== undefined && !Array.isArray(worker.spawns)) {
+    throw new ConfigError('spawns is the list of kinds a worker may spawn: spawns: ["reader"].')
+  }
   for (const kind of worker.spawns ?? []) {
     if (!isKind(kind)) throw new ConfigError(`spawns names ${JSON.stringify(kind)}, which is not a worker kind.`)
   }
+  checkNumber('retries', worker.retries, 0, 1_000)
+  checkNumber('timeoutMs', worker.timeoutMs, 1, timerMsMax)
   return Object.freeze({ ...worker, [definitionMark]: true }) as unknown as WorkerDefinition
+}
+
+function checkNumber(field: string, value: unknown, least: number, most: number): void {
+  if (value === undefined || (Number.isInteger(value) && (value as number) >= least && (value as number) <= most))
+    return
+  throw new ConfigError(`${field} must be a whole number from ${least} to ${most}, not ${String(value)}.`)
 }
 
 export function isWorkerDefinition(value: unknown): value is WorkerDefinition {

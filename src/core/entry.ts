@@ -29,7 +29,8 @@ export interface ReceivedEntry extends EntryHead {
   readonly type: 'received'
   readonly message: Message
   readonly spawned?: readonly SpawnNote[]
-  readonly sent?: readonly { readonly to: string; readonly id: string }[]
+  /** Workers that were sent to, in order. */
+  readonly sent?: readonly string[]
   readonly timers?: readonly { readonly id: string; readonly ms: number }[]
 }
 

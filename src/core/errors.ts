@@ -172,6 +172,7 @@ function describe(value: unknown): string {
   try {
     return JSON.stringify(value)?.slice(0, 200) ?? String(value)
   } catch {
-    return String(value)
+    // A circle, a bigint, or an object whose own methods throw: its sort is all there is to say.
+    return typeof value === 'bigint' ? `${value}n` : `${typeof value} without a JSON form`
   }
 }

@@ -11,6 +11,7 @@ export type Lane = 'control' | 'family' | 'user'
 
 export interface InputMessage<Value = unknown> {
   readonly kind: 'input'
+  /** Unique in the worker's mailbox. */
   readonly id: string
   /** The worker that sent it, set by the runtime; null when it came from outside (submit, send). */
   readonly from: string | null
@@ -57,9 +58,9 @@ interface ResultBody {
   readonly failure?: Failure
 }
 
-/** `i <id> <from or -> <json>` */
-export function encodeInput(id: string, from: string | null, valueJson: string): string {
-  return `i\t${id}\t${from ?? '-'}\t${valueJson}`
+/** `i <from or -> <json>`: its id is its place in the lane, which it gets when it is accepted. */
+export function encodeInput(from: string | null, valueJson: string): string {
+  return `i\t${from ?? '-'}\t${valueJson}`
 }
 
 /** `r <child id> <call> <status> <json of name, kind, value, failure>`: the head names child and call, which waits match. */
@@ -90,16 +91,17 @@ function resultBodyJson(child: { name: string; kind: string }, outcome: Outcome)
 }
 
 export function decodeMail(lane: Lane, sequence: number, text: string): Mail {
-  return { lane, sequence, message: decodeMessage(text) }
+  return { lane, sequence, message: decodeMessage(text, `${lane}-${sequence}`) }
 }
 
-export function decodeMessage(text: string): Message {
+/** `place` becomes the id of an input: unique in its mailbox, and the same on every try. */
+export function decodeMessage(text: string, place: string): Message {
   switch (text[0]) {
     case 'i': {
-      const [, id, from, value] = splitHead(text, 3)
+      const [, from, value] = splitHead(text, 2)
       return {
         kind: 'input',
-        id: id as string,
+        id: place,
         from: from === '-' ? null : (from as string),
         value: JSON.parse(value as string),
       }

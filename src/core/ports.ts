@@ -163,6 +163,8 @@ export interface PoolShare {
   readonly pool: string
   readonly kinds: readonly string[]
   readonly free: number
+  /** Workers that a slot which is awake may be expected to take in a row; 0 when this node has run none lately. */
+  readonly share: number
 }
 
 /** The store as the sweeper needs it. One partition. */

@@ -26,13 +26,16 @@ export function refusalError({ reason, limit, id }: Refusal, who: string): Runti
         `the mailbox of worker ${id} is full (${limit} messages). Send again later, or raise limits.mailbox.`,
       )
     case 'not_found':
-      return new NotFoundError('worker_not_found', `worker ${id} is not known: it may have been pruned.`)
+      return new NotFoundError('worker_not_found', `worker ${id} is not known: check the id; it may have been pruned.`)
     case 'session_finished':
       return new ConflictError(
         'session_finished',
-        `the session of worker ${id} has finished: it takes no more messages.`,
+        `the session of worker ${id} has finished and takes no more messages: create a new session.`,
       )
     default:
-      return new ConflictError('worker_terminal', `worker ${id} was cancelled for good: it takes no more messages.`)
+      return new ConflictError(
+        'worker_terminal',
+        `worker ${id} was cancelled for good and takes no more messages: create a new session.`,
+      )
   }
 }

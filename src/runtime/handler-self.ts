@@ -17,7 +17,7 @@ import type { Kind } from './kind.ts'
 export interface Wishes {
   readonly spawns: SpawnOrder[]
   readonly spawnNotes: SpawnNote[]
-  readonly sends: { workerId: string; mail: string; id: string }[]
+  readonly sends: { workerId: string; mail: string }[]
   readonly timers: { id: string; ms: number; valueJson: string }[]
   stateJson: string | undefined
   replyJson: string | undefined
@@ -130,7 +130,7 @@ export class HandlerSelf implements Self<unknown> {
     const call = this.#context.calls + this.wishes.spawns.length + 1
     const id = childId(this.id, this.run, call)
     const name = checkName(options.name ?? `${kind}-${call}`)
-    const mail = encodeInput(newId(partitionOf(id)), this.id, toJson(input, `the input of ${name}`))
+    const mail = encodeInput(this.id, toJson(input, `the input of ${name}`))
     this.wishes.spawns.push({ id, kind, name, pool: this.#context.poolOf(kind), detached, call, mail })
     this.wishes.spawnNotes.push({ call, id, kind, name, ...(detached ? { detached: true as const } : {}) })
     return { id, name, kind }
@@ -145,12 +145,7 @@ export class HandlerSelf implements Self<unknown> {
         `worker ${workerId} lives in another partition: sending between partitions is not possible yet.`,
       )
     }
-    const id = newId(partitionOf(workerId))
-    this.wishes.sends.push({
-      workerId,
-      id,
-      mail: encodeInput(id, this.id, toJson(value, `the message to ${workerId}`)),
-    })
+    this.wishes.sends.push({ workerId, mail: encodeInput(this.id, toJson(value, `the message to ${workerId}`)) })
   }
 
   reply(value: unknown): void {

@@ -175,7 +175,7 @@ class HandlerTurn {
       stateJson: wishes.stateJson,
       failure: position.open ? undefined : null,
       spawns: wishes.spawns,
-      sends: wishes.sends.map(({ workerId, mail: text }) => ({ workerId, mail: text })),
+      sends: wishes.sends,
       timers: wishes.timers,
       notes,
       refused: (error: RuntimeError) => this.#failedStep(mail, error, position, attempt),
@@ -188,7 +188,7 @@ class HandlerTurn {
     }
     const valueJson = wishes.replyJson ?? 'null'
     entries.push(completedEntry(run, grant.epoch, at, valueJson))
-    notes.push(['run.completed', { run }])
+    notes.push(['run.completed'])
     return {
       ...step,
       ...this.#ending(run, { status: 'completed', valueJson }),
@@ -300,13 +300,13 @@ class HandlerTurn {
   #receivedEntry(mail: Mail, run: number, at: number, wishes?: HandlerSelf['wishes']): string {
     const facts: Record<string, unknown> = { message: mail.message }
     if (wishes && wishes.spawnNotes.length > 0) facts.spawned = wishes.spawnNotes
-    if (wishes && wishes.sends.length > 0) facts.sent = wishes.sends.map(({ workerId, id }) => ({ to: workerId, id }))
+    if (wishes && wishes.sends.length > 0) facts.sent = wishes.sends.map((send) => send.workerId)
     if (wishes && wishes.timers.length > 0) facts.timers = wishes.timers.map(({ id, ms }) => ({ id, ms }))
     return entryJson('received', run, this.#turn.grant.epoch, at, facts)
   }
 
   #receivedNotes(mail: Mail, position: RunPosition): EventNote[] {
-    if (!position.open) return [['run.started', { run: position.run }]]
+    if (!position.open) return [['run.started']]
     return [
       [
         'message.consumed',

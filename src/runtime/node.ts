@@ -18,6 +18,7 @@ import type {
   UpkeepStore,
 } from '../core/ports.ts'
 import type { Kind } from './kind.ts'
+import { Pace } from './pace.ts'
 import { Renewer } from './renewer.ts'
 import { Slots } from './slots.ts'
 import { SuspectGate } from './suspects.ts'
@@ -49,6 +50,7 @@ export class RuntimeNode {
   readonly #o: NodeOptions
   readonly #slots: Slots
   readonly #suspects = new SuspectGate()
+  readonly #pace = new Pace()
   readonly #partitions: readonly Partition[]
   readonly #awake = new Set<Promise<void>>()
   #kindPools: ReadonlyMap<string, string> = new Map()
@@ -93,7 +95,12 @@ export class RuntimeNode {
   #shares(): PoolShare[] {
     const byPool = Map.groupBy(this.#o.kinds.values(), (kind) => kind.pool)
     const free = this.#draining ? 0 : this.#slots.free
-    return [...byPool].map(([pool, kinds]) => ({ pool, kinds: kinds.map((kind) => kind.name), free }))
+    return [...byPool].map(([pool, kinds]) => ({
+      pool,
+      kinds: kinds.map((kind) => kind.name),
+      free,
+      share: this.#pace.take(pool),
+    }))
   }
 
   /** Answers a bell with a free slot. Without one the bell is let go: the slots that are awake claim what there is. */
@@ -176,6 +183,7 @@ export class RuntimeNode {
       await turn.finished
     } finally {
       place.renewer.remove(turn)
+      this.#pace.note(grant.pool, performance.now() - turn.startedAt - turn.committingMs)
     }
   }
 

@@ -49,6 +49,8 @@ export class Turn {
   readonly grant: Grant
   readonly host: TurnHost
   readonly startedAt = performance.now()
+  /** Time spent waiting for commits. */
+  committingMs = 0
   /** The bell was moved to the busy ones by the renewer. */
   bellIsBusy = false
   lastRenewedAt = performance.now()
@@ -191,6 +193,7 @@ export class Turn {
     if (this.#over) return
     const step = mergeSteps(steps)
     let answer: CommitAnswer
+    const asked = performance.now()
     try {
       answer = await this.host.store.commit(this.#request(step, end))
     } catch (thrown) {
@@ -202,6 +205,7 @@ export class Turn {
       this.abandon('unreachable')
       return
     }
+    this.committingMs += performance.now() - asked
     await this.#accept(answer, steps, step, end)
   }
 

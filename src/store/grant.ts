@@ -4,7 +4,7 @@
  */
 import { sessionIdOfRoot } from '../core/ids.ts'
 import { decodeMail, type Lane, type Mail } from '../core/message.ts'
-import { decodeLimits } from '../core/policy.ts'
+import { decodeLimits, defaultSessionLimits } from '../core/policy.ts'
 import type { Grant } from '../core/ports.ts'
 import type { RunState } from '../core/run-state.ts'
 import { decodeCalls } from './call-ranges.ts'
@@ -30,11 +30,12 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
   const kind = record.kind as string
   const run = number('run', 1)
   const parentId = record.parent ?? null
+  const epoch = Number(token.slice(0, token.indexOf(':')))
   return {
     workerId,
     mark,
     token,
-    epoch: Number(token.slice(0, token.indexOf(':'))),
+    epoch,
     suspect: suspect === '1',
     sessionId: record.session ?? sessionIdOfRoot(workerId),
     parentId,
@@ -43,14 +44,14 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     name: record.name ?? kind,
     pool: record.pool ?? 'default',
     depth: number('depth'),
-    limits: decodeLimits(record.limits as string),
+    limits: record.limits === undefined ? defaultSessionLimits : decodeLimits(record.limits),
     run,
     open: record.open === '1',
     runState: (record.fsm ?? 'Idle') as RunState,
     version: number('version'),
     historyLength: number('history'),
     wait: record.wait ?? 'any',
-    starts: number('starts'),
+    starts: epoch - epochOfCommit(record.commit),
     crashes: number('crashes'),
     attempt: number('attempt'),
     calls: number('calls'),
@@ -65,6 +66,11 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     },
     trustedUntil,
   }
+}
+
+/** The id of a commit is `<epoch>:<nonce>:<sequence>`. */
+function epochOfCommit(commit: string | undefined): number {
+  return commit === undefined ? 0 : Number(commit.slice(0, commit.indexOf(':')))
 }
 
 /** A hash as Redis gives it to scripts: names and values in turn. */

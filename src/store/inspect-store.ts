@@ -13,6 +13,8 @@ export interface WorkerRow {
   readonly id: string
   readonly fields: RecordFields
   readonly failureJson: string | null
+  /** The live node that holds it; null when none does. */
+  readonly node: string | null
   readonly pending: { readonly user: number; readonly family: number; readonly control: number }
 }
 
@@ -42,7 +44,7 @@ export class InspectStore {
 
   async session(id: string): Promise<RecordFields | null> {
     const fields = await this.#redis.hgetall(sessionKeys(this.#keys.tag, id).session)
-    return fields.state === undefined ? null : fields
+    return fields.schema === undefined ? null : { state: 'active', ...fields }
   }
 
   async createdAt(id: string): Promise<number | null> {
@@ -90,10 +92,13 @@ export class InspectStore {
             if (error) throw error
             return value
           }) as [RecordFields, string | null, number, number, number]
-        if (fields.state !== undefined) rows.push({ id, fields, failureJson, pending: { user, family, control } })
+        if (fields.state !== undefined)
+          rows.push({ id, fields, failureJson, node: null, pending: { user, family, control } })
       }
     }
-    return rows
+    if (!rows.some(({ fields }) => fields.state === 'running')) return rows
+    const holders = await this.#holders()
+    return rows.map((row) => ({ ...row, node: holders.get(`${row.id} ${row.fields.token?.split(':')[1]}`) ?? null }))
   }
 
   async history(workerId: string, after: number, limit: number): Promise<{ position: number; json: string }[]> {
@@ -103,6 +108,19 @@ export class InspectStore {
 
   async entryAt(workerId: string, position: number): Promise<string | null> {
     return this.#redis.lindex(workerKeys(this.#keys.tag, workerId).log, position)
+  }
+
+  /** `<worker> <nonce>` of each claim that a live node's slots made last, to the node. */
+  async #holders(): Promise<ReadonlyMap<string, string>> {
+    const nodes = Object.keys(await this.#redis.hgetall(this.#keys.nodes))
+    const held = new Map<string, string>()
+    for (const node of nodes) {
+      for (const grant of await this.#redis.hvals(this.#keys.grants(node))) {
+        const [nonce, worker] = grant.split(' ')
+        held.set(`${worker} ${nonce}`, node)
+      }
+    }
+    return held
   }
 
   /** Waiting mails, at most `limit` of each lane; consumed ones in the middle of a lane are empty. */

@@ -44,6 +44,8 @@ export function partitionKeys(tag: string) {
     busy: (pool: string) => `${tag}:busy:${pool}`,
     /** string; slots of all live nodes of the pool; rewritten by each sweep. */
     slots: (pool: string) => `${tag}:slots:${pool}`,
+    /** string; workers a slot that is awake may be expected to take in a row; some seconds. */
+    share: (pool: string) => `${tag}:share:${pool}`,
     /** string; the answer given under an idempotency key; 24 h, or 10 min for keys the client made. */
     idem: (digest: string) => `${tag}:idem:${digest}`,
     /** Prefix of BullMQ's own keys; our scripts never touch them. */

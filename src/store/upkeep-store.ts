@@ -60,7 +60,10 @@ export class RedisUpkeepStore implements UpkeepStore {
         seed: newSeed(),
         leaving: leaving ? '1' : '0',
         eventsKept: policy.eventsKept,
-        pools: [shares.length, ...shares.flatMap((share) => [share.pool, ` ${share.kinds.join(' ')} `, share.free])],
+        pools: [
+          shares.length,
+          ...shares.flatMap((share) => [share.pool, ` ${share.kinds.join(' ')} `, share.free, share.share]),
+        ],
       },
       { deadlineMs: policy.leaseMs },
     )

@@ -9,10 +9,11 @@ Events  session.cancelRequested. Cancelling a session that is being cancelled is
 local sessionHash, cancelledKey, cancellingKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local sessionId, reason, hint, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
-local field = redis.call('HMGET', sessionHash, 'state', 'cancel')
-if not field[1] then return { 'not_found' } end
-if field[2] then return { 'ok' } end
-if field[1] ~= 'active' then return { 'finished', field[1] } end
+local tag = tagOf(sessionHash)
+local state = sessionState(tag, sessionId)
+if not state then return { 'not_found' } end
+if state == 'cancelling' then return { 'ok' } end
+if state ~= 'active' then return { 'finished', state } end
 redis.call('HSET', sessionHash, 'cancel', reason, 'state', 'cancelling')
 redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*')
 redis.call('SADD', cancellingKey, sessionId)

@@ -9,7 +9,7 @@ local sessionHash, eventsKey = KEYS[1], KEYS[2]
 local sessionId = ARGV[1]
 
 local tag = tagOf(sessionHash)
-local state = redis.call('HGET', sessionHash, 'state')
+local state = sessionState(tag, sessionId)
 if not state then return { 'not_found' } end
 if state ~= 'active' then return { 'ok', state } end
 local record = workerKey(tag, rootOf(sessionId))

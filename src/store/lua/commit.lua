@@ -111,7 +111,7 @@ for index = 1, #sends do
       local limits = limitsOf(plan)
       most = digits(limits.mailbox)
       inbound[send.worker] = (inbound[send.worker] or redis.call('LLEN', plan.record .. laneKeys.user)) + 1
-      if redis.call('HGET', sessionKey(tag, plan.session), 'state') ~= 'active' then
+      if sessionState(tag, plan.session) ~= 'active' then
         why = 'session_finished'
       elseif inbound[send.worker] > limits.mailbox then
         why = 'mailbox_full'
@@ -176,7 +176,6 @@ change('history', digits(history), '0')
 change('fsm', fsm, 'Idle')
 change('open', open, '0')
 change('commit', token .. ':' .. digits(sequence))
-change('starts', '0', '0')
 change('alone', '0', '0')
 change('attempt', attempt, '0')
 change('awaits', awaits, '')
@@ -206,7 +205,11 @@ if #born > 0 then
     local detached = spawn.detached == '1'
     local childKey = workerKey(tag, spawn.id)
     local child = { 'schema', '1', 'session', session, 'parent', worker, 'parentRun', detached and '-' or run, 'call', spawn.call,
-      'kind', spawn.kind, 'depth', digits(depth + 1), 'state', 'queued', 'limits', record.limits }
+      'kind', spawn.kind, 'depth', digits(depth + 1), 'state', 'queued' }
+    if record.limits then
+      child[#child + 1] = 'limits'
+      child[#child + 1] = record.limits
+    end
     if spawn.name ~= spawn.kind then
       child[#child + 1] = 'name'
       child[#child + 1] = spawn.name

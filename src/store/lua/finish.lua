@@ -13,8 +13,8 @@ local sessionId, from, batch, running, entry = ARGV[1], tonumber(ARGV[2]), tonum
 
 local tag = tagOf(sessionHash)
 local now = nowMs()
-local facts = redis.call('HMGET', sessionHash, 'state', 'cancel')
-if not facts[1] then
+local state = sessionState(tag, sessionId)
+if not state then
   redis.call('SREM', cancellingKey, sessionId)
   return { 'done', '0' }
 end
@@ -54,7 +54,7 @@ if running > 0 then return { 'wait', '0' } end
 -- The whole pass found nothing running: the cancel is finished.
 redis.call('DEL', cancelledKey)
 redis.call('SREM', cancellingKey, sessionId)
-if facts[2] and facts[1] == 'cancelling' then
+if state == 'cancelling' then
   redis.call('HSET', sessionHash, 'state', 'cancelled', 'finished', digits(now))
   redis.call('XADD', eventsKey, '*', 'session', sessionId, 'events', '[]', 'ended', 'cancelled')
 end

@@ -18,7 +18,7 @@ if known then
 end
 local plan, why = planMail(tag, worker, 'user', mail)
 if not plan then return { why } end
-local state = redis.call('HGET', sessionKey(tag, plan.session), 'state')
+local state = sessionState(tag, plan.session)
 if state ~= 'active' then return { 'session_finished', state or 'pruned' } end
 local limits = limitsOf(plan)
 if redis.call('LLEN', userKey) >= limits.mailbox then return { 'mailbox_full', digits(limits.mailbox) } end

@@ -32,6 +32,8 @@ for index = 1, #kept do
   if turn.bell ~= '' and turn.busy == '1' then
     redis.call('ZREM', tag .. ':bells:' .. turn.pool, turn.bell)
     redis.call('ZADD', tag .. ':busy:' .. turn.pool, digits(now + leaseMs), turn.bell)
+    -- A turn of this pool is long: a slot that is awake may no longer be expected to take several workers in a row.
+    redis.call('DEL', tag .. ':share:' .. turn.pool)
     pools[turn.pool] = true
   end
 end

@@ -33,6 +33,20 @@ local function sessionOf(id, record)
   return record.session or (string.sub(id, 1, 14) .. '7' .. string.sub(id, 16))
 end
 
+-- How often the worker was claimed. It stands in the token while there is one ("<epoch>:<nonce>", "<epoch>:" after a lease that
+-- ended), and in the id of the last commit.
+local function epochOf(record)
+  local claimed = tonumber(string.match(record.token or '', '^(%d+)') or '0')
+  local committed = tonumber(string.match(record.commit or '', '^(%d+)') or '0')
+  return math.max(claimed, committed), committed
+end
+
+-- Claims since the last commit.
+local function startsOf(record)
+  local epoch, committed = epochOf(record)
+  return epoch - committed
+end
+
 local laneKeys = { control = ':mail:control', family = ':mail:family', user = ':mail:user' }
 
 -- A hash as a table, and as the flat list that Redis gives.
@@ -43,9 +57,17 @@ local function readHash(hashKey)
   return fields, flat
 end
 
+-- A session without a state is active; nil when there is no such session.
+local function sessionState(tag, session)
+  local field = redis.call('HMGET', sessionKey(tag, session), 'schema', 'state')
+  return field[1] and (field[2] or 'active') or nil
+end
+
 -- A record's limits: "<workers> <children> <depth> <mailbox>".
+-- Absent: those a session starts with by default.
+local startLimits = '200 20 5 1000'
 local function limitsOf(record)
-  local workers, children, depth, mailbox = string.match(record.limits, '^(%d+) (%d+) (%d+) (%d+)$')
+  local workers, children, depth, mailbox = string.match(record.limits or startLimits, '^(%d+) (%d+) (%d+) (%d+)$')
   return { workers = tonumber(workers), children = tonumber(children), depth = tonumber(depth), mailbox = tonumber(mailbox) }
 end
 
@@ -140,7 +162,7 @@ local function planMail(tag, id, lane, text)
   if field[1] == 'terminal' then return nil, 'terminal' end
   return {
     id = id, record = record, lane = lane, text = text, state = field[1], wait = field[2] or 'any',
-    session = field[3] or sessionOf(id, {}), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7],
+    session = field[3] or sessionOf(id, {}), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7] or nil,
   }
 end
 
@@ -246,7 +268,7 @@ local function planClaim(tag, claim)
       elseif not string.find(claim.kinds, ' ' .. record.kind .. ' ', 1, true) then
         unfit = true
       else
-        local suspect = tonumber(record.starts or '0') >= claim.suspectAfter
+        local suspect = startsOf(record) >= claim.suspectAfter
         local mark = 'run'
         if cancelHit(tag, sessionOf(id, record), record, id) then
           mark = 'cancelled'
@@ -271,14 +293,12 @@ local function claimNext(tag, claim, now)
   local runKey, bellsKey = tag .. ':run:' .. claim.pool, tag .. ':bells:' .. claim.pool
   local id, record = plan.id, plan.record
   if id then
-    local epoch = digits(tonumber(record.epoch or '0') + 1)
+    local epoch = digits(epochOf(record) + 1)
     local token = epoch .. ':' .. claim.nonce
     local reply = readGrant(tag, id, record, plan.flat, token, plan.mark, plan.suspect, claim.mailBytes)
     redis.call('ZREM', runKey, id, unpack(plan.gone))
-    local changes = { 'state', 'running', 'epoch', epoch, 'token', token, 'node', claim.node }
+    local changes = { 'state', 'running', 'token', token }
     if plan.mark == 'run' then
-      changes[#changes + 1] = 'starts'
-      changes[#changes + 1] = digits(tonumber(record.starts or '0') + 1)
       if plan.suspect then
         changes[#changes + 1] = 'alone'
         changes[#changes + 1] = digits(tonumber(record.alone or '0') + 1)
@@ -292,7 +312,7 @@ local function claimNext(tag, claim, now)
     end
     redis.call('HSET', workerKey(tag, id), unpack(changes))
     redis.call('ZADD', tag .. ':leases', digits(now + claim.leaseMs), id)
-    redis.call('HSET', tag .. ':grants:' .. claim.node, claim.slot, token .. ' ' .. id .. ' ' .. plan.mark)
+    redis.call('HSET', tag .. ':grants:' .. claim.node, claim.slot, claim.nonce .. ' ' .. id .. (plan.mark == 'run' and '' or (' ' .. plan.mark)))
     if claim.bell ~= '' and claim.keepBell == '1' then
       redis.call('ZADD', bellsKey, digits(now + claim.bellMs), claim.bell)
       if claim.wasBusy == '1' then redis.call('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
@@ -311,9 +331,10 @@ end
 local function sameGrant(tag, claim)
   local held = redis.call('HGET', tag .. ':grants:' .. claim.node, claim.slot)
   if not held then return nil end
-  local token, nonce, id, mark = string.match(held, '^(%d+:(%S+)) (%S+) (%S+)$')
+  local nonce, id, mark = string.match(held, '^(%S+) (%S+) ?(%S*)$')
   if nonce ~= claim.nonce then return nil end
   local record, flat = readHash(workerKey(tag, id))
-  if record.token ~= token then return nil end
-  return readGrant(tag, id, record, flat, token, mark, tonumber(record.starts or '0') > claim.suspectAfter, claim.mailBytes)
+  if string.match(record.token or '', ':(.*)$') ~= nonce then return nil end
+  local suspect = mark == '' and startsOf(record) > claim.suspectAfter
+  return readGrant(tag, id, record, flat, record.token, mark == '' and 'run' or mark, suspect, claim.mailBytes)
 end

@@ -30,22 +30,23 @@ if redis.call('ZADD', sessionsKey, 'NX', digits(now), sessionId) == 0 then
 end
 redis.call('RPUSH', userKey, mail)
 writeQueued(tag, pool, worker, nil, now)
-local record = { 'schema', '1', 'kind', kind, 'state', 'queued', 'limits', limits }
+local record = { 'schema', '1', 'kind', kind, 'state', 'queued' }
 local function set(field, value, absent)
   if value ~= absent then
     record[#record + 1] = field
     record[#record + 1] = value
   end
 end
+set('limits', limits, startLimits)
 set('name', name, kind)
 set('pool', pool, 'default')
 set('mode', mode, 'job')
 redis.call('HSET', recordKey, unpack(record))
 local bells = writeBells(tag, pool, seed, now, bellMs)
 if bells == '' then
-  redis.call('HSET', sessionHash, 'schema', '1', 'state', 'active')
+  redis.call('HSET', sessionHash, 'schema', '1')
 else
-  redis.call('HSET', sessionHash, 'schema', '1', 'state', 'active', 'bells', bells)
+  redis.call('HSET', sessionHash, 'schema', '1', 'bells', bells)
 end
 redis.call('XADD', eventsKey, '*', 'session', sessionId, 'events', event)
 if idemMs > 0 then redis.call('SET', idemKey, sessionId .. ' ' .. bells, 'PX', digits(idemMs)) end

@@ -7,7 +7,8 @@ ARGV[4] leaseMs       ARGV[5] bellMs       ARGV[6] batch          ARGV[7] forgot
 ARGV[8] everyMs       healing is skipped when another sweep healed less than half of this ago
 ARGV[9] seed          ARGV[10] leaving     1: the node says goodbye
 ARGV[11] eventsKept   length of the event stream
-ARGV[12] pools        count, then for each pool: its name, the node's kinds in it (a space before and behind each), free slots
+ARGV[12] pools        count, then for each pool: its name, the node's kinds in it (a space before and behind each), free slots,
+                      workers a slot may be expected to take in a row (0: this node cannot tell)
 Returns {healed, bells}: leases taken away in this call; bells as "<pool> <bell>" for this node alone
 Builds  T:w:<id> of expired leases, T:run, T:bells, T:busy, T:slots of each pool, T:grants of forgotten nodes, T:run:unhosted.
 Events  none. ]]
@@ -25,7 +26,7 @@ local tag = tagOf(metaKey)
 local now = nowMs()
 local pools = {}
 for index = 1, tonumber(take()) do
-  pools[index] = { name = take(), kinds = take(), free = tonumber(take()) }
+  pools[index] = { name = take(), kinds = take(), free = tonumber(take()), share = tonumber(take()) }
 end
 
 -- This node's line in the register: "<last seen> <slots> <pool,pool> <facts>".
@@ -50,7 +51,7 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
     local fields = readHash(record)
     redis.call('ZREM', leasesKey, id)
     if fields.state == 'running' then
-      redis.call('HSET', record, 'state', 'queued', 'token', '', 'crashes', digits(tonumber(fields.crashes or '0') + 1))
+      redis.call('HSET', record, 'state', 'queued', 'token', string.match(fields.token, '^%d+:'), 'crashes', digits(tonumber(fields.crashes or '0') + 1))
       writeWoken(tag, { id = id, session = sessionOf(id, fields), pool = fields.pool or 'default' }, now, woke)
       healed = healed + 1
     end
@@ -104,6 +105,11 @@ end
 local rung = {}
 for index = 1, #pools do
   local pool = pools[index]
+  if pool.share > 1 then
+    redis.call('SET', tag .. ':share:' .. pool.name, pool.share, 'PX', everyMs * 3)
+  elseif pool.share == 1 then
+    redis.call('DEL', tag .. ':share:' .. pool.name)
+  end
   if pool.free > 0 then
     local out = redis.call('ZCOUNT', tag .. ':bells:' .. pool.name, digits(now), '+inf')
     local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, math.min(pool.free + out, batch) - 1)

@@ -1,0 +1,32 @@
+/**
+ * Duty: how long this node's turns keep user code busy, by pool, and what the bell rule may expect of a slot that is awake.
+ * Where handlers return at once, one slot takes several workers in a row sooner than another could be woken: a BullMQ job costs
+ * more than the turn. Where they take time, every queued worker has a bell of its own. Decision 0002 has the measurements.
+ * A1 The share is 1 unless turns were short all through the last period; one long turn makes it 1 at once (renew.lua).
+ */
+
+/** User code of all the turns expected of one slot takes at most this long. */
+const budgetMs = 10
+const shareMost = 8
+
+export class Pace {
+  readonly #pools = new Map<string, { turns: number; busyMs: number; longest: number }>()
+
+  /** A turn of this pool has ended, with so much time outside of commits. */
+  note(pool: string, busyMs: number): void {
+    const seen = this.#pools.get(pool) ?? { turns: 0, busyMs: 0, longest: 0 }
+    seen.turns++
+    seen.busyMs += busyMs
+    seen.longest = Math.max(seen.longest, busyMs)
+    this.#pools.set(pool, seen)
+  }
+
+  /** The share for the period since the last call, which begins anew; 0 when there was no turn. */
+  take(pool: string): number {
+    const seen = this.#pools.get(pool)
+    if (seen === undefined) return 0
+    this.#pools.delete(pool)
+    if (seen.longest >= 100) return 1
+    return Math.max(1, Math.min(shareMost, Math.floor(budgetMs / Math.max(seen.busyMs / seen.turns, 0.1))))
+  }
+}
