@@ -36,7 +36,7 @@ async function advance(turn: Turn): Promise<void> {
     ],
     userUsed: 1,
     failure: null,
-    notes: [['run.started', { run: grant.run }]],
+    notes: [['run.started']],
   })
   await turn.settled()
   if (reply.role !== 'assistant' || reply.toolCall === undefined) throw new Error('the model asks for its tool first')
@@ -50,7 +50,7 @@ async function advance(turn: Turn): Promise<void> {
       completedEntry(...head, JSON.stringify(answer.content)),
     ],
     outcome: 'completed',
-    notes: [['run.completed', { run: grant.run }]],
+    notes: [['run.completed']],
   })
   return turn.end('any')
 }

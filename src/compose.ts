@@ -6,22 +6,25 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { openSubmission } from './client/submission.ts'
 import { defaultNamespace, defaultRedisUrl } from './config.ts'
-import type { WorkerDefinition } from './core/define-worker.ts'
+import type { WorkerDefinition, WorkerLog } from './core/define-worker.ts'
 import { ConfigError } from './core/errors.ts'
 import { policy as defaultPolicy, type Policy } from './core/policy.ts'
 import type { Bell, BellRinger } from './core/ports.ts'
 import { type Logger, silentLogger, toWorkerLog } from './log.ts'
-import { BullBellListener, BullBellRinger, type QueuePlace } from './queue/bells.ts'
+import { type AnswerBell, BullBellListener, BullBellRinger, type QueuePlace } from './queue/bells.ts'
 import { BullSubmissionListener } from './queue/submissions.ts'
 import { handlerBehaviour } from './runtime/handler.ts'
 import { defaultPool, type Kind } from './runtime/kind.ts'
 import { RuntimeNode } from './runtime/node.ts'
 import { loadWorkers } from './runtime/worker-loader.ts'
-import { partitionKeys, tagOf } from './store/keys.ts'
+
+import { type PartitionKeys, partitionKeys, tagOf } from './store/keys.ts'
 import { awaitRedis, checkRedis, openRedis, type Redis } from './store/redis.ts'
 import { ScriptCaller } from './store/script.ts'
 import { RedisTurnStore } from './store/turn-store.ts'
 import { RedisUpkeepStore } from './store/upkeep-store.ts'
+
+export { loadWorkers }
 
 export interface StartNodeOptions {
   readonly redisUrl?: string
@@ -70,91 +73,115 @@ export interface InternalNodeOptions extends Omit<StartNodeOptions, 'workers' | 
 
 export async function startInternalNode(options: InternalNodeOptions): Promise<TroupeNode> {
   const redisUrl = options.redisUrl ?? defaultRedisUrl
-  const namespace = options.namespace ?? defaultNamespace
-  const policy: Policy = { ...defaultPolicy, ...options.policy }
-  const log = toWorkerLog(options.logger ?? silentLogger())
-  const connections: Redis[] = []
-  const open = (): Redis => {
-    const redis = openRedis(redisUrl)
-    connections.push(redis)
-    return redis
-  }
-  const closeAll = () => {
-    for (const redis of connections) redis.disconnect()
-  }
+  const connections = new Connections(redisUrl)
   try {
-    const redis = open()
+    const redis = connections.open()
     await awaitRedis(redis, redisUrl, options.deadlineMs ?? 5_000)
-    const partitions = await checkRedis(redis, namespace, options.partitions)
-    const places = Array.from({ length: partitions }, (_, partition) => {
-      const keys = partitionKeys(tagOf(namespace, partition))
-      return { partition, keys, prefix: keys.queuePrefix }
-    })
-    const id = `n-${randomBytes(6).toString('hex')}`
-    const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]))
-    const byPool = new Map(
-      [...Map.groupBy(kinds.values(), (kind) => kind.pool)].map(([pool, of]) => [pool, of.map((kind) => kind.name)]),
-    )
-    const caller = new ScriptCaller(redis)
-    const stores = places.map(({ partition, keys }) => ({
-      turns: new RedisTurnStore({ redis, caller, keys, partition, nodeId: id, kinds: byPool, policy }),
-      upkeep: new RedisUpkeepStore({
-        redis,
-        caller,
-        keys,
-        partition,
-        nodeId: id,
-        nodeFacts: nodeFacts([...kinds.keys()]),
-        policy,
-      }),
-    }))
-    const inProcess = options.bells === 'in-process' ? new InProcessRinger() : null
-    const queueConnection = inProcess ? null : open()
-    const bull = queueConnection && new BullBellRinger(queueConnection, places, log)
-    const ringer = (inProcess ?? bull) as BellRinger
-    const node = new RuntimeNode({
-      id,
-      kinds,
-      concurrency: options.concurrency ?? policy.slots,
-      policy,
-      stores,
-      ringer,
-      log,
-    })
-    inProcess?.attach(node)
-    await node.start()
-    if (inProcess) options.onRinger?.(inProcess)
-    const queue = queueConnection
-      ? await listen(
-          queueConnection,
-          places,
-          [...byPool.keys()],
-          node,
-          options,
-          log,
-          caller,
-          redis,
-          policy,
-          bull as BullBellRinger,
-        )
-      : []
-    const hints = await subscribeHints(open(), places, node)
-    return new ComposedNode(
-      node,
-      [...kinds.keys()],
-      async () => {
-        await Promise.all(queue.map((listener) => listener.stop()))
-      },
-      async () => {
-        await bull?.stop()
-        hints.disconnect()
-        closeAll()
-      },
-    )
+    const partitions = await checkRedis(redis, options.namespace ?? defaultNamespace, options.partitions)
+    return await startParts(partsOf(options, partitions, redis), connections, options)
   } catch (error) {
-    closeAll()
+    connections.close()
     throw error
   }
+}
+
+/** The connections of one node: all are closed with it. */
+class Connections {
+  readonly #url: string
+  readonly #opened: Redis[] = []
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  open(): Redis {
+    const redis = openRedis(this.#url)
+    this.#opened.push(redis)
+    return redis
+  }
+
+  close(): void {
+    for (const redis of this.#opened) redis.disconnect()
+  }
+}
+
+interface Place extends QueuePlace {
+  readonly keys: PartitionKeys
+}
+
+/** What a node is made of, before any of it runs. */
+interface Parts {
+  readonly id: string
+  readonly namespace: string
+  readonly policy: Policy
+  readonly log: WorkerLog
+  readonly redis: Redis
+  readonly caller: ScriptCaller
+  readonly places: readonly Place[]
+  readonly kinds: ReadonlyMap<string, Kind>
+  readonly kindsByPool: ReadonlyMap<string, readonly string[]>
+  readonly concurrency: number
+}
+
+function partsOf(options: InternalNodeOptions, partitions: number, redis: Redis): Parts {
+  const namespace = options.namespace ?? defaultNamespace
+  const policy: Policy = { ...defaultPolicy, ...options.policy }
+  const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]))
+  const byPool = Map.groupBy(kinds.values(), (kind) => kind.pool)
+  return {
+    id: `n-${randomBytes(6).toString('hex')}`,
+    namespace,
+    policy,
+    log: toWorkerLog(options.logger ?? silentLogger()),
+    redis,
+    caller: new ScriptCaller(redis),
+    places: Array.from({ length: partitions }, (_, partition) => {
+      const keys = partitionKeys(tagOf(namespace, partition))
+      return { partition, keys, prefix: keys.queuePrefix }
+    }),
+    kinds,
+    kindsByPool: new Map([...byPool].map(([pool, of]) => [pool, of.map((kind) => kind.name)])),
+    concurrency: options.concurrency ?? policy.slots,
+  }
+}
+
+function nodeOf(parts: Parts, ringer: BellRinger): RuntimeNode {
+  const { id, redis, caller, policy, kinds, concurrency, log } = parts
+  const stores = parts.places.map(({ partition, keys }) => ({
+    turns: new RedisTurnStore({ caller, keys, partition, nodeId: id, kinds: parts.kindsByPool, policy }),
+    upkeep: new RedisUpkeepStore({
+      redis,
+      caller,
+      keys,
+      partition,
+      nodeId: id,
+      nodeFacts: nodeFacts([...kinds.keys()]),
+      policy,
+    }),
+  }))
+  return new RuntimeNode({ id, kinds, concurrency, policy, stores, ringer, log })
+}
+
+async function startParts(parts: Parts, connections: Connections, options: InternalNodeOptions): Promise<TroupeNode> {
+  if (options.bells === 'in-process') {
+    const ringer = new InProcessRinger()
+    const node = nodeOf(parts, ringer)
+    ringer.attach(node)
+    await node.start()
+    options.onRinger?.(ringer)
+    await subscribeHints(connections.open(), parts.places, node)
+    return new ComposedNode(node, [...parts.kinds.keys()], [], async () => connections.close())
+  }
+  const queueConnection = connections.open()
+  const ringer = new BullBellRinger(queueConnection, parts.places, parts.log)
+  const node = nodeOf(parts, ringer)
+  await node.start()
+  const listeners = await listen(parts, queueConnection, node, ringer)
+  await subscribeHints(connections.open(), parts.places, node)
+  return new ComposedNode(node, [...parts.kinds.keys()], listeners, async () => {
+    await ringer.stop()
+    connections.close()
+  })
 }
 
 export function handlerKind(name: string, definition: WorkerDefinition): Kind {
@@ -168,34 +195,26 @@ export function handlerKind(name: string, definition: WorkerDefinition): Kind {
   }
 }
 
-type Place = QueuePlace & { readonly keys: ReturnType<typeof partitionKeys> }
+interface Listener {
+  ready(): Promise<unknown>
+  stop(): Promise<void>
+}
 
+/** Bells of every pool in every partition; submissions in the first partition. */
 async function listen(
+  parts: Parts,
   connection: Redis,
-  places: readonly Place[],
-  pools: readonly string[],
   node: RuntimeNode,
-  options: InternalNodeOptions,
-  log: ReturnType<typeof toWorkerLog>,
-  caller: ScriptCaller,
-  redis: Redis,
-  policy: Policy,
-  ringer: BullBellRinger,
-): Promise<{ ready(): Promise<unknown>; stop(): Promise<void> }[]> {
-  const slots = options.concurrency ?? policy.slots
-  const listeners: { ready(): Promise<unknown>; stop(): Promise<void> }[] = places.flatMap((place) =>
-    pools.map(
-      (pool) => new BullBellListener(connection, place, pool, slots, (bell) => node.answer(place.partition, bell), log),
-    ),
+  ringer: BellRinger,
+): Promise<readonly Listener[]> {
+  const { places, kindsByPool, concurrency, log, redis, caller, namespace, policy } = parts
+  const listeners: Listener[] = places.flatMap((place) =>
+    [...kindsByPool.keys()].map((pool) => {
+      const answer: AnswerBell = (bell) => node.answer(place.partition, bell)
+      return new BullBellListener(connection, place, pool, concurrency, answer, log)
+    }),
   )
-  const submit = openSubmission({
-    redis,
-    caller,
-    namespace: options.namespace ?? defaultNamespace,
-    partitions: places.length,
-    ringer,
-    policy,
-  })
+  const submit = openSubmission({ redis, caller, namespace, partitions: places.length, ringer, policy })
   listeners.push(new BullSubmissionListener(connection, places[0] as Place, submit, log))
   await Promise.all(listeners.map((listener) => listener.ready()))
   return listeners
@@ -240,19 +259,14 @@ class InProcessRinger implements BellRinger {
 class ComposedNode implements TroupeNode {
   readonly kinds: readonly string[]
   readonly #node: RuntimeNode
-  readonly #stopListening: () => Promise<void>
+  readonly #listeners: readonly Listener[]
   readonly #close: () => Promise<void>
   #stopping: Promise<void> | undefined
 
-  constructor(
-    node: RuntimeNode,
-    kinds: readonly string[],
-    stopListening: () => Promise<void>,
-    close: () => Promise<void>,
-  ) {
+  constructor(node: RuntimeNode, kinds: readonly string[], listeners: readonly Listener[], close: () => Promise<void>) {
     this.#node = node
     this.kinds = kinds
-    this.#stopListening = stopListening
+    this.#listeners = listeners
     this.#close = close
   }
 
@@ -272,7 +286,7 @@ class ComposedNode implements TroupeNode {
 
   async #stop(options: { force?: boolean }): Promise<void> {
     const draining = this.#node.stop(options)
-    await this.#stopListening()
+    await Promise.all(this.#listeners.map((listener) => listener.stop()))
     await draining
     await this.#close()
   }

@@ -2,8 +2,6 @@
 import { stat, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { TroupeNode } from '../compose.ts'
-import type { Config } from '../config.ts'
 import type { RunResult } from '../core/entry.ts'
 import { InputError, InvariantError } from '../core/errors.ts'
 import type { TroupeEvent } from '../core/event.ts'
@@ -13,7 +11,7 @@ import { demoRedis } from './demo-redis.ts'
 import { exitCodes } from './exit-code.ts'
 import { followToEnd } from './follow.ts'
 import { commandEndMsMax, Interrupt } from './interrupt.ts'
-import { commandLogger, nodeOptions } from './node-options.ts'
+import { startLocalNode } from './local-node.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
 import { printJson, printText, safe } from './output.ts'
 import { Progress } from './progress.ts'
@@ -59,11 +57,15 @@ async function demo(argument: string, flags: DemoFlags): Promise<void> {
   using progress = new Progress()
   using interrupt = new Interrupt(() => progress.tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
   await using redis = await interrupt.orThrow(demoRedis(config, (line) => progress.tell(line)))
-  const placed = { ...config, redisUrl: redis.url }
+  // The progress tells enough, unless somebody asked for more.
+  const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
+  const placed = { ...config, redisUrl: redis.url, logLevel }
   await using troupe = await interrupt.orThrow(connectTo(placed))
-  await using node = await interrupt.orThrow(startDemoNode(placed, progress))
+  await using node = await interrupt.orThrow(
+    startLocalNode(placed, bundledWorkersFolder(), (line) => progress.tell(line)),
+  )
   progress.watch(() => node.busy)
-  const session = await interrupt.orThrow(troupe.sessions.create({ kind: 'surveyor', input: { folder }, limits }))
+  const session = await troupe.sessions.create({ kind: 'surveyor', input: { folder }, limits })
   progress.tell(`Surveying ${safe(folder)} in session ${session.id}.`)
   const show = (commit: readonly TroupeEvent[], roster: Roster) => {
     if (flags.json) for (const event of commit) printJson(event)
@@ -73,14 +75,6 @@ async function demo(argument: string, flags: DemoFlags): Promise<void> {
   progress.end()
   process.exitCode = interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed)
   if (result) await deliver(session.id, result, flags, (line) => progress.tell(line))
-}
-
-async function startDemoNode(config: Config, progress: Progress): Promise<TroupeNode> {
-  const { startNode } = await import('../compose.ts')
-  // The progress tells enough, unless somebody asked for more.
-  const level = config.logLevel === 'info' ? 'warn' : config.logLevel
-  const logger = await commandLogger(level, (line) => progress.tell(line))
-  return startNode({ ...nodeOptions(config), workers: bundledWorkersFolder(), logger })
 }
 
 async function deliver(
@@ -93,7 +87,7 @@ async function deliver(
     printResult(sessionId, result, flags)
     return
   }
-  const { markdown, totals } = result.value as Survey
+  const { markdown, totals } = (result.value ?? {}) as Partial<Survey>
   if (typeof markdown !== 'string' || totals === undefined) {
     throw new InvariantError(
       `the surveyor replied with something else than a report: ${JSON.stringify(result.value)?.slice(0, 200)}`,

@@ -9,6 +9,7 @@ import { formatDuration, formatTime } from './duration.ts'
 import { escapeLine } from './escape.ts'
 import { failureCause, failureSentence } from './failure-text.ts'
 import type { Member, Roster } from './roster.ts'
+import { textOf } from './text-of.ts'
 
 /** The line for the events of one commit, or undefined when there is nothing to tell. The roster has noted them already. */
 export function eventLine(events: readonly TroupeEvent[], roster: Roster): string | undefined {
@@ -51,7 +52,7 @@ function eventPart({ type, at, details }: TroupeEvent, member: Member | undefine
     case 'message.deadLettered':
       return 'a message was put aside as a dead letter'
     case 'session.cancelRequested':
-      return details.reason ? `cancelling the session: ${String(details.reason)}` : 'cancelling the session'
+      return details.reason ? `cancelling the session: ${textOf(details.reason)}` : 'cancelling the session'
     case 'message.accepted':
     case 'message.consumed':
     case 'session.cancelled':

@@ -14,7 +14,7 @@ export interface Complaint {
   readonly stack: string | undefined
 }
 
-/** Every code that does not mean "it failed" (1). Exhaustive on purpose elsewhere: a new code is a failure until said otherwise. */
+/** The codes that mean something else than "it failed" (1). */
 const exitCodeOf: Partial<Record<ErrorCode, number>> = {
   config_invalid: exitCodes.usage,
   input_invalid: exitCodes.usage,
@@ -24,6 +24,8 @@ const exitCodeOf: Partial<Record<ErrorCode, number>> = {
 }
 
 export function toComplaint(thrown: unknown): Complaint {
+  // What went wrong first counts, not what went wrong with closing afterwards.
+  if (isSuppressedError(thrown)) return toComplaint(thrown.suppressed)
   if (thrown instanceof RuntimeError) {
     const stack = thrown.code === 'bug' ? thrown.stack : undefined
     return { code: thrown.code, message: thrown.message, exitCode: exitCodeOf[thrown.code] ?? exitCodes.failed, stack }
@@ -43,6 +45,10 @@ export function toComplaint(thrown: unknown): Complaint {
     exitCode: exitCodes.failed,
     stack,
   }
+}
+
+function isSuppressedError(thrown: unknown): thrown is SuppressedError {
+  return thrown instanceof Error && thrown.name === 'SuppressedError' && 'suppressed' in thrown
 }
 
 /** What a shell expects of a process that a signal ended. */

@@ -3,29 +3,25 @@
  * Where there is neither, the command is wrong, and the kinds that exist are named.
  */
 import type { KindSummary, Troupe } from '../client/client.ts'
-import type { TroupeNode } from '../compose.ts'
 import type { Config } from '../config.ts'
 import { NotFoundError } from '../core/errors.ts'
-import { parseKind } from '../core/ids.ts'
 import { closest } from './closest.ts'
-import { commandLogger, nodeOptions } from './node-options.ts'
+import { loadLocalKinds } from './local-kinds.ts'
+import { type LocalNode, startLocalNode } from './local-node.ts'
 import { safe, tell } from './output.ts'
 import { workersFolder } from './workers-folder.ts'
 
 /** Starts a node in this process if one is needed; undefined when a live node hosts the kind. */
-export async function hostKind(kind: string, troupe: Troupe, config: Config): Promise<TroupeNode | undefined> {
-  parseKind(kind)
+export async function hostKind(kind: string, troupe: Troupe, config: Config): Promise<LocalNode | undefined> {
   const known = await troupe.kinds()
   if (known.some((summary) => summary.kind === kind && summary.hosted)) return undefined
 
   const folder = await workersFolder(config)
   if (folder !== undefined) {
-    const { loadWorkers } = await import('../runtime/worker-loader.ts')
-    const kinds = await loadWorkers(folder)
+    const kinds = await loadLocalKinds(folder)
     if (!kinds.has(kind)) throw unknownKind(kind, known, [...kinds.keys()])
     tell(`troupe: no live node hosts ${kind}: running it here, with the worker files of ${safe(folder)}`)
-    const { startNode } = await import('../compose.ts')
-    return startNode({ ...nodeOptions(config), workers: kinds, logger: await commandLogger(config.logLevel, tell) })
+    return startLocalNode(config, kinds, tell)
   }
   throw unknownKind(kind, known, [])
 }

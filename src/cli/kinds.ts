@@ -4,6 +4,7 @@ import type { KindSummary } from '../client/client.ts'
 import type { Config } from '../config.ts'
 import { configOf, connectTo } from './connection.ts'
 import { exitCodes, toComplaint } from './exit-code.ts'
+import { loadLocalKinds } from './local-kinds.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
 import { printRows, safe, tell } from './output.ts'
 import type { Column } from './table.ts'
@@ -52,8 +53,7 @@ async function hostedKinds(config: Config, mayFail: boolean): Promise<KindSummar
 }
 
 async function localKinds(folder: string): Promise<KindSummary[]> {
-  const { loadWorkers } = await import('../runtime/worker-loader.ts')
-  return [...(await loadWorkers(folder))].map(([kind, { pool, description }]) => ({
+  return [...(await loadLocalKinds(folder))].map(([kind, { pool, description }]) => ({
     kind,
     pool: pool ?? 'default',
     description: description ?? '',

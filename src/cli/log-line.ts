@@ -1,32 +1,31 @@
-/** Duty: a log record of a node as a line for people. */
+/** Duty: what a node logs, as a line for people. */
 import { formatTime } from './duration.ts'
 import { escapeLine } from './escape.ts'
+import { textOf } from './text-of.ts'
 
-const levelNames: Readonly<Record<number, string>> = {
-  10: 'trace',
-  20: 'debug',
-  30: 'info',
-  40: 'warn',
-  50: 'error',
-  60: 'fatal',
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+interface LogRecord {
+  readonly at: number
+  readonly level: LogLevel
+  /** As pino takes them: fields and a message, or a message alone. */
+  readonly fields: unknown
+  readonly message?: unknown
 }
-const errorLevel = 50
-const known = new Set(['level', 'time', 'msg', 'session', 'worker', 'kind', 'run'])
+
+/** Said by the line itself, or known from the events of the session. */
+const known = new Set(['session', 'worker', 'kind', 'run'])
 
 /** `12:00:01  reader  info  read 12 files  bytes=5120`; undefined for what the events of the session tell already. */
-export function logLine(json: string): string | undefined {
-  const record = JSON.parse(json) as Record<string, unknown>
+export function logLine({ at, level, fields, message }: LogRecord): string | undefined {
+  const given = typeof fields === 'object' && fields !== null ? (fields as Readonly<Record<string, unknown>>) : {}
   // What the runtime says about a turn is an event as well; what a worker's own code logs carries its session.
-  const isRuntimeOnTurn = record.worker !== undefined && record.session === undefined
-  if (isRuntimeOnTurn && Number(record.level) < errorLevel) return undefined
-  const fields = Object.entries(record)
+  const isRuntimeOnTurn = given.worker !== undefined && given.session === undefined
+  if (isRuntimeOnTurn && level !== 'error' && level !== 'fatal') return undefined
+  const shown = Object.entries(given)
     .filter(([name]) => !known.has(name))
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-  const parts = [
-    String(record.kind ?? 'node'),
-    levelNames[Number(record.level)] ?? '',
-    String(record.msg ?? ''),
-    ...fields,
-  ]
-  return `${formatTime(Number(record.time))}  ${escapeLine(parts.filter(Boolean).join('  '))}`
+  const parts = [textOf(given.kind, 'node'), level, textOf(message, textOf(fields)), ...shown]
+  return `${formatTime(at)}  ${escapeLine(parts.filter(Boolean).join('  '))}`
 }

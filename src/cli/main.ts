@@ -4,11 +4,12 @@
  * open; and what such a file prints goes to stderr, since stdout is data.
  */
 import { Console } from 'node:console'
+import { exitCodes } from './exit-code.ts'
 import { flush, surviveClosedPipes } from './output.ts'
 import { runCommandLine } from './program.ts'
 
 surviveClosedPipes()
 globalThis.console = new Console(process.stderr)
 const exitCode = await runCommandLine(process.argv.slice(2))
-await flush()
-process.exit(exitCode)
+const isWritten = await flush()
+process.exit(isWritten ? exitCode : exitCode || exitCodes.failed)

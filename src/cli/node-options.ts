@@ -2,7 +2,7 @@
 import type { StartNodeOptions } from '../compose.ts'
 import type { Config } from '../config.ts'
 import type { Logger } from '../log.ts'
-import { logLine } from './log-line.ts'
+import { type LogLevel, logLevels, logLine } from './log-line.ts'
 
 export function nodeOptions(config: Config): Omit<StartNodeOptions, 'workers'> {
   const { redisUrl, namespace, partitions, concurrency } = config
@@ -21,11 +21,16 @@ export async function serviceLogger(config: Config): Promise<Logger> {
 }
 
 /** Lines for people, for a node that only helps a command. */
-export async function commandLogger(level: string, tell: (line: string) => void): Promise<Logger> {
-  const { pino } = await import('pino')
-  const write = (json: string) => {
-    const line = logLine(json)
+export async function commandLogger(least: string, tell: (line: string) => void): Promise<Logger> {
+  const { silentLogger } = await import('../log.ts')
+  const log = (level: LogLevel) => (fields: unknown, message?: unknown) => {
+    const line = isWanted(level, least) ? logLine({ at: Date.now(), level, fields, message }) : undefined
     if (line !== undefined) tell(line)
   }
-  return pino({ level, base: null }, { write })
+  return Object.assign(silentLogger(), Object.fromEntries(logLevels.map((level) => [level, log(level)])))
+}
+
+function isWanted(level: LogLevel, least: string): boolean {
+  const from = (logLevels as readonly string[]).indexOf(least)
+  return from >= 0 && logLevels.indexOf(level) >= from
 }

@@ -52,11 +52,6 @@ export function duration(text: string): number {
   }
 }
 
-/** For options that may be given more than once. */
-export function collect(value: string, previous: readonly string[] | undefined): string[] {
-  return [...(previous ?? []), value]
-}
-
 /** `workers=500`, or several: `workers=500,depth=8`. */
 export function limits(text: string, previous: Partial<SessionLimits> | undefined): Partial<SessionLimits> {
   const found: Record<string, number> = { ...previous }

@@ -15,6 +15,7 @@ type Style = Parameters<typeof styleText>[0]
 
 const columnsDefault = 80
 const closed = new Set<NodeJS.WriteStream>()
+let isDataLost = false
 
 /** To be called once, before anything is written. */
 export function surviveClosedPipes(): void {
@@ -22,7 +23,9 @@ export function surviveClosedPipes(): void {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       closed.add(stream)
       // A full disk and its like are worth a word; a reader that has seen enough is not.
-      if (error.code !== 'EPIPE' && stream === process.stdout) tell(`the output could not be written: ${error.message}`)
+      if (error.code === 'EPIPE' || stream !== process.stdout) return
+      isDataLost = true
+      tell(`troupe: the output could not be written: ${error.message}`)
     })
   }
 }
@@ -91,9 +94,10 @@ export function dim(text: string): string {
 /** Text of others inside a line. */
 export const safe = escapeLine
 
-/** Resolves when all that was written has left the process. */
-export async function flush(): Promise<void> {
+/** Resolves when all that was written has left the process; false when data could not be written. */
+export async function flush(): Promise<boolean> {
   await Promise.all([process.stdout, process.stderr].map(drain))
+  return !isDataLost
 }
 
 export function write(stream: NodeJS.WriteStream, text: string): void {

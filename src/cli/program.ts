@@ -117,5 +117,5 @@ function asksForJson(args: readonly string[]): boolean {
 /** package.json stands two folders above this file, in src as in dist. */
 function packageVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return String((JSON.parse(text) as { version: string }).version)
+  return (JSON.parse(text) as { version: string }).version
 }

@@ -3,6 +3,7 @@
  * `demo` draws. For watching only: a follower that joins late knows less, and nothing is decided by it.
  */
 import type { TroupeEvent } from '../core/event.ts'
+import { textOf } from './text-of.ts'
 
 export type Activity = 'queued' | 'running' | 'waiting' | 'done' | 'failed' | 'cancelled'
 
@@ -37,7 +38,7 @@ export class Roster {
     const { type, workerId, details } = event
     switch (type) {
       case 'session.created':
-        this.#seat(workerId, String(details.kind ?? ''), String(details.name ?? ''), null)
+        this.#seat(workerId, textOf(details.kind), textOf(details.name), null)
         return
       case 'worker.spawned':
         this.#spawned(workerId, details)
@@ -95,7 +96,7 @@ export class Roster {
     if (typeof id !== 'string' || this.#seats.has(id)) return
     const parent = this.#seats.get(parentId)
     const isAwaited = parent !== undefined && detached !== true
-    this.#seat(id, String(kind ?? ''), String(name ?? ''), parentId, isAwaited)
+    this.#seat(id, textOf(kind), textOf(name), parentId, isAwaited)
     if (!isAwaited) return
     parent.openChildren++
     if (parent.activity === 'running') parent.activity = 'waiting'

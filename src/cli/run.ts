@@ -1,6 +1,7 @@
 /** `troupe run <kind> [input]`: a session in the foreground: submitted, followed, its result printed. */
 import type { Command } from 'commander'
 import type { TroupeEvent } from '../core/event.ts'
+import { parseKind } from '../core/ids.ts'
 import { configOf, connectTo } from './connection.ts'
 import { eventLine } from './event-lines.ts'
 import { exitCodes } from './exit-code.ts'
@@ -38,12 +39,14 @@ export function addRunCommand(program: Command): void {
 }
 
 async function run(kind: string, argument: string | undefined, flags: RunFlags): Promise<void> {
+  parseKind(kind)
   const input = await readInput(argument, flags, process.stdin)
   const config = await configOf(flags)
   using interrupt = new Interrupt(() => tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
   await using troupe = await interrupt.orThrow(connectTo(config))
   await using _node = await interrupt.orThrow(hostKind(kind, troupe, config))
-  const session = await interrupt.orThrow(troupe.sessions.create(sessionOrder(kind, input, flags)))
+  const session = await troupe.sessions.create(sessionOrder(kind, input, flags))
+  tell(`troupe: session ${session.id}`)
   const result = await followToEnd(session, interrupt, flags.json ? printEvents : tellEvents)
   if (result) printResult(session.id, result, flags)
   process.exitCode = interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed)

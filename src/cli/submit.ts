@@ -1,5 +1,6 @@
 /** `troupe submit <kind> [input]`: a session in the background. */
 import type { Command } from 'commander'
+import { parseKind } from '../core/ids.ts'
 import { withTroupe } from './connection.ts'
 import { addInputOptions, type InputFlags, readInput } from './input.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
@@ -27,6 +28,7 @@ export function addSubmitCommand(program: Command): void {
 }
 
 async function submit(kind: string, argument: string | undefined, flags: SubmitFlags): Promise<void> {
+  parseKind(kind)
   const input = await readInput(argument, flags, process.stdin)
   await withTroupe(flags, async (troupe) => {
     const session = await troupe.sessions.create({

@@ -67,7 +67,7 @@ function show(worker: WorkerReport): void {
     ['depth', String(worker.depth)],
     ['state', `${paintState(state, state)} (${worker.lifecycle})`],
     ['run', worker.run],
-    ['waits for', worker.waitsFor && safe(String(worker.waitsFor))],
+    ['waits for', worker.waitsFor && safe(worker.waitsFor)],
     ['runs', String(worker.runs)],
     ['open children', worker.children === 0 ? null : String(worker.children)],
     ['history', `${worker.historyLength} entries`],

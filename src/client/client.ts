@@ -3,7 +3,7 @@
 import { defaultNamespace, defaultRedisUrl } from '../config.ts'
 import { ConfigError } from '../core/errors.ts'
 import { parseId, partitionOf, rootIdOf } from '../core/ids.ts'
-import { decodeMessage, type Message } from '../core/message.ts'
+import { decodeMessage } from '../core/message.ts'
 import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
 import type { BellRinger } from '../core/ports.ts'
 import { type Logger, silentLogger, toWorkerLog } from '../log.ts'
@@ -14,9 +14,10 @@ import { awaitRedis, checkRedis, openRedis, type Redis } from '../store/redis.ts
 import { ScriptCaller } from '../store/script.ts'
 import { EventHub } from './event-hub.ts'
 import { type Health, readHealth } from './health.ts'
-import { type SessionReport, sessionReport, type WorkerReport, workerReport } from './report.ts'
+import { sessionReport, type WorkerReport, workerReport } from './report.ts'
 import { Session, type SessionContext } from './session.ts'
 import { type CreateSession, Submission } from './submission.ts'
+import type { DeadLetter, KindSummary, NodeSummary, SessionSummary } from './summaries.ts'
 import { Worker } from './worker.ts'
 
 export interface ConnectOptions {
@@ -32,38 +33,6 @@ export interface ConnectOptions {
 export interface InternalConnectOptions extends ConnectOptions {
   readonly policy?: Partial<Policy>
   readonly ringer?: BellRinger
-}
-
-export type SessionSummary = Pick<
-  SessionReport,
-  'id' | 'name' | 'kind' | 'state' | 'mode' | 'createdAt' | 'finishedAt'
-> & { readonly workers: number }
-
-export interface KindSummary {
-  readonly kind: string
-  readonly pool: string
-  readonly description: string
-  /** Live nodes that host it. */
-  readonly nodes: number
-  readonly hosted: boolean
-}
-
-export interface NodeSummary {
-  readonly id: string
-  readonly lastSeenMs: number
-  readonly slots: number
-  readonly pools: readonly string[]
-  readonly kinds: readonly string[]
-  readonly pid: number | null
-  readonly host: string | null
-}
-
-export interface DeadLetter {
-  readonly id: string
-  readonly sessionId: string
-  readonly workerId: string
-  readonly message: Message
-  readonly evidence: Readonly<Record<string, unknown>>
 }
 
 /** A node that was not seen for this long is not counted as live. */
@@ -87,7 +56,7 @@ export async function connectInternal(options: InternalConnectOptions): Promise<
   }
 }
 
-export type { Session, Worker }
+export type { DeadLetter, KindSummary, NodeSummary, Session, SessionSummary, Worker }
 
 export class Troupe implements AsyncDisposable {
   readonly #redis: Redis

@@ -18,6 +18,8 @@ export class EventHub {
   readonly #namespace: string
   readonly #open: () => Redis
   readonly #tails = new Map<number, Promise<EventTail>>()
+  /** Partitions whose tail listens already. */
+  readonly #listening = new Set<number>()
   readonly #listeners = new Map<string, Set<Listener>>()
   readonly #tracked = new Map<string, Ended | null>()
 
@@ -41,9 +43,9 @@ export class EventHub {
     if (listeners?.size === 0) this.#listeners.delete(sessionId)
   }
 
-  /** The session is about to be created: remember its end, if the tail is already open. */
+  /** The session is about to be created: remember its end, if the tail listens already; else its end might come before. */
   track(sessionId: string): void {
-    if (!this.#tails.has(partitionOf(sessionId))) return
+    if (!this.#listening.has(partitionOf(sessionId))) return
     this.#tracked.set(sessionId, null)
     if (this.#tracked.size > trackedMax) this.#tracked.delete(this.#tracked.keys().next().value as string)
   }
@@ -66,6 +68,7 @@ export class EventHub {
   async #openTail(partition: number): Promise<EventTail> {
     const tail = new EventTail(this.#open(), partitionKeys(tagOf(this.#namespace, partition)))
     await tail.listen((event) => this.#tell(event))
+    this.#listening.add(partition)
     return tail
   }
 

@@ -1,6 +1,6 @@
 /** Duty: the facts that `troupe doctor` judges: Redis's settings, nodes, queues, what waits and for how long. */
 import type { InspectStore, RecordFields } from '../store/inspect-store.ts'
-import type { KindSummary, NodeSummary } from './client.ts'
+import type { KindSummary, NodeSummary } from './summaries.ts'
 
 export interface Health {
   readonly redis: {

@@ -98,14 +98,19 @@ export class Session {
     await hub.listen(this.id, listener)
     try {
       let wanted = options.run
+      let missed = false
       while (true) {
         const woken = new Promise<void>((resolve) => {
           wake = resolve
         })
-        const found = await this.#look(wanted)
+        const found = await this.#look(wanted, missed)
         if (typeof found === 'object') return found
         wanted = found ?? wanted
-        const timer = setTimeout(() => wake(), pollMs)
+        missed = false
+        const timer = setTimeout(() => {
+          missed = true
+          wake()
+        }, pollMs)
         await woken
         clearTimeout(timer)
         options.signal?.throwIfAborted()
@@ -116,10 +121,11 @@ export class Session {
     }
   }
 
-  // The result, or the run to wait for (undefined: the end of the session).
-  async #look(run: number | undefined): Promise<RunResult | number | undefined> {
+  // The result, or the run to wait for (undefined: the end of the session). The record is read unless an event will tell; also
+  // then when none came for long.
+  async #look(run: number | undefined, missed: boolean): Promise<RunResult | number | undefined> {
     const tracked = run === undefined ? this.#context.hub.ended(this.id) : undefined
-    if (tracked === null) return undefined
+    if (tracked === null && !missed) return undefined
     if (tracked && tracked.position !== null) return this.#read(null, tracked.status, tracked.position)
     const fields = await this.#fields()
     const finished = fields.state !== 'active' && fields.state !== 'cancelling'
@@ -128,7 +134,7 @@ export class Session {
       const [root] = await this.#context.store.workers([this.rootId])
       if (root?.fields.mode !== 'conversation') return undefined
       const idle = root.fields.state === 'idle' && root.pending.user === 0
-      wanted = Math.max(1, Number(root.fields.run) - (idle ? 1 : 0))
+      wanted = Math.max(1, Number(root.fields.run ?? 1) - (idle ? 1 : 0))
     }
     const result = wanted === undefined ? lastResult(fields) : resultOfRun(fields, wanted)
     if (result) return this.#read(result.run, result.status, result.position)

@@ -44,6 +44,8 @@ export type Message = InputMessage | ResultMessage | TimerMessage
 
 /** A message at its place in a lane. */
 export interface Mail {
+  /** Why the stored text could not be read; such a mail fails the run that meets it, and nothing else. */
+  readonly malformed?: string
   readonly lane: Lane
   /** Position in the lane, counted from 0 for ever. */
   readonly sequence: number
@@ -90,8 +92,35 @@ function resultBodyJson(child: { name: string; kind: string }, outcome: Outcome)
   return `${head}null,"failure":${JSON.stringify(outcome.failure)}}`
 }
 
+/** Must not throw: one mail that cannot be read must not keep its worker, or a slot, from going on. */
 export function decodeMail(lane: Lane, sequence: number, text: string): Mail {
-  return { lane, sequence, message: decodeMessage(text, `${lane}-${sequence}`) }
+  const place = `${lane}-${sequence}`
+  try {
+    return { lane, sequence, message: decodeMessage(text, place) }
+  } catch (error) {
+    const malformed = error instanceof Error ? error.message : String(error)
+    return { lane, sequence, message: unreadable(text, place, malformed), malformed }
+  }
+}
+
+/** What is told of a text that cannot be read. A result keeps its head, so that the parent that waits for it is answered. */
+function unreadable(text: string, place: string, why: string): Message {
+  if (text[0] !== 'r') return { kind: 'input', id: place, from: null, value: text.slice(0, 1_000) }
+  const [, from = '', call = ''] = splitHead(text, 4)
+  const message = `the result of worker ${from} cannot be read: ${why}`
+  const failure: Failure = { code: 'input_invalid', message, origin: 'runtime', at: 0, attempt: 1, retryable: false }
+  const name = from
+  return {
+    kind: 'result',
+    id: `${from}:${call}`,
+    from,
+    name,
+    workerKind: '',
+    call: Number(call),
+    status: 'failed',
+    value: null,
+    failure,
+  }
 }
 
 /** `place` becomes the id of an input: unique in its mailbox, and the same on every try. */

@@ -4,6 +4,7 @@
  * R2 What a receive asked for is recorded whole or not at all; a receive that throws records only its failure.
  * R3 The state that the next receive sees is that of the last recorded step.
  */
+import type { z } from 'zod'
 import type { Self, WorkerDefinition } from '../core/define-worker.ts'
 import { completedEntry, entryJson } from '../core/entry.ts'
 import {
@@ -56,7 +57,8 @@ class HandlerTurn {
       const step = stateProblem
         ? this.#failedStep(mail, stateProblem, position, 1)
         : await this.#receive(mail, position)
-      if (turn.over) return
+      // Cancelled or given back meanwhile: what comes next is not this turn's to receive.
+      if (turn.over || turn.signal.aborted) return
       turn.record(step)
       if (step.position.runState === 'TransientFailure') return turn.end('retry', this.#retryMs(step))
       this.#inbox.take(mail)
@@ -72,26 +74,18 @@ class HandlerTurn {
     )
   }
 
+  // A stored state that cannot be read, or that no longer fits, fails the run that meets it; the worker lives on.
   #loadState(): RuntimeError | null {
-    const json = this.#turn.grant.stateJson
-    const {
-      state: schema,
-      initial,
-      receive: _,
-    } = this.#definition as unknown as { state?: import('zod').ZodType; initial?: unknown; receive: unknown }
-    const raw: unknown = json === null ? structuredClone(initial ?? null) : JSON.parse(json)
-    if (!schema) {
-      this.#state = raw
+    const { grant } = this.#turn
+    const { state: schema, initial } = this.#definition as unknown as { state?: z.ZodType; initial?: unknown }
+    try {
+      const raw: unknown = grant.stateJson === null ? structuredClone(initial ?? null) : JSON.parse(grant.stateJson)
+      this.#state = schema ? schema.parse(raw) : raw
       return null
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      return new InputError(`the state of worker ${grant.workerId} does not fit ${grant.kind}: ${why}`, { cause })
     }
-    const checked = schema.safeParse(raw)
-    if (!checked.success) {
-      return new InputError(
-        `the stored state of worker ${this.#turn.grant.workerId} does not fit the schema of ${this.#turn.grant.kind}: ${checked.error.message}`,
-      )
-    }
-    this.#state = checked.data
-    return null
   }
 
   async #receive(mail: Mail, position: RunPosition): Promise<Step> {
@@ -125,6 +119,11 @@ class HandlerTurn {
   }
 
   #checkInput(mail: Mail): void {
+    if (mail.malformed !== undefined && mail.message.kind !== 'result') {
+      throw new InputError(
+        `message ${mail.message.id} of worker ${this.#turn.grant.workerId} cannot be read: ${mail.malformed}`,
+      )
+    }
     const schema = this.#definition.input
     if (!schema || mail.message.kind !== 'input') return
     const checked = schema.safeParse(mail.message.value)

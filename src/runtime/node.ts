@@ -150,6 +150,8 @@ export class RuntimeNode {
         }),
       )
       busy = false
+      // A grant that was asked for before the drain began is given back at its first step.
+      turn.draining = this.#draining
       await this.#runTurn(place, turn)
       busy = turn.bellIsBusy
       answer = turn.claimed

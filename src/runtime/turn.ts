@@ -124,8 +124,7 @@ export class Turn {
   async end(wait: string, retryMs?: number): Promise<void> {
     if (this.#over || this.#ending) return
     this.#ending = true
-    await this.#inFlight
-    await this.#drain({ wait, ...(retryMs === undefined ? {} : { retryMs }) })
+    await this.#afterInFlight(() => this.#drain({ wait, ...(retryMs === undefined ? {} : { retryMs }) }))
   }
 
   /** The run was cancelled: its signal fires and the cancelling end is committed at once, whatever the behaviour does. */
@@ -133,8 +132,7 @@ export class Turn {
     if (this.#over || this.#abort.signal.aborted) return
     this.#abort.abort(new CancelledError(`the run of worker ${this.grant.workerId} was cancelled.`))
     this.#ending = true
-    await this.#inFlight
-    if (!this.#over) await this.#commitCancelled()
+    await this.#afterInFlight(() => this.#commitCancelled())
   }
 
   /** The lease is gone or no longer trusted: nothing is written any more. */
@@ -150,8 +148,7 @@ export class Turn {
     if (this.#over || this.#ending) return
     this.#ending = true
     this.#abort.abort(new LeaseLostError(`this node is stopping; worker ${this.grant.workerId} goes on elsewhere.`))
-    await this.#inFlight
-    await this.#drain({ wait: 'again' })
+    await this.#afterInFlight(() => this.#drain({ wait: 'again' }))
   }
 
   #finish(over: TurnOver): void {
@@ -173,10 +170,19 @@ export class Turn {
   #pump(): void {
     if (this.#over || this.#ending || this.#inFlight || this.#steps.length === 0) return
     const batch = this.#steps.splice(0, batchLength(this.#steps))
-    this.#inFlight = this.#commit(batch, undefined).finally(() => {
-      this.#inFlight = undefined
+    const committing = this.#commit(batch, undefined).finally(() => {
+      if (this.#inFlight === committing) this.#inFlight = undefined
       this.#pump()
     })
+    this.#inFlight = committing
+  }
+
+  // What ends the turn waits for the commit on its way, and for another end that came before it (U1, U2).
+  #afterInFlight(work: () => Promise<void>): Promise<void> {
+    const before = this.#inFlight ?? Promise.resolve()
+    const working = before.then(() => (this.#over ? undefined : work()))
+    this.#inFlight = working
+    return working
   }
 
   async #drain(end: { wait: string; retryMs?: number }): Promise<void> {
@@ -261,7 +267,7 @@ export class Turn {
     this.#steps = []
     const error = refusalError(refusals[0] as Refusal, `worker ${this.grant.name} (${this.grant.workerId})`)
     const failed = steps[0]?.refused?.(error)
-    if (failed) await this.#commit([failed], { wait: 'again' })
+    if (failed) await this.#commit([failed], { wait: 'any' })
     else this.abandon('stale')
   }
 

@@ -1,18 +1,13 @@
-/** Duty: names of bells: `b<seed>-<pool>-<number>`, unique by a random seed for each call, and legal as BullMQ job ids. */
+/** Duty: names of bells: `b<seed>-<pool>-<number>`, unique by a seed for each call, and legal as BullMQ job ids. */
 import { randomBytes } from 'node:crypto'
 import type { Bell } from '../core/ports.ts'
 
-let pool = Buffer.alloc(0)
-let used = 0
+const ofThisProcess = randomBytes(6).toString('hex')
+let calls = 0
 
-/** Twelve characters; random bytes are drawn in bulk, since a call for each would cost more than the name. */
+/** Unique for each call: what this process is, and a count. */
 export function newSeed(): string {
-  if (used + 9 > pool.length) {
-    pool = randomBytes(9 * 512)
-    used = 0
-  }
-  used += 9
-  return pool.toString('base64url', used - 9, used).replaceAll('-', '.')
+  return ofThisProcess + (calls++).toString(36)
 }
 
 export function parseBells(text: unknown): readonly Bell[] {

@@ -25,12 +25,10 @@ import { newSeed, parseBells } from './bells.ts'
 import { encodeCalls } from './call-ranges.ts'
 import { decodeGrant } from './grant.ts'
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
-import type { Redis } from './redis.ts'
 import type { Reply, ScriptCaller } from './script.ts'
 import { claimScript, commitScript, renewScript } from './scripts.ts'
 
 export interface TurnStoreOptions {
-  readonly redis: Redis
   readonly caller: ScriptCaller
   readonly keys: PartitionKeys
   readonly partition: number
@@ -100,75 +98,81 @@ export class RedisTurnStore implements TurnStore {
 
   async commit(request: CommitRequest): Promise<CommitAnswer> {
     const asked = performance.now()
-    const { keys, nodeId, policy } = this.#o
+    const reply = await this.#o.caller.call(commitScript, this.#commitKeys(request), this.#commitArguments(request), {
+      deadlineMs: this.#o.policy.leaseMs,
+    })
+    return this.#decodeCommit(reply, asked)
+  }
+
+  #commitKeys(request: CommitRequest) {
+    const { keys, nodeId } = this.#o
     const worker = workerKeys(keys.tag, request.workerId)
     const session = sessionKeys(keys.tag, request.sessionId)
+    return {
+      record: worker.record,
+      log: worker.log,
+      session: session.session,
+      cancelled: session.cancelled,
+      control: worker.control,
+      family: worker.family,
+      user: worker.user,
+      stateKey: worker.state,
+      failureKey: worker.failure,
+      leases: keys.leases,
+      run: keys.run(request.pool),
+      bells: keys.bells(request.pool),
+      busy: keys.busy(request.pool),
+      slots: keys.slots(request.pool),
+      grants: keys.grants(nodeId),
+      events: keys.events,
+      timers: keys.timers,
+      workers: session.workers,
+    }
+  }
+
+  #commitArguments(request: CommitRequest) {
+    const { nodeId, policy } = this.#o
     const next = request.end?.next ?? null
-    const reply = await this.#o.caller.call(
-      commitScript,
-      {
-        record: worker.record,
-        log: worker.log,
-        session: session.session,
-        cancelled: session.cancelled,
-        control: worker.control,
-        family: worker.family,
-        user: worker.user,
-        stateKey: worker.state,
-        failureKey: worker.failure,
-        leases: keys.leases,
-        run: keys.run(request.pool),
-        bells: keys.bells(request.pool),
-        busy: keys.busy(request.pool),
-        slots: keys.slots(request.pool),
-        grants: keys.grants(nodeId),
-        events: keys.events,
-        timers: keys.timers,
-        workers: session.workers,
-      },
-      {
-        worker: request.workerId,
-        token: request.token,
-        sequence: request.sequence,
-        version: request.version,
-        fsm: request.runState,
-        open: request.open ? '1' : '0',
-        attempt: request.attempt,
-        controlUsed: request.controlUsed,
-        userUsed: request.userUsed,
-        familyUsed: request.familyUsed.join(','),
-        familySeen: request.familySeen,
-        ...stateArguments(request.stateJson),
-        failure: request.failure === undefined ? '' : request.failure === null ? '-' : JSON.stringify(request.failure),
-        outcome: request.outcome ?? '',
-        result: request.result ?? '',
-        dead: request.dead ?? '',
-        wait: request.end?.wait ?? '',
-        retryMs: request.end?.retryMs ?? 0,
-        event: request.event,
-        deadKept: policy.deadLettersKept,
-        awaits: encodeCalls(request.awaits),
-        awaiting: request.awaiting,
-        timersOpen: request.timersOpen,
-        leaseMs: policy.leaseMs,
-        bell: request.bell,
-        bellMs: policy.bellMs,
-        seed: newSeed(),
-        nonce: next?.nonce ?? '',
-        slot: next?.slot ?? '',
-        node: nodeId,
-        kinds: this.#kindLists.get(request.pool) ?? ' ',
-        maySuspect: next?.maySuspect ? '1' : '0',
-        wasBusy: request.wasBusy || next?.wasBusy ? '1' : '0',
-        keepBell: next?.keepBell ? '1' : '0',
-        mailBytes: policy.claimMailBytes,
-        suspectAfter: policy.suspectAfterStarts,
-        poisonAfter: policy.poisonAfterStartsAlone,
-        entries: listArguments(request),
-      },
-      { deadlineMs: policy.leaseMs },
-    )
-    return this.#decodeCommit(reply, asked)
+    return {
+      worker: request.workerId,
+      token: request.token,
+      sequence: request.sequence,
+      version: request.version,
+      fsm: request.runState,
+      open: request.open ? '1' : '0',
+      attempt: request.attempt,
+      controlUsed: request.controlUsed,
+      userUsed: request.userUsed,
+      familyUsed: request.familyUsed.join(','),
+      familySeen: request.familySeen,
+      ...stateArguments(request.stateJson),
+      failure: request.failure === undefined ? '' : request.failure === null ? '-' : JSON.stringify(request.failure),
+      outcome: request.outcome ?? '',
+      result: request.result ?? '',
+      dead: request.dead ?? '',
+      wait: request.end?.wait ?? '',
+      retryMs: request.end?.retryMs ?? 0,
+      event: request.event,
+      deadKept: policy.deadLettersKept,
+      awaits: encodeCalls(request.awaits),
+      awaiting: request.awaiting,
+      timersOpen: request.timersOpen,
+      leaseMs: policy.leaseMs,
+      bell: request.bell,
+      bellMs: policy.bellMs,
+      seed: newSeed(),
+      nonce: next?.nonce ?? '',
+      slot: next?.slot ?? '',
+      node: nodeId,
+      kinds: this.#kindLists.get(request.pool) ?? ' ',
+      maySuspect: next?.maySuspect ? '1' : '0',
+      wasBusy: request.wasBusy || next?.wasBusy ? '1' : '0',
+      keepBell: next?.keepBell ? '1' : '0',
+      mailBytes: policy.claimMailBytes,
+      suspectAfter: policy.suspectAfterStarts,
+      poisonAfter: policy.poisonAfterStartsAlone,
+      entries: listArguments(request),
+    }
   }
 
   async renew(

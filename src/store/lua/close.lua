@@ -3,7 +3,7 @@ Why a script   an input that arrives while the session is closed must either be 
 KEYS[1] session   hash               KEYS[2] events   stream
 ARGV[1] sessionId
 Returns {"ok", state} | {"not_found"}: state is active while the last input is being answered
-Builds  the record and user lane of the root.
+Builds  T:w:<root>.
 Events  session.completed when it ended here. A finished session is "ok" and writes nothing. ]]
 local sessionHash, eventsKey = KEYS[1], KEYS[2]
 local sessionId = ARGV[1]

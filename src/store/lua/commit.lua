@@ -20,14 +20,15 @@ ARGV[18] wait         empty: the turn goes on; else what the worker waits for   
 ARGV[20] event        json                 ARGV[21] deadKept    length of the stream of dead letters
 ARGV[22] awaits       calls whose results are still to come     ARGV[23] awaiting   how many those are, or were when the run ended
 ARGV[24] timersOpen   timers of the run that have not been received
-ARGV[25] leaseMs      of the next claim    ARGV[26] bell        ARGV[27] bellMs
+ARGV[25] leaseMs      of the next claim: renew alone keeps leases               ARGV[26] bell        ARGV[27] bellMs
 ARGV[28] seed         names of new bells   ARGV[29] nonce       of the claim that follows; empty: none (leave)
 ARGV[30] slot         ARGV[31] node        ARGV[32] kinds       ARGV[33] maySuspect   ARGV[34] wasBusy    ARGV[35] keepBell
 ARGV[36] mailBytes    ARGV[37] suspectAfter ARGV[38] poisonAfter
 ARGV[39] entries      count of history entries, then each; then the count of spawns, each as id, kind, name, pool, detached, call,
                       mail; then of sends, each as worker, mail; then of timers, each as id, ms, json
 Returns {"ok", version, bells, claimed} | {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list}
-Builds  the keys of recipients, children, the parent and the next worker; T:dead; T:cancelling; T:s:<session> of recipients.
+Builds  T:w:<id> and its keys of recipients, children, the parent and the next worker; T:s:<session> of recipients; T:dead;
+        T:cancelling; T:share.
 Events  what the node says happened, then session.completed and its like. Writes nothing unless it returns "ok". ]]
 local recordKey, logKey, sessionHash, cancelledKey, controlKey, familyKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local userKey, stateKey, failureKey, leasesKey, bellsKey, busyKey = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[12], KEYS[13]
@@ -102,8 +103,11 @@ end
 local mails, inbound = {}, {}
 for index = 1, #sends do
   local send = sends[index]
-  if bornById[send.worker] then
-    table.insert(bornById[send.worker].mails, send.mail)
+  local newborn = bornById[send.worker]
+  if newborn then
+    table.insert(newborn.mails, send.mail)
+    local most = limitsOf(record).mailbox
+    if #newborn.mails == most + 1 then refused[#refused + 1] = { 'mailbox_full', digits(most), send.worker } end
   else
     local plan, why = planMail(tag, send.worker, 'user', send.mail)
     local most = '0'
@@ -224,7 +228,9 @@ if #born > 0 then
       child[#child + 1] = detached and (string.sub(element, 1, 36) .. ':-') or element
     end
     redis.call('HSET', childKey, unpack(child))
-    redis.call('RPUSH', childKey .. laneKeys.user, unpack(spawn.mails))
+    for from = 1, #spawn.mails, 1000 do
+      redis.call('RPUSH', childKey .. laneKeys.user, unpack(spawn.mails, from, math.min(from + 999, #spawn.mails)))
+    end
     score = writeQueued(tag, spawn.pool, spawn.id, score, now)
     woke.pools[spawn.pool] = true
     ids[index] = spawn.id
@@ -279,15 +285,18 @@ if turnEnds then
   elseif wait == 'retry' then
     redis.call('ZADD', timersKey, digits(now + tonumber(retryMs)), worker .. ':retry')
   elseif wait == 'again' then
-    again, wait = true, 'any'
+    again, wait = ended == nil, 'any'
   elseif wait == 'any' then
     again = ended == nil and redis.call('EXISTS', userKey) == 1
+    if not again and open == '1' then again = redis.call('EXISTS', controlKey, familyKey) > 0 end
   else
-    again = timersOpen ~= '0' and redis.call('EXISTS', controlKey) == 1
+    again = redis.call('EXISTS', controlKey) == 1
     if not again and wait ~= 'control' then
-      local unseen = redis.call('LRANGE', familyKey, familySeen - family, -1)
+      -- An ended run may have dropped results that this turn has not seen: then all that is there is unseen.
+      local seen = math.max(familySeen, family)
+      local unseen = redis.call('LRANGE', familyKey, seen - family, -1)
       for index = 1, #unseen do
-        if wakes('parked', wait, 'family', unseen[index], familySeen + index) then again = true end
+        if wakes('parked', wait, 'family', unseen[index], seen + index) then again = true end
       end
     end
   end

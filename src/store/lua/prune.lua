@@ -3,7 +3,7 @@ Why a script   a session must not lose its workers and stay in the index, nor be
 KEYS[1] sessions  zset               KEYS[2] cancelling set
 ARGV[1] retentionMs   ARGV[2] cursor       rank to go on from; 0 starts a pass     ARGV[3] batch
 Returns {pruned, cursor}: sessions removed in this call; where to go on, or "done"
-Builds  T:s:<session> and T:w:<id> with all their keys, T:run and T:leases of those.
+Builds  T:s:<session> and T:w:<id> with all their keys, T:run of those.
 Events  none: they would outlive what they speak of. ]]
 local sessionsKey, cancellingKey = KEYS[1], KEYS[2]
 local retentionMs, cursor, batch = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -3,8 +3,8 @@ Why a script   a lease may only be kept by the holder of the token, and the bell
 KEYS[1] leases    zset               KEYS[2] events   stream declared
 ARGV[1] leaseMs       ARGV[2] bellMs       ARGV[3] seed
 ARGV[4] turns         then four for each turn: worker, token, bell (or empty), busy (1: the bell counts as busy from now on)
-Returns {bells, verdict, verdict, ...} with a verdict for each turn: kept | fenced | cancelled
-Builds  T:w:<id>, T:s:<session>:cancelled, T:bells, T:busy, T:slots, T:run of the turns' pools.
+Returns {bells, verdict, verdict, ...} with a verdict for each turn: "kept" | "fenced" | "cancelled"
+Builds  T:w:<id>, T:s:<session>:cancelled, T:bells, T:busy, T:slots, T:share, T:run of the turns' pools.
 Events  none. Writes nothing for a turn that is fenced. ]]
 local leasesKey = KEYS[1]
 local leaseMs, bellMs, seed = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]

@@ -9,6 +9,7 @@ ARGV[6] mode          job | conversation   ARGV[7] mail         ARGV[8] idemMs  
 ARGV[9] limits        workers, children, depth, mailbox
 ARGV[10] seed         ARGV[11] bellMs      ARGV[12] event
 Returns {"ok", session, bells} | {"again", session, bells}
+Builds  T:share of the pool.
 Events  session.created. A session that exists, or a key that is known, gets the first answer again, as "again".
 Writes nothing unless it returns "ok". ]]
 local sessionHash, recordKey, userKey, sessionsKey, eventsKey, idemKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[9], KEYS[10]

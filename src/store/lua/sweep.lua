@@ -10,7 +10,8 @@ ARGV[11] eventsKept   length of the event stream
 ARGV[12] pools        count, then for each pool: its name, the node's kinds in it (a space before and behind each), free slots,
                       workers a slot may be expected to take in a row (0: this node cannot tell)
 Returns {healed, bells}: leases taken away in this call; bells as "<pool> <bell>" for this node alone
-Builds  T:w:<id> of expired leases, T:run, T:bells, T:busy, T:slots of each pool, T:grants of forgotten nodes, T:run:unhosted.
+Builds  T:w:<id> and T:s:<session> of expired leases; T:run, T:bells, T:busy, T:slots, T:share of each pool; T:grants of forgotten
+        nodes; T:run:unhosted.
 Events  none. ]]
 local metaKey, leasesKey, nodesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local node, slots, facts, leaseMs, bellMs = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])

@@ -1,0 +1,85 @@
+/**
+ * Duty: decides how a part is shared out among readers: lists its folder, weighs what is in it, splits it, and splits the heaviest
+ * parts again while there is room, so that a folder deep in a chain of folders does not end up with one reader.
+ * R2 There are at most `partsMax` parts, and their allowances together are at most `allowance`.
+ */
+import { type Level, weighLevel } from './estimate.ts'
+import type { OpenFolder } from './folder.ts'
+import type { Part } from './part.ts'
+import { reasonOf } from './reason.ts'
+import { shareOut, splitPart, weightOf } from './split.ts'
+import type { Checkpoint } from './walk.ts'
+
+/** A part is split again if it is that much heavier than it should be. */
+const tooHeavyRatio = 2
+/** Each costs a listing and an estimate. */
+const splitsAgainMax = 10
+
+export interface Room {
+  readonly partsMax: number
+  /** Workers for all the parts together. */
+  readonly allowance: number
+  /** What a part should hold at least. */
+  readonly weightMin: number
+}
+
+export type Plan =
+  | {
+      readonly kind: 'split'
+      readonly parts: readonly Part[]
+      /** Folders that were met while planning; no reader will meet them. */
+      readonly folders: number
+      readonly hasOwnFolder: boolean
+    }
+  /** There is nothing in it. */
+  | { readonly kind: 'empty'; readonly hasOwnFolder: boolean }
+  | { readonly kind: 'unreadable'; readonly reason: string }
+
+export function planPart(top: OpenFolder, part: Part, room: Room, checkpoint: Checkpoint): Plan {
+  let level: Level
+  try {
+    level = weighLevel(top, part, checkpoint)
+  } catch (error) {
+    return { kind: 'unreadable', reason: reasonOf(error) }
+  }
+  const { hasOwnFolder } = level
+  const weight = weightOf(level)
+  if (weight === 0) return { kind: 'empty', hasOwnFolder }
+
+  const partsMax = Math.max(1, Math.min(room.partsMax, room.allowance, Math.ceil(weight / room.weightMin)))
+  const target = weight / partsMax
+  const first = partsMax === 1 ? { parts: [{ ...part, weight }], named: 0 } : splitPart(part, level, partsMax, target)
+  let parts = [...first.parts]
+  let folders = first.named
+  const whole = new Set<Part>()
+  for (let again = 0; again < splitsAgainMax && parts.length < partsMax; again++) {
+    const heavy = heaviest(parts.filter((each) => isWholeFolder(each) && !whole.has(each)))
+    if (heavy === null || heavy.weight <= target * tooHeavyRatio) break
+    const split = splitAgain(top, heavy, partsMax - parts.length + 1, target, checkpoint)
+    if (split === null) whole.add(heavy)
+    else {
+      parts = parts.flatMap((each) => (each === heavy ? split.parts : [each]))
+      folders += split.named
+    }
+  }
+  return { kind: 'split', parts: shareOut(parts, room.allowance), folders, hasOwnFolder }
+}
+
+function splitAgain(top: OpenFolder, part: Part, partsMax: number, target: number, checkpoint: Checkpoint) {
+  try {
+    const split = splitPart(part, weighLevel(top, part, checkpoint), partsMax, target)
+    return split.named === 0 && split.parts.length === 1 ? null : split
+  } catch (error) {
+    // Its reader will report it.
+    reasonOf(error)
+    return null
+  }
+}
+
+function isWholeFolder(part: Part): boolean {
+  return part.share === null && part.except.length === 0
+}
+
+function heaviest(parts: readonly Part[]): Part | null {
+  return parts.reduce<Part | null>((most, part) => (most === null || part.weight > most.weight ? part : most), null)
+}
