@@ -14,8 +14,8 @@ export interface ToolCall {
   readonly input: { readonly path: string }
 }
 
-export const agentQuestion = 'How many lines does the read-me of this project have? Look at the file, do not guess.'
-export const agentAnswer = 'The read-me has 118 lines; I counted them in the file itself.'
+export const agentQuestion = 'How many lines has the read-me?'
+export const agentAnswer = 'It has 118 lines.'
 
 const toolCall: ToolCall = { id: 'call-1', name: 'count_lines', input: { path: 'README.md' } }
 

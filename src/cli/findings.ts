@@ -185,7 +185,7 @@ function judgeDeadLetters({ deadLetters }: Health): Finding {
   if (deadLetters === 0) return { level: 'ok', what: 'there are no dead letters' }
   return {
     level: 'warning',
-    what: `${count(deadLetters, 'message')} put aside because they took their node down`,
+    what: `${count(deadLetters, 'message')} put aside for taking a node down`,
     todo: 'troupe mailbox dead',
   }
 }

@@ -5,7 +5,7 @@ import type { Failure } from '../core/failure.ts'
 import type { Mail } from '../core/message.ts'
 import { withTroupe } from './connection.ts'
 import { formatMoment } from './duration.ts'
-import { failureSentence } from './failure-text.ts'
+import { failureCause } from './failure-text.ts'
 import { addGroup } from './group.ts'
 import { messageLine } from './message-line.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, wholeNumber } from './options.ts'
@@ -59,10 +59,10 @@ function addDeadCommand(group: Command): void {
 const deadColumns: Column<DeadLetter>[] = [
   { header: 'put aside', value: ({ id }) => formatMoment(Number(id.split('-')[0])) },
   { header: 'worker', value: ({ workerId }) => workerId },
-  { header: 'why', value: ({ evidence }) => whyDead(evidence), shrinksTo: 10 },
-  { header: 'message', value: ({ message }) => messageLine(message), shrinksTo: 10 },
+  { header: 'message', value: ({ message }) => messageLine(message), shrinksTo: 8 },
+  { header: 'why', value: ({ evidence }) => whyDead(evidence), shrinksTo: 8 },
 ]
 
 function whyDead({ failure, ...rest }: DeadLetter['evidence']): string {
-  return failure === undefined ? JSON.stringify(rest) : failureSentence(failure as Failure)
+  return failure === undefined ? JSON.stringify(rest) : failureCause(failure as Failure)
 }

@@ -65,7 +65,6 @@ export class Troupe implements AsyncDisposable {
   readonly #submission: Submission
   readonly #hub: EventHub
   readonly #bull: BullBellRinger | null
-  readonly #queueConnection: Redis | null
 
   constructor(redis: Redis, redisUrl: string, partitions: number, options: InternalConnectOptions) {
     this.#redis = redis
@@ -75,8 +74,7 @@ export class Troupe implements AsyncDisposable {
       return { partition, keys, prefix: keys.queuePrefix }
     })
     const log = toWorkerLog(options.logger ?? silentLogger())
-    this.#queueConnection = options.ringer ? null : openRedis(redisUrl)
-    this.#bull = this.#queueConnection && new BullBellRinger(this.#queueConnection, places, log)
+    this.#bull = options.ringer ? null : new BullBellRinger(redis, places, log)
     this.#inspect = places.map(({ keys, partition }) => new InspectStore(redis, keys, partition))
     this.#hub = new EventHub(this.#namespace, () => openRedis(redisUrl))
     this.#submission = new Submission({
@@ -85,6 +83,7 @@ export class Troupe implements AsyncDisposable {
       namespace: this.#namespace,
       partitions,
       ringer: (options.ringer ?? this.#bull) as BellRinger,
+      ringsInOrder: this.#bull !== null,
       policy: { ...defaultPolicy, ...options.policy },
       ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
     })
@@ -238,7 +237,6 @@ export class Troupe implements AsyncDisposable {
   async close(): Promise<void> {
     await this.#bull?.stop()
     await this.#hub.stop()
-    this.#queueConnection?.disconnect()
     this.#redis.disconnect()
   }
 

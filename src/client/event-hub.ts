@@ -3,9 +3,9 @@
  * first one asks. It also remembers how sessions ended that this client created while it was listening, so that a later
  * `result()` needs no read at all.
  */
-import type { Ended, TroupeEvent } from '../core/event.ts'
+import { decodeEvents, type Ended, type TroupeEvent } from '../core/event.ts'
 import { partitionOf } from '../core/ids.ts'
-import { EventTail } from '../store/event-tail.ts'
+import { EventTail, type StreamEntry } from '../store/event-tail.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import type { Redis } from '../store/redis.ts'
 
@@ -67,21 +67,24 @@ export class EventHub {
 
   async #openTail(partition: number): Promise<EventTail> {
     const tail = new EventTail(this.#open(), partitionKeys(tagOf(this.#namespace, partition)))
-    await tail.listen((event) => this.#tell(event))
+    await tail.listen((entry) => this.#tell(entry))
     this.#listening.add(partition)
     return tail
   }
 
-  #tell(event: TroupeEvent): void {
-    const { sessionId } = event
-    if (event.ended && this.#tracked.has(sessionId)) this.#tracked.set(sessionId, event.ended)
+  #tell({ id, fields }: StreamEntry): void {
+    const sessionId = fields.session ?? ''
     const listeners = this.#listeners.get(sessionId)
-    if (listeners === undefined) return
-    for (const listener of [...listeners]) {
-      try {
-        listener(event)
-      } catch {
-        // A listener's failure is its own; it must not stop the others.
+    const tracked = fields.ended !== undefined && this.#tracked.has(sessionId)
+    if (listeners === undefined && !tracked) return
+    for (const event of decodeEvents(id, fields)) {
+      if (event.ended && tracked) this.#tracked.set(sessionId, event.ended)
+      for (const listener of [...(listeners ?? [])]) {
+        try {
+          listener(event)
+        } catch {
+          // A listener's failure is its own; it must not stop the others.
+        }
       }
     }
   }

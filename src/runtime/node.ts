@@ -4,7 +4,6 @@
  * N2 The nonce of a claim is random and never used twice.
  * N3 Draining: no new claim; each turn ends at its next step, at the latest after the drain time, when it is given back.
  */
-import { randomBytes } from 'node:crypto'
 import type { WorkerLog } from '../core/define-worker.ts'
 import type { Policy } from '../core/policy.ts'
 import type {
@@ -18,6 +17,7 @@ import type {
   UpkeepStore,
 } from '../core/ports.ts'
 import type { Kind } from './kind.ts'
+import { newNonce } from './nonce.ts'
 import { Pace } from './pace.ts'
 import { Renewer } from './renewer.ts'
 import { Slots } from './slots.ts'
@@ -132,7 +132,7 @@ export class RuntimeNode {
       pool: bell.pool,
       bell: bell.id,
       slot: String(slot),
-      nonce: randomBytes(6).toString('base64url'),
+      nonce: newNonce(),
       maySuspect: this.#suspects.ask(slot),
       wasBusy: busy,
       keepBell: keepBell(),

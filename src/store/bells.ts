@@ -10,6 +10,11 @@ export function newSeed(): string {
   return ofThisProcess + (calls++).toString(36)
 }
 
+/** The name that a script gives to the first bell it puts with this seed. */
+export function firstBell(seed: string, pool: string): Bell {
+  return { id: `b${seed}-${pool}-1`, pool }
+}
+
 export function parseBells(text: unknown): readonly Bell[] {
   if (typeof text !== 'string' || text === '') return none
   return text.split(',').map((id) => ({ id, pool: id.slice(id.indexOf('-') + 1, id.lastIndexOf('-')) }))

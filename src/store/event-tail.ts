@@ -4,11 +4,17 @@
  * E-b Nothing depends on events for correctness: who waits for a state reads the record too.
  */
 import { decodeEvents, type TroupeEvent } from '../core/event.ts'
-import { toEntries } from './inspect-store.ts'
+import { type RecordFields, toEntries } from './inspect-store.ts'
 import type { PartitionKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
 
-export type EventListener = (event: TroupeEvent) => void
+/** One entry of the stream, not decoded: most are of sessions that nobody here follows. */
+export interface StreamEntry {
+  readonly id: string
+  readonly fields: RecordFields
+}
+
+export type EventListener = (entry: StreamEntry) => void
 
 const blockMs = 5_000
 const pageSize = 500
@@ -28,7 +34,7 @@ export class EventTail {
     this.#keys = keys
   }
 
-  /** Calls back for each event from now on; resolves with the id after which it listens. */
+  /** Calls back for each entry from now on; resolves with the id after which it listens. */
   async listen(listener: EventListener): Promise<string> {
     this.#started ??= this.#start()
     await this.#started
@@ -61,7 +67,7 @@ export class EventTail {
         )
         for (const { id, fields } of toEntries(reply?.[0]?.[1] ?? [])) {
           this.#last = id
-          for (const event of decodeEvents(id, fields)) this.#tell(event)
+          this.#tell({ id, fields })
         }
       } catch {
         // A lost connection: ioredis reconnects, and reading goes on after the last id that was seen.
@@ -70,10 +76,10 @@ export class EventTail {
     }
   }
 
-  #tell(event: TroupeEvent): void {
+  #tell(entry: StreamEntry): void {
     for (const listener of this.#listeners) {
       try {
-        listener(event)
+        listener(entry)
       } catch {
         // A listener's failure is its own; it must not stop the others.
       }

@@ -61,7 +61,7 @@ export const cancelScript = defineScript({
 export const finishScript = defineScript({
   file: 'finish.lua',
   keys: words('session cancelled cancelling workers timers events'),
-  args: words('sessionId from batch running entry'),
+  args: words('sessionId from batch running marks entry'),
 })
 
 export const closeScript = defineScript({ file: 'close.lua', keys: words('session events'), args: words('sessionId') })

@@ -25,6 +25,8 @@ export interface SpawnSession {
   readonly keyDigest: string | null
   readonly limits: SessionLimits
   readonly event: string
+  /** Names the bells; a first one is `firstBell(seed, pool)`. */
+  readonly seed: string
 }
 
 /** Where workers wait whose kind no node ever registered; the first node that hosts it takes them. */
@@ -90,7 +92,7 @@ export class SessionStore {
         mail: order.mail,
         idemMs: order.keyDigest === null ? 0 : this.#policy.givenKeyMs,
         limits: encodeLimits(order.limits),
-        seed: newSeed(),
+        seed: order.seed,
         bellMs: this.#policy.bellMs,
         event: order.event,
       },

@@ -96,15 +96,17 @@ export class RedisUpkeepStore implements UpkeepStore {
     const entry = JSON.stringify({ type: 'cancelled', v: entryVersion, at: Date.now() })
     let from = '0'
     let running = '0'
+    let marks = '0'
     while (from !== 'done' && from !== 'wait') {
       const reply = await this.#o.caller.call(
         finishScript,
         { ...session, cancelling: keys.cancelling, timers: keys.timers, events: keys.events },
-        { sessionId, from, batch: policy.sweepBatch, running, entry },
+        { sessionId, from, batch: policy.sweepBatch, running, marks, entry },
         { deadlineMs: policy.leaseMs },
       )
       from = String(reply[0])
       running = String(reply[1])
+      marks = String(reply[2])
     }
   }
 

@@ -16,6 +16,7 @@ if state == 'cancelling' then return { 'ok' } end
 if state ~= 'active' then return { 'finished', state } end
 redis.call('HSET', sessionHash, 'cancel', reason, 'state', 'cancelling')
 redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*')
+redis.call('HINCRBY', sessionHash, 'marks', 1)
 redis.call('SADD', cancellingKey, sessionId)
 redis.call('XADD', eventsKey, '*', 'session', sessionId, 'events', event)
 redis.call('PUBLISH', hint, sessionId)

@@ -260,6 +260,7 @@ if outcome ~= '' then
   control, family = control + controlLeft, family + familyLeft
   if awaiting > 0 then
     redis.call('SADD', cancelledKey, worker .. ':' .. run)
+    redis.call('HINCRBY', sessionHash, 'marks', 1)
     redis.call('SADD', tag .. ':cancelling', session)
   end
   if parentPlan then writeMail(tag, parentPlan, now, woke) end

@@ -3,21 +3,26 @@ Why a script   a worker must leave the run queue, its timers and its wait at onc
 KEYS[1] session   hash               KEYS[2] cancelled set               KEYS[3] cancelling set
 KEYS[4] workers   list               KEYS[5] timers   zset   declared    KEYS[6] events   stream
 ARGV[1] sessionId     ARGV[2] from         position in the list of workers; 0 starts a pass     ARGV[3] batch
-ARGV[4] running       workers seen running so far in this pass
-ARGV[5] entry         history entry of a cancelled run, json
-Returns {next, running}: where the next batch begins, or "done" when the cancel is finished, or "wait" when workers still run
+ARGV[4] running       workers seen running so far in this pass     ARGV[5] marks   as the first batch of this pass answered it
+ARGV[6] entry         history entry of a cancelled run, json
+Returns {next, running, marks}: where the next batch begins; or "done" when the cancel is finished; or "wait" when workers still
+        run, or something was cancelled while this pass was under way
 Builds  T:w:<id> and its keys, T:run of its pool.
 Events  worker.cancelled for each, session.cancelled at the end. ]]
 local sessionHash, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
-local sessionId, from, batch, running, entry = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+local sessionId, from, batch, running = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local marks, entry = ARGV[5], ARGV[6]
 
 local tag = tagOf(sessionHash)
 local now = nowMs()
 local state = sessionState(tag, sessionId)
 if not state then
   redis.call('SREM', cancellingKey, sessionId)
-  return { 'done', '0' }
+  return { 'done', '0', '0' }
 end
+-- How often something of this session was cancelled so far.
+local marksNow = redis.call('HGET', sessionHash, 'marks') or '0'
+if from == 0 then marks = marksNow end
 local root = rootOf(sessionId)
 local ids = redis.call('LRANGE', workersKey, from, from + batch - 1)
 local count = #ids
@@ -48,8 +53,9 @@ for index = 1, #ids do
     redis.call('HSET', recordKey, unpack(changes))
   end
 end
-if count == batch then return { digits(from + batch), digits(running) } end
-if running > 0 then return { 'wait', '0' } end
+if count == batch then return { digits(from + batch), digits(running), marks } end
+-- Workers that this pass has looked at may have been cancelled since: then another pass is needed.
+if running > 0 or marks ~= marksNow then return { 'wait', '0', marks } end
 
 -- The whole pass found nothing running: the cancel is finished.
 redis.call('DEL', cancelledKey)
@@ -58,4 +64,4 @@ if state == 'cancelling' then
   redis.call('HSET', sessionHash, 'state', 'cancelled', 'finished', digits(now))
   redis.call('XADD', eventsKey, '*', 'session', sessionId, 'events', '[]', 'ended', 'cancelled')
 end
-return { 'done', '0' }
+return { 'done', '0', marks }

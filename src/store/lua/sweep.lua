@@ -44,8 +44,9 @@ end
 local healed, woke = 0, newWakes()
 local last = tonumber(redis.call('HGET', metaKey, 'sweptAt') or '0')
 if now - last >= everyMs / 2 or last > now or leaving == '1' then
-  redis.call('HSET', metaKey, 'sweptAt', digits(now))
   local expired = redis.call('ZRANGEBYSCORE', leasesKey, '-inf', digits(now), 'LIMIT', 0, batch)
+  -- After a full batch there may be more: the next sweep is not skipped.
+  redis.call('HSET', metaKey, 'sweptAt', #expired < batch and digits(now) or '0')
   for index = 1, #expired do
     local id = expired[index]
     local record = workerKey(tag, id)
@@ -62,12 +63,17 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
   local ahead = redis.call('ZRANGEBYSCORE', leasesKey, '(' .. digits(now + leaseMs * 2), '+inf', 'LIMIT', 0, batch)
   for index = 1, #ahead do redis.call('ZADD', leasesKey, digits(now + leaseMs), ahead[index]) end
 
+  -- Pools of this node are counted even when it was the last to host them.
   local totals = {}
+  for index = 1, #names do totals[names[index]] = 0 end
   local lines = redis.call('HGETALL', nodesKey)
   for index = 1, #lines, 2 do
     local seen, count, where = string.match(lines[index + 1], '^(%d+) (%d+) (%S*)')
     seen = tonumber(seen)
-    if seen > now + leaseMs or now - seen > forgottenMs then
+    if seen > now + leaseMs then
+      seen = now
+      redis.call('HSET', nodesKey, lines[index], digits(now) .. string.match(lines[index + 1], ' .*$'))
+    elseif now - seen > forgottenMs then
       redis.call('HDEL', nodesKey, lines[index])
       redis.call('DEL', tag .. ':grants:' .. lines[index])
     end
@@ -88,8 +94,11 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
 end
 if leaving == '1' then return { healed, {} } end
 
--- Workers of kinds nobody hosted when they were created: this node takes those it hosts.
-local homeless = redis.call('ZRANGE', tag .. ':run:unhosted', 0, batch - 1, 'WITHSCORES')
+-- Workers of kinds nobody hosted when they were created: this node takes those it hosts. It looks at one batch, which begins
+-- elsewhere each time, so that a kind which nobody ever hosts does not hide the others.
+local beyond = math.max(0, redis.call('ZCARD', tag .. ':run:unhosted') - batch)
+local first = now % (beyond + 1)
+local homeless = redis.call('ZRANGE', tag .. ':run:unhosted', first, first + batch - 1, 'WITHSCORES')
 for index = 1, #homeless, 2 do
   local record = workerKey(tag, homeless[index])
   local kind = redis.call('HGET', record, 'kind')
