@@ -101,7 +101,7 @@ export function workerReport(row: WorkerRow): WorkerReport {
     node: row.node,
     waitsFor: waitsFor(row.id, fields, place),
     children: decodeCalls(fields.awaits ?? '').length,
-    historyLength: Number(fields.history ?? 0),
+    historyLength: row.historyLength,
     createdAt: fields.created === undefined ? null : Number(fields.created),
     updatedAt: fields.updated === undefined ? null : Number(fields.updated),
   }

@@ -66,5 +66,9 @@ export function decodeEvents(id: string, fields: Readonly<Record<string, string>
   if (fields.ended === undefined) return events
   const [status, position] = fields.ended.split(' ') as [ResultStatus, string?]
   const ended: Ended = { status, position: position === undefined ? null : Number(position) }
+  // The end of a session is the end of a run too; the stream says it once.
+  if (fields.events === undefined && status === 'completed' && position !== undefined) {
+    events.push({ ...head, type: 'run.completed', details: {} })
+  }
   return [...events, { ...head, type: `session.${status}`, details: {}, ended }]
 }

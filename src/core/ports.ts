@@ -35,7 +35,6 @@ export interface Grant {
   readonly open: boolean
   readonly runState: RunState
   readonly version: number
-  readonly historyLength: number
   readonly wait: string
   readonly starts: number
   readonly crashes: number

@@ -22,11 +22,15 @@ export type Submit = (data: unknown, idempotencyKey: string) => Promise<Submitte
 
 /** A job whose session cannot be stored now is tried again after this long. */
 const retryMs = 1_000
+/** Jobs in hand are waited for at most this long when the node stops: BullMQ gives what is left to another. */
+const stopMsMax = 5_000
 
 export class BullSubmissionListener {
+  readonly #connection: Redis
   readonly #worker: Worker
 
   constructor(connection: Redis, place: QueuePlace, submit: Submit, log: Pick<WorkerLog, 'debug' | 'warn'>) {
+    this.#connection = connection
     this.#worker = new Worker(
       submissionQueue,
       async (job, token) => {
@@ -61,8 +65,13 @@ export class BullSubmissionListener {
     return this.#worker.waitUntilReady()
   }
 
+  /** Lets jobs in hand end. Without Redis they cannot, and BullMQ would wait for it for ever. */
   async stop(): Promise<void> {
-    await this.#worker.close().catch(() => {})
+    const isAway = this.#connection.status !== 'ready'
+    await Promise.race([
+      this.#worker.close(isAway).catch(() => {}),
+      new Promise((resolve) => setTimeout(resolve, stopMsMax).unref()),
+    ])
   }
 }
 

@@ -49,7 +49,6 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     open: record.open === '1',
     runState: (record.fsm ?? 'Idle') as RunState,
     version: number('version'),
-    historyLength: number('history'),
     wait: record.wait ?? 'any',
     starts: epoch - epochOfCommit(record.commit),
     crashes: number('crashes'),

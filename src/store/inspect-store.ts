@@ -15,6 +15,7 @@ export interface WorkerRow {
   readonly failureJson: string | null
   /** The live node that holds it; null when none does. */
   readonly node: string | null
+  readonly historyLength: number
   readonly pending: { readonly user: number; readonly family: number; readonly control: number }
 }
 
@@ -44,7 +45,7 @@ export class InspectStore {
 
   async session(id: string): Promise<RecordFields | null> {
     const fields = await this.#redis.hgetall(sessionKeys(this.#keys.tag, id).session)
-    return fields.schema === undefined ? null : { state: 'active', ...fields }
+    return fields.schema === undefined ? null : endedFields({ state: 'active', ...fields })
   }
 
   async createdAt(id: string): Promise<number | null> {
@@ -82,18 +83,24 @@ export class InspectStore {
       const pipeline = this.#redis.pipeline()
       for (const id of batch) {
         const keys = workerKeys(this.#keys.tag, id)
-        pipeline.hgetall(keys.record).get(keys.failure).llen(keys.user).llen(keys.family).llen(keys.control)
+        pipeline
+          .hgetall(keys.record)
+          .get(keys.failure)
+          .llen(keys.user)
+          .llen(keys.family)
+          .llen(keys.control)
+          .llen(keys.log)
       }
       const replies = (await pipeline.exec()) ?? []
       for (const [index, id] of batch.entries()) {
-        const [fields, failureJson, user, family, control] = replies
-          .slice(index * 5, index * 5 + 5)
+        const [fields, failureJson, user, family, control, historyLength] = replies
+          .slice(index * 6, index * 6 + 6)
           .map(([error, value]) => {
             if (error) throw error
             return value
-          }) as [RecordFields, string | null, number, number, number]
+          }) as [RecordFields, string | null, number, number, number, number]
         if (fields.state !== undefined)
-          rows.push({ id, fields, failureJson, node: null, pending: { user, family, control } })
+          rows.push({ id, fields, failureJson, node: null, historyLength, pending: { user, family, control } })
       }
     }
     if (!rows.some(({ fields }) => fields.state === 'running')) return rows
@@ -212,6 +219,14 @@ export class InspectStore {
     }
     return fields
   }
+}
+
+/** A session that ended keeps status, time, run and place of the result in one field; readers see them one by one. */
+function endedFields(fields: Record<string, string>): RecordFields {
+  if (fields.ended === undefined) return fields
+  const [status = '', finished = '', run, position] = fields.ended.split(' ')
+  const result = run === undefined ? {} : { [`result:${run}`]: `${status} ${position}` }
+  return { ...fields, ...result, state: status, finished }
 }
 
 /** Stream entries with their fields as an object. */

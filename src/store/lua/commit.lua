@@ -143,9 +143,9 @@ local function change(name, value, absent)
     changes[#changes + 1] = value
   end
 end
-local history = tonumber(record.history or '0') + #entries
+local last = '0'
 for from = 1, #entries, 1000 do
-  redis.call('RPUSH', logKey, unpack(entries, from, math.min(from + 999, #entries)))
+  last = digits(redis.call('RPUSH', logKey, unpack(entries, from, math.min(from + 999, #entries))) - 1)
 end
 local control, family, user = tonumber(record.control or '0'), tonumber(record.family or '0'), tonumber(record.user or '0')
 if controlUsed > 0 then redis.call('LPOP', controlKey, controlUsed) end
@@ -154,7 +154,7 @@ if dead ~= '' and userUsed > 0 then
   local head = redis.call('LINDEX', userKey, 0)
   redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', deadKept, '*', 'session', session, 'worker', worker, 'mail', head, 'evidence', dead)
 end
-if userUsed > 0 then redis.call('LPOP', userKey, userUsed) end
+if userUsed == 1 then redis.call('LPOP', userKey) elseif userUsed > 1 then redis.call('LPOP', userKey, userUsed) end
 user = user + userUsed
 if familyUsed ~= '' then
   -- Results are consumed in call order, which need not be the order they came in: those in the middle are emptied, and go when
@@ -176,7 +176,6 @@ if familyUsed ~= '' then
   end
 end
 change('version', digits(tonumber(version) + 1))
-change('history', digits(history), '0')
 change('fsm', fsm, 'Idle')
 change('open', open, '0')
 change('commit', token .. ':' .. digits(sequence))
@@ -265,12 +264,12 @@ if outcome ~= '' then
   end
   if parentPlan then writeMail(tag, parentPlan, now, woke) end
   if not record.parent then
-    local facts = { 'result:' .. run, outcome .. ' ' .. digits(history - 1) }
     if record.mode ~= 'conversation' and outcome ~= 'cancelled' and redis.call('EXISTS', userKey) == 0 then
       ended = outcome
-      facts[3], facts[4], facts[5], facts[6] = 'state', outcome, 'finished', digits(now)
+      redis.call('HSET', sessionHash, 'ended', outcome .. ' ' .. digits(now) .. ' ' .. run .. ' ' .. last)
+    else
+      redis.call('HSET', sessionHash, 'result:' .. run, outcome .. ' ' .. last)
     end
-    redis.call('HSET', sessionHash, unpack(facts))
   end
 end
 change('control', digits(control), '0')
@@ -317,14 +316,15 @@ change('bells', '', '')
 writeScores(tag, woke)
 redis.call('HSET', recordKey, unpack(changes))
 if event ~= '' or ended then
-  local facts = { 'session', session, 'events', event == '' and '[]' or event }
-  if record.parent then
-    facts[5], facts[6] = 'worker', worker
+  local facts = { 'session', session }
+  local function tell(name, value)
+    facts[#facts + 1] = name
+    facts[#facts + 1] = value
   end
-  if ended then
-    facts[#facts + 1] = 'ended'
-    facts[#facts + 1] = ended .. ' ' .. digits(history - 1)
-  end
+  -- What the session's end says already is not said twice.
+  if not (ended and (event == '' or event == '[["run.completed"]]')) then tell('events', event) end
+  if record.parent then tell('worker', worker) end
+  if ended then tell('ended', ended .. ' ' .. last) end
   redis.call('XADD', eventsKey, '*', unpack(facts))
 end
 

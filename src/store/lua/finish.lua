@@ -42,13 +42,12 @@ for index = 1, #ids do
       'control', digits(tonumber(record.control or '0') + control), 'family', digits(tonumber(record.family or '0') + family),
       'awaits', '', 'timersOpen', '0', 'attempt', '0' }
     if record.open == '1' or record.state == 'queued' or record.wait == 'retry' then
-      redis.call('RPUSH', recordKey .. ':log', entry)
-      local run, history = record.run or '1', tonumber(record.history or '0')
-      local more = { 'run', digits(tonumber(run) + 1), 'history', digits(history + 1),
-        'version', digits(tonumber(record.version or '0') + 1), 'calls', '0' }
+      local last = digits(redis.call('RPUSH', recordKey .. ':log', entry) - 1)
+      local run = record.run or '1'
+      local more = { 'run', digits(tonumber(run) + 1), 'version', digits(tonumber(record.version or '0') + 1), 'calls', '0' }
       for place = 1, #more do changes[#changes + 1] = more[place] end
       redis.call('XADD', eventsKey, '*', 'session', sessionId, 'events', '[["worker.cancelled"]]', 'worker', id)
-      if id == root then redis.call('HSET', sessionHash, 'result:' .. run, 'cancelled ' .. digits(history)) end
+      if id == root then redis.call('HSET', sessionHash, 'result:' .. run, 'cancelled ' .. last) end
     end
     redis.call('HSET', recordKey, unpack(changes))
   end
@@ -61,7 +60,7 @@ if running > 0 or marks ~= marksNow then return { 'wait', '0', marks } end
 redis.call('DEL', cancelledKey)
 redis.call('SREM', cancellingKey, sessionId)
 if state == 'cancelling' then
-  redis.call('HSET', sessionHash, 'state', 'cancelled', 'finished', digits(now))
-  redis.call('XADD', eventsKey, '*', 'session', sessionId, 'events', '[]', 'ended', 'cancelled')
+  redis.call('HSET', sessionHash, 'ended', 'cancelled ' .. digits(now))
+  redis.call('XADD', eventsKey, '*', 'session', sessionId, 'ended', 'cancelled')
 end
 return { 'done', '0', marks }

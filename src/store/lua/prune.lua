@@ -16,8 +16,8 @@ local pruned, kept, budget = 0, 0, batch * 10
 for index = 1, #old do
   local id = old[index]
   local base = sessionKey(tag, id)
-  local field = redis.call('HMGET', base, 'schema', 'finished')
-  local finished = tonumber(field[2] or '0')
+  local field = redis.call('HMGET', base, 'schema', 'ended')
+  local finished = tonumber(string.match(field[2] or '', '^%a+ (%d+)') or '0')
   if field[1] and (finished == 0 or now - finished < retentionMs or redis.call('SISMEMBER', cancellingKey, id) == 1) then
     kept = kept + 1
   else

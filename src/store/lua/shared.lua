@@ -57,10 +57,11 @@ local function readHash(hashKey)
   return fields, flat
 end
 
--- A session without a state is active; nil when there is no such session.
+-- active, cancelling, or how it ended ("<status> <time in ms> <run> <history position of the result>"); nil without such a session.
 local function sessionState(tag, session)
-  local field = redis.call('HMGET', sessionKey(tag, session), 'schema', 'state')
-  return field[1] and (field[2] or 'active') or nil
+  local field = redis.call('HMGET', sessionKey(tag, session), 'schema', 'state', 'ended')
+  if not field[1] then return nil end
+  return field[3] and string.match(field[3], '^%a+') or field[2] or 'active'
 end
 
 -- A record's limits: "<workers> <children> <depth> <mailbox>".

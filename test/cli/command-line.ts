@@ -1,0 +1,133 @@
+/** The command line as a child process, with nothing of the caller's environment but PATH and HOME, in a project of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { waitUntil } from '../support/wait-until.ts'
+
+const repository = fileURLToPath(new URL('../..', import.meta.url))
+const main = join(repository, 'src', 'cli', 'main.ts')
+
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+  /** stdout as one object per line. */
+  readonly objects: Record<string, unknown>[]
+}
+
+export interface CommandOptions {
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly stdin?: string
+}
+
+/** A command that runs. Its output can be looked at while it does. */
+export class RunningCommand {
+  readonly child: ChildProcess
+  stdout = ''
+  stderr = ''
+  readonly ended: Promise<Ended>
+
+  constructor(args: readonly string[], { cwd, env, stdin }: CommandOptions) {
+    const { PATH = '', HOME = '' } = process.env
+    this.child = spawn(process.execPath, ['--conditions=troupe-source', main, ...args], {
+      cwd,
+      env: { PATH, HOME, ...env },
+      stdio: 'pipe',
+    })
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
+    this.child.stdin?.on('error', () => {})
+    this.child.stdin?.end(stdin ?? '')
+    this.ended = new Promise((resolve, reject) => {
+      this.child.once('error', reject)
+      this.child.once('close', (code, signal) => resolve(this.#end(code, signal)))
+    })
+  }
+
+  #end(code: number | null, signal: NodeJS.Signals | null): Ended {
+    const { stdout, stderr } = this
+    return {
+      code,
+      signal,
+      stdout,
+      stderr,
+      get objects() {
+        return parseLines(stdout)
+      },
+    }
+  }
+
+  async saw(text: string | RegExp, where: 'stdout' | 'stderr' = 'stderr'): Promise<void> {
+    await waitUntil(`${text} on ${where}`, () => {
+      const seen = this[where]
+      if (this.child.exitCode !== null) throw new Error(`it ended with ${this.child.exitCode}: ${this.stderr}`)
+      return typeof text === 'string' ? seen.includes(text) : text.test(seen)
+    })
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.child.kill(signal)
+  }
+}
+
+function parseLines(text: string): Record<string, unknown>[] {
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+}
+
+/** A folder with worker files, in which `import 'troupe'` is this repository. */
+export class Project implements AsyncDisposable {
+  readonly folder: string
+  readonly #env: Readonly<Record<string, string>>
+  readonly #running = new Set<RunningCommand>()
+
+  private constructor(folder: string, env: Readonly<Record<string, string>>) {
+    this.folder = folder
+    this.#env = env
+  }
+
+  static async create(
+    files: Readonly<Record<string, string>>,
+    env: Readonly<Record<string, string>>,
+  ): Promise<Project> {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'troupe-cli-')))
+    await mkdir(join(folder, 'node_modules'))
+    await symlink(repository, join(folder, 'node_modules', 'troupe'), 'junction')
+    // The commands of a project run the same sources: the first one compiles them for all.
+    const project = new Project(folder, { NODE_COMPILE_CACHE: join(folder, '.compiled'), ...env })
+    for (const [path, text] of Object.entries(files)) await project.write(path, text)
+    return project
+  }
+
+  async write(path: string, text: string): Promise<string> {
+    const file = join(this.folder, path)
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, text)
+    return file
+  }
+
+  start(args: readonly string[], options: Partial<CommandOptions> = {}): RunningCommand {
+    const env = { ...this.#env, ...options.env }
+    const command = new RunningCommand(args, { cwd: this.folder, ...options, env })
+    this.#running.add(command)
+    void command.ended.finally(() => this.#running.delete(command))
+    return command
+  }
+
+  /** Runs a command to its end. */
+  run(args: readonly string[], options: Partial<CommandOptions> = {}): Promise<Ended> {
+    return this.start(args, options).ended
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const command of this.#running) command.kill('SIGKILL')
+    await Promise.all([...this.#running].map((command) => command.ended))
+    await rm(this.folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,31 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { escapeLine, escapeText } from '../../src/cli/escape.ts'
+
+describe('escapeLine', () => {
+  it('shows what would move, colour or reorder', () => {
+    expect(escapeLine('\u001b[2Jgone')).toBe('\\e[2Jgone')
+    expect(escapeLine('a\r\nb\tc')).toBe('a\\r\\nb\\tc')
+    expect(escapeLine('\u009b31m \u0007 \u007f')).toBe('\\u009b31m \\u0007 \\u007f')
+    expect(escapeLine('abc\u202etxt.exe')).toBe('abc\\u202etxt.exe')
+  })
+
+  it('leaves other text alone', () => {
+    expect(escapeLine('é 日本 👍 – “quoted” \\n')).toBe('é 日本 👍 – “quoted” \\n')
+  })
+
+  it('leaves no control character of any text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(escapeLine(text)).not.toMatch(/\p{Cc}/u)
+        expect(escapeText(text)).not.toMatch(/(?![\n\t])\p{Cc}/u)
+      }),
+    )
+  })
+})
+
+describe('escapeText', () => {
+  it('keeps lines and tabs', () => {
+    expect(escapeText('a\r\n\tb\u001b[0m\rc')).toBe('a\n\tb\\e[0m\\rc')
+  })
+})

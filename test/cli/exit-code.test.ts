@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { exitCodeOfSignal, toComplaint } from '../../src/cli/exit-code.ts'
+import * as errors from '../../src/core/errors.ts'
+import { RedisUnavailableError } from '../../src/dev/redis-unavailable.ts'
+
+describe('toComplaint', () => {
+  it.each([
+    [new errors.ConfigError('x'), 'config_invalid', 2],
+    [new errors.InputError('x'), 'input_invalid', 2],
+    [new errors.NotFoundError('kind_unknown', 'x'), 'kind_unknown', 2],
+    [new errors.NotFoundError('session_not_found', 'x'), 'session_not_found', 1],
+    [new errors.NotFoundError('worker_not_found', 'x'), 'worker_not_found', 1],
+    [new errors.ConflictError('session_finished', 'x'), 'session_finished', 1],
+    [new errors.LimitError('mailbox_full', 'x'), 'mailbox_full', 1],
+    [new errors.TransientError('x', { code: 'store_unavailable' }), 'store_unavailable', 69],
+    [new errors.TransientError('x', { code: 'store_refused' }), 'store_refused', 69],
+    [new RedisUnavailableError('x'), 'store_unavailable', 69],
+  ])('%o', (thrown, code, exitCode) => {
+    expect(toComplaint(thrown)).toEqual({ code, message: 'x', exitCode, stack: undefined })
+  })
+
+  it('tells what went wrong first, not what closing made of it', () => {
+    const suppressed = new SuppressedError(new Error('while closing'), new errors.InputError('x'))
+    expect(toComplaint(suppressed)).toMatchObject({ code: 'input_invalid', message: 'x', exitCode: 2 })
+  })
+
+  it('keeps what Redis itself refused apart from faults', () => {
+    const refused = Object.assign(new Error('OOM command not allowed'), { name: 'ReplyError' })
+    expect(toComplaint(refused)).toMatchObject({ code: 'store_refused', exitCode: 69, stack: undefined })
+  })
+
+  it('keeps the stack of what is nobody else’s fault', () => {
+    expect(toComplaint(new errors.InvariantError('x'))).toMatchObject({
+      code: 'bug',
+      exitCode: 1,
+      stack: expect.stringContaining('x'),
+    })
+    expect(toComplaint(new TypeError('x'))).toMatchObject({
+      code: 'bug',
+      exitCode: 1,
+      stack: expect.stringContaining('TypeError'),
+    })
+    expect(toComplaint('x')).toMatchObject({ code: 'bug', message: 'x', exitCode: 1 })
+  })
+})
+
+describe('exitCodeOfSignal', () => {
+  it('is what shells say', () => {
+    expect(['SIGHUP', 'SIGINT', 'SIGTERM'].map((signal) => exitCodeOfSignal(signal as 'SIGINT'))).toEqual([
+      129, 130, 143,
+    ])
+  })
+})

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest'
+import { formatBytes, judge } from '../../src/cli/findings.ts'
+import type { Health } from '../../src/client/health.ts'
+
+const node = { id: 'n', lastSeenMs: 100, slots: 50, pools: ['default'], kinds: ['echo'], pid: 7, host: 'here' }
+const well: Health = {
+  redis: {
+    version: '8.2.2',
+    evictionPolicy: 'noeviction',
+    usedBytes: 1_048_576,
+    maxBytes: 0,
+    appendOnly: true,
+    clockSkewMs: 3,
+    role: 'master',
+    info: { aof_last_write_status: 'ok', aof_last_bgrewrite_status: 'ok', rdb_last_bgsave_status: 'ok' },
+  },
+  nodes: [node],
+  kinds: [],
+  pools: [],
+  unhosted: [],
+  running: 0,
+  expiredLeases: 0,
+  timers: 0,
+  cancelling: 0,
+  deadLetters: 0,
+}
+
+const withRedis = (redis: Partial<Health['redis']>): Health => ({ ...well, redis: { ...well.redis, ...redis } })
+const pool = { pool: 'default', queued: 3, oldestMs: 1_000, bells: 0, busy: 0 }
+
+/** What is not as it should be. */
+const wrong = (health: Health) => judge(health).filter(({ level }) => level !== 'ok')
+
+describe('judge', () => {
+  it('finds nothing wrong where nothing is', () => {
+    expect(wrong(well)).toEqual([])
+    expect(judge(well).length).toBeGreaterThan(5)
+  })
+
+  it.each<[string, Health, 'warning' | 'problem', RegExp]>([
+    ['an old version', withRedis({ version: '8.2.1' }), 'warning', /CVE-2025-49844/],
+    ['a replica', withRedis({ role: 'slave' }), 'problem', /replica/],
+    ['eviction', withRedis({ evictionPolicy: 'allkeys-lru' }), 'problem', /allkeys-lru/],
+    ['no append-only file', withRedis({ appendOnly: false }), 'problem', /last snapshot/],
+    [
+      'a full disk',
+      withRedis({ info: { aof_last_write_status: 'err' } }),
+      'problem',
+      /could not write the append-only file/,
+    ],
+    ['memory that gets scarce', withRedis({ usedBytes: 85, maxBytes: 100 }), 'warning', /85 %/],
+    ['memory that is nearly gone', withRedis({ usedBytes: 96, maxBytes: 100 }), 'problem', /96 %/],
+    ['another clock', withRedis({ clockSkewMs: -90_000 }), 'warning', /1m 30s behind/],
+    ['no node', { ...well, nodes: [] }, 'warning', /no node is live/],
+    ['no node and work', { ...well, nodes: [], pools: [pool] }, 'problem', /3 workers wait/],
+    [
+      'a kind nobody hosts',
+      { ...well, unhosted: [{ id: 'w', kind: 'x', waitingMs: 65_000 }] },
+      'problem',
+      /kind x: 1 worker waits, the oldest for 1m 5s/,
+    ],
+    [
+      'a long queue',
+      { ...well, pools: [{ ...pool, oldestMs: 120_000 }] },
+      'warning',
+      /3 workers wait for a slot, the oldest for 2m/,
+    ],
+    ['expired leases', { ...well, expiredLeases: 2 }, 'warning', /2 leases/],
+    ['dead letters', { ...well, deadLetters: 1 }, 'warning', /1 message put aside/],
+  ])('says what to do about %s', (_, health, level, what) => {
+    expect(wrong(health)).toMatchObject([{ level, what: expect.stringMatching(what), todo: expect.any(String) }])
+  })
+
+  it('knows Valkey by its own version', () => {
+    const valkey = withRedis({ version: '7.2.4', info: { valkey_version: '8.1.4' } })
+    expect(judge(valkey)[0]).toEqual({ level: 'ok', what: 'Valkey 8.1.4 answers' })
+  })
+
+  it('does not call a short queue a fault', () => {
+    expect(wrong({ ...well, pools: [pool] })).toEqual([])
+  })
+})
+
+describe('formatBytes', () => {
+  it.each([
+    [0, '0 B'],
+    [1_023, '1023 B'],
+    [1_536, '1.5 KiB'],
+    [2.3 * 1_048_576, '2.3 MiB'],
+    [5 * 1_024 ** 4 * 1_000, '5000 TiB'],
+  ])('%d is %s', (bytes, text) => {
+    expect(formatBytes(bytes)).toBe(text)
+  })
+})

@@ -1,0 +1,81 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseInput, readInput } from '../../src/cli/input.ts'
+import { InputError } from '../../src/core/errors.ts'
+
+describe('parseInput', () => {
+  it.each([
+    ['docs', 'docs'],
+    ['5', '5'],
+    ['true', 'true'],
+    ['"quoted"', '"quoted"'],
+    ['', ''],
+    ['{"folder":"."}', { folder: '.' }],
+    ['  [1, 2]', [1, 2]],
+  ])('reads %j without being told what it is', (text, value) => {
+    expect(parseInput(text, undefined, 'the input')).toEqual(value)
+  })
+
+  it.each([
+    ['5', 5],
+    ['null', null],
+    ['"quoted"', 'quoted'],
+  ])('reads %j as JSON when told so', (text, value) => {
+    expect(parseInput(text, 'json', 'the input')).toEqual(value)
+  })
+
+  it('sends text that begins with a bracket as it is when told so', () => {
+    expect(parseInput('[draft] hello', 'text', 'the input')).toBe('[draft] hello')
+  })
+
+  it('says how to send what only looks like JSON', () => {
+    expect(() => parseInput('[draft] hello', undefined, 'the input')).toThrow(
+      /^the input is not valid JSON .*--as text/,
+    )
+    expect(() => parseInput('{folder: 1}', 'json', 'the input')).toThrow(InputError)
+    expect(() => parseInput('docs', 'json', 'the input')).not.toThrow(/--as text/)
+  })
+})
+
+describe('readInput', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'troupe-input-'))
+    await writeFile(join(folder, 'input.json'), '{"n":1}\n')
+    await writeFile(join(folder, 'note.txt'), 'one\ntwo\n')
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+
+  const nothing = async function* () {}
+  const piped = async function* () {
+    yield Buffer.from('caf\u00c3'.slice(0, 3))
+    yield Buffer.from([0xc3])
+    yield Buffer.from([0xa9, 0x0a])
+  }
+
+  it('is null when none is given', async () => {
+    expect(await readInput(undefined, {}, nothing())).toBeNull()
+  })
+
+  it('reads a file, without its last line break', async () => {
+    expect(await readInput(undefined, { file: join(folder, 'input.json') }, nothing())).toEqual({ n: 1 })
+    expect(await readInput(undefined, { file: join(folder, 'note.txt') }, nothing())).toBe('one\ntwo')
+  })
+
+  it('reads stdin for -, however the bytes are cut', async () => {
+    expect(await readInput('-', {}, piped())).toBe('café')
+  })
+
+  it('says which file cannot be read, and why', async () => {
+    await expect(readInput(undefined, { file: join(folder, 'none') }, nothing())).rejects.toThrow(
+      /none cannot be read: there is no such file/,
+    )
+    await expect(readInput(undefined, { file: folder }, nothing())).rejects.toThrow(/it is a folder/)
+  })
+
+  it('takes one input, not two', async () => {
+    await expect(readInput('x', { file: 'y' }, nothing())).rejects.toThrow(/not both/)
+  })
+})

@@ -1,0 +1,152 @@
+/** What the command line shows of sessions, workers, mailboxes, kinds and health. */
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { CliProject, unknownId } from '../cli/cli-project.ts'
+
+const cli = new CliProject('look', { withNode: true })
+
+describe.concurrent('troupe session', () => {
+  let sessionId: string
+  beforeAll(async () => {
+    sessionId = (await cli.submit('parent')).sessionId
+    await cli.waitForEnd(sessionId)
+  })
+
+  it('lists', async () => {
+    const { text, objects } = await cli.both('session', 'list', '--kind', 'parent')
+    expect(text).toMatch(/^ID +NAME +STATE +AGE +WORKERS\n/)
+    expect(text).toMatch(new RegExp(`^${sessionId} +parent +completed +\\S+ +3$`, 'm'))
+    expect(objects.find(({ id }) => id === sessionId)).toMatchObject({ kind: 'parent', state: 'completed', workers: 3 })
+    expect((await cli.both('session', 'list', '--state', 'cancelling')).objects).toEqual([])
+  })
+
+  it('shows', async () => {
+    const { text, objects } = await cli.both('session', 'show', sessionId)
+    expect(text).toMatch(/^state +completed$/m)
+    expect(text).toMatch(/second \(fails\) +inactiveFailed +Failed +handler_failed: no \\e\[31mluck$/m)
+    expect(objects[0]).toMatchObject({ session: { id: sessionId, state: 'completed' }, workers: [{}, {}, {}] })
+  })
+
+  it('draws the tree', async () => {
+    const { text, objects } = await cli.both('session', 'tree', sessionId)
+    expect(text).toMatch(/^parent .*\n├─ first \(echo\) .*\n└─ second \(fails\) +inactiveFailed/m)
+    expect(objects[0]).toMatchObject({
+      tree: [{ kind: 'parent', children: [{ name: 'first', children: [] }, { name: 'second' }] }],
+    })
+  })
+
+  it('gives the result', async () => {
+    const { text, objects } = await cli.both('session', 'result', sessionId)
+    expect(text).toBe('both have ended\n')
+    expect(objects).toEqual([{ type: 'result', sessionId, status: 'completed', run: 1, value: 'both have ended' }])
+  })
+
+  it('cancels once, and says so when it is too late', async () => {
+    const { sessionId: waiting } = await cli.submit('waits')
+    const { code, stdout } = await cli.project.run(['session', 'cancel', waiting, '--reason', 'enough'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^session \S+ is cancell/)
+    const result = await cli.project.run(['session', 'result', waiting, '--wait'])
+    expect(result).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('was cancelled') })
+    const late = await cli.project.run(['session', 'cancel', sessionId, '--json'])
+    expect(late.objects[0]).toMatchObject({ accepted: false, state: 'completed' })
+    expect(await cli.project.run(['session', 'cancel', unknownId])).toMatchObject({ code: 1 })
+  })
+
+  it('prunes', async () => {
+    const { sessionId: old } = await cli.submit('echo', 'old')
+    await cli.waitForEnd(old)
+    expect((await cli.project.run(['session', 'prune', '--older-than', '1d'])).stdout).toBe('0 sessions pruned\n')
+    const other = ['--namespace', `${cli.namespace}-prune`]
+    await cli.project.run(['submit', 'echo', 'x', ...other])
+    expect((await cli.project.run(['session', 'prune', '--older-than', '0', '--json', ...other])).objects).toEqual([
+      { type: 'pruned', sessions: 0 },
+    ])
+    expect(await cli.project.run(['session', 'show', unknownId])).toMatchObject({ code: 1 })
+  })
+})
+
+describe.concurrent('troupe worker and mailbox', () => {
+  let sessionId: string
+  let workerId: string
+  beforeAll(async () => {
+    ;({ sessionId, workerId } = await cli.submit('parent'))
+    await cli.waitForEnd(sessionId)
+  })
+
+  it('list the workers', async () => {
+    const { text, objects } = await cli.both('worker', 'list', '--session', sessionId)
+    expect(text.trimEnd().split('\n')).toHaveLength(4)
+    expect(objects.map(({ name }) => name)).toEqual(['parent', 'first', 'second'])
+    expect((await cli.project.run(['worker', 'list', '--limit', '1', '--json'])).objects).toHaveLength(1)
+  })
+
+  it('show one', async () => {
+    const { text, objects } = await cli.both('worker', 'show', workerId)
+    expect(text).toMatch(/^kind +parent$/m)
+    expect(objects[0]).toMatchObject({ id: workerId, lifecycle: 'idle', state: 'inactive' })
+  })
+
+  it('read a history', async () => {
+    const { text, objects } = await cli.both('worker', 'history', workerId)
+    expect(text).toMatch(/^ +0 {2}\S+ {2}run 1 {2}received input: .*; spawned echo first, fails second$/m)
+    expect(text).toMatch(/completed: both have ended$/m)
+    expect(objects.map(({ position }) => position)).toEqual([0, 1, 2, 3])
+    const raw = await cli.project.run(['worker', 'history', workerId, '--after', '2', '--raw'])
+    expect(raw.objects).toMatchObject([{ type: 'completed', value: 'both have ended' }])
+    expect((await cli.project.run(['worker', 'history', workerId, '--limit', '2'])).stderr).toContain('--after 1')
+  })
+
+  it('show what waits', async () => {
+    const { workerId: nobody, sessionId: waiting } = await cli.submit('nobody', 'hello')
+    const { text, objects } = await cli.both('mailbox', 'list', nobody)
+    expect(text).toMatch(/^user +0 +input: hello$/m)
+    expect(objects).toMatchObject([{ lane: 'user', sequence: 0, message: { kind: 'input', value: 'hello' } }])
+    await cli.project.run(['session', 'cancel', waiting])
+    const empty = await cli.project.run(['mailbox', 'list', workerId])
+    expect(empty).toMatchObject({ code: 0, stdout: '', stderr: 'The mailbox is empty.\n' })
+  })
+
+  it('show dead letters', async () => {
+    const { text, objects } = await cli.both('mailbox', 'dead')
+    expect({ text, objects }).toEqual({ text: '', objects: [] })
+  })
+})
+
+describe.concurrent('troupe kinds', () => {
+  it('joins what nodes host with what the files here define', async () => {
+    await cli.project.write(
+      'more/workers/shout.ts',
+      `import { defineWorker } from 'troupe'
+export default defineWorker({ receive() {} })`,
+    )
+    const { stdout } = await cli.project.run(['kinds', '--json'], { cwd: join(cli.project.folder, 'more') })
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { kind: string; hosted: boolean; local: boolean })
+    expect(rows.find(({ kind }) => kind === 'echo')).toMatchObject({ hosted: true, local: false })
+    expect(rows.find(({ kind }) => kind === 'shout')).toMatchObject({ local: true })
+    expect((await cli.project.run(['kinds'])).stdout).toMatch(/^echo +1 +yes +default +Replies with what it gets\.$/m)
+  })
+})
+
+describe.concurrent('troupe doctor', () => {
+  it('says what is so and what to do', async () => {
+    const { stdout } = await cli.project.run(['doctor'])
+    expect(stdout).toMatch(/^ok +it evicts no keys/m)
+    expect(stdout).toMatch(/^ok +1 node with 50 slots live/m)
+    expect(stdout).toMatch(/\d problems?, \d warnings?\n$/)
+  })
+
+  it('exits with 1 for work that nobody can do', async () => {
+    const other = ['--namespace', `${cli.namespace}-doctor`]
+    await cli.project.run(['submit', 'nobody', 'x', ...other])
+    const { code, objects } = await cli.project.run(['doctor', '--json', ...other])
+    expect(code).toBe(1)
+    expect(objects[0]).toMatchObject({ type: 'health', nodes: [] })
+    expect(objects).toContainEqual(
+      expect.objectContaining({ level: 'problem', what: 'no node is live, and 1 worker waits' }),
+    )
+  })
+})

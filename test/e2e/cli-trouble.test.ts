@@ -1,0 +1,90 @@
+/** The command line where Redis is away, refuses, or stands still. */
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { CliProject } from '../cli/cli-project.ts'
+import { RedisServer } from '../support/redis-server.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const cli = new CliProject('trouble', { withNode: false })
+
+describe.concurrent('without Redis', () => {
+  let url: string
+  beforeAll(async () => {
+    url = `redis://127.0.0.1:${await unusedPort()}`
+  })
+
+  it.each([
+    [['session', 'list']],
+    [['run', 'echo', 'x']],
+    [['submit', 'echo', 'x']],
+    [['doctor']],
+    [['node']],
+    [['demo', 'workers']],
+    [['kinds', '--workers', '']],
+  ])('%j exits with 69 and one sentence', { timeout: 20_000 }, async (args) => {
+    const cwd = args[0] === 'kinds' ? join(cli.project.folder, 'workers') : cli.project.folder
+    const wanted = args[0] === 'kinds' ? ['kinds'] : args
+    const { code, stdout, stderr } = await cli.project.run([...wanted, '--json', '--redis-url', url], { cwd })
+    expect(code).toBe(69)
+    expect(stderr).toMatch(
+      /^(Using .*\n)?troupe: Redis at redis:\/\/127\.0\.0\.1:\d+ does not answer .*ECONNREFUSED.*\n$/,
+    )
+    expect(JSON.parse(stdout)).toMatchObject({ type: 'error', code: 'store_unavailable' })
+  })
+
+  it('kinds lists the worker files here', { timeout: 20_000 }, async () => {
+    const { code, stdout, stderr } = await cli.project.run(['kinds', '--redis-url', url])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^echo +0 +yes/m)
+    expect(stderr).toContain('only the worker files here are listed')
+  })
+})
+
+describe.concurrent('a Redis that refuses', () => {
+  it('writes exits with 69', { timeout: 60_000 }, async () => {
+    await using redis = await RedisServer.start({ durability: 'none', settings: ['min-replicas-to-write 1'] })
+    const { code, objects, stderr } = await cli.project.run(['submit', 'echo', 'x', '--json', '--redis-url', redis.url])
+    expect(stderr).toMatch(/^troupe: .*NOREPLICAS.*\n$/)
+    expect({ code, error: objects[0]?.code }).toEqual({ code: 69, error: 'store_refused' })
+  })
+
+  it('may evict keys is a wrong set-up, and a finding of doctor', { timeout: 60_000 }, async () => {
+    await using redis = await RedisServer.start({
+      durability: 'none',
+      settings: ['maxmemory 50mb', 'maxmemory-policy allkeys-lru'],
+    })
+    const [list, doctor] = await Promise.all([
+      cli.project.run(['session', 'list', '--redis-url', redis.url]),
+      cli.project.run(['doctor', '--json', '--redis-url', redis.url]),
+    ])
+    expect(list).toMatchObject({ code: 2, stderr: expect.stringContaining('noeviction') })
+    expect(doctor).toMatchObject({ code: 1, objects: [{ type: 'finding', level: 'problem' }] })
+  })
+})
+
+describe.concurrent('a second Ctrl+C', () => {
+  it('ends the command at once, whatever keeps it', async () => {
+    await using redis = await RedisServer.start({ durability: 'none' })
+    const running = cli.project.start(['run', 'waits', '--redis-url', redis.url])
+    await running.saw('started')
+    redis.freeze()
+    running.kill('SIGINT')
+    await running.saw('interrupted')
+    // The same key press can arrive twice: only what comes a little later is a second one.
+    await waitUntil('the end of the command', () => {
+      running.kill('SIGINT')
+      return running.child.exitCode !== null
+    })
+    expect(await running.ended).toMatchObject({ code: 130 })
+  })
+})
+
+function unusedPort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}

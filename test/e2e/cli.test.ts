@@ -1,0 +1,234 @@
+/** The command line as users meet it: child processes against a real Redis and a node. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { CliProject, unknownId } from '../cli/cli-project.ts'
+import type { Ended } from '../cli/command-line.ts'
+
+const cli = new CliProject('use', { withNode: true })
+
+describe.concurrent('troupe run', () => {
+  it('prints text as it is and anything else as JSON', async () => {
+    const [text, json] = await Promise.all([
+      cli.project.run(['run', 'echo', 'hello']),
+      cli.project.run(['run', 'echo', '{"a": [1]}']),
+    ])
+    expect(text).toMatchObject({ code: 0, stdout: 'hello\n' })
+    expect(text.stderr).toMatch(/^\d\d:\d\d:\d\d {2}echo {2}done/m)
+    expect(json).toMatchObject({ code: 0, stdout: '{\n  "a": [\n    1\n  ]\n}\n' })
+  })
+
+  it('prints events and the result as one object per line', async () => {
+    const { code, objects } = await cli.project.run(['run', 'parent', '--json'])
+    expect(code).toBe(0)
+    expect(objects[0]).toMatchObject({ type: 'session.created', details: { kind: 'parent' } })
+    expect(objects.map(({ type }) => type)).toContain('worker.spawned')
+    expect(objects.at(-2)).toMatchObject({ type: 'session.completed' })
+    expect(objects.at(-1)).toMatchObject({ type: 'result', status: 'completed', value: 'both have ended' })
+  })
+
+  it('takes its input from stdin and from a file', async () => {
+    const file = await cli.project.write('input.json', '[1, 2]\n')
+    const [piped, read, none] = await Promise.all([
+      cli.project.run(['run', 'echo', '-', '--json'], { stdin: 'from stdin\n' }),
+      cli.project.run(['run', 'echo', '--file', file, '--json']),
+      cli.project.run(['run', 'echo', '--json']),
+    ])
+    expect([piped, read, none].map(({ objects }) => objects.at(-1)?.value)).toEqual(['from stdin', [1, 2], null])
+  })
+
+  it('exits with 1 when the run failed, and shows no control character of the failure', async () => {
+    const [human, json] = await Promise.all([
+      cli.project.run(['run', 'fails']),
+      cli.project.run(['run', 'fails', '--json']),
+    ])
+    expect(human).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('handler_failed (handler): no \\e[31mluck'),
+    })
+    expect(human.stderr).not.toContain('\u001b')
+    expect(json).toMatchObject({ code: 1 })
+    expect(json.objects.at(-1)).toMatchObject({ type: 'result', status: 'failed', failure: { code: 'handler_failed' } })
+  })
+
+  it('runs a node itself where no live node hosts the kind, and says so', async () => {
+    await cli.project.write(
+      'more/workers/shout.ts',
+      `import { defineWorker } from 'troupe'
+export default defineWorker({ receive(message, self) { self.log.info('shouting', { at: 'you' }); self.reply(message.value.toUpperCase()) } })`,
+    )
+    const { code, stdout, stderr } = await cli.project.run(['run', 'shout', 'hey'], {
+      cwd: join(cli.project.folder, 'more'),
+    })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'HEY\n' })
+    expect(stderr).toContain('no live node hosts shout: running it here, with the worker files of ./workers')
+    expect(stderr).toMatch(/shout {2}info {2}shouting {2}at=you/)
+  })
+
+  it('exits with 2 for a kind that is nowhere, and names those there are', async () => {
+    const { code, stdout, stderr } = await cli.project.run(['run', 'ecko', 'x', '--json'])
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^troupe: there is no kind "ecko"; there are: .*echo, fails.*\. Did you mean echo\?\n$/)
+    expect(JSON.parse(stdout)).toMatchObject({ type: 'error', code: 'kind_unknown' })
+  })
+
+  it('exits with 2 for a worker file that cannot be loaded, and names it', async () => {
+    const file = await cli.project.write('broken/workers/oops.ts', 'export default 42')
+    const ended = await cli.project.run(['run', 'oops'], { cwd: join(cli.project.folder, 'broken') })
+    expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(file) })
+  })
+
+  it('cancels its session on Ctrl+C and exits with 130', async () => {
+    const running = cli.project.start(['run', 'waits', '--json', '--name', 'to be interrupted'])
+    await running.saw('"run.started"', 'stdout')
+    running.kill('SIGINT')
+    const { code, objects, stderr } = await running.ended
+    expect(code).toBe(130)
+    expect(stderr).toContain('interrupted')
+    expect(objects.at(-1)).toMatchObject({ type: 'result', status: 'cancelled' })
+    const { sessionId } = objects.at(-1) as { sessionId: string }
+    const { objects: reports } = await cli.project.run(['session', 'show', sessionId, '--json'])
+    expect(reports[0]).toMatchObject({
+      session: { state: 'cancelled', cancelReason: 'interrupted at the command line' },
+    })
+  })
+})
+
+describe.concurrent('input', () => {
+  it.each([
+    [['run', 'echo', '{folder: "."}'], /the input is not valid JSON .*--as text/],
+    [['submit', 'echo', 'x', '--as', 'json'], /the input is not valid JSON/],
+    [['run', 'echo', '--file', 'none.json'], /none\.json cannot be read: there is no such file/],
+    [['send', unknownId], /there is no message/],
+    [['send', 'worker-1', 'x'], /"worker-1" is not a worker id/],
+    [['session', 'show', '42'], /"42" is not a session id/],
+    [['run', 'No Kind'], /is not a worker kind/],
+    [['submit', 'echo', '--limit', 'worker=1'], /workers, children, depth, mailbox/],
+    [['session', 'prune', '--older-than', '7'], /"7" is not a duration/],
+    [['session', 'list', '--redis-url', 'localhost'], /must begin with redis:/],
+    [['session', 'list', '--namespace', 'a b'], /namespace "a b" is not valid/],
+    [['node', '--log-level', 'loud'], /log level "loud" is not known/],
+    [['sesion'], /unknown command 'sesion' \(Did you mean session\?\); see: troupe --help/],
+    [['session', 'lst'], /unknown command 'lst' \(Did you mean list\?\); see: troupe session --help/],
+    [['session', 'list', '--jsn'], /unknown option '--jsn' \(Did you mean --json\?\); see: troupe session list --help/],
+    [['run'], /missing required argument 'kind'; see: troupe run --help/],
+    [['worker'], /a command is missing/],
+    [[], /a command is missing/],
+  ])('%j is refused with exit code 2 and one sentence', async (args, sentence) => {
+    const { code, stdout, stderr } = await cli.project.run(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(sentence)
+    expect(stderr.trimEnd().split('\n').at(-1)).toMatch(/^troupe: /)
+  })
+
+  it('that is wrong is an object with --json as well', async () => {
+    const { code, stdout } = await cli.project.run(['session', 'list', '--json', '--limit', '0'])
+    expect(code).toBe(2)
+    expect(JSON.parse(stdout)).toMatchObject({ type: 'error', code: 'input_invalid' })
+  })
+})
+
+describe.concurrent('troupe submit, send and session result', () => {
+  it('hold a conversation', async () => {
+    const { sessionId, workerId } = await cli.submit('tally', 'abc', '--keep-open', '--name', 'counting')
+    const first = await cli.project.run(['session', 'result', sessionId, '--wait', '--run', '1', '--json'])
+    expect(first.objects).toEqual([{ type: 'result', sessionId, status: 'completed', run: 1, value: { total: 3 } }])
+
+    const sent = await cli.project.run(['send', workerId, 'de', '--json', '--key', 'once'])
+    expect(sent.objects[0]).toMatchObject({ type: 'sent', workerId })
+    expect((await cli.project.run(['send', workerId, 'de', '--key', 'once'])).stdout).toContain(
+      `accepted by worker ${workerId}`,
+    )
+    const second = await cli.project.run(['session', 'result', sessionId, '--wait', '--run', '2'])
+    expect(second).toMatchObject({ code: 0, stdout: '{\n  "total": 5\n}\n' })
+    expect((await cli.project.run(['session', 'result', sessionId])).stdout).toContain('"total": 5')
+  })
+
+  it('give the same session for the same key', async () => {
+    const [one, two] = [await cli.submit('echo', 'x', '--key', 'k1'), await cli.submit('echo', 'x', '--key', 'k1')]
+    expect(two.sessionId).toBe(one.sessionId)
+  })
+
+  it('print ids for people, and warn where no live node hosts the kind', async () => {
+    const { code, stdout, stderr } = await cli.project.run(['submit', 'nobody', 'x'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^session [0-9a-f-]{36}\nworker {2}[0-9a-f-]{36}\n$/)
+    expect(stderr).toContain('nobody')
+    await cli.project.run(['session', 'cancel', stdout.slice(8, 44)])
+  })
+
+  it('say what has not ended, and what is not there', async () => {
+    const { sessionId } = await cli.submit('waits')
+    const early = await cli.project.run(['session', 'result', sessionId, '--json'])
+    expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining('--wait') })
+    await cli.project.run(['session', 'cancel', sessionId])
+    const unknown = await cli.project.run(['send', unknownId, 'x', '--json'])
+    expect(unknown).toMatchObject({ code: 1 })
+    expect(unknown.objects[0]).toMatchObject({ type: 'error', code: 'worker_not_found' })
+  })
+})
+
+describe.concurrent('troupe node', () => {
+  it('drains on SIGTERM and exits with 0', async () => {
+    const second = cli.project.start(['node', '--json', '--concurrency', '3', '--namespace', `${cli.namespace}-node`])
+    await second.saw('"ready"', 'stdout')
+    second.kill('SIGTERM')
+    const { code, objects, stderr } = await second.ended
+    expect({ code, objects }).toMatchObject({
+      code: 0,
+      objects: [{ type: 'ready', concurrency: 3, pid: second.child.pid }],
+    })
+    for (const line of stderr.trimEnd().split('\n')) expect(JSON.parse(line)).toMatchObject({ level: 30 })
+  })
+
+  it('exits with 2 without worker files, and for a pool that has none', async () => {
+    const [none, pool] = await Promise.all([
+      cli.project.run(['node', '--workers', './nowhere']),
+      cli.project.run(['node', '--pool', 'gpu', '--json']),
+    ])
+    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('nowhere') })
+    expect(pool).toMatchObject({ code: 2, stderr: expect.stringContaining('the pools are default') })
+    expect(pool.objects[0]).toMatchObject({ type: 'error', code: 'config_invalid' })
+  })
+})
+
+describe.concurrent('output', () => {
+  it('that nobody reads any more ends the writing, not the command', async () => {
+    const command = cli.project.start(['run', 'parent', '--json'])
+    command.child.stdout?.destroy()
+    const { code, stderr } = await command.ended
+    expect(code).toBe(0)
+    expect(stderr).not.toMatch(/EPIPE|at .*\.ts:/)
+  })
+
+  it('has no colour unless it is asked for', async () => {
+    expect((await cli.project.run(['doctor'])).stdout).not.toContain('\u001b')
+    expect((await cli.project.run(['doctor'], { env: { FORCE_COLOR: '1' } })).stdout).toContain('\u001b[32m')
+  })
+
+  it('of every --help has examples and fits into 80 columns', async () => {
+    const groups = {
+      session: ['list', 'show', 'tree', 'result', 'cancel', 'prune'],
+      worker: ['list', 'show', 'history'],
+      mailbox: ['list', 'dead'],
+    }
+    const commands = ['run', 'submit', 'send', 'node', 'demo', 'kinds', 'doctor'].map((name) => [name])
+    for (const [noun, verbs] of Object.entries(groups)) commands.push([noun], ...verbs.map((verb) => [noun, verb]))
+    const helps = await Promise.all(commands.map((command) => cli.project.run([...command, '--help'])))
+    for (const [index, { code, stdout, stderr }] of helps.entries()) {
+      const what = commands[index]?.join(' ')
+      expect({ what, code, stderr }).toEqual({ what, code: 0, stderr: '' })
+      expect({ what, stdout }).toMatchObject({ stdout: expect.stringContaining('Examples:\n  $ ') })
+    }
+    const { stdout } = await cli.project.run(['--help'])
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
+    const manifest = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as {
+      version: string
+    }
+    expect(await cli.project.run(['--version'])).toMatchObject({
+      code: 0,
+      stdout: `${manifest.version}\n`,
+    } satisfies Partial<Ended>)
+  })
+})

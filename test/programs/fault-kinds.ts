@@ -1,0 +1,130 @@
+/** The workers of fault tests. Each writes down in the ledger what it really does. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { defineWorker, type Self, type WorkerDefinition } from '../../src/core/define-worker.ts'
+import type { Message } from '../../src/core/message.ts'
+import { appendLine } from '../support/ledger.ts'
+import type { NodeOrder } from './node-order.ts'
+
+export interface TreeInput {
+  readonly children: number
+  readonly steps: number
+  readonly stepMs: number
+}
+
+interface LeafInput {
+  readonly value: number
+  readonly steps: number
+  readonly stepMs: number
+}
+
+/** What a tree of `children` leaves replies: the sum of the squares of their numbers. */
+export function treeResult({ children }: TreeInput): { sum: number; results: number } {
+  let sum = 0
+  for (let value = 1; value <= children; value++) sum += value * value
+  return { sum, results: children }
+}
+
+export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<string, WorkerDefinition> {
+  const write = (what: string, self: Pick<Self, 'id' | 'run' | 'attempt'>, note?: unknown) =>
+    appendLine(order.ledger, {
+      what,
+      worker: self.id,
+      run: self.run,
+      attempt: self.attempt,
+      node: order.name,
+      pid: process.pid,
+      at: Date.now(),
+      ...(note === undefined ? {} : { note }),
+    })
+
+  return {
+    /** Spawns leaves and adds up their squares, in its state. */
+    tree: defineWorker<{ sum: number; results: number }>({
+      initial: { sum: 0, results: 0 },
+      receive(message, self) {
+        if (message.kind === 'input') {
+          const { children, steps, stepMs } = message.value as TreeInput
+          write('root', self)
+          self.setState({ sum: 0, results: 0 })
+          for (let value = 1; value <= children; value++) self.spawn('leaf', { value, steps, stepMs })
+        }
+        if (message.kind === 'result') {
+          if (message.status !== 'completed') return self.fail(`${message.name} ended as ${message.status}`)
+          self.setState({ sum: self.state.sum + (message.value as number), results: self.state.results + 1 })
+          if (self.openChildren === 0) self.reply(self.state)
+        }
+      },
+    }),
+
+    /** Works in steps, each on a durable timer, counts them in its state, and replies the square of its number. */
+    leaf: defineWorker<{ value: number; stepsLeft: number; stepMs: number }>({
+      initial: { value: 0, stepsLeft: 0, stepMs: 0 },
+      async receive(message, self) {
+        if (message.kind === 'input') {
+          const { value, steps, stepMs } = message.value as LeafInput
+          write('leaf', self, value)
+          self.setState({ value, stepsLeft: steps, stepMs })
+        } else self.setState({ ...self.state, stepsLeft: self.state.stepsLeft - 1 })
+        await pause(5)
+        const { value, stepsLeft, stepMs } = self.state
+        if (stepsLeft > 0) self.after(stepMs, stepsLeft)
+        else self.reply(value * value)
+      },
+    }),
+
+    /** Works for a while, looking at its signal or not. */
+    slow: defineWorker({
+      async receive(message, self) {
+        const { ms, deaf } = message.value as { ms: number; deaf?: boolean }
+        write('begun', self, message.value)
+        self.signal.addEventListener('abort', () => write('aborted', self))
+        await (deaf ? pause(ms) : pause(ms, undefined, { signal: self.signal }).catch(() => {}))
+        if (!self.signal.aborted || deaf) write('done', self, message.value)
+        self.reply({ ms })
+      },
+    }),
+
+    /** Takes its node down while it is told to; answers otherwise. */
+    deadly: defineWorker({
+      receive(message, self) {
+        write('deadly', self, message.value)
+        if (message.value === 'kill') process.kill(process.pid, 'SIGKILL')
+        if (message.value === 'exit') process.exit(3)
+        self.reply('alive')
+      },
+    }),
+
+    /** Gives birth to a deadly worker and replies what became of it. */
+    'deadly-parent': defineWorker({
+      receive(message, self) {
+        if (message.kind === 'input') self.spawn('deadly', message.value)
+        else self.reply(describe(message))
+      },
+    }),
+
+    /** A chain of steps in one turn: each step sends the next to itself, so that a drain has steps to end between. */
+    chain: defineWorker<{ steps: number }>({
+      initial: { steps: 0 },
+      async receive(message, self) {
+        const { left, ms } = message.value as { left: number; ms: number }
+        write('link', self, left)
+        await pause(ms)
+        self.setState({ steps: self.state.steps + 1 })
+        if (left > 1) self.send(self.id, { left: left - 1, ms })
+        self.reply(self.state.steps)
+      },
+    }),
+
+    echo: defineWorker({
+      receive(message, self) {
+        write('echo', self, message.value)
+        self.reply(message.value)
+      },
+    }),
+  }
+}
+
+function describe(message: Message): unknown {
+  if (message.kind !== 'result') return null
+  return { status: message.status, code: message.failure?.code ?? null, child: message.from }
+}

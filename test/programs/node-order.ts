@@ -1,0 +1,13 @@
+/** What a test tells a node process at its start, and what that says back. */
+import type { Policy } from '../../src/core/policy.ts'
+
+export interface NodeOrder {
+  readonly name: string
+  readonly redisUrl: string
+  readonly namespace: string
+  readonly ledger: string
+  readonly concurrency: number
+  readonly policy: Partial<Policy>
+}
+
+export type NodeNews = { readonly ready: string } | { readonly draining: true }

@@ -1,0 +1,148 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { isManifest, readManifest } from '../../workers/_survey/manifests.ts'
+import { fromText } from '../../workers/_survey/path.ts'
+
+function declared(name: string, text: string): Record<string, string[]> | string {
+  const reading = readManifest(fromText(name), text)
+  if (reading.kind === 'broken') return `broken: ${reading.reason}`
+  return Object.fromEntries(reading.groups.map(({ group, names }) => [group, names]))
+}
+
+describe('manifests', () => {
+  test('are known by name, and not in folders of installed packages', () => {
+    const isOne = (path: string) => isManifest(fromText(path))
+    expect(
+      ['package.json', 'a/Cargo.toml', 'go.mod', 'requirements-dev.txt', 'requirements.txt'].map(isOne),
+    ).not.toContain(false)
+    expect(
+      ['a/package.jsonx', 'node_modules/a/package.json', 'x/vendor/y/go.mod', 'myrequirements.txt'].map(isOne),
+    ).not.toContain(true)
+  })
+
+  test('of npm', () => {
+    const text =
+      '\ufeff{"dependencies":{"b":"1","a":"2"},"devDependencies":{"c":"1"},"peerDependencies":{},"optionalDependencies":{"d":"1"}}'
+    expect(declared('package.json', text)).toEqual({ runtime: ['a', 'b'], development: ['c'], optional: ['d'] })
+    expect(declared('package.json', '{}')).toEqual({})
+  })
+
+  test('of Composer', () => {
+    const text = '{"require":{"php":">=8","ext-json":"*","a/b":"1"},"require-dev":{"c/d":"1"}}'
+    expect(declared('composer.json', text)).toEqual({ runtime: ['a/b'], development: ['c/d'] })
+  })
+
+  test('of Python', () => {
+    expect(
+      declared(
+        'requirements.txt',
+        '# no\na==1\nB[x]>=2 ; python_version<"3"\n-r other.txt\nc @ https://x/y\n\n-e git+https://h/r#egg=d\n',
+      ),
+    ).toEqual({
+      runtime: ['B', 'a', 'c', 'd'],
+    })
+    const project = `
+      [build-system]
+      requires = ["hatchling"]
+      [project]
+      dependencies = ["httpx>=1", "rich"]
+      optional-dependencies = { test = ["pytest"] }
+      [dependency-groups]
+      dev = ["ruff", { include-group = "x" }]
+      [tool.poetry.dependencies]
+      python = "^3"
+      click = "*"`
+    expect(declared('pyproject.toml', project)).toEqual({
+      runtime: ['click', 'httpx', 'rich'],
+      optional: ['pytest'],
+      development: ['ruff'],
+      build: ['hatchling'],
+    })
+  })
+
+  test('of Cargo', () => {
+    const text = `
+      [dependencies]
+      serde = { version = "1", features = ["derive"] }
+      [dev-dependencies]
+      quickcheck = "1"
+      [target.'cfg(unix)'.dependencies]
+      libc = "0.2"
+      [workspace.dependencies]
+      tokio = "1"`
+    expect(declared('Cargo.toml', text)).toEqual({ runtime: ['libc', 'serde', 'tokio'], development: ['quickcheck'] })
+  })
+
+  test('of Go', () => {
+    const text =
+      'module m\nrequire a.b/c v1.0.0 // indirect\nrequire (\n\td.e/f v2.0.0\n\tg.h/i v0.1.0 // indirect\n)\nreplace x => y v1\n'
+    expect(declared('go.mod', text)).toEqual({ runtime: ['d.e/f'], indirect: ['a.b/c', 'g.h/i'] })
+  })
+
+  test('of Ruby, Maven and Gradle', () => {
+    expect(declared('Gemfile', "gem 'rails', '~> 7'\n  gem(\"pg\")\n# gem 'no'\n")).toEqual({
+      runtime: ['pg', 'rails'],
+    })
+    const pom = `<project><!-- <dependency><artifactId>no</artifactId></dependency> -->
+      <dependencyManagement><dependencies><dependency><artifactId>managed</artifactId></dependency></dependencies></dependencyManagement>
+      <dependencies>
+        <dependency><groupId>g</groupId><artifactId>a</artifactId>
+          <exclusions><exclusion><artifactId>x</artifactId></exclusion></exclusions></dependency>
+        <dependency><groupId>j</groupId><artifactId>unit</artifactId><scope>test</scope></dependency>
+      </dependencies></project>`
+    expect(declared('pom.xml', pom)).toEqual({ runtime: ['g:a'], development: ['j:unit'] })
+    const gradle =
+      "dependencies {\n  implementation 'g:a:1.0'\n  testImplementation(\"j:unit:5\")\n  api platform('b:bom:1')\n}\n"
+    expect(declared('build.gradle', gradle)).toEqual({ runtime: ['b:bom', 'g:a'], development: ['j:unit'] })
+  })
+
+  test('that cannot be understood are broken, with a reason (M1)', () => {
+    expect(declared('package.json', '{"dependencies":')).toMatch(/^broken: .*JSON/)
+    expect(declared('package.json', '[]')).toBe('broken: the file is not a table of fields')
+    expect(declared('package.json', '{"dependencies":["a"]}')).toMatch(/^broken: /)
+    expect(declared('Cargo.toml', '[dependencies\n')).toMatch(/^broken: /)
+    expect(declared('pom.xml', 'nothing')).toMatch(/^broken: /)
+  })
+
+  const name = fc.constantFrom(
+    'package.json',
+    'composer.json',
+    'pyproject.toml',
+    'Cargo.toml',
+    'go.mod',
+    'Gemfile',
+    'pom.xml',
+    'build.gradle',
+    'requirements.txt',
+  )
+
+  test('of any content never throw (M1)', () => {
+    fc.assert(
+      fc.property(name, fc.oneof(fc.string(), fc.json()), (file, text) => {
+        expect(declared(file, text)).toBeDefined()
+      }),
+    )
+  })
+
+  test('keep few names and count all', () => {
+    const text = JSON.stringify({
+      dependencies: Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`d${index}`, '1'])),
+    })
+    const reading = readManifest(fromText('package.json'), text)
+    expect(reading).toMatchObject({ groups: [{ group: 'runtime', count: 500 }] })
+    expect(JSON.stringify(reading).length).toBeLessThan(1_000)
+  })
+
+  test.each([
+    ['pom.xml', `<project>${'<dependency>'.repeat(80_000)}`],
+    ['pom.xml', `<project>${'<!--<build>'.repeat(90_000)}`],
+    ['build.gradle', `${' '.repeat(500_000)}x ${'('.repeat(400_000)}`],
+    ['Gemfile', `gem${' ('.repeat(400_000)}`],
+    ['requirements.txt', `${'a'.repeat(900_000)}!`],
+    ['go.mod', '// '.repeat(300_000)],
+  ])('a hostile %s is read in time in proportion to its length', (file, text) => {
+    const startedAt = performance.now()
+    declared(file, text)
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
+  })
+})

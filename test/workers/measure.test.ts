@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import { existsSync, linkSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { OpenFolder } from '../../workers/_survey/folder.ts'
+import { type FileMeasure, type Measured, measureFile } from '../../workers/_survey/measure.ts'
+import { fromText } from '../../workers/_survey/path.ts'
+import { temporaryFolder, write } from './support/folders.ts'
+
+function measure(folder: string, name: string, textBytesMax = 0, checkpoint = () => {}): Measured {
+  const top = OpenFolder.openTop(fromText(folder))
+  try {
+    return measureFile(top, fromText(name), { textBytesMax, checkpoint })
+  } finally {
+    top.close()
+  }
+}
+
+function measureContent(content: string | Buffer, name = 'file'): FileMeasure {
+  return measure(write(temporaryFolder(), { [name]: content }), name) as FileMeasure
+}
+
+const sha256 = (content: string | Buffer) => createHash('sha256').update(content).digest('binary')
+
+describe('a file', () => {
+  test.each([1, 7, 262_143, 262_144, 262_145, 600_000])('of %i bytes is read whole, in one pass', (length) => {
+    const content = 'line of text\n'.repeat(Math.ceil(length / 13)).slice(0, length)
+    expect(measureContent(content)).toMatchObject({
+      bytes: length,
+      lines: content.split('\n').length - 1,
+      row: 'Other text',
+      sha256: sha256(content),
+      unreadable: null,
+    })
+  })
+
+  test('that is empty has no content and belongs to no language', () => {
+    expect(measureContent('', 'a.ts')).toMatchObject({ bytes: 0, lines: 0, row: null, sha256: null, text: null })
+  })
+
+  test('with a hole is read through', () => {
+    const folder = write(temporaryFolder(), { file: 'a\n' })
+    truncateSync(join(folder, 'file'), 1_000_000)
+    const content = Buffer.concat([Buffer.from('a\n'), Buffer.alloc(999_998)])
+    expect(measure(folder, 'file')).toMatchObject({
+      bytes: 1_000_000,
+      lines: 1,
+      row: 'Binary',
+      sha256: sha256(content),
+    })
+  })
+
+  test('comes with its text if that was asked for and is not too long', () => {
+    const folder = write(temporaryFolder(), { file: 'ü\n', empty: '' })
+    expect(measure(folder, 'file', 3)).toMatchObject({ text: 'ü\n' })
+    expect(measure(folder, 'file', 2)).toMatchObject({ text: null })
+    expect(measure(folder, 'empty', 2)).toMatchObject({ text: '' })
+  })
+
+  test('is known to have more names than one', () => {
+    const folder = write(temporaryFolder(), { file: 'x' })
+    linkSync(join(folder, 'file'), join(folder, 'other'))
+    expect(measure(folder, 'other')).toMatchObject({ isHardLinked: true })
+  })
+
+  test('is not read further when the work is to be stopped', () => {
+    const folder = write(temporaryFolder(), { file: 'x'.repeat(1_000_000) })
+    let calls = 0
+    onTestFinished(() => expect(calls).toBe(2))
+    const checkpoint = () => {
+      if (++calls === 2) throw new Error('stopped')
+    }
+    expect(() => measure(folder, 'file', 0, checkpoint)).toThrow('stopped')
+  })
+})
+
+describe.skipIf(!existsSync('/proc/self/status'))('a file of the kernel', () => {
+  test('has lines, though it says it is empty', () => {
+    const measured = measure(`/proc/${process.pid}`, 'status') as FileMeasure
+    expect(measured).toMatchObject({ bytes: 0, row: 'Other text', sha256: null, text: null, unreadable: null })
+    expect(measured.lines).toBeGreaterThan(10)
+  })
+
+  test.skipIf(!existsSync('/proc/self/pagemap'))('that has no end is not read for ever', () => {
+    expect(measure(`/proc/${process.pid}`, 'pagemap', 100)).toMatchObject({
+      bytes: 0,
+      sha256: null,
+      text: null,
+      unreadable: expect.stringMatching(/without an end|permission denied/),
+    })
+  })
+})

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest'
+import { totalCopies } from '../../workers/_survey/copies.ts'
+import { fromBytes, fromText } from '../../workers/_survey/path.ts'
+import { type Findings, writeReport } from '../../workers/_survey/report.ts'
+import { emptySummary, noCounts, type Summary } from '../../workers/_survey/summary.ts'
+
+function findings(parts: Partial<Omit<Summary, 'counts'>> & { counts?: Partial<Summary['counts']> }): Findings {
+  const summary = { ...emptySummary, ...parts, counts: { ...noCounts(), workers: 1, files: 1, ...parts.counts } }
+  return { top: fromText('/top'), summary, copies: totalCopies(summary.contents), groups: [] }
+}
+
+describe('a report', () => {
+  test('says first how much there is, and whether that is all', () => {
+    const report = writeReport(
+      findings({
+        counts: { files: 1_234, bytes: 5_000_000, lines: 1, folders: 1, unreadable: 3, lostParts: 1 },
+        unread: [{ path: 'a', reason: 'permission denied' }],
+        lost: [{ path: 'b', reason: 'the folder: its reader failed' }],
+        hasOwnFolder: true,
+      }),
+    )
+    expect(report).toContain(
+      [
+        '# Survey of `/top`',
+        '',
+        '**1,234 files, 4.8 MiB, 1 line** in 2 folders.',
+        '',
+        '> **Not complete:** 1 part could not be surveyed, and the numbers lack what is in there.',
+        '>',
+        '> 2 files or folders could not be read.',
+        '>',
+        '> `.troupe/`, where troupe keeps its own data, is left out.',
+        '',
+        '| What',
+      ].join('\n'),
+    )
+    expect(report).toContain('## Not surveyed\n\n- `b`: `the folder: its reader failed`\n')
+    expect(report).toContain('## Could not be read\n\n- `a`: `permission denied`\n\nand 1 more entry.\n')
+  })
+
+  test('orders languages by lines, and puts text of no language, binary and empty files last', () => {
+    const rows = {
+      Binary: { files: 1, bytes: 10, lines: 900 },
+      Go: { files: 1, bytes: 1, lines: 5 },
+      Ada: { files: 1, bytes: 1, lines: 5 },
+      'Other text': { files: 1, bytes: 1, lines: 800 },
+      Rust: { files: 1, bytes: 1, lines: 70 },
+    }
+    const report = writeReport(findings({ counts: { files: 7 }, rows }))
+    const order = [...report.matchAll(/^\| (Binary|Go|Ada|Other text|Rust|Empty or not read) /gm)].map(
+      (match) => match[1],
+    )
+    expect(order).toEqual(['Rust', 'Ada', 'Go', 'Other text', 'Binary', 'Empty or not read'])
+  })
+
+  test('says what was not compared', () => {
+    expect(writeReport(findings({ counts: { hashedFiles: 5 } }))).toContain(
+      'Not compared, as only so many contents can be kept in mind: 5 files',
+    )
+  })
+
+  test('shows names and texts as they are: nothing becomes markup or a second line', () => {
+    const evil = fromBytes(Buffer.from('`|](x)\n# <b>\u001b[2J\u202e\xff', 'latin1'))
+    const report = writeReport({
+      ...findings({
+        counts: { todo: 1 },
+        largest: [{ path: { base64: Buffer.from(evil, 'latin1').toString('base64') }, bytes: 5 }],
+        notes: [{ path: 'a`b', line: 3, word: 'TODO', text: 'TODO `x` <script>' }],
+      }),
+      top: evil,
+    })
+    expect(report).not.toMatch(/^# <b>/m)
+    expect(report).not.toMatch(/[\u001b\u202e]/)
+    expect(report).toContain('# Survey of `` `|](x)\\n# <b>\\x1b[2J.\\xff ``')
+    expect(report).toContain('`` `\\|](x)\\n# <b>')
+    expect(report).toContain('- ``a`b:3`` ``TODO `x` <script>``')
+  })
+})

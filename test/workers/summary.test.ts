@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { gatheringSchema } from '../../workers/_survey/gathering.ts'
+import type { FileMeasure } from '../../workers/_survey/measure.ts'
+import { partSchema, wholePart } from '../../workers/_survey/part.ts'
+import { type BytePath, encodePath, fromBytes, fromText } from '../../workers/_survey/path.ts'
+import { emptySummary, mergeSummaries, type Summary, summarySchema } from '../../workers/_survey/summary.ts'
+import { Tally } from '../../workers/_survey/tally.ts'
+
+const messageBytesMax = 1_048_576
+const sha256 = (seed: number) => createHash('sha256').update(String(seed)).digest('binary')
+
+function fileOf(parts: Partial<FileMeasure>): FileMeasure {
+  const nothing = { text: null, isHardLinked: false, unreadable: null, notes: null, sha256: null }
+  return { kind: 'file', bytes: 0, lines: 0, row: null, ...nothing, ...parts }
+}
+
+interface Given {
+  readonly name: string
+  readonly bytes: number
+  readonly lines: number
+  readonly row: string
+  readonly todo: number
+  readonly isUnreadable: boolean
+}
+
+const given: fc.Arbitrary<Given> = fc.record({
+  name: fc.constantFrom('a.ts', 'b.py', 'package.json', 'ü', 'node_modules/x.ts'),
+  bytes: fc.integer({ min: 1, max: 4 }),
+  lines: fc.nat({ max: 3 }),
+  row: fc.constantFrom('TypeScript', 'Binary', 'Other text'),
+  todo: fc.nat({ max: 60 }),
+  isUnreadable: fc.boolean(),
+})
+
+/** Each reader has a folder of its own, as parts are disjoint. */
+function summaryOf(files: readonly Given[], folder: number): Summary {
+  const tally = new Tally()
+  for (const [index, file] of files.entries()) {
+    const kept = Array.from({ length: Math.min(50, file.todo) }, (_, line) => ({
+      line: line + 1,
+      word: 'TODO' as const,
+      text: 'TODO',
+    }))
+    const measured = fileOf({
+      bytes: file.bytes,
+      lines: file.lines,
+      row: file.row,
+      sha256: sha256(file.bytes),
+      notes: { todo: file.todo, fixme: 0, kept },
+      text: '{"dependencies":{"a":"1"}}',
+      unreadable: file.isUnreadable ? 'permission denied' : null,
+    })
+    tally.addMeasured(fromText(`${folder}/${index}/${file.name}`), measured)
+  }
+  return tally.summary()
+}
+
+const files = fc.array(given, { maxLength: 15 })
+
+test('summaries are merged in any order and grouping (S1)', () => {
+  fc.assert(
+    fc.property(files, files, files, (a, b, c) => {
+      const [x, y, z] = [summaryOf(a, 1), summaryOf(b, 2), summaryOf(c, 3)]
+      const whole = mergeSummaries(mergeSummaries(x, y), z)
+      expect(mergeSummaries(x, mergeSummaries(y, z))).toEqual(whole)
+      expect(mergeSummaries(mergeSummaries(z, y), x)).toEqual(whole)
+      expect(mergeSummaries(emptySummary, x)).toEqual(x)
+      expect(summarySchema.parse(JSON.parse(JSON.stringify(whole)))).toEqual(whole)
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('notes of one’s own come before those in installed packages', () => {
+  const own = summaryOf([{ name: 'z.ts', bytes: 1, lines: 1, row: 'TypeScript', todo: 2, isUnreadable: false }], 9)
+  const others = summaryOf(
+    [{ name: 'node_modules/a.ts', bytes: 1, lines: 1, row: 'TypeScript', todo: 60, isUnreadable: false }],
+    1,
+  )
+  const merged = mergeSummaries(others, own)
+  expect(merged.notes.slice(0, 3).map((note) => note.path)).toEqual(['9/0/z.ts', '9/0/z.ts', '1/0/node_modules/a.ts'])
+  expect(merged.counts.todo).toBe(62)
+})
+
+test('neither a summary nor the state that holds it grows beyond what a message may have, whatever the folder holds (S2)', () => {
+  const tally = new Tally()
+  const longName = (index: number) =>
+    Buffer.concat([Buffer.alloc(3_000, 0xff), Buffer.from(String(index).padStart(6, '0'))])
+  const pathOf = (index: number, name: string) => `${fromBytes(longName(index))}/${name}` as BytePath
+  const wide = '\u{10ffff}'.repeat(120)
+  const dependencies = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`${'文'.repeat(80)}${index}`, '1']))
+  const kept = Array.from({ length: 50 }, (_, line) => ({ line: line + 1, word: 'FIXME' as const, text: wide }))
+  for (let index = 0; index < 60; index++) {
+    const text = JSON.stringify({ dependencies })
+    tally.addMeasured(
+      pathOf(index, 'package.json'),
+      fileOf({ bytes: 2 ** 50, text, notes: { todo: 0, fixme: 60, kept } }),
+    )
+    tally.addMeasured(pathOf(index, 'Cargo.toml'), fileOf({ bytes: 2 ** 50, text: '[' }))
+    tally.addUnreadable(pathOf(index, 'folder'), 'was replaced by a link while it was surveyed')
+  }
+  for (let index = 0; index < 80_000; index++) {
+    // Far apart, so that the differences of sizes take many bytes.
+    tally.addMeasured(fromText(`${index}`), fileOf({ bytes: 2 ** 20 * (index + 1), sha256: sha256(index) }))
+  }
+  const lost = Array.from({ length: 30 }, (_, index) => ({
+    path: encodePath(fromBytes(longName(index)).slice(0, 512) as BytePath),
+    reason: `share 20 of 20 of the folder: its reader failed: ${'文'.repeat(200)}`,
+  }))
+  const summary = { ...tally.summary(), lost }
+  expect(Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(0.9 * messageBytesMax)
+
+  const names = Array.from({ length: 20 }, (_, index) => encodePath(fromBytes(longName(index)).slice(-255) as BytePath))
+  const part = { ...wholePart('/top', 10), folder: 'some/folder', share: { index: 3, of: 20 }, except: names }
+  const waiting = Object.fromEntries(
+    names.map((_, index) => [`00000000-0000-0000-0000-${String(index).padStart(12, '0')}`, part]),
+  )
+  const state = gatheringSchema.parse({ waiting, summary })
+  expect(Buffer.byteLength(JSON.stringify(state))).toBeLessThan(messageBytesMax)
+  expect(partSchema.parse(part)).toEqual(part)
+})

@@ -1,0 +1,279 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { OpenFolder } from '../../workers/_survey/folder.ts'
+import { wholePart } from '../../workers/_survey/part.ts'
+import { encodePath, fromBytes, fromText } from '../../workers/_survey/path.ts'
+import { type Plan, planPart } from '../../workers/_survey/plan.ts'
+import { readPart } from '../../workers/_survey/reading.ts'
+import reader from '../../workers/reader.ts'
+import surveyor from '../../workers/surveyor.ts'
+import { bytesOf, findTotals, nastyFolder, temporaryFolder, tooDeep, write } from './support/folders.ts'
+import { MemorySession, type Outcome, type Ran, type SessionOptions } from './support/session.ts'
+
+interface Survey {
+  readonly markdown: string
+  readonly totals: { files: number; bytes: number; lines: number; unreadable: number; workers: number }
+  readonly isComplete: boolean
+}
+
+interface Surveyed extends Survey {
+  readonly ran: readonly Ran[]
+  readonly session: MemorySession
+}
+
+async function survey(folder: unknown, options: SessionOptions = {}): Promise<Surveyed> {
+  const session = new MemorySession({ surveyor, reader }, options)
+  const outcome = await session.run('surveyor', { folder })
+  expect(outcome).toMatchObject({ status: 'completed', failure: null })
+  return { ...(outcome.value as Survey), ran: session.ran, session }
+}
+
+const stop = () => {}
+
+describe.skipIf(process.platform !== 'linux')('a survey of a nasty folder', () => {
+  const cleaning: (() => void)[] = []
+  let folder = ''
+  beforeAll(async () => {
+    folder = await nastyFolder((work) => cleaning.push(work))
+  })
+  afterAll(() => {
+    for (const work of cleaning) work()
+  })
+
+  test('has the totals of find and wc, and knows what it left out', async () => {
+    const { totals, markdown, isComplete, ran, session } = await survey(folder)
+    expect(totals).toEqual({ ...findTotals(folder), unreadable: 0, workers: ran.length })
+    expect(isComplete).toBe(true)
+    expect(session.biggestMessage).toBeLessThan(700_000)
+    expect(markdown).toContain('`.troupe/`, where troupe keeps its own data, is left out.')
+    expect(markdown).toMatch(/^\| Links +\| +7 \|/m)
+    expect(markdown).toMatch(/^\| Others +\| +2 \|/m)
+    expect(markdown).toContain('`new\\nline\\n.ts:1` `TODO one`')
+    expect(markdown).toContain('`new\\nline\\n.ts:2` `FIXME(two) x`')
+    expect(markdown).toContain('`one long line.js:1` `TODO at the end`')
+    expect(markdown).toContain('`ünïcödé/文件.py:1` `TODO 文`')
+    expect(markdown).toContain('- `copies/one`\n  - `copies/two`\n')
+    expect(markdown).not.toContain('copies/three')
+    expect(markdown).toContain('- `package.json` (npm)\n  - 1 runtime: `a`\n  - 2 development: `b, c`')
+    expect(markdown).toMatch(/- `broken\/package\.json`: .* \(not understood\)/)
+    expect(markdown).not.toContain('hidden')
+    expect(markdown).not.toContain('secret')
+  })
+
+  test('is the same however few workers there are, and whoever reads', async () => {
+    const withoutWorkers = (markdown: string) => markdown.replaceAll(/^.*\bworkers?\b.*$/gim, '')
+    const most = await survey(folder)
+    const { workers: _, ...totals } = most.totals
+    for (const limits of [
+      { workers: 1 },
+      { workers: 2 },
+      { workers: 7 },
+      { depth: 0 },
+      { depth: 1 },
+      { children: 1 },
+      { children: 3 },
+    ]) {
+      const fewer = await survey(folder, { limits })
+      expect(fewer.totals).toEqual({ ...totals, workers: fewer.ran.length })
+      expect(withoutWorkers(fewer.markdown)).toBe(withoutWorkers(most.markdown))
+    }
+  })
+
+  test('is the same where folders are reached by their paths', () => {
+    const part = wholePart(folder, 1)
+    const [byDescriptor, byPath] = (['descriptor', 'path'] as const).map((access) => {
+      const top = OpenFolder.openTop(fromText(folder), access)
+      const summary = readPart(top, part, stop)
+      top.close()
+      return summary
+    })
+    expect(byPath).toEqual(byDescriptor)
+  })
+
+  test('reads what lies deeper than a path may be long', async () => {
+    const deep = temporaryFolder()
+    tooDeep(deep, 30)
+    const { totals } = await survey(deep)
+    expect(totals).toMatchObject({ files: 30, bytes: 60, lines: 30, unreadable: 0 })
+  })
+})
+
+describe('the parts of a plan', () => {
+  const room = { partsMax: 20, allowance: 199, weightMin: 16 }
+
+  test('hold every file once, and descend into a chain of single folders', () => {
+    const folder = write(temporaryFolder(), {})
+    for (let index = 0; index < 400; index++) {
+      write(folder, { [`src/main/java/org/some/p${index % 9}/q${index % 37}/File${index}.java`]: 'class X {}\n' })
+    }
+    write(folder, { 'README.md': 'x\n', 'src/other/x.c': '\n' })
+    const top = OpenFolder.openTop(fromText(folder))
+    const plan = planPart(top, wholePart(folder, 200), room, stop) as Extract<Plan, { kind: 'split' }>
+    expect(plan.parts.length).toBeGreaterThan(8)
+    const read = plan.parts.map((part) => readPart(top, part, stop).counts)
+    top.close()
+    expect(read.reduce((sum, counts) => sum + counts.files, 0)).toBe(402)
+    const folders = plan.folders + read.reduce((sum, counts) => sum + counts.folders, 0)
+    const found = spawnSync('find', [folder, '-mindepth', '1', '-type', 'd'], { encoding: 'utf8' }).stdout
+    expect(folders).toBe(found.trim().split('\n').length)
+  })
+
+  test('of many files are read by several readers, within the limits', async () => {
+    const folder = temporaryFolder()
+    for (let index = 0; index < 120; index++) {
+      for (let file = 0; file < 30; file++) write(folder, { [`p${index}/s${file % 4}/f${file}`]: `${file}\n` })
+    }
+    const limits = { workers: 30, children: 4, depth: 2 }
+    const { totals, ran } = await survey(folder, { limits })
+    expect(totals).toEqual({ ...findTotals(folder), unreadable: 0, workers: ran.length })
+    expect(ran.length).toBeGreaterThan(5)
+    expect(ran.length).toBeLessThanOrEqual(30)
+    expect(Math.max(...ran.map((worker) => worker.depth))).toBe(2)
+  })
+})
+
+describe('a part that is lost', () => {
+  const ends: [string, Outcome, string][] = [
+    [
+      'failed',
+      { status: 'failed', value: null, failure: 'the disk is on fire' },
+      'its reader failed: the disk is on fire',
+    ],
+    ['was cancelled', { status: 'cancelled', value: null, failure: null }, 'its reader was cancelled'],
+    [
+      'replied nonsense',
+      { status: 'completed', value: { files: 1 }, failure: null },
+      'its reader replied something that is no summary',
+    ],
+  ]
+
+  test.each(ends)('because its reader %s is missing alone, and the report says so', async (_, outcome, reason) => {
+    const folder = write(temporaryFolder(), { 'lost/a': 'x\n'.repeat(5) })
+    for (let index = 0; index < 20; index++) write(folder, { [`kept/${index}`]: 'y\n', [`lost/${index}`]: 'x\n' })
+    const disturb = (worker: Ran) => (worker.name === 'lost' ? outcome : null)
+    const { totals, markdown, isComplete, ran } = await survey(folder, { disturb })
+    expect(isComplete).toBe(false)
+    expect(totals).toEqual({ files: 20, bytes: 40, lines: 20, unreadable: 1, workers: ran.length })
+    expect(markdown).toContain('**Not complete:** 1 part could not be surveyed')
+    expect(markdown).toContain(`- \`lost\`: \`the folder: ${reason}\``)
+  })
+})
+
+describe('what cannot be read', () => {
+  test.skipIf(process.platform === 'win32')('is counted, with its reason, and as find counts it', async () => {
+    const folder = write(temporaryFolder(), {
+      'open/file': 'a\n',
+      'secret file': 'b\nb\n',
+      'only listed/file': 'c\n',
+      'only listed/sub/file': 'c\n',
+      'only entered/file': 'd\n',
+      'closed/file': 'e\n',
+    })
+    chmodSync(folder, 0o755)
+    const modes = { 'secret file': 0o000, 'only listed': 0o744, 'only entered': 0o711, closed: 0o700 }
+    const withoutOwner = (mode: number) => (process.getuid?.() === 0 ? mode : (mode & 0o7) * 0o111)
+    for (const [name, mode] of Object.entries(modes)) chmodSync(join(folder, name), withoutOwner(mode))
+    const { totals, markdown } = surveyUnprivileged(folder)
+    for (const name of Object.keys(modes)) chmodSync(join(folder, name), 0o755)
+    // `secret file` with its size, and `only listed/file` without: nobody may ask for it.
+    expect(totals).toEqual({ files: 3, bytes: 6, lines: 1, unreadable: 5, workers: expect.any(Number) })
+    for (const name of ['secret file', 'only listed/file', 'only listed/sub', 'only entered', 'closed']) {
+      expect(markdown).toContain(`- \`${name}\`: \`permission denied\``)
+    }
+  })
+
+  test.skipIf(process.platform === 'win32')('may be the folder itself', () => {
+    const folder = write(temporaryFolder(), { file: 'a\n' })
+    const inner = join(folder, 'closed')
+    mkdirSync(inner)
+    chmodSync(folder, 0o755)
+    chmodSync(inner, process.getuid?.() === 0 ? 0o700 : 0o000)
+    const { totals, markdown } = surveyUnprivileged(inner)
+    chmodSync(inner, 0o755)
+    expect(totals).toEqual({ files: 0, bytes: 0, lines: 0, unreadable: 1, workers: 1 })
+    expect(markdown).toContain('- `.`: `permission denied`')
+  })
+})
+
+/** As a user without rights: root may read everything. */
+function surveyUnprivileged(folder: string): Survey {
+  const program = join(import.meta.dirname, '../programs/survey-folder.ts')
+  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+  const args = ['--conditions=troupe-source', program, folder]
+  const { stdout, stderr, error } = spawnSync(process.execPath, args, { ...user, cwd: '/', encoding: 'utf8', env: {} })
+  if (stdout === '') throw new Error(`the unprivileged survey printed nothing: ${error?.message ?? stderr}`)
+  return (JSON.parse(stdout) as Outcome).value as Survey
+}
+
+describe('the surveyor', () => {
+  const fails = async (input: unknown) => {
+    const outcome = await new MemorySession({ surveyor, reader }).run('surveyor', input)
+    expect(outcome.status).toBe('failed')
+    return outcome.failure
+  }
+
+  test('refuses what is no folder, by name', async () => {
+    const folder = write(temporaryFolder(), { file: '' })
+    expect(await fails({ folder: join(folder, 'none\n') })).toBe(`There is no folder ${folder}/none\\n.`)
+    expect(await fails({ folder: join(folder, 'file') })).toBe(`${folder}/file is not a folder.`)
+    expect(await fails({ folder: join(folder, 'file/x') })).toBe(`There is no folder ${folder}/file/x.`)
+    expect(await fails({ folder: 'src' })).toContain('src is not an absolute path')
+  })
+
+  test('says of an empty folder that there are no files', async () => {
+    const { totals, markdown, ran } = await survey(temporaryFolder())
+    expect(totals).toEqual({ files: 0, bytes: 0, lines: 0, unreadable: 0, workers: 1 })
+    expect(markdown).toContain('No files.')
+    expect(ran).toHaveLength(1)
+  })
+
+  test('surveys where there is nothing but its own folder', async () => {
+    const { totals, markdown } = await survey(write(temporaryFolder(), { '.troupe/a': 'x' }))
+    expect(totals.files).toBe(0)
+    expect(markdown).toContain('`.troupe/`')
+  })
+
+  test('leaves out only a folder of that name', async () => {
+    const { totals, markdown } = await survey(write(temporaryFolder(), { '.troupe': 'a file\n', 'x/.troupe/y': 'y\n' }))
+    expect(totals).toMatchObject({ files: 2, lines: 2 })
+    expect(markdown).not.toContain('left out')
+  })
+
+  test('spawns a reader for each part', async () => {
+    const folder = temporaryFolder()
+    for (const name of ['src', 'test', 'docs']) {
+      for (let index = 0; index < 30; index++) write(folder, { [`${name}/${index}`]: '\n' })
+    }
+    write(folder, { 'README.md': '\n' })
+    const { ran } = await survey(folder)
+    expect(ran.map((worker) => [worker.kind, worker.name, worker.depth])).toEqual([
+      ['surveyor', 'surveyor', 0],
+      ['reader', 'docs', 1],
+      ['reader', 'src', 1],
+      ['reader', 'test', 1],
+      ['reader', '. (rest)', 1],
+    ])
+  })
+
+  test.skipIf(process.platform === 'win32')('takes a link to the folder, and a name of any bytes', async () => {
+    const folder = temporaryFolder()
+    const odd = bytesOf(folder, [0xff, 0x0a])
+    mkdirSync(odd)
+    writeFileSync(Buffer.concat([odd, Buffer.from('/file')]), 'x\n')
+    symlinkSync(odd, join(folder, 'link'))
+    for (const given of [encodePath(fromBytes(odd)), join(folder, 'link')]) {
+      const { totals, markdown } = await survey(given)
+      expect(totals).toMatchObject({ files: 1, lines: 1 })
+      expect(markdown).toContain(`# Survey of \`${folder}/\\xff\\n\``)
+    }
+  })
+
+  test('stops when it is told to', async () => {
+    const controller = new AbortController()
+    controller.abort(new Error('cancelled by the test'))
+    const session = new MemorySession({ surveyor, reader }, { signal: controller.signal })
+    await expect(session.run('surveyor', { folder: temporaryFolder() })).rejects.toThrow('cancelled by the test')
+  })
+})
