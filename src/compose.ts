@@ -20,7 +20,7 @@ import { loadWorkers } from './runtime/worker-loader.ts'
 
 import { type PartitionKeys, partitionKeys, tagOf } from './store/keys.ts'
 import { awaitRedis, checkRedis, openRedis, type Redis } from './store/redis.ts'
-import { ScriptCaller } from './store/script.ts'
+import { guarded, ScriptCaller } from './store/script.ts'
 import { RedisTurnStore } from './store/turn-store.ts'
 import { RedisUpkeepStore } from './store/upkeep-store.ts'
 
@@ -77,7 +77,8 @@ export async function startInternalNode(options: InternalNodeOptions): Promise<T
   try {
     const redis = connections.open()
     await awaitRedis(redis, redisUrl, options.deadlineMs ?? 5_000)
-    const partitions = await checkRedis(redis, options.namespace ?? defaultNamespace, options.partitions)
+    const checking = checkRedis(redis, options.namespace ?? defaultNamespace, options.partitions)
+    const partitions = await guarded('checking the set-up', checking, options.deadlineMs ?? 5_000)
     return await startParts(partsOf(options, partitions, redis), connections, options)
   } catch (error) {
     connections.close()

@@ -11,7 +11,7 @@ import { BullBellRinger } from '../queue/bells.ts'
 import { InspectStore, type NodeRow } from '../store/inspect-store.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import { awaitRedis, checkRedis, openRedis, type Redis } from '../store/redis.ts'
-import { ScriptCaller } from '../store/script.ts'
+import { guarded, guardedReads, ScriptCaller } from '../store/script.ts'
 import { EventHub } from './event-hub.ts'
 import { type Health, readHealth } from './health.ts'
 import { sessionReport, type WorkerReport, workerReport } from './report.ts'
@@ -48,7 +48,8 @@ export async function connectInternal(options: InternalConnectOptions): Promise<
   const redis = openRedis(redisUrl)
   try {
     await awaitRedis(redis, redisUrl, Math.min(options.deadlineMs ?? 5_000, 5_000))
-    const partitions = await checkRedis(redis, options.namespace ?? defaultNamespace, options.partitions)
+    const checking = checkRedis(redis, options.namespace ?? defaultNamespace, options.partitions)
+    const partitions = await guarded('checking the set-up', checking, options.deadlineMs ?? 5_000)
     return new Troupe(redis, redisUrl, partitions, options)
   } catch (error) {
     redis.disconnect()
@@ -75,7 +76,9 @@ export class Troupe implements AsyncDisposable {
     })
     const log = toWorkerLog(options.logger ?? silentLogger())
     this.#bull = options.ringer ? null : new BullBellRinger(redis, places, log)
-    this.#inspect = places.map(({ keys, partition }) => new InspectStore(redis, keys, partition))
+    this.#inspect = places.map(({ keys, partition }) =>
+      guardedReads(new InspectStore(redis, keys, partition), options.deadlineMs ?? 10_000),
+    )
     this.#hub = new EventHub(this.#namespace, () => openRedis(redisUrl))
     this.#submission = new Submission({
       redis,

@@ -172,8 +172,11 @@ export class Session {
     await hub.listen(this.id, listener)
     try {
       let last = options.after ?? null
+      // Nothing of a session is older than the session: the stream is not read from its beginning.
+      if (last === '0-0') last = `${Math.max(0, ((await this.#context.store.createdAt(this.id)) ?? 1) - 1)}-0`
       for (let more = last !== null; more; ) {
         const page = await readEvents(redis, partitionKeys(tag), last as string)
+        if (page.trimmed) yield trimmedEvent(this.id, last as string)
         for (const event of page.events) {
           if (event.sessionId !== this.id) continue
           yield event
@@ -212,5 +215,17 @@ export class Session {
     const answer = await this.#context.submission.store(this.id).close(this.id)
     if (answer.kind === 'not_found')
       throw new NotFoundError('session_not_found', `session ${this.id} is not known: it may have been pruned.`)
+  }
+}
+
+/** Told in place of events that are no longer kept: the report and the histories say what they said. */
+function trimmedEvent(sessionId: string, after: string): TroupeEvent {
+  return {
+    id: after,
+    type: 'events.trimmed',
+    sessionId,
+    workerId: rootIdOf(sessionId),
+    at: Date.now(),
+    details: { after },
   }
 }

@@ -166,7 +166,7 @@ function checkSessionName(name: string): string {
   return name
 }
 
-export function checkLimits(given: Partial<SessionLimits> = {}): SessionLimits {
+function checkLimits(given: Partial<SessionLimits> = {}): SessionLimits {
   const limits: Record<string, number> = { ...defaultSessionLimits }
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue

@@ -23,6 +23,8 @@ export const eventTypes = [
   'turn.retried',
   'run.started',
   'run.completed',
+  // Not in the stream: a follower is told that events it asked for are no longer kept.
+  'events.trimmed',
 ] as const
 
 export type EventType = (typeof eventTypes)[number]

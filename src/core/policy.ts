@@ -57,6 +57,8 @@ export const policy = {
   turnSliceMs: 30_000,
   turnSliceSteps: 20,
   drainMs: 30_000,
+  /** How long a stopping node waits for Redis to take its last words. */
+  goodbyeMs: 3_000,
 
   retries: 3,
   retryBackoffMs: 200,

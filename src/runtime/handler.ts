@@ -17,7 +17,7 @@ import {
   toRuntimeError,
 } from '../core/errors.ts'
 import type { EventNote } from '../core/event.ts'
-import { toFailure } from '../core/failure.ts'
+import { type FailureOrigin, toFailure } from '../core/failure.ts'
 import { encodeResult, type Mail, type Outcome } from '../core/message.ts'
 import { policy, retryDelayMs } from '../core/policy.ts'
 import { HandlerInbox } from './handler-inbox.ts'
@@ -164,8 +164,8 @@ class HandlerTurn {
     const { run } = position
     const entries = [this.#receivedEntry(mail, run, at, wishes)]
     const notes: EventNote[] = this.#receivedNotes(mail, position)
-    for (const { id, kind, name } of wishes.spawnNotes)
-      notes.push(['worker.spawned', { id, kind, name, parent: grant.workerId }])
+    for (const { id, kind, name, detached } of wishes.spawnNotes)
+      notes.push(['worker.spawned', { id, kind, name, parent: grant.workerId, ...(detached && { detached }) }])
     this.#state = self.state
     const calls = position.calls + wishes.spawns.length
     const step = {
@@ -196,11 +196,17 @@ class HandlerTurn {
     }
   }
 
-  #failedStep(mail: Mail | null, error: RuntimeError, position: RunPosition, attempt: number): Step {
+  #failedStep(
+    mail: Mail | null,
+    error: RuntimeError,
+    position: RunPosition,
+    attempt: number,
+    origin: FailureOrigin = 'handler',
+  ): Step {
     const at = Date.now()
     const { grant } = this.#turn
     const { run } = position
-    const failure = toFailure(error, 'handler', attempt, at)
+    const failure = toFailure(error, origin, attempt, at)
     const entries = [entryJson('failed', run, grant.epoch, at, { failure })]
     if (mail) entries.unshift(this.#receivedEntry(mail, run, at))
     return {
@@ -261,7 +267,7 @@ class HandlerTurn {
       `worker ${grant.name} (${grant.workerId}) took its node down ${grant.crashes} times without a commit; the next step was ${next}. It was quarantined.`,
       { code: 'poison' },
     )
-    const step = this.#failedStep(mail, error, position, grant.starts)
+    const step = this.#failedStep(mail, error, position, position.attempt + 1, 'runtime')
     const evidence = {
       failure: step.failure,
       starts: grant.starts,

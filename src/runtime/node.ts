@@ -216,21 +216,36 @@ export class RuntimeNode {
     return this.#partitions.reduce((total, { renewer }) => total + renewer.turns.size, 0)
   }
 
-  /** Drains (N3), then says goodbye. With `force` turns are given back at once. Safe to call twice. */
+  /**
+   * Drains (N3), then says goodbye. With `force` turns are given back at once. Ends also when Redis does not answer: what could not
+   * be given back is healed by others when its lease has ended. Safe to call twice.
+   */
   async stop(options: { force?: boolean } = {}): Promise<void> {
     this.#draining = true
     const drained = Promise.allSettled([...this.#awake])
+    for (const turn of this.#turns()) turn.draining = true
+    const { drainMs, goodbyeMs } = this.#o.policy
     const release = () => {
-      for (const { renewer } of this.#partitions) for (const turn of renewer.turns) void turn.release()
+      for (const turn of this.#turns()) void turn.release()
     }
-    for (const { renewer } of this.#partitions) for (const turn of renewer.turns) turn.draining = true
-    const timer = setTimeout(release, options.force ? 0 : this.#o.policy.drainMs)
+    const giveUp = () => {
+      for (const turn of this.#turns()) turn.abandon('unreachable')
+    }
+    const timers = [
+      setTimeout(release, options.force ? 0 : drainMs),
+      setTimeout(giveUp, (options.force ? 0 : drainMs) + goodbyeMs),
+    ]
     await drained
-    clearTimeout(timer)
-    for (const { renewer, sweeper } of this.#partitions) {
+    for (const timer of timers) clearTimeout(timer)
+    const goodbyes = this.#partitions.map(async ({ renewer, sweeper }) => {
       renewer.stop()
       await sweeper.stop()
-    }
+    })
+    await Promise.race([Promise.all(goodbyes), new Promise((resolve) => setTimeout(resolve, goodbyeMs).unref())])
+  }
+
+  #turns(): Turn[] {
+    return this.#partitions.flatMap(({ renewer }) => [...renewer.turns])
   }
 }
 

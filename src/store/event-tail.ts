@@ -107,8 +107,15 @@ export async function readEvents(
     events: entries.flatMap(({ id, fields }) => decodeEvents(id, fields)),
     last: entries.at(-1)?.id ?? after,
     more: entries.length === pageSize,
-    trimmed: oldest !== undefined && after !== '0-0' && isBefore(after, oldest),
+    trimmed: oldest !== undefined && isBefore(after, oldest) && (await wasTrimmed(redis, keys)),
   }
+}
+
+/** Has the stream ever lost entries? Redis before 7.0 cannot tell: then it may have. */
+async function wasTrimmed(redis: Redis, keys: PartitionKeys): Promise<boolean> {
+  const facts = (await redis.xinfo('STREAM', keys.events)) as unknown[]
+  const fact = (name: string) => facts[facts.indexOf(name) + 1]
+  return !facts.includes('entries-added') || Number(fact('entries-added')) > Number(fact('length'))
 }
 
 /** Order of stream ids. */

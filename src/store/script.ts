@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { InvariantError, type RuntimeError, TransientError } from '../core/errors.ts'
+import { InvariantError, RuntimeError, TransientError } from '../core/errors.ts'
 import { type Redis, withDeadline } from './redis.ts'
 
 export type Argument = string | number
@@ -86,6 +86,29 @@ export class ScriptCaller {
       return (await this.#redis.eval(script.source, script.keys.length, ...flat)) as Reply
     }
   }
+}
+
+/** An answer within the deadline, or an error that says what was being done and what to do. */
+export async function guarded<T>(doing: string, answer: Promise<T>, deadlineMs: number): Promise<T> {
+  try {
+    return await withDeadline(answer, deadlineMs)
+  } catch (thrown) {
+    throw thrown instanceof RuntimeError ? thrown : storeError(thrown, doing)
+  }
+}
+
+/** The same object, with every method that returns a promise guarded. */
+export function guardedReads<Store extends object>(store: Store, deadlineMs: number): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      return (...args: unknown[]) => {
+        const answer: unknown = Reflect.apply(member, target, args)
+        return answer instanceof Promise ? guarded(`reading ${String(name)}`, answer, deadlineMs) : answer
+      }
+    },
+  })
 }
 
 /** Errors that say "not now": nothing was written, the same call may succeed later. */

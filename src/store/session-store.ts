@@ -10,7 +10,7 @@ import type { Bell } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
-import type { ScriptCaller } from './script.ts'
+import { guarded, type ScriptCaller } from './script.ts'
 import { cancelScript, closeScript, postScript, spawnScript } from './scripts.ts'
 import { pruneOnce } from './upkeep-store.ts'
 
@@ -201,7 +201,7 @@ export class SessionStore {
   async poolOf(kind: string): Promise<string> {
     const known = this.#pools.get(kind)
     if (known && known.until > performance.now()) return known.pool
-    const line = await this.#redis.hget(this.#keys.kinds, kind)
+    const line = await guarded('reading kinds', this.#redis.hget(this.#keys.kinds, kind), this.#deadlineMs)
     const pool = line?.split(' ')[0] ?? unhosted
     if (this.#pools.size > 1_000) this.#pools.clear()
     this.#pools.set(kind, { pool, until: performance.now() + this.#policy.sweepEveryMs })

@@ -328,14 +328,21 @@ local function claimNext(tag, claim, now)
   return { plan.tag }
 end
 
--- The grant that this slot was given under this nonce, if the worker's token is still that one; nil otherwise.
+-- Is this nonce older than that which the slot was granted since? Nonces are "<number>.<random>", numbered by their node.
+local function isOlderNonce(nonce, held)
+  local number, heldNumber = string.match(nonce, '^(%w+)%.'), string.match(held, '^(%w+)%.')
+  return number and heldNumber and tonumber(number, 36) < tonumber(heldNumber, 36)
+end
+
+-- What this slot was answered under this nonce before: the same grant, or empty when that turn is over. An older nonce is that of a
+-- duplicate which comes late: it takes no worker, since nobody would run it. nil: the nonce is new.
 local function sameGrant(tag, claim)
   local held = redis.call('HGET', tag .. ':grants:' .. claim.node, claim.slot)
   if not held then return nil end
   local nonce, id, mark = string.match(held, '^(%S+) (%S+) ?(%S*)$')
-  if nonce ~= claim.nonce then return nil end
+  if nonce ~= claim.nonce then return isOlderNonce(claim.nonce, nonce) and { 'empty' } or nil end
   local record, flat = readHash(workerKey(tag, id))
-  if string.match(record.token or '', ':(.*)$') ~= nonce then return nil end
+  if string.match(record.token or '', ':(.*)$') ~= nonce then return { 'empty' } end
   local suspect = mark == '' and startsOf(record) > claim.suspectAfter
   return readGrant(tag, id, record, flat, record.token, mark == '' and 'run' or mark, suspect, claim.mailBytes)
 end
