@@ -73,7 +73,6 @@ function show(worker: WorkerReport): void {
     ['history', `${worker.historyLength} entries`],
     ['mailbox', mailbox.pending === 0 ? 'empty' : `${mailbox.pending} pending, ${mailbox.control} of them control`],
     ['node', worker.node && safe(worker.node)],
-    ['created', momentAndAge(worker.createdAt)],
     ['updated', momentAndAge(worker.updatedAt)],
     ['last failure', lastFailure && safe(failureSentence(lastFailure))],
     [

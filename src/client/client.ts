@@ -105,8 +105,8 @@ export class Troupe implements AsyncDisposable {
       const sessionId = parseId(id, 'session')
       return new Session(sessionId, this.#context(sessionId))
     },
-    /** Newest first. */
-    list: (query: { state?: string; kind?: string; limit?: number; before?: number } = {}): Promise<SessionSummary[]> =>
+    /** Newest first; `before` is the id of the last one of the page before. */
+    list: (query: { state?: string; kind?: string; limit?: number; before?: string } = {}): Promise<SessionSummary[]> =>
       this.#listSessions(query),
     /** Removes sessions that finished longer ago (default 7 days); returns how many. */
     prune: async (query: { olderThanMs?: number } = {}): Promise<number> => {
@@ -149,7 +149,7 @@ export class Troupe implements AsyncDisposable {
     state?: string
     kind?: string
     limit?: number
-    before?: number
+    before?: string
   }): Promise<SessionSummary[]> {
     const limit = query.limit ?? 50
     const found: SessionSummary[] = []
@@ -166,7 +166,7 @@ export class Troupe implements AsyncDisposable {
             one !== null && (!query.state || one.state === query.state) && (!query.kind || one.kind === query.kind),
         )
         found.push(...(fitting as SessionSummary[]))
-        before = page.at(-1)?.createdAt
+        before = page.at(-1)?.id
         if (page.length < limit || found.length >= limit) break
       }
     }

@@ -13,6 +13,8 @@ type Listener = (event: TroupeEvent) => void
 
 /** Sessions whose end is remembered; the oldest are forgotten first, and then read from their records. */
 const trackedMax = 10_000
+/** A read that is under way while Redis is away never ends: it is not waited for longer. */
+const stopMsMax = 1_000
 
 export class EventHub {
   readonly #namespace: string
@@ -90,7 +92,9 @@ export class EventHub {
   }
 
   async stop(): Promise<void> {
-    const tails = await Promise.allSettled(this.#tails.values())
-    await Promise.all(tails.map((tail) => (tail.status === 'fulfilled' ? tail.value.stop() : undefined)))
+    const stopping = Promise.allSettled(this.#tails.values()).then((tails) =>
+      Promise.all(tails.flatMap((tail) => (tail.status === 'fulfilled' ? [tail.value.stop()] : []))),
+    )
+    await Promise.race([stopping, new Promise((resolve) => setTimeout(resolve, stopMsMax).unref())])
   }
 }

@@ -47,8 +47,8 @@ export interface WorkerReport {
   readonly waitsFor: string | null
   readonly children: number
   readonly historyLength: number
-  readonly createdAt: number | null
-  readonly updatedAt: number | null
+  /** When its newest history entry was written; before the first, when its session was created. In ms since the epoch. */
+  readonly updatedAt: number
 }
 
 export interface SessionReport {
@@ -102,16 +102,21 @@ export function workerReport(row: WorkerRow): WorkerReport {
     waitsFor: waitsFor(row.id, fields, place),
     children: decodeCalls(fields.awaits ?? '').length,
     historyLength: row.historyLength,
-    createdAt: fields.created === undefined ? null : Number(fields.created),
-    updatedAt: fields.updated === undefined ? null : Number(fields.updated),
+    updatedAt: row.lastEntry === null ? createdAtOf(row) : (JSON.parse(row.lastEntry) as { at: number }).at,
   }
+}
+
+/** Ids of sessions carry their time. */
+function createdAtOf({ id, fields }: WorkerRow): number {
+  const sessionId = fields.session ?? sessionIdOfRoot(id)
+  return Number.parseInt(sessionId.replaceAll('-', '').slice(0, 12), 16)
 }
 
 function waitsFor(id: string, fields: RecordFields, place: WorkerState): string | null {
   if (place === 'queued') return 'a free slot'
   if (place !== 'parked') return null
   const wait = fields.wait ?? 'any'
-  if (wait === 'retry') return `a retry after ${fields.attempt ?? 1} failed ${fields.attempt === '1' ? 'try' : 'tries'}`
+  if (wait === 'retry') return retryText(fields.attempt ?? '1')
   if (wait === 'control') return 'a timer'
   if (!wait.startsWith('result:')) return wait === 'any' ? 'input' : wait
   const open = decodeCalls(fields.awaits ?? '').length
@@ -119,6 +124,11 @@ function waitsFor(id: string, fields: RecordFields, place: WorkerState): string 
   const call = callOf(id, fields, first)
   const which = call === null ? `worker ${first}` : `its child number ${call} (${first})`
   return open === 1 ? `the result of ${which}` : `the result of ${which}; ${open} children are open`
+}
+
+function retryText(attempt: string): string {
+  const tries = Number(attempt.split(' ')[0])
+  return `a retry after ${tries} failed ${tries === 1 ? 'try' : 'tries'}`
 }
 
 /** Child ids are derived from calls, so the call that a wait names is found by trying. */

@@ -4,9 +4,9 @@
  */
 import type { CompletedEntry, Entry, FailedEntry, RunResult } from '../core/entry.ts'
 import { NotFoundError } from '../core/errors.ts'
-import type { TroupeEvent } from '../core/event.ts'
+import { isEventBefore, type TroupeEvent } from '../core/event.ts'
 import { rootIdOf } from '../core/ids.ts'
-import { isBefore, readEvents } from '../store/event-tail.ts'
+import { readEvents } from '../store/event-tail.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
 import { partitionKeys } from '../store/keys.ts'
 import type { Redis } from '../store/redis.ts'
@@ -174,6 +174,8 @@ export class Session {
       let last = options.after ?? null
       // Nothing of a session is older than the session: the stream is not read from its beginning.
       if (last === '0-0') last = `${Math.max(0, ((await this.#context.store.createdAt(this.id)) ?? 1) - 1)}-0`
+      let hasEnded = last === null && (await this.#hasEnded())
+      if (hasEnded) return
       for (let more = last !== null; more; ) {
         const page = await readEvents(redis, partitionKeys(tag), last as string)
         if (page.trimmed) yield trimmedEvent(this.id, last as string)
@@ -184,13 +186,18 @@ export class Session {
         }
         last = page.last
         more = page.more
+        if (more) continue
+        // Of a session that has ended all is in the stream: read on to the end of it, and nothing more will come.
+        if (hasEnded) return
+        hasEnded = await this.#hasEnded()
+        more = hasEnded
       }
       while (!options.signal?.aborted) {
         const woken = new Promise<void>((resolve) => {
           wake = resolve
         })
         for (let event = arrived.shift(); event; event = arrived.shift()) {
-          if (last !== null && !isBefore(last, event.id)) continue
+          if (last !== null && !isEventBefore(last, event.id)) continue
           yield event
           if (event.ended) return
         }
@@ -200,6 +207,11 @@ export class Session {
       hub.unlisten(this.id, listener)
       options.signal?.removeEventListener('abort', abort)
     }
+  }
+
+  async #hasEnded(): Promise<boolean> {
+    const { state } = await this.#fields()
+    return state !== 'active' && state !== 'cancelling'
   }
 
   /** From now on nothing of the session can start, spawn or commit. False when it had already ended by itself. */

@@ -199,7 +199,7 @@ export function openSubmission(
 ): (data: unknown, key: string) => Promise<{ sessionId: string; workerId: string }> {
   const submission = new Submission(context)
   return async (data, key) => {
-    if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    if (typeof data !== 'object' || data === null || Array.isArray(data) || Object.keys(data).length === 0) {
       throw new InputError('a submitted job needs data {"kind", "input"} or {"worker", "input"}.')
     }
     if ('worker' in data) {

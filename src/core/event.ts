@@ -39,7 +39,7 @@ export interface Ended {
 }
 
 export interface TroupeEvent {
-  /** Stream id: resume after it. */
+  /** `<stream id>.<number within the entry>`: resume after it. */
   readonly id: string
   readonly type: EventType
   readonly sessionId: string
@@ -58,19 +58,35 @@ export function encodeEvents(notes: readonly EventNote[]): string {
 /** One stream entry as events. Types written by a newer troupe are passed on as they are. */
 export function decodeEvents(id: string, fields: Readonly<Record<string, string>>): TroupeEvent[] {
   const notes = JSON.parse(fields.events ?? '[]') as EventNote[]
-  const head = {
-    id,
-    sessionId: fields.session ?? '',
-    workerId: fields.worker ?? rootIdOf(fields.session ?? ''),
-    at: Number(id.split('-')[0]),
+  const sessionId = fields.session ?? ''
+  const head = { sessionId, workerId: fields.worker ?? rootIdOf(sessionId), at: Number(id.split('-')[0]) }
+  const events: Omit<TroupeEvent, 'id'>[] = notes.map(([type, details]) => ({ ...head, type, details: details ?? {} }))
+  if (fields.ended !== undefined) {
+    const [status, position] = fields.ended.split(' ') as [ResultStatus, string?]
+    const ended: Ended = { status, position: position === undefined ? null : Number(position) }
+    // The end of a session is the end of a run too; the stream says it once.
+    if (fields.events === undefined && status === 'completed' && position !== undefined) {
+      events.push({ ...head, type: 'run.completed', details: {} })
+    }
+    events.push({ ...head, type: `session.${status}`, details: {}, ended })
   }
-  const events: TroupeEvent[] = notes.map(([type, details]) => ({ ...head, type, details: details ?? {} }))
-  if (fields.ended === undefined) return events
-  const [status, position] = fields.ended.split(' ') as [ResultStatus, string?]
-  const ended: Ended = { status, position: position === undefined ? null : Number(position) }
-  // The end of a session is the end of a run too; the stream says it once.
-  if (fields.events === undefined && status === 'completed' && position !== undefined) {
-    events.push({ ...head, type: 'run.completed', details: {} })
+  return events.map((event, index) => ({ id: `${id}.${index}`, ...event }))
+}
+
+/** Order of event ids; a stream id without a number stands behind all events of its entry. */
+export function isEventBefore(a: string, b: string): boolean {
+  const [left, right] = [a, b].map((id) => {
+    const [entry = '', number] = id.split('.')
+    return [...entry.split('-').map(Number), number === undefined ? Number.POSITIVE_INFINITY : Number(number)]
+  }) as [number[], number[]]
+  for (const place of [0, 1, 2]) {
+    const [l = 0, r = 0] = [left[place], right[place]]
+    if (l !== r) return l < r
   }
-  return [...events, { ...head, type: `session.${status}`, details: {}, ended }]
+  return false
+}
+
+/** The stream id of an event id. */
+export function streamIdOf(eventId: string): string {
+  return eventId.split('.')[0] as string
 }

@@ -38,8 +38,10 @@ export interface Grant {
   readonly wait: string
   readonly starts: number
   readonly crashes: number
-  /** Failed tries of the message at the head. */
+  /** Failed tries of the message at `retrying`. */
   readonly attempt: number
+  /** `<lane>:<place>` of the message that waits for its retry; empty for none. */
+  readonly retrying: string
   /** Spawning calls made so far in this run. */
   readonly calls: number
   /** Calls whose results have not been received, in order. */
@@ -86,6 +88,7 @@ export interface CommitRequest {
   readonly runState: RunState
   readonly open: boolean
   readonly attempt: number
+  readonly retrying: string
   readonly entries: readonly string[]
   readonly controlUsed: number
   readonly userUsed: number

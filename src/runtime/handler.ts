@@ -19,7 +19,7 @@ import {
 import type { EventNote } from '../core/event.ts'
 import { type FailureOrigin, toFailure } from '../core/failure.ts'
 import { encodeResult, type Mail, type Outcome } from '../core/message.ts'
-import { policy, retryDelayMs } from '../core/policy.ts'
+import { retryDelayMs } from '../core/policy.ts'
 import { HandlerInbox } from './handler-inbox.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
 import type { Behaviour } from './kind.ts'
@@ -34,13 +34,14 @@ class HandlerTurn {
   readonly #turn: Turn
   readonly #definition: WorkerDefinition
   readonly #inbox: HandlerInbox
-  #state: unknown
+  #stateJson: string | null
   #steps = 0
 
   constructor(turn: Turn, definition: WorkerDefinition) {
     this.#turn = turn
     this.#definition = definition
     this.#inbox = new HandlerInbox(turn.grant)
+    this.#stateJson = turn.grant.stateJson
   }
 
   async advance(): Promise<void> {
@@ -48,15 +49,12 @@ class HandlerTurn {
     turn.whenCancelled((position) => this.#cancelledStep(position))
     if (turn.grant.mark === 'cancelled') return turn.cancel()
     if (turn.grant.mark === 'poison') return this.#quarantine()
-    const stateProblem = this.#loadState()
     while (!turn.over) {
       const position = turn.position
       const mail = this.#inbox.next(position)
       if (mail === null) return turn.end(this.#inbox.wait(position))
       if (this.#sliceIsOver()) return turn.end('again')
-      const step = stateProblem
-        ? this.#failedStep(mail, stateProblem, position, 1)
-        : await this.#receive(mail, position)
+      const step = await this.#receive(mail, position)
       // Cancelled or given back meanwhile: what comes next is not this turn's to receive.
       if (turn.over || turn.signal.aborted) return
       turn.record(step)
@@ -69,28 +67,27 @@ class HandlerTurn {
   #sliceIsOver(): boolean {
     return (
       this.#turn.draining ||
-      this.#steps++ >= policy.turnSliceSteps ||
-      performance.now() - this.#turn.startedAt > policy.turnSliceMs
+      this.#steps++ >= this.#turn.host.policy.turnSliceSteps ||
+      performance.now() - this.#turn.startedAt > this.#turn.host.policy.turnSliceMs
     )
   }
 
-  // A stored state that cannot be read, or that no longer fits, fails the run that meets it; the worker lives on.
-  #loadState(): RuntimeError | null {
+  // Read anew for each receive: what a handler changes in place without setState is not part of what is committed (R3).
+  #readState(): unknown {
     const { grant } = this.#turn
     const { state: schema, initial } = this.#definition as unknown as { state?: z.ZodType; initial?: unknown }
     try {
-      const raw: unknown = grant.stateJson === null ? structuredClone(initial ?? null) : JSON.parse(grant.stateJson)
-      this.#state = schema ? schema.parse(raw) : raw
-      return null
+      const raw: unknown = this.#stateJson === null ? structuredClone(initial ?? null) : JSON.parse(this.#stateJson)
+      return schema ? schema.parse(raw) : raw
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause)
-      return new InputError(`the state of worker ${grant.workerId} does not fit ${grant.kind}: ${why}`, { cause })
+      throw new InputError(`the state of worker ${grant.workerId} does not fit ${grant.kind}: ${why}`, { cause })
     }
   }
 
   async #receive(mail: Mail, position: RunPosition): Promise<Step> {
     const { grant, host } = this.#turn
-    const attempt = position.attempt + 1
+    const attempt = triesOf(mail, position) + 1
     const timeout = timeoutOf(this.#definition, this.#turn.signal)
     let self: HandlerSelf | undefined
     try {
@@ -103,7 +100,7 @@ class HandlerTurn {
     } catch (thrown) {
       self?.close()
       const error = toRuntimeError(timeout.reason ?? thrown)
-      const tries = ((this.#definition as { retries?: number }).retries ?? policy.retries) + 1
+      const tries = ((this.#definition as { retries?: number }).retries ?? host.policy.retries) + 1
       host.log.warn('receive failed', {
         worker: grant.workerId,
         kind: grant.kind,
@@ -111,7 +108,7 @@ class HandlerTurn {
         of: tries,
         error: error.message,
       })
-      if (error.retryable && attempt < tries) return this.#retryStep(error, position, attempt)
+      if (error.retryable && attempt < tries) return this.#retryStep(mail, error, position, attempt)
       return this.#failedStep(mail, error, position, attempt)
     } finally {
       timeout.clear()
@@ -141,7 +138,7 @@ class HandlerTurn {
       attempt,
       calls: position.calls,
       openChildren: position.awaits.length - received,
-      state: this.#state,
+      state: this.#readState(),
       definition: this.#definition,
       limits: grant.limits,
       signal,
@@ -166,13 +163,13 @@ class HandlerTurn {
     const notes: EventNote[] = this.#receivedNotes(mail, position)
     for (const { id, kind, name, detached } of wishes.spawnNotes)
       notes.push(['worker.spawned', { id, kind, name, parent: grant.workerId, ...(detached && { detached }) }])
-    this.#state = self.state
+    this.#stateJson = wishes.stateJson ?? this.#stateJson
     const calls = position.calls + wishes.spawns.length
     const step = {
       ...this.#consumed(mail),
       entries,
       stateJson: wishes.stateJson,
-      failure: position.open ? undefined : null,
+      failure: position.open && triesOf(mail, position) === 0 ? undefined : null,
       spawns: wishes.spawns,
       sends: wishes.sends,
       timers: wishes.timers,
@@ -182,7 +179,15 @@ class HandlerTurn {
     if (!ends) {
       return {
         ...step,
-        position: { run, calls, runState: runStateOf(awaits), open: true, attempt: 0, awaits, timersOpen },
+        position: {
+          ...untried(mail, position),
+          run,
+          calls,
+          runState: runStateOf(awaits),
+          open: true,
+          awaits,
+          timersOpen,
+        },
       }
     }
     const valueJson = wishes.replyJson ?? 'null'
@@ -220,15 +225,15 @@ class HandlerTurn {
     }
   }
 
-  #retryStep(error: RuntimeError, position: RunPosition, attempt: number): Step {
+  #retryStep(mail: Mail, error: RuntimeError, position: RunPosition, attempt: number): Step {
     const at = Date.now()
     const failure = toFailure(error, 'handler', attempt, at)
     const retryMs =
       error instanceof TransientError && error.retryAfterMs !== undefined
         ? error.retryAfterMs
-        : retryDelayMs(attempt, Math.random())
+        : retryDelayMs(attempt, Math.random(), this.#turn.host.policy)
     return {
-      ...emptyStep({ ...position, runState: 'TransientFailure', attempt }),
+      ...emptyStep({ ...position, runState: 'TransientFailure', attempt, retrying: placeOf(mail) }),
       entries: [entryJson('attemptFailed', position.run, this.#turn.grant.epoch, at, { failure, retryMs })],
       failure,
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
@@ -321,8 +326,23 @@ class HandlerTurn {
   }
 }
 
+/** Where a mail is: its lane and its place there. */
+function placeOf(mail: Mail): string {
+  return `${mail.lane}:${mail.sequence}`
+}
+
+/** Failed tries of this very message: another one may be waiting for its retry. */
+function triesOf(mail: Mail, position: RunPosition): number {
+  return position.retrying === placeOf(mail) ? position.attempt : 0
+}
+
+/** The tries that are still counted once this message has been received. */
+function untried(mail: Mail, { attempt, retrying }: RunPosition): Pick<RunPosition, 'attempt' | 'retrying'> {
+  return retrying === placeOf(mail) ? { attempt: 0, retrying: '' } : { attempt, retrying }
+}
+
 function afterRun(run: number): RunPosition {
-  return { run: run + 1, calls: 0, runState: 'Idle', open: false, attempt: 0, awaits: [], timersOpen: 0 }
+  return { run: run + 1, calls: 0, runState: 'Idle', open: false, attempt: 0, retrying: '', awaits: [], timersOpen: 0 }
 }
 
 function isResultOf(mail: Mail, call: number): boolean {

@@ -194,6 +194,7 @@ export class RuntimeNode {
     return {
       store: place.turns,
       log: this.#o.log,
+      policy: this.#o.policy,
       bell,
       ring: (bells) => {
         if (bells.length > 0) this.#o.ringer.ring(number, bells)

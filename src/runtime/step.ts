@@ -39,7 +39,10 @@ export interface RunPosition {
   readonly calls: number
   readonly runState: RunState
   readonly open: boolean
+  /** Failed tries of the message at `retrying`. */
   readonly attempt: number
+  /** `<lane>:<place>` of the message that waits for its retry; empty for none. */
+  readonly retrying: string
   readonly awaits: readonly number[]
   readonly timersOpen: number
 }

@@ -10,6 +10,7 @@
 import type { WorkerLog } from '../core/define-worker.ts'
 import { CancelledError, LeaseLostError, toRuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event.ts'
+import type { Policy } from '../core/policy.ts'
 import type {
   Bell,
   ClaimAnswer,
@@ -27,6 +28,7 @@ import { batchLength, emptyStep, mergeSteps, type RunPosition, type Step } from 
 export interface TurnHost {
   readonly store: TurnStore
   readonly log: WorkerLog
+  readonly policy: Policy
   /** The bell this turn's slot answers; empty when it answers none. */
   readonly bell: string
   ring(bells: readonly Bell[]): void
@@ -78,8 +80,8 @@ export class Turn {
     this.host = host
     this.trustedUntil = grant.trustedUntil
     this.#version = grant.version
-    const { run, calls, runState, open, attempt, awaits, timersOpen } = grant
-    this.#position = { run, calls, runState, open, attempt, awaits, timersOpen }
+    const { run, calls, runState, open, attempt, retrying, awaits, timersOpen } = grant
+    this.#position = { run, calls, runState, open, attempt, retrying, awaits, timersOpen }
     this.#latest = this.#position
   }
 
@@ -291,6 +293,7 @@ export class Turn {
       runState: position.runState,
       open: position.open,
       attempt: position.attempt,
+      retrying: position.retrying,
       awaits: position.awaits,
       awaiting: step.awaiting ?? position.awaits.length,
       timersOpen: position.timersOpen,

@@ -3,7 +3,7 @@
  * E-a A follower that names an id gets all later events, without gap and without duplicate, or is told that some were trimmed.
  * E-b Nothing depends on events for correctness: who waits for a state reads the record too.
  */
-import { decodeEvents, type TroupeEvent } from '../core/event.ts'
+import { decodeEvents, isEventBefore, streamIdOf, type TroupeEvent } from '../core/event.ts'
 import { type RecordFields, toEntries } from './inspect-store.ts'
 import type { PartitionKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
@@ -93,21 +93,21 @@ export class EventTail {
   }
 }
 
-/** A page of past events after `after`; `trimmed` when events after it are gone. Uses a connection that does not block. */
+/** A page of past events after the event `after`; `trimmed` when events after it are gone. Uses a connection that does not block. */
 export async function readEvents(
   redis: Redis,
   keys: PartitionKeys,
   after: string,
-  until = '+',
 ): Promise<{ events: TroupeEvent[]; last: string; more: boolean; trimmed: boolean }> {
-  const entries = toEntries(await redis.xrange(keys.events, `(${after}`, until, 'COUNT', pageSize))
+  const from = streamIdOf(after)
+  const entries = toEntries(await redis.xrange(keys.events, from, '+', 'COUNT', pageSize))
   const first = await redis.xrange(keys.events, '-', '+', 'COUNT', 1)
   const oldest = first[0]?.[0]
   return {
-    events: entries.flatMap(({ id, fields }) => decodeEvents(id, fields)),
-    last: entries.at(-1)?.id ?? after,
+    events: entries.flatMap(({ id, fields }) => decodeEvents(id, fields)).filter(({ id }) => isEventBefore(after, id)),
+    last: entries.at(-1)?.id ?? from,
     more: entries.length === pageSize,
-    trimmed: oldest !== undefined && isBefore(after, oldest) && (await wasTrimmed(redis, keys)),
+    trimmed: oldest !== undefined && isEventBefore(from, oldest) && (await wasTrimmed(redis, keys)),
   }
 }
 
@@ -116,11 +116,4 @@ async function wasTrimmed(redis: Redis, keys: PartitionKeys): Promise<boolean> {
   const facts = (await redis.xinfo('STREAM', keys.events)) as unknown[]
   const fact = (name: string) => facts[facts.indexOf(name) + 1]
   return !facts.includes('entries-added') || Number(fact('entries-added')) > Number(fact('length'))
-}
-
-/** Order of stream ids. */
-export function isBefore(a: string, b: string): boolean {
-  const [aMs, aSeq] = a.split('-').map(Number) as [number, number]
-  const [bMs, bSeq] = b.split('-').map(Number) as [number, number]
-  return aMs < bMs || (aMs === bMs && aSeq < bSeq)
 }

@@ -21,10 +21,11 @@ type GrantReply = [
   control: string[],
   family: string[],
   user: string[],
+  awaited: [place: string, text: string] | [],
 ]
 
 export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
-  const [, workerId, mark, token, suspect, flat, state, control, family, user] = reply as GrantReply
+  const [, workerId, mark, token, suspect, flat, state, control, family, user, awaited] = reply as GrantReply
   const record = toFields(flat)
   const number = (name: string, absent = 0) => Number(record[name] ?? absent)
   const kind = record.kind as string
@@ -52,7 +53,7 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     wait: record.wait ?? 'any',
     starts: epoch - epochOfCommit(record.commit),
     crashes: number('crashes'),
-    attempt: number('attempt'),
+    ...decodeAttempt(record.attempt),
     calls: number('calls'),
     awaits: decodeCalls(record.awaits ?? ''),
     timersOpen: number('timersOpen'),
@@ -60,11 +61,20 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     familySeen: number('family') + family.length,
     mail: {
       control: mails('control', number('control'), control),
-      family: mails('family', number('family'), family),
+      family: [
+        ...mails('family', number('family'), family),
+        ...(awaited.length === 0 ? [] : mails('family', number('family') + Number(awaited[0]), [awaited[1]])),
+      ],
       user: mails('user', number('user'), user),
     },
     trustedUntil,
   }
+}
+
+/** "<tries> <lane>:<place>", or nothing. */
+function decodeAttempt(text = '0'): Pick<Grant, 'attempt' | 'retrying'> {
+  const [attempt, retrying = ''] = text.split(' ')
+  return { attempt: Number(attempt), retrying }
 }
 
 /** The id of a commit is `<epoch>:<nonce>:<sequence>`. */

@@ -16,6 +16,8 @@ export interface WorkerRow {
   /** The live node that holds it; null when none does. */
   readonly node: string | null
   readonly historyLength: number
+  /** The newest history entry as JSON. */
+  readonly lastEntry: string | null
   readonly pending: { readonly user: number; readonly family: number; readonly control: number }
 }
 
@@ -53,18 +55,11 @@ export class InspectStore {
     return score === null ? null : Number(score)
   }
 
-  /** Newest first; `before` is a creation time in ms. */
-  async sessionIds(limit: number, before?: number): Promise<{ id: string; createdAt: number }[]> {
-    const top = before === undefined ? '+inf' : `(${before}`
-    const flat = (await this.#redis.zrevrangebyscore(
-      this.#keys.sessions,
-      top,
-      '-inf',
-      'WITHSCORES',
-      'LIMIT',
-      0,
-      limit,
-    )) as string[]
+  /** Newest first; those created before the session `before`, if given. */
+  async sessionIds(limit: number, before?: string): Promise<{ id: string; createdAt: number }[]> {
+    const rank = before === undefined ? null : await this.#redis.zrevrank(this.#keys.sessions, before)
+    const from = rank === null ? 0 : Number(rank) + 1
+    const flat = (await this.#redis.zrevrange(this.#keys.sessions, from, from + limit - 1, 'WITHSCORES')) as string[]
     const rows: { id: string; createdAt: number }[] = []
     for (let index = 0; index + 1 < flat.length; index += 2)
       rows.push({ id: flat[index] as string, createdAt: Number(flat[index + 1]) })
@@ -90,17 +85,26 @@ export class InspectStore {
           .llen(keys.family)
           .llen(keys.control)
           .llen(keys.log)
+          .lindex(keys.log, -1)
       }
       const replies = (await pipeline.exec()) ?? []
       for (const [index, id] of batch.entries()) {
-        const [fields, failureJson, user, family, control, historyLength] = replies
-          .slice(index * 6, index * 6 + 6)
+        const [fields, failureJson, user, family, control, historyLength, lastEntry] = replies
+          .slice(index * 7, index * 7 + 7)
           .map(([error, value]) => {
             if (error) throw error
             return value
-          }) as [RecordFields, string | null, number, number, number, number]
+          }) as [RecordFields, string | null, number, number, number, number, string | null]
         if (fields.state !== undefined)
-          rows.push({ id, fields, failureJson, node: null, historyLength, pending: { user, family, control } })
+          rows.push({
+            id,
+            fields,
+            failureJson,
+            node: null,
+            historyLength,
+            lastEntry,
+            pending: { user, family, control },
+          })
       }
     }
     if (!rows.some(({ fields }) => fields.state === 'running')) return rows

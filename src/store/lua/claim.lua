@@ -14,7 +14,7 @@ ARGV[8] wasBusy       1 when the bell may be among the busy     ARGV[9] keepBell
 ARGV[10] leaseMs      ARGV[11] bellMs      ARGV[12] mailBytes   most bytes of a lane in the answer
 ARGV[13] suspectAfter ARGV[14] poisonAfter ARGV[15] leave       1: claim nothing, give the bell back
 ARGV[16] seed         names of new bells
-Returns {"grant", worker, mark, token, suspect, record, state, control, family, user} | {"empty"} | {"unfit"} | {"left", bells}
+Returns {"grant", worker, mark, token, suspect, record, state, control, family, user, awaited} | {"empty"} | {"unfit"} | {"left", bells}
 Builds  T:w:<id> and its keys, T:s:<session>:cancelled of the candidates, T:share of the pool.
 Events  none. Writes nothing but the bell's removal unless it returns "grant"; "left" may write new bells. ]]
 local runKey, bellsKey, busyKey = KEYS[1], KEYS[4], KEYS[5]

@@ -9,7 +9,7 @@ KEYS[16] events   stream             KEYS[17] timers  zset               KEYS[18
 ARGV[1] worker        ARGV[2] token        ARGV[3] sequence     of this commit under the token, from 1
 ARGV[4] version       the version this commit builds on
 ARGV[5] fsm           state of the run     ARGV[6] open         1 while a run is in progress
-ARGV[7] attempt       tries of the message at the head
+ARGV[7] attempt       0, or "<tries> <lane>:<place>" of a message that waits for its retry
 ARGV[8] controlUsed   ARGV[9] userUsed     mails consumed from the head of the lane
 ARGV[10] familyUsed   positions consumed, comma-separated       ARGV[11] familySeen   length for ever the node has seen
 ARGV[12] stateMode    keep | inline | key  ARGV[13] state       json

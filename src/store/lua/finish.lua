@@ -60,6 +60,7 @@ if running > 0 or marks ~= marksNow then return { 'wait', '0', marks } end
 redis.call('DEL', cancelledKey)
 redis.call('SREM', cancellingKey, sessionId)
 if state == 'cancelling' then
+  redis.call('HDEL', sessionHash, 'state')
   redis.call('HSET', sessionHash, 'ended', 'cancelled ' .. digits(now))
   redis.call('XADD', eventsKey, '*', 'session', sessionId, 'ended', 'cancelled')
 end

@@ -224,34 +224,53 @@ local function writeRunLeftovers(tag, id, record, awaited)
 end
 
 -- Reads one lane from its head, at most `most` bytes (one mail at least), in pieces so that a full mailbox is never read whole.
+-- Tells whether there is more.
 local function readLane(laneKey, most)
   local mails, bytes, from = {}, 0, 0
   while true do
     local piece = redis.call('LRANGE', laneKey, from, from + 15)
     for index = 1, #piece do
       bytes = bytes + #piece[index]
-      if #mails > 0 and bytes > most then return mails end
+      if #mails > 0 and bytes > most then return mails, true end
       mails[#mails + 1] = piece[index]
     end
-    if #piece < 16 then return mails end
+    if #piece < 16 then return mails, false end
     from = from + 16
   end
+end
+
+-- The result that the worker waits for, when the lane's head holds more bytes than one grant hands out: its place and its text.
+local function readAwaited(laneKey, wait, from)
+  local child = string.match(wait or '', '^result:(.*)$')
+  while child do
+    local piece = redis.call('LRANGE', laneKey, from, from + 15)
+    for index = 1, #piece do
+      if string.sub(piece[index], 3, 38) == child then return { digits(from + index - 1), piece[index] } end
+    end
+    if #piece < 16 then return {} end
+    from = from + 16
+  end
+  return {}
 end
 
 -- Everything a node needs to run the turn: the record, the state if it has a key of its own, the lanes that may be received from.
 -- Timers and results belong to a run: between runs only the user lane is read.
 local function readGrant(tag, id, record, flat, token, mark, suspect, most)
   local base = workerKey(tag, id)
-  local control, family = {}, {}
+  local control, family, awaited = {}, {}, {}
   if record.open == '1' then
     if (record.timersOpen or '0') ~= '0' then control = readLane(base .. laneKeys.control, most) end
-    if (record.awaits or '') ~= '' then family = readLane(base .. laneKeys.family, most) end
+    if (record.awaits or '') ~= '' then
+      local more
+      family, more = readLane(base .. laneKeys.family, most)
+      if more then awaited = readAwaited(base .. laneKeys.family, record.wait, #family) end
+    end
   end
   local user = {}
   if record.open ~= '1' then user = readLane(base .. laneKeys.user, most) end
   local state = record.data or ''
   if state == '@' then state = redis.call('GET', base .. ':state') or '' end
-  return { 'grant', id, mark, token, suspect and '1' or '0', flat, state, control, family, user }
+  return { 'grant', id, mark, token, suspect and '1' or '0', flat, state, control, family, user, awaited }
 end
 
 -- Claims the first queued worker that this node can run. Reads before it writes, also when it follows a commit in one script.

@@ -111,7 +111,25 @@ for index = 1, #homeless, 2 do
   end
 end
 
--- Bells for this node's free slots, by the bell rule, counting only workers that it can run.
+-- Is the kind hosted by a node that is alive?
+local hosted = nil
+local function isHosted(kind)
+  if not hosted then
+    hosted = {}
+    local lines = redis.call('HGETALL', nodesKey)
+    for index = 2, #lines, 2 do
+      local seen, told = string.match(lines[index], '^(%d+) %d+ %S* (.*)$')
+      local fine, of = pcall(cjson.decode, told)
+      if fine and now - tonumber(seen) <= leaseMs and of.kinds then
+        for place = 1, #of.kinds do hosted[of.kinds[place]] = true end
+      end
+    end
+  end
+  return hosted[kind]
+end
+
+-- Bells for this node's free slots, by the bell rule, counting only workers that it can run. Those that no live node can run leave
+-- the line, or a claim, which looks at the first few only, would never get past them.
 local rung = {}
 for index = 1, #pools do
   local pool = pools[index]
@@ -126,7 +144,14 @@ for index = 1, #pools do
     local fit = 0
     for number = 1, #candidates do
       local kind = redis.call('HGET', workerKey(tag, candidates[number]), 'kind')
-      if kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then fit = fit + 1 end
+      if kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then
+        fit = fit + 1
+      elseif kind and not isHosted(kind) then
+        local score = redis.call('ZSCORE', tag .. ':run:' .. pool.name, candidates[number])
+        redis.call('ZREM', tag .. ':run:' .. pool.name, candidates[number])
+        redis.call('ZADD', tag .. ':run:unhosted', score, candidates[number])
+        redis.call('HSET', workerKey(tag, candidates[number]), 'pool', 'unhosted')
+      end
     end
     for number = 1, math.min(fit - out, pool.free) do
       local bell = 's' .. seed .. '-' .. pool.name .. '-' .. number

@@ -1,0 +1,103 @@
+/** Events of a session: live and from the past, resumed by id without a gap or a duplicate. */
+import { describe, expect, test } from 'vitest'
+import type { Session } from '../../src/client/session.ts'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { eventTypes, type TroupeEvent } from '../../src/core/event.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+const parent = defineWorker({
+  receive(message, self) {
+    if (message.kind === 'input') for (let child = 0; child < 5; child++) self.spawn('echo', child)
+    else if (self.openChildren === 0) self.reply('done')
+  },
+})
+
+async function all(session: Session, after = '0-0'): Promise<TroupeEvent[]> {
+  const events: TroupeEvent[] = []
+  for await (const event of session.events({ after, signal: AbortSignal.timeout(10_000) })) events.push(event)
+  return events
+}
+
+/** An event without what only tells one reading of it from another. */
+const facts = ({ type, workerId, details }: TroupeEvent) => JSON.stringify({ type, workerId, details })
+
+describe('session.events', () => {
+  test('tells the whole story, live or afterwards, and ends with the session', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('parent')
+    const other = await troupe.create('echo')
+    const live = all(session)
+    await troupe.startNode({ parent, echo })
+    await other.result()
+    const events = await live
+    expect(events.at(0)?.type).toBe('session.created')
+    expect(events.at(-1)).toMatchObject({ type: 'session.completed', ended: { status: 'completed' } })
+    for (const event of events) {
+      expect(eventTypes).toContain(event.type)
+      expect(event.sessionId).toBe(session.id)
+      expect(event.at).toBeGreaterThan(Date.now() - 60_000)
+    }
+    expect(events.filter(({ type }) => type === 'worker.spawned')).toHaveLength(5)
+    expect(events.filter(({ type }) => type === 'run.completed')).toHaveLength(6)
+    expect((await all(session)).map(facts)).toEqual(events.map(facts))
+  })
+
+  test('resumed after any event continues with the next one: no gap, no duplicate', async () => {
+    await using troupe = await TestTroupe.start({ workers: { parent, echo } })
+    const session = await troupe.create('parent')
+    await session.result()
+    const events = await all(session)
+    expect(events.length).toBeGreaterThan(10)
+    for (const [index, event] of events.slice(0, -1).entries()) {
+      const rest = await all(session, event.id)
+      expect(rest.map(facts), `after event ${index}, ${event.type}`).toEqual(events.slice(index + 1).map(facts))
+    }
+  })
+
+  test('broken off and resumed again and again while the session runs, tells each event once', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('parent')
+    const seen: TroupeEvent[] = []
+    const reading = (async () => {
+      let after = '0-0'
+      while (seen.at(-1)?.ended === undefined) {
+        let count = 0
+        for await (const event of session.events({ after, signal: AbortSignal.timeout(10_000) })) {
+          seen.push(event)
+          after = event.id
+          if (++count === 2) break
+        }
+      }
+    })()
+    await troupe.startNode({ parent, echo })
+    await reading
+    expect(seen.map(facts)).toEqual((await all(session)).map(facts))
+  })
+
+  test('ends when its signal fires', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('nobody')
+    const controller = new AbortController()
+    const seen: string[] = []
+    const reading = (async () => {
+      for await (const event of session.events({ after: '0-0', signal: controller.signal })) seen.push(event.type)
+    })()
+    await waitUntil('the first event came', () => seen.length === 1)
+    controller.abort()
+    await reading
+    expect(seen).toEqual(['session.created'])
+  })
+
+  test('of a session that has ended, resumed after its last event, ends at once', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const session = await troupe.create('echo')
+    await session.result()
+    const last = (await all(session)).at(-1) as TroupeEvent
+    const reading = session.events({ after: last.id, signal: AbortSignal.timeout(3_000) })
+    const startedAt = performance.now()
+    expect((await reading.next()).done).toBe(true)
+    expect(performance.now() - startedAt).toBeLessThan(2_500)
+  })
+})

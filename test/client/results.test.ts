@@ -1,0 +1,89 @@
+/** Results are latched: they may be asked for before, during and after the end, by anyone, any number of times. */
+import { describe, expect, inject, test } from 'vitest'
+import { connectInternal } from '../../src/client/client.ts'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+describe('session.result', () => {
+  test('is the same before, during and after the end, for many waiters in several clients', async () => {
+    const gate = Promise.withResolvers<void>()
+    await using troupe = await TestTroupe.start({
+      workers: {
+        gated: defineWorker({
+          async receive(message, self) {
+            await gate.promise
+            self.reply(message.value)
+          },
+        }),
+      },
+    })
+    await using other = await connectInternal({ redisUrl: troupe.redisUrl, namespace: troupe.namespace })
+    const session = await troupe.create('gated', 'once')
+    const early = Array.from({ length: 20 }, () => session.result())
+    const elsewhere = Array.from({ length: 20 }, () => other.sessions.get(session.id).result())
+    gate.resolve()
+    const expected = { status: 'completed', run: 1, value: 'once' }
+    for (const result of await Promise.all([...early, ...elsewhere])) expect(result).toEqual(expected)
+    for (const late of [session, other.sessions.get(session.id)]) {
+      expect(await late.result()).toEqual(expected)
+      expect(await late.result({ run: 1 })).toEqual(expected)
+    }
+  })
+
+  test('of many sessions that end while the first waiter still connects misses none', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    await using troupe = await TestTroupe.connect()
+    await troupe.startNode({ echo })
+    await using client = await connectInternal({ redisUrl: proxy.url, namespace: troupe.namespace })
+    const first = await client.sessions.create({ kind: 'echo', input: 'first' })
+    proxy.holdNew()
+    const firstResult = first.result()
+    await waitUntil('the connection that follows events is held', () => proxy.waiting > 0)
+    const second = await client.sessions.create({ kind: 'echo', input: 'second' })
+    await waitUntil(
+      'it has ended',
+      async () => (await troupe.client.sessions.get(second.id).report()).session.finishedAt,
+    )
+    proxy.mend()
+    expect(await firstResult).toMatchObject({ value: 'first' })
+    expect(await second.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ value: 'second' })
+  })
+
+  test('ends with the reason of its signal', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('nobody')
+    const controller = new AbortController()
+    const waiting = session.result({ signal: controller.signal })
+    controller.abort(new Error('no more patience'))
+    await expect(waiting).rejects.toThrow('no more patience')
+    await expect(session.result({ signal: AbortSignal.abort(new Error('none at all')) })).rejects.toThrow('none at all')
+  })
+
+  test('of a session or a run that does not exist is a typed error', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const session = await troupe.create('echo', 1)
+    await session.result()
+    await expect(session.result({ run: 7 })).rejects.toMatchObject({ code: 'session_not_found' })
+    const unknown = troupe.client.sessions.get('01890000-0000-7000-8000-000000000000')
+    await expect(unknown.result()).rejects.toMatchObject({ code: 'session_not_found' })
+  })
+
+  test('is rejected, not forgotten, when the client closes', async () => {
+    await using troupe = await TestTroupe.connect()
+    const client = await connectInternal({ redisUrl: troupe.redisUrl, namespace: troupe.namespace })
+    const session = await client.sessions.create({ kind: 'nobody', input: 1 })
+    const tracked = await client.sessions.create({ kind: 'nobody', input: 1 })
+    const waiting = Promise.allSettled([session.result(), tracked.result()])
+    await waitUntil('they wait', async () => (await troupe.client.sessions.get(session.id).report()).session.state)
+    await client.close()
+    const settled = await Promise.race([
+      waiting,
+      new Promise((resolve) => setTimeout(() => resolve('forgotten'), 6_000)),
+    ])
+    expect(settled).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
+  })
+})

@@ -1,0 +1,149 @@
+/** Background jobs from any BullMQ producer: each becomes one session or one message, whatever is done with the job. */
+import { type Job, Queue } from 'bullmq'
+import { Redis } from 'ioredis'
+import { describe, expect, test } from 'vitest'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+interface Submitted {
+  readonly sessionId: string
+  readonly workerId: string
+}
+
+/** What a program in any language has: a queue named "submit" under the namespace's prefix. */
+class Producer implements AsyncDisposable {
+  readonly queue: Queue
+  readonly #connection: Redis
+
+  constructor({ redisUrl, namespace }: TestTroupe) {
+    this.#connection = new Redis(redisUrl, { maxRetriesPerRequest: null })
+    this.queue = new Queue('submit', { connection: this.#connection, prefix: `{${namespace}.0}:q` })
+  }
+
+  async submit(data: unknown, options: Parameters<Queue['add']>[2] = {}): Promise<Submitted> {
+    return this.completed(await this.queue.add('any name', data, options))
+  }
+
+  /** The job's return value, when it is completed. */
+  async completed(job: Job): Promise<Submitted> {
+    await waitUntil('the job is completed', async () => (await job.getState()) === 'completed')
+    return (await this.queue.getJob(job.id as string))?.returnvalue as Submitted
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.queue.close()
+    this.#connection.disconnect()
+  }
+}
+
+describe('a job of the queue "submit"', () => {
+  test('becomes a session; its return value names session and root worker', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    await using producer = new Producer(troupe)
+    const { sessionId, workerId } = await producer.submit({
+      kind: 'echo',
+      input: { a: 1 },
+      name: 'from afar',
+      limits: { depth: 1 },
+    })
+    const session = troupe.client.sessions.get(sessionId)
+    expect(await session.result()).toMatchObject({ status: 'completed', value: { a: 1 } })
+    expect(session.rootId).toBe(workerId)
+    expect((await session.report()).session).toMatchObject({ name: 'from afar', limits: { depth: 1 } })
+  })
+
+  test('with a worker becomes a message to it', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    await using producer = new Producer(troupe)
+    const session = await troupe.create('echo', 1, { keepOpen: true })
+    await session.result()
+    expect(await producer.submit({ worker: session.rootId, input: 'more' })).toEqual({
+      sessionId: session.id,
+      workerId: session.rootId,
+    })
+    expect(await session.result({ run: 2 })).toMatchObject({ value: 'more' })
+  })
+
+  test('may be delayed, prioritised, added in bulk, or made by a job scheduler', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    await using producer = new Producer(troupe)
+    const made = await Promise.all([
+      producer.submit({ kind: 'echo', input: 'delayed' }, { delay: 200 }),
+      producer.submit({ kind: 'echo', input: 'prioritised' }, { priority: 5 }),
+    ])
+    for (const { sessionId } of made)
+      expect(await troupe.client.sessions.get(sessionId).result()).toMatchObject({ status: 'completed' })
+    await producer.queue.addBulk([1, 2, 3].map((number) => ({ name: 'x', data: { kind: 'echo', input: number } })))
+    await producer.queue.upsertJobScheduler(
+      'often',
+      { every: 300 },
+      { name: 'x', data: { kind: 'echo', input: 'tick' } },
+    )
+    await waitUntil('all have become sessions, the scheduled ones at least twice', async () => {
+      return (await troupe.client.sessions.list()).length >= 7
+    })
+    await producer.queue.removeJobScheduler('often')
+  })
+
+  test('delivered again becomes no second session', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    await using producer = new Producer(troupe)
+    const first = await producer.submit({ kind: 'echo', input: 1 }, { jobId: 'order-1' })
+    const counted = await producer.queue.add('x', { kind: 'echo', input: 2 })
+    const second = await producer.completed(counted)
+    // The same id once more, as a producer that was not told of its success would add it.
+    await (await producer.queue.getJob('order-1'))?.remove()
+    expect(await producer.submit({ kind: 'echo', input: 1 }, { jobId: 'order-1' })).toEqual(first)
+    // The same job once more, as BullMQ delivers one whose worker died before it said so.
+    await counted.retry('completed')
+    expect(await producer.completed(counted)).toEqual(second)
+    expect(await troupe.client.sessions.list()).toHaveLength(2)
+  })
+
+  test('of a queue that was obliterated and filled again with the same numbers becomes a new session', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    await using producer = new Producer(troupe)
+    const before = await producer.submit({ kind: 'echo', input: 'before' })
+    await producer.queue.obliterate({ force: true })
+    await producer.queue.resume()
+    const after = await producer.submit({ kind: 'echo', input: 'after' })
+    expect(after.sessionId).not.toBe(before.sessionId)
+    expect(await troupe.client.sessions.get(after.sessionId).result()).toMatchObject({ value: 'after' })
+  })
+
+  test.each([
+    ['no data', undefined, 'kind'],
+    ['null', null, 'needs data'],
+    ['a list', [], 'needs data'],
+    ['a text', 'echo', 'needs data'],
+    ['no kind', { input: 1 }, 'kind'],
+    ['a kind that is none', { kind: 'No Kind', input: 1 }, 'not a worker kind'],
+    ['no input', { kind: 'echo' }, 'input'],
+    ['an unknown field', { kind: 'echo', input: 1, colour: 'red' }, 'colour'],
+    ['a limit that is none', { kind: 'echo', input: 1, limits: { height: 1 } }, 'height'],
+    ['a name that is too long', { kind: 'echo', input: 1, name: 'x'.repeat(65) }, 'name'],
+    ['a worker that is no id', { worker: 'bob', input: 1 }, 'not a worker id'],
+    ['a worker that is not known', { worker: '01890000-0000-7000-8000-000000000000', input: 1 }, 'worker_not_found'],
+    ['an input that is too big', { kind: 'echo', input: 'x'.repeat(1_048_577) }, 'message_too_big'],
+  ])('with %s fails with a clear reason, once, and stays in the failed set', async (_, data, reason) => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    await using producer = new Producer(troupe)
+    const job = await producer.queue.add('x', data, { attempts: 5 })
+    await waitUntil('the job has failed', async () => (await job.getState()) === 'failed')
+    const [failed] = await producer.queue.getFailed()
+    expect(failed).toMatchObject({ id: job.id, attemptsMade: 1, failedReason: expect.stringContaining(reason) })
+    expect(await troupe.client.sessions.list()).toEqual([])
+  })
+
+  test('waits while no node runs', async () => {
+    await using troupe = await TestTroupe.connect()
+    await using producer = new Producer(troupe)
+    const job = await producer.queue.add('x', { kind: 'echo', input: 'patient' })
+    await troupe.startNode({ echo })
+    const { sessionId } = await producer.completed(job)
+    expect(await troupe.client.sessions.get(sessionId).result()).toMatchObject({ value: 'patient' })
+  })
+})

@@ -1,0 +1,73 @@
+/** A cancel is finished in batches. What breaks if another cancel comes between two batches? Nothing may be left out. */
+import { Redis } from 'ioredis'
+import { expect, test } from 'vitest'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { policy } from '../../src/core/policy.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
+import { ScriptCaller } from '../../src/store/script.ts'
+import { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const sleepy = defineWorker({ receive: (_, self) => self.after(60_000, null) })
+const echo = defineWorker({ receive: (_, self) => self.reply(null) })
+/** Replies when its first child has; the second is cancelled then. */
+const hasty = defineWorker({
+  receive(message, self) {
+    if (message.kind !== 'input') return self.reply(null)
+    self.spawn('echo', null)
+    self.spawn('sleepy', null)
+  },
+})
+const root = defineWorker({
+  receive(message, self) {
+    if (message.kind !== 'input') return
+    for (let number = 0; number < 6; number++) self.spawn('sleepy', null)
+    self.spawn('hasty', null)
+  },
+})
+
+test('a cancel of the session that comes between two batches of a pass reaches every worker (I12)', async () => {
+  await using troupe = await TestTroupe.connect()
+  const node = await troupe.startNode({ root, hasty, sleepy, echo }, { policy: { sweepEveryMs: 60_000 } })
+  const session = await troupe.create('root')
+  await waitUntil('the hasty worker has ended and its child is to be cancelled', () =>
+    troupe.redis.sismember(`${troupe.tag}:cancelling`, session.id),
+  )
+  await waitUntil('all others wait', async () => {
+    const { workers } = await session.report()
+    return workers.every(({ place }) => place === 'parked' || place === 'idle')
+  })
+  await node.stop()
+
+  let batches = 0
+  const redis = new Redis(troupe.redisUrl)
+  const caller = new ScriptCaller(redis)
+  const between = {
+    call: async (...args: Parameters<ScriptCaller['call']>) => {
+      const reply = await caller.call(...args)
+      batches++
+      if (batches === 1) await session.cancel()
+      return reply
+    },
+  } as unknown as ScriptCaller
+  const upkeep = new RedisUpkeepStore({
+    redis,
+    caller: between,
+    keys: partitionKeys(troupe.tag),
+    partition: 0,
+    nodeId: 'none',
+    nodeFacts: {},
+    policy: { ...policy, sweepBatch: 2 },
+  })
+  await waitUntil('the cancel is finished', async () => {
+    await upkeep.finishCancelled()
+    return (await session.report()).session.state === 'cancelled'
+  })
+  redis.disconnect()
+  expect(batches).toBeGreaterThan(3)
+  const { workers } = await session.report()
+  expect(workers.filter(({ place }) => place !== 'terminal').map(({ kind, place }) => `${kind} is ${place}`)).toEqual(
+    [],
+  )
+})

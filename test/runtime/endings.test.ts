@@ -1,0 +1,203 @@
+/** How one receive may end, and what is recorded then: all of what it asked for, or nothing but its failure. */
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { TerminalError } from '../../src/core/errors.ts'
+import { expectInvariants } from '../support/oracle.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+
+const counter = defineWorker({
+  state: z.object({ n: z.number() }),
+  initial: { n: 0 },
+  receive(message, self) {
+    self.setState({ n: self.state.n + 1 })
+    if (message.kind === 'input' && message.value === 'break') throw new TerminalError('broken on purpose')
+    if (message.kind === 'input' && message.value === 'fail') return self.fail('failed on purpose')
+    self.reply(self.state.n)
+  },
+})
+
+describe('receive', () => {
+  test('a reply ends the run with its value', async () => {
+    await using troupe = await TestTroupe.start({
+      workers: { echo: defineWorker({ receive: (message, self) => self.reply({ got: message.value }) }) },
+    })
+    const value = { text: 'ä\u0000\u{1f600}\t"', list: [1, null, { deep: [] }], empty: {} }
+    expect(await troupe.run('echo', value)).toEqual({ status: 'completed', run: 1, value: { got: value } })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('a receive that returns without a reply ends the run with null', async () => {
+    await using troupe = await TestTroupe.start({ workers: { quiet: defineWorker({ receive: () => {} }) } })
+    expect(await troupe.run('quiet')).toEqual({ status: 'completed', run: 1, value: null })
+  })
+
+  test('self.fail ends the run as failed, without a retry', async () => {
+    let calls = 0
+    await using troupe = await TestTroupe.start({
+      workers: {
+        failing: defineWorker({
+          receive: (_, self) => {
+            calls++
+            self.fail('not today')
+          },
+        }),
+      },
+    })
+    const result = await troupe.run('failing')
+    expect(result).toMatchObject({ status: 'failed', run: 1, failure: { code: 'run_failed', message: 'not today' } })
+    expect(calls).toBe(1)
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('state set by a receive that throws or fails is dropped; state set before a reply is kept', async () => {
+    await using troupe = await TestTroupe.start({ workers: { counter } })
+    const session = await troupe.create('counter', 'count', { keepOpen: true })
+    expect(await session.result({ run: 1 })).toMatchObject({ value: 1 })
+    for (const input of ['break', 'fail', 'count']) await session.root.send(input)
+    expect(await session.result({ run: 2 })).toMatchObject({
+      status: 'failed',
+      failure: { message: 'broken on purpose' },
+    })
+    expect(await session.result({ run: 3 })).toMatchObject({
+      status: 'failed',
+      failure: { message: 'failed on purpose' },
+    })
+    expect(await session.result({ run: 4 })).toMatchObject({ status: 'completed', value: 2 })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('spawns, sends and timers of a receive that throws never leave', async () => {
+    const seen: unknown[] = []
+    await using troupe = await TestTroupe.start({
+      workers: {
+        child: defineWorker({
+          receive: (message) => {
+            seen.push(message.value)
+          },
+        }),
+        thrower: defineWorker({
+          receive: (_, self) => {
+            const child = self.spawn('child', 'born')
+            self.send(child, 'sent')
+            self.after(0, 'ticked')
+            throw new TerminalError('after all that')
+          },
+        }),
+      },
+    })
+    const session = await troupe.create('thrower')
+    expect(await session.result()).toMatchObject({ status: 'failed', failure: { message: 'after all that' } })
+    const { workers } = await session.report()
+    expect(workers).toHaveLength(1)
+    const { timers } = await expectInvariants(troupe.redis, troupe.namespace)
+    expect(timers).toEqual([])
+    expect(seen).toEqual([])
+  })
+
+  test('state changed in place without setState is not seen by the next receive, in this turn or after it', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('careless', 1, { keepOpen: true })
+    await session.root.send(2)
+    await troupe.startNode({
+      careless: defineWorker<{ list: unknown[] }>({
+        initial: { list: [] },
+        receive(message, self) {
+          self.state.list.push(message.value)
+          self.reply(self.state.list.length)
+        },
+      }),
+    })
+    expect(await session.result({ run: 1 })).toMatchObject({ value: 1 })
+    expect(await session.result({ run: 2 })).toMatchObject({ value: 1 })
+  })
+
+  test('self is closed after receive has returned: a late call is an error, not a lost effect', async () => {
+    const late = Promise.withResolvers<unknown>()
+    await using troupe = await TestTroupe.start({
+      workers: {
+        careless: defineWorker({
+          receive(_, self) {
+            setImmediate(() => {
+              try {
+                self.send(self.id, 'late')
+                late.resolve('accepted')
+              } catch (error) {
+                late.resolve(error)
+              }
+            })
+            self.reply('done')
+          },
+        }),
+      },
+    })
+    expect(await troupe.run('careless')).toMatchObject({ value: 'done' })
+    expect(await late.promise).toMatchObject({
+      code: 'run_failed',
+      message: expect.stringContaining('after receive had returned'),
+    })
+  })
+
+  test('two replies to one message fail the run', async () => {
+    await using troupe = await TestTroupe.start({
+      workers: {
+        double: defineWorker({
+          receive(_, self) {
+            self.reply(1)
+            self.reply(2)
+          },
+        }),
+      },
+    })
+    expect(await troupe.run('double')).toMatchObject({
+      status: 'failed',
+      failure: { message: expect.stringContaining('twice') },
+    })
+  })
+
+  test('self tells who it is', async () => {
+    await using troupe = await TestTroupe.start({
+      workers: {
+        who: defineWorker({
+          receive: (
+            _,
+            { id, name, kind, sessionId, parentId, depth, run, attempt, limits, openChildren, idempotencyKey, ...self },
+          ) => {
+            void self
+            throw new TerminalError(
+              JSON.stringify({
+                id,
+                name,
+                kind,
+                sessionId,
+                parentId,
+                depth,
+                run,
+                attempt,
+                limits,
+                openChildren,
+                idempotencyKey,
+              }),
+            )
+          },
+        }),
+      },
+    })
+    const session = await troupe.create('who', 1, { name: 'me', limits: { depth: 2 } })
+    const result = await session.result()
+    const said = JSON.parse(result.status === 'failed' ? result.failure.message : '{}')
+    expect(said).toMatchObject({
+      id: session.rootId,
+      name: 'me',
+      kind: 'who',
+      sessionId: session.id,
+      parentId: null,
+      depth: 0,
+      run: 1,
+      attempt: 1,
+      openChildren: 0,
+      limits: { depth: 2, workers: 200, children: 20, mailbox: 1_000 },
+    })
+    expect(said.idempotencyKey).toContain(session.rootId)
+  })
+})

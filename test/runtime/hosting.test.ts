@@ -1,0 +1,178 @@
+/** Which node runs what: kinds nobody hosts yet, pools, and kinds that nobody hosts any more. */
+import { describe, expect, test } from 'vitest'
+import { startNode } from '../../src/compose.ts'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { expectInvariants } from '../support/oracle.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+describe('a kind', () => {
+  test('that no node ever hosted waits, with a warning, until one does', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('newcomer', 'early')
+    expect(session.warning).toContain('newcomer')
+    expect((await troupe.client.health()).unhosted).toMatchObject([{ id: session.rootId, kind: 'newcomer' }])
+    await troupe.startNode({ other: echo })
+    expect((await session.report()).workers[0]).toMatchObject({ place: 'queued', waitsFor: 'a free slot' })
+    await troupe.startNode({ newcomer: echo })
+    expect(await session.result()).toMatchObject({ status: 'completed', value: 'early' })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('that no node ever hosted may be spawned: the child waits as well', async () => {
+    const spawner = defineWorker({
+      receive: (message, self) =>
+        message.kind === 'input' ? void self.spawn('newcomer', 'child') : self.reply(message.value),
+    })
+    await using troupe = await TestTroupe.start({ workers: { spawner } })
+    const session = await troupe.create('spawner')
+    await waitUntil('it waits for the child', async () => (await session.root.report()).place === 'parked')
+    await troupe.startNode({ newcomer: echo })
+    expect(await session.result()).toMatchObject({ status: 'completed', value: 'child' })
+  })
+
+  test('of a pool of its own runs on the nodes of that pool alone, also as a child', async () => {
+    const ran: string[] = []
+    const kinds = (node: string) => ({
+      plain: defineWorker({
+        receive(message, self) {
+          ran.push(`plain on ${node}`)
+          if (message.kind === 'input') self.spawn('heavy', null)
+          else self.reply(message.value)
+        },
+      }),
+      heavy: defineWorker({
+        pool: 'gpu',
+        receive(_, self) {
+          ran.push(`heavy on ${node}`)
+          self.reply('computed')
+        },
+      }),
+    })
+    await using troupe = await TestTroupe.connect()
+    const options = { redisUrl: troupe.redisUrl, namespace: troupe.namespace }
+    await using first = await startNode({ ...options, workers: kinds('first'), pools: ['default'] })
+    await using second = await startNode({ ...options, workers: kinds('second'), pools: ['gpu'] })
+    expect([first.kinds, second.kinds]).toEqual([['plain'], ['heavy']])
+    for (let number = 0; number < 5; number++) expect(await troupe.run('plain')).toMatchObject({ value: 'computed' })
+    expect(new Set(ran)).toEqual(new Set(['plain on first', 'heavy on second']))
+    await expect(startNode({ ...options, workers: kinds('third'), pools: ['other'] })).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('default, gpu'),
+    })
+  })
+
+  test('that nobody hosts any more does not keep others of its pool from running, however many wait', async () => {
+    await using troupe = await TestTroupe.connect()
+    const first = await troupe.startNode({ retired: echo })
+    expect(await troupe.run('retired', 1)).toMatchObject({ value: 1 })
+    await first.stop()
+    const waiting = await Promise.all(Array.from({ length: 120 }, () => troupe.create('retired')))
+    await troupe.startNode({ current: echo })
+    const session = await troupe.create('current', 'through')
+    const result = await session.result({ signal: AbortSignal.timeout(5_000) })
+    expect(result).toMatchObject({ status: 'completed', value: 'through' })
+    expect((await waiting[0]?.report())?.workers[0]?.place).toBe('queued')
+  })
+})
+
+describe('a node', () => {
+  test('of no kinds does not start', async () => {
+    await using troupe = await TestTroupe.connect()
+    const options = { redisUrl: troupe.redisUrl, namespace: troupe.namespace, workers: {} }
+    await expect(startNode(options)).rejects.toMatchObject({ code: 'config_invalid' })
+  })
+
+  test('stops twice without harm and says goodbye', async () => {
+    await using troupe = await TestTroupe.connect()
+    const node = await troupe.startNode({ echo })
+    expect(await troupe.client.nodes()).toMatchObject([{ id: node.id, kinds: ['echo'], pools: ['default'] }])
+    await Promise.all([node.stop(), node.stop()])
+    await node.stop({ force: true })
+    expect(await troupe.client.nodes()).toEqual([])
+  })
+
+  test('that is told to stop lets the message in hand end and takes no other', async () => {
+    const begun = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const seen: unknown[] = []
+    await using troupe = await TestTroupe.connect()
+    const workers = {
+      slow: defineWorker({
+        async receive(message, self) {
+          seen.push(message.value)
+          begun.resolve()
+          if (message.value === 1) await gate.promise
+          self.reply(message.value)
+        },
+      }),
+    }
+    const session = await troupe.create('slow', 1, { keepOpen: true })
+    await session.root.send(2)
+    const node = await troupe.startNode(workers)
+    await begun.promise
+    const stopped = node.stop()
+    gate.resolve()
+    await stopped
+    expect(await session.result({ run: 1 })).toMatchObject({ value: 1 })
+    expect(await session.root.report()).toMatchObject({ place: 'queued', mailbox: { pending: 1 } })
+    expect(seen).toEqual([1])
+    await troupe.startNode(workers)
+    expect(await session.result({ run: 2 })).toMatchObject({ value: 2 })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('that is forced gives back what its handlers do not end, at once', async () => {
+    const begun = Promise.withResolvers<void>()
+    const attempts: number[] = []
+    const reasons: unknown[] = []
+    let gated = true
+    await using troupe = await TestTroupe.connect()
+    const workers = {
+      deaf: defineWorker({
+        async receive(_, self) {
+          attempts.push(self.attempt)
+          self.signal.addEventListener('abort', () => reasons.push(self.signal.reason))
+          begun.resolve()
+          if (gated) await new Promise(() => {})
+          self.reply('done')
+        },
+      }),
+    }
+    const node = await troupe.startNode(workers, {
+      policy: { leaseMs: 60_000, leaseMarginMs: 1_000, renewEveryMs: 20_000 },
+    })
+    const session = await troupe.create('deaf')
+    await begun.promise
+    await node.stop({ force: true })
+    gated = false
+    expect(reasons).toMatchObject([{ code: 'lease_lost' }])
+    await troupe.startNode(workers)
+    expect(await session.result({ signal: AbortSignal.timeout(5_000) })).toMatchObject({ value: 'done' })
+    expect(attempts).toEqual([1, 1])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('runs no more turns at once than it has slots', async () => {
+    let running = 0
+    let most = 0
+    await using troupe = await TestTroupe.start({
+      concurrency: 3,
+      workers: {
+        slow: defineWorker({
+          async receive(_, self) {
+            most = Math.max(most, ++running)
+            await new Promise((resolve) => setTimeout(resolve, 20))
+            running--
+            self.reply(null)
+          },
+        }),
+      },
+    })
+    const sessions = await Promise.all(Array.from({ length: 30 }, () => troupe.create('slow')))
+    await Promise.all(sessions.map((session) => session.result()))
+    expect(most).toBe(3)
+  })
+})

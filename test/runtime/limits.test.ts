@@ -1,0 +1,163 @@
+/** Limits: what exceeds one is refused with a typed error, and nothing accepted is lost. */
+import { describe, expect, test } from 'vitest'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { expectInvariants } from '../support/oracle.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const spawner = defineWorker<number>({
+  initial: 0,
+  receive(message, self) {
+    if (message.kind === 'input') {
+      const { children, detached } = message.value as { children: number; detached?: boolean }
+      for (let child = 0; child < children; child++) self.spawn('echo', child, { detached: detached ?? false })
+    } else {
+      self.setState(self.state + 1)
+      if (self.openChildren === 0) self.reply(self.state)
+    }
+  },
+})
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+const deep = defineWorker({
+  receive(message, self) {
+    if (message.kind === 'input') self.spawn('deep', null)
+    else if (message.kind === 'result' && message.status === 'failed') self.fail(message.failure?.message ?? '')
+    else self.reply(message.value)
+  },
+})
+
+describe('limits', () => {
+  test('children: as many as allowed are spawned, one more fails the run and none is born', async () => {
+    await using troupe = await TestTroupe.start({ workers: { spawner, echo } })
+    expect(await troupe.run('spawner', { children: 3 }, { limits: { children: 3 } })).toMatchObject({ value: 3 })
+    const session = await troupe.create('spawner', { children: 4 }, { limits: { children: 3 } })
+    expect(await session.result()).toMatchObject({
+      status: 'failed',
+      failure: { code: 'children_exceeded', attempt: 1 },
+    })
+    expect((await session.report()).workers).toHaveLength(1)
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('depth: the worker at the limit may not spawn', async () => {
+    await using troupe = await TestTroupe.start({ workers: { deep } })
+    const session = await troupe.create('deep', null, { limits: { depth: 2 } })
+    expect(await session.result()).toMatchObject({
+      status: 'failed',
+      failure: { message: expect.stringContaining('depth 2') },
+    })
+    expect((await session.report()).workers.map(({ depth }) => depth)).toEqual([0, 1, 2])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('workers of a session: exactly as many as allowed are born, also when many ask at once', async () => {
+    await using troupe = await TestTroupe.start({ workers: { spawner, echo, deep: spawner } })
+    const results = await troupe.run('spawner', { children: 9 }, { limits: { workers: 10 } })
+    expect(results).toMatchObject({ status: 'completed', value: 9 })
+    const session = await troupe.create('spawner', { children: 10 }, { limits: { workers: 10 } })
+    expect(await session.result()).toMatchObject({ status: 'failed', failure: { code: 'workers_exceeded' } })
+    const { session: report, workers } = await session.report()
+    expect(report.usage.workers).toBe(1)
+    expect(workers).toHaveLength(1)
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('a run that failed at a limit of the store shows its last failure', async () => {
+    await using troupe = await TestTroupe.start({ workers: { spawner, echo } })
+    const session = await troupe.create('spawner', { children: 5, detached: true }, { limits: { workers: 3 } })
+    expect(await session.result()).toMatchObject({ status: 'failed', failure: { code: 'workers_exceeded' } })
+    await expectInvariants(troupe.redis, troupe.namespace)
+    expect(await session.root.report()).toMatchObject({
+      lifecycle: 'idleFailed',
+      lastFailure: { code: 'workers_exceeded' },
+    })
+  })
+
+  test('mailbox: a full one refuses sends from outside, and what it took is received', async () => {
+    const begun = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    await using troupe = await TestTroupe.start({
+      workers: {
+        slow: defineWorker({
+          async receive(message, self) {
+            begun.resolve()
+            await gate.promise
+            self.reply(message.value)
+          },
+        }),
+      },
+    })
+    const session = await troupe.create('slow', 0, { limits: { mailbox: 3 } })
+    await begun.promise
+    const sends = await Promise.allSettled([1, 2, 3, 4].map((number) => session.root.send(number)))
+    const refused = sends.flatMap((send) => (send.status === 'rejected' ? [send.reason] : []))
+    expect(refused).toMatchObject([{ code: 'mailbox_full' }, { code: 'mailbox_full' }])
+    expect(refused[0].message).toContain(session.rootId)
+    gate.resolve()
+    expect(await session.result()).toMatchObject({ status: 'completed', run: 3 })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('mailbox: a worker that sends more than fits fails, and none of that step arrives', async () => {
+    const gate = Promise.withResolvers<void>()
+    await using troupe = await TestTroupe.start({
+      workers: {
+        flooder: defineWorker({
+          receive(message, self) {
+            const { to, count } = message.value as { to: string; count: number }
+            for (let number = 0; number < count; number++) self.send(to, number)
+          },
+        }),
+        slow: defineWorker({ receive: () => gate.promise }),
+      },
+    })
+    const target = await troupe.create('slow', 0, { limits: { mailbox: 5 } })
+    await waitUntil('it runs', async () => (await target.root.report()).place === 'running')
+    const flooder = await troupe.create('flooder', { to: target.rootId, count: 20 })
+    expect(await flooder.result()).toMatchObject({
+      status: 'failed',
+      failure: { code: 'mailbox_full', message: expect.stringContaining(target.rootId) },
+    })
+    expect((await target.root.report()).mailbox.pending).toBeLessThanOrEqual(5)
+    gate.resolve()
+    await target.result()
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('message size: refused at the call that gives it, from outside and from within', async () => {
+    const big = 'x'.repeat(1_048_577)
+    await using troupe = await TestTroupe.start({
+      workers: {
+        echo,
+        big: defineWorker({
+          receive(message, self) {
+            if (message.value === 'reply') self.reply(big)
+            if (message.value === 'state') self.setState(big)
+            if (message.value === 'send') self.send(self.id, big)
+            if (message.value === 'spawn') self.spawn('echo', big)
+            if (message.value === 'after') self.after(0, big)
+          },
+        }),
+      },
+    })
+    await expect(troupe.create('echo', big)).rejects.toMatchObject({ code: 'message_too_big' })
+    const session = await troupe.create('big', 'reply', { keepOpen: true })
+    await expect(session.root.send(big)).rejects.toMatchObject({ code: 'message_too_big' })
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed', failure: { code: 'message_too_big' } })
+    for (const [index, call] of ['state', 'send', 'spawn', 'after'].entries()) {
+      await session.root.send(call)
+      expect(await session.result({ run: index + 2 })).toMatchObject({
+        status: 'failed',
+        failure: { code: 'message_too_big', attempt: 1 },
+      })
+    }
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('a message of exactly the largest size goes through', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const largest = 'x'.repeat(1_048_574)
+    const result = await troupe.run('echo', largest)
+    expect(result.status === 'completed' && result.value === largest).toBe(true)
+  })
+})

@@ -1,0 +1,296 @@
+/** Tries of a message: by class of the error, on a durable timer, with the last failure in sight (requirements 1.5). */
+import { describe, expect, test } from 'vitest'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { CancelledError, InputError, TerminalError, TransientError } from '../../src/core/errors.ts'
+import { expectInvariants } from '../support/oracle.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const soon = { retryAfterMs: 1 }
+
+describe('a receive that throws', () => {
+  test('is tried again with the same message and the next attempt, until it succeeds', async () => {
+    const tries: unknown[] = []
+    await using troupe = await TestTroupe.start({
+      workers: {
+        flaky: defineWorker({
+          receive(message, self) {
+            tries.push([message.id, message.value, self.attempt, self.idempotencyKey])
+            if (self.attempt < 3) throw new TransientError('not yet', soon)
+            self.reply(self.attempt)
+          },
+        }),
+      },
+    })
+    const session = await troupe.create('flaky', 'x')
+    expect(await session.result()).toMatchObject({ status: 'completed', value: 3 })
+    expect(tries).toHaveLength(3)
+    expect(new Set(tries.map((one) => (one as unknown[])[0])).size).toBe(1)
+    expect(new Set(tries.map((one) => (one as unknown[])[3])).size).toBe(1)
+    expect(tries.map((one) => (one as unknown[])[2])).toEqual([1, 2, 3])
+    expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual([
+      'attemptFailed',
+      'attemptFailed',
+      'received',
+      'completed',
+    ])
+    expect((await session.root.report()).lastFailure).toBeNull()
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('fails the run after the retries of its definition, with the number of the last attempt', async () => {
+    let tries = 0
+    await using troupe = await TestTroupe.start({
+      workers: {
+        flaky: defineWorker({
+          retries: 1,
+          receive() {
+            tries++
+            throw new TransientError(`try ${tries}`, soon)
+          },
+        }),
+      },
+    })
+    const session = await troupe.create('flaky')
+    expect(await session.result()).toMatchObject({
+      status: 'failed',
+      failure: { code: 'handler_failed', message: 'try 2', attempt: 2, origin: 'handler', retryable: true },
+    })
+    expect(tries).toBe(2)
+    const report = await session.report()
+    expect(report.session).toMatchObject({ state: 'failed', failure: { message: 'try 2' } })
+    expect(report.workers[0]).toMatchObject({
+      lifecycle: 'idleFailed',
+      state: 'inactiveFailed',
+      run: 'Failed',
+      lastFailure: { message: 'try 2', attempt: 2 },
+    })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('waits for its next try without a slot, and says what it failed with', async () => {
+    const done: unknown[] = []
+    await using troupe = await TestTroupe.start({
+      concurrency: 1,
+      workers: {
+        flaky: defineWorker({
+          receive(_, self) {
+            if (self.attempt === 1) throw new TransientError('wait for it', { retryAfterMs: 60_000 })
+          },
+        }),
+        other: defineWorker({ receive: (message) => void done.push(message.value) }),
+      },
+    })
+    const session = await troupe.create('flaky')
+    const root = await waitUntil('it waits for its retry', async () => {
+      const report = await session.root.report()
+      return report.place === 'parked' && report
+    })
+    expect(root).toMatchObject({
+      lifecycle: 'busy',
+      state: 'waiting',
+      run: 'TransientFailure',
+      node: null,
+      lastFailure: { message: 'wait for it', attempt: 1, retryable: true },
+    })
+    expect(root.waitsFor).toContain('retry after 1 failed try')
+    expect(await troupe.run('other', 'meanwhile')).toMatchObject({ status: 'completed' })
+    expect(done).toEqual(['meanwhile'])
+  })
+
+  test('backs off by the times of the node: longer each time', async () => {
+    await using troupe = await TestTroupe.start({
+      policy: { retryBackoffMs: 40 },
+      workers: {
+        flaky: defineWorker({
+          receive() {
+            throw new Error('a plain error is retried')
+          },
+        }),
+      },
+    })
+    const session = await troupe.create('flaky')
+    expect(await session.result()).toMatchObject({
+      status: 'failed',
+      failure: { code: 'handler_failed', message: 'a plain error is retried', attempt: 4 },
+    })
+    const waits = (await troupe.history(session.rootId)).flatMap((entry) =>
+      entry.type === 'attemptFailed' ? [entry.retryMs] : [],
+    )
+    expect(waits).toHaveLength(3)
+    for (const [index, ms] of waits.entries()) {
+      expect(ms).toBeGreaterThanOrEqual(20 * 2 ** index)
+      expect(ms).toBeLessThanOrEqual(40 * 2 ** index)
+    }
+  })
+
+  test.each([
+    ['TerminalError', () => new TerminalError('no'), 'run_failed'],
+    ['InputError', () => new InputError('no'), 'input_invalid'],
+    ['CancelledError', () => new CancelledError('no'), 'cancelled'],
+  ])('a %s is not tried again', async (_, make, code) => {
+    let tries = 0
+    await using troupe = await TestTroupe.start({
+      workers: {
+        firm: defineWorker({
+          receive() {
+            tries++
+            throw make()
+          },
+        }),
+      },
+    })
+    expect(await troupe.run('firm')).toMatchObject({
+      status: 'failed',
+      failure: { code, attempt: 1, retryable: false },
+    })
+    expect(tries).toBe(1)
+  })
+
+  test('what is thrown need not be an Error', async () => {
+    await using troupe = await TestTroupe.start({
+      workers: {
+        odd: defineWorker({
+          retries: 0,
+          receive(message) {
+            throw message.value
+          },
+        }),
+      },
+    })
+    expect(await troupe.run('odd', 'a word')).toMatchObject({ failure: { message: 'a word' } })
+    expect(await troupe.run('odd', { a: 1 })).toMatchObject({
+      failure: { message: expect.stringContaining('{"a":1}') },
+    })
+    expect(await troupe.run('odd', null)).toMatchObject({ status: 'failed' })
+  })
+
+  test('in a run that goes on leaves no last failure behind when the next try succeeds', async () => {
+    await using troupe = await TestTroupe.start({
+      workers: {
+        flaky: defineWorker({
+          receive(message, self) {
+            if (message.kind === 'input') return self.after(0, 'tick')
+            if (self.attempt === 1) throw new TransientError('not yet', soon)
+            self.reply('done')
+          },
+        }),
+      },
+    })
+    const session = await troupe.create('flaky')
+    expect(await session.result()).toMatchObject({ status: 'completed', value: 'done' })
+    expect((await session.root.report()).lastFailure).toBeNull()
+  })
+
+  test('of a timer that came during the wait for a retry is counted apart from the message that waits', async () => {
+    const seen: unknown[] = []
+    await using troupe = await TestTroupe.start({
+      workers: {
+        echo: defineWorker({ receive: (_, self) => self.reply('child') }),
+        flaky: defineWorker({
+          receive(message, self) {
+            seen.push([message.kind, self.attempt])
+            if (message.kind === 'input') {
+              self.spawn('echo', null)
+              self.after(100, 'tick')
+            } else if (message.kind === 'result' && self.attempt === 1) {
+              throw new TransientError('not yet', { retryAfterMs: 300 })
+            } else if (message.kind === 'result') self.reply('done')
+          },
+        }),
+      },
+    })
+    expect(await troupe.run('flaky')).toMatchObject({ status: 'completed', value: 'done' })
+    expect(seen).toEqual([
+      ['input', 1],
+      ['result', 1],
+      ['timer', 1],
+      ['result', 2],
+    ])
+  })
+
+  test('the last failure goes when the next run starts, not before', async () => {
+    const gate = Promise.withResolvers<void>()
+    await using troupe = await TestTroupe.start({
+      workers: {
+        moody: defineWorker({
+          async receive(message, self) {
+            if (message.value === 'fail') return self.fail('bad mood')
+            await gate.promise
+            self.reply('fine')
+          },
+        }),
+      },
+    })
+    const session = await troupe.create('moody', 'fail', { keepOpen: true })
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed' })
+    expect(await session.root.report()).toMatchObject({
+      lifecycle: 'idleFailed',
+      lastFailure: { code: 'run_failed', message: 'bad mood' },
+    })
+    await session.root.send('work')
+    await waitUntil('the next run has started', async () => (await session.root.report()).place === 'running')
+    expect(await session.root.report()).toMatchObject({ lifecycle: 'busy', state: 'working', lastFailure: null })
+    gate.resolve()
+    expect(await session.result({ run: 2 })).toMatchObject({ value: 'fine' })
+    expect(await session.root.report()).toMatchObject({ lifecycle: 'idle', state: 'inactive', lastFailure: null })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+})
+
+describe('timeoutMs', () => {
+  test('a receive that takes longer is aborted and tried again', async () => {
+    const reasons: unknown[] = []
+    await using troupe = await TestTroupe.start({
+      policy: { retryBackoffMs: 1 },
+      workers: {
+        stuck: defineWorker({
+          timeoutMs: 50,
+          retries: 1,
+          receive: (_, self) =>
+            new Promise((_resolve, reject) => {
+              self.signal.addEventListener('abort', () => {
+                reasons.push(self.signal.reason)
+                reject(new Error('another reason'))
+              })
+            }),
+        }),
+      },
+    })
+    expect(await troupe.run('stuck')).toMatchObject({
+      status: 'failed',
+      failure: { code: 'deadline_exceeded', attempt: 2, message: expect.stringContaining('50 ms') },
+    })
+    expect(reasons).toMatchObject([{ code: 'deadline_exceeded' }, { code: 'deadline_exceeded' }])
+  })
+
+  test('a receive that ignores its signal does not hold its slot, and nothing it does later is recorded', async () => {
+    const gate = Promise.withResolvers<void>()
+    const late = Promise.withResolvers<unknown>()
+    await using troupe = await TestTroupe.start({
+      concurrency: 1,
+      workers: {
+        deaf: defineWorker({
+          timeoutMs: 50,
+          retries: 0,
+          async receive(_, self) {
+            await gate.promise
+            try {
+              self.reply('too late')
+              late.resolve('accepted')
+            } catch (error) {
+              late.resolve(error)
+            }
+          },
+        }),
+        echo: defineWorker({ receive: (message, self) => self.reply(message.value) }),
+      },
+    })
+    const session = await troupe.create('deaf')
+    expect(await session.result()).toMatchObject({ status: 'failed', failure: { code: 'deadline_exceeded' } })
+    expect(await troupe.run('echo', 1)).toMatchObject({ value: 1 })
+    gate.resolve()
+    expect(await late.promise).toMatchObject({ code: 'run_failed' })
+    expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual(['received', 'failed'])
+  })
+})

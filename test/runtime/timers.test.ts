@@ -1,0 +1,138 @@
+/** Durable timers: they fire once, several at a time, outlive their node, and go with their run. */
+import { describe, expect, test } from 'vitest'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { expectInvariants } from '../support/oracle.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+describe('self.after', () => {
+  test('the run receives the timer after the time, and is parked until then', async () => {
+    await using troupe = await TestTroupe.start({
+      workers: {
+        waiter: defineWorker<number>({
+          initial: 0,
+          receive(message, self) {
+            if (message.kind === 'input') {
+              self.setState(Date.now())
+              self.after(300, { note: 'tick' })
+            } else self.reply({ kind: message.kind, value: message.value, waitedMs: Date.now() - self.state })
+          },
+        }),
+      },
+    })
+    const session = await troupe.create('waiter')
+    const root = await waitUntil('it is parked', async () => {
+      const report = await session.root.report()
+      return report.place === 'parked' && report
+    })
+    expect(root).toMatchObject({ lifecycle: 'busy', waitsFor: 'a timer', node: null })
+    const result = await session.result()
+    expect(result).toMatchObject({ status: 'completed', value: { kind: 'timer', value: { note: 'tick' } } })
+    const { waitedMs } = (result as { value: { waitedMs: number } }).value
+    expect(waitedMs).toBeGreaterThanOrEqual(295)
+    expect(waitedMs).toBeLessThan(3_000)
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('several timers fire in the order they are due', async () => {
+    await using troupe = await TestTroupe.start({
+      workers: {
+        waiter: defineWorker<unknown[]>({
+          initial: [],
+          receive(message, self) {
+            if (message.kind === 'input') for (const ms of [400, 0, 200]) self.after(ms, ms)
+            else {
+              self.setState([...self.state, message.value])
+              if (self.state.length === 3) self.reply(self.state)
+            }
+          },
+        }),
+      },
+    })
+    expect(await troupe.run('waiter')).toMatchObject({ status: 'completed', value: [0, 200, 400] })
+    const { timers } = await expectInvariants(troupe.redis, troupe.namespace)
+    expect(timers).toEqual([])
+  })
+
+  test('timers that are open when the run ends are dropped with it', async () => {
+    const seen: unknown[] = []
+    await using troupe = await TestTroupe.start({
+      workers: {
+        hasty: defineWorker({
+          receive(message, self) {
+            seen.push(message.value)
+            if (message.value === 'begin') {
+              self.after(0, 'soon')
+              self.after(50, 'later')
+            } else self.reply('ended')
+          },
+        }),
+      },
+    })
+    const session = await troupe.create('hasty', 'begin', { keepOpen: true })
+    expect(await session.result({ run: 1 })).toMatchObject({ value: 'ended' })
+    const { timers, workers } = await expectInvariants(troupe.redis, troupe.namespace)
+    expect(timers).toEqual([])
+    expect(workers.get(session.rootId)?.timers).toEqual([])
+    await session.root.send('again')
+    expect(await session.result({ run: 2 })).toMatchObject({ value: 'ended' })
+    expect(seen).toEqual(['begin', 'soon', 'again'])
+  })
+
+  test('a timer of a node that has stopped fires on another', async () => {
+    const workers = {
+      waiter: defineWorker({
+        receive(message, self) {
+          if (message.kind === 'input') self.after(500, null)
+          else self.reply('woken')
+        },
+      }),
+    }
+    await using troupe = await TestTroupe.connect()
+    const first = await troupe.startNode(workers)
+    const session = await troupe.create('waiter')
+    await waitUntil('it is parked', async () => (await session.root.report()).place === 'parked')
+    await first.stop()
+    await troupe.startNode(workers)
+    expect(await session.result()).toMatchObject({ status: 'completed', value: 'woken' })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('a timer wakes a run that waits for a child, and the child is waited for still', async () => {
+    const gate = Promise.withResolvers<void>()
+    await using troupe = await TestTroupe.start({
+      workers: {
+        patient: defineWorker<unknown[]>({
+          initial: [],
+          receive(message, self) {
+            if (message.kind === 'input') {
+              self.spawn('gated', null)
+              self.after(0, 'tick')
+              return
+            }
+            if (message.kind === 'timer') gate.resolve()
+            self.setState([...self.state, message.value])
+            if (self.state.length === 2) self.reply(self.state)
+          },
+        }),
+        gated: defineWorker({
+          async receive(_, self) {
+            await gate.promise
+            self.reply('child')
+          },
+        }),
+      },
+    })
+    expect(await troupe.run('patient')).toMatchObject({ status: 'completed', value: ['tick', 'child'] })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('a time that cannot be is an error at the call', async () => {
+    await using troupe = await TestTroupe.start({
+      workers: { waiter: defineWorker({ receive: (message, self) => self.after(message.value as number, null) }) },
+    })
+    for (const ms of [-1, 1e15, null]) {
+      expect(await troupe.run('waiter', ms)).toMatchObject({ status: 'failed', failure: { code: 'input_invalid' } })
+    }
+  })
+})

@@ -1,0 +1,144 @@
+/** Turns: what breaks if a cancel, a stop or a lost lease comes while a commit is on its way? The store's answers are held back here. */
+import { describe, expect, test } from 'vitest'
+import { handlerKind } from '../../src/compose.ts'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { newId } from '../../src/core/ids.ts'
+import { defaultSessionLimits, policy } from '../../src/core/policy.ts'
+import { policy } from '../../src/core/policy.ts'
+import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant } from '../../src/core/ports.ts'
+import { Turn, type TurnHost } from '../../src/runtime/turn.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+
+function grant(more: Partial<Grant> = {}): Grant {
+  const workerId = newId(0)
+  return {
+    workerId,
+    mark: 'run',
+    retrying: '',
+    token: '1:nonce',
+    epoch: 1,
+    suspect: false,
+    sessionId: newId(0),
+    parentId: null,
+    call: null,
+    kind: 'echo',
+    name: 'echo',
+    pool: 'default',
+    depth: 0,
+    limits: defaultSessionLimits,
+    run: 1,
+    open: false,
+    runState: 'ProcessingUserMessage',
+    version: 0,
+    wait: 'any',
+    starts: 1,
+    crashes: 0,
+    attempt: 0,
+    calls: 0,
+    awaits: [],
+    timersOpen: 0,
+    stateJson: null,
+    familySeen: 0,
+    mail: {
+      control: [],
+      family: [],
+      user: [{ lane: 'user', sequence: 0, message: { kind: 'input', id: newId(0), from: null, value: 1 } }],
+    },
+    trustedUntil: performance.now() + 60_000,
+    ...more,
+  }
+}
+
+/** A store whose answers to commits the test gives, one by one. */
+class HeldStore {
+  readonly commits: { readonly request: CommitRequest; answer(answer: CommitAnswer): void }[] = []
+
+  host(): TurnHost {
+    const next = {
+      pool: 'default',
+      bell: 'b',
+      slot: '0',
+      nonce: 'n',
+      maySuspect: false,
+      wasBusy: false,
+      keepBell: false,
+    }
+    return {
+      store: {
+        commit: (request: CommitRequest) =>
+          new Promise<CommitAnswer>((resolve) => this.commits.push({ request, answer: resolve })),
+      } as unknown as TurnHost['store'],
+      log,
+      policy,
+      bell: 'b',
+      ring() {},
+      nextClaim: () => next,
+      noteTimer() {},
+      poolOf: () => 'default',
+      workerLog: () => log,
+    }
+  }
+}
+
+const ok = (claimed: ClaimAnswer): CommitAnswer => ({
+  kind: 'ok',
+  version: 1,
+  bells: [],
+  claimed,
+  trustedUntil: performance.now() + policy.leaseMs,
+})
+const echo = handlerKind('echo', defineWorker({ receive: (message, self) => self.reply(message.value) }))
+
+describe('a turn', () => {
+  test('has one commit in flight at a time, also when a cancel comes while the last one is on its way (U1)', async () => {
+    const store = new HeldStore()
+    const turn = new Turn(grant(), store.host())
+    void echo.behaviour(turn)
+    await waitUntil('the ending commit is on its way', () => store.commits.length === 1)
+    void turn.cancel()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(store.commits).toHaveLength(1)
+  })
+
+  test('keeps the worker that its ending commit claimed when a cancel comes too late', async () => {
+    const store = new HeldStore()
+    const turn = new Turn(grant(), store.host())
+    void echo.behaviour(turn)
+    await waitUntil('the ending commit is on its way', () => store.commits.length === 1)
+    void turn.cancel()
+    await new Promise((resolve) => setImmediate(resolve))
+    // Both answers arrive together, as on one connection.
+    store.commits[0]?.answer(ok({ kind: 'grant', grant: grant() }))
+    store.commits[1]?.answer({ kind: 'fenced', claimed: { kind: 'none' } })
+    await turn.finished
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(turn.over).toBe('ended')
+    expect(turn.claimed.kind).toBe('grant')
+  })
+
+  test('of a worker with several messages receives no further one after it was released', async () => {
+    const store = new HeldStore()
+    const seen: unknown[] = []
+    const deaf = handlerKind(
+      'echo',
+      defineWorker({
+        async receive(message, self) {
+          seen.push(message.value)
+          await new Promise<void>((resolve) => self.signal.addEventListener('abort', () => resolve()))
+        },
+      }),
+    )
+    const mail = grant().mail.user.concat(grant().mail.user)
+    const turn = new Turn(grant({ mail: { control: [], family: [], user: mail } }), store.host())
+    void deaf.behaviour(turn)
+    await waitUntil('the first is received', () => seen.length === 1)
+    void turn.release()
+    await waitUntil('it is given back', () => store.commits.length === 1)
+    expect(store.commits[0]?.request).toMatchObject({ userUsed: 0, end: { wait: 'again' } })
+    store.commits[0]?.answer(ok({ kind: 'none' }))
+    await turn.finished
+    expect(seen).toHaveLength(1)
+  })
+})

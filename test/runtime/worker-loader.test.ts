@@ -1,0 +1,76 @@
+/** Worker files: one file, one kind; each wrong file is named with what is wrong. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { loadWorkers } from '../../src/runtime/worker-loader.ts'
+
+const source = new URL('../../src/index.ts', import.meta.url).pathname
+const worker = `import { defineWorker } from ${JSON.stringify(source)}\nexport default defineWorker({ receive(m, self) { self.reply(m.value) } })\n`
+
+async function inFolder(files: Record<string, string>, look: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-workers-'))
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, name)), { recursive: true })
+      await writeFile(join(folder, name), text)
+    }
+    await look(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+describe('loadWorkers', () => {
+  test('takes the path of a file below the folder as its kind', () =>
+    inFolder({ 'reader.ts': worker, 'team/lead.mts': worker, 'team/deep/member_1.ts': worker }, async (folder) => {
+      expect([...(await loadWorkers(folder)).keys()].sort()).toEqual(['reader', 'team/deep/member_1', 'team/lead'])
+    }))
+
+  test('passes over helpers, tests, declarations and other files', () =>
+    inFolder(
+      {
+        'reader.ts': worker,
+        '_shared.ts': 'throw new Error("a helper was loaded")',
+        '_parts/part.ts': 'throw new Error("a helper was loaded")',
+        '.hidden.ts': 'throw new Error("a hidden file was loaded")',
+        'reader.test.ts': 'throw new Error("a test was loaded")',
+        'types.d.ts': 'export type A = 1',
+        'notes.md': '# notes',
+        'node_modules/x/index.js': 'throw new Error("a package was loaded")',
+      },
+      async (folder) => {
+        expect([...(await loadWorkers(folder)).keys()]).toEqual(['reader'])
+      },
+    ))
+
+  test.each([
+    ['a file that does not parse', { 'broken.ts': 'export default {{{' }, 'broken.ts'],
+    ['a file that throws', { 'throws.ts': 'throw new Error("no database")' }, 'no database'],
+    ['a file without a default export', { 'none.ts': 'export const worker = 1' }, 'it exports worker'],
+    ['a file that exports nothing', { 'empty.ts': '' }, 'it exports nothing'],
+    ['a default export that is no definition', { 'plain.ts': 'export default { receive() {} }' }, 'something else'],
+    ['a name that is no kind', { 'Reader Two.ts': worker }, 'Reader Two.ts'],
+    ['a folder name that is no kind', { 'My Team/lead.ts': worker }, 'lead.ts'],
+    ['a kind that is defined twice', { 'reader.ts': worker, 'reader.mjs': worker }, 'defined twice'],
+    [
+      'a definition with an unknown field',
+      { 'odd.ts': worker.replace('receive', 'timeout: 1, receive') },
+      'does not know the field "timeout"',
+    ],
+  ] as [string, Record<string, string>, string][])('refuses %s and names it', (_, files, named) =>
+    inFolder(files, async (folder) => {
+      await expect(loadWorkers(folder)).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: expect.stringContaining(named),
+      })
+    }),
+  )
+
+  test('refuses a folder that is not there and names it', async () => {
+    await expect(loadWorkers('/no/such/folder')).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('/no/such/folder'),
+    })
+  })
+})

@@ -1,0 +1,175 @@
+/**
+ * Nodes as processes of their own, and the verbs of fault tests: start, stop, kill, freeze, thaw. All in one namespace, with a
+ * client to submit and wait with, and a ledger of what the handlers really did. Nothing is left running when it is disposed of.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { Redis } from 'ioredis'
+import { inject } from 'vitest'
+import { connectInternal, type InternalConnectOptions, type Troupe } from '../../src/client/client.ts'
+import type { Entry } from '../../src/core/entry.ts'
+import type { Policy } from '../../src/core/policy.ts'
+import { tagOf } from '../../src/store/keys.ts'
+import type { NodeNews, NodeOrder } from '../programs/node-order.ts'
+import { Ledger } from './ledger.ts'
+import { newNamespace } from './namespace.ts'
+import { shortLeases } from './test-policy.ts'
+
+export interface HarnessOptions {
+  /** Default: the Redis of the test run. */
+  readonly redisUrl?: string
+  /** How the test itself reaches Redis, when its nodes go another way. */
+  readonly clientRedisUrl?: string
+  readonly client?: Partial<InternalConnectOptions>
+}
+
+export interface NodeSettings {
+  readonly redisUrl?: string
+  readonly concurrency?: number
+  readonly policy?: Partial<Policy>
+}
+
+const program = new URL('../programs/node.ts', import.meta.url)
+const startMsMax = 20_000
+
+export class Harness implements AsyncDisposable {
+  readonly namespace: string
+  readonly client: Troupe
+  readonly redis: Redis
+  readonly ledger = new Ledger()
+  readonly redisUrl: string
+  readonly #nodes = new Set<NodeProcess>()
+
+  private constructor(redisUrl: string, clientRedisUrl: string, namespace: string, client: Troupe) {
+    this.redisUrl = redisUrl
+    this.namespace = namespace
+    this.client = client
+    this.redis = new Redis(clientRedisUrl)
+    this.redis.on('error', () => {})
+  }
+
+  static async open(options: HarnessOptions = {}): Promise<Harness> {
+    const redisUrl = options.redisUrl ?? inject('redisUrl')
+    const clientRedisUrl = options.clientRedisUrl ?? redisUrl
+    const namespace = newNamespace()
+    const client = await connectInternal({ deadlineMs: 30_000, ...options.client, redisUrl: clientRedisUrl, namespace })
+    return new Harness(redisUrl, clientRedisUrl, namespace, client)
+  }
+
+  get tag(): string {
+    return tagOf(this.namespace, 0)
+  }
+
+  /** Starts a node and returns when it takes work. */
+  async start(name: string, settings: NodeSettings = {}): Promise<NodeProcess> {
+    const node = new NodeProcess({
+      name,
+      redisUrl: settings.redisUrl ?? this.redisUrl,
+      namespace: this.namespace,
+      ledger: this.ledger.file,
+      concurrency: settings.concurrency ?? 10,
+      policy: { ...shortLeases, ...settings.policy },
+    })
+    this.#nodes.add(node)
+    await node.ready
+    return node
+  }
+
+  async history(workerId: string): Promise<Entry[]> {
+    return (await this.client.workers.get(workerId).history()).map(({ entry }) => entry)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#nodes].map((node) => node.kill()))
+    await this.client.close()
+    this.redis.disconnect()
+    this.ledger[Symbol.dispose]()
+  }
+}
+
+/** One node process. */
+export class NodeProcess {
+  readonly name: string
+  /** Resolves with the node's id; rejects when the process ends before. */
+  readonly ready: Promise<string>
+  /** Resolves with the exit code, or the signal that ended it. */
+  readonly gone: Promise<number | NodeJS.Signals>
+  readonly #child: ChildProcess
+  #output = ''
+  #draining = 0
+
+  constructor(order: NodeOrder) {
+    this.name = order.name
+    this.#child = fork(program, [JSON.stringify(order)], {
+      execArgv: ['--conditions=troupe-source'],
+      env: { PATH: process.env.PATH },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#output = (this.#output + text).slice(-20_000)
+    })
+    this.gone = new Promise((resolve) => {
+      this.#child.once('exit', (code, signal) => resolve(signal ?? code ?? 0))
+    })
+    this.ready = new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(this.#error(`did not start within ${startMsMax} ms`)), startMsMax)
+      this.#child.on('message', (news: NodeNews) => {
+        if ('draining' in news) this.#draining++
+        else {
+          clearTimeout(timer)
+          resolve(news.ready)
+        }
+      })
+      void this.gone.then((how) => {
+        clearTimeout(timer)
+        reject(this.#error(`ended with ${how}`))
+      })
+    })
+    this.ready.catch(() => {})
+  }
+
+  get pid(): number {
+    return this.#child.pid as number
+  }
+
+  /** What it logged. */
+  get output(): string {
+    return this.#output
+  }
+
+  /** How many of our SIGTERMs it has taken notice of. */
+  get drainsSeen(): number {
+    return this.#draining
+  }
+
+  get isGone(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (!this.isGone) process.kill(this.pid, signal)
+  }
+
+  /** SIGTERM: it drains; resolves when it has ended. */
+  stop(): Promise<number | NodeJS.Signals> {
+    this.signal('SIGTERM')
+    return this.gone
+  }
+
+  /** SIGKILL; resolves when it has ended. Safe to call twice. */
+  kill(): Promise<number | NodeJS.Signals> {
+    this.signal('SIGKILL')
+    return this.gone
+  }
+
+  freeze(): void {
+    this.signal('SIGSTOP')
+  }
+
+  thaw(): void {
+    this.signal('SIGCONT')
+  }
+
+  #error(what: string): Error {
+    return new Error(`Node ${this.name} ${what}. It logged:\n${this.#output}`)
+  }
+}

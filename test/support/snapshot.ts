@@ -1,0 +1,108 @@
+/** All keys of a namespace, read at once and decoded as far as rules over them need it. Meant for a namespace at rest. */
+import type { Redis } from 'ioredis'
+import type { Entry } from '../../src/core/entry.ts'
+import { decodeMail, type Lane, type Mail } from '../../src/core/message.ts'
+import { partitionKeys, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
+
+export interface WorkerSnapshot {
+  readonly id: string
+  readonly record: Readonly<Record<string, string>>
+  readonly history: readonly Entry[]
+  readonly mail: Readonly<Record<Lane, readonly Mail[]>>
+  readonly failure: string | null
+  readonly timers: readonly string[]
+}
+
+export interface SessionSnapshot {
+  readonly id: string
+  readonly record: Readonly<Record<string, string>>
+  readonly children: readonly string[]
+  readonly cancelled: readonly string[]
+}
+
+export interface Snapshot {
+  readonly workers: ReadonlyMap<string, WorkerSnapshot>
+  readonly sessions: ReadonlyMap<string, SessionSnapshot>
+  /** Ids in the run queue of any pool. */
+  readonly queued: readonly string[]
+  readonly leased: readonly string[]
+  /** `<worker>:<timer>`. */
+  readonly timers: readonly string[]
+  readonly cancelling: readonly string[]
+  readonly dead: readonly { readonly worker: string; readonly mail: Mail }[]
+}
+
+/** A record holds only what differs from the start. */
+const recordStart = { run: '1', version: '0', open: '0', fsm: 'Idle', wait: 'any', token: '', commit: '' }
+const sessionStart = { state: 'active', workers: '1' }
+const lanes: readonly Lane[] = ['control', 'family', 'user']
+
+export async function takeSnapshot(redis: Redis, namespace: string): Promise<Snapshot> {
+  const tag = tagOf(namespace, 0)
+  const keys = partitionKeys(tag)
+  const found = await allKeys(redis, `${tag}:*`)
+  const workerIds = found.flatMap((key) => idIn(key, `${tag}:w:`))
+  const sessionIds = found.flatMap((key) => idIn(key, `${tag}:s:`))
+  const pools = found.filter((key) => key.startsWith(`${tag}:run:`))
+  return {
+    workers: new Map(await Promise.all(workerIds.map(async (id) => [id, await readWorker(redis, tag, id)] as const))),
+    sessions: new Map(
+      await Promise.all(sessionIds.map(async (id) => [id, await readSession(redis, tag, id)] as const)),
+    ),
+    queued: (await Promise.all(pools.map((key) => redis.zrange(key, 0, '-1')))).flat(),
+    leased: await redis.zrange(keys.leases, 0, '-1'),
+    timers: await redis.zrange(keys.timers, 0, '-1'),
+    cancelling: await redis.smembers(keys.cancelling),
+    dead: (await redis.xrange(keys.dead, '-', '+')).map(([, flat]) => {
+      const field = (name: string) => flat[flat.indexOf(name) + 1] as string
+      return { worker: field('worker'), mail: decodeMail('user', 0, field('mail')) }
+    }),
+  }
+}
+
+async function allKeys(redis: Redis, pattern: string): Promise<string[]> {
+  const found = new Set<string>()
+  for await (const page of redis.scanStream({ match: pattern, count: 1_000 }))
+    for (const key of page as string[]) found.add(key)
+  return [...found]
+}
+
+/** The id in the name of a record, or nothing where the key is another one. */
+function idIn(key: string, prefix: string): string[] {
+  const id = key.slice(prefix.length)
+  return key.startsWith(prefix) && !id.includes(':') ? [id] : []
+}
+
+async function readWorker(redis: Redis, tag: string, id: string): Promise<WorkerSnapshot> {
+  const keys = workerKeys(tag, id)
+  const [record, history, failure, timers, ...mail] = await Promise.all([
+    redis.hgetall(keys.record),
+    redis.lrange(keys.log, 0, -1),
+    redis.get(keys.failure),
+    redis.hkeys(keys.timers),
+    ...lanes.map((lane) => redis.lrange(keys[lane], 0, -1)),
+  ])
+  const decoded = lanes.map((lane, index) => {
+    const base = Number(record[lane] ?? 0)
+    const texts = mail[index] ?? []
+    return [lane, texts.flatMap((text, at) => (text === '' ? [] : [decodeMail(lane, base + at, text)]))] as const
+  })
+  return {
+    id,
+    record: { ...recordStart, ...record },
+    history: history.map((json) => JSON.parse(json) as Entry),
+    mail: Object.fromEntries(decoded) as unknown as WorkerSnapshot['mail'],
+    failure,
+    timers,
+  }
+}
+
+async function readSession(redis: Redis, tag: string, id: string): Promise<SessionSnapshot> {
+  const keys = sessionKeys(tag, id)
+  const [record, children, cancelled] = await Promise.all([
+    redis.hgetall(keys.session),
+    redis.lrange(keys.workers, 0, -1),
+    redis.smembers(keys.cancelled),
+  ])
+  return { id, record: { ...sessionStart, ...record }, children, cancelled }
+}

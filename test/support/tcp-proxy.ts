@@ -1,0 +1,124 @@
+/**
+ * The network between a node and its Redis, to be disturbed: cut (connections end, new ones are refused), blackhole (connections
+ * stay, nothing passes), cut off replies (requests pass, replies do not). Everything passes again after `mend`.
+ */
+import { createServer, type Server, type Socket, connect as tcpConnect } from 'node:net'
+
+type Mode = 'pass' | 'refuse' | 'hold' | 'holdNew' | 'noReplies'
+
+interface Pair {
+  readonly near: Socket
+  readonly far: Socket
+}
+
+export class TcpProxy implements AsyncDisposable {
+  readonly url: string
+  readonly #server: Server
+  readonly #pairs = new Set<Pair>()
+  readonly #target: URL
+  #mode: Mode = 'pass'
+  #waiting: Socket[] = []
+
+  private constructor(server: Server, target: URL, port: number) {
+    this.#server = server
+    this.#target = target
+    const url = new URL(target)
+    url.hostname = '127.0.0.1'
+    url.port = String(port)
+    this.url = url.toString()
+    server.on('connection', (near) => this.#accept(near))
+  }
+
+  static async start(targetUrl: string): Promise<TcpProxy> {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return new TcpProxy(server, new URL(targetUrl), (server.address() as { port: number }).port)
+  }
+
+  /** Connections that were accepted and are not served. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  /** Open connections through the proxy. */
+  get connections(): number {
+    return this.#pairs.size
+  }
+
+  /** Ends all connections and refuses new ones. */
+  cut(): void {
+    this.#mode = 'refuse'
+    this.#dropAll()
+  }
+
+  /** Lets nothing pass in either direction; connections stay open and new ones are accepted but not served. */
+  blackhole(): void {
+    this.#mode = 'hold'
+    for (const { near, far } of this.#pairs) {
+      near.pause()
+      far.pause()
+    }
+  }
+
+  /** Connections that are open go on; new ones are accepted but not served. */
+  holdNew(): void {
+    this.#mode = 'holdNew'
+  }
+
+  /** Requests reach Redis; no reply comes back. */
+  cutReplies(): void {
+    this.#mode = 'noReplies'
+  }
+
+  /** Everything passes again. Connections whose replies were swallowed end, as no client could go on with them. */
+  mend(): void {
+    const was = this.#mode
+    this.#mode = 'pass'
+    if (was === 'noReplies') this.#dropAll()
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const near of waiting) if (!near.destroyed) this.#accept(near)
+    for (const { near, far } of this.#pairs) {
+      near.resume()
+      far.resume()
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cut()
+    for (const near of this.#waiting) near.destroy()
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()))
+  }
+
+  #accept(near: Socket): void {
+    near.on('error', () => {})
+    if (this.#mode === 'refuse') return void near.destroy()
+    if (this.#mode === 'hold' || this.#mode === 'holdNew') {
+      near.pause()
+      this.#waiting.push(near)
+      return
+    }
+    const far = tcpConnect(Number(this.#target.port), this.#target.hostname)
+    const pair = { near, far }
+    this.#pairs.add(pair)
+    near.setNoDelay(true)
+    far.setNoDelay(true)
+    near.on('data', (chunk) => far.write(chunk))
+    far.on('data', (chunk) => {
+      if (this.#mode !== 'noReplies') near.write(chunk)
+    })
+    const end = () => {
+      this.#pairs.delete(pair)
+      near.destroy()
+      far.destroy()
+    }
+    for (const socket of [near, far]) socket.on('close', end).on('error', end)
+  }
+
+  #dropAll(): void {
+    for (const { near, far } of this.#pairs) {
+      near.destroy()
+      far.destroy()
+    }
+  }
+}

@@ -1,0 +1,89 @@
+/** A node and a client in the test's own process, in a namespace of their own, against the Redis of the test run. */
+import { Redis } from 'ioredis'
+import { inject } from 'vitest'
+import { connectInternal, type InternalConnectOptions, type Troupe } from '../../src/client/client.ts'
+import type { Session } from '../../src/client/session.ts'
+import type { CreateSession } from '../../src/client/submission.ts'
+import { handlerKind, type InternalNodeOptions, startInternalNode, type TroupeNode } from '../../src/compose.ts'
+import type { WorkerDefinition } from '../../src/core/define-worker.ts'
+import type { Entry, RunResult } from '../../src/core/entry.ts'
+import { tagOf } from '../../src/store/keys.ts'
+import { newNamespace } from './namespace.ts'
+import { shortLeases } from './test-policy.ts'
+
+export type Workers = Readonly<Record<string, WorkerDefinition>>
+
+type NodeSettings = Partial<Omit<InternalNodeOptions, 'kinds' | 'namespace'>>
+
+export interface TestTroupeOptions extends NodeSettings {
+  readonly workers: Workers
+  readonly client?: Partial<InternalConnectOptions>
+}
+
+export class TestTroupe implements AsyncDisposable {
+  readonly redisUrl: string
+  readonly namespace: string
+  readonly client: Troupe
+  /** A connection to look at keys with. */
+  readonly redis: Redis
+  readonly #nodes: TroupeNode[] = []
+
+  private constructor(redisUrl: string, namespace: string, client: Troupe) {
+    this.redisUrl = redisUrl
+    this.namespace = namespace
+    this.client = client
+    this.redis = new Redis(redisUrl)
+  }
+
+  /** A client alone; nodes come by `startNode`. */
+  static async connect(options: Partial<InternalConnectOptions> = {}): Promise<TestTroupe> {
+    const redisUrl = options.redisUrl ?? inject('redisUrl')
+    const namespace = options.namespace ?? newNamespace()
+    return new TestTroupe(redisUrl, namespace, await connectInternal({ ...options, redisUrl, namespace }))
+  }
+
+  /** A client and one node. */
+  static async start({ workers, client, ...settings }: TestTroupeOptions): Promise<TestTroupe> {
+    const troupe = await TestTroupe.connect({
+      ...(settings.redisUrl ? { redisUrl: settings.redisUrl } : {}),
+      ...client,
+    })
+    await troupe.startNode(workers, settings)
+    return troupe
+  }
+
+  async startNode(workers: Workers, settings: NodeSettings = {}): Promise<TroupeNode> {
+    const node = await startInternalNode({
+      redisUrl: this.redisUrl,
+      ...settings,
+      namespace: this.namespace,
+      kinds: Object.entries(workers).map(([name, definition]) => handlerKind(name, definition)),
+      policy: { ...shortLeases, ...settings.policy },
+    })
+    this.#nodes.push(node)
+    return node
+  }
+
+  get tag(): string {
+    return tagOf(this.namespace, 0)
+  }
+
+  create(kind: string, input: unknown = null, more: Partial<CreateSession> = {}): Promise<Session> {
+    return this.client.sessions.create({ kind, input, ...more })
+  }
+
+  /** Creates a session and waits for its result. */
+  async run(kind: string, input: unknown = null, more: Partial<CreateSession> = {}): Promise<RunResult> {
+    return (await this.create(kind, input, more)).result({ signal: AbortSignal.timeout(20_000) })
+  }
+
+  async history(workerId: string): Promise<Entry[]> {
+    return (await this.client.workers.get(workerId).history()).map(({ entry }) => entry)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#nodes.map((node) => node.stop({ force: true })))
+    await this.client.close()
+    this.redis.disconnect()
+  }
+}
