@@ -56,5 +56,5 @@ async function advance(turn: Turn): Promise<void> {
 }
 
 function positionAfter(turn: Turn, runState: RunPosition['runState'], open: boolean): RunPosition {
-  return { run: turn.grant.run, calls: 0, runState, open, attempt: 0, awaits: [], timersOpen: 0 }
+  return { run: turn.grant.run, calls: 0, runState, open, attempt: 0, retrying: '', awaits: [], timersOpen: 0 }
 }

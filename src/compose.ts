@@ -156,7 +156,7 @@ function nodeOf(parts: Parts, ringer: BellRinger): RuntimeNode {
       keys,
       partition,
       nodeId: id,
-      nodeFacts: nodeFacts([...kinds.keys()]),
+      nodeFacts: nodeFacts(),
       policy,
     }),
   }))
@@ -230,8 +230,8 @@ async function subscribeHints(redis: Redis, places: readonly Place[], node: Runt
   return redis
 }
 
-function nodeFacts(kinds: readonly string[]): Record<string, unknown> {
-  return { pid: process.pid, host: hostname(), startedAt: Date.now(), kinds }
+function nodeFacts(): Record<string, unknown> {
+  return { pid: process.pid, host: hostname(), startedAt: Date.now() }
 }
 
 function noKinds(options: StartNodeOptions, kinds: readonly Kind[]): string {

@@ -249,13 +249,13 @@ export class Troupe implements AsyncDisposable {
 }
 
 function nodeSummary(row: NodeRow, now: number): NodeSummary {
-  const { kinds, pid, host } = row.facts as { kinds?: string[]; pid?: number; host?: string }
+  const { pid, host } = row.facts as { pid?: number; host?: string }
   return {
     id: row.id,
     lastSeenMs: Math.max(0, now - row.lastSeen),
     slots: row.slots,
     pools: row.pools,
-    kinds: kinds ?? [],
+    kinds: row.kinds,
     pid: pid ?? null,
     host: host ?? null,
   }

@@ -26,6 +26,7 @@ export interface NodeRow {
   readonly lastSeen: number
   readonly slots: number
   readonly pools: string[]
+  readonly kinds: string[]
   readonly facts: Readonly<Record<string, unknown>>
 }
 
@@ -148,12 +149,13 @@ export class InspectStore {
   async nodes(): Promise<NodeRow[]> {
     const lines = await this.#redis.hgetall(this.#keys.nodes)
     return Object.entries(lines).map(([id, line]) => {
-      const [lastSeen, slots, pools, ...facts] = line.split(' ')
+      const [lastSeen, slots, pools, kinds, ...facts] = line.split(' ')
       return {
         id,
         lastSeen: Number(lastSeen),
         slots: Number(slots),
         pools: (pools ?? '').split(',').filter(Boolean),
+        kinds: (kinds ?? '').split(',').filter(Boolean),
         facts: JSON.parse(facts.join(' ') || '{}'),
       }
     })

@@ -24,7 +24,7 @@ export function partitionKeys(tag: string) {
     leases: `${tag}:leases`,
     /** zset; `<worker>:<timer>` by the time it is due in ms; until fired or its run ends. */
     timers: `${tag}:timers`,
-    /** hash; node id to `<last seen> <slots> <pools> <facts json>`; until the node leaves or is forgotten. */
+    /** hash; node id to `<last seen> <slots> <pools> <kinds> <facts json>`; until the node leaves or is forgotten. */
     nodes: `${tag}:nodes`,
     /** hash; kind to `<pool> <json of version and description>`; for ever, rewritten by nodes. */
     kinds: `${tag}:kinds`,

@@ -19,7 +19,7 @@ export function openRedis(url: string): Redis {
     enableReadyCheck: true,
     autoResendUnfulfilledCommands: true,
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1_000) * (0.5 + Math.random() / 2),
-    reconnectOnError: (error) => (/^READONLY/.test(error.message) ? 1 : false),
+    reconnectOnError: (error) => (/(^|: -)READONLY/.test(error.message) ? 1 : false),
   })
   // Without a listener ioredis prints each failed reconnect; who needs to know hears it from the call that fails.
   redis.on('error', () => {})

@@ -66,13 +66,16 @@ export class ScriptCaller {
       }
     }
     const give = performance.now() + options.deadlineMs
+    let refusal: RuntimeError | undefined
     for (let attempt = 0; ; attempt++) {
       try {
         return await withDeadline(this.#once(script, flat), Math.max(1, give - performance.now()))
       } catch (thrown) {
         const error = storeError(thrown, script.file)
         const pauseMs = Math.min(20 * 2 ** attempt, 1_000) * (0.5 + Math.random() / 2)
-        if (!error.retryable || performance.now() + pauseMs >= give || options.signal?.aborted) throw error
+        if (error.code === 'store_refused') refusal = error
+        if (!error.retryable || performance.now() + pauseMs >= give || options.signal?.aborted)
+          throw error === refusal || refusal === undefined ? error : silentAfter(refusal, error)
         await new Promise((resolve) => setTimeout(resolve, pauseMs))
       }
     }
@@ -111,8 +114,8 @@ export function guardedReads<Store extends object>(store: Store, deadlineMs: num
   })
 }
 
-/** Errors that say "not now": nothing was written, the same call may succeed later. */
-const refusedNow = /^(OOM|READONLY|LOADING|TRYAGAIN|BUSY|MASTERDOWN|CLUSTERDOWN|MISCONF|NOREPLICAS)\b/
+/** Errors that say "not now": nothing was written, the same call may succeed later. Redis 6.2 wraps those of a script. */
+const refusedNow = /(?:^|: -)((OOM|READONLY|LOADING|TRYAGAIN|BUSY|MASTERDOWN|CLUSTERDOWN|MISCONF|NOREPLICAS)\b.*)/s
 const connectionLost = /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|Connection is closed|no answer within|max retries/i
 
 export function storeError(thrown: unknown, doing: string): RuntimeError {
@@ -120,8 +123,9 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
   const what = doing.replace('.lua', '')
   const refused = refusedNow.exec(message)
   if (refused) {
+    const [, why, code] = refused as unknown as [string, string, string]
     return new TransientError(
-      `Redis refused to write (${what}: ${firstSentence(message)}). ${adviceFor(refused[1] as string)}`,
+      `Redis refused to write (${what}: ${firstSentence(why)}). ${adviceFor(code)} ${nothingWritten}`,
       {
         code: 'store_refused',
         cause: thrown,
@@ -137,6 +141,16 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
   return new InvariantError(`the store failed (${what}: ${message}).`, { cause: thrown })
 }
 
+const nothingWritten = 'Nothing was written.'
+
+/** Redis refused, and did not answer the last try: why it refused is what the caller can do something about. */
+function silentAfter(refusal: RuntimeError, last: RuntimeError): RuntimeError {
+  return new TransientError(refusal.message.replace(nothingWritten, 'Then it did not answer in time.'), {
+    code: 'store_refused',
+    cause: last,
+  })
+}
+
 function firstSentence(message: string): string {
   return (message.split(' script: ')[0] as string).replace(/\.\s*$/, '')
 }
@@ -144,12 +158,12 @@ function firstSentence(message: string): string {
 function adviceFor(code: string): string {
   switch (code) {
     case 'OOM':
-      return 'It is full: raise maxmemory or prune sessions; nothing was written.'
+      return 'It is full: raise maxmemory or prune sessions.'
     case 'READONLY':
-      return 'It is a read-only replica: point TROUPE_REDIS_URL at the primary; nothing was written.'
+      return 'It is a read-only replica: point TROUPE_REDIS_URL at the primary.'
     case 'MISCONF':
-      return 'It cannot save to disk; nothing was written.'
+      return 'It cannot save to disk: free some space, or see its log.'
     default:
-      return 'Nothing was written; try again.'
+      return 'Try again.'
   }
 }

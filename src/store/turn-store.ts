@@ -140,7 +140,7 @@ export class RedisTurnStore implements TurnStore {
       version: request.version,
       fsm: request.runState,
       open: request.open ? '1' : '0',
-      attempt: request.attempt === 0 ? '0' : `${request.attempt} ${request.retrying}`,
+      attempt: request.retrying === '' ? request.attempt : `${request.attempt} ${request.retrying}`,
       controlUsed: request.controlUsed,
       userUsed: request.userUsed,
       familyUsed: request.familyUsed.join(','),

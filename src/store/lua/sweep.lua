@@ -30,14 +30,17 @@ for index = 1, tonumber(take()) do
   pools[index] = { name = take(), kinds = take(), free = tonumber(take()), share = tonumber(take()) }
 end
 
--- This node's line in the register: "<last seen> <slots> <pool,pool> <facts>".
-local names = {}
-for index = 1, #pools do names[index] = pools[index].name end
+-- This node's line in the register: "<last seen> <slots> <pool,pool> <kind,kind> <facts>".
+local names, hosts = {}, {}
+for index = 1, #pools do
+  names[index] = pools[index].name
+  for kind in string.gmatch(pools[index].kinds, '%S+') do hosts[#hosts + 1] = kind end
+end
 if leaving == '1' then
   redis.call('HDEL', nodesKey, node)
   redis.call('DEL', tag .. ':grants:' .. node)
 else
-  redis.call('HSET', nodesKey, node, digits(now) .. ' ' .. slots .. ' ' .. table.concat(names, ',') .. ' ' .. facts)
+  redis.call('HSET', nodesKey, node, digits(now) .. ' ' .. slots .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts)
 end
 
 -- Heal: leases that ended, scores ahead of the clock, nodes not seen for long.
@@ -118,10 +121,9 @@ local function isHosted(kind)
     hosted = {}
     local lines = redis.call('HGETALL', nodesKey)
     for index = 2, #lines, 2 do
-      local seen, told = string.match(lines[index], '^(%d+) %d+ %S* (.*)$')
-      local fine, of = pcall(cjson.decode, told)
-      if fine and now - tonumber(seen) <= leaseMs and of.kinds then
-        for place = 1, #of.kinds do hosted[of.kinds[place]] = true end
+      local seen, kinds = string.match(lines[index], '^(%d+) %d+ %S* (%S*)')
+      if seen and now - tonumber(seen) <= leaseMs then
+        for kind in string.gmatch(kinds, '[^,]+') do hosted[kind] = true end
       end
     end
   end

@@ -1,0 +1,101 @@
+/** Events and entries: what is written is what is read, also by an older or newer troupe. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { completedEntry, type Entry, entryJson, entryVersion } from '../../src/core/entry.ts'
+import { decodeEvents, type EventNote, encodeEvents, eventTypes, isEventBefore } from '../../src/core/event.ts'
+import { newId, rootIdOf } from '../../src/core/ids.ts'
+import { anyText } from './support/any-text.ts'
+
+const session = newId(0)
+const details = fc.dictionary(anyText, fc.jsonValue())
+const notes = fc.array(
+  fc.tuple(fc.constantFrom(...eventTypes), details).map(([type, facts]): EventNote => [type, facts]),
+)
+
+describe('events', () => {
+  test('come back as they went, each with the id, session, worker and moment of its entry', () => {
+    fc.assert(
+      fc.property(notes, (written) => {
+        const worker = newId(0)
+        const read = decodeEvents('1700000000123-4', { session, worker, events: encodeEvents(written) })
+        expect(read.map(({ type }) => type)).toEqual(written.map(([type]) => type))
+        expect(read.map((event) => event.details)).toEqual(JSON.parse(JSON.stringify(written.map((note) => note[1]))))
+        for (const [index, event] of read.entries())
+          expect(event).toMatchObject({
+            id: `1700000000123-4.${index}`,
+            sessionId: session,
+            workerId: worker,
+            at: 1_700_000_000_123,
+          })
+      }),
+    )
+  })
+
+  test('an entry without a worker speaks of the root', () => {
+    expect(decodeEvents('1-0', { session, events: '[["run.started"]]' })).toEqual([
+      { id: '1-0.0', type: 'run.started', sessionId: session, workerId: rootIdOf(session), at: 1, details: {} },
+    ])
+  })
+
+  test('the end of a session is the last event of its entry, and says where its result is', () => {
+    const read = decodeEvents('5-0', { session, events: '[["run.completed"]]', ended: 'failed 12' })
+    expect(read.map(({ type }) => type)).toEqual(['run.completed', 'session.failed'])
+    expect(read[1]?.ended).toEqual({ status: 'failed', position: 12 })
+    expect(read[0]?.ended).toBeUndefined()
+  })
+
+  test('an end that has no result says so', () => {
+    expect(decodeEvents('5-0', { session, events: '[]', ended: 'cancelled' })).toEqual([
+      expect.objectContaining({ type: 'session.cancelled', ended: { status: 'cancelled', position: null } }),
+    ])
+  })
+
+  test('a type that is not known here is passed on', () => {
+    const [event] = decodeEvents('5-0', { session, events: '[["worker.promoted",{"to":"boss"}]]' })
+    expect(event).toMatchObject({ type: 'worker.promoted', details: { to: 'boss' } })
+  })
+
+  test('an entry without events has none', () => {
+    expect(decodeEvents('5-0', { session })).toEqual([])
+  })
+
+  test('ids tell events of one entry apart, and are in order', () => {
+    const ordered = ['5-0.0', '5-0.1', '5-0', '5-1.0', '16-0.0']
+    for (const [place, id] of ordered.entries())
+      expect(ordered.map((other) => isEventBefore(other, id))).toEqual(ordered.map((_, index) => index < place))
+  })
+
+  test('types are facts of the past, noun and verb', () => {
+    for (const type of eventTypes) expect(type).toMatch(/^[a-z]+\.[a-z]+([A-Z][a-z]+)*ed$|^run\.started$/)
+    expect(new Set(eventTypes).size).toBe(eventTypes.length)
+  })
+})
+
+describe('history entries', () => {
+  test('a completed entry holds its value as it was serialised, and its head', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.integer({ min: 1 }), fc.integer({ min: 1 }), (value, run, epoch) => {
+        const entry = JSON.parse(completedEntry(run, epoch, 1_000, JSON.stringify(value))) as Entry
+        expect(entry).toEqual({
+          type: 'completed',
+          v: entryVersion,
+          at: 1_000,
+          run,
+          epoch,
+          value: JSON.parse(JSON.stringify(value)),
+        })
+      }),
+    )
+  })
+
+  test('any other entry is its head and its facts', () => {
+    expect(JSON.parse(entryJson('attemptFailed', 3, 7, 1_000, { retryMs: 5 }))).toEqual({
+      type: 'attemptFailed',
+      v: entryVersion,
+      at: 1_000,
+      run: 3,
+      epoch: 7,
+      retryMs: 5,
+    })
+  })
+})

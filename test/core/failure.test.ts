@@ -1,0 +1,112 @@
+/** What user code throws, as an error with a code and as a failure that is recorded. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  CancelledError,
+  ConfigError,
+  InputError,
+  InvariantError,
+  RuntimeError,
+  TerminalError,
+  TimeoutError,
+  TransientError,
+  toRuntimeError,
+} from '../../src/core/errors.ts'
+import { describeFailure, failureMessageCharsMax, toFailure } from '../../src/core/failure.ts'
+import { anyText } from './support/any-text.ts'
+
+describe('toRuntimeError', () => {
+  test('keeps an error of troupe as it is', () => {
+    for (const error of [new TerminalError('x'), new InputError('x'), new TransientError('x')])
+      expect(toRuntimeError(error)).toBe(error)
+  })
+
+  test('makes any other error a retryable failure of the handler, with the error as its cause', () => {
+    const cause = new RangeError('off by one')
+    expect(toRuntimeError(cause)).toMatchObject({
+      code: 'handler_failed',
+      retryable: true,
+      message: 'off by one',
+      cause,
+    })
+  })
+
+  test('an error without a message is told by its name', () => {
+    expect(toRuntimeError(new RangeError()).message).toBe('RangeError')
+  })
+
+  test('a text that is thrown is the message', () => {
+    expect(toRuntimeError('no luck').message).toBe('no luck')
+  })
+
+  test('whatever is thrown becomes an error; nothing makes it throw', () => {
+    const circular: Record<string, unknown> = Object.create(null)
+    circular.self = circular
+    const hostile = {
+      toJSON() {
+        throw new Error('no')
+      },
+      toString() {
+        throw new Error('no')
+      },
+    }
+    for (const thrown of [circular, hostile, undefined, null, 0, 1n, Symbol('x'), () => {}, {}, []])
+      expect(toRuntimeError(thrown)).toBeInstanceOf(RuntimeError)
+    fc.assert(
+      fc.property(fc.anything({ withNullPrototype: true, withBigInt: true, withSparseArray: true }), (thrown) => {
+        const error = toRuntimeError(thrown)
+        expect(error).toBeInstanceOf(RuntimeError)
+        expect(typeof error.message).toBe('string')
+      }),
+    )
+  })
+})
+
+describe('toFailure', () => {
+  test('is plain data: code, message, origin, moment, try and whether it is retried', () => {
+    expect(toFailure(new TerminalError('broken'), 'handler', 2, 1_000)).toEqual({
+      code: 'run_failed',
+      message: 'broken',
+      origin: 'handler',
+      at: 1_000,
+      attempt: 2,
+      retryable: false,
+    })
+  })
+
+  test('a long message is cut, and says how much is missing', () => {
+    const failure = toFailure(new Error('x'.repeat(failureMessageCharsMax + 5)), 'tool', 1, 0)
+    expect(failure.message).toBe(`${'x'.repeat(failureMessageCharsMax)} … (5 more characters cut)`)
+    expect(toFailure(new Error('x'.repeat(failureMessageCharsMax)), 'tool', 1, 0).message).not.toContain('cut')
+  })
+
+  test('survives JSON whatever its message holds', () => {
+    fc.assert(
+      fc.property(anyText, (message) => {
+        const failure = toFailure(new TransientError(message), 'model', 1, 0)
+        expect(JSON.parse(JSON.stringify(failure))).toEqual(failure)
+      }),
+    )
+  })
+})
+
+describe('errors', () => {
+  test('carry their class as name, their code and whether trying again can help', () => {
+    expect(new ConfigError('x')).toMatchObject({ name: 'ConfigError', code: 'config_invalid', retryable: false })
+    expect(new TimeoutError('x')).toMatchObject({ name: 'TimeoutError', code: 'deadline_exceeded', retryable: true })
+    expect(new CancelledError('x')).toMatchObject({ name: 'CancelledError', code: 'cancelled', retryable: false })
+    expect(new InvariantError('x')).toMatchObject({ name: 'InvariantError', code: 'bug', retryable: false })
+    expect(new TransientError('x', { retryAfterMs: 5 })).toMatchObject({ code: 'handler_failed', retryAfterMs: 5 })
+    expect(new TransientError('x', { details: { a: 1 } }).details).toEqual({ a: 1 })
+  })
+
+  test('have a cause only when one was given', () => {
+    expect('cause' in new InputError('x')).toBe(false)
+    expect(new InputError('x', { cause: 'y' }).cause).toBe('y')
+  })
+
+  test('are described with their code; foreign ones by their text', () => {
+    expect(describeFailure(new TerminalError('broken'))).toBe('run_failed: broken')
+    expect(describeFailure(new Error('broken'))).toBe('Error: broken')
+  })
+})

@@ -1,0 +1,174 @@
+/** Ids: what they promise (I-a, I-b, I-c of src/core/ids.ts) for any input. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { InputError } from '../../src/core/errors.ts'
+import {
+  childId,
+  digestKey,
+  isId,
+  isKind,
+  isNamespace,
+  isPool,
+  newId,
+  parseId,
+  parseKind,
+  partitionOf,
+  partitionOfKey,
+  partitionsMax,
+  rootIdOf,
+  sessionIdOfRoot,
+} from '../../src/core/ids.ts'
+import { anyText } from './support/any-text.ts'
+
+const partitions = fc.integer({ min: 0, max: partitionsMax - 1 })
+const uuidText = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Texts that would mean something in a Redis key, a pattern, a script argument or a path. */
+const injections = [
+  '',
+  ' ',
+  '*',
+  '../../etc/passwd',
+  '{other.0}:w:x',
+  '01890a5d-ac96-774b-bcce-b302099a8057:log',
+  '01890a5d-ac96-774b-bcce-b302099a8057\n',
+  '01890a5d-ac96-774b-bcce-b302099a8057 x',
+  '01890a5d-ac96-774b-bcce-b302099a805',
+  '01890a5d-ac96-774b-bcce-b302099a80570',
+  '{1890a5d-ac96-774b-bcce-b302099a8057',
+  '01890a5d-ac96-474b-bcce-b302099a8057',
+  '01890a5d-ac96-774b-0cce-b302099a8057',
+  '0189Oa5d-ac96-774b-bcce-b302099a8057',
+  'toString',
+]
+
+describe('a new id', () => {
+  test('is a UUID of version 7 that carries its partition (I-a)', () => {
+    fc.assert(
+      fc.property(partitions, (partition) => {
+        const id = newId(partition)
+        expect(id).toMatch(uuidText)
+        expect(id[14]).toBe('7')
+        expect(isId(id)).toBe(true)
+        expect(partitionOf(id)).toBe(partition)
+      }),
+    )
+  })
+
+  test('sorts after every id made before it in this process, whatever their partitions (I-b)', () => {
+    const ids = Array.from({ length: 20_000 }, (_, index) => newId((index * 7_919) % partitionsMax))
+    expect(ids.toSorted()).toEqual(ids)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+})
+
+describe('the root of a session', () => {
+  test('has an id of its own, from which the session is found again', () => {
+    fc.assert(
+      fc.property(partitions, (partition) => {
+        const session = newId(partition)
+        const root = rootIdOf(session)
+        expect(root).not.toBe(session)
+        expect(isId(root)).toBe(true)
+        expect(partitionOf(root)).toBe(partition)
+        expect(sessionIdOfRoot(root)).toBe(session)
+      }),
+    )
+  })
+})
+
+describe("a child's id", () => {
+  const calls = fc.tuple(partitions, fc.integer({ min: 1, max: 1_000_000 }), fc.integer({ min: 1, max: 1_000_000 }))
+
+  test('is a valid id of version 8 in the partition of its parent (I-b)', () => {
+    fc.assert(
+      fc.property(calls, ([partition, run, call]) => {
+        const child = childId(newId(partition), run, call)
+        expect(child).toMatch(uuidText)
+        expect(child[14]).toBe('8')
+        expect(isId(child)).toBe(true)
+        expect(partitionOf(child)).toBe(partition)
+      }),
+    )
+  })
+
+  test('follows from parent, run and call alone, and another call is another child', () => {
+    const parent = '01890a5d-ac96-774b-bcce-b302099a8057'
+    expect(childId(parent, 1, 1)).toBe(childId(parent, 1, 1))
+    const seen = new Set([childId(newId(0), 1, 1)])
+    for (let run = 1; run <= 30; run++) for (let call = 1; call <= 30; call++) seen.add(childId(parent, run, call))
+    expect(seen.size).toBe(901)
+  })
+
+  test('does not mix up run and call: run 1, call 11 is not run 11, call 1', () => {
+    const parent = newId(0)
+    expect(childId(parent, 1, 11)).not.toBe(childId(parent, 11, 1))
+  })
+
+  test('never changes between versions of troupe: a respawn after an upgrade is the same child', () => {
+    expect(childId('01890a5d-ac96-774b-bcce-b302099a8057', 2, 3)).toMatchInlineSnapshot(
+      `"7f5f3b94-e50b-8a13-91d7-7ea581835057"`,
+    )
+  })
+})
+
+describe('what becomes part of a key (I-c)', () => {
+  test.each(injections)('is not taken for an id: %j', (text) => {
+    expect(isId(text)).toBe(false)
+  })
+
+  test.each(injections.filter((text) => text.trim() !== '01890a5d-ac96-774b-bcce-b302099a8057'))(
+    'is refused with what was expected: %j',
+    (text) => {
+      expect(() => parseId(text, 'worker')).toThrow(InputError)
+      expect(() => parseId(text, 'worker')).toThrow(/is not a worker id: expected a UUID as `troupe worker list`/)
+    },
+  )
+
+  test('no text but a UUID is an id', () => {
+    fc.assert(fc.property(anyText, (text) => !isId(text)))
+    fc.assert(fc.property(fc.anything(), (value) => typeof value === 'string' || !isId(value)))
+  })
+
+  test('an id that was pasted with blanks or in capitals is understood', () => {
+    const id = newId(3)
+    expect(parseId(` ${id.toUpperCase()}\n`, 'session')).toBe(id)
+  })
+
+  test('a long wrong id is cut in the message, and one that is no text is named', () => {
+    expect(() => parseId('x'.repeat(1_000), 'session')).toThrow(/^"x{80}" is not a session id/)
+    expect(() => parseId(7, 'session')).toThrow(/^7 is not a session id/)
+    expect(() => parseId(undefined, 'session')).toThrow(/^undefined is not a session id/)
+  })
+
+  test('a kind is a path of names; nothing that leaves the folder or ends a list of kinds', () => {
+    for (const kind of ['echo', 'a/b', 'web-reader', 'r2_d2', '0']) expect(isKind(kind)).toBe(true)
+    for (const kind of ['', 'Echo', 'a b', '../a', 'a//b', '/a', 'a/', 'a/../b', 'a:b', 'a\n', 'x'.repeat(65), null, 1])
+      expect(isKind(kind)).toBe(false)
+    expect(parseKind('a/b')).toBe('a/b')
+    expect(() => parseKind('a b')).toThrow(/"a b" is not a worker kind: expected up to 64 letters/)
+  })
+
+  test('a namespace and a pool hold nothing that could end a hash tag or a bell', () => {
+    for (const text of ['{a}', 'a.b', 'a:b', 'a b', '', 'a\n', 'x'.repeat(65)]) expect(isNamespace(text)).toBe(false)
+    for (const text of ['a:b', 'a,b', 'a b', '', 'A', '-a', 'x'.repeat(33)]) expect(isPool(text)).toBe(false)
+    expect(isNamespace('My_team-1')).toBe(true)
+    expect(isPool('gpu-2_b')).toBe(true)
+  })
+
+  test('an idempotency key may be any text: it is digested', () => {
+    fc.assert(fc.property(anyText, (key) => /^[A-Za-z0-9_-]{32}$/.test(digestKey(key))))
+    expect(digestKey('a')).not.toBe(digestKey('b'))
+  })
+})
+
+test('the partition of a given key is one that exists, and the same each time', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.integer({ min: 1, max: partitionsMax }), (key, count) => {
+      const partition = partitionOfKey(key, count)
+      expect(partition).toBeGreaterThanOrEqual(0)
+      expect(partition).toBeLessThan(count)
+      expect(partitionOfKey(key, count)).toBe(partition)
+    }),
+  )
+})

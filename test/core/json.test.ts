@@ -1,0 +1,59 @@
+/** Values as JSON: what cannot be written is refused at once, with the name of the thing and what to do. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { InputError, LimitError } from '../../src/core/errors.ts'
+import { toJson } from '../../src/core/json.ts'
+import { policy } from '../../src/core/policy.ts'
+
+describe('toJson', () => {
+  test('any JSON value comes back as it went', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(JSON.parse(toJson(value, 'it'))).toEqual(JSON.parse(JSON.stringify(value)))
+      }),
+    )
+  })
+
+  test('undefined becomes null', () => {
+    expect(toJson(undefined, 'it')).toBe('null')
+  })
+
+  test('a lone surrogate is written as an escape, so that no byte is lost on the way', () => {
+    expect(toJson('\ud800', 'it')).toBe('"\\ud800"')
+  })
+
+  const circular: Record<string, unknown> = {}
+  circular.self = circular
+  const throwing = {
+    toJSON() {
+      throw new Error('not today')
+    },
+  }
+  test.each([
+    ['a circle', circular, /the input cannot be written as JSON: .*circular/i],
+    ['a bigint', 1n, /the input cannot be written as JSON: .*BigInt/],
+    ['a function', () => 1, /the input cannot be written as JSON: a function has no JSON form/],
+    ['a symbol', Symbol('x'), /the input cannot be written as JSON: a symbol has no JSON form/],
+    ['what throws itself', throwing, /the input cannot be written as JSON: not today/],
+  ])('%s is refused by name', (_, value, message) => {
+    expect(() => toJson(value, 'the input')).toThrow(InputError)
+    expect(() => toJson(value, 'the input')).toThrow(message)
+  })
+
+  test('exactly the limit is accepted and one byte more is not, counted in bytes', () => {
+    for (const letter of ['a', 'é', '語', '😀']) {
+      const bytes = Buffer.byteLength(letter)
+      const most = 3_000 * bytes + 2
+      expect(toJson(letter.repeat(3_000), 'it', most)).toHaveLength(3_000 * letter.length + 2)
+      expect(() => toJson(letter.repeat(3_000), 'it', most - 1)).toThrow(LimitError)
+    }
+  })
+
+  test('what is too big is told with both numbers and what to do', () => {
+    const text = 'x'.repeat(policy.messageBytesMax)
+    expect(() => toJson(text, 'the reply')).toThrow(
+      `the reply has ${policy.messageBytesMax + 2} bytes of JSON; the limit is ${policy.messageBytesMax}. Store large data elsewhere and pass a reference.`,
+    )
+    expect(() => toJson(text, 'the reply')).toThrow(expect.objectContaining({ code: 'message_too_big' }))
+  })
+})

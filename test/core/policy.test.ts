@@ -1,0 +1,73 @@
+/** The table of limits holds together, and back-off stays within its bounds. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  decodeLimits,
+  defaultSessionLimits,
+  encodeLimits,
+  hardSessionLimits,
+  policy,
+  retryDelayMs,
+} from '../../src/core/policy.ts'
+
+const attempts = fc.integer({ min: 1, max: 100_000 })
+const randoms = fc.double({ min: 0, max: 1, noNaN: true })
+
+describe('retryDelayMs', () => {
+  test('is between half of the full delay and all of it', () => {
+    fc.assert(
+      fc.property(attempts, randoms, (attempt, random) => {
+        const full = Math.min(policy.retryBackoffMsMax, policy.retryBackoffMs * 2 ** Math.min(attempt - 1, 60))
+        const delay = retryDelayMs(attempt, random)
+        expect(delay).toBeGreaterThanOrEqual(Math.floor(full / 2))
+        expect(delay).toBeLessThanOrEqual(full)
+        expect(Number.isInteger(delay)).toBe(true)
+      }),
+    )
+  })
+
+  test('doubles with each try and stops at 30 s', () => {
+    expect([1, 2, 3, 4, 9, 10, 1_000].map((attempt) => retryDelayMs(attempt, 1))).toEqual([
+      200, 400, 800, 1_600, 30_000, 30_000, 30_000,
+    ])
+  })
+
+  test('spreads: the same try of two workers does not come at the same time', () => {
+    expect(retryDelayMs(5, 0)).toBeLessThan(retryDelayMs(5, 0.9))
+  })
+})
+
+describe('limits', () => {
+  test('come back from a record as they went', () => {
+    const limit = fc.integer({ min: 0, max: 100_000 })
+    fc.assert(
+      fc.property(fc.record({ workers: limit, children: limit, depth: limit, mailbox: limit }), (limits) => {
+        expect(decodeLimits(encodeLimits(limits))).toEqual(limits)
+      }),
+    )
+  })
+
+  test('defaults are below what may be asked for', () => {
+    for (const name of Object.keys(defaultSessionLimits) as (keyof typeof defaultSessionLimits)[])
+      expect(defaultSessionLimits[name]).toBeLessThanOrEqual(hardSessionLimits[name])
+  })
+
+  test('a path of ancestors as deep as allowed fits into one call of unpack', () => {
+    expect(hardSessionLimits.depth * 4).toBeLessThan(7_000)
+  })
+})
+
+describe('times agree with each other', () => {
+  test('a lease outlasts several renewals and its margin', () => {
+    expect(policy.leaseMs - policy.leaseMarginMs).toBeGreaterThan(2 * policy.renewEveryMs)
+  })
+
+  test('a node is forgotten later than its leases and bells', () => {
+    expect(policy.nodeForgottenMs).toBeGreaterThan(policy.leaseMs)
+    expect(policy.nodeForgottenMs).toBeGreaterThan(policy.bellMs)
+  })
+
+  test('a turn is busy long before its bell is stale', () => {
+    expect(policy.busyAfterMs * 4).toBeLessThan(policy.bellMs)
+  })
+})

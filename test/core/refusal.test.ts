@@ -1,0 +1,36 @@
+/** Refusals as errors: each names the id and says what to do. */
+import { describe, expect, test } from 'vitest'
+import { ConflictError, LimitError, NotFoundError } from '../../src/core/errors.ts'
+import { refusalError } from '../../src/core/refusal.ts'
+
+const id = '01890a5d-ac96-774b-bcce-b302099a8057'
+const who = 'worker reader (01890a5d-0000-774b-bcce-b302099a8057)'
+
+describe('refusalError', () => {
+  test.each([
+    ['depth_exceeded', LimitError, 'depth_exceeded', /allows a depth of 7/, /limits\.depth/],
+    ['children_exceeded', LimitError, 'children_exceeded', /7 live children/, /limits\.children/],
+    ['workers_exceeded', LimitError, 'workers_exceeded', /has had 7 workers/, /limits\.workers/],
+  ] as const)('%s names who may not spawn, the limit, and where to raise it', (reason, type, code, what, advice) => {
+    const error = refusalError({ reason, limit: 7, id }, who)
+    expect(error).toBeInstanceOf(type)
+    expect(error).toMatchObject({ code, retryable: false })
+    expect(error.message).toContain(who)
+    expect(error.message).toMatch(what)
+    expect(error.message).toMatch(advice)
+  })
+
+  test.each([
+    ['mailbox_full', LimitError, 'mailbox_full', /full \(7 messages\)/, /Send again later, or raise limits\.mailbox/],
+    ['not_found', NotFoundError, 'worker_not_found', /is not known/, /[Cc]heck the id|worker list/],
+    ['session_finished', ConflictError, 'session_finished', /has finished/, /new session/],
+    ['terminal', ConflictError, 'worker_terminal', /was cancelled for good/, /new session|another worker/],
+  ] as const)('%s names the recipient and says what to do', (reason, type, code, what, advice) => {
+    const error = refusalError({ reason, limit: 7, id }, who)
+    expect(error).toBeInstanceOf(type)
+    expect(error).toMatchObject({ code, retryable: false })
+    expect(error.message).toContain(id)
+    expect(error.message).toMatch(what)
+    expect(error.message).toMatch(advice)
+  })
+})

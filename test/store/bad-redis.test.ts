@@ -1,0 +1,238 @@
+/** A Redis that is full, read-only, gone, frozen, or not fit for troupe: a clear error in time, and nothing half written. */
+import { createServer } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connectInternal } from '../../src/client/client.ts'
+import { ConfigError, TransientError } from '../../src/core/errors.ts'
+import { awaitRedis, checkRedis, openRedis } from '../../src/store/redis.ts'
+import { newNamespace } from '../support/namespace.ts'
+import { RedisServer } from '../support/redis-server.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { calls } from './support/calls.ts'
+import { HandTurn } from './support/hand-node.ts'
+import { Place } from './support/place.ts'
+
+/** Calls give up soon, so that the tests do. */
+const impatient = { policy: { leaseMs: 120 }, deadlineMs: 120 }
+
+async function outcome(call: () => Promise<unknown>): Promise<TransientError | 'done'> {
+  try {
+    await call()
+    return 'done'
+  } catch (error) {
+    return error as TransientError
+  }
+}
+
+async function connectTo(
+  redisUrl: string,
+  more: { namespace?: string; partitions?: number; deadlineMs?: number } = {},
+) {
+  const client = await connectInternal({ redisUrl, namespace: newNamespace(), deadlineMs: 500, ...more })
+  await client.close()
+}
+
+describe('a Redis that is full', () => {
+  let server: RedisServer
+  beforeAll(async () => {
+    server = await RedisServer.start({ durability: 'none' })
+  })
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]()
+  })
+
+  test.each(calls)('refuses the whole call or none of it, and takes it when there is room: $name', async (call) => {
+    await using expected = await Place.open({ ...impatient, redisUrl: server.url })
+    await using place = await Place.open({ ...impatient, redisUrl: server.url })
+    await (await call.prepare(expected))()
+    const make = await call.prepare(place)
+    const before = await place.dump()
+    await place.redis.config('SET', 'maxmemory', '1')
+    const told = await outcome(make)
+    const meanwhile = await place.dump()
+    await place.redis.config('SET', 'maxmemory', '0')
+    if (told !== 'done') {
+      expect(told).toBeInstanceOf(TransientError)
+      expect(told).toMatchObject({ code: 'store_refused', retryable: true })
+      expect(told.message).toMatch(
+        /^Redis refused to write \(\w+: OOM .*\)\. It is full: raise maxmemory or prune sessions/,
+      )
+      expect(meanwhile).toEqual(before)
+      await make()
+    }
+    expect(await place.dump()).toEqual(await expected.dump())
+  })
+
+  test('takes a call that waited for room within its deadline', async () => {
+    await using place = await Place.open({ redisUrl: server.url })
+    const { root } = await place.create()
+    await place.redis.config('SET', 'maxmemory', '1')
+    const posting = place.post(root, 'hello')
+    await place.redis.config('SET', 'maxmemory', '0')
+    expect(await posting).toMatchObject({ kind: 'ok', position: 1 })
+  })
+})
+
+describe('a read-only replica', () => {
+  test('refuses in words that say where to go, and writes nothing', async () => {
+    const atOnce = ['repl-diskless-sync-delay 0', 'shutdown-timeout 0']
+    await using primary = await RedisServer.start({ durability: 'none', settings: atOnce })
+    await using server = await RedisServer.start({ durability: 'none' })
+    await using origin = await Place.open({ redisUrl: primary.url })
+    const { root } = await origin.create()
+    const { grant } = await origin.node().claim()
+    const admin = openRedis(server.url)
+    await admin.replicaof('127.0.0.1', primary.port)
+    await using place = await Place.open({ redisUrl: server.url, namespace: origin.namespace, deadlineMs: 1_000 })
+    await waitUntil('the replica has the record', async () => (await place.record(root)).state === 'running')
+    const before = await place.dump()
+    const turn = new HandTurn(place.node(), grant)
+    for (const make of [
+      () => place.create({ label: 'two' }),
+      () => place.post(root, 'hello'),
+      () => turn.commit({ entries: ['{}'] }),
+    ]) {
+      expect(await outcome(make)).toMatchObject({
+        name: 'TransientError',
+        code: 'store_refused',
+        message: expect.stringMatching(/read-only replica: point TROUPE_REDIS_URL at the primary/),
+      })
+    }
+    expect(await place.dump()).toEqual(before)
+    await admin.replicaof('NO', 'ONE')
+    expect(await place.post(root, 'hello')).toMatchObject({ kind: 'ok' })
+    admin.disconnect()
+  })
+
+  test('is told to a client that sets up its namespace there', async () => {
+    await using server = await RedisServer.start({ durability: 'none' })
+    const redis = openRedis(server.url)
+    await redis.replicaof('127.0.0.1', '1')
+    await expect(connectTo(server.url)).rejects.toThrow(/read-only replica: point TROUPE_REDIS_URL at the primary/)
+    redis.disconnect()
+  })
+})
+
+describe('a Redis that may not be used', () => {
+  test.each(['allkeys-lru', 'volatile-ttl', 'allkeys-random'])('because it evicts keys by %s', async (eviction) => {
+    await using server = await RedisServer.start({ durability: 'none', settings: [`maxmemory-policy ${eviction}`] })
+    await expect(connectTo(server.url)).rejects.toThrow(ConfigError)
+    await expect(connectTo(server.url)).rejects.toThrow(
+      new RegExp(`may evict keys \\(maxmemory-policy ${eviction}\\).*config set maxmemory-policy noeviction`),
+    )
+  })
+
+  test('because the namespace has another number of partitions', async () => {
+    await using place = await Place.open()
+    const { namespace } = place
+    const url = `redis://${place.redis.options.host}:${place.redis.options.port}`
+    const redisUrl = place.redis.options.password ? url.replace('//', `//:${place.redis.options.password}@`) : url
+    await connectTo(redisUrl, { namespace, partitions: 4 })
+    const told = /was set up with 4 partitions, not 8: set TROUPE_PARTITIONS=4 or leave it out/
+    await expect(connectTo(redisUrl, { namespace, partitions: 8 })).rejects.toThrow(told)
+    await expect(connectTo(redisUrl, { namespace, partitions: 8 })).rejects.toThrow(ConfigError)
+    await connectTo(redisUrl, { namespace, partitions: 4 })
+    await connectTo(redisUrl, { namespace })
+    expect(await checkRedis(place.redis, namespace, undefined)).toBe(4)
+  })
+
+  test.each([0, -1, 1.5, 4_097, Number.NaN])('with %s partitions', async (partitions) => {
+    await using place = await Place.open()
+    await expect(checkRedis(place.redis, place.namespace, partitions)).rejects.toThrow(
+      /partitions must be a whole number from 1 to 4096/,
+    )
+    expect(await place.dump()).toEqual({})
+  })
+
+  test('because a newer troupe wrote the namespace', async () => {
+    await using place = await Place.open()
+    await place.redis.hset(place.keys.meta, 'partitions', 1, 'schema', 99)
+    await expect(checkRedis(place.redis, place.namespace, undefined)).rejects.toThrow(/newer troupe \(schema 99\)/)
+  })
+
+  test('because it wants a password', async () => {
+    await using server = await RedisServer.start({ durability: 'none' })
+    const redis = openRedis(server.url)
+    await redis.config('SET', 'requirepass', 'secret')
+    await expect(connectTo(server.url)).rejects.toThrow(ConfigError)
+    await expect(connectTo(server.url.replace('//', '//:wrong@'))).rejects.toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('wrong@') }),
+    )
+    await connectTo(server.url.replace('//', '//:secret@'))
+    await redis.config('SET', 'requirepass', '')
+    redis.disconnect()
+  })
+
+  test('two clients that set up a namespace at once agree on its partitions', async () => {
+    await using place = await Place.open()
+    const counts = await Promise.allSettled(
+      [2, 3, 2, 3].map((count) => checkRedis(place.redis, place.namespace, count)),
+    )
+    const agreed = Number(await place.redis.hget(place.keys.meta, 'partitions'))
+    expect(counts.map((count) => count.status)).toEqual(
+      [2, 3, 2, 3].map((count) => (count === agreed ? 'fulfilled' : 'rejected')),
+    )
+  })
+})
+
+describe('a Redis that does not answer', () => {
+  test('is told within the deadline when nobody listens', async () => {
+    const redis = openRedis('redis://127.0.0.1:1')
+    const asked = performance.now()
+    await expect(awaitRedis(redis, 'redis://user:secret@127.0.0.1:1', 300)).rejects.toMatchObject({
+      code: 'store_unavailable',
+      retryable: true,
+      message: expect.stringMatching(
+        /^Redis at redis:\/\/user:\*\*\*@127\.0\.0\.1:1 does not answer \(.*\)\. Start it, or set TROUPE_REDIS_URL\.$/,
+      ),
+    })
+    expect(performance.now() - asked).toBeLessThan(2_000)
+    redis.disconnect()
+  })
+
+  test('is told within the deadline when somebody listens and says nothing', async () => {
+    const silent = createServer(() => {})
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const address = silent.address()
+    const url = `redis://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+    const asked = performance.now()
+    await expect(connectTo(url, { deadlineMs: 300 })).rejects.toMatchObject({ code: 'store_unavailable' })
+    expect(performance.now() - asked).toBeLessThan(2_000)
+    silent.close()
+  })
+
+  test('fails each call within its deadline, and serves the next one when it is back, on the same connection', async () => {
+    await using server = await RedisServer.start()
+    await using place = await Place.open({ deadlineMs: 300, redisUrl: server.url })
+    const { root } = await place.create()
+    await server.kill()
+    const asked = performance.now()
+    const told = await outcome(() => place.post(root, 'hello', 'key'))
+    expect(told).toMatchObject({ code: 'store_unavailable', retryable: true })
+    expect((told as Error).message).toMatch(/^Redis cannot be reached \(post: .*\)\./)
+    expect(performance.now() - asked).toBeLessThan(2_000)
+    await server.restart()
+    await awaitRedis(place.redis, server.url, 5_000)
+    expect(await place.post(root, 'hello', 'key')).toMatchObject({ kind: 'ok', position: 1 })
+    expect(await place.redis.llen(place.workerKeys(root).user)).toBe(2)
+  })
+
+  test('and that goes on later does a call once that was given up and made again under the same key', async () => {
+    await using server = await RedisServer.start({ durability: 'none' })
+    await using place = await Place.open({ deadlineMs: 200, redisUrl: server.url })
+    const { root } = await place.create()
+    server.freeze()
+    expect(await outcome(() => place.post(root, 'hello', 'key'))).toMatchObject({ code: 'store_unavailable' })
+    server.thaw()
+    await awaitRedis(place.redis, server.url, 5_000)
+    expect(await place.post(root, 'hello', 'key')).toMatchObject({ kind: 'ok', position: 1 })
+    expect(await place.redis.llen(place.workerKeys(root).user)).toBe(2)
+  })
+
+  test('loses no script: a server that forgot them is given them again', async () => {
+    await using server = await RedisServer.start({ durability: 'none' })
+    await using place = await Place.open({ redisUrl: server.url })
+    const { root } = await place.create()
+    await place.redis.script('FLUSH')
+    expect(await place.post(root, 'hello')).toMatchObject({ kind: 'ok' })
+  })
+})

@@ -1,0 +1,306 @@
+/** claim: the next worker that a node can run, with the right to write for it. */
+import { describe, expect, test } from 'vitest'
+import { completion, granted } from './support/hand-node.ts'
+import { Place } from './support/place.ts'
+
+const bell = 'b-mine-default-1'
+
+describe('a claim', () => {
+  test('takes the first in line, with a lease, a token and a start counted before any work', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const node = place.node()
+    expect(await place.changed(() => node.claim({ bell, keepBell: true }))).toEqual({
+      'w:<one.root>': { state: 'running', holder: '1.n', epoch: '1', starts: '1' },
+      'run:default': null,
+      leases: ['<one.root> now+60s'],
+      'grants:node-a': { '0': expect.stringMatching(/1\.n.*<one\.root>/) },
+      'bells:default': expect.arrayContaining([`${bell} now+20s`]),
+    })
+  })
+
+  test('tells all that the turn needs', async () => {
+    await using place = await Place.open()
+    const { id, root } = await place.create({ limits: { workers: 9, children: 8, depth: 7, mailbox: 6 } })
+    await place.post(root, 'second')
+    const { grant } = await place.node().claim()
+    expect(grant).toMatchObject({
+      workerId: root,
+      mark: 'run',
+      token: '1:1.n',
+      epoch: 1,
+      suspect: false,
+      sessionId: id,
+      parentId: null,
+      call: null,
+      kind: 'echo',
+      name: 'one',
+      pool: 'default',
+      depth: 0,
+      limits: { workers: 9, children: 8, depth: 7, mailbox: 6 },
+      run: 1,
+      open: false,
+      runState: 'Idle',
+      version: 0,
+      attempt: 0,
+      calls: 0,
+      awaits: [],
+      timersOpen: 0,
+      stateJson: null,
+      mail: { control: [], family: [] },
+    })
+    expect(grant.mail.user.map((mail) => mail.message.value)).toEqual(['first', 'second'])
+  })
+
+  test('tells a child who waits for it, and a detached child that nobody does', async () => {
+    await using place = await Place.open()
+    const { id, root } = await place.create()
+    const node = place.node()
+    const turn = await node.claim()
+    const spawns = [place.child(root, 1, 'child'), place.child(root, 2, 'free', { detached: true })]
+    await turn.park('control', { spawns, awaits: [1] })
+    const [child, free] = [await node.claim(), await node.claim()]
+    expect(child.grant).toMatchObject({ parentId: root, call: 1, depth: 1, sessionId: id, name: 'child', kind: 'echo' })
+    expect(free.grant).toMatchObject({ parentId: root, call: null, depth: 1, sessionId: id })
+  })
+
+  test('with nothing queued is empty, and gives its bell back', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const node = place.node()
+    const turn = await node.claim({ bell, keepBell: true })
+    await turn.complete({ bell: '' })
+    const changed = await place.changed(async () => expect(await node.ask({ bell })).toEqual({ kind: 'empty' }))
+    expect(changed).toEqual({ 'bells:default': ['b*-default-1 now+20s'] })
+  })
+
+  test('with nothing that this node can run is unfit, and leaves the line as it is', async () => {
+    await using place = await Place.open()
+    await place.create({ kind: 'other' })
+    const node = place.node()
+    const changed = await place.changed(async () => expect(await node.ask({ bell })).toEqual({ kind: 'unfit' }))
+    expect(changed).toEqual({})
+  })
+
+  test('passes over what its node cannot run, whatever the kinds look like', async () => {
+    await using place = await Place.open()
+    for (const [label, kind] of Object.entries({ a: 'ech', b: 'echo2', c: 'a/echo', d: 'cho', e: 'echo' }))
+      await place.create({ label, kind })
+    const { grant } = await place.node().claim()
+    expect(grant.name).toBe('e')
+  })
+
+  test('looks at 32 workers at most', async () => {
+    await using place = await Place.open()
+    for (let number = 0; number < 31; number++) await place.create({ label: `x${number}`, kind: 'other' })
+    await place.create({ label: 'in reach' })
+    await place.create({ label: 'x31', kind: 'other' })
+    await place.create({ label: 'out of reach' })
+    const node = place.node()
+    expect((await node.claim()).grant.name).toBe('in reach')
+    expect(await node.ask()).toEqual({ kind: 'unfit' })
+  })
+
+  test('takes workers in the order in which they became runnable', async () => {
+    await using place = await Place.open()
+    for (const label of ['a', 'b', 'c']) await place.create({ label })
+    const node = place.node()
+    const names = [await node.claim(), await node.claim({ slot: '1' }), await node.claim({ slot: '2' })]
+    expect(names.map((turn) => turn.grant.name)).toEqual(['a', 'b', 'c'])
+  })
+
+  test('drops from the line what is not queued at all, and takes the next', async () => {
+    await using place = await Place.open()
+    const gone = await place.create({ label: 'gone' })
+    await place.create({ label: 'here' })
+    await place.redis.del(place.workerKeys(gone.root).record)
+    const turn = await place.node().claim()
+    expect(turn.grant.name).toBe('here')
+    expect(await place.redis.zcard(place.keys.run('default'))).toBe(0)
+  })
+
+  test('hands out at most so many bytes of mail, and one mail at least; the rest follows', async () => {
+    await using place = await Place.open({ policy: { claimMailBytes: 1_000 } })
+    const { root } = await place.create({ mode: 'conversation', input: 'x'.repeat(5_000) })
+    for (let number = 0; number < 40; number++) await place.post(root, `${number} ${'y'.repeat(90)}`)
+    const node = place.node()
+    const first = await node.claim()
+    expect(first.grant.mail.user).toHaveLength(1)
+    await first.complete()
+    const second = await node.claim()
+    expect(second.grant.mail.user.length).toBeGreaterThan(5)
+    expect(second.grant.mail.user.length).toBeLessThan(12)
+    expect(second.grant.mail.user.map((mail) => mail.sequence)).toEqual(
+      second.grant.mail.user.map((_, index) => index + 1),
+    )
+  })
+
+  test('clears the last failure when a run starts', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create({ mode: 'conversation' })
+    const node = place.node()
+    const failure = {
+      code: 'run_failed',
+      message: 'x',
+      origin: 'handler',
+      at: 1,
+      attempt: 1,
+      retryable: false,
+    } as const
+    await (await node.claim()).record({ ...completion, userUsed: 1, runState: 'Failed', outcome: 'failed', failure })
+    expect(await place.dump()).toMatchObject({
+      'w:<one.root>:failure': JSON.stringify(failure),
+      'w:<one.root>': { failed: '1' },
+    })
+    await place.post(root, 'again')
+    const changed = await place.changed(() => node.claim())
+    expect(changed).toMatchObject({ 'w:<one.root>:failure': null, 'w:<one.root>': { failed: '0' } })
+  })
+
+  test('keeps the last failure while the same message is tried again', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const node = place.node()
+    const failure = {
+      code: 'handler_failed',
+      message: 'x',
+      origin: 'handler',
+      at: 1,
+      attempt: 1,
+      retryable: true,
+    } as const
+    await (await node.claim()).record({
+      open: false,
+      attempt: 1,
+      runState: 'TransientFailure',
+      failure,
+      end: { wait: 'retry', retryMs: 0, next: null },
+    })
+    await node.upkeep.fire()
+    const turn = await node.claim()
+    expect(turn.grant).toMatchObject({ attempt: 1, runState: 'TransientFailure' })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { failed: '1' } })
+  })
+})
+
+describe('a bell', () => {
+  test('that turned busy counts as awake again with the next grant', async () => {
+    await using place = await Place.open()
+    await place.create({ label: 'a' })
+    await place.create({ label: 'b' })
+    const node = place.node()
+    const turn = await node.claim({ bell, keepBell: true })
+    await node.turns.renew([{ workerId: turn.worker, token: turn.grant.token, bell, becomesBusy: true }])
+    expect(await place.dump()).toMatchObject({ 'busy:default': [`${bell} now+60s`] })
+    const changed = await place.changed(() => node.claim({ bell, keepBell: true, wasBusy: true }))
+    expect(changed).toMatchObject({
+      'busy:default': null,
+      'bells:default': expect.arrayContaining([`${bell} now+20s`]),
+    })
+  })
+
+  test('is gone from both sets when there is nothing left', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const node = place.node()
+    const turn = await node.claim({ bell, keepBell: true })
+    await node.turns.renew([{ workerId: turn.worker, token: turn.grant.token, bell, becomesBusy: true }])
+    expect(await node.ask({ bell, wasBusy: true })).toEqual({ kind: 'empty' })
+    expect(await place.dump()).not.toHaveProperty('busy:default')
+  })
+
+  test('that is left goes, and those who wait are rung for', async () => {
+    await using place = await Place.open()
+    const { bells } = await place.create()
+    const node = place.node()
+    const left = await node.turns.leave('default', bells[0] as string)
+    expect(left).toHaveLength(1)
+    expect(left[0]?.id).not.toBe(bells[0])
+    expect(await place.redis.zrange(place.keys.bells('default'), 0, '-1')).toEqual(left.map(({ id }) => id))
+  })
+
+  test('that is left with nobody waiting rings none', async () => {
+    await using place = await Place.open()
+    const { bells } = await place.create()
+    const node = place.node()
+    await node.claim()
+    expect(await node.turns.leave('default', bells[0] as string)).toEqual([])
+    expect(await place.dump()).not.toHaveProperty('bells:default')
+  })
+})
+
+describe('poison', () => {
+  /** Claims and loses the lease, as when the node dies. */
+  async function crash(place: Place, maySuspect = true) {
+    const node = place.node()
+    const answer = await node.ask({ maySuspect })
+    if (answer.kind === 'grant') {
+      await place.expireLease(answer.grant.workerId)
+      await node.sweep({ free: 0 })
+    }
+    return answer
+  }
+
+  test('two starts without a commit make a suspect, which runs only where no other suspect does', async () => {
+    await using place = await Place.open()
+    await place.create()
+    expect(granted(await crash(place))).toMatchObject({ starts: expect.any(Number), suspect: false, crashes: 0 })
+    expect(granted(await crash(place, false))).toMatchObject({ suspect: false, crashes: 1 })
+    expect(await crash(place, false)).toEqual({ kind: 'unfit' })
+    expect(granted(await crash(place))).toMatchObject({ suspect: true, mark: 'run', crashes: 2 })
+  })
+
+  test('three starts alone end in quarantine (I14)', async () => {
+    await using place = await Place.open()
+    await place.create()
+    for (let start = 0; start < 5; start++) expect(granted(await crash(place)).mark).toBe('run')
+    expect(granted(await crash(place, false))).toMatchObject({ mark: 'poison', suspect: false, crashes: 5 })
+    expect(granted(await crash(place, false)).mark).toBe('poison')
+  })
+
+  test('a commit clears the suspicion', async () => {
+    await using place = await Place.open()
+    await place.create()
+    for (let start = 0; start < 4; start++) await crash(place)
+    const turn = await place.node().claim()
+    expect(turn.grant.suspect).toBe(true)
+    await turn.record({ entries: ['{}'] })
+    await place.expireLease(turn.worker)
+    await place.node().sweep({ free: 0 })
+    const { grant } = await place.node().claim({ maySuspect: false })
+    expect(grant).toMatchObject({ mark: 'run', suspect: false })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { starts: '1', alone: '0' } })
+  })
+
+  test('other workers are claimed past a suspect', async () => {
+    await using place = await Place.open()
+    await place.create({ label: 'bad' })
+    for (let start = 0; start < 2; start++) await crash(place)
+    await place.create({ label: 'good' })
+    expect((await place.node().claim({ maySuspect: false })).grant.name).toBe('good')
+  })
+
+  test("a dead node's many innocents are no suspects: each has one start", async () => {
+    await using place = await Place.open()
+    const node = place.node()
+    for (let number = 0; number < 10; number++) await place.create({ label: `w${number}` })
+    const turns = []
+    for (let number = 0; number < 10; number++) turns.push(await node.claim({ slot: String(number) }))
+    for (const turn of turns) await place.expireLease(turn.worker)
+    expect(await node.sweep({ free: 0 })).toMatchObject({ healed: 10 })
+    for (let number = 0; number < 10; number++)
+      expect((await node.claim({ slot: String(number), maySuspect: false })).grant.suspect).toBe(false)
+  })
+})
+
+describe('a cancelled worker that is queued', () => {
+  test('is granted for its cancelling end only, and its start is not counted as suspicious', async () => {
+    await using place = await Place.open()
+    const { id } = await place.create()
+    await place.sessions.cancel(id, 'enough')
+    const turn = await place.node().claim({ maySuspect: false })
+    expect(turn.grant.mark).toBe('cancelled')
+    expect(await turn.commit({ entries: ['{}'] })).toEqual({ kind: 'cancelled' })
+    expect(await place.redis.llen(place.workerKeys(turn.worker).log)).toBe(0)
+  })
+})

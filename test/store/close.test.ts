@@ -1,0 +1,77 @@
+/** close: ends a conversation when what waits has been answered. */
+import { describe, expect, test } from 'vitest'
+import { Place } from './support/place.ts'
+
+async function conversation() {
+  const place = await Place.open()
+  const session = await place.create({ mode: 'conversation' })
+  const node = place.node()
+  return { place, session, node, [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() }
+}
+
+describe('close', () => {
+  test('ends a conversation at once when its root is idle', async () => {
+    await using scene = await conversation()
+    const { place, session, node } = scene
+    await (await node.claim()).complete()
+    const changed = await place.changed(async () =>
+      expect(await place.sessions.close(session.id)).toEqual({ kind: 'ok', state: 'completed' }),
+    )
+    expect(changed).toEqual({
+      's:<one>': { state: 'completed', finished: 'now' },
+      'w:<one.root>': { mode: 'job' },
+      events: [['session.completed <one.root>']],
+    })
+    expect(await place.post(session.root, 'late')).toEqual({ kind: 'session_finished', state: 'completed' })
+  })
+
+  test.each(['queued', 'running', 'parked'] as const)(
+    'lets a %s root answer first, and ends with that',
+    async (state) => {
+      await using scene = await conversation()
+      const { place, session, node } = scene
+      let turn = state === 'queued' ? null : await node.claim()
+      if (state === 'parked')
+        await turn?.park('control', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
+      expect(await place.sessions.close(session.id)).toEqual({ kind: 'ok', state: 'active' })
+      if (state === 'parked') await node.upkeep.fire()
+      if (state !== 'running') turn = await node.claim()
+      await turn?.complete(state === 'parked' ? { userUsed: 0, controlUsed: 1 } : {})
+      expect(await place.session(session.id)).toMatchObject({ state: 'completed' })
+    },
+  )
+
+  test('lets all waiting input be answered, that which comes meanwhile too', async () => {
+    await using scene = await conversation()
+    const { place, session, node } = scene
+    await place.sessions.close(session.id)
+    expect(await place.post(session.root, 'meanwhile')).toMatchObject({ kind: 'ok' })
+    await (await node.claim()).complete()
+    expect((await place.session(session.id)).state).toBe('active')
+    await (await node.claim()).complete()
+    expect(await place.session(session.id)).toMatchObject({ state: 'completed', 'result:2': 'completed 3' })
+  })
+
+  test('of a session that has ended is ok and writes nothing', async () => {
+    await using scene = await conversation()
+    const { place, session, node } = scene
+    await (await node.claim()).complete()
+    await place.sessions.close(session.id)
+    const changed = await place.changed(async () =>
+      expect(await place.sessions.close(session.id)).toEqual({ kind: 'ok', state: 'completed' }),
+    )
+    expect(changed).toEqual({})
+  })
+
+  test('of a session that is being cancelled leaves it to the cancel', async () => {
+    await using scene = await conversation()
+    const { place, session } = scene
+    await place.sessions.cancel(session.id, 'enough')
+    expect(await place.sessions.close(session.id)).toEqual({ kind: 'ok', state: 'cancelling' })
+  })
+
+  test('of a session that is not known is told so', async () => {
+    await using scene = await conversation()
+    expect(await scene.place.sessions.close('01890a5d-ac96-774b-bcce-b302099a8057')).toEqual({ kind: 'not_found' })
+  })
+})

@@ -1,0 +1,277 @@
+/** commit: children and messages to others, all or nothing. */
+import { describe, expect, test } from 'vitest'
+import { newId } from '../../src/core/ids.ts'
+import { encodeInput } from '../../src/core/message.ts'
+import type { SessionLimits } from '../../src/core/policy.ts'
+import { Place } from './support/place.ts'
+
+async function started(limits: Partial<SessionLimits> = {}) {
+  const place = await Place.open()
+  const session = await place.create({ limits })
+  const node = place.node()
+  const turn = await node.claim()
+  return { place, session, node, turn, [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() }
+}
+
+const mailTo = (workerId: string, text: string) => ({ workerId, mail: encodeInput(null, JSON.stringify(text)) })
+
+describe('a spawn', () => {
+  test('makes a record, a mailbox with the input and a place in line', async () => {
+    await using scene = await started({ workers: 9, children: 8, depth: 7, mailbox: 6 })
+    const { place, turn } = scene
+    const changed = await place.changed(() =>
+      turn.park('control', { spawns: [place.child(turn.worker, 1, 'child')], awaits: [1] }),
+    )
+    expect(changed).toEqual({
+      'w:<child>': {
+        state: 'queued',
+        kind: 'echo',
+        name: 'child',
+        session: '<one>',
+        parent: '<one.root>',
+        parentRun: '1',
+        call: '1',
+        depth: '1',
+        path1: '<one.root>:1',
+        limits: '9 8 7 6',
+      },
+      'w:<child>:mail:user': ['i\t<one.root>\t"for child"'],
+      's:<one>:workers': ['<child>'],
+      's:<one>': { workers: '2', score: 'now' },
+      'run:default': ['<child> now'],
+      'w:<one.root>': expect.objectContaining({ state: 'parked', calls: '1', awaits: '1', holder: '' }),
+      'w:<one.root>:log': ['{"type":"received"}'],
+      'w:<one.root>:mail:user': null,
+      leases: null,
+    })
+  })
+
+  test('of a grandchild has the whole path, of a detached one a path that no end of a run hits', async () => {
+    await using scene = await started()
+    const { place, node, turn } = scene
+    const spawns = [place.child(turn.worker, 1, 'child'), place.child(turn.worker, 2, 'free', { detached: true })]
+    await turn.park('control', { spawns, awaits: [1] })
+    const child = await node.claim()
+    const free = await node.claim()
+    await child.park('control', {
+      spawns: [
+        place.child(child.worker, 1, 'grandchild'),
+        place.child(child.worker, 2, 'free grandchild', { detached: true }),
+      ],
+      awaits: [1],
+    })
+    await free.park('control', { spawns: [place.child(free.worker, 1, 'child of free')], awaits: [1] })
+    expect(await place.dump()).toMatchObject({
+      'w:<free>': { path1: '<one.root>:-', parentRun: '-', parent: '<one.root>' },
+      'w:<grandchild>': { depth: '2', path1: '<one.root>:1', path2: '<child>:1', parentRun: '1' },
+      'w:<free grandchild>': { depth: '2', path1: '<one.root>:-', path2: '<child>:-', parentRun: '-' },
+      'w:<child of free>': { depth: '2', path1: '<one.root>:-', path2: '<free>:1', parentRun: '1' },
+    })
+  })
+
+  test('is the same child when it is repeated (I8)', async () => {
+    await using scene = await started()
+    const { place, turn } = scene
+    const spawns = [place.child(turn.worker, 1, 'child')]
+    await turn.record({ spawns, awaits: [1] })
+    const changed = await place.changed(() => turn.record({ spawns, awaits: [1] }))
+    expect(changed).toEqual({ 'w:<one.root>': { version: '2', committed: '1.n:2' } })
+  })
+
+  test('of a thousand children is one commit', async () => {
+    await using scene = await started({ children: 1_000, workers: 2_000 })
+    const { place, turn } = scene
+    const calls = Array.from({ length: 1_000 }, (_, index) => index + 1)
+    const spawns = calls.map((call) => place.child(turn.worker, call, `c${call}`))
+    await turn.record({ spawns, awaits: calls })
+    expect(await place.redis.lrange(place.sessionKeys(scene.session.id).workers, 0, -1)).toEqual(
+      spawns.map(({ id }) => id),
+    )
+    expect(await place.redis.zcard(place.keys.run('default'))).toBe(1_000)
+    expect((await place.session(scene.session.id)).workers).toBe('1001')
+    expect((await place.record(turn.worker)).awaits).toBe('1-1000')
+  })
+
+  test('into several pools puts each child where it can run', async () => {
+    await using scene = await started()
+    const { place, turn } = scene
+    const spawns = [
+      place.child(turn.worker, 1, 'a', { pool: 'gpu', kind: 'paint' }),
+      place.child(turn.worker, 2, 'b', { pool: 'unhosted' }),
+    ]
+    expect(await place.changed(() => turn.park('control', { spawns, awaits: [1, 2] }))).toMatchObject({
+      'run:gpu': ['<a> now'],
+      'run:unhosted': ['<b> now'],
+      'w:<a>': { pool: 'gpu', kind: 'paint' },
+      'w:<b>': { pool: 'unhosted' },
+    })
+  })
+})
+
+describe('a message to another worker', () => {
+  test('is put into its mailbox and wakes it', async () => {
+    await using scene = await started()
+    const { place, node, turn } = scene
+    const other = await place.create({ label: 'two', mode: 'conversation' })
+    await (await node.claim()).complete()
+    const changed = await place.changed(() =>
+      turn.record({ sends: [mailTo(other.root, 'a'), mailTo(other.root, 'b')] }),
+    )
+    expect(changed).toMatchObject({
+      'w:<two.root>:mail:user': ['i\t-\t"a"', 'i\t-\t"b"'],
+      'w:<two.root>': { state: 'queued' },
+      'run:default': ['<two.root> now'],
+      's:<two>': { score: 'now' },
+    })
+  })
+
+  test('that is spawned in the same commit follows its first input, in order', async () => {
+    await using scene = await started()
+    const { place, turn } = scene
+    const child = place.child(turn.worker, 1, 'child')
+    await turn.record({ spawns: [child], awaits: [1], sends: [mailTo(child.id, 'a'), mailTo(child.id, 'b')] })
+    expect(await place.dump()).toMatchObject({
+      'w:<child>:mail:user': ['i\t<one.root>\t"for child"', 'i\t-\t"a"', 'i\t-\t"b"'],
+      'run:default': ['<child> now'],
+    })
+  })
+
+  test('to itself is found by the end of the turn', async () => {
+    await using scene = await started({})
+    const { place, turn } = scene
+    const changed = await place.changed(() => turn.complete({ sends: [mailTo(turn.worker, 'note to self')] }))
+    expect(changed).toMatchObject({
+      'w:<one.root>:mail:user': ['i\t-\t"note to self"'],
+      'w:<one.root>': { state: 'queued', run: '2' },
+      's:<one>': { 'result:1': 'completed 1' },
+    })
+    expect((await place.session(scene.session.id)).state).toBe('active')
+  })
+
+  test('by the thousand is written whole or not at all, also to a child of the same commit', async () => {
+    await using scene = await started({ mailbox: 100_000 })
+    const { place, turn } = scene
+    const child = place.child(turn.worker, 1, 'child')
+    const sends = Array.from({ length: 9_000 }, (_, index) => mailTo(child.id, String(index)))
+    await turn.record({ spawns: [child], awaits: [1], sends })
+    expect(await place.redis.llen(place.workerKeys(child.id).user)).toBe(9_001)
+    expect(await place.record(child.id)).toMatchObject({ state: 'queued' })
+  })
+})
+
+describe('a commit is refused whole', () => {
+  async function expectRefused(
+    scene: Awaited<ReturnType<typeof started>>,
+    wish: Parameters<typeof scene.turn.commit>[0],
+    refusals: unknown,
+  ) {
+    const { place, turn } = scene
+    const changed = await place.changed(async () => {
+      const answer = await turn.commit({ entries: ['{"never":1}'], userUsed: 1, stateJson: '1', ...wish })
+      expect(answer).toEqual({ kind: 'refused', refusals })
+    })
+    expect(changed).toEqual({})
+  }
+
+  test('when a child would be too deep', async () => {
+    await using scene = await started({ depth: 0 })
+    const child = scene.place.child(scene.turn.worker, 1, 'child')
+    const refusal = { reason: 'depth_exceeded', limit: 0, id: child.id }
+    await expectRefused(scene, { spawns: [child], awaits: [1] }, [refusal])
+  })
+
+  test('when more children would be awaited than allowed; as many as allowed are fine', async () => {
+    await using scene = await started({ children: 2 })
+    const spawns = [1, 2, 3].map((call) => scene.place.child(scene.turn.worker, call, `c${call}`))
+    const refusal = { reason: 'children_exceeded', limit: 2, id: spawns[0]?.id }
+    await expectRefused(scene, { spawns, awaits: [1, 2, 3] }, [refusal])
+    expect(await scene.turn.commit({ spawns: spawns.slice(0, 2), awaits: [1, 2] })).toMatchObject({ kind: 'ok' })
+    const third = { reason: 'children_exceeded', limit: 2, id: spawns[2]?.id }
+    await expectRefused(scene, { spawns: spawns.slice(2), awaits: [1, 2, 3] }, [third])
+  })
+
+  test('but detached children are not counted as awaited', async () => {
+    await using scene = await started({ children: 1 })
+    const spawns = [1, 2, 3].map((call) => scene.place.child(scene.turn.worker, call, `c${call}`, { detached: true }))
+    expect(await scene.turn.commit({ spawns })).toMatchObject({ kind: 'ok' })
+  })
+
+  test('when the session would have had too many workers, detached ones included', async () => {
+    await using scene = await started({ workers: 3 })
+    const { place, turn } = scene
+    const spawns = [1, 2, 3].map((call) => place.child(turn.worker, call, `c${call}`, { detached: call === 3 }))
+    await expectRefused(scene, { spawns, awaits: [1, 2] }, [
+      { reason: 'workers_exceeded', limit: 3, id: spawns[0]?.id },
+    ])
+    expect(await turn.commit({ spawns: spawns.slice(0, 2), awaits: [1, 2] })).toMatchObject({ kind: 'ok' })
+    await expectRefused(scene, { spawns: spawns.slice(2), awaits: [1, 2] }, [
+      { reason: 'workers_exceeded', limit: 3, id: spawns[2]?.id },
+    ])
+  })
+
+  test('when a mailbox is full, counting all messages of the commit', async () => {
+    await using scene = await started()
+    const { place } = scene
+    const other = await place.create({ label: 'two', limits: { mailbox: 3 } })
+    const sends = ['a', 'b', 'c'].map((text) => mailTo(other.root, text))
+    await expectRefused(scene, { sends }, [{ reason: 'mailbox_full', limit: 3, id: other.root }])
+    expect(await scene.turn.commit({ sends: sends.slice(0, 2) })).toMatchObject({ kind: 'ok' })
+    expect(await place.redis.llen(place.workerKeys(other.root).user)).toBe(3)
+  })
+
+  test('when the mailbox of a child it spawns would be over full', async () => {
+    await using scene = await started({ mailbox: 3 })
+    const child = scene.place.child(scene.turn.worker, 1, 'child')
+    const sends = ['a', 'b', 'c'].map((text) => mailTo(child.id, text))
+    await expectRefused(scene, { spawns: [child], awaits: [1], sends }, [
+      { reason: 'mailbox_full', limit: 3, id: child.id },
+    ])
+  })
+
+  test('when a recipient is not known', async () => {
+    await using scene = await started()
+    const unknown = newId(0)
+    await expectRefused(scene, { sends: [mailTo(unknown, 'a')] }, [{ reason: 'not_found', limit: 0, id: unknown }])
+  })
+
+  test('when the session of a recipient has finished', async () => {
+    await using scene = await started()
+    const { place, node } = scene
+    const other = await place.create({ label: 'two' })
+    await (await node.claim()).complete()
+    await expectRefused(scene, { sends: [mailTo(other.root, 'a')] }, [
+      expect.objectContaining({ reason: 'session_finished', id: other.root }),
+    ])
+  })
+
+  test('when a recipient was cancelled for good', async () => {
+    await using scene = await started()
+    const { place, node } = scene
+    const other = await place.create({ label: 'two' })
+    await place.sessions.cancel(other.id, 'enough')
+    await node.upkeep.finishCancelled()
+    await expectRefused(scene, { sends: [mailTo(other.root, 'a')] }, [{ reason: 'terminal', limit: 0, id: other.root }])
+  })
+
+  test('with every reason, when there are several', async () => {
+    await using scene = await started({ depth: 0 })
+    const { place, turn } = scene
+    const [first, second] = [newId(0), newId(0)]
+    const child = place.child(turn.worker, 1, 'child')
+    await expectRefused(
+      scene,
+      { spawns: [child], awaits: [1], sends: [mailTo(first, 'a'), mailTo(turn.worker, 'fine'), mailTo(second, 'b')] },
+      [
+        { reason: 'depth_exceeded', limit: 0, id: child.id },
+        { reason: 'not_found', limit: 0, id: first },
+        { reason: 'not_found', limit: 0, id: second },
+      ],
+    )
+  })
+
+  test('and may then be followed by another of the same turn', async () => {
+    await using scene = await started()
+    expect(await scene.turn.commit({ sends: [mailTo(newId(0), 'a')] })).toMatchObject({ kind: 'refused' })
+    expect(await scene.turn.commit({ entries: ['{}'] })).toMatchObject({ kind: 'ok', version: 1 })
+  })
+})

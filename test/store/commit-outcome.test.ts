@@ -1,0 +1,294 @@
+/** commit: how a run ends, and who hears of it. */
+import { describe, expect, test } from 'vitest'
+import { encodeResult } from '../../src/core/message.ts'
+import { completion, type HandTurn } from './support/hand-node.ts'
+import { type CreateOptions, Place } from './support/place.ts'
+
+async function started(options: CreateOptions = {}) {
+  const place = await Place.open()
+  const session = await place.create(options)
+  const node = place.node()
+  const turn = await node.claim()
+  return { place, session, node, turn, [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() }
+}
+
+/** A root parked on two children, in the order of their calls; both are queued. */
+async function family(wait: (first: string, second: string) => string, options: CreateOptions = {}) {
+  const scene = await started(options)
+  const { place, node, turn } = scene
+  const [first, second] = [place.child(turn.worker, 1, 'first'), place.child(turn.worker, 2, 'second')]
+  const free = place.child(turn.worker, 3, 'free', { detached: true })
+  await turn.park(wait(first.id, second.id), { spawns: [first, second, free], awaits: [1, 2] })
+  const children = { first: await node.claim(), second: await node.claim(), free: await node.claim() }
+  return { ...scene, children }
+}
+
+const result = (child: HandTurn, valueJson = '1') =>
+  encodeResult({ id: child.worker, name: child.grant.name, kind: child.grant.kind }, child.grant.call ?? 0, {
+    status: 'completed',
+    valueJson,
+  })
+
+describe('the run of a root', () => {
+  test.each([
+    ['completed', 'run.completed'],
+    ['failed', 'worker.failed'],
+  ] as const)('that has %s ends its session, and the event says where the result is', async (outcome, type) => {
+    await using scene = await started()
+    const { place, turn } = scene
+    expect(
+      await place.changed(() => turn.complete({ outcome, entries: ['{"r":1}', '{"e":1}'], event: `[["${type}"]]` })),
+    ).toEqual({
+      'w:<one.root>': {
+        state: 'idle',
+        holder: '',
+        run: '2',
+        version: '1',
+        user: '1',
+        starts: '0',
+        committed: '1.n:1',
+      },
+      'w:<one.root>:log': ['{"r":1}', '{"e":1}'],
+      'w:<one.root>:mail:user': null,
+      's:<one>': { state: outcome, finished: 'now', 'result:1': `${outcome} 1` },
+      leases: null,
+      events: [[`${type} <one.root>`, `session.${outcome} <one.root> at 1`]],
+    })
+  })
+
+  test('ends no session while input waits: the next run answers it', async () => {
+    await using scene = await started()
+    const { place, turn, node, session } = scene
+    await place.post(turn.worker, 'second')
+    const changed = await place.changed(() => turn.complete())
+    expect(changed).toMatchObject({
+      'w:<one.root>': { state: 'queued', run: '2' },
+      'run:default': ['<one.root> now'],
+      's:<one>': { 'result:1': 'completed 1', score: 'now' },
+    })
+    expect(changed['s:<one>']).not.toHaveProperty('state')
+    expect(changed.events).toEqual([['run.completed <one.root>']])
+    await (await node.claim()).complete({ outcome: 'failed' })
+    expect(await place.session(session.id)).toMatchObject({
+      state: 'failed',
+      'result:1': 'completed 1',
+      'result:2': 'failed 3',
+    })
+  })
+
+  test('of a conversation ends no session: the worker is idle until the next input', async () => {
+    await using scene = await started({ mode: 'conversation' })
+    const { place, turn } = scene
+    const changed = await place.changed(() => turn.complete())
+    expect(changed).toMatchObject({ 'w:<one.root>': { state: 'idle' }, 's:<one>': { 'result:1': 'completed 1' } })
+    expect(changed['s:<one>']).not.toHaveProperty('state')
+  })
+
+  test('may end in the middle of a turn; the next run goes on under the same token', async () => {
+    await using scene = await started({ mode: 'conversation' })
+    const { place, turn } = scene
+    await place.post(turn.worker, 'second')
+    await turn.record({ ...completion, userUsed: 1, end: undefined })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { state: 'running', run: '2', holder: '1.n' } })
+    await turn.complete()
+    expect(await place.session(scene.session.id)).toMatchObject({
+      'result:1': 'completed 1',
+      'result:2': 'completed 3',
+    })
+  })
+
+  test('that ends while its node says "again" leaves nothing queued in a session that has ended', async () => {
+    await using scene = await started()
+    const { place, turn } = scene
+    await turn.complete({ end: { wait: 'again', next: null } })
+    expect(await place.dump()).toMatchObject({ 's:<one>': { state: 'completed' }, 'w:<one.root>': { state: 'idle' } })
+    expect(await place.dump()).not.toHaveProperty('run:default')
+  })
+})
+
+describe('the run of a child', () => {
+  test('posts its result to the parent that waits for it, which is queued', async () => {
+    await using scene = await family((first) => `result:${first}`)
+    const { place, children } = scene
+    const mail = result(children.first)
+    await place.redis.del(place.keys.bells('default'))
+    const changed = await place.changed(() => children.first.complete({ result: mail }))
+    expect(changed).toMatchObject({
+      'w:<one.root>:mail:family': [mail.replace(children.first.worker, '<first>')],
+      'w:<one.root>': { state: 'queued' },
+      'w:<first>': { state: 'idle', run: '2' },
+      'run:default': ['<one.root> now'],
+      'bells:default': expect.any(Array),
+    })
+    expect((await place.session(scene.session.id)).state).toBe('active')
+    expect(changed.events).toEqual([['run.completed <first>']])
+  })
+
+  test('posts its result to a parent that waits for another, which is not woken', async () => {
+    await using scene = await family((first) => `result:${first}`)
+    const { place, node, children } = scene
+    const changed = await place.changed(() => children.second.complete({ result: result(children.second) }))
+    expect(changed).toHaveProperty('w:<one.root>:mail:family')
+    expect(changed).not.toHaveProperty('w:<one.root>')
+    expect(changed).not.toHaveProperty('run:default')
+    await children.first.complete({ result: result(children.first) })
+    const { grant } = await node.claim()
+    expect(grant.mail.family.map((mail) => [mail.sequence, mail.message])).toMatchObject([
+      [0, { call: 2, name: 'second' }],
+      [1, { call: 1, name: 'first' }],
+    ])
+  })
+
+  test('wakes a parent that waits for so many results with the last of them', async () => {
+    await using scene = await family(() => 'family:2')
+    const { place, children } = scene
+    expect(await place.changed(() => children.second.complete({ result: result(children.second) }))).not.toHaveProperty(
+      'w:<one.root>',
+    )
+    expect(await place.changed(() => children.first.complete({ result: result(children.first) }))).toMatchObject({
+      'w:<one.root>': { state: 'queued' },
+    })
+  })
+
+  test('wakes a parent that waits for any message', async () => {
+    await using scene = await family(() => 'any')
+    const { place, children } = scene
+    expect(await place.changed(() => children.second.complete({ result: result(children.second) }))).toMatchObject({
+      'w:<one.root>': { state: 'queued' },
+    })
+  })
+
+  test('does not wake a parent that waits for a control message or for its next try', async () => {
+    for (const wait of ['control', 'retry']) {
+      await using scene = await family(() => wait)
+      const { place, children } = scene
+      const changed = await place.changed(() => children.second.complete({ result: result(children.second) }))
+      expect(changed).toHaveProperty('w:<one.root>:mail:family')
+      expect(changed).not.toHaveProperty('w:<one.root>')
+    }
+  })
+
+  test('leaves its result in the mailbox of a parent that runs', async () => {
+    await using scene = await family((first) => `result:${first}`)
+    const { place, node, children } = scene
+    await children.first.complete({ result: result(children.first) })
+    await node.claim()
+    const changed = await place.changed(() => children.second.complete({ result: result(children.second) }))
+    expect(changed['w:<one.root>:mail:family']).toHaveLength(2)
+    expect(changed).not.toHaveProperty('w:<one.root>')
+  })
+
+  test('drops its result when the run of the parent is over (STALE)', async () => {
+    await using scene = await family((first) => `result:${first}`, { mode: 'conversation' })
+    const { place, node, children } = scene
+    await children.first.complete({ result: result(children.first) })
+    const parent = await node.claim()
+    await parent.complete({ userUsed: 0, familyUsed: [0], awaiting: 1 })
+    const end = { ...completion, result: result(children.second), outcome: 'cancelled' } as const
+    const changed = await place.changed(() => children.second.record({ ...end, userUsed: 1 }))
+    expect(changed).not.toHaveProperty('w:<one.root>')
+    expect(changed).not.toHaveProperty('w:<one.root>:mail:family')
+  })
+
+  test('drops its result also when the parent is in its next run (I8)', async () => {
+    await using scene = await family((first) => `result:${first}`, { mode: 'conversation' })
+    const { place, node, turn, children } = scene
+    await children.first.complete({ result: result(children.first) })
+    const parent = await node.claim()
+    await place.post(turn.worker, 'second')
+    await parent.complete({ userUsed: 0, familyUsed: [0], awaiting: 1 })
+    const again = await node.claim()
+    await again.park('control', { spawns: [place.child(turn.worker, 1, 'other', { run: 2 })], awaits: [1] })
+    await children.second.record({ ...completion, userUsed: 1, outcome: 'cancelled', result: result(children.second) })
+    expect(await place.dump()).not.toHaveProperty('w:<one.root>:mail:family')
+  })
+
+  test('posts nothing for a detached child, though a result was given', async () => {
+    await using scene = await family(() => 'any')
+    const { place, children } = scene
+    const changed = await place.changed(() => children.free.complete({ result: result(children.free) }))
+    expect(changed).not.toHaveProperty('w:<one.root>:mail:family')
+    expect(changed).not.toHaveProperty('w:<one.root>')
+  })
+
+  test('posts one result only: none for its second run (I8)', async () => {
+    await using scene = await family(() => 'any')
+    const { place, node, children } = scene
+    await children.first.complete({ result: result(children.first) })
+    await place.post(children.first.worker, 'once more')
+    await node.claim()
+    const again = await node.claim()
+    expect(again.grant).toMatchObject({ name: 'first', run: 2, call: null })
+    const changed = await place.changed(() => again.complete({ result: result(children.first) }))
+    expect(changed).not.toHaveProperty('w:<one.root>:mail:family')
+  })
+
+  test('ends no session', async () => {
+    await using scene = await family(() => 'any')
+    const { place, session, children } = scene
+    await children.first.complete({ result: result(children.first) })
+    await children.free.complete()
+    expect((await place.session(session.id)).state).toBe('active')
+  })
+})
+
+describe('what still belongs to a run that ends', () => {
+  test('open timers go, and a timer message and results that nobody received', async () => {
+    await using scene = await started({ mode: 'conversation' })
+    const { place, node, turn } = scene
+    const timers = [
+      { id: 'due', ms: 0, valueJson: '1' },
+      { id: 'later', ms: 600_000, valueJson: '2' },
+    ]
+    const spawns = [place.child(turn.worker, 1, 'child'), place.child(turn.worker, 2, 'late')]
+    await turn.park('any', { timers, timersOpen: 2, spawns, awaits: [1, 2] })
+    const child = await node.claim()
+    await node.upkeep.fire()
+    await child.complete({ result: result(child) })
+    expect(await place.dump()).toMatchObject({
+      'w:<one.root>:mail:control': ['t\tdue\t1'],
+      'w:<one.root>:mail:family': [expect.stringContaining('<child>')],
+      timers: ['<one.root>:later now+600s'],
+    })
+    const late = await node.claim()
+    const again = await node.claim()
+    expect([late.grant.name, again.worker]).toEqual(['late', turn.worker])
+    await again.complete({ userUsed: 0, awaiting: 2 })
+    const dump = await place.dump()
+    for (const key of ['timers', 'w:<one.root>:mail:control', 'w:<one.root>:mail:family', 'w:<one.root>:timers'])
+      expect(dump).not.toHaveProperty(key)
+    expect(dump).toMatchObject({
+      'w:<one.root>': { timersOpen: '0', awaits: '', state: 'idle', control: '1', family: '1' },
+      's:<one>:cancelled': ['<one.root>:1'],
+      cancelling: ['<one>'],
+    })
+  })
+
+  test('children whose results are awaited are cancelled from that instant; detached ones and other runs are not', async () => {
+    await using scene = await family((first) => `result:${first}`, { mode: 'conversation' })
+    const { place, node, turn, children } = scene
+    await children.first.complete({ result: result(children.first) })
+    const parent = await node.claim()
+    await place.post(turn.worker, 'second')
+    await parent.complete({ userUsed: 0, familyUsed: [0], awaiting: 1 })
+    expect(await children.second.commit({ entries: ['{}'] })).toEqual({ kind: 'cancelled' })
+    expect(await children.free.commit({ entries: ['{}'] })).toMatchObject({ kind: 'ok' })
+    const again = await node.claim()
+    expect(again.grant).toMatchObject({ workerId: turn.worker, run: 2, mark: 'run' })
+    expect(await again.commit({ entries: ['{}'] })).toMatchObject({ kind: 'ok' })
+  })
+
+  test('children spawned by the commit that ends the run are cancelled too', async () => {
+    await using scene = await started()
+    const { place, node, turn } = scene
+    await turn.complete({ spawns: [place.child(turn.worker, 1, 'child')], awaiting: 1 })
+    expect((await node.claim()).grant).toMatchObject({ name: 'child', mark: 'cancelled' })
+  })
+
+  test('where nothing is left, nothing is marked', async () => {
+    await using scene = await started()
+    const { place, turn } = scene
+    await turn.complete()
+    expect(Object.keys(await place.dump())).not.toContain('cancelling')
+  })
+})

@@ -1,0 +1,156 @@
+/** prune: finished sessions go after their time, whole, and nothing else does. */
+import { describe, expect, test } from 'vitest'
+import { Place } from './support/place.ts'
+
+const day = 86_400_000
+
+/** As if the session had been created, and had finished, so long ago. */
+async function age(place: Place, sessionId: string, createdAgo: number, finishedAgo?: number): Promise<void> {
+  const now = await place.now()
+  await place.redis.zadd(place.keys.sessions, 'XX', now - createdAgo, sessionId)
+  if (finishedAgo === undefined) return
+  const { session } = place.sessionKeys(sessionId)
+  const ended = (await place.redis.hget(session, 'ended')) ?? ''
+  await place.redis.hset(session, 'ended', ended.replace(/\d{13}/, String(now - finishedAgo)))
+}
+
+async function finished(place: Place, label: string): Promise<string> {
+  const { id } = await place.create({ label })
+  await (await place.node().claim()).complete()
+  return id
+}
+
+/** Keys that still name it, but for events, which are trimmed, and grants, which go with their node. */
+const keysNaming = async (place: Place, label: string) =>
+  Object.entries(await place.dump())
+    .filter(
+      ([key, value]) =>
+        key !== 'events' && !key.startsWith('grants:') && `${key} ${JSON.stringify(value)}`.includes(`<${label}`),
+    )
+    .map(([key]) => key)
+
+describe('prune', () => {
+  test('removes everything of a session that finished long enough ago', async () => {
+    await using place = await Place.open()
+    const { id } = await place.create({ label: 'old' })
+    const node = place.node()
+    const turn = await node.claim()
+    const failure = {
+      code: 'run_failed',
+      message: 'x',
+      origin: 'handler',
+      at: 1,
+      attempt: 1,
+      retryable: false,
+    } as const
+    const spawns = [1, 2].map((call) => place.child(turn.worker, call, `old.c${call}`))
+    await turn.record({
+      userUsed: 1,
+      spawns,
+      awaits: [1, 2],
+      stateJson: JSON.stringify('x'.repeat(200)),
+      failure,
+      timers: [{ id: 't1', ms: 0, valueJson: '1' }],
+      timersOpen: 1,
+    })
+    await node.upkeep.fire()
+    await turn.complete({ userUsed: 0, awaiting: 2, outcome: 'failed', failure })
+    await node.upkeep.finishCancelled()
+    await age(place, id, 9 * day, 8 * day)
+    expect(await place.sessions.prune(7 * day)).toBe(1)
+    expect(await keysNaming(place, 'old')).toEqual([])
+  })
+
+  test('keeps a session that finished a short while ago, however old it is', async () => {
+    await using place = await Place.open()
+    await age(place, await finished(place, 'old'), 30 * day, 6 * day)
+    const changed = await place.changed(async () => expect(await place.sessions.prune(7 * day)).toBe(0))
+    expect(changed).toEqual({})
+  })
+
+  test('keeps a session that is active, and one whose cancel is not finished', async () => {
+    await using place = await Place.open()
+    const active = await place.create({ label: 'active' })
+    await age(place, active.id, 30 * day)
+    const cancelling = await place.create({ label: 'cancelling' })
+    await place.sessions.cancel(cancelling.id, 'enough')
+    await age(place, cancelling.id, 30 * day)
+    const stillBusy = await finished(place, 'busy')
+    await age(place, stillBusy, 30 * day, 20 * day)
+    await place.redis.sadd(place.keys.cancelling, stillBusy)
+    const changed = await place.changed(async () => expect(await place.sessions.prune(7 * day)).toBe(0))
+    expect(changed).toEqual({})
+  })
+
+  test('keeps a finished session while a detached child of it still waits for something', async () => {
+    await using place = await Place.open()
+    const { id } = await place.create({ label: 'old' })
+    const node = place.node()
+    const turn = await node.claim()
+    await turn.complete({ spawns: [place.child(turn.worker, 1, 'free', { detached: true })] })
+    const free = await node.claim()
+    await free.park('control', { timers: [{ id: 't1', ms: 30 * day, valueJson: '1' }], timersOpen: 1 })
+    await age(place, id, 9 * day, 8 * day)
+    expect(await place.sessions.prune(7 * day)).toBe(0)
+    expect(await place.dump()).toMatchObject({ 'w:<free>': { state: 'parked' } })
+  })
+
+  test('is not held up by old sessions that are active: it looks past them, batch by batch', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 4 } })
+    for (let number = 0; number < 13; number++) {
+      const { id } = await place.create({ label: `active ${number}` })
+      await age(place, id, 30 * day)
+    }
+    const node = place.node()
+    for (let number = 0; number < 13; number++) await node.claim({ slot: String(number) })
+    for (let number = 0; number < 9; number++)
+      await age(place, await finished(place, `old ${number}`), 10 * day, 9 * day)
+    expect(await place.sessions.prune(7 * day)).toBe(9)
+    expect(await place.redis.zcard(place.keys.sessions)).toBe(13)
+  })
+
+  test('by a node goes on where it stopped, and begins again at the end', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 4 } })
+    for (let number = 0; number < 6; number++) {
+      const { id } = await place.create({ label: `active ${number}` })
+      await age(place, id, 30 * day)
+    }
+    const node = place.node()
+    for (let number = 0; number < 6; number++) await node.claim({ slot: String(number) })
+    for (let number = 0; number < 3; number++)
+      await age(place, await finished(place, `old ${number}`), 10 * day, 9 * day)
+    const counts = [await node.upkeep.prune(), await node.upkeep.prune(), await node.upkeep.prune()]
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(3)
+    await age(place, await finished(place, 'later'), 40 * day, 9 * day)
+    const more = [await node.upkeep.prune(), await node.upkeep.prune(), await node.upkeep.prune()]
+    expect(more.reduce((sum, count) => sum + count, 0)).toBe(1)
+  })
+
+  test('removes a session of more workers than one call may touch in several', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2 } })
+    const { id } = await place.create({ label: 'old', limits: { children: 100 } })
+    const node = place.node()
+    const turn = await node.claim()
+    const calls = Array.from({ length: 50 }, (_, index) => index + 1)
+    await turn.record({ spawns: calls.map((call) => place.child(turn.worker, call, `old.c${call}`)), awaits: calls })
+    await turn.complete({ awaiting: 50 })
+    await node.upkeep.finishCancelled()
+    await age(place, id, 9 * day, 8 * day)
+    expect(await place.sessions.prune(7 * day)).toBe(1)
+    expect(await keysNaming(place, 'old')).toEqual([])
+  })
+
+  test('takes out of the index what has no record any more', async () => {
+    await using place = await Place.open()
+    await place.redis.zadd(place.keys.sessions, 1, '01890a5d-ac96-774b-bcce-b302099a8057')
+    expect(await place.sessions.prune(7 * day)).toBe(1)
+    expect(await place.dump()).not.toHaveProperty('sessions')
+  })
+
+  test('with no retention at all removes what has just finished', async () => {
+    await using place = await Place.open()
+    await finished(place, 'old')
+    expect(await place.sessions.prune(0)).toBe(1)
+    expect(await keysNaming(place, 'old')).toEqual([])
+  })
+})

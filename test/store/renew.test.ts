@@ -1,0 +1,144 @@
+/** renew: keeps leases, tells who lost theirs, moves bells of long turns to the busy ones. */
+import { describe, expect, test } from 'vitest'
+import type { HandTurn } from './support/hand-node.ts'
+import { Place } from './support/place.ts'
+
+const renewal = (turn: HandTurn, bell = '', becomesBusy = false) => ({
+  workerId: turn.worker,
+  token: turn.grant.token,
+  bell,
+  becomesBusy,
+})
+
+describe('renew', () => {
+  test('sets the lease anew, and nothing else', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const node = place.node()
+    const turn = await node.claim()
+    await place.redis.zadd(place.keys.leases, (await place.now()) + 10_000, turn.worker)
+    const changed = await place.changed(async () =>
+      expect(await node.turns.renew([renewal(turn)])).toMatchObject({ verdicts: ['kept'], bells: [] }),
+    )
+    expect(changed).toEqual({ leases: ['<one.root> now+60s'] })
+  })
+
+  test('saves a lease that has ended and was not taken away yet', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const node = place.node()
+    const turn = await node.claim()
+    await place.expireLease(turn.worker)
+    expect(await node.turns.renew([renewal(turn)])).toMatchObject({ verdicts: ['kept'] })
+    expect(await node.sweep({ free: 0 })).toMatchObject({ healed: 0 })
+  })
+
+  test('answers each turn in its order, and writes nothing for those that lost their worker', async () => {
+    await using place = await Place.open()
+    const node = place.node()
+    const turns: HandTurn[] = []
+    const sessions = []
+    for (const label of ['kept', 'lost', 'cancelled', 'over']) {
+      sessions.push(await place.create({ label }))
+      turns.push(await node.claim({ slot: label }))
+    }
+    const [kept, lost, cancelled, over] = turns as [HandTurn, HandTurn, HandTurn, HandTurn]
+    await place.expireLease(lost.worker)
+    await node.sweep({ free: 0 })
+    await place.sessions.cancel(sessions[2]?.id as string, 'enough')
+    await over.complete()
+    await place.redis.zadd(place.keys.leases, (await place.now()) + 10_000, kept.worker)
+    const changed = await place.changed(async () => {
+      const answer = await node.turns.renew(turns.map((turn) => renewal(turn, 'mine', true)))
+      expect(answer.verdicts).toEqual(['kept', 'fenced', 'cancelled', 'fenced'])
+    })
+    expect(Object.keys(changed).sort()).toEqual(['busy:default', 'leases'])
+    expect(changed.leases).toEqual(['<cancelled.root> now+60s', '<kept.root> now+60s'])
+  })
+
+  test('fences who holds an older token of the same worker', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const [a, b] = [place.node(), place.node({ id: 'node-b' })]
+    const zombie = await a.claim()
+    await place.expireLease(zombie.worker)
+    await b.sweep({ free: 0 })
+    await b.claim()
+    const changed = await place.changed(async () =>
+      expect(await a.turns.renew([renewal(zombie)])).toMatchObject({ verdicts: ['fenced'] }),
+    )
+    expect(changed).toEqual({})
+  })
+
+  test('is trusted for less than Redis keeps it, counted from before it was asked', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const node = place.node()
+    const turn = await node.claim()
+    const before = performance.now()
+    const { trustedUntil } = await node.turns.renew([renewal(turn)])
+    const margin = place.policy.leaseMs - place.policy.leaseMarginMs
+    expect(trustedUntil).toBeGreaterThanOrEqual(before + margin)
+    expect(trustedUntil).toBeLessThan(performance.now() + margin)
+  })
+})
+
+describe("a long turn's bell", () => {
+  test('moves to the busy ones, and a sleeping slot is rung for those who wait (I17)', async () => {
+    await using place = await Place.open()
+    const node = place.node({ slots: 4 })
+    await node.sweep()
+    const { bells } = await place.create({ label: 'long' })
+    const bell = bells[0] as string
+    const turn = await node.claim({ bell })
+    await place.create({ label: 'waits' })
+    const changed = await place.changed(async () => {
+      const answer = await node.turns.renew([renewal(turn, bell, true)])
+      expect(answer.bells).toHaveLength(1)
+      expect(answer.bells[0]?.id).not.toBe(bell)
+    })
+    expect(changed).toMatchObject({ 'busy:default': ['b*-default-1 now+60s'] })
+    expect(await place.redis.zscore(place.keys.busy('default'), bell)).not.toBeNull()
+    expect(await place.redis.zscore(place.keys.bells('default'), bell)).toBeNull()
+  })
+
+  test('with nobody waiting rings none', async () => {
+    await using place = await Place.open()
+    const node = place.node()
+    await place.create()
+    const turn = await node.claim({ bell: 'mine', keepBell: true })
+    expect(await node.turns.renew([renewal(turn, 'mine', true)])).toMatchObject({ bells: [] })
+  })
+
+  test('ends the expectation that one slot takes several workers in a row', async () => {
+    await using place = await Place.open()
+    const node = place.node()
+    await node.sweep({ share: 8 })
+    expect(await place.redis.get(place.keys.share('default'))).toBe('8')
+    await place.create()
+    const turn = await node.claim({ bell: 'mine', keepBell: true })
+    await node.turns.renew([renewal(turn, 'mine', true)])
+    expect(await place.redis.get(place.keys.share('default'))).toBeNull()
+  })
+
+  test('a turn that answers no bell is kept without one', async () => {
+    await using place = await Place.open()
+    const node = place.node()
+    await place.create()
+    const turn = await node.claim()
+    await node.turns.renew([renewal(turn, '', true)])
+    expect(await place.dump()).not.toHaveProperty('busy:default')
+  })
+
+  test('a hundred turns are one call', async () => {
+    await using place = await Place.open()
+    const node = place.node()
+    const turns: HandTurn[] = []
+    for (let number = 0; number < 100; number++) {
+      await place.create({ label: `w${number}` })
+      turns.push(await node.claim({ slot: String(number) }))
+    }
+    const { verdicts } = await node.turns.renew(turns.map((turn) => renewal(turn)))
+    expect(verdicts).toEqual(Array.from({ length: 100 }, () => 'kept'))
+  })
+})

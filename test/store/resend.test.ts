@@ -1,0 +1,238 @@
+/**
+ * Every script may be sent again, at once or much later, also out of order: nothing is done twice, and the second answer is the
+ * first one, bells and grant included (protocol.md, "Rules for every script").
+ */
+import { describe, expect, inject, test } from 'vitest'
+import { decodeGrant } from '../../src/store/grant.ts'
+import type { Reply } from '../../src/store/script.ts'
+import * as scripts from '../../src/store/scripts.ts'
+import { type Call, calls } from './support/calls.ts'
+import { changes } from './support/dump.ts'
+import { HandTurn } from './support/hand-node.ts'
+import { LossyProxy } from './support/lossy-proxy.ts'
+import { Place } from './support/place.ts'
+import type { Sent } from './support/wire.ts'
+
+/** A raw answer as its caller understands it. */
+function understood(reply: Reply, call: Call): unknown {
+  const words = reply.map((item) => {
+    if (item === 'again') return 'ok'
+    if (!Array.isArray(item)) return item
+    if (item[0] === 'grant') return decodeGrant(item, 0)
+    // A slot that was given nothing leaves, whatever word it hears.
+    return item[0] === 'empty' || item[0] === 'none' ? ['nothing'] : item
+  })
+  if (reply[0] === 'grant') return decodeGrant(reply, 0)
+  if (call.counts) return words.filter((item) => !/^\d+$/.test(String(item)) && !isBells(item))
+  return call.forgetsBells ? words.filter((item) => !isBells(item)) : words
+}
+
+function isBells(item: unknown): boolean {
+  if (Array.isArray(item)) return item.every(isBells)
+  return item === '' || (typeof item === 'string' && /(^| )[bs][\w.]{12,}-/.test(item))
+}
+
+describe('sent twice', () => {
+  test.each(calls)('$name', async (call) => {
+    await using place = await Place.open()
+    const make = await call.prepare(place)
+    await make()
+    const { last } = place.wire
+    const before = await place.dump()
+    const second = await place.wire.again(last)
+    expect(understood(second, call)).toEqual(understood(last.reply, call))
+    expect(changes(before, await place.dump())).toEqual({})
+  })
+
+  test.each(calls)('and three times at once: $name', async (call) => {
+    await using place = await Place.open()
+    const make = await call.prepare(place)
+    await make()
+    const { last } = place.wire
+    const before = await place.dump()
+    await Promise.all([place.wire.again(last), place.wire.again(last), place.wire.again(last)])
+    expect(changes(before, await place.dump())).toEqual({})
+  })
+
+  test('calls go through every script', async () => {
+    const seen = new Set<string>()
+    for (const call of calls) {
+      await using place = await Place.open()
+      await (await call.prepare(place))()
+      seen.add(place.wire.last.sha)
+    }
+    const all = Object.values(scripts).map(({ file, sha }) => ({ file, seen: seen.has(sha) }))
+    expect(all.filter((script) => !script.seen)).toEqual([])
+  })
+})
+
+describe('whose answer is lost is sent again by the connection itself', () => {
+  test.each(calls)('$name', async (call) => {
+    await using proxy = await LossyProxy.start(inject('redisUrl'))
+    await using direct = await Place.open()
+    await using place = await Place.open({ wireUrl: proxy.url })
+    for (const { source } of Object.values(scripts)) await place.redis.script('LOAD', source)
+    await (await call.prepare(direct))()
+    const expected = await direct.dump()
+    const make = await call.prepare(place)
+    await place.wire.redis.ping()
+    proxy.loseNextAnswer()
+    await make()
+    expect(proxy.lost).toBe(1)
+    expect(await place.dump()).toEqual(expected)
+  })
+})
+
+describe('an old duplicate that arrives much later', () => {
+  test('claim: after its turn has ended, it takes no other worker', async () => {
+    await using place = await Place.open()
+    await place.create({ label: 'one' })
+    const node = place.node()
+    const turn = await node.claim()
+    const claim = place.wire.last
+    await turn.complete()
+    await place.create({ label: 'two' })
+    const changed = await place.changed(() => place.wire.again(claim))
+    expect(changed).toEqual({})
+  })
+
+  test('claim: after a later claim of its slot, it takes no worker and spoils no grant', async () => {
+    await using place = await Place.open()
+    for (const label of ['one', 'two', 'three']) await place.create({ label })
+    const node = place.node()
+    const turn = await node.claim()
+    const claim = place.wire.last
+    await turn.complete()
+    const next = node.next()
+    const second = await node.turns.claim(next)
+    const changed = await place.changed(() => place.wire.again(claim))
+    expect(changed).toEqual({})
+    expect(await node.turns.claim(next)).toMatchObject({ ...second, grant: { token: expect.any(String) } })
+  })
+
+  test('claim: after its lease was taken away and another node runs the worker', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const [a, b] = [place.node(), place.node({ id: 'node-b' })]
+    const turn = await a.claim()
+    const claim = place.wire.last
+    await place.expireLease(turn.worker)
+    await b.sweep({ free: 0 })
+    const other = await b.claim()
+    const changed = await place.changed(() => place.wire.again(claim))
+    expect(changed).toEqual({})
+    expect(await other.commit({ entries: ['{}'] })).toMatchObject({ kind: 'ok' })
+  })
+
+  test('commit: any of a turn, in any order, after the turn, after others', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create({ mode: 'conversation' })
+    const node = place.node()
+    const turn = await node.claim()
+    const sent: Sent[] = []
+    await turn.record({ entries: ['{"a":1}'], userUsed: 1, spawns: [place.child(root, 1, 'c1')], awaits: [1] })
+    sent.push(place.wire.last)
+    await turn.record({
+      entries: ['{"b":1}'],
+      awaits: [1],
+      timers: [{ id: 't1', ms: 600_000, valueJson: '1' }],
+      timersOpen: 1,
+    })
+    sent.push(place.wire.last)
+    await turn.complete({ userUsed: 0, awaiting: 1, end: { wait: 'any', next: node.next({ slot: '1' }) } })
+    sent.push(place.wire.last)
+    const late = async () => {
+      for (const one of [...sent].reverse()) await place.wire.again(one)
+      for (const one of sent) await place.wire.again(one)
+    }
+    expect(await place.changed(late)).toEqual({})
+    await place.post(root, 'next')
+    expect(await place.changed(late)).toEqual({})
+    const next = await node.claim()
+    await next.record({ entries: ['{"c":1}'], userUsed: 1 })
+    expect(await place.changed(late)).toEqual({})
+    await next.complete({ userUsed: 0 })
+    expect(await place.changed(late)).toEqual({})
+  })
+
+  test('post: after the worker has consumed it, and after it has finished', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create()
+    await place.post(root, 'hello')
+    const post = place.wire.last
+    const turn = await place.node().claim()
+    await turn.complete({ userUsed: 2 })
+    const changed = await place.changed(async () =>
+      expect(await place.wire.again(post)).toEqual(['again', ...post.reply.slice(1)]),
+    )
+    expect(changed).toEqual({})
+  })
+
+  test('spawn: after the session has finished', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const spawn = place.wire.last
+    await (await place.node().claim()).complete()
+    const changed = await place.changed(() => place.wire.again(spawn))
+    expect(changed).toEqual({})
+  })
+
+  test('renew: after the turn has ended, and after another node has the worker', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create({ mode: 'conversation' })
+    const [a, b] = [place.node(), place.node({ id: 'node-b' })]
+    const turn = await a.claim({ bell: 'mine', keepBell: true })
+    await a.turns.renew([{ workerId: root, token: turn.grant.token, bell: 'mine', becomesBusy: true }])
+    const renew = place.wire.last
+    await turn.complete({ wasBusy: true })
+    expect(await place.changed(() => place.wire.again(renew))).toEqual({})
+    await place.post(root, 'next')
+    await b.claim()
+    expect(await place.changed(() => place.wire.again(renew))).toEqual({})
+  })
+
+  test('finish: the last batch of a pass, after something else was cancelled', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2 } })
+    const { id, root } = await place.create({ mode: 'conversation' })
+    const node = place.node()
+    const turn = await node.claim()
+    const spawns = [1, 2, 3].map((call) => place.child(root, call, `c${call}`))
+    await turn.record({ userUsed: 1, spawns, awaits: [1, 2, 3] })
+    await turn.complete({ userUsed: 0, awaiting: 3 })
+    await node.upkeep.finishCancelled()
+    const last = place.wire.last
+    await place.sessions.cancel(id, 'enough')
+    const changed = await place.changed(() => place.wire.again(last))
+    expect(changed).toEqual({})
+  })
+
+  test('cancel and close: after the session has ended', async () => {
+    await using place = await Place.open()
+    const one = await place.create({ mode: 'conversation' })
+    const node = place.node()
+    await place.sessions.close(one.id)
+    const close = place.wire.last
+    await (await node.claim()).complete()
+    expect(await place.changed(() => place.wire.again(close))).toEqual({})
+    const two = await place.create({ label: 'two' })
+    await place.sessions.cancel(two.id, 'enough')
+    const cancel = place.wire.last
+    await node.upkeep.finishCancelled()
+    expect(await place.changed(() => place.wire.again(cancel))).toEqual({})
+  })
+})
+
+test('bells of an answer that never arrived go stale, and the next sweep puts new ones (K2, K12)', async () => {
+  await using place = await Place.open()
+  const { root } = await place.create({ mode: 'conversation' })
+  const node = place.node({ slots: 4 })
+  const turn = new HandTurn(node, (await node.claim()).grant)
+  await turn.park('control', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
+  await place.redis.del(place.keys.bells('default'))
+  await node.upkeep.fire()
+  expect(await node.upkeep.fire()).toMatchObject({ bells: [] })
+  const [lost] = await place.redis.zrange(place.keys.bells('default'), 0, '-1')
+  await place.redis.zadd(place.keys.bells('default'), (await place.now()) - 1, lost as string)
+  expect((await node.sweep({ free: 1 })).bells).toHaveLength(1)
+  expect((await node.claim()).worker).toBe(root)
+})

@@ -1,0 +1,128 @@
+/** Scripts as functions: arguments by name, errors of Redis as errors of troupe. */
+import { describe, expect, test } from 'vitest'
+import { InvariantError, TransientError } from '../../src/core/errors.ts'
+import { defaultSessionLimits, encodeLimits } from '../../src/core/policy.ts'
+import { safeUrl, withDeadline } from '../../src/store/redis.ts'
+import { storeError } from '../../src/store/script.ts'
+import { postScript } from '../../src/store/scripts.ts'
+import { Place } from './support/place.ts'
+
+describe('storeError', () => {
+  /** As Redis 7 says it, and as Redis 6.2 does from within a script. */
+  const phrasings = (text: string) => [
+    text,
+    `${text} script: 0123456789abcdef, on @user_script:12.`,
+    `ERR Error running script (call to f_0123456789abcdef): @user_script:12: @user_script: 12: -${text}`,
+  ]
+
+  test.each([
+    ["OOM command not allowed when used memory > 'maxmemory'.", /It is full: raise maxmemory or prune sessions/],
+    ["READONLY You can't write against a read only replica.", /point TROUPE_REDIS_URL at the primary/],
+    [
+      'MISCONF Redis is configured to save RDB snapshots, but it is currently unable to persist on disk.',
+      /cannot save to disk/,
+    ],
+    ['LOADING Redis is loading the dataset in memory', /Try again\. Nothing was written\.$/],
+    ['TRYAGAIN Multiple keys request during rehashing of slot', /Try again\. Nothing was written\.$/],
+    ['BUSY Redis is busy running a script.', /Try again\. Nothing was written\.$/],
+    ['CLUSTERDOWN The cluster is down', /Try again\. Nothing was written\.$/],
+    ['NOREPLICAS Not enough good replicas to write.', /Try again\. Nothing was written\.$/],
+  ])('%s is a refusal that may pass, with what to do', (text, advice) => {
+    for (const message of phrasings(text)) {
+      const error = storeError(new Error(message), 'post.lua')
+      expect(error).toBeInstanceOf(TransientError)
+      expect(error).toMatchObject({ code: 'store_refused', retryable: true })
+      expect(error.message).toMatch(/^Redis refused to write \(post: /)
+      expect(error.message).toMatch(advice)
+    }
+  })
+
+  test.each([
+    'connect ECONNREFUSED 127.0.0.1:6379',
+    'read ECONNRESET',
+    'Connection is closed.',
+    'no answer within 300 ms',
+  ])('%s is a Redis that cannot be reached', (text) => {
+    expect(storeError(new Error(text), 'commit.lua')).toMatchObject({
+      code: 'store_unavailable',
+      retryable: true,
+      message: expect.stringMatching(/^Redis cannot be reached \(commit: /),
+    })
+  })
+
+  test('anything else is a fault of troupe, and is not tried again', () => {
+    const error = storeError(
+      new Error('WRONGTYPE Operation against a key holding the wrong kind of value'),
+      'claim.lua',
+    )
+    expect(error).toBeInstanceOf(InvariantError)
+    expect(error).toMatchObject({ retryable: false, message: expect.stringContaining('claim: WRONGTYPE') })
+  })
+})
+
+describe('a call', () => {
+  test('of a script that fails for another reason is not repeated', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create()
+    await place.redis.del(place.workerKeys(root).user)
+    await place.redis.set(place.workerKeys(root).user, 'a text')
+    const asked = performance.now()
+    await expect(place.post(root, 'hello')).rejects.toThrow(InvariantError)
+    expect(performance.now() - asked).toBeLessThan(5_000)
+  })
+
+  test('gives keys and arguments in the order of the descriptor, a list at the end item by item', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create()
+    await place.post(root, 'hello')
+    const { sha, keyCount, flat } = place.wire.last
+    expect(sha).toBe(postScript.sha)
+    expect(keyCount).toBe(postScript.keys.length)
+    expect(flat).toHaveLength(postScript.keys.length + postScript.args.length)
+    expect(flat[0]).toBe(place.workerKeys(root).record)
+    expect(flat[keyCount]).toBe(root)
+  })
+
+  test('that is refused until its deadline says why it was refused, also when the last try was not answered', async () => {
+    await using place = await Place.open({ deadlineMs: 150 })
+    const { root } = await place.create()
+    place.wire.replace(postScript.sha, "return redis.error_reply('READONLY You may not write here')")
+    for (let round = 0; round < 4; round++)
+      await expect(place.post(root, 'hello')).rejects.toMatchObject({
+        code: 'store_refused',
+        message: expect.stringMatching(/You may not write here\)\. It is a read-only replica/),
+      })
+  })
+
+  test('that is aborted gives up at the next error', async () => {
+    await using place = await Place.open()
+    place.wire.replace(postScript.sha, "return redis.error_reply('LOADING for ever')")
+    const { root } = await place.create()
+    const keys = { record: 'r', user: 'u', run: 'n', events: 'e', idem: 'i' }
+    const args = { worker: root, mail: '', idemMs: 1, seed: '', bellMs: 1, event: '' }
+    const signal = AbortSignal.abort()
+    const asked = performance.now()
+    await expect(place.caller.call(postScript, keys, args, { deadlineMs: 20_000, signal })).rejects.toMatchObject({
+      code: 'store_refused',
+    })
+    expect(performance.now() - asked).toBeLessThan(5_000)
+  })
+})
+
+test('the limits that scripts take for granted are the defaults', () => {
+  expect(postScript.source).toContain(`local startLimits = '${encodeLimits(defaultSessionLimits)}'`)
+})
+
+describe('withDeadline', () => {
+  test('gives the answer, or says how long it waited', async () => {
+    expect(await withDeadline(Promise.resolve(7), 1_000)).toBe(7)
+    await expect(withDeadline(new Promise(() => {}), 10)).rejects.toThrow('no answer within 10 ms')
+    await expect(withDeadline(Promise.reject(new Error('x')), 1_000)).rejects.toThrow('x')
+  })
+})
+
+test('a URL is shown without its password', () => {
+  expect(safeUrl('redis://user:secret@host:1/2')).toBe('redis://user:***@host:1/2')
+  expect(safeUrl('redis://host')).toBe('redis://host')
+  expect(safeUrl('/run/redis.sock')).not.toContain('undefined')
+})

@@ -1,0 +1,130 @@
+/** spawn: a session, its root worker and the first message, in one script. */
+import { describe, expect, test } from 'vitest'
+import { newId, rootIdOf } from '../../src/core/ids.ts'
+import { newSeed } from '../../src/store/bells.ts'
+import { Place } from './support/place.ts'
+
+describe('spawn', () => {
+  test('a session is its record, its root in the run queue with the first message, and one bell', async () => {
+    await using place = await Place.open()
+    const limits = { workers: 9, children: 8, depth: 7, mailbox: 6 }
+    expect(await place.changed(() => place.create({ limits }))).toEqual({
+      sessions: ['<one> now'],
+      's:<one>': { bells: 'b*-default-1' },
+      'w:<one.root>': { state: 'queued', kind: 'echo', name: 'one', limits: '9 8 7 6' },
+      'w:<one.root>:mail:user': ['i\t-\t"first"'],
+      'run:default': ['<one.root> now'],
+      'bells:default': ['b*-default-1 now+20s'],
+      events: [['session.created <one.root>']],
+    })
+  })
+
+  test('a conversation says so in the record of its root', async () => {
+    await using place = await Place.open()
+    const changed = await place.changed(() => place.create({ mode: 'conversation' }))
+    expect(changed['w:<one.root>']).toMatchObject({ mode: 'conversation' })
+  })
+
+  test('a worker of another pool waits in the queue of that pool', async () => {
+    await using place = await Place.open()
+    const changed = await place.changed(() => place.create({ pool: 'gpu-2_b', kind: 'paint' }))
+    expect(changed).toMatchObject({
+      'run:gpu-2_b': ['<one.root> now'],
+      'bells:gpu-2_b': ['b*-gpu-2_b-1 now+20s'],
+      'w:<one.root>': { pool: 'gpu-2_b', kind: 'paint' },
+    })
+    expect(changed).not.toHaveProperty('run:default')
+  })
+
+  test('a worker of a kind that nobody hosts waits without a bell', async () => {
+    await using place = await Place.open()
+    const changed = await place.changed(() => place.create({ pool: 'unhosted', kind: 'later' }))
+    expect(changed['run:unhosted']).toEqual(['<one.root> now'])
+    expect(Object.keys(changed).filter((key) => key.startsWith('bells'))).toEqual([])
+    expect(changed['s:<one>']).toEqual({})
+  })
+
+  test('a second session of a pool without slots rings no second bell: one slot that is awake takes both', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const changed = await place.changed(() => place.create({ label: 'two' }))
+    expect(changed['run:default']).toEqual(['<one.root> now', '<two.root> now'])
+    expect(changed).not.toHaveProperty('bells:default')
+  })
+
+  test('the same session again is the first one, with its bells, and nothing is written', async () => {
+    await using place = await Place.open()
+    const first = await place.create()
+    const before = await place.dump()
+    const again = await place.sessions.spawn({
+      seed: newSeed(),
+      sessionId: first.id,
+      kind: 'other',
+      name: 'other',
+      pool: 'other',
+      mode: 'conversation',
+      mail: 'i\t-\t"other"',
+      keyDigest: null,
+      limits: { workers: 1, children: 1, depth: 1, mailbox: 1 },
+      event: '[]',
+    })
+    expect(again).toEqual({
+      sessionId: first.id,
+      workerId: first.root,
+      bells: first.bells.map((id) => ({ id, pool: 'default' })),
+    })
+    expect(await place.dump()).toEqual(before)
+  })
+})
+
+describe('a session under a key that the caller gave', () => {
+  test('is found again under that key by who makes another id for it', async () => {
+    await using place = await Place.open()
+    const first = await place.create({ key: 'order-7' })
+    expect(await place.dump()).toMatchObject({ 'idem:<order-7>': '<one> b*-default-1 | for 86400s' })
+    const before = await place.dump()
+    const again = await place.create({ key: 'order-7', label: 'two' })
+    expect(again).toEqual(first)
+    expect(await place.dump()).toEqual(before)
+  })
+
+  test('is found also when it had rung nothing', async () => {
+    await using place = await Place.open()
+    await place.create({ label: 'zero' })
+    const first = await place.create({ key: 'order-8' })
+    expect(first.bells).toEqual([])
+    expect(await place.create({ key: 'order-8', label: 'two' })).toEqual(first)
+  })
+
+  test('another key is another session', async () => {
+    await using place = await Place.open()
+    const first = await place.create({ key: 'a' })
+    const second = await place.create({ key: 'b', label: 'two' })
+    expect(second.id).not.toBe(first.id)
+  })
+})
+
+test('two spawns of one session at the same time make one session', async () => {
+  await using place = await Place.open()
+  const sessionId = place.label(newId(0), 'one')
+  place.label(rootIdOf(sessionId), 'one.root')
+  const order = {
+    seed: newSeed(),
+    sessionId,
+    kind: 'echo',
+    name: 'echo',
+    pool: 'default',
+    mode: 'job',
+    mail: 'i\t-\t1',
+    keyDigest: null,
+    limits: { workers: 1, children: 1, depth: 1, mailbox: 1 },
+    event: '[]',
+  } as const
+  await Promise.all(Array.from({ length: 20 }, () => place.sessions.spawn(order)))
+  expect(await place.dump()).toMatchObject({
+    sessions: ['<one> now'],
+    'run:default': ['<one.root> now'],
+    'w:<one.root>:mail:user': ['i\t-\t1'],
+    'bells:default': ['b*-default-1 now+20s'],
+  })
+})

@@ -1,0 +1,146 @@
+/**
+ * All keys of a namespace as plain data, so that a test can say what a call changed and that it changed nothing else.
+ * What differs from run to run is put into words: an instant becomes its distance from Redis's clock ("now", "now+60s"), ids
+ * become the labels the test gave them ("<one.root>"), the random part of a bell's name becomes "*".
+ */
+import type { Redis } from 'ioredis'
+import { eventLines, sessionView, workerView } from './views.ts'
+
+export type Dump = Readonly<Record<string, unknown>>
+
+/** Turns the strings of one namespace into words. */
+export class Words {
+  readonly #tag: string
+  readonly #labels = new Map<string, string>()
+
+  constructor(tag: string) {
+    this.#tag = tag
+  }
+
+  label(text: string, label: string): void {
+    this.#labels.set(text, `<${label}>`)
+  }
+
+  key(key: string): string {
+    return this.text(key.startsWith(`${this.#tag}:`) ? key.slice(this.#tag.length + 1) : key, 0)
+  }
+
+  text(text: string, now: number): string {
+    let words = text
+    for (const [id, label] of this.#labels) words = words.replaceAll(id, label)
+    words = words.replace(/\b([bs])[A-Za-z0-9_.]{12,}-/g, '$1*-')
+    return words.replace(/\b\d{13}\b/g, (digits) => distance(Number(digits) - now))
+  }
+}
+
+/** "now", "now+60s": to ten seconds, so that a slow machine says the same. */
+function distance(ms: number): string {
+  const seconds = Math.round(ms / 10_000) * 10
+  return seconds === 0 ? 'now' : `now${seconds > 0 ? '+' : ''}${seconds}s`
+}
+
+export async function dumpKeys(redis: Redis, namespace: string, words: Words): Promise<Dump> {
+  const [seconds, micros] = await redis.time()
+  const now = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
+  const dump: Record<string, unknown> = {}
+  for (const key of await keysOf(redis, namespace)) dump[words.key(key)] = await valueOf(redis, key, now, words)
+  return dump
+}
+
+/** Every key in which the namespace occurs, in the order of their names. */
+export async function keysOf(redis: Redis, namespace: string): Promise<string[]> {
+  const keys = new Set<string>()
+  let cursor = '0'
+  do {
+    const [next, page] = await redis.scan(cursor, 'MATCH', `*${namespace}*`, 'COUNT', 10_000)
+    for (const key of page) keys.add(key)
+    cursor = next
+  } while (cursor !== '0')
+  return [...keys].sort()
+}
+
+async function valueOf(redis: Redis, key: string, now: number, words: Words): Promise<unknown> {
+  const text = (raw: string) => words.text(raw, now)
+  switch (await redis.type(key)) {
+    case 'hash': {
+      const words = (fields: Record<string, string>) =>
+        Object.fromEntries(Object.entries(fields).map(([name, value]) => [text(name), text(value)]))
+      const view = words(viewOf(key, await redis.hgetall(key)))
+      starts.set(view, words(viewOf(key, {})))
+      return view
+    }
+    case 'list':
+      return (await redis.lrange(key, 0, -1)).map(text)
+    case 'set':
+      return (await redis.smembers(key)).map(text).sort()
+    case 'zset': {
+      const scored = pairs(await redis.zrange(key, 0, '-1', 'WITHSCORES')).map(([member, score]) => ({
+        line: text(`${member} ${score}`),
+        // Only the run queue is a line; what came in one millisecond has no order anywhere.
+        place: key.includes(':run:') ? Number(score) : 0,
+      }))
+      return scored.sort((a, b) => a.place - b.place || (a.line < b.line ? -1 : 1)).map(({ line }) => line)
+    }
+    case 'stream':
+      return (await redis.xrange(key, '-', '+')).map(([id, flat]) =>
+        key.endsWith(':events')
+          ? eventLines(id, Object.fromEntries(pairs(flat))).map(text)
+          : [
+              pairs(flat)
+                .map(([name, value]) => text(`${name}=${value}`))
+                .join(' '),
+            ],
+      )
+    case 'string': {
+      const [value, ttl] = await Promise.all([redis.get(key), redis.pttl(key)])
+      return ttl < 0 ? text(value ?? '') : `${text(value ?? '')} | for ${Math.ceil(ttl / 10_000) * 10}s`
+    }
+    default:
+      return 'gone'
+  }
+}
+
+/** Of the view of a hash: what it would be if the hash were new. */
+const starts = new WeakMap<object, Dump>()
+
+function viewOf(key: string, fields: Record<string, string>): Record<string, string> {
+  const [, sort, id] = /:([ws]):([0-9a-f-]{36})$/.exec(key) ?? []
+  if (sort === 'w') return workerView(id as string, fields)
+  return sort === 's' ? sessionView(id as string, fields) : fields
+}
+
+function pairs(flat: readonly string[]): [string, string][] {
+  return Array.from({ length: flat.length / 2 }, (_, index) => [
+    flat[index * 2] as string,
+    flat[index * 2 + 1] as string,
+  ])
+}
+
+/**
+ * What differs: of a hash the fields that changed, of a stream the new entries, of anything else the value afterwards. What is
+ * gone is null.
+ */
+export function changes(before: Dump, after: Dump): Dump {
+  const changed: Record<string, unknown> = {}
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [was, is] = [before[key], after[key]]
+    if (same(was, is)) continue
+    if (is === undefined) changed[key] = null
+    else if (isFields(is)) changed[key] = changes(isFields(was) ? was : (starts.get(is) ?? {}), is)
+    else if (isStream(is)) changed[key] = is.slice(Array.isArray(was) ? was.length : 0)
+    else changed[key] = is
+  }
+  return changed
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}
+
+function isFields(value: unknown): value is Dump {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isStream(value: unknown): value is unknown[] {
+  return Array.isArray(value) && Array.isArray(value[0])
+}

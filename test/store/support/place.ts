@@ -1,0 +1,189 @@
+/**
+ * A partition of one test, with nodes and clients by hand: the stores are real, the Redis is real, nothing runs by itself.
+ * `changed(call)` tells what a call changed in all keys of the namespace.
+ */
+import type { Redis } from 'ioredis'
+import { inject } from 'vitest'
+import { childId, digestKey, newId, rootIdOf } from '../../../src/core/ids.ts'
+import { encodeInput } from '../../../src/core/message.ts'
+import { defaultSessionLimits, type Policy, policy, type SessionLimits } from '../../../src/core/policy.ts'
+import type { SpawnOrder } from '../../../src/core/ports.ts'
+import { newSeed } from '../../../src/store/bells.ts'
+import { InspectStore } from '../../../src/store/inspect-store.ts'
+import { type PartitionKeys, partitionKeys, sessionKeys, tagOf, workerKeys } from '../../../src/store/keys.ts'
+import { openRedis } from '../../../src/store/redis.ts'
+import { ScriptCaller } from '../../../src/store/script.ts'
+import { type PostAnswer, SessionStore } from '../../../src/store/session-store.ts'
+import { newNamespace } from '../../support/namespace.ts'
+import { changes, type Dump, dumpKeys, keysOf, Words } from './dump.ts'
+import { HandNode, type HandNodeOptions } from './hand-node.ts'
+import { sessionView, workerView } from './views.ts'
+import { Wire } from './wire.ts'
+
+/** Long times, told apart at a glance in a dump. */
+const testPolicy: Policy = { ...policy, leaseMs: 60_000, bellMs: 20_000, nodeForgottenMs: 300_000 }
+
+export interface PlaceOptions {
+  readonly policy?: Partial<Policy>
+  readonly redisUrl?: string
+  /** How the stores reach Redis, when that is not the way the test looks at it. */
+  readonly wireUrl?: string
+  /** Of calls from outside a turn; those of nodes last a lease. */
+  readonly deadlineMs?: number
+  /** That of another place, whose keys are looked at; they stay. */
+  readonly namespace?: string
+}
+
+export interface CreateOptions {
+  /** The session is called `<label>`, its root `<label.root>`. */
+  readonly label?: string
+  readonly kind?: string
+  readonly pool?: string
+  readonly mode?: 'job' | 'conversation'
+  readonly limits?: Partial<SessionLimits>
+  readonly key?: string
+  readonly input?: unknown
+}
+
+export interface MadeSession {
+  readonly id: string
+  readonly root: string
+  readonly bells: readonly string[]
+}
+
+export class Place implements AsyncDisposable {
+  readonly namespace: string
+  readonly redis: Redis
+  readonly wire: Wire
+  readonly keys: PartitionKeys
+  readonly policy: Policy
+  readonly caller: ScriptCaller
+  readonly sessions: SessionStore
+  readonly inspect: InspectStore
+  readonly #words: Words
+  readonly #isGuest: boolean
+  #nonces = 0
+
+  private constructor(namespace: string, options: PlaceOptions) {
+    this.namespace = namespace
+    this.#isGuest = options.namespace !== undefined
+    const redisUrl = options.redisUrl ?? inject('redisUrl')
+    this.wire = new Wire(options.wireUrl ?? redisUrl)
+    this.redis = options.wireUrl ? openRedis(redisUrl) : this.wire.redis
+    this.keys = partitionKeys(tagOf(namespace, 0))
+    this.policy = { ...testPolicy, ...options.policy }
+    this.caller = new ScriptCaller(this.wire.face)
+    this.sessions = new SessionStore(
+      this.wire.face,
+      this.caller,
+      this.keys,
+      0,
+      this.policy,
+      options.deadlineMs ?? 20_000,
+    )
+    this.inspect = new InspectStore(this.redis, this.keys, 0)
+    this.#words = new Words(this.keys.tag)
+  }
+
+  static async open(options: PlaceOptions = {}): Promise<Place> {
+    return new Place(options.namespace ?? newNamespace(), options)
+  }
+
+  /** In dumps, this text becomes `<label>`. */
+  label(text: string, label: string): string {
+    this.#words.label(text, label)
+    return text
+  }
+
+  nonce(): string {
+    this.#nonces++
+    return `${this.#nonces.toString(36)}.n`
+  }
+
+  node(options: HandNodeOptions = {}): HandNode {
+    return new HandNode(this, options)
+  }
+
+  async create(options: CreateOptions = {}): Promise<MadeSession> {
+    const { label = 'one', key } = options
+    const sessionId = this.label(newId(0), label)
+    this.label(rootIdOf(sessionId), `${label}.root`)
+    const made = await this.sessions.spawn({
+      seed: newSeed(),
+      sessionId,
+      kind: options.kind ?? 'echo',
+      name: label,
+      pool: options.pool ?? 'default',
+      mode: options.mode ?? 'job',
+      mail: encodeInput(null, JSON.stringify(options.input ?? 'first')),
+      keyDigest: key === undefined ? null : this.label(digestKey(key), key),
+      limits: { ...defaultSessionLimits, ...options.limits },
+      event: '[["session.created",{}]]',
+    })
+    return { id: made.sessionId, root: made.workerId, bells: made.bells.map((bell) => bell.id) }
+  }
+
+  /** A message from outside, under an idempotency key that is the text itself. */
+  post(workerId: string, text: string, key: string = text): Promise<PostAnswer> {
+    const mail = encodeInput(null, JSON.stringify(text))
+    const digest = this.label(digestKey(`${this.namespace}/${key}`), `key ${key}`)
+    return this.sessions.post(workerId, mail, digest, this.policy.madeKeyMs, '[["message.accepted",{"kind":"input"}]]')
+  }
+
+  /** The order for a child; it is called `<label>`. */
+  child(parentId: string, call: number, label: string, more: Partial<SpawnOrder> & { run?: number } = {}): SpawnOrder {
+    const { run = 1, ...order } = more
+    return {
+      id: this.label(childId(parentId, run, call), label),
+      kind: 'echo',
+      name: label,
+      pool: 'default',
+      detached: false,
+      call,
+      mail: encodeInput(parentId, `"for ${label}"`),
+      ...order,
+    }
+  }
+
+  dump(): Promise<Dump> {
+    return dumpKeys(this.redis, this.namespace, this.#words)
+  }
+
+  async changed(call: () => Promise<unknown>): Promise<Dump> {
+    const before = await this.dump()
+    await call()
+    return changes(before, await this.dump())
+  }
+
+  async now(): Promise<number> {
+    return this.inspect.now()
+  }
+
+  async record(workerId: string): Promise<Record<string, string>> {
+    return workerView(workerId, await this.redis.hgetall(workerKeys(this.keys.tag, workerId).record))
+  }
+
+  async session(sessionId: string): Promise<Record<string, string>> {
+    return sessionView(sessionId, await this.redis.hgetall(sessionKeys(this.keys.tag, sessionId).session))
+  }
+
+  workerKeys(workerId: string): ReturnType<typeof workerKeys> {
+    return workerKeys(this.keys.tag, workerId)
+  }
+
+  sessionKeys(sessionId: string): ReturnType<typeof sessionKeys> {
+    return sessionKeys(this.keys.tag, sessionId)
+  }
+
+  /** The lease of this worker ended a while ago. */
+  async expireLease(workerId: string): Promise<void> {
+    await this.redis.zadd(this.keys.leases, 'XX', (await this.now()) - 1, workerId)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const keys = this.#isGuest ? [] : await keysOf(this.redis, this.namespace)
+    if (keys.length > 0) await this.redis.unlink(...keys)
+    this.redis.disconnect()
+    this.wire.redis.disconnect()
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Records and sessions as tests speak of them. Scripts store only what differs from the start, and derive some facts from others;
+ * here every fact has a name and a value, so that a test need not know how it is kept. Of a fact that is at its start, a test
+ * says nothing.
+ */
+import { decodeEvents } from '../../../src/core/event.ts'
+import { rootIdOf, sessionIdOfRoot } from '../../../src/core/ids.ts'
+
+type Fields = Readonly<Record<string, string>>
+
+const workerStart: Fields = {
+  pool: 'default',
+  mode: 'job',
+  depth: '0',
+  run: '1',
+  open: '0',
+  fsm: 'Idle',
+  wait: 'any',
+  version: '0',
+  control: '0',
+  family: '0',
+  user: '0',
+  attempt: '0',
+  calls: '0',
+  awaits: '',
+  timersOpen: '0',
+  alone: '0',
+  crashes: '0',
+  failed: '0',
+  bells: '',
+  data: '',
+}
+
+/** How a record is kept; it is not a fact of its own. */
+const hidden = new Set(['schema', 'token', 'commit', 'node', 'history'])
+
+/**
+ * Facts of its own: `holder` is the nonce of the claim that holds it; `epoch` how often it was claimed; `starts` how often since
+ * the last commit; `committed` the last commit as nonce and sequence.
+ */
+export function workerView(id: string, fields: Fields): Record<string, string> {
+  const token = /^(\d+):(.*)$/.exec(fields.token ?? '')
+  const commit = /^(\d+):(.*)$/.exec(fields.commit ?? '')
+  const committedEpoch = Number(commit?.[1] ?? 0)
+  const epoch = Math.max(Number(token?.[1] ?? 0), committedEpoch, Number(fields.epoch ?? 0))
+  const view: Record<string, string> = {
+    ...workerStart,
+    session: sessionIdOfRoot(id),
+    name: fields.kind ?? '',
+    epoch: String(epoch),
+    starts: fields.starts ?? String(epoch - committedEpoch),
+    holder: token?.[2] ?? '',
+    committed: commit?.[2] ?? '',
+  }
+  for (const [name, value] of Object.entries(fields)) if (!hidden.has(name)) view[name] = value
+  return view
+}
+
+/** A session that ended keeps status, time, run and place of its result in one field. */
+export function sessionView(id: string, fields: Fields): Record<string, string> {
+  const { schema: _, ended = '', ...facts } = fields
+  const [state = '', finished = '', run, position] = ended.split(' ')
+  return {
+    root: rootIdOf(id),
+    workers: '1',
+    bells: '',
+    ...facts,
+    state: state || (facts.state ?? 'active'),
+    ...(finished ? { finished } : {}),
+    ...(run ? { [`result:${run}`]: `${state} ${position}` } : {}),
+  }
+}
+
+/** One entry of the event stream: a line for each event. */
+export function eventLines(id: string, fields: Fields): string[] {
+  return decodeEvents(id, fields).map(({ type, workerId, details, ended }) =>
+    [type, workerId, ...said(details), ...(ended?.position == null ? [] : [`at ${ended.position}`])].join(' '),
+  )
+}
+
+function said(details: object): string[] {
+  return Object.keys(details).length > 0 ? [JSON.stringify(details)] : []
+}

@@ -1,0 +1,340 @@
+/** sweep: heals what a dead node left, keeps the register of nodes, puts bells for the sweeping node alone. */
+import { describe, expect, test } from 'vitest'
+import type { HandTurn } from './support/hand-node.ts'
+import { Place } from './support/place.ts'
+
+const line = (slots: number, pools = 'default', kinds = 'echo') => `now ${slots} ${pools} ${kinds} {"host":"here"}`
+
+describe('a lease that has ended', () => {
+  test('is taken away and its worker queued in one script, with its place in the run kept', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const node = place.node()
+    const turn = await node.claim()
+    await turn.record({ entries: ['{}'] })
+    await place.expireLease(turn.worker)
+    const changed = await place.changed(async () =>
+      expect(await node.sweep({ free: 0 })).toEqual({ healed: 1, bells: [] }),
+    )
+    expect(changed).toEqual({
+      'w:<one.root>': { state: 'queued', holder: '', crashes: '1' },
+      's:<one>': { score: 'now' },
+      'run:default': ['<one.root> now'],
+      leases: null,
+      nodes: { 'node-a': line(2) },
+      meta: { sweptAt: 'now' },
+      'slots:default': '2',
+    })
+  })
+
+  test('gives the worker to the next claim with a higher epoch (I5, K6)', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const [a, b] = [place.node(), place.node({ id: 'node-b' })]
+    const dead = await a.claim()
+    await place.expireLease(dead.worker)
+    await b.sweep({ free: 0 })
+    const turn = await b.claim()
+    expect(turn.grant).toMatchObject({ workerId: dead.worker, epoch: 2, crashes: 1 })
+    await turn.record({ entries: ['{}'] })
+    await place.expireLease(dead.worker)
+    await b.sweep({ free: 0 })
+    expect((await b.claim()).grant).toMatchObject({ epoch: 3, crashes: 2 })
+  })
+
+  test('of a worker that is no longer running is only dropped', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create({ mode: 'conversation' })
+    const node = place.node()
+    await (await node.claim()).complete()
+    await place.redis.zadd(place.keys.leases, 1, root, 1, '01890a5d-ac96-774b-bcce-b302099a8057')
+    expect(await node.sweep({ free: 0 })).toMatchObject({ healed: 0 })
+    const dump = await place.dump()
+    expect(dump).not.toHaveProperty('leases')
+    expect(dump).toMatchObject({ 'w:<one.root>': { state: 'idle', crashes: '0' } })
+  })
+
+  test('that has not ended is left alone', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const node = place.node()
+    await node.claim()
+    await node.sweep({ free: 0 })
+    expect(await place.changed(() => node.sweep({ free: 0 }))).toEqual({})
+  })
+
+  test('is one of many: batches are repeated at once while there is more', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 10 } })
+    const node = place.node()
+    const turns: HandTurn[] = []
+    for (let number = 0; number < 25; number++) {
+      await place.create({ label: `w${number}` })
+      turns.push(await node.claim({ slot: String(number) }))
+    }
+    for (const { worker } of turns) await place.expireLease(worker)
+    const soonAfter = { free: 0, soonAfter: true }
+    const healed = [await node.sweep(soonAfter), await node.sweep(soonAfter), await node.sweep(soonAfter)]
+    expect(healed.map((swept) => swept.healed)).toEqual([10, 10, 5])
+  })
+})
+
+describe('healing', () => {
+  test('is skipped when another sweep healed just before', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const [a, b] = [place.node(), place.node({ id: 'node-b' })]
+    const turn = await a.claim()
+    await a.sweep({ free: 0 })
+    await place.expireLease(turn.worker)
+    expect(await b.sweep({ free: 0, soonAfter: true })).toMatchObject({ healed: 0 })
+    expect(await place.dump()).toMatchObject({
+      leases: ['<one.root> now'],
+      nodes: { 'node-a': line(2), 'node-b': line(2) },
+    })
+    await place.redis.hset(place.keys.meta, 'sweptAt', (await place.now()) - 501)
+    expect(await b.sweep({ free: 0, soonAfter: true })).toMatchObject({ healed: 1 })
+  })
+
+  test('is not skipped for ever when the clock has stepped back since the last one', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const node = place.node()
+    const turn = await node.claim()
+    await place.expireLease(turn.worker)
+    await place.redis.hset(place.keys.meta, 'sweptAt', (await place.now()) + 3_600_000)
+    expect(await node.sweep({ free: 0, soonAfter: true })).toMatchObject({ healed: 1 })
+  })
+
+  test('trims the events to about as many as are kept', async () => {
+    await using place = await Place.open({ policy: { eventsKept: 1_000 } })
+    const pipeline = place.redis.pipeline()
+    for (let number = 0; number < 3_000; number++) pipeline.xadd(place.keys.events, '*', 'session', 'x', 'events', '[]')
+    await pipeline.exec()
+    await place.node().sweep()
+    const left = await place.redis.xlen(place.keys.events)
+    expect(left).toBeGreaterThanOrEqual(1_000)
+    expect(left).toBeLessThan(1_500)
+  })
+})
+
+describe('after the clock has stepped back', () => {
+  test('a lease that would end too late is set to a lease from now; one in its bounds is left', async () => {
+    await using place = await Place.open()
+    const node = place.node()
+    for (const label of ['far', 'near']) await place.create({ label })
+    const [far, near] = [await node.claim(), await node.claim()]
+    const now = await place.now()
+    await place.redis.zadd(place.keys.leases, now + 3_600_000, far.worker, now + 50_000, near.worker)
+    await node.sweep({ free: 0 })
+    expect(await place.dump()).toMatchObject({ leases: ['<far.root> now+60s', '<near.root> now+50s'] })
+  })
+
+  test('bells that would go stale too late, awake or busy, are set to their time from now', async () => {
+    await using place = await Place.open()
+    const far = (await place.now()) + 3_600_000
+    await place.redis.zadd(place.keys.bells('default'), far, 'awake')
+    await place.redis.zadd(place.keys.busy('default'), far, 'busy')
+    await place.node().sweep({ free: 0 })
+    expect(await place.dump()).toMatchObject({
+      'bells:default': ['awake now+20s'],
+      'busy:default': ['busy now+60s'],
+    })
+  })
+
+  test('a node that was seen in the future is seen now, and keeps its grants', async () => {
+    await using place = await Place.open()
+    const [a, b] = [place.node(), place.node({ id: 'node-b' })]
+    await place.create()
+    await a.sweep({ free: 0 })
+    const next = a.next()
+    await a.turns.claim(next)
+    const ahead = (await place.now()) + 3_600_000
+    await place.redis.hset(place.keys.nodes, 'node-a', `${ahead} 2 default echo {"host":"here"}`)
+    await b.sweep({ free: 0 })
+    expect(await place.dump()).toMatchObject({
+      nodes: { 'node-a': line(2), 'node-b': line(2) },
+      'grants:node-a': { '0': expect.any(String) },
+      'slots:default': '4',
+    })
+    expect(await a.turns.claim(next)).toMatchObject({ kind: 'grant' })
+  })
+})
+
+describe('the register of nodes', () => {
+  test('adds up the slots of live nodes for each pool', async () => {
+    await using place = await Place.open()
+    const a = place.node({ id: 'node-a', slots: 3, kinds: { default: ['echo'], gpu: ['paint'] } })
+    const b = place.node({ id: 'node-b', slots: 5 })
+    await a.sweep()
+    await b.sweep()
+    expect(await place.dump()).toMatchObject({
+      nodes: { 'node-a': line(3, 'default,gpu', 'echo,paint'), 'node-b': line(5) },
+      'slots:default': '8',
+      'slots:gpu': '3',
+    })
+  })
+
+  test('forgets the slots of a node unseen for a lease, and the node with its grants after much longer', async () => {
+    await using place = await Place.open()
+    const [a, b] = [place.node({ slots: 3 }), place.node({ id: 'node-b', slots: 5 })]
+    await place.create()
+    await a.claim()
+    await a.sweep()
+    const seen = (ms: number) => place.redis.hset(place.keys.nodes, 'node-a', `${ms} 3 default echo {}`)
+    await seen((await place.now()) - 61_000)
+    await b.sweep()
+    expect(await place.dump()).toMatchObject({ 'slots:default': '5', nodes: { 'node-a': expect.anything() } })
+    expect(await place.dump()).toHaveProperty('grants:node-a')
+    await seen((await place.now()) - 301_000)
+    await b.sweep()
+    const dump = await place.dump()
+    expect(dump.nodes).toEqual({ 'node-b': line(5) })
+    expect(dump).not.toHaveProperty('grants:node-a')
+  })
+
+  test('takes out a node that says goodbye, with its grants and its slots', async () => {
+    await using place = await Place.open()
+    const [a, b] = [place.node({ slots: 3 }), place.node({ id: 'node-b', slots: 5 })]
+    await place.create()
+    await a.claim()
+    await a.sweep()
+    await b.sweep()
+    await a.sweep({ leaving: true, slots: 0, free: 0 })
+    expect(await place.dump()).toMatchObject({ nodes: { 'node-b': line(5) }, 'slots:default': '5' })
+    expect(await place.dump()).not.toHaveProperty('grants:node-a')
+  })
+
+  test('counts on no slots when the last node of a pool has said goodbye', async () => {
+    await using place = await Place.open()
+    const node = place.node({ slots: 3 })
+    await node.sweep()
+    await node.sweep({ leaving: true, slots: 0, free: 0 })
+    expect((await place.redis.get(place.keys.slots('default'))) ?? '0').toBe('0')
+  })
+})
+
+describe('bells', () => {
+  test('that are stale go; those that are fresh stay', async () => {
+    await using place = await Place.open()
+    const now = await place.now()
+    await place.redis.zadd(place.keys.bells('default'), now - 1, 'stale', now + 10_000, 'fresh')
+    await place.redis.zadd(place.keys.busy('default'), now - 1, 'stale', now + 10_000, 'fresh')
+    await place.node().sweep({ free: 0 })
+    expect(await place.dump()).toMatchObject({ 'bells:default': ['fresh now+10s'], 'busy:default': ['fresh now+10s'] })
+  })
+
+  test('are put for the sweeping node, as many as it can use (K2)', async () => {
+    await using place = await Place.open()
+    for (const label of ['a', 'b', 'c', 'd']) await place.create({ label })
+    await place.redis.del(place.keys.bells('default'))
+    const { bells } = await place.node().sweep({ free: 3 })
+    expect(bells).toEqual(
+      [1, 2, 3].map((number) => ({
+        pool: 'default',
+        id: expect.stringMatching(new RegExp(`^s.*-default-${number}$`)),
+      })),
+    )
+    expect(await place.dump()).toMatchObject({
+      'bells:default': [1, 2, 3].map((number) => `s*-default-${number} now+20s`),
+    })
+  })
+
+  test('that are out already are not put again', async () => {
+    await using place = await Place.open()
+    for (const label of ['a', 'b', 'c', 'd']) await place.create({ label })
+    const now = await place.now()
+    await place.redis.del(place.keys.bells('default'))
+    await place.redis.zadd(place.keys.bells('default'), now + 20_000, 'one', now + 20_000, 'two', now - 1, 'stale')
+    expect((await place.node().sweep({ free: 10 })).bells).toHaveLength(2)
+    expect((await place.node().sweep({ free: 10 })).bells).toHaveLength(0)
+  })
+
+  test('are put only for what this node can run', async () => {
+    await using place = await Place.open()
+    for (const [label, kind] of Object.entries({ a: 'other', b: 'echo', c: 'other', d: 'echo2' }))
+      await place.create({ label, kind })
+    await place.redis.del(place.keys.bells('default'))
+    expect((await place.node().sweep({ free: 10 })).bells).toHaveLength(1)
+  })
+
+  test('are put for each pool of the node', async () => {
+    await using place = await Place.open()
+    await place.create({ label: 'a' })
+    await place.create({ label: 'b', pool: 'gpu', kind: 'paint' })
+    await place.create({ label: 'c', pool: 'far', kind: 'paint' })
+    const node = place.node({ kinds: { default: ['echo'], gpu: ['paint'] } })
+    for (const pool of ['default', 'gpu', 'far']) await place.redis.del(place.keys.bells(pool))
+    expect((await node.sweep({ free: 1 })).bells.map(({ pool }) => pool)).toEqual(['default', 'gpu'])
+  })
+
+  test('are not put for a node without a free slot, nor for one that leaves', async () => {
+    await using place = await Place.open()
+    await place.create()
+    await place.redis.del(place.keys.bells('default'))
+    expect((await place.node().sweep({ free: 0 })).bells).toEqual([])
+    expect((await place.node().sweep({ free: 3, leaving: true })).bells).toEqual([])
+    expect(await place.dump()).not.toHaveProperty('bells:default')
+  })
+
+  test('are put also when healing was skipped', async () => {
+    await using place = await Place.open()
+    const node = place.node()
+    await node.sweep({ free: 0 })
+    await place.create()
+    await place.redis.del(place.keys.bells('default'))
+    expect((await node.sweep({ free: 1, soonAfter: true })).bells).toHaveLength(1)
+  })
+})
+
+describe('a worker of a kind that nobody hosted', () => {
+  test('is taken by the first node that hosts it, with its place in line', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create({ kind: 'later', pool: 'unhosted' })
+    await place.create({ label: 'two', pool: 'gpu', kind: 'later' })
+    const node = place.node({ kinds: { default: ['echo'], gpu: ['later'] } })
+    await node.sweep({ free: 0 })
+    expect(await place.dump()).toMatchObject({
+      'w:<one.root>': { pool: 'gpu', state: 'queued' },
+      'run:gpu': ['<one.root> now', '<two.root> now'],
+    })
+    expect(await place.dump()).not.toHaveProperty('run:unhosted')
+    expect((await node.claim({ pool: 'gpu' })).worker).toBe(root)
+  })
+
+  test('is rung for at once, in the sweep that took it', async () => {
+    await using place = await Place.open()
+    await place.create({ kind: 'later', pool: 'unhosted' })
+    expect((await place.node({ kinds: { gpu: ['later'] } }).sweep({ free: 1 })).bells).toMatchObject([{ pool: 'gpu' }])
+  })
+
+  test('is left by a node that does not host it', async () => {
+    await using place = await Place.open()
+    await place.create({ kind: 'later', pool: 'unhosted' })
+    const changed = await place.changed(() => place.node().sweep({ free: 0 }))
+    expect(changed).not.toHaveProperty('run:unhosted')
+  })
+
+  test('is found behind a whole batch of others that nobody hosts', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 3 } })
+    for (let number = 0; number < 5; number++)
+      await place.create({ label: `typo ${number}`, kind: 'typo', pool: 'unhosted' })
+    await place.create({ kind: 'later', pool: 'unhosted' })
+    const node = place.node({ kinds: { default: ['later'] } })
+    for (let sweep = 0; sweep < 50; sweep++) await node.sweep({ free: 0 })
+    expect(await place.redis.zcard(place.keys.run('default'))).toBe(1)
+  })
+})
+
+describe('the share that one slot takes in a row', () => {
+  test('is kept for some seconds, and goes when turns are long', async () => {
+    await using place = await Place.open()
+    const node = place.node()
+    await node.sweep({ share: 6 })
+    expect(await place.redis.get(place.keys.share('default'))).toBe('6')
+    expect(await place.redis.pttl(place.keys.share('default'))).toBeGreaterThan(0)
+    await node.sweep({ share: 0 })
+    expect(await place.redis.get(place.keys.share('default'))).toBe('6')
+    await node.sweep({ share: 1 })
+    expect(await place.redis.get(place.keys.share('default'))).toBeNull()
+  })
+})
