@@ -5,7 +5,7 @@
  */
 import type { Session } from '../client/client.ts'
 import type { RunResult } from '../core/entry.ts'
-import type { TroupeEvent } from '../core/event.ts'
+import { streamIdOf, type TroupeEvent } from '../core/event.ts'
 import { toComplaint } from './exit-code.ts'
 import type { Interrupt } from './interrupt.ts'
 import { safe, tell } from './output.ts'
@@ -70,7 +70,7 @@ async function tellCommits(session: Session, signal: AbortSignal, teller: Teller
   }
   try {
     for await (const event of session.events({ after, signal })) {
-      if (commit[0] !== undefined && commit[0].id !== event.id) flush()
+      if (commit[0] !== undefined && streamIdOf(commit[0].id) !== streamIdOf(event.id)) flush()
       if (commit.length === 0) setImmediate(flush)
       commit.push(event)
       roster.note(event)

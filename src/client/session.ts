@@ -46,8 +46,8 @@ export class Session {
     return new Worker(this.rootId, this.#context.submission, this.#context.store)
   }
 
-  async #fields() {
-    const fields = await this.#context.store.session(this.id)
+  async #fields(run?: number) {
+    const fields = await this.#context.store.session(this.id, run)
     if (fields === null)
       throw new NotFoundError('session_not_found', `session ${this.id} is not known: it may have been pruned.`)
     return fields
@@ -56,14 +56,12 @@ export class Session {
   /** The supervisor's report: the session and the tree of its workers, as the records say now. */
   async report(): Promise<Report> {
     const { store } = this.#context
-    const [fields, createdAt, ids] = await Promise.all([
-      this.#fields(),
-      store.createdAt(this.id),
-      store.workerIds(this.id),
-    ])
+    const [createdAt, ids] = await Promise.all([store.createdAt(this.id), store.workerIds(this.id)])
     const rows = await store.workers(ids)
     const workers = rows.map(workerReport)
-    const mode = rows.find((row) => row.id === this.rootId)?.fields.mode ?? 'job'
+    const root = rows.find((row) => row.id === this.rootId)
+    const fields = await this.#fields(Number(root?.fields.run ?? 1) - 1)
+    const mode = root?.fields.mode ?? 'job'
     return {
       session: sessionReport(
         this.id,
@@ -127,7 +125,7 @@ export class Session {
     const tracked = run === undefined ? this.#context.hub.ended(this.id) : undefined
     if (tracked === null && !missed) return undefined
     if (tracked && tracked.position !== null) return this.#read(null, tracked.status, tracked.position)
-    const fields = await this.#fields()
+    const fields = await this.#fields(run)
     const finished = fields.state !== 'active' && fields.state !== 'cancelling'
     let wanted = run
     if (wanted === undefined && !finished) {
@@ -136,7 +134,8 @@ export class Session {
       const idle = root.fields.state === 'idle' && root.pending.user === 0
       wanted = Math.max(1, Number(root.fields.run ?? 1) - (idle ? 1 : 0))
     }
-    const result = wanted === undefined ? lastResult(fields) : resultOfRun(fields, wanted)
+    const known = wanted === run ? fields : await this.#fields(wanted)
+    const result = wanted === undefined ? lastResult(known) : resultOfRun(known, wanted)
     if (result) return this.#read(result.run, result.status, result.position)
     if (!finished) return wanted
     if (fields.state === 'cancelled') return { status: 'cancelled', run: wanted ?? 1 }

@@ -222,6 +222,6 @@ function parseJob<Schema extends z.ZodType>(schema: Schema, data: unknown): z.in
   const issue = parsed.error.issues[0]
   const where = issue?.path.join('.') || 'the data'
   throw new InputError(
-    `a submitted job is not valid: ${where}: ${issue?.message ?? 'unknown'}. It takes {"kind", "input", "name"?, "limits"?} or {"worker", "input"}.`,
+    `a submitted job is not valid: ${where}: ${issue?.message ?? 'unknown'}. It takes {"kind", "input", "name"?, "limits"?, "keepOpen"?} or {"worker", "input"}.`,
   )
 }

@@ -31,7 +31,7 @@ export function decodeLimits(text: string): SessionLimits {
 export const hardSessionLimits: SessionLimits = { workers: 100_000, children: 1_000, depth: 64, mailbox: 100_000 }
 
 export const policy = {
-  /** A lease lasts this long after its last renewal or commit. */
+  /** A lease lasts this long after the claim or its last renewal. */
   leaseMs: 15_000,
   renewEveryMs: 5_000,
   /** A node stops trusting its lease this much earlier than Redis would. */
@@ -65,7 +65,6 @@ export const policy = {
   retryBackoffMsMax: 30_000,
 
   messageBytesMax: 1_048_576,
-  entryBytesMax: 1_048_576,
   /** A claim hands out at most this many bytes of mail; the rest follows with the next claim. */
   claimMailBytes: 4_194_304,
   nameBytesMax: 64,

@@ -79,17 +79,21 @@ export class RuntimeNode {
         learnKinds: (pools) => {
           this.#kindPools = pools
         },
+        register: () => stores.upkeep.registerKinds(this.#kindLines()),
       }),
     }
   }
 
   /** Registers kinds and slots. Bells may be answered from now on. */
   async start(): Promise<void> {
-    const kinds = [...this.#o.kinds.values()].map(({ name, pool, description }) => ({ kind: name, pool, description }))
     for (const { upkeep, sweeper } of this.#partitions) {
-      await upkeep.registerKinds(kinds)
+      await upkeep.registerKinds(this.#kindLines())
       await sweeper.start()
     }
+  }
+
+  #kindLines() {
+    return [...this.#o.kinds.values()].map(({ name, pool, description }) => ({ kind: name, pool, description }))
   }
 
   #shares(): PoolShare[] {

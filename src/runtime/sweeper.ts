@@ -15,6 +15,8 @@ export interface SweeperHost {
   answer(bell: Bell): void
   ring(bells: readonly Bell[]): void
   learnKinds(pools: ReadonlyMap<string, string>): void
+  /** Writes the kinds again: a Redis that lost its data must not forget what is hosted. */
+  register(): Promise<void>
 }
 
 const pruneEveryMs = 60_000
@@ -67,6 +69,7 @@ export class Sweeper {
     if (performance.now() - this.#prunedAt > pruneEveryMs) {
       this.#prunedAt = performance.now()
       await this.#store.prune()
+      await this.#host.register()
     }
   }
 

@@ -46,9 +46,14 @@ export class InspectStore {
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
   }
 
-  async session(id: string): Promise<RecordFields | null> {
-    const fields = await this.#redis.hgetall(sessionKeys(this.#keys.tag, id).session)
-    return fields.schema === undefined ? null : endedFields({ state: 'active', ...fields })
+  /** The session's record, with the result of one run if asked: a long conversation has thousands, which are never read at once. */
+  async session(id: string, run?: number): Promise<RecordFields | null> {
+    const names = ['schema', 'state', 'ended', 'workers', 'cancel', ...(run === undefined ? [] : [`result:${run}`])]
+    const values = await this.#redis.hmget(sessionKeys(this.#keys.tag, id).session, ...names)
+    if (values[0] == null) return null
+    const fields: Record<string, string> = { state: 'active' }
+    for (const [index, name] of names.entries()) if (values[index] != null) fields[name] = values[index]
+    return endedFields(fields)
   }
 
   async createdAt(id: string): Promise<number | null> {

@@ -26,7 +26,7 @@ export function partitionKeys(tag: string) {
     timers: `${tag}:timers`,
     /** hash; node id to `<last seen> <slots> <pools> <kinds> <facts json>`; until the node leaves or is forgotten. */
     nodes: `${tag}:nodes`,
-    /** hash; kind to `<pool> <json of version and description>`; for ever, rewritten by nodes. */
+    /** hash; kind to `<pool> <json of its description>`; for ever, rewritten by nodes. */
     kinds: `${tag}:kinds`,
     /** stream; one entry per commit, trimmed to about the last 100 000. */
     events: `${tag}:events`,
@@ -34,7 +34,7 @@ export function partitionKeys(tag: string) {
     dead: `${tag}:dead`,
     /** pub/sub channel; ids of sessions that were just cancelled; a hint that may be lost. */
     hints: `${tag}:hints`,
-    /** hash; slot to nonce, worker, token and mark of its last claim; goes with the node. */
+    /** hash; slot to `<nonce> <worker> <mark>` of its last claim; goes with the node. */
     grants: (node: string) => `${tag}:grants:${node}`,
     /** zset; queued worker by its place in line; until claimed. */
     run: (pool: string) => `${tag}:run:${pool}`,
@@ -84,7 +84,8 @@ export type WorkerKeys = ReturnType<typeof workerKeys>
 export function sessionKeys(tag: string, id: string) {
   const session = `${tag}:s:${id}`
   return {
-    /** hash; root, state, limits, counts, `result:<run>` as `<status> <history position of the root>`. */
+    /** hash; state while it is being cancelled, counts, `result:<run>` as `<status> <history position of the root>`, and when it is over
+     *  `ended` as `<status> <time in ms> <run> <position>`. */
     session,
     /** list; ids of all workers but the root, in the order they were spawned. */
     workers: `${session}:workers`,

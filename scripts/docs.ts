@@ -1,0 +1,295 @@
+/**
+ * Duty: keeps docs/ and the sources together: `node scripts/docs.ts` writes what is generated, `--check` names what is not true.
+ * D1 What stands between `<!-- generated: name -->` and `<!-- end -->` comes from the sources alone.
+ * D2 Tables that people write (errors, events, states) name exactly what the sources name.
+ * D3 A link to a file of the repository leads to one, and no page names a folder of somebody's machine.
+ */
+import { execFile } from 'node:child_process'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { eventTypes } from '../src/core/event.ts'
+import { defaultSessionLimits, hardSessionLimits, policy } from '../src/core/policy.ts'
+import { coarseState, fineState, runStates, workerStates } from '../src/core/run-state.ts'
+import { partitionKeys, sessionKeys, workerKeys } from '../src/store/keys.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+
+/** The generated blocks of each page. */
+const pages: Readonly<Record<string, Readonly<Record<string, () => string | Promise<string>>>>> = {
+  'docs/redis-keys.md': {
+    partition: () => keyTable('partitionKeys', partitionKeys('T')),
+    worker: () => keyTable('workerKeys', workerKeys('T', '<id>')),
+    session: () => keyTable('sessionKeys', sessionKeys('T', '<id>')),
+  },
+  'docs/defaults.md': { policy: policyTable, limits: limitsTable },
+  'docs/commands.md': { commands: commandPages },
+  'docs/lifecycles.md': { projections: projectionTable },
+  'docs/protocol.md': { scripts: scriptTable },
+}
+
+const checks: readonly (() => string[])[] = [checkErrors, checkEvents, checkStates, checkLinks]
+
+/** What is not as it should be, a sentence each; with `write`, generated blocks are mended instead. */
+export async function docsProblems(write = false): Promise<string[]> {
+  const problems: string[] = []
+  for (const [page, blocks] of Object.entries(pages)) {
+    const text = read(page)
+    let renewed = text
+    for (const [name, generate] of Object.entries(blocks)) {
+      const block = new RegExp(`(<!-- generated: ${name} -->\n)[\\s\\S]*?(<!-- end -->)`)
+      if (!block.test(text)) problems.push(`${page} has no block "${name}"`)
+      const body = await generate()
+      renewed = renewed.replace(block, (_, begin: string, end: string) => `${begin}\n${body.trim()}\n\n${end}`)
+    }
+    if (renewed === text) continue
+    if (write) writeFileSync(join(root, page), renewed)
+    else problems.push(`${page} is stale: run \`node scripts/docs.ts\``)
+  }
+  return [...problems, ...checks.flatMap((check) => check())]
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+/** Type, what it holds and when it goes stand in the comment above each key. */
+function keyTable(builder: string, keys: Readonly<Record<string, unknown>>): string {
+  const source = read('src/store/keys.ts')
+  const body = source.slice(source.indexOf(`function ${builder}`))
+  const rows = Object.entries(keys).flatMap(([name, key]) => {
+    if (name === 'tag') return []
+    const comment = new RegExp(`/\\*\\* ((?:(?!\\*/).)+?) \\*/\\s+${name}[,:]`).exec(body)?.[1]
+    if (comment === undefined) throw new Error(`src/store/keys.ts does not say what ${builder}.${name} holds`)
+    const [type = '', ...rest] = comment.replace(/\.$/, '').split('; ')
+    const isKey = /^(hash|zset|set|list|string|stream)$/.test(type)
+    const holds = isKey ? rest.slice(0, Math.max(1, rest.length - 1)) : [type, ...rest]
+    const until = isKey && rest.length > 1 ? (rest.at(-1) ?? '') : ''
+    return [[`\`${keyText(key)}\``, isKey ? type : '', holds.join('; '), until]]
+  })
+  return table(['key', 'type', 'holds', 'goes'], rows)
+}
+
+function keyText(key: unknown): string {
+  if (typeof key !== 'function') return String(key)
+  const parameter = /^\((\w+)/.exec(String(key))?.[1] ?? 'name'
+  return (key as (piece: string) => string)(`<${parameter}>`)
+}
+
+/** Meanings of those that have no comment of their own in core/policy.ts. */
+const meanings: Readonly<Record<string, string>> = {
+  renewEveryMs: 'A turn that lasts is renewed this often.',
+  sweepEveryMs: 'Each node sweeps about this often; earlier when a timer is due earlier.',
+  sweepBatch: 'Most items that one call of a sweep takes.',
+  turnSliceMs: 'A turn that lasts longer ends at its next step and stands in line again.',
+  turnSliceSteps: 'The same after this many messages.',
+  drainMs: 'A node that stops waits this long for its turns, then gives them back.',
+  retries: 'Retries of a message whose `receive` threw, before the run fails; a kind may set its own.',
+  retryBackoffMs: 'Delay before the first retry; doubled for each further one, half of it random.',
+  retryBackoffMsMax: 'Longest delay before a retry.',
+  messageBytesMax: 'Most bytes of JSON of an input, a message, a reply, a state, the value of a timer.',
+  entryBytesMax: 'Most bytes of a history entry; nothing enforces it yet.',
+  nameBytesMax: "Most bytes of a worker's name.",
+  slots: 'Slots of a node; `--concurrency` sets it.',
+  retentionMs: 'Finished sessions are kept this long; `session prune --older-than` removes them earlier.',
+  madeKeyMs: 'The same for keys that the client made.',
+  eventsKept: 'About so many entries of the event stream of a partition are kept.',
+  deadLettersKept: 'About so many dead letters are kept.',
+}
+
+function policyTable(): string {
+  const source = read('src/core/policy.ts')
+  const rows = Object.entries(policy).map(([name, value]) => {
+    const comment = new RegExp(`/\\*\\* ((?:(?!\\*/).)+?) \\*/\\s+${name}:`).exec(source)?.[1]
+    const meaning = comment ?? meanings[name]
+    if (meaning === undefined) throw new Error(`scripts/docs.ts does not say what policy.${name} means`)
+    return [`\`${name}\``, quantity(name, value), meaning]
+  })
+  return table(['name', 'default', 'means'], rows)
+}
+
+function limitsTable(): string {
+  const source = read('src/core/policy.ts')
+  const rows = Object.entries(defaultSessionLimits).map(([name, value]) => {
+    const comment = new RegExp(`/\\*\\* ((?:(?!\\*/).)+?) \\*/\\s+readonly ${name}:`).exec(source)?.[1] ?? ''
+    const most = hardSessionLimits[name as keyof typeof hardSessionLimits]
+    return [`\`${name}\``, grouped(value), grouped(most), comment]
+  })
+  return table(['limit', 'default', 'at most', 'means'], rows)
+}
+
+function quantity(name: string, value: number): string {
+  if (name.includes('Bytes')) return value % 1_048_576 === 0 ? `${value / 1_048_576} MiB` : `${value} B`
+  if (!/Ms(Max)?$/.test(name)) return grouped(value)
+  const units = [
+    [86_400_000, 'days'],
+    [3_600_000, 'h'],
+    [60_000, 'min'],
+    [1_000, 's'],
+  ] as const
+  const [ms, unit] = units.find(([ms]) => value >= 2 * ms && value % ms === 0) ?? [1, 'ms']
+  return `${value / ms} ${unit}`.replace(/^1000 ms$/, '1 s')
+}
+
+function grouped(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ' ')
+}
+
+const run = promisify(execFile)
+
+/** The help of every command, as the command line prints it. */
+async function commandPages(): Promise<string> {
+  const help = await helpOf([])
+  const texts = await Promise.all(subcommands(help).map((name) => withChildren([name])))
+  return ['```text', help, '```', ...texts.flat()].join('\n')
+}
+
+async function withChildren(words: readonly string[]): Promise<string[]> {
+  const help = await helpOf(words)
+  const heading = `${'#'.repeat(words.length + 1)} troupe ${words.join(' ')}`
+  const children = await Promise.all(subcommands(help).map((name) => withChildren([...words, name])))
+  return ['', heading, '', '```text', help, '```', ...children.flat()]
+}
+
+function subcommands(help: string): string[] {
+  let isList = false
+  return help.split('\n').flatMap((line) => {
+    if (/^\S.*:$/.test(line)) isList = /^(Run|Look and act|Commands):$/.test(line)
+    const name = isList ? /^ {2}([a-z]+)\b/.exec(line)?.[1] : undefined
+    return name === undefined || name === 'help' ? [] : [name]
+  })
+}
+
+async function helpOf(words: readonly string[]): Promise<string> {
+  const main = join(root, 'src', 'cli', 'main.ts')
+  const env = { PATH: process.env.PATH, NO_COLOR: '1' }
+  return (await run(process.execPath, [main, ...words, '--help'], { env })).stdout.trim()
+}
+
+function projectionTable(): string {
+  const word = (run: (typeof runStates)[number], worker: (typeof workerStates)[number]) => {
+    const coarse = coarseState({ run, worker })
+    return `${fineState({ run, worker })}${coarse === 'busy' ? '' : ` (${coarse})`}`
+  }
+  const rows = runStates.map((run) => [`\`${run}\``, ...workerStates.map((worker) => word(run, worker))])
+  return table(['run \\ worker', ...workerStates], rows)
+}
+
+/** What each script does and why it is one, from the first lines of its header. */
+function scriptTable(): string {
+  const rows = globSync('src/store/lua/*.lua', { cwd: root })
+    .sort()
+    .flatMap((file) => {
+      const header = /^--\[\[ (\w+) – ([^\n]+)\n(?:Why a script\s+([^\n]+))?/.exec(read(file))
+      return header?.[3] === undefined ? [] : [[`[${header[1]}](../${file})`, header[2] ?? '', header[3]]]
+    })
+  return table(['script', 'does', 'why one script'], rows)
+}
+
+/** First cells of the rows of a page's tables that name a thing in code quotes, with the rest of their row. */
+function rowsOf(page: string): Map<string, string[]> {
+  const rows = new Map<string, string[]>()
+  for (const [, name = '', rest = ''] of read(page).matchAll(/^\| `([^`]+)` \|(.*)\|$/gm))
+    rows.set(
+      name,
+      rest.split('|').map((cell) => cell.trim()),
+    )
+  return rows
+}
+
+function compare(page: string, found: Iterable<string>, wanted: Iterable<string>): string[] {
+  const [has, needs] = [new Set(found), new Set(wanted)]
+  return [
+    ...[...needs].filter((name) => !has.has(name)).map((name) => `${page} does not explain ${name}`),
+    ...[...has].filter((name) => !needs.has(name)).map((name) => `${page} explains ${name}, which does not exist`),
+  ]
+}
+
+/** Literals of the sources but for one file, so that what nobody uses is known. */
+function isUsed(literal: string, but: string, folders: readonly string[]): boolean {
+  const files = folders.flatMap((folder) => globSync(`${folder}/**/*.{ts,lua}`, { cwd: root }))
+  return files.some((file) => file !== but && new RegExp(`['"]${literal}['"]`).test(read(file)))
+}
+
+function checkErrors(): string[] {
+  const page = 'docs/errors.md'
+  const source = read('src/core/errors.ts')
+  const aliases = new Map(
+    [...source.matchAll(/type (\w+Code) =([^\n]*(?:\n {2}\|[^\n]*)*)/g)].map(([, name, of]) => [name, of]),
+  )
+  const literals = (text = '') => [...text.matchAll(/'([a-z_]+)'/g)].map(([, code]) => code as string)
+  const codes = literals(aliases.get('ErrorCode'))
+  const rows = rowsOf(page)
+  const problems = compare(page, rows.keys(), codes)
+  for (const [, name = '', body = ''] of source.matchAll(/class (\w+) extends RuntimeError \{([\s\S]*?)\n\}/g)) {
+    const alias = [...aliases].find(([alias]) => alias !== 'ErrorCode' && new RegExp(`\\b${alias}\\b`).test(body))?.[1]
+    const standard = literals(/super\(([^,]*),/.exec(body)?.[1])
+    const retried = body.includes('retryable = true') ? 'yes' : 'no'
+    for (const code of new Set([...literals(body), ...literals(alias)].filter((code) => codes.includes(code)))) {
+      const [by = '', again = '', what = ''] = rows.get(code) ?? []
+      if (!by.includes(`\`${name}\``)) problems.push(`${page}: ${code} is thrown as ${name}`)
+      if (!again.startsWith(retried) && by.startsWith(`\`${name}`))
+        problems.push(`${page}: is ${code} retried? ${retried}`)
+      const isReserved = !standard.includes(code) && !isUsed(code, 'src/core/errors.ts', ['src'])
+      if (isReserved !== what.startsWith('Reserved'))
+        problems.push(`${page}: ${code} is ${isReserved ? '' : 'not '}reserved`)
+    }
+  }
+  return problems
+}
+
+function checkEvents(): string[] {
+  const page = 'docs/events.md'
+  const rows = rowsOf(page)
+  const problems = compare(page, rows.keys(), eventTypes)
+  for (const type of eventTypes) {
+    // The end of a session is a field of its entry; its event is made when it is read.
+    const isMade = /^session\.(completed|failed|cancelled)$/.test(type)
+    const isReserved =
+      !isMade && !isUsed(type, 'src/core/event.ts', ['src/core', 'src/client', 'src/runtime', 'src/store'])
+    if (isReserved !== (rows.get(type)?.[0] ?? '').startsWith('Reserved'))
+      problems.push(`${page}: ${type} is ${isReserved ? '' : 'not '}reserved`)
+  }
+  return problems
+}
+
+/** Names in each diagram of docs/lifecycles.md are the states of the sources. */
+function checkStates(): string[] {
+  const page = 'docs/lifecycles.md'
+  const report = read('src/client/report.ts')
+  const sessionStates = [...(/type SessionState =(.*)/.exec(report)?.[1] ?? '').matchAll(/'(\w+)'/g)].map(
+    ([, name]) => name as string,
+  )
+  const diagrams = [...read(page).matchAll(/```mermaid\nstateDiagram-v2\n([\s\S]*?)```/g)].map(([, body]) => body ?? '')
+  const wanted = [workerStates, runStates, sessionStates]
+  if (diagrams.length !== wanted.length)
+    return [`${page} should have ${wanted.length} diagrams, not ${diagrams.length}`]
+  return diagrams.flatMap((body, index) => {
+    const names = [...body.matchAll(/^\s*(\w+)\s*$|^\s*(\S+) --> (\S+?)(?:\s*:.*)?$/gm)].flatMap(
+      ([, one, from, to]) => [one, from, to],
+    )
+    return compare(page, names.filter((name) => name !== undefined && name !== '[*]') as string[], wanted[index] ?? [])
+  })
+}
+
+function checkLinks(): string[] {
+  const files = globSync(['*.md', 'docs/**/*.md', 'workers/*.md'], { cwd: root })
+  return files.flatMap((file) => {
+    const text = read(file)
+    const dead = [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)]
+      .map(([, target]) => target as string)
+      .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(root, dirname(file), target)))
+      .map((target) => `${file} links to ${target}, which is not there`)
+    const place = /(?<![\w.])\/(?:work|root|home|Users)\/[\w./-]*/.exec(text)?.[0]
+    return place === undefined ? dead : [...dead, `${file} names a folder of somebody's machine: ${place}`]
+  })
+}
+
+if (import.meta.main) {
+  const problems = await docsProblems(!process.argv.includes('--check'))
+  for (const problem of problems) console.error(problem)
+  process.exitCode = problems.length === 0 ? 0 : 1
+}
