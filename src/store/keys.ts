@@ -84,8 +84,7 @@ export type WorkerKeys = ReturnType<typeof workerKeys>
 export function sessionKeys(tag: string, id: string) {
   const session = `${tag}:s:${id}`
   return {
-    /** hash; state while it is being cancelled, counts, `result:<run>` as `<status> <history position of the root>`, and when it is over
-     *  `ended` as `<status> <time in ms> <run> <position>`. */
+    /** hash; state while cancelled, counts, `result:<run>` and `ended` (status, time, run, place of the result); until pruned. */
     session,
     /** list; ids of all workers but the root, in the order they were spawned. */
     workers: `${session}:workers`,
