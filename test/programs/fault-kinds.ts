@@ -115,6 +115,8 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
+    quick: defineWorker({ receive: (message, self) => self.reply(message.value) }),
+
     echo: defineWorker({
       receive(message, self) {
         write('echo', self, message.value)

@@ -14,6 +14,9 @@ import { Place } from './support/place.ts'
 /** Calls give up soon, so that the tests do. */
 const impatient = { policy: { leaseMs: 120 }, deadlineMs: 120 }
 
+/** Long enough to connect again after a refusal. */
+const patient = { policy: { leaseMs: 500 }, deadlineMs: 500 }
+
 async function outcome(call: () => Promise<unknown>): Promise<TransientError | 'done'> {
   try {
     await call()
@@ -82,7 +85,7 @@ describe('a read-only replica', () => {
     const { grant } = await origin.node().claim()
     const admin = openRedis(server.url)
     await admin.replicaof('127.0.0.1', primary.port)
-    await using place = await Place.open({ redisUrl: server.url, namespace: origin.namespace, deadlineMs: 1_000 })
+    await using place = await Place.open({ redisUrl: server.url, namespace: origin.namespace, ...patient })
     await waitUntil('the replica has the record', async () => (await place.record(root)).state === 'running')
     const before = await place.dump()
     const turn = new HandTurn(place.node(), grant)
@@ -123,9 +126,7 @@ describe('a Redis that may not be used', () => {
 
   test('because the namespace has another number of partitions', async () => {
     await using place = await Place.open()
-    const { namespace } = place
-    const url = `redis://${place.redis.options.host}:${place.redis.options.port}`
-    const redisUrl = place.redis.options.password ? url.replace('//', `//:${place.redis.options.password}@`) : url
+    const { namespace, redisUrl } = place
     await connectTo(redisUrl, { namespace, partitions: 4 })
     const told = /was set up with 4 partitions, not 8: set TROUPE_PARTITIONS=4 or leave it out/
     await expect(connectTo(redisUrl, { namespace, partitions: 8 })).rejects.toThrow(told)

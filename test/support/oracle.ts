@@ -41,7 +41,7 @@ async function isAtRest(redis: Redis, namespace: string): Promise<boolean> {
 }
 
 /** One line for each violation, with the number of the invariant and the worker. */
-export function violations(snapshot: Snapshot): string[] {
+function violations(snapshot: Snapshot): string[] {
   const lines = [...snapshot.workers.values()].flatMap((worker) => [
     ...placeRules(worker, snapshot),
     ...historyRules(worker),
@@ -72,7 +72,7 @@ function placeRules({ id, record, timers }: WorkerSnapshot, snapshot: Snapshot):
   return lines
 }
 
-// I4, I5: the history is whole and its epochs never decrease.
+// I4, I5: what is in the history was committed, and its epochs never decrease.
 function historyRules({ id, record, history }: WorkerSnapshot): string[] {
   const lines: string[] = []
   if (history.length > 0 && Number(record.version) < 1) lines.push(`I4 a history without a commit (worker ${id})`)

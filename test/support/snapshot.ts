@@ -2,6 +2,7 @@
 import type { Redis } from 'ioredis'
 import type { Entry } from '../../src/core/entry.ts'
 import { decodeMail, type Lane, type Mail } from '../../src/core/message.ts'
+import { InspectStore } from '../../src/store/inspect-store.ts'
 import { partitionKeys, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
 
 export interface WorkerSnapshot {
@@ -100,7 +101,7 @@ async function readWorker(redis: Redis, tag: string, id: string): Promise<Worker
 async function readSession(redis: Redis, tag: string, id: string): Promise<SessionSnapshot> {
   const keys = sessionKeys(tag, id)
   const [record, children, cancelled] = await Promise.all([
-    redis.hgetall(keys.session),
+    new InspectStore(redis, partitionKeys(tag), 0).session(id),
     redis.lrange(keys.workers, 0, -1),
     redis.smembers(keys.cancelled),
   ])

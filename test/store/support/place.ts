@@ -53,6 +53,7 @@ export interface MadeSession {
 
 export class Place implements AsyncDisposable {
   readonly namespace: string
+  readonly redisUrl: string
   readonly redis: Redis
   readonly wire: Wire
   readonly keys: PartitionKeys
@@ -68,6 +69,7 @@ export class Place implements AsyncDisposable {
     this.namespace = namespace
     this.#isGuest = options.namespace !== undefined
     const redisUrl = options.redisUrl ?? inject('redisUrl')
+    this.redisUrl = redisUrl
     this.wire = new Wire(options.wireUrl ?? redisUrl)
     this.redis = options.wireUrl ? openRedis(redisUrl) : this.wire.redis
     this.keys = partitionKeys(tagOf(namespace, 0))

@@ -1,0 +1,220 @@
+/** The layers and sizes that ARCHITECTURE.md promises, over src/ and workers/; and that each rule would notice a violation. */
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import {
+  confinement,
+  coreIsPure,
+  importsExist,
+  layers,
+  noCycles,
+  noDefaultExports,
+  noExportAll,
+  onlyConfigReadsTheEnvironment,
+  type Rule,
+  smallFiles,
+  smallFunctions,
+  workersSeeThePackage,
+} from './architecture/rules.ts'
+import { readSources, sourceFile } from './architecture/source-graph.ts'
+
+const sources = await readSources(fileURLToPath(new URL('..', import.meta.url)), ['src', 'workers'])
+
+interface Claim {
+  readonly claim: string
+  readonly rule: Rule
+  /** Files that break it, and the files that must be named for it. */
+  readonly broken: Readonly<Record<string, string>>
+  readonly blamed: readonly string[]
+  /** Files that look like it and do not break it. */
+  readonly fine?: Readonly<Record<string, string>>
+}
+
+const claims: readonly Claim[] = [
+  {
+    claim: 'imports point down only, and the layers in the middle do not know each other',
+    rule: layers,
+    broken: {
+      'src/core/a.ts': "import { b } from '../store/b.ts'\n",
+      'src/core/c.ts': "import { readConfig } from '../config.ts'\n",
+      'src/store/b.ts': "import type {\n  Queue,\n  Ring,\n} from '../queue/c.ts'\n",
+      'src/queue/c.ts': "export { b } from '../store/b.ts'\n",
+      'src/runtime/d.ts': "const { b } = await import('../store/b.ts')\n",
+      'src/runtime/e.ts': "let b: import('../client/client.ts').Troupe\n",
+      'src/dev/f.ts': "import '../core/a.ts'\n",
+      'src/client/g.ts': "import { h } from '../compose.ts'\n",
+      'src/cli/i.ts': "import { Turn } from '../runtime/turn.ts'\n",
+      'src/index.ts': "import { Turn } from './runtime/turn.ts'\n",
+      'src/log.ts': "import { readConfig } from './config.ts'\n",
+      'src/helpers/k.ts': "import { b } from '../core/b.ts'\n",
+      'src/core/l.ts': "import { b } from '../../workers/reader.ts'\n",
+    },
+    blamed: [
+      'src/client/g.ts',
+      'src/cli/i.ts',
+      'src/core/a.ts',
+      'src/core/c.ts',
+      'src/core/l.ts',
+      'src/dev/f.ts',
+      'src/helpers/k.ts',
+      'src/index.ts',
+      'src/log.ts',
+      'src/queue/c.ts',
+      'src/runtime/d.ts',
+      'src/runtime/e.ts',
+      'src/store/b.ts',
+    ],
+    fine: {
+      'src/core/x.ts': "import { z } from './z.ts'\n",
+      'src/store/x.ts': "import { z } from '../core/z.ts'\nimport { y } from './y.ts'\n",
+      'src/dev/x.ts': "import { readConfig } from '../config.ts'\n",
+      'src/compose.ts': "import { z } from './store/z.ts'\nimport { y } from './runtime/y.ts'\n",
+      'src/cli/x.ts': "import { z } from '../compose.ts'\nimport { y } from '../core/y.ts'\n",
+      'src/runtime/x.ts': "// import { b } from '../store/b.ts'\n/**\n * import('../store/b.ts')\n */\n",
+    },
+  },
+  {
+    claim: 'ioredis is known to the store alone, bullmq to the queue alone, and so on',
+    rule: confinement,
+    broken: {
+      'src/runtime/a.ts': "import type { Redis } from 'ioredis'\n",
+      'src/queue/b.ts': "import { Redis } from 'ioredis'\n",
+      'src/store/c.ts': "import { Queue } from 'bullmq'\n",
+      'src/client/d.ts': "const { pino } = await import('pino')\n",
+      'src/queue/e.ts': "import { type RedisOptions, Redis } from 'ioredis'\n",
+    },
+    blamed: ['src/client/d.ts', 'src/queue/b.ts', 'src/queue/e.ts', 'src/runtime/a.ts', 'src/store/c.ts'],
+    fine: {
+      'src/queue/x.ts': "import { Queue } from 'bullmq'\nimport type { Redis } from 'ioredis'\n",
+      'src/queue/y.ts': "import { type Redis, type RedisOptions } from 'ioredis'\n",
+      'src/store/x.ts': "import { Redis } from 'ioredis'\n",
+      'src/core/x.ts': "import type { z } from 'zod'\nimport { v7 } from 'uuid'\n",
+    },
+  },
+  {
+    claim: 'workers import the package, as their users do, and modules of their own',
+    rule: workersSeeThePackage,
+    broken: {
+      'workers/a.ts': "import { defineWorker } from '../src/core/define-worker.ts'\n",
+      'workers/b.ts': "import { Redis } from 'ioredis'\n",
+      'workers/c.ts': "import a from './a.ts'\n",
+    },
+    blamed: ['workers/a.ts', 'workers/b.ts', 'workers/c.ts'],
+    fine: {
+      'workers/x.ts':
+        "import { readFile } from 'node:fs/promises'\nimport { parse } from 'smol-toml'\nimport { defineWorker } from 'troupe'\nimport { z } from 'zod'\nimport { y } from './_own/y.ts'\n",
+      'workers/_own/y.ts': "import { z } from './z.ts'\n",
+    },
+  },
+  {
+    claim: 'core reads no clock, sets no timer and does no I/O',
+    rule: coreIsPure,
+    broken: {
+      'src/core/a.ts': 'export const at = Date.now()\n',
+      'src/core/b.ts': "import { readFile } from 'node:fs/promises'\n",
+      'src/core/c.ts': 'setTimeout(() => {}, 1)\n',
+    },
+    blamed: ['src/core/a.ts', 'src/core/b.ts', 'src/core/c.ts'],
+    fine: {
+      'src/core/x.ts': "import { createHash } from 'node:crypto'\n// Date.now\n",
+      'src/store/x.ts': 'export const at = Date.now()\n',
+    },
+  },
+  {
+    claim: 'config.ts alone reads the environment',
+    rule: onlyConfigReadsTheEnvironment,
+    broken: {
+      'src/cli/a.ts': 'const url = process.env.REDIS_URL\n',
+      'src/cli/b.ts': "const url = process['env']\n",
+      'src/cli/c.ts': 'const { env } = process\n',
+      'workers/d.ts': 'const url = process.env.REDIS_URL\n',
+    },
+    blamed: ['src/cli/a.ts', 'src/cli/b.ts', 'src/cli/c.ts', 'workers/d.ts'],
+    fine: { 'src/config.ts': 'export const url = process.env.REDIS_URL\n', 'src/cli/x.ts': 'process.exit(1)\n' },
+  },
+  {
+    claim: 'src has no default exports',
+    rule: noDefaultExports,
+    broken: { 'src/cli/a.ts': 'export default 1\n', 'src/cli/b.ts': 'const a = 1\nexport { a as default }\n' },
+    blamed: ['src/cli/a.ts', 'src/cli/b.ts'],
+    fine: { 'workers/x.ts': 'export default defineWorker({})\n', 'src/x.ts': '// export default\n' },
+  },
+  {
+    claim: 'nothing exports everything of another file',
+    rule: noExportAll,
+    broken: { 'src/index.ts': "export * from './core/a.ts'\n", 'src/a.ts': "export type * from './core/a.ts'\n" },
+    blamed: ['src/index.ts', 'src/a.ts'],
+    fine: { 'src/b.ts': "export { a } from './core/a.ts'\n" },
+  },
+  {
+    claim: 'no import leads back to where it began',
+    rule: noCycles,
+    broken: {
+      'src/core/a.ts': "import { b } from './b.ts'\n",
+      'src/core/b.ts': "import type { c } from './c.ts'\n",
+      'src/core/c.ts': "import { a } from './a.ts'\n",
+    },
+    blamed: ['src/core/a.ts'],
+    fine: { 'src/core/x.ts': "import { y } from './y.ts'\n", 'src/core/y.ts': 'export const y = 1\n' },
+  },
+  {
+    claim: 'every import of ours is there',
+    rule: importsExist,
+    broken: { 'src/core/a.ts': "import { b } from './b.ts'\n" },
+    blamed: ['src/core/a.ts'],
+    fine: { 'src/core/x.ts': "import { y } from './y.ts'\n", 'src/core/y.ts': 'export const y = 1\n' },
+  },
+  {
+    claim: 'no file is longer than 400 lines',
+    rule: smallFiles,
+    broken: { 'src/core/a.ts': 'a\n'.repeat(401) },
+    blamed: ['src/core/a.ts'],
+    fine: { 'src/core/x.ts': 'a\n'.repeat(400) },
+  },
+  {
+    claim: 'no function is longer than 70 lines',
+    rule: smallFunctions,
+    broken: {
+      'src/core/a.ts': `export function a(): void {\n${'  b()\n'.repeat(69)}}\n`,
+      'src/core/b.ts': `class A {\n  async b(one: string): Promise<void> {\n${'    c()\n'.repeat(69)}  }\n}\n`,
+      'src/core/c.ts': `const a = () => {\n${'  b()\n'.repeat(69)}}\n`,
+      'src/core/d.ts': `function a(\n  one: string,\n): void {\n${'  b()\n'.repeat(67)}}\n`,
+    },
+    blamed: ['src/core/a.ts', 'src/core/b.ts', 'src/core/c.ts', 'src/core/d.ts'],
+    fine: {
+      'src/core/x.ts': `export function a(): void {\n${'  b()\n'.repeat(68)}}\n`,
+      'src/core/y.ts': `export class A {\n${'  b = 1\n'.repeat(200)}}\n`,
+      'src/core/z.ts': `for (const a of b()) {\n${'  c()\n'.repeat(100)}}\n`,
+    },
+  },
+]
+
+describe('the architecture', () => {
+  test('sources and their imports are found', () => {
+    expect(sources.length).toBeGreaterThan(60)
+    expect(sources.flatMap((file) => file.imports).length).toBeGreaterThan(250)
+    const handler = sources.find(({ path }) => path === 'src/runtime/handler.ts')
+    expect(handler?.imports).toContainEqual({ from: 'zod', file: null, pack: 'zod', typeOnly: true })
+    const store = sources.find(({ path }) => path === 'src/store/turn-store.ts')
+    expect(store?.imports).toContainEqual({
+      from: '../core/errors.ts',
+      file: 'src/core/errors.ts',
+      pack: null,
+      typeOnly: false,
+    })
+  })
+
+  test.each(claims)('$claim', ({ rule }) => {
+    expect(rule(sources)).toEqual([])
+  })
+})
+
+describe('a violation is noticed:', () => {
+  test.each(claims)('$claim', ({ rule, broken, blamed }) => {
+    const found = rule(Object.entries(broken).map(([path, text]) => sourceFile(path, text)))
+    expect([...new Set(found.map((line) => /^[\w./-]+\.ts/.exec(line)?.[0]))].sort()).toEqual([...blamed].sort())
+  })
+
+  test.each(claims)('and what only looks like one is not: $claim', ({ rule, fine = {} }) => {
+    expect(rule(Object.entries(fine).map(([path, text]) => sourceFile(path, text)))).toEqual([])
+  })
+})

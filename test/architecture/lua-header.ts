@@ -1,0 +1,211 @@
+/**
+ * A Lua script as text: its header, its binding block and its body, and what disagrees between them and its descriptor.
+ * The form of a header is in CONTRIBUTING.md; what scripts share is in shared.lua.
+ */
+
+export interface LuaScript {
+  readonly file: string
+  readonly text: string
+  readonly shared: string
+  readonly keys: readonly string[]
+  readonly args: readonly string[]
+}
+
+interface Slot {
+  readonly number: number
+  readonly name: string
+  readonly isDeclared: boolean
+}
+
+interface Parts {
+  readonly header: string
+  /** The first lines, which give names to KEYS and ARGV. */
+  readonly binding: string
+  /** The rest, without comments. */
+  readonly body: string
+}
+
+/** A line for each disagreement. */
+export function disagreements(script: LuaScript): string[] {
+  const parts = partsOf(script.text)
+  if (parts === null) return ['has no header']
+  const checks = [titleRules, slotRules, bindingRules, tailRules, bodyRules, wordRules, buildRules]
+  return checks.flatMap((check) => check(parts, script))
+}
+
+function partsOf(text: string): Parts | null {
+  const found = /^--\[\[([\s\S]*?)\]\]\n([\s\S]*)$/.exec(text)
+  if (!found) return null
+  const lines = (found[2] as string).split('\n')
+  const end = lines.findIndex((line, index) => !isBinding(line, lines[index - 1]))
+  const body = lines.slice(end).join('\n')
+  return { header: found[1] as string, binding: lines.slice(0, end).join('\n'), body: withoutComments(body) }
+}
+
+function isBinding(line: string, before: string | undefined): boolean {
+  return (
+    /^local [\w, ]+ =.*\b(KEYS|ARGV)\b/.test(line) || (/,$/.test(before ?? '') && /^\s+.*\b(KEYS|ARGV)\b/.test(line))
+  )
+}
+
+function withoutComments(lua: string): string {
+  return lua.replace(/--[^\n]*/g, '')
+}
+
+function titleRules({ header }: Parts, { file }: LuaScript): string[] {
+  const found: string[] = []
+  if (!header.startsWith(` ${file.replace('.lua', '')} – `))
+    found.push('the header does not begin with its name and duty')
+  for (const part of ['Why a script', 'Returns', 'Events'])
+    if (!new RegExp(`^${part}\\b`, 'm').test(header)) found.push(`the header has no line "${part}"`)
+  return found
+}
+
+function slots(header: string, kind: 'KEYS' | 'ARGV'): Slot[] {
+  const pattern = new RegExp(`\\b${kind}\\[(\\d+)\\] +(\\w+)([^\\n]*?)(?=\\b(?:KEYS|ARGV)\\[|\\n)`, 'g')
+  return [...header.matchAll(pattern)]
+    .map(([, number, name, rest]) => ({
+      number: Number(number),
+      name: name as string,
+      isDeclared: kind === 'KEYS' && /\bdeclared\b/.test(rest as string),
+    }))
+    .sort((a, b) => a.number - b.number)
+}
+
+function slotRules({ header }: Parts, { keys, args }: LuaScript): string[] {
+  const differ = (kind: 'KEYS' | 'ARGV', names: readonly string[]) => {
+    const written = slots(header, kind).map(({ number, name }) => `${number} ${name}`)
+    const meant = names.map((name, index) => `${index + 1} ${name}`)
+    return written.join(', ') === meant.join(', ')
+      ? []
+      : [`the header has ${kind} ${written.join(', ')}; the descriptor ${meant.join(', ')}`]
+  }
+  return [...differ('KEYS', keys), ...differ('ARGV', args)]
+}
+
+/** Local name to the KEYS or ARGV that it is bound to. */
+function bindings(binding: string): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const [, left, right] of binding.replace(/,\n\s+/g, ', ').matchAll(/^local ([\w, ]+) = (.*)$/gm)) {
+    const names = (left as string).split(', ')
+    const values = (right as string).split(/, (?![^(]*\))/)
+    for (const [index, name] of names.entries()) found.set(name, values[index] ?? 'nil')
+  }
+  return found
+}
+
+function bindingRules({ header, binding, body }: Parts): string[] {
+  const found: string[] = []
+  const bound = bindings(binding)
+  const byValue = new Map([...bound].map(([name, value]) => [value.replace(/^tonumber\((.*)\)$/, '$1'), name]))
+  for (const { number, name, isDeclared } of slots(header, 'KEYS')) {
+    const local = byValue.get(`KEYS[${number}]`)
+    if (isDeclared && local) found.push(`KEYS[${number}] ${name} is marked declared and yet bound`)
+    if (!isDeclared && !local) found.push(`KEYS[${number}] ${name} is not bound to a local`)
+    if (!isDeclared && local && ![name, `${name}Key`, `${name}Hash`].includes(local))
+      found.push(`KEYS[${number}] ${name} is bound to the name ${local}`)
+  }
+  const args = slots(header, 'ARGV')
+  for (const { number, name } of args) {
+    const local = byValue.get(`ARGV[${number}]`)
+    const isTail = number === args.length && [...bound.values()].includes('ARGV')
+    if (!isTail && local !== name)
+      found.push(`ARGV[${number}] ${name} is ${local ? `bound to the name ${local}` : 'not bound'}`)
+  }
+  for (const name of bound.keys())
+    if (!new RegExp(`\\b${name}\\b`).test(body)) found.push(`${name} is bound and never used`)
+  return found
+}
+
+/** A list of variable length at the end: bound whole with a cursor to its first item, and explained. */
+function tailRules({ header, binding }: Parts): string[] {
+  const bound = bindings(binding)
+  if (![...bound.values()].includes('ARGV')) return []
+  const last = slots(header, 'ARGV').at(-1)
+  const found: string[] = []
+  if (bound.get('cursor') !== String(last?.number))
+    found.push(`the cursor begins at ${bound.get('cursor')}; the list is ARGV[${last?.number}]`)
+  const explained = new RegExp(`ARGV\\[${last?.number}\\] ${last?.name} .*\\b(count|then)\\b`)
+  if (!explained.test(header)) found.push(`the list at ARGV[${last?.number}] is not explained`)
+  return found
+}
+
+function bodyRules({ body }: Parts): string[] {
+  const used = body.split('\n').find((line) => /\b(KEYS|ARGV)\b/.test(line))
+  return used === undefined ? [] : [`KEYS or ARGV below the first lines: ${used.trim()}`]
+}
+
+/** Words that a script answers with stand in quotes in its header, and those in its header are answered. */
+function wordRules({ header, body }: Parts, { shared }: LuaScript): string[] {
+  const section = /^Returns ([\s\S]*?)(?=^(?:Builds|Events)|$(?![\s\S]))/m.exec(header)?.[1] ?? ''
+  const documented = new Set([...section.matchAll(/"(\w+)"/g)].map(([, word]) => word as string))
+  const helpers = helpersOf(body, shared)
+  const code = [body, ...helpers.values()].join('\n')
+  const found: string[] = []
+  for (const word of documented)
+    if (!code.includes(`'${word}'`)) found.push(`"${word}" is documented and never returned`)
+  for (const word of returned(body, helpers))
+    if (!documented.has(word)) found.push(`"${word}" is returned and not documented`)
+  return found
+}
+
+function returned(body: string, helpers: ReadonlyMap<string, string>): Set<string> {
+  const words = new Set(matches(body, /\breturn \{ '(\w+)'/g))
+  const below = [...helpers.values()].join('\n')
+  if (/\breturn \w+\(/.test(body.replace(/^ .*$|local function[\s\S]*?^end/gm, '')))
+    for (const word of [
+      ...matches(below, /\breturn \{ '(\w+)'/g),
+      ...matches(below, /\btag = [^\n]*?'(\w+)'/g),
+      ...matches(below, /\btag = [^\n]* or '(\w+)'/g),
+    ])
+      words.add(word)
+  if (/\breturn \{ why \}/.test(body)) for (const word of matches(below, /\breturn nil, '(\w+)'/g)) words.add(word)
+  for (const word of matches(body, /\bverdicts\[[^\]]*\] = (?:\w+ and )?'(\w+)'/g)) words.add(word)
+  for (const word of matches(body, /\bverdicts\[[^\]]*\] = \w+ and '\w+' or '(\w+)'/g)) words.add(word)
+  return words
+}
+
+/** Keys that are put together in the code are listed, and those that are listed are put together. */
+function buildRules({ header, body }: Parts, { shared }: LuaScript): string[] {
+  const section = /^Builds ([\s\S]*?)(?=^Events|$(?![\s\S]))/m.exec(header)?.[1] ?? ''
+  const listed = new Set([...section.matchAll(/\bT:(\w+)/g)].map(([, name]) => name as string))
+  const named = new Set(slots(header, 'KEYS').map(({ name }) => ({ session: 's', record: 'w' })[name] ?? name))
+  const built = builtIn([body, ...helpersOf(body, shared).values()].join('\n'))
+  const found: string[] = []
+  for (const name of built)
+    if (!listed.has(name) && !named.has(name)) found.push(`builds T:${name}, which the header does not list`)
+  for (const name of listed) if (!built.has(name)) found.push(`lists T:${name}, which is never built`)
+  return found
+}
+
+function builtIn(code: string): Set<string> {
+  const names = new Set(matches(code, /\btag \.\. ':(\w+)/g))
+  if (/\bworkerKey\(/.test(code)) names.add('w')
+  if (/\bsessionKey\(/.test(code)) names.add('s')
+  return names
+}
+
+/** The functions of shared.lua that a body calls, and those they call. */
+function helpersOf(body: string, shared: string): Map<string, string> {
+  const all = new Map(
+    [...withoutComments(shared).matchAll(/^local function (\w+)\([\s\S]*?^end$/gm)].map((found) => [
+      found[1] as string,
+      found[0],
+    ]),
+  )
+  const called = new Map<string, string>()
+  const visit = (code: string) => {
+    for (const [name, text] of all) {
+      if (called.has(name) || name === 'workerKey' || name === 'sessionKey') continue
+      if (!new RegExp(`(?<!function )\\b${name}\\b`).test(code)) continue
+      called.set(name, text)
+      visit(text)
+    }
+  }
+  visit(body)
+  return called
+}
+
+function matches(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(([, word]) => word as string)
+}

@@ -1,0 +1,196 @@
+/**
+ * The rules of ARCHITECTURE.md over the graph of imports. A rule gives a line for each violation, with the file that breaks it.
+ */
+import type { Import, SourceFile } from './source-graph.ts'
+
+export type Rule = (files: readonly SourceFile[]) => string[]
+
+/** What a part of src/ may import of ours, beside itself. Parts that are not listed are unknown, which is a violation. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  'config.ts': ['core'],
+  'log.ts': ['core'],
+  runtime: ['core'],
+  store: ['core'],
+  queue: ['core'],
+  models: ['core'],
+  formats: ['core'],
+  dev: ['config.ts'],
+  client: ['core', 'config.ts', 'log.ts', 'store', 'queue', 'models', 'formats', 'runtime'],
+  'compose.ts': ['core', 'config.ts', 'log.ts', 'store', 'queue', 'models', 'formats', 'runtime', 'client'],
+  'index.ts': ['compose.ts', 'client', 'core', 'formats', 'config.ts', 'log.ts'],
+  cli: ['compose.ts', 'client', 'dev', 'formats', 'core', 'config.ts', 'log.ts'],
+  http: ['compose.ts', 'client', 'dev', 'formats', 'core', 'config.ts', 'log.ts'],
+}
+
+export const layers: Rule = (files) =>
+  eachImport(files, (file, { file: target }) => {
+    if (target === null || !file.path.startsWith('src/')) return null
+    const [from, to] = [partOf(file.path), partOf(target)]
+    if (mayImport[from] === undefined) return `${from} is no part that the architecture knows`
+    if (to === null) return `imports ${target}, which is not in src/`
+    if (from === to || mayImport[from].includes(to)) return null
+    return `${from} may not import ${to} (${target})`
+  })
+
+/** Folder in src/, or file directly in it. */
+function partOf(path: string): string
+function partOf(path: string): string | null {
+  const [top, part] = path.split('/')
+  return top === 'src' ? (part ?? null) : null
+}
+
+/** Which packages only one part may use. `typesIn` may name their types. */
+const confined: Readonly<Record<string, { readonly in: readonly string[]; readonly typesIn?: readonly string[] }>> = {
+  ioredis: { in: ['store'], typesIn: ['queue'] },
+  bullmq: { in: ['queue'] },
+  pino: { in: ['log.ts'] },
+  commander: { in: ['cli'] },
+  uuid: { in: ['core'] },
+}
+
+export const confinement: Rule = (files) =>
+  eachImport(files, (file, { pack, typeOnly }) => {
+    if (pack === null || !file.path.startsWith('src/')) return null
+    const place = confined[pack]
+    const part = partOf(file.path)
+    if (!place || place.in.includes(part) || (typeOnly && place.typesIn?.includes(part))) return null
+    return `may not import ${pack}: only ${place.in.join(', ')} may`
+  })
+
+const workerPackages = ['troupe', 'zod', 'smol-toml']
+
+/** Workers are what users copy: they see what a user sees. */
+export const workersSeeThePackage: Rule = (files) =>
+  eachImport(files, (file, { from, file: target, pack }) => {
+    if (!file.path.startsWith('workers/')) return null
+    if (pack !== null) return workerPackages.includes(pack) ? null : `may not import ${from}`
+    if (target === null || /^workers\/(.*\/)?_/.test(target)) return null
+    return `may not import ${target}: only troupe itself and modules that begin with "_"`
+  })
+
+/** Core is pure: no I/O, no timers, no clock. */
+const impure =
+  /\b(Date\.now|new Date\(\)|setTimeout|setInterval|setImmediate|performance\.|process\.|console\.|fetch\()/
+const pureBuiltins = ['node:crypto', 'node:buffer', 'node:util']
+
+export const coreIsPure: Rule = (files) => {
+  const core = files.filter(({ path }) => path.startsWith('src/core/'))
+  const imported = eachImport(core, (_file, { from, typeOnly }) =>
+    from.startsWith('node:') && !typeOnly && !pureBuiltins.includes(from) ? `imports ${from}` : null,
+  )
+  const used = eachLine(core, (line) => impure.exec(line)?.[1] && `uses ${impure.exec(line)?.[1]}`)
+  return [...imported, ...used]
+}
+
+export const onlyConfigReadsTheEnvironment: Rule = (files) =>
+  eachLine(
+    files.filter(({ path }) => path !== 'src/config.ts'),
+    (line) =>
+      /\bprocess\.env\b|\bprocess\[|\{[^}]*\benv\b[^}]*\}\s*=\s*process\b/.test(line) ? 'reads process.env' : null,
+  )
+
+export const noDefaultExports: Rule = (files) =>
+  eachLine(
+    files.filter(({ path }) => path.startsWith('src/')),
+    (line) => (/^export default\b|^export \{[^}]*\bas default\b/.test(line) ? 'has a default export' : null),
+  )
+
+export const noExportAll: Rule = (files) =>
+  eachLine(files, (line) => (/^export (type )?\*/.test(line) ? 'exports *' : null))
+
+export const noCycles: Rule = (files) => {
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const cycles: string[] = []
+  const done = new Set<string>()
+  const visit = (path: string, trail: readonly string[]) => {
+    const start = trail.indexOf(path)
+    if (start >= 0) cycles.push([...trail.slice(start), path].join(' → '))
+    if (start >= 0 || done.has(path)) return
+    for (const { file } of byPath.get(path)?.imports ?? []) if (file !== null) visit(file, [...trail, path])
+    done.add(path)
+  }
+  for (const { path } of files) visit(path, [])
+  return cycles
+}
+
+/** An import of ours names a file that exists. */
+export const importsExist: Rule = (files) => {
+  const paths = new Set(files.map(({ path }) => path))
+  return eachImport(files, (_file, { file }) =>
+    file === null || !file.endsWith('.ts') || paths.has(file) ? null : `imports ${file}, which is not there`,
+  )
+}
+
+const fileLinesMax = 400
+const functionLinesMax = 70
+
+export const smallFiles: Rule = (files) =>
+  files
+    .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
+    .filter(({ lines }) => lines > fileLinesMax)
+    .map(({ path, lines }) => `${path} has ${lines} lines, more than ${fileLinesMax}`)
+
+/**
+ * By indentation, which Biome keeps: a function or method begins at a line that ends with "{" after a parameter list, and ends at
+ * the first line of the same indentation that begins with "}". A class or an object around it does not count.
+ */
+export const smallFunctions: Rule = (files) =>
+  files.flatMap(({ path, text }) => {
+    const lines = text.split('\n')
+    return lines.flatMap((line, index) => {
+      const indent = /^ */.exec(line)?.[0].length ?? 0
+      if (!beginsFunction(lines, index)) return []
+      const end = lines.findIndex((other, at) => at > index && other.startsWith(`${' '.repeat(indent)}}`))
+      const length = end - headOf(lines, index) + 1
+      return length > functionLinesMax
+        ? [`${path}:${headOf(lines, index) + 1} is a function of ${length} lines, more than ${functionLinesMax}`]
+        : []
+    })
+  })
+
+const control = /^\s*(\} )?(if|for|while|switch|catch|else|do|try)\b/
+
+function beginsFunction(lines: readonly string[], index: number): boolean {
+  const line = lines[index] as string
+  const head = lines[headOf(lines, index)] as string
+  if (control.test(head) || control.test(line)) return false
+  return /(\)(: [^=]+)?|=>) \{$/.test(line)
+}
+
+/** Where a head that was broken over lines begins: Biome puts its last line at the indentation of the first. */
+function headOf(lines: readonly string[], index: number): number {
+  const indent = /^ */.exec(lines[index] as string)?.[0] as string
+  if (!(lines[index] as string).startsWith(`${indent})`)) return index
+  for (let at = index - 1; at >= 0; at--) {
+    const line = lines[at] as string
+    if (line.startsWith(indent) && line[indent.length] !== ' ') return at
+  }
+  return index
+}
+
+function eachImport(
+  files: readonly SourceFile[],
+  check: (file: SourceFile, imported: Import) => string | null,
+): string[] {
+  return files.flatMap((file) =>
+    file.imports.flatMap((imported) => {
+      const problem = check(file, imported)
+      return problem === null ? [] : [`${file.path} ${problem}`]
+    }),
+  )
+}
+
+/** Lines of code; lines that are only comment are left out. */
+function eachLine(
+  files: readonly SourceFile[],
+  check: (line: string) => string | null | undefined | false | '',
+): string[] {
+  return files.flatMap(({ path, text }) =>
+    text.split('\n').flatMap((line, index) => {
+      if (/^\s*(\/\/|\/?\*)/.test(line)) return []
+      const problem = check(line)
+      return problem ? [`${path}:${index + 1} ${problem}`] : []
+    }),
+  )
+}

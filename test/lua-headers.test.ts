@@ -1,0 +1,113 @@
+/** Each Lua file agrees with its header and its descriptor; and each disagreement would be noticed. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import * as scripts from '../src/store/scripts.ts'
+import { disagreements, type LuaScript } from './architecture/lua-header.ts'
+
+const folder = new URL('../src/store/lua/', import.meta.url)
+const read = (file: string) => readFileSync(new URL(file, folder), 'utf8')
+const shared = read('shared.lua')
+const descriptors = Object.values(scripts)
+
+describe('the scripts', () => {
+  test('each file has one descriptor, and each descriptor a file', () => {
+    const files = readdirSync(folder).filter((file) => file !== 'shared.lua')
+    expect(descriptors.map(({ file }) => file).sort()).toEqual(files.sort())
+  })
+
+  test.each(descriptors)('$file does what its header and its descriptor say', ({ file, keys, args }) => {
+    expect(disagreements({ file, text: read(file), shared, keys, args })).toEqual([])
+  })
+
+  test('shared.lua calls nothing itself and uses no KEYS or ARGV', () => {
+    const code = shared.replace(/--\[\[[\s\S]*?\]\]/, '').replace(/--[^\n]*/g, '')
+    expect(code).not.toMatch(/\b(KEYS|ARGV)\b/)
+    expect(code).not.toMatch(/^redis\.call/m)
+  })
+
+  test('no script decodes JSON, sends error replies or reads a clock but the one of Redis', () => {
+    for (const { file, source } of descriptors)
+      expect({ file, found: /\b(cjson|cmsgpack|error_reply|os\.)/.exec(source)?.[0] }).toEqual({ file })
+  })
+})
+
+/** A script that agrees with itself. */
+const good: LuaScript = {
+  file: 'move.lua',
+  keys: ['record', 'run'],
+  args: ['worker', 'leaseMs', 'items'],
+  shared: "local function planMail(tag)\n  if tag then return nil, 'not_found' end\nend\n",
+  text: `--[[ move – moves something.
+Why a script   because.
+KEYS[1] record   hash      KEYS[2] run   zset   declared
+ARGV[1] worker   ARGV[2] leaseMs
+ARGV[3] items    count, then each
+Returns {"ok", bells} | {"fenced"} | {"not_found"}
+Builds  T:w:<id>, T:dead.
+Events  none. ]]
+local recordKey = KEYS[1]
+local worker, leaseMs = ARGV[1], tonumber(ARGV[2])
+local lists, cursor = ARGV, 3
+
+-- KEYS and ARGV in a comment are fine.
+local plan, why = planMail(recordKey)
+if not plan then return { why } end
+if worker then return { 'fenced' } end
+redis.call('DEL', tag .. ':dead', tag .. ':run:default', workerKey(tag, lists[cursor]))
+return { 'ok', leaseMs }
+`,
+}
+
+describe('a disagreement is noticed:', () => {
+  test('none in a script that agrees', () => {
+    expect(disagreements(good)).toEqual([])
+  })
+
+  test.each<[what: string, from: string, to: string, told: RegExp]>([
+    ['another name', '--[[ move', '--[[ shift', /does not begin with its name/],
+    ['no reason', 'Why a script', 'Because', /no line "Why a script"/],
+    [
+      'another key',
+      'KEYS[1] record ',
+      'KEYS[1] session',
+      /the header has KEYS 1 session, 2 run; the descriptor 1 record/,
+    ],
+    ['a key too many', 'KEYS[2] run   zset   declared', 'KEYS[2] run zset declared KEYS[3] log list declared', /3 log/],
+    ['other numbers', 'ARGV[1] worker   ARGV[2] leaseMs', 'ARGV[2] worker   ARGV[1] leaseMs', /the header has ARGV/],
+    ['another local for a key', 'local recordKey', 'local logKey', /KEYS\[1\] record is bound to the name logKey/],
+    [
+      'another local for an argument',
+      'local worker, leaseMs',
+      'local node, leaseMs',
+      /ARGV\[1\] worker is bound to the name node/,
+    ],
+    ['a key that is not bound', 'KEYS[2] run   zset   declared', 'KEYS[2] run   zset', /KEYS\[2\] run is not bound/],
+    [
+      'a declared key that is bound',
+      'local recordKey = KEYS[1]',
+      'local recordKey, runKey = KEYS[1], KEYS[2]',
+      /declared and yet bound/,
+    ],
+    [
+      'an argument that is never used',
+      "return { 'ok', leaseMs }",
+      "return { 'ok' }",
+      /leaseMs is bound and never used/,
+    ],
+    ['a cursor that begins elsewhere', 'lists, cursor = ARGV, 3', 'lists, cursor = ARGV, 4', /the cursor begins at 4/],
+    ['a list without a word', 'count, then each', '', /is not explained/],
+    ['ARGV further down', "return { 'fenced' }", "return { 'fenced', ARGV[1] }", /below the first lines/],
+    ['a word nobody returns', '{"fenced"}', '{"fenced"} | {"again"}', /"again" is documented and never returned/],
+    ['a word nobody documented', '{"fenced"} | ', '', /"fenced" is returned and not documented/],
+    ['a word of a helper nobody documented', ' | {"not_found"}', '', /"not_found" is returned and not documented/],
+    ['a key that is built unsaid', ', T:dead', '', /builds T:dead, which the header does not list/],
+    ['a key that is said and not built', 'T:dead', 'T:dead, T:leases', /lists T:leases, which is never built/],
+  ])('%s', (_, from, to, told) => {
+    expect(good.text).toContain(from)
+    expect(disagreements({ ...good, text: good.text.replace(from, to) }).join('\n')).toMatch(told)
+  })
+
+  test('no header at all', () => {
+    expect(disagreements({ ...good, text: 'return 1' })).toEqual(['has no header'])
+  })
+})

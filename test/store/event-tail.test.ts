@@ -1,0 +1,133 @@
+/** Events: followed live without gap or duplicate, and read back from any of them, or told that some are gone (E-a). */
+import { describe, expect, test } from 'vitest'
+import { EventTail, readEvents, type StreamEntry } from '../../src/store/event-tail.ts'
+import { openRedis } from '../../src/store/redis.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { Place } from './support/place.ts'
+
+/** A place, and a tail on a connection of its own. */
+async function tailed() {
+  const place = await Place.open()
+  const connection = openRedis(place.redisUrl)
+  const tail = new EventTail(connection, place.keys)
+  const close = async () => {
+    await tail.stop()
+    await place[Symbol.asyncDispose]()
+  }
+  return { place, tail, connection, [Symbol.asyncDispose]: close }
+}
+
+const add = (place: Place, session: string) =>
+  place.redis.xadd(place.keys.events, '*', 'session', session, 'events', '[["run.started"]]')
+
+async function addMany(place: Place, count: number): Promise<void> {
+  const pipeline = place.redis.pipeline()
+  for (let number = 0; number < count; number++)
+    pipeline.xadd(place.keys.events, '*', 'session', String(number), 'events', '[["run.started"],["message.consumed"]]')
+  await pipeline.exec()
+}
+
+describe('a tail', () => {
+  test('tells each listener every entry from the moment it listens, in order, each once', async () => {
+    await using scene = await tailed()
+    const { place, tail } = scene
+    await add(place, 'before')
+    const [first, second]: [string[], string[]] = [[], []]
+    await tail.listen(({ fields }) => first.push(fields.session as string))
+    await add(place, 'a')
+    await waitUntil('the first listener has heard', () => first.length === 1)
+    await tail.listen(({ fields }) => second.push(fields.session as string))
+    await addMany(place, 1_200)
+    await waitUntil('all was told', () => second.length === 1_200)
+    const all = Array.from({ length: 1_200 }, (_, index) => String(index))
+    expect(first).toEqual(['a', ...all])
+    expect(second).toEqual(all)
+  })
+
+  test('answers with the id after which it listens, so that what was before can be read up to it', async () => {
+    await using scene = await tailed()
+    const { place, tail } = scene
+    const before = await add(place, 'before')
+    expect(await tail.listen(() => {})).toBe(before)
+  })
+
+  test('stops telling who has unlistened, and goes on telling others when one throws', async () => {
+    await using scene = await tailed()
+    const { place, tail } = scene
+    const heard: string[] = []
+    const gone: string[] = []
+    const leaving = (entry: StreamEntry) => gone.push(entry.id)
+    await tail.listen(() => {
+      throw new Error('mine alone')
+    })
+    await tail.listen(leaving)
+    await tail.listen(({ id }) => heard.push(id))
+    tail.unlisten(leaving)
+    await add(place, 'a')
+    await add(place, 'b')
+    await waitUntil('both were told', () => heard.length === 2)
+    expect(gone).toEqual([])
+  })
+
+  test('goes on after the last entry it saw when its connection was lost', async () => {
+    await using scene = await tailed()
+    const { place, tail, connection } = scene
+    const own = String(await connection.client('ID'))
+    const heard: string[] = []
+    await tail.listen(({ fields }) => heard.push(fields.session as string))
+    await add(place, 'a')
+    await waitUntil('the first was told', () => heard.length === 1)
+    await place.redis.client('KILL', 'ID', own)
+    await add(place, 'b')
+    await add(place, 'c')
+    await waitUntil('the others were told', () => heard.length === 3)
+    expect(heard).toEqual(['a', 'b', 'c'])
+  })
+
+  test('stops at once, though it waits for events', async () => {
+    const scene = await tailed()
+    await scene.tail.listen(() => {})
+    const asked = performance.now()
+    await scene[Symbol.asyncDispose]()
+    expect(performance.now() - asked).toBeLessThan(2_000)
+  })
+})
+
+describe('past events', () => {
+  test('are read in pages, each event once, from any of them on', async () => {
+    await using place = await Place.open()
+    await addMany(place, 700)
+    const all: string[] = []
+    let after = '0-0'
+    for (let more = true; more; ) {
+      const page = await readEvents(place.redis, place.keys, after)
+      all.push(...page.events.map(({ id }) => id))
+      after = page.last
+      more = page.more
+      expect(page.trimmed).toBe(false)
+    }
+    expect(all).toHaveLength(1_400)
+    expect(new Set(all).size).toBe(1_400)
+    for (const place1 of [0, 1, 698, 699, 1_398]) {
+      const { events } = await readEvents(place.redis, place.keys, all[place1] as string)
+      expect(events[0]?.id).toBe(all[place1 + 1])
+    }
+    expect((await readEvents(place.redis, place.keys, all.at(-1) as string)).events).toEqual([])
+  })
+
+  test('that were trimmed are told as gone, and only then', async () => {
+    await using place = await Place.open()
+    await addMany(place, 30)
+    const ids = (await place.redis.xrange(place.keys.events, '-', '+')).map(([id]) => id)
+    expect(await readEvents(place.redis, place.keys, `${ids[9]}.1`)).toMatchObject({ trimmed: false })
+    await place.redis.xtrim(place.keys.events, 'MINID', ids[20] as string)
+    expect(await readEvents(place.redis, place.keys, `${ids[9]}.1`)).toMatchObject({ trimmed: true })
+    expect(await readEvents(place.redis, place.keys, `${ids[20]}.0`)).toMatchObject({ trimmed: false })
+    expect(await readEvents(place.redis, place.keys, `${ids[29]}.1`)).toMatchObject({ trimmed: false, events: [] })
+  })
+
+  test('of a namespace without any are none', async () => {
+    await using place = await Place.open()
+    expect(await readEvents(place.redis, place.keys, '0-0')).toMatchObject({ events: [], more: false, trimmed: false })
+  })
+})

@@ -1,0 +1,233 @@
+/** Reads for people: what the records say, in one shape, without a write. */
+import { afterEach, describe, expect, test } from 'vitest'
+import { newId } from '../../src/core/ids.ts'
+import { changes, type Dump } from './support/dump.ts'
+import { completion } from './support/hand-node.ts'
+import { Place } from './support/place.ts'
+
+/** No read changes anything. */
+let after: (() => Promise<void>) | null = null
+afterEach(async () => {
+  await after?.()
+  after = null
+})
+
+async function still(place: Place): Promise<void> {
+  const before: Dump = await place.dump()
+  after = async () => {
+    expect(changes(before, await place.dump())).toEqual({})
+    await place[Symbol.asyncDispose]()
+  }
+}
+
+describe('sessions', () => {
+  test('are listed newest first, page by page', async () => {
+    const place = await Place.open()
+    const made: string[] = []
+    for (let number = 0; number < 7; number++) made.push((await place.create({ label: `s${number}` })).id)
+    for (const [index, id] of made.entries()) await place.redis.zadd(place.keys.sessions, 1_000 + index, id)
+    await still(place)
+    const first = await place.inspect.sessionIds(3)
+    const second = await place.inspect.sessionIds(3, first.at(-1)?.id)
+    const third = await place.inspect.sessionIds(3, second.at(-1)?.id)
+    expect([...first, ...second, ...third].map(({ id }) => id)).toEqual(made.toReversed())
+    expect(first[0]?.createdAt).toBe(1_006)
+    expect(await place.inspect.createdAt(made[2] as string)).toBe(1_002)
+    expect(await place.inspect.createdAt(newId(0))).toBeNull()
+  })
+
+  test('say where they stand: active, cancelling, or how they ended', async () => {
+    const place = await Place.open()
+    const node = place.node()
+    const done = await place.create({ label: 'done' })
+    await (await node.claim()).complete({ outcome: 'failed' })
+    const active = await place.create({ label: 'active' })
+    const cancelling = await place.create({ label: 'cancelling' })
+    await place.sessions.cancel(cancelling.id, 'enough')
+    await still(place)
+    expect(await place.inspect.session(active.id)).toMatchObject({ state: 'active' })
+    expect(await place.inspect.session(cancelling.id)).toMatchObject({ state: 'cancelling', cancel: '"enough"' })
+    expect(await place.inspect.session(done.id)).toMatchObject({
+      state: 'failed',
+      finished: expect.stringMatching(/^\d{13}$/),
+      'result:1': 'failed 1',
+    })
+    expect(await place.inspect.session(newId(0))).toBeNull()
+  })
+})
+
+describe('workers', () => {
+  test('are those of the session, the root first, in the order of their spawns', async () => {
+    const place = await Place.open()
+    const { id, root } = await place.create()
+    const turn = await place.node().claim()
+    const spawns = [1, 2, 3].map((call) => place.child(root, call, `c${call}`))
+    await turn.park('control', { spawns, awaits: [1, 2, 3] })
+    await still(place)
+    const ids = await place.inspect.workerIds(id)
+    expect(ids).toEqual([root, ...spawns.map((spawn) => spawn.id)])
+    expect((await place.inspect.workers([...ids, newId(0)])).map((row) => row.id)).toEqual(ids)
+  })
+
+  test('show failure, history, last entry, what waits in each lane, and the node that runs them', async () => {
+    const place = await Place.open()
+    const { root } = await place.create()
+    const node = place.node()
+    await node.sweep({ free: 0 })
+    const turn = await node.claim()
+    const failure = {
+      code: 'run_failed',
+      message: 'x',
+      origin: 'handler',
+      at: 1,
+      attempt: 1,
+      retryable: false,
+    } as const
+    await turn.record({ entries: ['{"a":1}', '{"b":2}'], failure })
+    await place.post(root, 'second')
+    await still(place)
+    expect(await place.inspect.workers([root])).toMatchObject([
+      {
+        id: root,
+        failureJson: JSON.stringify(failure),
+        historyLength: 2,
+        lastEntry: '{"b":2}',
+        pending: { user: 2, family: 0, control: 0 },
+        node: 'node-a',
+      },
+    ])
+  })
+
+  test('that run on no live node, or run no more, name none', async () => {
+    const place = await Place.open()
+    const [one, two] = [
+      await place.create({ label: 'one' }),
+      await place.create({ label: 'two', mode: 'conversation' }),
+    ]
+    const node = place.node()
+    await node.claim()
+    await (await node.claim()).record({ ...completion, userUsed: 1 })
+    await still(place)
+    expect((await place.inspect.workers([one.root, two.root])).map((row) => row.node)).toEqual([null, null])
+  })
+})
+
+describe('histories and mailboxes', () => {
+  test('are read from any place on, with their positions', async () => {
+    const place = await Place.open()
+    const { root } = await place.create()
+    const turn = await place.node().claim()
+    await turn.record({ entries: Array.from({ length: 10 }, (_, index) => `{"n":${index}}`) })
+    await still(place)
+    expect(await place.inspect.history(root, -1, 2)).toEqual([
+      { position: 0, json: '{"n":0}' },
+      { position: 1, json: '{"n":1}' },
+    ])
+    expect(await place.inspect.history(root, 7, 100)).toEqual([
+      { position: 8, json: '{"n":8}' },
+      { position: 9, json: '{"n":9}' },
+    ])
+    expect(await place.inspect.entryAt(root, 4)).toBe('{"n":4}')
+    expect(await place.inspect.entryAt(root, 10)).toBeNull()
+  })
+
+  test('show at most so many mails of each lane', async () => {
+    const place = await Place.open()
+    const { root } = await place.create()
+    for (const text of ['b', 'c', 'd']) await place.post(root, text)
+    await still(place)
+    expect(await place.inspect.mailbox(root, 2)).toEqual({
+      control: [],
+      family: [],
+      user: ['i\t-\t"first"', 'i\t-\t"b"'],
+    })
+  })
+})
+
+describe('nodes, kinds, dead letters, queues', () => {
+  test('nodes are as they said last', async () => {
+    const place = await Place.open()
+    const node = place.node({ slots: 3, kinds: { default: ['echo', 'reader'], gpu: ['paint'] } })
+    await node.sweep({ free: 0 })
+    await still(place)
+    expect(await place.inspect.nodes()).toEqual([
+      {
+        id: 'node-a',
+        lastSeen: expect.any(Number),
+        slots: 3,
+        pools: ['default', 'gpu'],
+        kinds: ['echo', 'reader', 'paint'],
+        facts: { host: 'here' },
+      },
+    ])
+  })
+
+  test('kinds are as nodes registered them, and name their pools', async () => {
+    const place = await Place.open()
+    const node = place.node()
+    expect(await place.sessions.poolOf('echo')).toBe('unhosted')
+    const kinds = [
+      { kind: 'echo', pool: 'default', description: 'Says it "again", and\nagain.' },
+      { kind: 'a/b', pool: 'gpu', description: '' },
+    ]
+    await node.upkeep.registerKinds([])
+    await node.upkeep.registerKinds(kinds)
+    await still(place)
+    expect(await place.inspect.kinds()).toEqual(kinds)
+    expect(await node.upkeep.kindPools()).toEqual(
+      new Map([
+        ['echo', 'default'],
+        ['a/b', 'gpu'],
+      ]),
+    )
+    expect(await place.sessions.poolOf('a/b')).toBe('gpu')
+  })
+
+  test('a kind is looked up again after a while', async () => {
+    const place = await Place.open({ policy: { sweepEveryMs: 0 } })
+    expect(await place.sessions.poolOf('echo')).toBe('unhosted')
+    await place.node().upkeep.registerKinds([{ kind: 'echo', pool: 'default', description: '' }])
+    await still(place)
+    expect(await place.sessions.poolOf('echo')).toBe('default')
+  })
+
+  test('dead letters come newest first', async () => {
+    const place = await Place.open()
+    for (const mail of ['a', 'b', 'c']) await place.redis.xadd(place.keys.dead, '*', 'mail', mail)
+    await still(place)
+    expect((await place.inspect.deadLetters(2)).map(({ fields }) => fields.mail)).toEqual(['c', 'b'])
+  })
+
+  test('queues tell what waits, since when, and what is out', async () => {
+    const place = await Place.open()
+    const { root } = await place.create({ label: 'a' })
+    await place.create({ label: 'b', kind: 'other' })
+    const node = place.node()
+    const turn = await place.create({ label: 'c', pool: 'gpu', kind: 'paint' })
+    const gpu = place.node({ id: 'node-b', kinds: { gpu: ['paint'] } })
+    expect((await gpu.claim({ pool: 'gpu' })).worker).toBe(turn.root)
+    await place.expireLease(turn.root)
+    await node.sweep({ free: 0, soonAfter: false })
+    await still(place)
+    const facts = await place.inspect.queueFacts(['default', 'gpu', 'none'])
+    expect(facts).toMatchObject({
+      pools: [
+        { pool: 'default', queued: 2, oldest: { id: root, since: expect.any(Number) }, bells: 1, busy: 0 },
+        { pool: 'gpu', queued: 1, busy: 0 },
+        { pool: 'none', queued: 0, oldest: null, bells: 0, busy: 0 },
+      ],
+      expiredLeases: 0,
+      running: 0,
+      timers: 0,
+      cancelling: 0,
+      dead: 0,
+    })
+    expect((await place.inspect.queuedKinds('default', 10)).map(({ kind }) => kind)).toEqual(['echo', 'other'])
+  })
+
+  test('INFO is a table', async () => {
+    const place = await Place.open()
+    await still(place)
+    expect(await place.inspect.info()).toMatchObject({ redis_version: expect.stringMatching(/^\d+\./), role: 'master' })
+  })
+})

@@ -1,0 +1,80 @@
+/** Keys: all of a partition share its hash tag, and no two things share a key. */
+import { expect, test } from 'vitest'
+import { newId, rootIdOf } from '../../src/core/ids.ts'
+import { firstBell, newSeed, parseBells } from '../../src/store/bells.ts'
+import { partitionKeys, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
+import { Place } from './support/place.ts'
+
+const tag = tagOf('troupe', 7)
+
+function allKeys(): string[] {
+  const session = newId(7)
+  const partition = Object.values(partitionKeys(tag)).flatMap((key) =>
+    typeof key === 'function' ? [key('default'), key('other')] : key === tag ? [] : [key],
+  )
+  return [
+    ...partition,
+    ...Object.values(sessionKeys(tag, session)),
+    ...Object.values(workerKeys(tag, rootIdOf(session))),
+    ...Object.values(workerKeys(tag, newId(7))),
+  ]
+}
+
+test('a tag is namespace and partition in braces', () => {
+  expect(tag).toBe('{troupe.7}')
+})
+
+test('every key of a partition begins with its tag and has no other brace', () => {
+  for (const key of allKeys()) expect(key).toMatch(/^\{troupe\.7\}:[^{}]+$/)
+})
+
+test('no two things share a key', () => {
+  expect(new Set(allKeys()).size).toBe(allKeys().length)
+})
+
+test('what the scripts put together themselves is what keys.ts says', async () => {
+  await using place = await Place.open()
+  const { id, root } = await place.create()
+  const node = place.node()
+  const turn = await node.claim({ bell: 'mine', keepBell: true })
+  await node.turns.renew([{ workerId: root, token: turn.grant.token, bell: 'mine', becomesBusy: true }])
+  const child = place.child(root, 1, 'child')
+  await turn.park('control', {
+    spawns: [child],
+    awaits: [1],
+    stateJson: JSON.stringify('x'.repeat(100)),
+    failure: { code: 'run_failed', message: 'x', origin: 'handler', at: 1, attempt: 1, retryable: false },
+    timers: [
+      { id: 't1', ms: 0, valueJson: '1' },
+      { id: 't2', ms: 600_000, valueJson: '1' },
+    ],
+    timersOpen: 2,
+  })
+  await node.sweep({ free: 0, share: 3 })
+  await node.upkeep.fire()
+  await place.post(child.id, 'hello')
+  await place.sessions.cancel(id, 'enough')
+  const known = new Set([
+    ...Object.values(partitionKeys(place.keys.tag)).flatMap((key) =>
+      typeof key === 'function' ? [key('default'), key('node-a')] : [key],
+    ),
+    ...Object.values(sessionKeys(place.keys.tag, id)),
+    ...Object.values(workerKeys(place.keys.tag, root)),
+    ...Object.values(workerKeys(place.keys.tag, child.id)),
+  ])
+  const found = await place.redis.keys(`${place.keys.tag.replace(/[{}]/g, '?')}*`)
+  expect(found.filter((key) => !known.has(key) && !key.includes(':idem:'))).toEqual([])
+  expect(found.length).toBeGreaterThan(18)
+})
+
+test('bells are told apart by call, pool and number, and come back from an answer', () => {
+  expect(parseBells('')).toEqual([])
+  expect(parseBells(undefined)).toEqual([])
+  const seeds = Array.from({ length: 1_000 }, () => newSeed())
+  expect(new Set(seeds).size).toBe(1_000)
+  for (const pool of ['default', 'a-b_c', 'gpu-2']) {
+    const bell = firstBell(seeds[0] as string, pool)
+    expect(parseBells(`${bell.id},bx-${pool}-12`)).toEqual([bell, { id: `bx-${pool}-12`, pool }])
+    expect(bell.id).not.toContain(':')
+  }
+})

@@ -1,0 +1,379 @@
+/** Short forms of the tests of this folder, to be held against scripts from which a guard was taken. Each expects a promise to be kept. */
+import { expect } from 'vitest'
+import { encodeInput, encodeResult } from '../../../src/core/message.ts'
+import type { SessionLimits } from '../../../src/core/policy.ts'
+import { completion, granted, type HandTurn } from './hand-node.ts'
+import type { Place } from './place.ts'
+
+export type Check = (place: Place) => Promise<void>
+
+const resultOf = (child: HandTurn) =>
+  encodeResult({ id: child.worker, name: child.grant.name, kind: 'echo' }, child.grant.call ?? 0, {
+    status: 'completed',
+    valueJson: '1',
+  })
+
+const stateOf = async (place: Place, id: string) => (await place.record(id)).state
+
+async function lost(place: Place, turn: HandTurn): Promise<void> {
+  await place.expireLease(turn.worker)
+  await place.node({ id: 'node-b' }).sweep({ free: 0 })
+}
+
+export const aStaleNodeCannotCommit: Check = async (place) => {
+  await place.create()
+  const turn = await place.node().claim()
+  await lost(place, turn)
+  await place.node({ id: 'node-b' }).claim()
+  expect(await turn.commit({ entries: ['{}'] })).toMatchObject({ kind: 'fenced' })
+}
+
+export const aLeaseTakenAwayFencesAtOnce: Check = async (place) => {
+  await place.create()
+  const turn = await place.node().claim()
+  await lost(place, turn)
+  expect(await turn.commit({ entries: ['{}'] })).toMatchObject({ kind: 'fenced' })
+}
+
+export const aStaleNodeCannotRenew: Check = async (place) => {
+  await place.create()
+  const node = place.node()
+  const turn = await node.claim()
+  await lost(place, turn)
+  const renewal = { workerId: turn.worker, token: turn.grant.token, bell: '', becomesBusy: false }
+  expect(await node.turns.renew([renewal])).toMatchObject({ verdicts: ['fenced'] })
+}
+
+export const aCommitOnAnotherVersionIsAConflict: Check = async (place) => {
+  await place.create()
+  const turn = await place.node().claim()
+  turn.version = 5
+  expect(await turn.commit({ entries: ['{}'] })).toEqual({ kind: 'conflict', version: 0 })
+}
+
+export const aCommitSentTwiceIsOk: Check = async (place) => {
+  await place.create()
+  const turn = await place.node().claim()
+  await turn.record({ entries: ['{}'] })
+  expect((await place.wire.again())[0]).toBe('ok')
+  expect(await place.redis.llen(place.workerKeys(turn.worker).log)).toBe(1)
+}
+
+export const anOlderCommitSentAgainIsOk: Check = async (place) => {
+  await place.create()
+  const turn = await place.node().claim()
+  await turn.record({ entries: ['{}'] })
+  const first = place.wire.last
+  await turn.record({ entries: ['{}'] })
+  expect((await place.wire.again(first))[0]).toBe('ok')
+}
+
+export const inputBeforeTheEndQueuesTheWorker: Check = async (place) => {
+  const { root } = await place.create({ mode: 'conversation' })
+  const turn = await place.node().claim()
+  await place.post(root, 'second')
+  await turn.complete()
+  expect(await stateOf(place, root)).toBe('queued')
+}
+
+export const aResultBeforeTheEndQueuesTheParent: Check = async (place) => {
+  const { root } = await place.create()
+  const node = place.node()
+  const turn = await node.claim()
+  const spawn = place.child(root, 1, 'child')
+  await turn.record({ userUsed: 1, spawns: [spawn], awaits: [1] })
+  const child = await node.claim()
+  await child.complete({ result: resultOf(child) })
+  await turn.record({ awaits: [1], end: { wait: `result:${spawn.id}`, next: null } })
+  expect(await stateOf(place, root)).toBe('queued')
+}
+
+export const aTimerBeforeTheEndQueuesTheWorker: Check = async (place) => {
+  const { root } = await place.create()
+  const node = place.node()
+  const turn = await node.claim()
+  await turn.record({ userUsed: 1, timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
+  await node.upkeep.fire()
+  await turn.record({ timersOpen: 1, end: { wait: 'control', next: null } })
+  expect(await stateOf(place, root)).toBe('queued')
+}
+
+export const aPostedMessageIsClaimed: Check = async (place) => {
+  const { root } = await place.create({ mode: 'conversation' })
+  const node = place.node()
+  await (await node.claim()).complete()
+  await place.post(root, 'second')
+  expect((await node.claim()).worker).toBe(root)
+}
+
+export const aPostToAnIdleWorkerRings: Check = async (place) => {
+  const { root } = await place.create({ mode: 'conversation' })
+  await (await place.node().claim()).complete()
+  await place.redis.del(place.keys.bells('default'))
+  expect(await place.post(root, 'second')).toMatchObject({ bells: [{ pool: 'default' }] })
+}
+
+/** Bells rung by a post with so many queued, slots, busy ones and stale ones. */
+const bellsAre =
+  (
+    expected: number,
+    scene: { queued?: number; slots?: number; busy?: number; stale?: number; fresh?: number },
+  ): Check =>
+  async (place) => {
+    const { root } = await place.create({ mode: 'conversation' })
+    await (await place.node().claim()).complete()
+    const { keys, redis } = place
+    const now = await place.now()
+    await redis.del(keys.bells('default'))
+    const fill = async (key: string, count: number | undefined, score: number) => {
+      for (let number = 0; number < (count ?? 0); number++) await redis.zadd(key, score, `x${score}-${number}`)
+    }
+    await fill(keys.run('default'), (scene.queued ?? 1) - 1, now)
+    await fill(keys.busy('default'), scene.busy, now + 60_000)
+    await fill(keys.bells('default'), scene.stale, now - 1)
+    await fill(keys.bells('default'), scene.fresh, now + 20_000)
+    await redis.set(keys.slots('default'), scene.slots ?? 8)
+    const answer = await place.post(root, 'hello')
+    expect(answer.kind === 'ok' && answer.bells.length).toBe(expected)
+  }
+
+export const asManyBellsAsAreQueued = bellsAre(1, {})
+export const noMoreBellsThanFreeSlots = bellsAre(3, { queued: 9, busy: 5 })
+export const bellsThatAreOutCount = bellsAre(1, { queued: 3, fresh: 2 })
+export const staleBellsDoNotCount = bellsAre(1, { stale: 4 })
+
+export const aTurnThatLeavesRingsForTheNext: Check = async (place) => {
+  await place.create()
+  const turn = await place.node().claim({ bell: 'mine', keepBell: true })
+  await place.create({ label: 'two' })
+  await place.redis.del(place.keys.bells('default'))
+  expect((await turn.complete()).bells).toHaveLength(1)
+}
+
+export const aLongTurnsBellIsBusy: Check = async (place) => {
+  await place.create()
+  const node = place.node({ slots: 4 })
+  await node.sweep({ free: 0 })
+  const turn = await node.claim({ bell: 'mine', keepBell: true })
+  await place.create({ label: 'two' })
+  await place.redis.del(place.keys.bells('default'))
+  await place.redis.zadd(place.keys.bells('default'), (await place.now()) + 20_000, 'mine')
+  const renewal = { workerId: turn.worker, token: turn.grant.token, bell: 'mine', becomesBusy: true }
+  expect((await node.turns.renew([renewal])).bells).toHaveLength(1)
+}
+
+export const fiveLostLeasesAreQuarantined: Check = async (place) => {
+  await place.create()
+  const marks: string[] = []
+  for (let start = 0; start < 6; start++) {
+    const { workerId, mark } = granted(await place.node().ask())
+    marks.push(mark)
+    await place.expireLease(workerId)
+    await place.node().sweep({ free: 0 })
+  }
+  expect(marks).toEqual(['run', 'run', 'run', 'run', 'run', 'poison'])
+}
+
+export const aSuspectRunsAlone: Check = async (place) => {
+  await place.create()
+  for (let start = 0; start < 2; start++) await lost(place, await place.node().claim({ maySuspect: false }))
+  expect(await place.node().ask({ maySuspect: false })).toEqual({ kind: 'unfit' })
+}
+
+export const aPostSentTwiceIsOneMessage: Check = async (place) => {
+  const { root } = await place.create()
+  await place.post(root, 'hello')
+  await place.wire.again()
+  expect(await place.redis.llen(place.workerKeys(root).user)).toBe(2)
+}
+
+export const aSpawnSentTwiceIsOneSession: Check = async (place) => {
+  const { root } = await place.create()
+  await place.wire.again()
+  expect(await place.redis.llen(place.workerKeys(root).user)).toBe(1)
+}
+
+export const aKeyIsOneSession: Check = async (place) => {
+  const first = await place.create({ key: 'key' })
+  expect((await place.create({ key: 'key', label: 'two' })).id).toBe(first.id)
+}
+
+export const aRepeatedSpawnIsTheSameChild: Check = async (place) => {
+  const { root } = await place.create()
+  const turn = await place.node().claim()
+  const spawns = [place.child(root, 1, 'child')]
+  await turn.record({ spawns, awaits: [1] })
+  await turn.record({ spawns, awaits: [1] })
+  expect(await place.redis.llen(place.workerKeys(spawns[0]?.id ?? '').user)).toBe(1)
+}
+
+/** A root with a child, both running, in a session that is then cancelled. */
+async function cancelledPair(place: Place) {
+  const { id, root } = await place.create()
+  const node = place.node()
+  const turn = await node.claim()
+  await turn.record({
+    userUsed: 1,
+    spawns: [place.child(root, 1, 'child'), place.child(root, 2, 'other')],
+    awaits: [1, 2],
+  })
+  const child = await node.claim()
+  await place.sessions.cancel(id, 'enough')
+  return { id, node, turn, child }
+}
+
+export const aCancelledRunCannotCommit: Check = async (place) => {
+  const { turn } = await cancelledPair(place)
+  expect(await turn.commit({ entries: ['{}'] })).toEqual({ kind: 'cancelled' })
+}
+
+export const aChildOfACancelledRunCannotCommit: Check = async (place) => {
+  const { child } = await cancelledPair(place)
+  expect(await child.commit({ entries: ['{}'] })).toEqual({ kind: 'cancelled' })
+}
+
+export const aCancelledWorkerIsNotGrantedToRun: Check = async (place) => {
+  const { node } = await cancelledPair(place)
+  expect((await node.claim()).grant.mark).toBe('cancelled')
+}
+
+export const aRenewTellsOfTheCancel: Check = async (place) => {
+  const { node, child } = await cancelledPair(place)
+  const renewal = { workerId: child.worker, token: child.grant.token, bell: '', becomesBusy: false }
+  expect(await node.turns.renew([renewal])).toMatchObject({ verdicts: ['cancelled'] })
+}
+
+export const aCancelWaitsForRunningTurns: Check = async (place) => {
+  const { id, node, child } = await cancelledPair(place)
+  await node.upkeep.finishCancelled()
+  expect(await stateOf(place, child.worker)).toBe('running')
+  expect(await place.session(id)).toMatchObject({ state: 'cancelling' })
+}
+
+export const whatIsCancelledDuringAPassIsKept: Check = async (place) => {
+  const { id, root } = await place.create({ mode: 'conversation' })
+  const turn = await place.node().claim()
+  const calls = Array.from({ length: 100 }, (_, index) => index + 1)
+  const spawns = calls.map((call) => place.child(root, call, `c${call}`, { detached: call < 100 }))
+  await turn.record({ userUsed: 1, spawns, awaits: [100] })
+  await turn.complete({ userUsed: 0, awaiting: 1 })
+  place.wire.afterNext(async () => void (await place.sessions.cancel(id, 'enough')))
+  await place.node().upkeep.finishCancelled()
+  await place.node().upkeep.finishCancelled()
+  expect(await stateOf(place, spawns[0]?.id ?? '')).toBe('terminal')
+}
+
+export const childrenOfAnEndedRunAreCancelled: Check = async (place) => {
+  const { root } = await place.create({ mode: 'conversation' })
+  const node = place.node()
+  const turn = await node.claim()
+  await turn.record({ userUsed: 1, spawns: [place.child(root, 1, 'child')], awaits: [1] })
+  await turn.complete({ userUsed: 0, awaiting: 1 })
+  expect((await node.claim()).grant.mark).toBe('cancelled')
+}
+
+/** A commit of two children and two messages to another worker is refused for this reason. */
+const refusedFor =
+  (reason: string, limits: Partial<SessionLimits>): Check =>
+  async (place) => {
+    const { root } = await place.create({ limits })
+    const turn = await place.node().claim()
+    const spawns = [1, 2].map((call) => place.child(root, call, `c${call}`))
+    const sends = ['a', 'b'].map((text) => ({ workerId: root, mail: encodeInput(null, JSON.stringify(text)) }))
+    const wish = reason === 'mailbox_full' ? { sends } : { spawns, awaits: [1, 2] }
+    expect(await turn.commit(wish)).toMatchObject({ kind: 'refused', refusals: [{ reason }] })
+  }
+
+export const tooDeepIsRefused = refusedFor('depth_exceeded', { depth: 0 })
+export const tooManyChildrenAreRefused = refusedFor('children_exceeded', { children: 1 })
+export const tooManyWorkersAreRefused = refusedFor('workers_exceeded', { workers: 2 })
+export const tooManyMessagesAreRefused = refusedFor('mailbox_full', { mailbox: 2 })
+
+export const aFullMailboxRefusesAPost: Check = async (place) => {
+  const { root } = await place.create({ limits: { mailbox: 1 } })
+  expect(await place.post(root, 'second')).toMatchObject({ kind: 'mailbox_full' })
+}
+
+export const aFinishedSessionRefusesAPost: Check = async (place) => {
+  const { root } = await place.create()
+  await (await place.node().claim()).complete()
+  expect(await place.post(root, 'late')).toMatchObject({ kind: 'session_finished' })
+}
+
+export const aResultOfAnOldRunIsDropped: Check = async (place) => {
+  const { root } = await place.create({ mode: 'conversation' })
+  const node = place.node()
+  const turn = await node.claim()
+  await place.post(root, 'second')
+  await turn.record({ userUsed: 1, spawns: [place.child(root, 1, 'child')], awaits: [1] })
+  const child = await node.claim()
+  await turn.complete({ userUsed: 0, awaiting: 1 })
+  await (await node.claim()).park('control', { awaits: [1] })
+  await child.record({ ...completion, userUsed: 1, outcome: 'cancelled', result: resultOf(child) })
+  expect(await place.redis.exists(place.workerKeys(root).family)).toBe(0)
+}
+
+export const aClaimSentTwiceIsOneGrant: Check = async (place) => {
+  for (const label of ['one', 'two']) await place.create({ label })
+  const node = place.node()
+  const next = node.next()
+  const first = granted(await node.turns.claim(next))
+  expect(granted(await node.turns.claim(next))).toMatchObject({ workerId: first.workerId, token: first.token })
+}
+
+export const anOldClaimTakesNobody: Check = async (place) => {
+  for (const label of ['one', 'two', 'three']) await place.create({ label })
+  const node = place.node()
+  await node.claim()
+  const old = place.wire.last
+  await node.claim()
+  expect(await place.changed(() => place.wire.again(old))).toEqual({})
+}
+
+export const inputDoesNotCutARetryShort: Check = async (place) => {
+  const { root } = await place.create()
+  const turn = await place.node().claim()
+  await turn.record({
+    open: false,
+    attempt: 1,
+    runState: 'TransientFailure',
+    end: { wait: 'retry', retryMs: 60_000, next: null },
+  })
+  await place.post(root, 'second')
+  expect(await stateOf(place, root)).toBe('parked')
+}
+
+export const aLargeSessionStandsInLine: Check = async (place) => {
+  const { root } = await place.create()
+  const turn = await place.node().claim()
+  const calls = [1, 2, 3]
+  await turn.park('control', { spawns: calls.map((call) => place.child(root, call, `c${call}`)), awaits: calls })
+  const scores = (await place.redis.zrange(place.keys.run('default'), 0, '-1', 'WITHSCORES')).filter(
+    (_, at) => at % 2 === 1,
+  )
+  expect(new Set(scores).size).toBe(3)
+}
+
+export const aTimerFiresOnce: Check = async (place) => {
+  const { root } = await place.create()
+  const node = place.node()
+  await (await node.claim()).park('control', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
+  await node.upkeep.fire()
+  expect(await node.upkeep.fire()).toMatchObject({ fired: 0 })
+  expect(await place.redis.llen(place.workerKeys(root).control)).toBe(1)
+}
+
+export const aDetachedChildKeepsItsSession: Check = async (place) => {
+  const { root } = await place.create()
+  const turn = await place.node().claim()
+  const free = place.child(root, 1, 'free', { detached: true })
+  await turn.complete({ spawns: [free] })
+  expect(await place.sessions.prune(0)).toBe(0)
+  expect(await stateOf(place, free.id)).toBe('queued')
+}
+
+export const aSweepRingsForWhatItsNodeCanRun: Check = async (place) => {
+  await place.create({ kind: 'other' })
+  await place.redis.del(place.keys.bells('default'))
+  expect((await place.node().sweep({ free: 2 })).bells).toEqual([])
+}
