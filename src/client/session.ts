@@ -134,8 +134,9 @@ export class Session {
       const idle = root.fields.state === 'idle' && root.pending.user === 0
       wanted = Math.max(1, Number(root.fields.run ?? 1) - (idle ? 1 : 0))
     }
-    const known = wanted === run ? fields : await this.#fields(wanted)
-    const result = wanted === undefined ? lastResult(known) : resultOfRun(known, wanted)
+    let result = wanted === undefined ? lastResult(fields) : null
+    if (wanted === undefined && result === null) wanted = await this.#lastRun()
+    if (wanted !== undefined) result = resultOfRun(wanted === run ? fields : await this.#fields(wanted), wanted)
     if (result) return this.#read(result.run, result.status, result.position)
     if (!finished) return wanted
     if (fields.state === 'cancelled') return { status: 'cancelled', run: wanted ?? 1 }
@@ -143,6 +144,11 @@ export class Session {
       'session_not_found',
       `session ${this.id} is ${fields.state} and has no result of run ${wanted ?? 1}.`,
     )
+  }
+
+  async #lastRun(): Promise<number> {
+    const [root] = await this.#context.store.workers([this.rootId])
+    return Math.max(1, Number(root?.fields.run ?? 1) - 1)
   }
 
   async #read(run: number | null, status: RunResult['status'], position: number): Promise<RunResult> {

@@ -155,7 +155,7 @@ export function defineWorker<State = unknown>(worker: HandlerWorker<State>): Wor
 function checkNumber(field: string, value: unknown, least: number, most: number): void {
   if (value === undefined || (Number.isInteger(value) && (value as number) >= least && (value as number) <= most))
     return
-  throw new ConfigError(`${field} must be a whole number from ${least} to ${most}, not ${String(value)}.`)
+  throw new ConfigError(`${field} must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}.`)
 }
 
 export function isWorkerDefinition(value: unknown): value is WorkerDefinition {

@@ -64,8 +64,8 @@ export class InspectStore {
   /** Newest first; those created before the session `before`, if given. */
   async sessionIds(limit: number, before?: string): Promise<{ id: string; createdAt: number }[]> {
     const rank = before === undefined ? null : await this.#redis.zrevrank(this.#keys.sessions, before)
-    const from = rank === null ? 0 : Number(rank) + 1
-    const flat = (await this.#redis.zrevrange(this.#keys.sessions, from, from + limit - 1, 'WITHSCORES')) as string[]
+    const from = rank === null ? 0 : rank + 1
+    const flat = await this.#redis.zrevrange(this.#keys.sessions, from, from + limit - 1, 'WITHSCORES')
     const rows: { id: string; createdAt: number }[] = []
     for (let index = 0; index + 1 < flat.length; index += 2)
       rows.push({ id: flat[index] as string, createdAt: Number(flat[index + 1]) })

@@ -6,21 +6,18 @@
  */
 
 import { InvariantError } from '../core/errors.ts'
-import { decodeMail, type Lane, type Mail } from '../core/message.ts'
-import type { Policy, SessionLimits } from '../core/policy.ts'
+import type { Policy } from '../core/policy.ts'
 import type {
   Bell,
   ClaimAnswer,
   CommitAnswer,
   CommitRequest,
-  Grant,
   NextClaim,
   Refusal,
   RenewRequest,
   TurnStore,
   Verdict,
 } from '../core/ports.ts'
-import type { RunState } from '../core/run-state.ts'
 import { newSeed, parseBells } from './bells.ts'
 import { encodeCalls } from './call-ranges.ts'
 import { decodeGrant } from './grant.ts'

@@ -173,7 +173,7 @@ describe('what cannot be read', () => {
     })
     chmodSync(folder, 0o755)
     const modes = { 'secret file': 0o000, 'only listed': 0o744, 'only entered': 0o711, closed: 0o700 }
-    const withoutOwner = (mode: number) => (process.getuid?.() === 0 ? mode : (mode & 0o7) * 0o111)
+    const withoutOwner = (mode: number) => (usesOthersRights ? mode : (mode & 0o7) * 0o111)
     for (const [name, mode] of Object.entries(modes)) chmodSync(join(folder, name), withoutOwner(mode))
     const { totals, markdown } = surveyUnprivileged(folder)
     for (const name of Object.keys(modes)) chmodSync(join(folder, name), 0o755)
@@ -189,7 +189,7 @@ describe('what cannot be read', () => {
     const inner = join(folder, 'closed')
     mkdirSync(inner)
     chmodSync(folder, 0o755)
-    chmodSync(inner, process.getuid?.() === 0 ? 0o700 : 0o000)
+    chmodSync(inner, usesOthersRights ? 0o700 : 0o000)
     const { totals, markdown } = surveyUnprivileged(inner)
     chmodSync(inner, 0o755)
     expect(totals).toEqual({ files: 0, bytes: 0, lines: 0, unreadable: 1, workers: 1 })
@@ -197,12 +197,25 @@ describe('what cannot be read', () => {
   })
 })
 
-/** As a user without rights: root may read everything. */
+/** Only where the survey runs as somebody else do the rights of others count; the owner is held to its own. */
+const usesOthersRights = process.getuid?.() === 0 && process.platform !== 'linux'
+
+/**
+ * As a user without rights: root may read everything. On Linux root gives up just that right, and can still run what lies in a
+ * folder of its own; elsewhere the program runs as nobody.
+ */
 function surveyUnprivileged(folder: string): Survey {
   const program = join(import.meta.dirname, '../programs/survey-folder.ts')
-  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
-  const args = ['--conditions=troupe-source', program, folder]
-  const { stdout, stderr, error } = spawnSync(process.execPath, args, { ...user, cwd: '/', encoding: 'utf8', env: {} })
+  const command = [process.execPath, '--conditions=troupe-source', program, folder]
+  const isRoot = process.getuid?.() === 0
+  if (isRoot && process.platform === 'linux') {
+    const rights = '-dac_override,-dac_read_search'
+    command.unshift('setpriv', '--bounding-set', rights, '--inh-caps', rights)
+  }
+  const user = isRoot && process.platform !== 'linux' ? { uid: 65_534, gid: 65_534 } : {}
+  const [file = '', ...args] = command
+  const env = { PATH: process.env.PATH }
+  const { stdout, stderr, error } = spawnSync(file, args, { ...user, cwd: '/', encoding: 'utf8', env })
   if (stdout === '') throw new Error(`the unprivileged survey printed nothing: ${error?.message ?? stderr}`)
   return (JSON.parse(stdout) as Outcome).value as Survey
 }

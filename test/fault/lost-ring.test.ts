@@ -1,0 +1,38 @@
+/** K2, K5, F05: work is stored and nobody rings: no BullMQ job exists. A sweep runs it when the bell is stale. */
+import { describe, expect, test } from 'vitest'
+import { policy } from '../../src/core/policy.ts'
+import { Harness } from '../support/harness.ts'
+import { expectInvariants } from '../support/oracle.ts'
+
+const silent = { ringer: { ring() {} } }
+// The bell goes stale, one sweep passes; and some time for two busy cores.
+const msMax = policy.bellMs + policy.sweepEveryMs * 1.2 + 1_500
+
+describe('work whose bell was never rung', () => {
+  test('is run by a sweep', { timeout: 30_000 }, async () => {
+    await using harness = await Harness.open({ client: silent })
+    await harness.start('a', { policy: { sweepEveryMs: policy.sweepEveryMs } })
+    const startedAt = performance.now()
+    const sessions = await Promise.all(
+      Array.from({ length: 20 }, (_, number) => harness.client.sessions.create({ kind: 'echo', input: number })),
+    )
+    for (const [number, session] of sessions.entries())
+      expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: number })
+    expect(performance.now() - startedAt).toBeLessThan(msMax)
+    await expectInvariants(harness.redis, harness.namespace)
+  })
+
+  test('is run although the node that spawned it died before it rang', { timeout: 30_000 }, async () => {
+    await using harness = await Harness.open()
+    const node = await harness.start('a')
+    const session = await harness.client.sessions.create({
+      kind: 'tree',
+      input: { children: 10, steps: 1, stepMs: 200 },
+    })
+    while (harness.ledger.lines('root').length === 0) await new Promise((resolve) => setImmediate(resolve))
+    await node.kill()
+    await harness.start('b')
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
+    await expectInvariants(harness.redis, harness.namespace)
+  })
+})

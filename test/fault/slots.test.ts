@@ -1,0 +1,31 @@
+/** Long turns never keep an idle slot asleep: fifty sessions, submitted one by one, run at the same time in a node of fifty slots. */
+import { expect, test } from 'vitest'
+import { isLong } from '../support/fault-settings.ts'
+import { Harness } from '../support/harness.ts'
+import { expectInvariants } from '../support/oracle.ts'
+
+const slots = 50
+const ms = isLong ? 10_000 : 4_000
+
+test('fifty long turns, submitted one by one, run at the same time (I17)', { timeout: 60_000 }, async () => {
+  await using harness = await Harness.open()
+  await harness.start('a', { concurrency: slots, policy: { leaseMs: 5_000, renewEveryMs: 1_000, leaseMarginMs: 500 } })
+  // Short turns before: the bell rule then expects a slot that is awake to take several workers, until one lasts.
+  for (let round = 0; round < 3; round++) {
+    const short = Array.from({ length: 50 }, () => harness.client.sessions.create({ kind: 'quick', input: null }))
+    await Promise.all((await Promise.all(short)).map((session) => session.result()))
+  }
+  const results: Promise<unknown>[] = []
+  for (let number = 0; number < slots; number++) {
+    const session = await harness.client.sessions.create({ kind: 'slow', input: { ms } })
+    results.push(session.result({ signal: AbortSignal.timeout(50_000) }))
+  }
+  for (const result of await Promise.all(results)) expect(result).toMatchObject({ status: 'completed' })
+  const begun = harness.ledger.lines('begun')
+  const done = harness.ledger.lines('done')
+  expect([begun.length, done.length]).toEqual([slots, slots])
+  const lastBegun = Math.max(...begun.map((line) => line.at))
+  const firstDone = Math.min(...done.map((line) => line.at))
+  expect(lastBegun).toBeLessThan(firstDone)
+  await expectInvariants(harness.redis, harness.namespace)
+})
