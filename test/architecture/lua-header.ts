@@ -44,7 +44,8 @@ function partsOf(text: string): Parts | null {
 
 function isBinding(line: string, before: string | undefined): boolean {
   return (
-    /^local [\w, ]+ =.*\b(KEYS|ARGV)\b/.test(line) || (/,$/.test(before ?? '') && /^\s+.*\b(KEYS|ARGV)\b/.test(line))
+    /^local [\w, ]+ =.*\b(KEYS|ARGV)\b/.test(line) ||
+    (before?.endsWith(',') === true && /^\s+.*\b(KEYS|ARGV)\b/.test(line))
   )
 }
 

@@ -79,7 +79,7 @@ export const coreIsPure: Rule = (files) => {
   const imported = eachImport(core, (_file, { from, typeOnly }) =>
     from.startsWith('node:') && !typeOnly && !pureBuiltins.includes(from) ? `imports ${from}` : null,
   )
-  const used = eachLine(core, (line) => impure.exec(line)?.[1] && `uses ${impure.exec(line)?.[1]}`)
+  const used = eachLine(core, (line) => impure.test(line) && `uses ${impure.exec(line)?.[1]}`)
   return [...imported, ...used]
 }
 
@@ -182,10 +182,7 @@ function eachImport(
 }
 
 /** Lines of code; lines that are only comment are left out. */
-function eachLine(
-  files: readonly SourceFile[],
-  check: (line: string) => string | null | undefined | false | '',
-): string[] {
+function eachLine(files: readonly SourceFile[], check: (line: string) => string | null | undefined | false): string[] {
   return files.flatMap(({ path, text }) =>
     text.split('\n').flatMap((line, index) => {
       if (/^\s*(\/\/|\/?\*)/.test(line)) return []

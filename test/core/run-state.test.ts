@@ -93,8 +93,8 @@ describe('every pair of states', () => {
 
   test('says nothing is going on where nothing can go on', () => {
     const atRest: readonly WorkerState[] = ['idle', 'terminal']
-    for (const { run, worker } of pairs)
-      if (run === 'Idle' && atRest.includes(worker)) expect(fineState({ run, worker })).toBe('inactive')
+    const resting = pairs.filter(({ run, worker }) => run === 'Idle' && atRest.includes(worker))
+    expect(resting.map((pair) => fineState(pair))).toEqual(['inactive', 'inactive'])
   })
 
   test('all seven fine states occur', () => {

@@ -36,7 +36,8 @@ test('a cancel of the session that comes between two batches of a pass reaches e
   )
   await waitUntil('all others wait', async () => {
     const { workers } = await session.report()
-    return workers.every(({ place }) => place === 'parked' || place === 'idle')
+    // The child of the hasty one may have been claimed after its run was over: then it has ended already.
+    return workers.every(({ place }) => place === 'parked' || place === 'idle' || place === 'terminal')
   })
   await node.stop()
 

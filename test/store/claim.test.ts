@@ -1,5 +1,6 @@
 /** claim: the next worker that a node can run, with the right to write for it. */
 import { describe, expect, test } from 'vitest'
+import { encodeResult } from '../../src/core/message.ts'
 import { completion, granted } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
@@ -135,6 +136,28 @@ describe('a claim', () => {
     )
   })
 
+  test('hands out the awaited result also where it stands behind more bytes than a grant may have', async () => {
+    await using place = await Place.open({ policy: { claimMailBytes: 1_000 } })
+    const { root } = await place.create()
+    const node = place.node()
+    const turn = await node.claim()
+    const spawns = [1, 2, 3].map((call) => place.child(root, call, `c${call}`))
+    await turn.park(`result:${spawns[0]?.id}`, { spawns, awaits: [1, 2, 3] })
+    const children = [await node.claim(), await node.claim(), await node.claim()]
+    for (const child of children.toReversed()) {
+      const valueJson = JSON.stringify('x'.repeat(2_000))
+      const outcome = { status: 'completed', valueJson } as const
+      const result = encodeResult({ id: child.worker, name: 'c', kind: 'echo' }, child.grant.call ?? 0, outcome)
+      await child.complete({ result })
+    }
+    const { grant } = await node.claim()
+    expect(grant.mail.family.map((mail) => [mail.sequence, mail.message])).toMatchObject([
+      [0, { call: 3 }],
+      [2, { call: 1 }],
+    ])
+    expect(grant.familySeen).toBe(1)
+  })
+
   test('clears the last failure when a run starts', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation' })
@@ -172,13 +195,14 @@ describe('a claim', () => {
     await (await node.claim()).record({
       open: false,
       attempt: 1,
+      retrying: 'user:0',
       runState: 'TransientFailure',
       failure,
       end: { wait: 'retry', retryMs: 0, next: null },
     })
     await node.upkeep.fire()
     const turn = await node.claim()
-    expect(turn.grant).toMatchObject({ attempt: 1, runState: 'TransientFailure' })
+    expect(turn.grant).toMatchObject({ attempt: 1, retrying: 'user:0', runState: 'TransientFailure' })
     expect(await place.dump()).toMatchObject({ 'w:<one.root>': { failed: '1' } })
   })
 })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { encodeInput } from '../../src/core/message.ts'
 import type { SessionLimits } from '../../src/core/policy.ts'
+import type { CommitWish } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
 async function started(limits: Partial<SessionLimits> = {}) {
@@ -160,34 +161,32 @@ describe('a message to another worker', () => {
 })
 
 describe('a commit is refused whole', () => {
-  async function expectRefused(
-    scene: Awaited<ReturnType<typeof started>>,
-    wish: Parameters<typeof scene.turn.commit>[0],
-    refusals: unknown,
-  ) {
-    const { place, turn } = scene
-    const changed = await place.changed(async () => {
-      const answer = await turn.commit({ entries: ['{"never":1}'], userUsed: 1, stateJson: '1', ...wish })
-      expect(answer).toEqual({ kind: 'refused', refusals })
+  /** What is answered, and what it changed. */
+  async function attempt(scene: Awaited<ReturnType<typeof started>>, wish: CommitWish) {
+    let answer: unknown
+    const changed = await scene.place.changed(async () => {
+      answer = await scene.turn.commit({ entries: ['{"never":1}'], userUsed: 1, stateJson: '1', ...wish })
     })
-    expect(changed).toEqual({})
+    return { answer, changed }
   }
+
+  const refused = (...refusals: unknown[]) => ({ answer: { kind: 'refused', refusals }, changed: {} })
 
   test('when a child would be too deep', async () => {
     await using scene = await started({ depth: 0 })
     const child = scene.place.child(scene.turn.worker, 1, 'child')
     const refusal = { reason: 'depth_exceeded', limit: 0, id: child.id }
-    await expectRefused(scene, { spawns: [child], awaits: [1] }, [refusal])
+    expect(await attempt(scene, { spawns: [child], awaits: [1] })).toEqual(refused(refusal))
   })
 
   test('when more children would be awaited than allowed; as many as allowed are fine', async () => {
     await using scene = await started({ children: 2 })
     const spawns = [1, 2, 3].map((call) => scene.place.child(scene.turn.worker, call, `c${call}`))
     const refusal = { reason: 'children_exceeded', limit: 2, id: spawns[0]?.id }
-    await expectRefused(scene, { spawns, awaits: [1, 2, 3] }, [refusal])
+    expect(await attempt(scene, { spawns, awaits: [1, 2, 3] })).toEqual(refused(refusal))
     expect(await scene.turn.commit({ spawns: spawns.slice(0, 2), awaits: [1, 2] })).toMatchObject({ kind: 'ok' })
     const third = { reason: 'children_exceeded', limit: 2, id: spawns[2]?.id }
-    await expectRefused(scene, { spawns: spawns.slice(2), awaits: [1, 2, 3] }, [third])
+    expect(await attempt(scene, { spawns: spawns.slice(2), awaits: [1, 2, 3] })).toEqual(refused(third))
   })
 
   test('but detached children are not counted as awaited', async () => {
@@ -200,13 +199,13 @@ describe('a commit is refused whole', () => {
     await using scene = await started({ workers: 3 })
     const { place, turn } = scene
     const spawns = [1, 2, 3].map((call) => place.child(turn.worker, call, `c${call}`, { detached: call === 3 }))
-    await expectRefused(scene, { spawns, awaits: [1, 2] }, [
-      { reason: 'workers_exceeded', limit: 3, id: spawns[0]?.id },
-    ])
+    expect(await attempt(scene, { spawns, awaits: [1, 2] })).toEqual(
+      refused({ reason: 'workers_exceeded', limit: 3, id: spawns[0]?.id }),
+    )
     expect(await turn.commit({ spawns: spawns.slice(0, 2), awaits: [1, 2] })).toMatchObject({ kind: 'ok' })
-    await expectRefused(scene, { spawns: spawns.slice(2), awaits: [1, 2] }, [
-      { reason: 'workers_exceeded', limit: 3, id: spawns[2]?.id },
-    ])
+    expect(await attempt(scene, { spawns: spawns.slice(2), awaits: [1, 2] })).toEqual(
+      refused({ reason: 'workers_exceeded', limit: 3, id: spawns[2]?.id }),
+    )
   })
 
   test('when a mailbox is full, counting all messages of the commit', async () => {
@@ -214,7 +213,7 @@ describe('a commit is refused whole', () => {
     const { place } = scene
     const other = await place.create({ label: 'two', limits: { mailbox: 3 } })
     const sends = ['a', 'b', 'c'].map((text) => mailTo(other.root, text))
-    await expectRefused(scene, { sends }, [{ reason: 'mailbox_full', limit: 3, id: other.root }])
+    expect(await attempt(scene, { sends })).toEqual(refused({ reason: 'mailbox_full', limit: 3, id: other.root }))
     expect(await scene.turn.commit({ sends: sends.slice(0, 2) })).toMatchObject({ kind: 'ok' })
     expect(await place.redis.llen(place.workerKeys(other.root).user)).toBe(3)
   })
@@ -223,15 +222,17 @@ describe('a commit is refused whole', () => {
     await using scene = await started({ mailbox: 3 })
     const child = scene.place.child(scene.turn.worker, 1, 'child')
     const sends = ['a', 'b', 'c'].map((text) => mailTo(child.id, text))
-    await expectRefused(scene, { spawns: [child], awaits: [1], sends }, [
-      { reason: 'mailbox_full', limit: 3, id: child.id },
-    ])
+    expect(await attempt(scene, { spawns: [child], awaits: [1], sends })).toEqual(
+      refused({ reason: 'mailbox_full', limit: 3, id: child.id }),
+    )
   })
 
   test('when a recipient is not known', async () => {
     await using scene = await started()
     const unknown = newId(0)
-    await expectRefused(scene, { sends: [mailTo(unknown, 'a')] }, [{ reason: 'not_found', limit: 0, id: unknown }])
+    expect(await attempt(scene, { sends: [mailTo(unknown, 'a')] })).toEqual(
+      refused({ reason: 'not_found', limit: 0, id: unknown }),
+    )
   })
 
   test('when the session of a recipient has finished', async () => {
@@ -239,9 +240,9 @@ describe('a commit is refused whole', () => {
     const { place, node } = scene
     const other = await place.create({ label: 'two' })
     await (await node.claim()).complete()
-    await expectRefused(scene, { sends: [mailTo(other.root, 'a')] }, [
-      expect.objectContaining({ reason: 'session_finished', id: other.root }),
-    ])
+    expect(await attempt(scene, { sends: [mailTo(other.root, 'a')] })).toEqual(
+      refused(expect.objectContaining({ reason: 'session_finished', id: other.root })),
+    )
   })
 
   test('when a recipient was cancelled for good', async () => {
@@ -250,7 +251,9 @@ describe('a commit is refused whole', () => {
     const other = await place.create({ label: 'two' })
     await place.sessions.cancel(other.id, 'enough')
     await node.upkeep.finishCancelled()
-    await expectRefused(scene, { sends: [mailTo(other.root, 'a')] }, [{ reason: 'terminal', limit: 0, id: other.root }])
+    expect(await attempt(scene, { sends: [mailTo(other.root, 'a')] })).toEqual(
+      refused({ reason: 'terminal', limit: 0, id: other.root }),
+    )
   })
 
   test('with every reason, when there are several', async () => {
@@ -258,14 +261,18 @@ describe('a commit is refused whole', () => {
     const { place, turn } = scene
     const [first, second] = [newId(0), newId(0)]
     const child = place.child(turn.worker, 1, 'child')
-    await expectRefused(
-      scene,
-      { spawns: [child], awaits: [1], sends: [mailTo(first, 'a'), mailTo(turn.worker, 'fine'), mailTo(second, 'b')] },
-      [
+    expect(
+      await attempt(scene, {
+        spawns: [child],
+        awaits: [1],
+        sends: [mailTo(first, 'a'), mailTo(turn.worker, 'fine'), mailTo(second, 'b')],
+      }),
+    ).toEqual(
+      refused(
         { reason: 'depth_exceeded', limit: 0, id: child.id },
         { reason: 'not_found', limit: 0, id: first },
         { reason: 'not_found', limit: 0, id: second },
-      ],
+      ),
     )
   })
 

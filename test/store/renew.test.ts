@@ -42,7 +42,7 @@ describe('renew', () => {
       sessions.push(await place.create({ label }))
       turns.push(await node.claim({ slot: label }))
     }
-    const [kept, lost, cancelled, over] = turns as [HandTurn, HandTurn, HandTurn, HandTurn]
+    const [kept, lost, , over] = turns as [HandTurn, HandTurn, HandTurn, HandTurn]
     await place.expireLease(lost.worker)
     await node.sweep({ free: 0 })
     await place.sessions.cancel(sessions[2]?.id as string, 'enough')

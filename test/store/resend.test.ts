@@ -23,8 +23,12 @@ function understood(reply: Reply, call: Call): unknown {
     return item[0] === 'empty' || item[0] === 'none' ? ['nothing'] : item
   })
   if (reply[0] === 'grant') return decodeGrant(reply, 0)
-  if (call.counts) return words.filter((item) => !/^\d+$/.test(String(item)) && !isBells(item))
+  if (call.counts) return words.filter((item) => !isCount(item) && !isBells(item))
   return call.forgetsBells ? words.filter((item) => !isBells(item)) : words
+}
+
+function isCount(item: unknown): boolean {
+  return typeof item === 'number' || (typeof item === 'string' && /^\d+$/.test(item))
 }
 
 function isBells(item: unknown): boolean {
@@ -142,7 +146,7 @@ describe('an old duplicate that arrives much later', () => {
     await turn.complete({ userUsed: 0, awaiting: 1, end: { wait: 'any', next: node.next({ slot: '1' }) } })
     sent.push(place.wire.last)
     const late = async () => {
-      for (const one of [...sent].reverse()) await place.wire.again(one)
+      for (const one of sent.toReversed()) await place.wire.again(one)
       for (const one of sent) await place.wire.again(one)
     }
     expect(await place.changed(late)).toEqual({})

@@ -1,6 +1,6 @@
 /** Any order of posts, claims, commits, lost leases, sweeps and duplicates keeps the invariants. */
 import fc from 'fast-check'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { isLong } from '../support/fault-settings.ts'
 import { Place } from './support/place.ts'
 import { type Move, Simulation } from './support/simulation.ts'
@@ -28,7 +28,7 @@ const move: fc.Arbitrary<Move> = fc.record({
 test('no message is lost, doubled or out of order, and every worker is where its state says (I1–I5, I7, I8)', {
   timeout: 120_000,
 }, async () => {
-  await fc.assert(
+  const property = fc.assert(
     fc.asyncProperty(fc.array(move, { minLength: 5, maxLength: 60, size: 'max' }), async (moves) => {
       await using place = await Place.open()
       const simulation = await Simulation.start(place, 2)
@@ -42,4 +42,5 @@ test('no message is lost, doubled or out of order, and every worker is where its
     }),
     { numRuns: isLong ? 3_000 : 60 },
   )
+  await expect(property).resolves.toBeUndefined()
 })

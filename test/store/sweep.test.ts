@@ -325,6 +325,33 @@ describe('a worker of a kind that nobody hosted', () => {
   })
 })
 
+describe('a worker of a kind that no live node hosts any more', () => {
+  test('leaves the line of its pool, keeps its place, and comes back with the first node that hosts it', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create({ label: 'gone', kind: 'gone' })
+    await place.create({ label: 'here' })
+    const scores = await place.redis.zrange(place.keys.run('default'), 0, '-1', 'WITHSCORES')
+    const node = place.node()
+    await node.sweep({ free: 5 })
+    expect(await place.dump()).toMatchObject({
+      'run:default': ['<here.root> now'],
+      'run:unhosted': ['<gone.root> now'],
+      'w:<gone.root>': { pool: 'unhosted', state: 'queued' },
+    })
+    await place.node({ id: 'node-b', kinds: { other: ['gone'] } }).sweep({ free: 0 })
+    expect(await place.redis.zscore(place.keys.run('other'), root)).toBe(scores[1])
+    expect((await place.record(root)).pool).toBe('other')
+  })
+
+  test('stays when another live node hosts it', async () => {
+    await using place = await Place.open()
+    await place.create({ kind: 'elsewhere' })
+    await place.node({ id: 'node-b', kinds: { default: ['elsewhere'] } }).sweep({ free: 0 })
+    await place.node().sweep({ free: 5 })
+    expect(await place.dump()).toMatchObject({ 'run:default': ['<one.root> now'] })
+  })
+})
+
 describe('the share that one slot takes in a row', () => {
   test('is kept for some seconds, and goes when turns are long', async () => {
     await using place = await Place.open()

@@ -43,7 +43,7 @@ export async function dumpKeys(redis: Redis, namespace: string, words: Words): P
   const [seconds, micros] = await redis.time()
   const now = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
   const dump: Record<string, unknown> = {}
-  for (const key of await keysOf(redis, namespace)) dump[words.key(key)] = await valueOf(redis, key, now, words)
+  for (const key of await keysOf(redis, namespace)) dump[words.key(key)] = await dumpValue(redis, key, now, words)
   return dump
 }
 
@@ -59,7 +59,7 @@ export async function keysOf(redis: Redis, namespace: string): Promise<string[]>
   return [...keys].sort()
 }
 
-async function valueOf(redis: Redis, key: string, now: number, words: Words): Promise<unknown> {
+async function dumpValue(redis: Redis, key: string, now: number, words: Words): Promise<unknown> {
   const text = (raw: string) => words.text(raw, now)
   switch (await redis.type(key)) {
     case 'hash': {
