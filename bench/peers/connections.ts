@@ -15,6 +15,22 @@ export function plainConnection(redisUrl: string): Redis {
 /** Jobs are deleted when they are done, as an application would that keeps results elsewhere: the cheapest setting. */
 export const forgetFinished = { removeOnComplete: true, removeOnFail: true } as const
 
+/** A job whose result somebody waits for is kept for a while, or a producer that asks late would find nothing. */
+export const keepRecent = { removeOnComplete: { count: 1_000 }, removeOnFail: { count: 1_000 } } as const
+
+/** The listener that `job.waitUntilFinished` takes: how BullMQ's documentation has a producer wait for a result. */
+export async function openQueueEvents(
+  queueName: string,
+  prefix: string,
+  connection: ConnectionOptions,
+): Promise<QueueEvents> {
+  const events = new QueueEvents(queueName, { prefix, connection })
+  // Each job that is waited for listens on it.
+  events.setMaxListeners(1_000)
+  await events.waitUntilReady()
+  return events
+}
+
 export interface Completions {
   /** Register before adding the job, or its end could be missed. Resolves with what the processor returned. */
   of(jobId: string): Promise<unknown>

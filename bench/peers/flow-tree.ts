@@ -2,7 +2,6 @@
  * Duty: BullMQ's own trees: a flow of one parent and ten children, added at once by FlowProducer, with no history at all. It
  * does less than any agent does: the children are fixed when the tree is added.
  */
-import { randomUUID } from 'node:crypto'
 import { FlowProducer, type Job, Worker } from 'bullmq'
 import {
   childAnswer,
@@ -13,7 +12,7 @@ import {
   treeQuestion,
 } from '../agent-script.ts'
 import { type Contestant, type OpenContestant, type Place, slots, treesInFlight } from '../contestant.ts'
-import { bullmqConnection, forgetFinished, listenForCompletions } from './connections.ts'
+import { bullmqConnection, forgetFinished, keepRecent, openQueueEvents } from './connections.ts'
 
 export const flowTree: Contestant = {
   id: 'tree-flow',
@@ -33,24 +32,23 @@ async function openFlowTree({ redisUrl, namespace }: Place): Promise<OpenContest
     return treeAnswer(Object.values(await job.getChildrenValues<string>()))
   }
   const worker = new Worker('work', work, { ...settings, concurrency: slots })
-  const completions = await listenForCompletions('work', namespace, connection)
+  const events = await openQueueEvents('work', namespace, connection)
   await Promise.all([flows.waitUntilReady(), worker.waitUntilReady()])
   return {
     async perform() {
-      const jobId = randomUUID()
-      const result = completions.of(jobId)
-      await flows.add({
+      const { job } = await flows.add({
         name: 'parent',
         queueName: 'work',
         data: { question: treeQuestion },
-        opts: { jobId, ...forgetFinished },
+        opts: keepRecent,
         children: childJobs(),
       })
-      if ((await result) !== expectedTreeAnswer) throw new Error('The flow gave another answer.')
+      const answer = await job.waitUntilFinished(events)
+      if (answer !== expectedTreeAnswer) throw new Error('The flow gave another answer.')
     },
     async close() {
       await worker.close()
-      await Promise.all([completions.close(), flows.close()])
+      await Promise.all([events.close(), flows.close()])
     },
   }
 }

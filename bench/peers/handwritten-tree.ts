@@ -15,7 +15,7 @@ import {
   treeQuestion,
 } from '../agent-script.ts'
 import { type Contestant, type OpenContestant, type Place, slots, treesInFlight } from '../contestant.ts'
-import { bullmqConnection, forgetFinished, listenForCompletions, plainConnection } from './connections.ts'
+import { bullmqConnection, forgetFinished, keepRecent, openQueueEvents, plainConnection } from './connections.ts'
 import { JsonHistory } from './json-history.ts'
 
 export const handwrittenTree: Contestant = {
@@ -42,18 +42,18 @@ async function openHandwrittenTree({ redisUrl, namespace }: Place): Promise<Open
     return job.name === 'child' ? answerAsChild(history, job.data) : delegate(job, token, history, queue)
   }
   const worker = new Worker('work', work, { ...settings, concurrency: slots })
-  const completions = await listenForCompletions('work', namespace, connection)
+  const events = await openQueueEvents('work', namespace, connection)
   await Promise.all([queue.waitUntilReady(), worker.waitUntilReady()])
   return {
     async perform() {
       const runId = randomUUID()
-      const result = completions.of(runId)
-      await queue.add('parent', { runId, question: treeQuestion }, { jobId: runId, ...forgetFinished })
-      if ((await result) !== expectedTreeAnswer) throw new Error('The hand-written tree gave another answer.')
+      const job = await queue.add('parent', { runId, question: treeQuestion }, keepRecent)
+      const answer = await job.waitUntilFinished(events)
+      if (answer !== expectedTreeAnswer) throw new Error('The hand-written tree gave another answer.')
     },
     async close() {
       await worker.close()
-      await Promise.all([completions.close(), queue.close()])
+      await Promise.all([events.close(), queue.close()])
       redis.disconnect()
     },
   }

@@ -1,6 +1,6 @@
 /**
- * Duty: the history of a hand-written agent: all messages of a run as one JSON value under one key, rewritten as a whole with
- * each message. It is what most applications do, because every model API takes and gives the history as one array.
+ * Duty: the history of a hand-written agent: all messages of a run as one JSON value under one key, read and rewritten as a whole
+ * with each message. It is what most applications do, because every model API takes and gives the history as one array.
  */
 import type { Redis } from 'ioredis'
 import type { AgentMessage } from '../agent-script.ts'
@@ -8,18 +8,20 @@ import type { AgentMessage } from '../agent-script.ts'
 export class JsonHistory {
   readonly #redis: Redis
   readonly #key: string
-  readonly #messages: AgentMessage[]
+  readonly #trusted: boolean
+  #messages: AgentMessage[] = []
 
-  private constructor(redis: Redis, key: string, messages: AgentMessage[]) {
+  private constructor(redis: Redis, key: string, trusted: boolean) {
     this.#redis = redis
     this.#key = key
-    this.#messages = messages
+    this.#trusted = trusted
   }
 
-  /** Once per job, not per message: the lock of the job is trusted to keep other writers away. */
-  static async read(redis: Redis, key: string): Promise<JsonHistory> {
-    const json = await redis.get(key)
-    return new JsonHistory(redis, key, json === null ? [] : (JSON.parse(json) as AgentMessage[]))
+  /** `trusted`: read once per job, since the lock of the job is trusted to keep other writers away; else before each message. */
+  static async read(redis: Redis, key: string, trusted = false): Promise<JsonHistory> {
+    const history = new JsonHistory(redis, key, trusted)
+    await history.#load()
+    return history
   }
 
   get messages(): readonly AgentMessage[] {
@@ -28,7 +30,13 @@ export class JsonHistory {
 
   /** Resolves once Redis has it. */
   async append(message: AgentMessage): Promise<void> {
+    if (!this.#trusted && this.#messages.length > 0) await this.#load()
     this.#messages.push(message)
     await this.#redis.set(this.#key, JSON.stringify(this.#messages))
+  }
+
+  async #load(): Promise<void> {
+    const json = await this.#redis.get(this.#key)
+    this.#messages = json === null ? [] : (JSON.parse(json) as AgentMessage[])
   }
 }
