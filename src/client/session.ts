@@ -124,6 +124,7 @@ export class Session {
   async #look(run: number | undefined, missed: boolean): Promise<RunResult | number | undefined> {
     const tracked = run === undefined ? this.#context.hub.ended(this.id) : undefined
     if (tracked === null && !missed) return undefined
+    if (tracked?.entryJson) return resultOf(tracked.entryJson, tracked.status, null)
     if (tracked && tracked.position !== null) return this.#read(null, tracked.status, tracked.position)
     const fields = await this.#fields(run)
     const finished = fields.state !== 'active' && fields.state !== 'cancelling'
@@ -152,12 +153,7 @@ export class Session {
   }
 
   async #read(run: number | null, status: RunResult['status'], position: number): Promise<RunResult> {
-    const json = await this.#context.store.entryAt(this.rootId, position)
-    const entry = json === null ? null : (JSON.parse(json) as Entry)
-    const number = run ?? entry?.run ?? 1
-    if (status === 'cancelled' || entry === null) return { status: 'cancelled', run: number }
-    if (status === 'failed') return { status, run: number, failure: (entry as FailedEntry).failure }
-    return { status, run: number, value: (entry as CompletedEntry).value }
+    return resultOf(await this.#context.store.entryAt(this.rootId, position), status, run)
   }
 
   /**
@@ -233,6 +229,15 @@ export class Session {
     if (answer.kind === 'not_found')
       throw new NotFoundError('session_not_found', `session ${this.id} is not known: it may have been pruned.`)
   }
+}
+
+/** The result that a history entry holds. */
+function resultOf(entryJson: string | null, status: RunResult['status'], run: number | null): RunResult {
+  const entry = entryJson === null ? null : (JSON.parse(entryJson) as Entry)
+  const number = run ?? entry?.run ?? 1
+  if (status === 'cancelled' || entry === null) return { status: 'cancelled', run: number }
+  if (status === 'failed') return { status, run: number, failure: (entry as FailedEntry).failure }
+  return { status, run: number, value: (entry as CompletedEntry).value }
 }
 
 /** Told in place of events that are no longer kept: the report and the histories say what they said. */

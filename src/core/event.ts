@@ -36,6 +36,8 @@ export interface Ended {
   readonly status: ResultStatus
   /** Position of the result in the root's history; null when the event does not say. */
   readonly position: number | null
+  /** The history entry at that position as JSON, when it is small; else null. */
+  readonly entryJson: string | null
 }
 
 export interface TroupeEvent {
@@ -63,7 +65,7 @@ export function decodeEvents(id: string, fields: Readonly<Record<string, string>
   const events: Omit<TroupeEvent, 'id'>[] = notes.map(([type, details]) => ({ ...head, type, details: details ?? {} }))
   if (fields.ended !== undefined) {
     const [status, position] = fields.ended.split(' ') as [ResultStatus, string?]
-    const ended: Ended = { status, position: position === undefined ? null : Number(position) }
+    const ended: Ended = { status, position: position === undefined ? null : Number(position), entryJson: fields.result ?? null }
     // The end of a session is the end of a run too; the stream says it once.
     if (fields.events === undefined && status === 'completed' && position !== undefined) {
       events.push({ ...head, type: 'run.completed', details: {} })

@@ -40,13 +40,13 @@ describe('events', () => {
   test('the end of a session is the last event of its entry, and says where its result is', () => {
     const read = decodeEvents('5-0', { session, events: '[["run.completed"]]', ended: 'failed 12' })
     expect(read.map(({ type }) => type)).toEqual(['run.completed', 'session.failed'])
-    expect(read[1]?.ended).toEqual({ status: 'failed', position: 12 })
+    expect(read[1]?.ended).toEqual({ status: 'failed', position: 12, entryJson: null })
     expect(read[0]?.ended).toBeUndefined()
   })
 
   test('an end that has no result says so', () => {
     expect(decodeEvents('5-0', { session, events: '[]', ended: 'cancelled' })).toEqual([
-      expect.objectContaining({ type: 'session.cancelled', ended: { status: 'cancelled', position: null } }),
+      expect.objectContaining({ type: 'session.cancelled', ended: { status: 'cancelled', position: null, entryJson: null } }),
     ])
   })
 

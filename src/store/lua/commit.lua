@@ -324,7 +324,11 @@ if event ~= '' or ended then
   -- What the session's end says already is not said twice.
   if not (ended and (event == '' or event == '[["run.completed"]]')) then tell('events', event) end
   if record.parent then tell('worker', worker) end
-  if ended then tell('ended', ended .. ' ' .. last) end
+  if ended then
+    tell('ended', ended .. ' ' .. last)
+    -- A small result travels with the event: who waits for it need not ask for it.
+    if #entries > 0 and #entries[#entries] <= 256 then tell('result', entries[#entries]) end
+  end
   redis.call('XADD', eventsKey, '*', unpack(facts))
 end
 
