@@ -61,7 +61,7 @@ export async function openTroupe(options: TroupeOptions): Promise<TroupeUnderTes
   const troupe = await connectInternal({ redisUrl, namespace, ...(ringer ? { ringer } : {}) })
   const run = async (kind: string, input: unknown) => {
     const session = await troupe.sessions.create({ kind, input })
-    return valueOf(await session.result())
+    return replyOf(await session.result())
   }
   return {
     run,
@@ -74,7 +74,7 @@ export async function openTroupe(options: TroupeOptions): Promise<TroupeUnderTes
         async say(text) {
           // Each input of this kind is one run, and positions in the lane count from 0.
           const { position } = await session.root.send(text)
-          return valueOf(await session.result({ run: position + 1 }))
+          return replyOf(await session.result({ run: position + 1 }))
         },
       }
     },
@@ -85,7 +85,7 @@ export async function openTroupe(options: TroupeOptions): Promise<TroupeUnderTes
   }
 }
 
-function valueOf(result: RunResult): unknown {
+function replyOf(result: RunResult): unknown {
   if (result.status !== 'completed') throw new Error(`a run of the bench ${result.status}`)
   return result.value
 }

@@ -49,6 +49,8 @@ function eventPart({ type, at, details }: TroupeEvent, member: Member | undefine
       return 'cancelled'
     case 'turn.retried':
       return `try ${String(details.attempt)} failed, again in ${formatDuration(Number(details.retryMs))}: ${failureCause(details.failure as Failure)}`
+    case 'events.trimmed':
+      return 'events before this one are no longer kept; `troupe session show` tells how things stand'
     case 'message.deadLettered':
       return 'a message was put aside as a dead letter'
     case 'session.cancelRequested':

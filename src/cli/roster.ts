@@ -62,6 +62,7 @@ export class Roster {
       case 'worker.cancelled':
         this.#change(workerId, 'cancelled')
         return
+      case 'events.trimmed':
       case 'message.accepted':
       case 'message.deadLettered':
       case 'session.cancelRequested':

@@ -81,7 +81,7 @@ export class EventHub {
     if (listeners === undefined && !tracked) return
     for (const event of decodeEvents(id, fields)) {
       if (event.ended && tracked) this.#tracked.set(sessionId, event.ended)
-      for (const listener of [...(listeners ?? [])]) {
+      for (const listener of listeners ?? []) {
         try {
           listener(event)
         } catch {

@@ -68,7 +68,7 @@ export type RunResult =
   | { readonly status: 'failed'; readonly run: number; readonly failure: Failure }
   | { readonly status: 'cancelled'; readonly run: number }
 
-export function entryHead(run: number, epoch: number, at: number): string {
+function entryHead(run: number, epoch: number, at: number): string {
   return `"v":${entryVersion},"at":${at},"run":${run},"epoch":${epoch}`
 }
 

@@ -65,7 +65,11 @@ export function decodeEvents(id: string, fields: Readonly<Record<string, string>
   const events: Omit<TroupeEvent, 'id'>[] = notes.map(([type, details]) => ({ ...head, type, details: details ?? {} }))
   if (fields.ended !== undefined) {
     const [status, position] = fields.ended.split(' ') as [ResultStatus, string?]
-    const ended: Ended = { status, position: position === undefined ? null : Number(position), entryJson: fields.result ?? null }
+    const ended: Ended = {
+      status,
+      position: position === undefined ? null : Number(position),
+      entryJson: fields.result ?? null,
+    }
     // The end of a session is the end of a run too; the stream says it once.
     if (fields.events === undefined && status === 'completed' && position !== undefined) {
       events.push({ ...head, type: 'run.completed', details: {} })

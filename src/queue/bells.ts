@@ -16,7 +16,7 @@ export interface QueuePlace {
   readonly prefix: string
 }
 
-export function queueName(pool: string): string {
+function queueName(pool: string): string {
   return `bell-${pool}`
 }
 
@@ -121,7 +121,7 @@ export class BullBellListener {
   }
 }
 
-export function openQueue(connection: Redis, prefix: string, name: string): Queue {
+function openQueue(connection: Redis, prefix: string, name: string): Queue {
   const queue = new Queue(name, { connection, prefix, skipMetasUpdate: true })
   queue.on('error', () => {})
   return queue

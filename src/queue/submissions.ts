@@ -10,7 +10,7 @@ import type { WorkerLog } from '../core/define-worker.ts'
 import { RuntimeError } from '../core/errors.ts'
 import type { QueuePlace } from './bells.ts'
 
-export const submissionQueue = 'submit'
+const submissionQueue = 'submit'
 
 export interface Submitted {
   readonly sessionId: string

@@ -11,7 +11,6 @@ import { toJson } from '../core/json.ts'
 import { encodeInput, type Message } from '../core/message.ts'
 import { policy, type SessionLimits } from '../core/policy.ts'
 import type { Grant, SpawnOrder } from '../core/ports.ts'
-import type { Kind } from './kind.ts'
 
 /** What a handler asked for in one receive. */
 export interface Wishes {
@@ -197,7 +196,7 @@ export class HandlerSelf implements Self<unknown> {
 }
 
 /** Names are shown to people and kept in the record: at most 64 bytes, no control characters. */
-export function checkName(name: string): string {
+function checkName(name: unknown): string {
   if (
     typeof name !== 'string' ||
     name.length === 0 ||

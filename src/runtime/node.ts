@@ -227,7 +227,7 @@ export class RuntimeNode {
    */
   async stop(options: { force?: boolean } = {}): Promise<void> {
     this.#draining = true
-    const drained = Promise.allSettled([...this.#awake])
+    const drained = Promise.allSettled(this.#awake)
     for (const turn of this.#turns()) turn.draining = true
     const { drainMs, goodbyeMs } = this.#o.policy
     const release = () => {

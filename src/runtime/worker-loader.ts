@@ -34,7 +34,7 @@ async function workerFiles(root: string, folder: string): Promise<{ file: string
     entries = await readdir(folder, { withFileTypes: true })
   } catch (cause) {
     throw new ConfigError(
-      `the workers folder ${folder} cannot be read (${(cause as NodeJS.ErrnoException).code ?? cause}).`,
+      `the workers folder ${folder} cannot be read (${(cause as NodeJS.ErrnoException).code ?? String(cause)}).`,
       { cause },
     )
   }

@@ -78,8 +78,6 @@ export function workerKeys(tag: string, id: string) {
   }
 }
 
-export type WorkerKeys = ReturnType<typeof workerKeys>
-
 /** The keys of one session; until pruned. */
 export function sessionKeys(tag: string, id: string) {
   const session = `${tag}:s:${id}`
@@ -92,5 +90,3 @@ export function sessionKeys(tag: string, id: string) {
     cancelled: `${session}:cancelled`,
   }
 }
-
-export type SessionKeys = ReturnType<typeof sessionKeys>

@@ -46,7 +46,10 @@ describe('events', () => {
 
   test('an end that has no result says so', () => {
     expect(decodeEvents('5-0', { session, events: '[]', ended: 'cancelled' })).toEqual([
-      expect.objectContaining({ type: 'session.cancelled', ended: { status: 'cancelled', position: null, entryJson: null } }),
+      expect.objectContaining({
+        type: 'session.cancelled',
+        ended: { status: 'cancelled', position: null, entryJson: null },
+      }),
     ])
   })
 
