@@ -18,6 +18,9 @@ export const forgetFinished = { removeOnComplete: true, removeOnFail: true } as 
 /** A job whose result somebody waits for is kept for a while, or a producer that asks late would find nothing. */
 export const keepRecent = { removeOnComplete: { count: 1_000 }, removeOnFail: { count: 1_000 } } as const
 
+/** Each job that is waited for listens to its queue and to the listener of events. */
+export const waitersMax = 1_000
+
 /** The listener that `job.waitUntilFinished` takes: how BullMQ's documentation has a producer wait for a result. */
 export async function openQueueEvents(
   queueName: string,
@@ -25,8 +28,7 @@ export async function openQueueEvents(
   connection: ConnectionOptions,
 ): Promise<QueueEvents> {
   const events = new QueueEvents(queueName, { prefix, connection })
-  // Each job that is waited for listens on it.
-  events.setMaxListeners(1_000)
+  events.setMaxListeners(waitersMax)
   await events.waitUntilReady()
   return events
 }

@@ -12,7 +12,7 @@ import {
   treeQuestion,
 } from '../agent-script.ts'
 import { type Contestant, type OpenContestant, type Place, slots, treesInFlight } from '../contestant.ts'
-import { bullmqConnection, forgetFinished, keepRecent, openQueueEvents } from './connections.ts'
+import { bullmqConnection, forgetFinished, keepRecent, openQueueEvents, waitersMax } from './connections.ts'
 
 export const flowTree: Contestant = {
   id: 'tree-flow',
@@ -27,6 +27,7 @@ async function openFlowTree({ redisUrl, namespace }: Place): Promise<OpenContest
   const connection = bullmqConnection(redisUrl)
   const settings = { prefix: namespace, connection }
   const flows = new FlowProducer(settings)
+  flows.setMaxListeners(waitersMax)
   const work = async (job: Job) => {
     if (job.name === 'child') return childAnswer(job.data.question)
     return treeAnswer(Object.values(await job.getChildrenValues<string>()))

@@ -14,6 +14,7 @@ import {
   listenForCompletions,
   openQueueEvents,
   plainConnection,
+  waitersMax,
 } from './connections.ts'
 import { JsonHistory } from './json-history.ts'
 
@@ -82,7 +83,7 @@ async function openTunedAgent(place: Place): Promise<OpenContestant> {
 async function openAgentQueue({ redisUrl, namespace }: Place, concurrency: number, trusted: boolean) {
   const settings = { prefix: namespace, connection: bullmqConnection(redisUrl) }
   const queue = new Queue<RunData, string>('runs', settings)
-  queue.setMaxListeners(1_000)
+  queue.setMaxListeners(waitersMax)
   const redis = plainConnection(redisUrl)
   const history = (runId: string) => JsonHistory.read(redis, `${namespace}:history:${runId}`, trusted)
   const work = async ({ data }: Job<RunData, string>) => runAgent(await history(data.runId), data.question)

@@ -15,7 +15,14 @@ import {
   treeQuestion,
 } from '../agent-script.ts'
 import { type Contestant, type OpenContestant, type Place, slots, treesInFlight } from '../contestant.ts'
-import { bullmqConnection, forgetFinished, keepRecent, openQueueEvents, plainConnection } from './connections.ts'
+import {
+  bullmqConnection,
+  forgetFinished,
+  keepRecent,
+  openQueueEvents,
+  plainConnection,
+  waitersMax,
+} from './connections.ts'
 import { JsonHistory } from './json-history.ts'
 
 export const handwrittenTree: Contestant = {
@@ -37,6 +44,7 @@ async function openHandwrittenTree({ redisUrl, namespace }: Place): Promise<Open
   const settings = { prefix: namespace, connection }
   const redis = plainConnection(redisUrl)
   const queue = new Queue<WorkData, string>('work', settings)
+  queue.setMaxListeners(waitersMax)
   const work = async (job: Job<WorkData, string>, token?: string) => {
     const history = await JsonHistory.read(redis, `${namespace}:history:${job.data.runId}`)
     return job.name === 'child' ? answerAsChild(history, job.data) : delegate(job, token, history, queue)
