@@ -177,8 +177,14 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
   const ringer = new BullBellRinger(queueConnection, parts.places, parts.log)
   const node = nodeOf(parts, ringer)
   await node.start()
-  const listeners = await listen(parts, queueConnection, node, ringer)
-  await subscribeHints(connections.open(), parts.places, node)
+  let listeners: readonly Listener[]
+  try {
+    listeners = await listen(parts, queueConnection, node, ringer)
+    await subscribeHints(connections.open(), parts.places, node)
+  } catch (error) {
+    await node.stop({ force: true })
+    throw error
+  }
   return new ComposedNode(node, [...parts.kinds.keys()], listeners, async () => {
     await ringer.stop()
     connections.close()

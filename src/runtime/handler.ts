@@ -220,7 +220,8 @@ class HandlerTurn {
       entries,
       failure,
       ...this.#ending(run, { status: 'failed', failure }),
-      awaiting: position.awaits.length,
+      // The result in hand is received by this very step, though it fails.
+      awaiting: position.awaits.filter((call) => mail === null || !isResultOf(mail, call)).length,
       notes: [...(mail ? this.#receivedNotes(mail, position) : []), ['worker.failed', { run, failure }]],
     }
   }

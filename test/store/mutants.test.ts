@@ -195,7 +195,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'a child is born once',
     script: commitScript,
-    from: "if redis.call('EXISTS', workerKey(tag, spawn.id)) == 0 then",
+    from: "if known == 0 or redis.call('EXISTS', workerKey(tag, spawn.id)) == 0 then",
     to: 'if true then',
     check: checks.aRepeatedSpawnIsTheSameChild,
   },

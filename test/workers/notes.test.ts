@@ -96,6 +96,7 @@ describe('notes', () => {
           expect(scan(...pieces)).toEqual(scan(bytes))
         },
       ),
+      { numRuns: 1_000, examples: [['TODO\r\nTODO', [1]]] },
     )
   })
 })

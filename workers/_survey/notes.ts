@@ -64,7 +64,7 @@ export class NoteScanner {
     const fixme = new WordSearch('FIXME', bytes)
     // `#line` is the line of the byte at `counted`.
     let counted = 0
-    let keepFrom = Math.max(from, bytes.length - overlapBytes)
+    let keepFrom = Math.max(from - 1, bytes.length - overlapBytes, 0)
     for (;;) {
       const start = Math.min(todo.next(from), fixme.next(from))
       if (start === Number.POSITIVE_INFINITY) break
@@ -77,7 +77,7 @@ export class NoteScanner {
       this.#line += countNewlines(bytes, counted, start)
       counted = start
       from = end < 0 ? bytes.length : end
-      keepFrom = Math.max(from, bytes.length - overlapBytes)
+      keepFrom = Math.max(from - 1, bytes.length - overlapBytes, 0)
       this.#add(start === todo.next(start) ? 'TODO' : 'FIXME', bytes.subarray(start, from))
       this.#isLineDone = end < 0
       if (end < 0) break

@@ -82,9 +82,16 @@ for index = 1, tonumber(take()) do timers[index] = { id = take(), ms = tonumber(
 
 local depth, run = tonumber(record.depth or '0'), record.run or '1'
 local born, bornById, sessionFields = {}, {}, nil
+local known = 0
+for from = 1, #spawns, 1000 do
+  local keys = {}
+  for index = from, math.min(from + 999, #spawns) do keys[#keys + 1] = workerKey(tag, spawns[index].id) end
+  known = known + redis.call('EXISTS', unpack(keys))
+end
 for index = 1, #spawns do
   local spawn = spawns[index]
-  if redis.call('EXISTS', workerKey(tag, spawn.id)) == 0 then
+  -- A child that is there already was spawned by the same call before: it is looked for one by one only when there is one.
+  if known == 0 or redis.call('EXISTS', workerKey(tag, spawn.id)) == 0 then
     born[#born + 1] = spawn
     bornById[spawn.id] = spawn
   end
