@@ -135,7 +135,6 @@ export type CommitAnswer =
       readonly version: number
       readonly bells: readonly Bell[]
       readonly claimed: ClaimAnswer
-      readonly trustedUntil: number
     }
   | { readonly kind: 'fenced'; readonly claimed: ClaimAnswer }
   | { readonly kind: 'conflict'; readonly version: number }

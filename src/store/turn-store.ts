@@ -204,7 +204,6 @@ export class RedisTurnStore implements TurnStore {
           version: Number(reply[1]),
           bells: parseBells(reply[2]),
           claimed: this.#decodeClaim(reply[3] as Reply, asked),
-          trustedUntil: this.#trustedUntil(asked),
         }
       case 'fenced':
         return { kind: 'fenced', claimed: this.#decodeClaim(reply[1] as Reply, asked) }

@@ -86,7 +86,6 @@ const ok = (claimed: ClaimAnswer): CommitAnswer => ({
   version: 1,
   bells: [],
   claimed,
-  trustedUntil: performance.now() + policy.leaseMs,
 })
 const echo = handlerKind('echo', defineWorker({ receive: (message, self) => self.reply(message.value) }))
 

@@ -161,9 +161,7 @@ describe('a commit is not accepted', () => {
     const { place, node, turn } = scene
     const request = turn.request({ entries: ['{"a":1}'], userUsed: 1, event: '[["run.started"]]' })
     const first = await node.turns.commit(request)
-    const changed = await place.changed(async () =>
-      expect(await node.turns.commit(request)).toMatchObject({ ...first, trustedUntil: expect.any(Number) }),
-    )
+    const changed = await place.changed(async () => expect(await node.turns.commit(request)).toEqual(first))
     expect(changed).toEqual({})
   })
 
