@@ -41,6 +41,7 @@ export interface NodeOptions {
 }
 
 interface Partition extends PartitionStores {
+  readonly pace: Pace
   readonly renewer: Renewer
   readonly sweeper: Sweeper
 }
@@ -50,7 +51,6 @@ export class RuntimeNode {
   readonly #o: NodeOptions
   readonly #slots: Slots
   readonly #suspects = new SuspectGate()
-  readonly #pace = new Pace()
   readonly #partitions: readonly Partition[]
   readonly #awake = new Set<Promise<void>>()
   #kindPools: ReadonlyMap<string, string> = new Map()
@@ -67,13 +67,15 @@ export class RuntimeNode {
     const { policy, log, ringer } = this.#o
     const number = stores.turns.partition
     const ring = (bells: readonly Bell[]) => ringer.ring(number, bells)
+    const pace = new Pace()
     return {
       ...stores,
+      pace,
       renewer: new Renewer(stores.turns, policy, ring, log),
       sweeper: new Sweeper(stores.upkeep, policy, {
         log,
         slots: this.#slots.total,
-        shares: () => this.#shares(),
+        shares: () => this.#shares(pace),
         answer: (bell) => void this.answer(number, bell),
         ring,
         learnKinds: (pools) => {
@@ -96,14 +98,14 @@ export class RuntimeNode {
     return [...this.#o.kinds.values()].map(({ name, pool, description }) => ({ kind: name, pool, description }))
   }
 
-  #shares(): PoolShare[] {
+  #shares(pace: Pace): PoolShare[] {
     const byPool = Map.groupBy(this.#o.kinds.values(), (kind) => kind.pool)
     const free = this.#draining ? 0 : this.#slots.free
     return [...byPool].map(([pool, kinds]) => ({
       pool,
       kinds: kinds.map((kind) => kind.name),
       free,
-      share: this.#pace.take(pool),
+      share: pace.take(pool),
     }))
   }
 
@@ -113,7 +115,8 @@ export class RuntimeNode {
     if (slot === null) return
     const place = this.#partitions.find(({ turns }) => turns.partition === partition) as Partition
     const work = this.#work(place, slot, bell).catch((error: unknown) => {
-      this.#o.log.warn('a slot failed; the bell goes stale and is put again', { error: String(error) })
+      const where = { partition, pool: bell.pool, bell: bell.id, slot }
+      this.#o.log.warn('a slot failed; the bell goes stale and is put again', { ...where, error: String(error) })
     })
     this.#awake.add(work)
     await work
@@ -141,7 +144,8 @@ export class RuntimeNode {
       wasBusy: busy,
       keepBell: keepBell(),
     })
-    let answer: ClaimAnswer = await this.#claim(place, nextClaim())
+    // A claim that fails is not tried again here: the bell goes stale, and a sweep of a node that reaches Redis puts a new one.
+    let answer: ClaimAnswer = await place.turns.claim(nextClaim())
     while (answer.kind === 'grant') {
       const { grant } = answer
       if (!grant.suspect) this.#suspects.giveBack(slot)
@@ -161,15 +165,10 @@ export class RuntimeNode {
       answer = turn.claimed
       if (answer.kind === 'none' && turn.over !== 'ended') {
         if (this.#draining) break
-        answer = await this.#claim(place, nextClaim())
+        answer = await place.turns.claim(nextClaim())
       }
       if (answer.kind !== 'grant') this.#suspects.giveBack(slot)
     }
-  }
-
-  // A claim that fails is not tried again here: the bell goes stale, and a sweep of a node that reaches Redis puts a new one.
-  async #claim(place: Partition, next: NextClaim): Promise<ClaimAnswer> {
-    return place.turns.claim(next)
   }
 
   async #runTurn(place: Partition, turn: Turn): Promise<void> {
@@ -189,7 +188,7 @@ export class RuntimeNode {
       await turn.finished
     } finally {
       place.renewer.remove(turn)
-      this.#pace.note(grant.pool, performance.now() - turn.startedAt - turn.committingMs)
+      place.pace.note(grant.pool, performance.now() - turn.startedAt - turn.committingMs)
     }
   }
 

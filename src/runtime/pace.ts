@@ -1,8 +1,9 @@
 /**
- * Duty: how long this node's turns keep user code busy, by pool, and what the bell rule may expect of a slot that is awake.
+ * Duty: how long this node's turns in one partition keep user code busy, by pool, and what the bell rule may expect of a slot
+ * that is awake.
  * Where handlers return at once, one slot takes several workers in a row sooner than another could be woken: a BullMQ job costs
  * more than the turn. Where they take time, every queued worker has a bell of its own. Decision 0002 has the measurements.
- * A1 The share is 1 unless turns were short all through the last period; one long turn makes it 1 at once (renew.lua).
+ * A1 One long turn in the last period makes the share 1, and does so at once (renew.lua); else the mean of the turns decides.
  */
 
 /** User code of all the turns expected of one slot takes at most this long. */

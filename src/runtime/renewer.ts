@@ -55,7 +55,9 @@ export class Renewer {
     try {
       for (let from = 0; from < due.length; from += batchMax) await this.#renew(due.slice(from, from + batchMax))
     } catch (error) {
-      this.#log.warn('leases could not be renewed; trying again', { error: String(error) })
+      const workers = due.slice(0, 5).map((turn) => turn.grant.workerId)
+      const what = { partition: this.#store.partition, turns: due.length, workers, error: String(error) }
+      this.#log.warn('leases could not be renewed; trying again', what)
     } finally {
       this.#renewing = false
     }

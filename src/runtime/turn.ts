@@ -45,7 +45,7 @@ export interface TurnHost {
 /** How a cancelled run ends; the behaviour knows what its entries look like. */
 export type CancelledStep = (position: RunPosition) => Step
 
-export type TurnOver = 'ended' | 'fenced' | 'stale' | 'unreachable' | 'released'
+export type TurnOver = 'ended' | 'fenced' | 'stale' | 'unreachable'
 
 export class Turn {
   readonly grant: Grant

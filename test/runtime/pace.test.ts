@@ -1,0 +1,31 @@
+/** What a slot that is awake may be expected to take in a row (decision 0002). */
+import { expect, test } from 'vitest'
+import { Pace } from '../../src/runtime/pace.ts'
+
+const shareAfter = (...turnsMs: number[]) => {
+  const pace = new Pace()
+  for (const ms of turnsMs) pace.note('default', ms)
+  return pace.take('default')
+}
+
+test('ten milliseconds of user code are expected of one slot, by the mean of the turns', () => {
+  expect(shareAfter(2.5, 2.5)).toBe(4)
+  expect(shareAfter(1, 4)).toBe(4)
+  expect(shareAfter(6)).toBe(1)
+})
+
+test('a slot is expected to take eight at most, however short the turns are', () => {
+  expect(shareAfter(0, 0.01)).toBe(8)
+})
+
+test('one long turn among many short ones leaves every worker its own bell (A1)', () => {
+  expect(shareAfter(...Array.from({ length: 1_000 }, () => 0.1), 100)).toBe(1)
+})
+
+test('a period without turns tells nothing, and pools are told apart', () => {
+  const pace = new Pace()
+  pace.note('default', 1)
+  expect(pace.take('gpu')).toBe(0)
+  expect(pace.take('default')).toBe(8)
+  expect(pace.take('default')).toBe(0)
+})
