@@ -74,19 +74,21 @@ export async function awaitRedis(redis: Redis, url: string, deadlineMs: number):
   }
 }
 
-/** Checks version, eviction and partitions; on the first start it writes the number of partitions. Returns that number. */
-export async function checkRedis(redis: Redis, namespace: string, partitions: number | undefined): Promise<number> {
-  const info = await redis.info()
+/** Why a Redis that says this of itself (INFO) must not be used, in one sentence; null when it may. */
+export function unfit(info: string): string | null {
   const version = /^redis_version:(\d+)\.(\d+)/m.exec(info)
   if (version && Number(version[1]) * 100 + Number(version[2]) < 602) {
-    throw new ConfigError(`Redis ${version[1]}.${version[2]} is too old: troupe needs 6.2 or newer.`)
+    return `Redis ${version[1]}.${version[2]} is too old: troupe needs 6.2 or newer.`
   }
   const eviction = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
-  if (eviction !== undefined && eviction !== 'noeviction') {
-    throw new ConfigError(
-      `this Redis may evict keys (maxmemory-policy ${eviction}), which loses work: set it with \`redis-cli config set maxmemory-policy noeviction\`.`,
-    )
-  }
+  if (eviction === undefined || eviction === 'noeviction') return null
+  return `this Redis may evict keys (maxmemory-policy ${eviction}), which loses work: set it with \`redis-cli config set maxmemory-policy noeviction\`.`
+}
+
+/** Checks version, eviction and partitions; on the first start it writes the number of partitions. Returns that number. */
+export async function checkRedis(redis: Redis, namespace: string, partitions: number | undefined): Promise<number> {
+  const problem = unfit(await redis.info())
+  if (problem !== null) throw new ConfigError(problem)
   const { meta } = partitionKeys(tagOf(namespace, 0))
   const stored = await redis.hmget(meta, 'partitions', 'schema')
   if (stored[0] == null) {
