@@ -1,60 +1,50 @@
 /**
- * Duty: the agent of agent-script.ts as a turn of two recorded steps: the model's reply is committed before the tool runs, the
- * tool's result and the answer end the run. It stands in for the model loop with the commits that loop will make.
+ * Duty: the agent of agent-script.ts as an agent worker with one pure tool, and one that only answers, for conversations that grow.
+ * Their models are scripted: what is measured is the durability around them.
  */
-import { completedEntry, entryJson } from '../src/core/entry.ts'
-import type { Kind } from '../src/runtime/kind.ts'
-import { emptyStep, type RunPosition } from '../src/runtime/step.ts'
-import type { Turn } from '../src/runtime/turn.ts'
+import { type AgentDefinition, defineTool, defineWorker, type ModelRequest } from 'troupe'
+import { z } from 'zod'
+import { say, scriptedModel } from '../src/models/scripted-model.ts'
 import { type AgentMessage, replyOfModel, resultOfTool } from './agent-script.ts'
 
 export const agentKindName = 'agent'
+export const answererKindName = 'answerer'
 
-export const agentKind: Kind = {
-  name: agentKindName,
-  pool: 'default',
-  description: 'The two-step agent of the bench.',
-  definition: null,
-  behaviour: advance,
+const countLines = defineTool({
+  name: 'count_lines',
+  description: 'Counts the lines of a file.',
+  effect: 'pure',
+  input: z.object({ path: z.string() }),
+  run: (input, { toolCallId }) => resultOfTool({ id: toolCallId, name: 'count_lines', input }).content,
+})
+
+/** What the script's model is shown decides alone: the question, or the tool's result. */
+function replyTo({ messages }: ModelRequest) {
+  const last: AgentMessage =
+    messages.at(-1)?.role === 'user' ? { role: 'user', content: '' } : { role: 'tool', callId: '', content: '' }
+  const reply = replyOfModel([last])
+  if (reply.role !== 'assistant' || reply.toolCall === undefined) return say(reply.content)
+  const { id, name, input } = reply.toolCall
+  return {
+    content: [
+      { type: 'text', text: reply.content },
+      { type: 'tool-call', toolCallId: id, toolName: name, input },
+    ],
+  } as const
 }
 
-async function advance(turn: Turn): Promise<void> {
-  const { grant } = turn
-  const mail = grant.mail.user[0]
-  if (mail === undefined) return turn.end('any')
-  const history: AgentMessage[] = [
-    { role: 'user', content: String(mail.message.kind === 'input' ? mail.message.value : '') },
-  ]
-  const head = [grant.run, grant.epoch, Date.now()] as const
-  const reply = replyOfModel(history)
-  history.push(reply)
-  turn.record({
-    ...emptyStep(positionAfter(turn, 'ExecutingTools', true)),
-    entries: [
-      entryJson('received', ...head, { message: mail.message }),
-      entryJson('received', ...head, { message: reply }),
-    ],
-    userUsed: 1,
-    failure: null,
-    notes: [['run.started']],
-  })
-  await turn.settled()
-  if (reply.role !== 'assistant' || reply.toolCall === undefined) throw new Error('the model asks for its tool first')
-  const result = resultOfTool(reply.toolCall)
-  history.push(result)
-  const answer = replyOfModel(history)
-  turn.record({
-    ...emptyStep({ ...positionAfter(turn, 'Idle', false), run: grant.run + 1 }),
-    entries: [
-      entryJson('received', ...head, { message: result }),
-      completedEntry(...head, JSON.stringify(answer.content)),
-    ],
-    outcome: 'completed',
-    notes: [['run.completed']],
-  })
-  return turn.end('any')
-}
-
-function positionAfter(turn: Turn, runState: RunPosition['runState'], open: boolean): RunPosition {
-  return { run: turn.grant.run, calls: 0, runState, open, attempt: 0, retrying: '', awaits: [], timersOpen: 0 }
+export const benchAgents: Readonly<Record<string, AgentDefinition>> = {
+  [agentKindName]: defineWorker({
+    instructions: 'You answer questions about files.',
+    model: scriptedModel('bench/script', replyTo),
+    tools: [countLines],
+  }),
+  /** It says what it was told: a message and its reply have the same known size. */
+  [answererKindName]: defineWorker({
+    instructions: 'You repeat what you are told.',
+    model: scriptedModel('bench/echo', ({ messages }) => {
+      const last = messages.at(-1)
+      return say(last?.role === 'user' && last.content[0]?.type === 'text' ? last.content[0].text : '')
+    }),
+  }),
 }

@@ -1,10 +1,10 @@
 /** Duty: the handler kinds the bench runs on troupe: an echo, and a parent with ten children. */
 
-import { defineWorker, type WorkerDefinition } from 'troupe'
+import { defineWorker, type HandlerDefinition } from 'troupe'
 import { z } from 'zod'
 import { childAnswer, childQuestion, childrenPerTree, treeAnswer } from './agent-script.ts'
 
-export type BenchKinds = Readonly<Record<string, WorkerDefinition>>
+export type BenchKinds = Readonly<Record<string, HandlerDefinition>>
 
 /** Replies at once with what it was sent, so that a message and its reply have the same known size. */
 const echo = defineWorker({

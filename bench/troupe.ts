@@ -3,16 +3,18 @@
  * and the names of keys (measure/troupe-keys.ts) are known in bench/.
  */
 import { connectInternal } from '../src/client/client.ts'
-import { handlerKind, startInternalNode } from '../src/compose.ts'
-import type { RunResult } from '../src/core/entry.ts'
+import { startInternalNode } from '../src/compose.ts'
+import type { AgentResult, RunResult } from '../src/core/entry.ts'
 import type { BellRinger } from '../src/core/ports.ts'
-import { agentKind, agentKindName } from './troupe-agent.ts'
+import { openModels } from '../src/models/model-source.ts'
+import { KindMaker } from '../src/runtime/kind-maker.ts'
+import { agentKindName, benchAgents } from './troupe-agent.ts'
 import type { BenchKinds } from './troupe-kinds.ts'
 
 export interface TroupeOptions {
   readonly redisUrl: string
   readonly namespace: string
-  /** Handler kinds to host; the two-step kind of `runAgent` is added by this door. */
+  /** Handler kinds to host; the agents of troupe-agent.ts are added by this door. */
   readonly kinds: BenchKinds
   /** Slots of the node. */
   readonly concurrency: number
@@ -27,10 +29,7 @@ export interface TroupeOptions {
 export interface TroupeUnderTest {
   /** Creates a job session of this kind and resolves with the result of its run, as the client saw it. Rejects if it failed. */
   run(kind: string, input: unknown): Promise<unknown>
-  /**
-   * The same for a session of the two-step kind: a turn that commits two recorded steps, each of its own: the model's reply
-   * that asks for the tool; then the tool's result with the answer, which ends the run. The texts are those of agent-script.ts.
-   */
+  /** The same for the agent of agent-script.ts; resolves with its answer. */
   runAgent(question: string): Promise<unknown>
   /** Creates a conversation (`keepOpen`) and resolves when its first run has ended and the client has seen the result. */
   converse(kind: string, input: unknown): Promise<Conversation>
@@ -46,7 +45,8 @@ export interface Conversation {
 
 export async function openTroupe(options: TroupeOptions): Promise<TroupeUnderTest> {
   const { redisUrl, namespace, concurrency, bells } = options
-  const kinds = [...Object.entries(options.kinds).map(([name, kind]) => handlerKind(name, kind)), agentKind]
+  const maker = new KindMaker(openModels({ env: {} }))
+  const kinds = Object.entries({ ...options.kinds, ...benchAgents }).map(([name, kind]) => maker.make(name, kind))
   let ringer: BellRinger | undefined
   const node = await startInternalNode({
     redisUrl,
@@ -65,7 +65,7 @@ export async function openTroupe(options: TroupeOptions): Promise<TroupeUnderTes
   }
   return {
     run,
-    runAgent: (question) => run(agentKindName, question),
+    runAgent: async (question) => ((await run(agentKindName, question)) as AgentResult).text,
     async converse(kind, input) {
       const session = await troupe.sessions.create({ kind, input, keepOpen: true })
       await session.result({ run: 1 })
@@ -81,6 +81,7 @@ export async function openTroupe(options: TroupeOptions): Promise<TroupeUnderTes
     async close() {
       await troupe.close()
       await node.stop()
+      await maker.close()
     },
   }
 }

@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { eventTypes } from '../src/core/event.ts'
+import { busyStates, type RunEvent, runArrows, transition } from '../src/core/lifecycle.ts'
 import { defaultSessionLimits, hardSessionLimits, policy } from '../src/core/policy.ts'
 import { coarseState, fineState, runStates, workerStates } from '../src/core/run-state.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../src/store/keys.ts'
@@ -26,7 +27,7 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string | Prom
   },
   'docs/defaults.md': { policy: policyTable, limits: limitsTable },
   'docs/commands.md': { commands: commandPages },
-  'docs/lifecycles.md': { projections: projectionTable },
+  'docs/lifecycles.md': { 'agent run': agentRunDiagram, projections: projectionTable },
   'docs/protocol.md': { scripts: scriptTable },
 }
 
@@ -87,9 +88,13 @@ const meanings: Readonly<Record<string, string>> = {
   turnSliceMs: 'A turn that lasts longer ends at its next step and stands in line again.',
   turnSliceSteps: 'The same after this many messages.',
   drainMs: 'A node that stops waits this long for its turns, then gives them back.',
-  retries: 'Retries of a message whose `receive` threw, before the run fails; a kind may set its own.',
+  retries:
+    'Retries of a message whose `receive` threw, or of a model call or a tool that failed for the time being, before the run fails; a kind may set its own.',
   retryBackoffMs: 'Delay before the first retry; doubled for each further one, half of it random.',
   retryBackoffMsMax: 'Longest delay before a retry.',
+  modelCallMs: 'A model call that takes longer is broken off and tried again.',
+  toolMs: 'A tool that takes longer is aborted; a tool may set its own (`timeoutMs`).',
+  toolOutputBytesMax: 'More output of a tool is cut, with a note; a tool may set its own (`outputBytesMax`).',
   messageBytesMax: 'Most bytes of JSON of an input, a message, a reply, a state, the value of a timer.',
   entryBytesMax: 'Most bytes of a history entry; nothing enforces it yet.',
   nameBytesMax: "Most bytes of a worker's name.",
@@ -178,6 +183,27 @@ function projectionTable(): string {
   return table(['run \\ worker', ...workerStates], rows)
 }
 
+/** The table of an agent's run. What may happen in every busy state is said once, below: it would hide the rest. */
+function agentRunDiagram(): string {
+  const isAnywhere = (event: RunEvent) => busyStates.every((state) => transition(state, event) !== null)
+  const drawn = Map.groupBy(
+    runArrows.filter(({ event }) => !isAnywhere(event)),
+    ({ from, to }) => `${from} --> ${to}`,
+  )
+  const lines = [...drawn].map(([arrow, events]) => `  ${arrow} : ${events.map(({ event }) => event).join(', ')}`)
+  const reasons = runArrows
+    .filter(({ event, from, why }) => why !== undefined && (!isAnywhere(event) || from === busyStates[0]))
+    .map(({ event, from, to, why = '' }) => [isAnywhere(event) ? 'any but Idle and Failed' : from, event, to, why])
+  return [
+    '```mermaid\nstateDiagram-v2\n  [*] --> Idle',
+    ...lines,
+    '```\n',
+    'These arrows are not in the design that the states come from; `cancelled` and `quarantined` are not drawn.',
+    '',
+    table(['from', 'event', 'to', 'because'], reasons),
+  ].join('\n')
+}
+
 /** What each script does and why it is one, from the first lines of its header. */
 function scriptTable(): string {
   const rows = globSync('src/store/lua/*.lua', { cwd: root })
@@ -264,7 +290,8 @@ function checkStates(): string[] {
     ([, name]) => name as string,
   )
   const diagrams = [...read(page).matchAll(/```mermaid\nstateDiagram-v2\n([\s\S]*?)```/g)].map(([, body]) => body ?? '')
-  const wanted = [workerStates, runStates, sessionStates]
+  // The run is drawn twice: of a handler, and of an agent.
+  const wanted = [workerStates, runStates, runStates, sessionStates]
   if (diagrams.length !== wanted.length)
     return [`${page} should have ${wanted.length} diagrams, not ${diagrams.length}`]
   return diagrams.flatMap((body, index) => {

@@ -5,21 +5,23 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { openSubmission } from './client/submission.ts'
-import { defaultNamespace, defaultRedisUrl } from './config.ts'
-import type { WorkerDefinition, WorkerLog } from './core/define-worker.ts'
+import { defaultNamespace, defaultRedisUrl, readModelSettings } from './config.ts'
+import type { WorkerDefinition } from './core/define-worker.ts'
 import { ConfigError } from './core/errors.ts'
 import { policy as defaultPolicy, type Policy } from './core/policy.ts'
-import type { Bell, BellRinger } from './core/ports.ts'
+import type { Bell, BellRinger, LivePublisher } from './core/ports.ts'
+import type { WorkerLog } from './core/worker-log.ts'
 import { type Logger, silentLogger, toWorkerLog } from './log.ts'
+import { type ModelSettings, openModels } from './models/model-source.ts'
 import { type AnswerBell, BullBellListener, BullBellRinger, type QueuePlace } from './queue/bells.ts'
 import { BullSubmissionListener } from './queue/submissions.ts'
-import { handlerBehaviour } from './runtime/handler.ts'
-import { defaultPool, type Kind } from './runtime/kind.ts'
+import type { Kind } from './runtime/kind.ts'
+import { KindMaker } from './runtime/kind-maker.ts'
 import { RuntimeNode } from './runtime/node.ts'
 import { loadWorkers } from './runtime/worker-loader.ts'
-
 import { type PartitionKeys, partitionKeys, tagOf } from './store/keys.ts'
-import { awaitRedis, checkRedis, openRedis, type Redis } from './store/redis.ts'
+import { RedisLivePublisher } from './store/live-channel.ts'
+import { awaitRedis, checkRedis, openLossyRedis, openRedis, type Redis } from './store/redis.ts'
 import { guarded, ScriptCaller } from './store/script.ts'
 import { RedisTurnStore } from './store/turn-store.ts'
 import { RedisUpkeepStore } from './store/upkeep-store.ts'
@@ -37,6 +39,8 @@ export interface StartNodeOptions {
   readonly pools?: readonly string[]
   /** Turns at once. Default 50. */
   readonly concurrency?: number
+  /** The model of agents that name none, and where providers are. Default: TROUPE_MODEL and the providers' own variables. */
+  readonly models?: ModelSettings
   readonly logger?: Logger
   /** How long to wait for Redis at the start. Default 5 s. */
   readonly deadlineMs?: number
@@ -55,10 +59,11 @@ export interface TroupeNode extends AsyncDisposable {
 export async function startNode(options: StartNodeOptions): Promise<TroupeNode> {
   const definitions = typeof options.workers === 'string' ? await loadWorkers(options.workers) : options.workers
   const entries = definitions instanceof Map ? [...definitions] : Object.entries(definitions)
-  const kinds = entries.map(([name, definition]) => handlerKind(name, definition))
+  const maker = new KindMaker(openModels(options.models ?? readModelSettings()))
+  const kinds = entries.map(([name, definition]) => maker.make(name, definition))
   const hosted = kinds.filter((kind) => options.pools === undefined || options.pools.includes(kind.pool))
   if (hosted.length === 0) throw new ConfigError(noKinds(options, kinds))
-  return startInternalNode({ ...options, kinds: hosted })
+  return startInternalNode({ ...options, kinds: hosted, onStopped: () => maker.close() })
 }
 
 /** Parts that only the project itself exchanges: behaviours of its own in the bench, shorter times in tests, no BullMQ for the bound. */
@@ -69,6 +74,8 @@ export interface InternalNodeOptions extends Omit<StartNodeOptions, 'workers' | 
   readonly bells?: 'bullmq' | 'in-process'
   /** Told of each node that answers bells in-process, so that a client in this process can ring it. */
   readonly onRinger?: (ringer: BellRinger) => void
+  /** When the node has stopped. */
+  readonly onStopped?: () => Promise<void>
 }
 
 export async function startInternalNode(options: InternalNodeOptions): Promise<TroupeNode> {
@@ -79,7 +86,7 @@ export async function startInternalNode(options: InternalNodeOptions): Promise<T
     await awaitRedis(redis, redisUrl, options.deadlineMs ?? 5_000)
     const checking = checkRedis(redis, options.namespace ?? defaultNamespace, options.partitions)
     const partitions = await guarded('checking the set-up', checking, options.deadlineMs ?? 5_000)
-    return await startParts(partsOf(options, partitions, redis), connections, options)
+    return await startParts(partsOf(options, partitions, redis, connections), connections, options)
   } catch (error) {
     connections.close()
     throw error
@@ -96,7 +103,15 @@ class Connections {
   }
 
   open(): Redis {
-    const redis = openRedis(this.#url)
+    return this.#keep(openRedis(this.#url))
+  }
+
+  /** For what may be lost. */
+  openLossy(): Redis {
+    return this.#keep(openLossyRedis(this.#url))
+  }
+
+  #keep(redis: Redis): Redis {
     this.#opened.push(redis)
     return redis
   }
@@ -117,6 +132,7 @@ interface Parts {
   readonly policy: Policy
   readonly log: WorkerLog
   readonly redis: Redis
+  readonly live: LivePublisher
   readonly caller: ScriptCaller
   readonly places: readonly Place[]
   readonly kinds: ReadonlyMap<string, Kind>
@@ -124,7 +140,7 @@ interface Parts {
   readonly concurrency: number
 }
 
-function partsOf(options: InternalNodeOptions, partitions: number, redis: Redis): Parts {
+function partsOf(options: InternalNodeOptions, partitions: number, redis: Redis, connections: Connections): Parts {
   const namespace = options.namespace ?? defaultNamespace
   const policy: Policy = { ...defaultPolicy, ...options.policy }
   const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]))
@@ -135,6 +151,7 @@ function partsOf(options: InternalNodeOptions, partitions: number, redis: Redis)
     policy,
     log: toWorkerLog(options.logger ?? silentLogger()),
     redis,
+    live: new RedisLivePublisher(connections.openLossy(), namespace),
     caller: new ScriptCaller(redis),
     places: Array.from({ length: partitions }, (_, partition) => {
       const keys = partitionKeys(tagOf(namespace, partition))
@@ -149,7 +166,7 @@ function partsOf(options: InternalNodeOptions, partitions: number, redis: Redis)
 function nodeOf(parts: Parts, ringer: BellRinger): RuntimeNode {
   const { id, redis, caller, policy, kinds, concurrency, log } = parts
   const stores = parts.places.map(({ partition, keys }) => ({
-    turns: new RedisTurnStore({ caller, keys, partition, nodeId: id, kinds: parts.kindsByPool, policy }),
+    turns: new RedisTurnStore({ redis, caller, keys, partition, nodeId: id, kinds: parts.kindsByPool, policy }),
     upkeep: new RedisUpkeepStore({
       redis,
       caller,
@@ -160,7 +177,7 @@ function nodeOf(parts: Parts, ringer: BellRinger): RuntimeNode {
       policy,
     }),
   }))
-  return new RuntimeNode({ id, kinds, concurrency, policy, stores, ringer, log })
+  return new RuntimeNode({ id, kinds, concurrency, policy, stores, ringer, live: parts.live, log })
 }
 
 async function startParts(parts: Parts, connections: Connections, options: InternalNodeOptions): Promise<TroupeNode> {
@@ -171,7 +188,10 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
     await node.start()
     options.onRinger?.(ringer)
     await subscribeHints(connections.open(), parts.places, node)
-    return new ComposedNode(node, [...parts.kinds.keys()], [], async () => connections.close())
+    return new ComposedNode(node, [...parts.kinds.keys()], [], async () => {
+      connections.close()
+      await options.onStopped?.()
+    })
   }
   const queueConnection = connections.open()
   const ringer = new BullBellRinger(queueConnection, parts.places, parts.log)
@@ -188,18 +208,8 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
   return new ComposedNode(node, [...parts.kinds.keys()], listeners, async () => {
     await ringer.stop()
     connections.close()
+    await options.onStopped?.()
   })
-}
-
-export function handlerKind(name: string, definition: WorkerDefinition): Kind {
-  const { pool, description } = definition as { pool?: string; description?: string }
-  return {
-    name,
-    pool: pool ?? defaultPool,
-    description: description ?? '',
-    definition,
-    behaviour: handlerBehaviour(definition),
-  }
 }
 
 interface Listener {

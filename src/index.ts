@@ -1,21 +1,63 @@
 /** The package. Authoring, running, using, errors, types: nothing else is public. */
+import type { ConnectOptions, Troupe } from './client/client.ts'
+import type { StartNodeOptions, TroupeNode } from './compose.ts'
+
+// Running and using. Loaded when they are first called: a module that only defines workers and tools, as the threads of tools load
+// it, needs neither Redis nor BullMQ.
+/** Starts a node in this process. Throws a ConfigError or a TransientError (`store_unavailable`) with one clear sentence. */
+export async function startNode(options: StartNodeOptions): Promise<TroupeNode> {
+  return (await import('./compose.ts')).startNode(options)
+}
+
+/** Opens a client. Throws a ConfigError, or a TransientError (`store_unavailable`) when Redis cannot be reached. */
+export async function connect(options?: ConnectOptions): Promise<Troupe> {
+  return (await import('./client/client.ts')).connect(options)
+}
 
 // Types.
 export type { ConnectOptions, DeadLetter, KindSummary, NodeSummary, SessionSummary, Troupe } from './client/client.ts'
-// Using.
-export { connect } from './client/client.ts'
 export type { Health } from './client/health.ts'
-export type { Report, SessionReport, WorkerReport } from './client/report.ts'
+export type { Report, SessionReport, UsageReport, WorkerReport } from './client/report.ts'
 export type { Session } from './client/session.ts'
+export type { EventsQuery } from './client/session-events.ts'
 export type { CreateSession } from './client/submission.ts'
 export type { HistoryItem, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
-// Running.
-export { startNode } from './compose.ts'
-export type { HandlerWorker, Self, SpawnOptions, WorkerDefinition, WorkerLog, WorkerRef } from './core/define-worker.ts'
+export type {
+  AssistantBlock,
+  AssistantMessage,
+  ChatMessage,
+  ChildFacts,
+  Json,
+  ToolCallBlock,
+  ToolResultMessage,
+  Usage,
+  UserBlock,
+  UserMessage,
+} from './core/chat-message.ts'
+export { ContextContainer, type FlowAction, type PendingTurn, type SessionMetadata } from './core/context-container.ts'
+export type { AgentLimits, AgentSelf, AgentWorker } from './core/define-agent.ts'
+export type {
+  Effect,
+  Reconciled,
+  Tool,
+  ToolContext,
+  ToolDefinition,
+  Workspace,
+} from './core/define-tool.ts'
+export { defineTool } from './core/define-tool.ts'
+export type {
+  AgentDefinition,
+  HandlerDefinition,
+  HandlerWorker,
+  Self,
+  SpawnOptions,
+  WorkerDefinition,
+  WorkerRef,
+} from './core/define-worker.ts'
 // Authoring.
 export { defineWorker } from './core/define-worker.ts'
-export type { Entry, RunResult } from './core/entry.ts'
+export type { AgentResult, Entry, RunResult } from './core/entry.ts'
 export type { ErrorCode } from './core/errors.ts'
 // Errors.
 export {
@@ -34,6 +76,10 @@ export {
 } from './core/errors.ts'
 export type { TroupeEvent } from './core/event.ts'
 export type { Failure } from './core/failure.ts'
+export { ConversationHistory } from './core/history.ts'
 export type { InputMessage, Mail, Message, ResultMessage, TimerMessage } from './core/message.ts'
+export type { Model, ModelCall, ModelDelta, ModelReply, ModelRequest, PromptMessage, ToolSpec } from './core/model.ts'
 export type { SessionLimits } from './core/policy.ts'
 export type { CoarseState, FineState, RunState } from './core/run-state.ts'
+export type { WorkerGrant } from './core/worker-grant.ts'
+export type { WorkerLog } from './core/worker-log.ts'

@@ -9,6 +9,7 @@ import { median } from '../measure/statistics.ts'
 import { historyLength } from '../measure/troupe-keys.ts'
 import { openBenchTroupe } from '../peers/troupe-runs.ts'
 import type { Conversation, TroupeUnderTest } from '../troupe.ts'
+import { answererKindName } from '../troupe-agent.ts'
 import type { Arena } from './arena.ts'
 
 export const shortHistory = 10
@@ -94,7 +95,7 @@ async function growConversation(
   messages: number,
   lengthOf: (conversation: Conversation) => Promise<number>,
 ): Promise<Conversation> {
-  const conversation = await troupe.converse('echo', text)
+  const conversation = await troupe.converse(answererKindName, text)
   for (let length = await lengthOf(conversation), before = 0; length < messages; ) {
     if (length <= before) throw new Error('The history of a conversation does not grow.')
     const turns = Math.min(growingAtOnce, Math.ceil((messages - length) / 2))

@@ -2,8 +2,8 @@
 import { stat, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { RunResult } from '../core/entry.ts'
-import { InputError, InvariantError } from '../core/errors.ts'
+import type { AgentResult, RunResult } from '../core/entry.ts'
+import { InputError, TerminalError } from '../core/errors.ts'
 import type { TroupeEvent } from '../core/event.ts'
 import type { SessionLimits } from '../core/policy.ts'
 import { configOf, connectTo } from './connection.ts'
@@ -12,22 +12,25 @@ import { exitCodes } from './exit-code.ts'
 import { followToEnd } from './follow.ts'
 import { commandEndMsMax, Interrupt } from './interrupt.ts'
 import { startLocalNode } from './local-node.ts'
-import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
+import { addConnectionOptions, addExamples, addModelOption, type NodeFlags } from './options.ts'
 import { printJson, printText, safe } from './output.ts'
 import { Progress } from './progress.ts'
 import { printResult } from './result.ts'
 import type { Roster } from './roster.ts'
 import { bundledWorkersFolder } from './workers-folder.ts'
 
-interface DemoFlags extends ConnectionFlags {
+interface DemoFlags extends NodeFlags {
   readonly out?: string
 }
 
-/** What the surveyor replies. */
+/** What the surveyor's tools establish. */
 interface Survey {
   readonly markdown: string
   readonly totals: Readonly<Record<'files' | 'bytes' | 'lines' | 'unreadable' | 'workers', number>>
+  readonly isComplete: boolean
 }
+
+const offlineModel = 'offline/rules'
 
 /** Room for a tree over a large folder, so that the demo shows one. */
 const limits: Partial<SessionLimits> = { workers: 2_000, children: 50, depth: 12 }
@@ -38,7 +41,7 @@ export function addDemoCommand(program: Command): void {
     .description('survey a folder with a tree of workers')
     .argument('[folder]', 'folder to survey', '.')
     .option('--out <file>', 'write the report to a file instead of stdout')
-  addConnectionOptions(command)
+  addConnectionOptions(addModelOption(command))
   addExamples(command, [
     ['troupe demo', 'this folder'],
     ['troupe demo ~/src --out report.md', 'another one, into a file'],
@@ -65,6 +68,7 @@ async function demo(argument: string, flags: DemoFlags): Promise<void> {
     startLocalNode(placed, bundledWorkersFolder(), (line) => progress.tell(line)),
   )
   progress.watch(() => node.busy)
+  progress.tell(modelLine(config.model))
   const session = await troupe.sessions.create({ kind: 'surveyor', input: { folder }, limits })
   progress.tell(`Surveying ${safe(folder)} in session ${session.id}.`)
   const show = (commit: readonly TroupeEvent[], roster: Roster) => {
@@ -77,6 +81,11 @@ async function demo(argument: string, flags: DemoFlags): Promise<void> {
   if (result) await deliver(session.id, result, flags, (line) => progress.tell(line))
 }
 
+function modelLine(model: string | undefined): string {
+  if (model !== undefined && model !== offlineModel) return `The model is ${safe(model)}.`
+  return `The model is ${offlineModel}: fixed rules, no language model. For a real one: --model provider/model.`
+}
+
 async function deliver(
   sessionId: string,
   result: RunResult,
@@ -87,17 +96,19 @@ async function deliver(
     printResult(sessionId, result, flags)
     return
   }
-  const { markdown, totals } = (result.value ?? {}) as Partial<Survey>
+  const { text = '', facts } = (result.value ?? {}) as Partial<AgentResult>
+  const { markdown, totals, isComplete } = (facts?.report ?? {}) as Partial<Survey>
   if (typeof markdown !== 'string' || totals === undefined) {
-    throw new InvariantError(
-      `the surveyor replied with something else than a report: ${JSON.stringify(result.value)?.slice(0, 200)}`,
+    throw new TerminalError(
+      `the surveyor of session ${sessionId} ended without a report; it said: ${safe(text.slice(0, 500))}\nSee: troupe session show ${sessionId}`,
     )
   }
+  for (const line of text.trim().split('\n')) tell(safe(line))
   if (flags.out !== undefined) {
     await writeReport(flags.out, markdown)
     tell(`The report is in ${safe(flags.out)}.`)
   } else if (!flags.json) printText(markdown)
-  if (flags.json) printJson({ type: 'report', ...totals })
+  if (flags.json) printJson({ type: 'report', ...totals, isComplete, text })
 }
 
 async function existingFolder(argument: string): Promise<string> {

@@ -10,15 +10,19 @@ import { escapeLine } from './escape.ts'
 import { failureCause, failureSentence } from './failure-text.ts'
 import type { Member, Roster } from './roster.ts'
 import { textOf } from './text-of.ts'
+import { inAndOut } from './tokens.ts'
 
 /** The line for the events of one commit, or undefined when there is nothing to tell. The roster has noted them already. */
 export function eventLine(events: readonly TroupeEvent[], roster: Roster): string | undefined {
   const first = events[0]
   if (!first) return undefined
   const member = roster.member(first.workerId)
-  const parts = [spawnedPart(events, member), ...events.map((event) => eventPart(event, member))].filter(
-    (part) => part !== undefined,
-  )
+  const parts = [
+    spawnedPart(events, member),
+    startedPart(events),
+    succeededPart(events),
+    ...events.map((event) => eventPart(event, member)),
+  ].filter((part) => part !== undefined)
   if (parts.length === 0) return undefined
   return `${formatTime(first.at)}  ${escapeLine(labelOf(member, first.workerId))}  ${escapeLine(parts.join('; '))}`
 }
@@ -26,12 +30,48 @@ export function eventLine(events: readonly TroupeEvent[], roster: Roster): strin
 function spawnedPart(events: readonly TroupeEvent[], member: Member | undefined): string | undefined {
   const kinds = events.filter(({ type }) => type === 'worker.spawned').map(({ details }) => String(details.kind))
   if (kinds.length === 0) return undefined
-  const counted = [...Map.groupBy(kinds, (kind) => kind)].map(([kind, { length }]) =>
-    length === 1 ? kind : `${length} ${kind}`,
-  )
   const open = member?.openChildren ?? 0
   const waiting = member?.activity === 'waiting' ? `, waiting on ${open} ${open === 1 ? 'child' : 'children'}` : ''
-  return `spawned ${counted.join(', ')}${waiting}`
+  return `spawned ${counted(kinds)}${waiting}`
+}
+
+/** Tools that are about to run: only what is still at it when the commit ends. */
+function startedPart(events: readonly TroupeEvent[]): string | undefined {
+  const ended = new Set(events.filter(({ type }) => isToolEnd(type)).map(({ details }) => details.toolCallId))
+  const names = events
+    .filter(({ type, details }) => type === 'tool.started' && !ended.has(details.toolCallId))
+    .map(({ details }) => textOf(details.toolName, 'a tool'))
+  return names.length === 0 ? undefined : `runs ${counted(names)}`
+}
+
+function isToolEnd(type: TroupeEvent['type']): boolean {
+  return type === 'tool.succeeded' || type === 'tool.failed' || type === 'tool.unknown'
+}
+
+/** `ran read_file in 12ms`; several in one commit: `ran 3 read_file, list_files`. */
+function succeededPart(events: readonly TroupeEvent[]): string | undefined {
+  const found = events.filter(({ type }) => type === 'tool.succeeded').map(({ details }) => details)
+  if (found.length === 0) return undefined
+  return `ran ${counted(found.map(({ toolName }) => textOf(toolName, 'a tool')))}${found.length === 1 ? took(found[0]?.ms) : ''}`
+}
+
+function took(ms: unknown): string {
+  return typeof ms === 'number' ? ` in ${formatDuration(ms)}` : ''
+}
+
+/** `3 reader, writer` */
+function counted(names: readonly string[]): string {
+  return [...Map.groupBy(names, (name) => name)]
+    .map(([name, { length }]) => (length === 1 ? name : `${length} ${name}`))
+    .join(', ')
+}
+
+function repliedPart(details: TroupeEvent['details']): string {
+  const { model, calls, inputTokens, outputTokens } = details
+  const number = Number(calls ?? 0)
+  const asked = number === 0 ? '' : `, calls ${number === 1 ? 'a tool' : `${number} tools`}`
+  const used = inputTokens === undefined ? '' : ` (${inAndOut(inputTokens, outputTokens)})`
+  return `${textOf(model, 'the model')} replied${used}${asked}`
 }
 
 function eventPart({ type, at, details }: TroupeEvent, member: Member | undefined): string | undefined {
@@ -55,6 +95,23 @@ function eventPart({ type, at, details }: TroupeEvent, member: Member | undefine
       return 'a message was put aside as a dead letter'
     case 'session.cancelRequested':
       return details.reason ? `cancelling the session: ${textOf(details.reason)}` : 'cancelling the session'
+    case 'model.replied':
+      return repliedPart(details)
+    case 'model.blanked':
+      return `${textOf(details.model, 'the model')} replied with nothing`
+    case 'tool.failed':
+      return `${textOf(details.toolName, 'a tool')} failed${took(details.ms)}`
+    case 'tool.unknown':
+      return `whether ${textOf(details.toolName, 'a tool')} took effect is unknown`
+    case 'tool.started':
+    case 'tool.succeeded':
+      // Told for all of the commit together.
+      return undefined
+    case 'text.delta':
+    case 'reasoning.delta':
+    case 'tool.progress':
+      // Not of a commit.
+      return undefined
     case 'message.accepted':
     case 'message.consumed':
     case 'session.cancelled':

@@ -21,15 +21,19 @@ const cancelMsMax = 10_000
 /** Told of each commit of the session, in order; the roster knows all of it already. */
 export type Teller = (commit: readonly TroupeEvent[], roster: Roster) => void
 
+/** Told of what is not stored (text as it streams, progress of tools) between the commits. */
+type LiveTeller = (event: TroupeEvent) => void
+
 /** The result, or undefined when the person interrupted and the cancel did not come to an end in time. */
 export async function followToEnd(
   session: Session,
   interrupt: Interrupt,
   teller: Teller,
+  liveTeller?: LiveTeller,
 ): Promise<RunResult | undefined> {
   const over = new AbortController()
   const tooLate = new AbortController()
-  const following = tellCommits(session, over.signal, teller).catch((thrown: unknown) => {
+  const following = tellCommits(session, over.signal, teller, liveTeller).catch((thrown: unknown) => {
     if (!over.signal.aborted) tell(`troupe: events are no longer followed: ${safe(toComplaint(thrown).message)}`)
   })
   let timer: NodeJS.Timeout | undefined
@@ -58,7 +62,12 @@ export async function followToEnd(
 }
 
 /** Events of one commit share an id and arrive together; they are told together. */
-async function tellCommits(session: Session, signal: AbortSignal, teller: Teller): Promise<void> {
+async function tellCommits(
+  session: Session,
+  signal: AbortSignal,
+  teller: Teller,
+  liveTeller: LiveTeller | undefined,
+): Promise<void> {
   const { createdAt } = (await session.report()).session
   // From its very beginning: who was spawned before we listened is part of the picture.
   const after = createdAt === null ? '0-0' : `${createdAt - beginningMsMargin}-0`
@@ -69,7 +78,12 @@ async function tellCommits(session: Session, signal: AbortSignal, teller: Teller
     commit = []
   }
   try {
-    for await (const event of session.events({ after, signal })) {
+    for await (const event of session.events({ after, signal, transient: liveTeller !== undefined })) {
+      if (event.transient) {
+        flush()
+        liveTeller?.(event)
+        continue
+      }
       if (commit[0] !== undefined && streamIdOf(commit[0].id) !== streamIdOf(event.id)) flush()
       if (commit.length === 0) setImmediate(flush)
       commit.push(event)

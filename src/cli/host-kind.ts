@@ -8,11 +8,16 @@ import { NotFoundError } from '../core/errors.ts'
 import { closest } from './closest.ts'
 import { loadLocalKinds } from './local-kinds.ts'
 import { type LocalNode, startLocalNode } from './local-node.ts'
-import { safe, tell } from './output.ts'
+import { safe } from './output.ts'
 import { workersFolder } from './workers-folder.ts'
 
 /** Starts a node in this process if one is needed; undefined when a live node hosts the kind. */
-export async function hostKind(kind: string, troupe: Troupe, config: Config): Promise<LocalNode | undefined> {
+export async function hostKind(
+  kind: string,
+  troupe: Troupe,
+  config: Config,
+  tell: (line: string) => void,
+): Promise<LocalNode | undefined> {
   const known = await troupe.kinds()
   if (known.some((summary) => summary.kind === kind && summary.hosted)) return undefined
 

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { KindSummary } from '../client/client.ts'
 import type { Config } from '../config.ts'
 import { configOf, connectTo } from './connection.ts'
+import { type DefinitionFacts, definitionFacts } from './definition-facts.ts'
 import { exitCodes, toComplaint } from './exit-code.ts'
 import { loadLocalKinds } from './local-kinds.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
@@ -10,9 +11,16 @@ import { printRows, safe, tell } from './output.ts'
 import type { Column } from './table.ts'
 import { workersFolder } from './workers-folder.ts'
 
+interface LocalKind extends KindSummary, DefinitionFacts {}
+
+/** What only a worker file tells is null where there is none. */
 interface KindRow extends KindSummary {
   /** Whether a file of the local folder defines it. */
   readonly local: boolean
+  readonly sort: DefinitionFacts['sort'] | null
+  readonly model: string | null
+  readonly tools: readonly string[] | null
+  readonly spawns: readonly string[] | null
 }
 
 export function addKindsCommand(program: Command): void {
@@ -32,7 +40,7 @@ export function addKindsCommand(program: Command): void {
     const hosted = await hostedKinds(config, local !== undefined)
     printRows(
       joinKinds(hosted, local ?? []),
-      columns,
+      columnsFor(config.model),
       flags,
       'There are no kinds: no node is live, and no worker file is here.',
     )
@@ -52,28 +60,41 @@ async function hostedKinds(config: Config, mayFail: boolean): Promise<KindSummar
   }
 }
 
-async function localKinds(folder: string): Promise<KindSummary[]> {
-  return [...(await loadLocalKinds(folder))].map(([kind, { pool, description }]) => ({
+async function localKinds(folder: string): Promise<LocalKind[]> {
+  return [...(await loadLocalKinds(folder))].map(([kind, definition]) => ({
     kind,
-    pool: pool ?? 'default',
-    description: description ?? '',
+    pool: definition.pool ?? 'default',
+    description: definition.description ?? '',
     hosted: false,
     nodes: 0,
+    ...definitionFacts(definition),
   }))
 }
 
-function joinKinds(hosted: readonly KindSummary[], local: readonly KindSummary[]): KindRow[] {
-  const here = new Set(local.map(({ kind }) => kind))
+const unknown = { sort: null, model: null, tools: null, spawns: null }
+
+function joinKinds(hosted: readonly KindSummary[], local: readonly LocalKind[]): KindRow[] {
+  const here = new Map(local.map((summary) => [summary.kind, summary]))
   const elsewhere = new Set(hosted.map(({ kind }) => kind))
   return [...hosted, ...local.filter(({ kind }) => !elsewhere.has(kind))]
-    .map((summary) => ({ ...summary, local: here.has(summary.kind) }))
+    .map((summary) => {
+      const { sort, model, tools, spawns } = here.get(summary.kind) ?? unknown
+      return { ...summary, local: here.has(summary.kind), sort, model, tools, spawns }
+    })
     .sort((a, b) => (a.kind < b.kind ? -1 : 1))
 }
 
-const columns: Column<KindRow>[] = [
-  { header: 'kind', value: ({ kind }) => kind },
-  { header: 'nodes', value: ({ nodes }) => nodes, align: 'right' },
-  { header: 'here', value: ({ local }) => (local ? 'yes' : '') },
-  { header: 'pool', value: ({ pool }) => pool },
-  { header: 'description', value: ({ description }) => description, shrinksTo: 20 },
-]
+/** An agent that names no model takes the default one, when there is one here. */
+function columnsFor(modelDefault: string | undefined): Column<KindRow>[] {
+  const model = (row: KindRow) => row.model ?? (row.sort === 'agent' ? (modelDefault ?? 'default') : '')
+  return [
+    { header: 'kind', value: ({ kind }) => kind },
+    { header: 'nodes', value: ({ nodes }) => nodes, align: 'right' },
+    { header: 'here', value: ({ sort }) => sort },
+    { header: 'pool', value: ({ pool }) => pool },
+    { header: 'model', value: model, shrinksTo: 12 },
+    { header: 'tools', value: ({ tools }) => tools?.join(', '), shrinksTo: 12 },
+    { header: 'spawns', value: ({ spawns }) => spawns?.join(', '), shrinksTo: 12 },
+    { header: 'description', value: ({ description }) => description, shrinksTo: 20 },
+  ]
+}

@@ -5,10 +5,11 @@ import type { Logger } from '../log.ts'
 import { type LogLevel, logLevels, logLine } from './log-line.ts'
 
 export function nodeOptions(config: Config): Omit<StartNodeOptions, 'workers'> {
-  const { redisUrl, namespace, partitions, concurrency } = config
+  const { redisUrl, namespace, partitions, concurrency, modelSettings: models } = config
   return {
     namespace,
     concurrency,
+    models,
     ...(redisUrl === undefined ? {} : { redisUrl }),
     ...(partitions === undefined ? {} : { partitions }),
   }

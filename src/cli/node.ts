@@ -4,7 +4,7 @@ import { policy } from '../core/policy.ts'
 import { configOf } from './connection.ts'
 import { commandEndMsMax, Interrupt } from './interrupt.ts'
 import { nodeOptions, serviceLogger } from './node-options.ts'
-import { addConnectionOptions, addExamples, addNodeOptions, type NodeFlags } from './options.ts'
+import { addConnectionOptions, addExamples, addModelOption, addNodeOptions, type NodeFlags } from './options.ts'
 import { print, printJson, safe } from './output.ts'
 import { workersFolderDefault } from './workers-folder.ts'
 
@@ -17,9 +17,10 @@ export function addNodeCommand(program: Command): void {
     .command('node')
     .description('run a node until it is stopped')
     .option('--pool <name...>', 'only kinds of these pools')
-  addConnectionOptions(addNodeOptions(command))
+  addConnectionOptions(addModelOption(addNodeOptions(command)))
   addExamples(command, [
     ['troupe node --workers ./workers', 'logs are JSON lines on stderr'],
+    ['troupe node --model openai/gpt-5', 'the model of agents that name none'],
     ['troupe node --pool gpu --concurrency 4', 'only the kinds of the pool gpu, four turns at a time'],
   ])
   command.addHelpText(

@@ -16,6 +16,7 @@ export interface NodeFlags extends ConnectionFlags {
   readonly partitions?: number
   readonly concurrency?: number
   readonly logLevel?: string
+  readonly model?: string
 }
 
 export function addConnectionOptions(command: Command): Command {
@@ -31,6 +32,11 @@ export function addNodeOptions(command: Command): Command {
     .option('--concurrency <n>', 'turns that may run at the same time', wholeNumber(1))
     .option('--partitions <n>', 'partitions of a namespace that is used for the first time', wholeNumber(1))
     .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent; default: info')
+}
+
+/** For commands that may run a node here. */
+export function addModelOption(command: Command): Command {
+  return command.option('--model <provider/model>', 'model of agents that name none; default: TROUPE_MODEL')
 }
 
 /** A parser for commander: a whole number, from `least` on. */

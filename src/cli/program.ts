@@ -18,6 +18,7 @@ import { addRunCommand } from './run.ts'
 import { addSendCommand } from './send.ts'
 import { addSessionCommands } from './session.ts'
 import { addSubmitCommand } from './submit.ts'
+import { addToolsCommand } from './tools.ts'
 import { addWorkerCommands } from './worker.ts'
 
 const footer = `
@@ -28,8 +29,9 @@ object per line, and an error is its last line:
 Exit codes: 0 ok, 1 it failed, 2 the command is wrong, 69 Redis or a node is
 unavailable, 130 interrupted.
 Environment, where no option is given: TROUPE_REDIS_URL (else REDIS_URL),
-TROUPE_NAMESPACE, TROUPE_PARTITIONS, TROUPE_WORKERS, TROUPE_CONCURRENCY,
-TROUPE_LOG_LEVEL; and NO_COLOR.
+TROUPE_NAMESPACE, TROUPE_PARTITIONS, TROUPE_WORKERS, TROUPE_MODEL,
+TROUPE_CONCURRENCY, TROUPE_LOG_LEVEL; and NO_COLOR. Keys and addresses of model
+providers: their own <PROVIDER>_API_KEY and <PROVIDER>_BASE_URL.
 
 Start with: troupe demo`
 
@@ -71,6 +73,7 @@ function buildProgram(): Command {
   addWorkerCommands(program)
   addMailboxCommands(program)
   addKindsCommand(program)
+  addToolsCommand(program)
   addDoctorCommand(program)
   const help = new Command('help').argument('[command]').description('print help of a command').helpOption(false)
   program.addHelpCommand(help.helpGroup('Look and act:'))

@@ -1,14 +1,16 @@
 /** Duty: how a run ended, said once: the value on stdout, a failure as a sentence on stderr. */
-import type { RunResult } from '../core/entry.ts'
+import type { AgentResult, RunResult } from '../core/entry.ts'
 import { failureSentence } from './failure-text.ts'
-import { type JsonFlag, paint, printJson, printValue, safe, tell } from './output.ts'
+import { type JsonFlag, paint, printJson, printText, printValue, safe, tell } from './output.ts'
 
 export function printResult(sessionId: string, result: RunResult, flags: JsonFlag): void {
   if (flags.json) printJson({ type: 'result', sessionId, ...result })
   const troupe = paint('red', 'troupe:', process.stderr)
   switch (result.status) {
     case 'completed':
-      if (!flags.json) printValue(result.value)
+      if (flags.json) return
+      if (isAgentResult(result.value)) printText(result.value.text)
+      else printValue(result.value)
       return
     case 'failed':
       tell(`${troupe} run ${result.run} of session ${sessionId} failed: ${safe(failureSentence(result.failure))}`)
@@ -16,4 +18,10 @@ export function printResult(sessionId: string, result: RunResult, flags: JsonFla
     case 'cancelled':
       tell(`${troupe} run ${result.run} of session ${sessionId} was cancelled.`)
   }
+}
+
+/** Its words are what a person wants to read; its facts are in the JSON. */
+function isAgentResult(value: unknown): value is AgentResult {
+  if (typeof value !== 'object' || value === null || !('text' in value) || typeof value.text !== 'string') return false
+  return Object.keys(value).every((name) => name === 'text' || name === 'facts')
 }

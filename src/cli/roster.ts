@@ -47,6 +47,12 @@ export class Roster {
         this.#change(workerId, 'running', event.at)
         return
       case 'message.consumed':
+      case 'model.blanked':
+      case 'model.replied':
+      case 'tool.failed':
+      case 'tool.started':
+      case 'tool.succeeded':
+      case 'tool.unknown':
       case 'turn.parked':
       case 'turn.retried':
       case 'worker.stateChanged':
@@ -69,6 +75,9 @@ export class Roster {
       case 'session.cancelled':
       case 'session.completed':
       case 'session.failed':
+      case 'text.delta':
+      case 'reasoning.delta':
+      case 'tool.progress':
         return
     }
   }

@@ -5,14 +5,14 @@ import { parseKind } from '../core/ids.ts'
 import { configOf, connectTo } from './connection.ts'
 import { eventLine } from './event-lines.ts'
 import { exitCodes } from './exit-code.ts'
-import { followToEnd } from './follow.ts'
+import { followToEnd, type Teller } from './follow.ts'
 import { hostKind } from './host-kind.ts'
 import { addInputOptions, type InputFlags, readInput } from './input.ts'
 import { commandEndMsMax, Interrupt } from './interrupt.ts'
-import { addConnectionOptions, addExamples, addNodeOptions, type NodeFlags } from './options.ts'
-import { printJson, tell } from './output.ts'
+import { LiveText } from './live-text.ts'
+import { addConnectionOptions, addExamples, addModelOption, addNodeOptions, type NodeFlags } from './options.ts'
+import { printJson } from './output.ts'
 import { printResult } from './result.ts'
-import type { Roster } from './roster.ts'
 import { addSessionOptions, type SessionFlags, sessionOrder } from './session-order.ts'
 
 interface RunFlags extends NodeFlags, InputFlags, SessionFlags {}
@@ -20,6 +20,8 @@ interface RunFlags extends NodeFlags, InputFlags, SessionFlags {}
 const details = `
 Where no live node hosts the kind and the folder of worker files has it, a node
 runs in this process until the result is there.
+On a terminal an agent's words are shown while its model speaks; with --json they
+are events like all others.
 Ctrl+C cancels the session; a second one ends this process at once.`
 
 export function addRunCommand(program: Command): void {
@@ -28,8 +30,9 @@ export function addRunCommand(program: Command): void {
     .description('run a worker and print its result')
     .argument('<kind>', 'kind of the worker, as `troupe kinds` lists them')
     .argument('[input]', 'its first message; - reads stdin')
-  addConnectionOptions(addNodeOptions(addSessionOptions(addInputOptions(command))))
+  addConnectionOptions(addModelOption(addNodeOptions(addSessionOptions(addInputOptions(command)))))
   addExamples(command, [
+    ['troupe run assistant "What is in these notes?" --model openai/gpt-5', 'an agent, with the model it thinks with'],
     ['troupe run surveyor \'{"folder":"docs"}\'', 'JSON'],
     ['git log -5 | troupe run summariser -', 'text from stdin'],
     ['troupe run counter 5 --as json --json', 'a number; events and result as JSON lines'],
@@ -42,12 +45,18 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   parseKind(kind)
   const input = await readInput(argument, flags, process.stdin)
   const config = await configOf(flags)
+  using live = new LiveText()
+  const tell = (line: string) => live.tell(line)
   using interrupt = new Interrupt(() => tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
   await using troupe = await interrupt.orThrow(connectTo(config))
-  await using _node = await interrupt.orThrow(hostKind(kind, troupe, config))
+  await using _node = await interrupt.orThrow(hostKind(kind, troupe, config, tell))
   const session = await troupe.sessions.create(sessionOrder(kind, input, flags))
   tell(`troupe: session ${session.id}`)
-  const result = await followToEnd(session, interrupt, flags.json ? printEvents : tellEvents)
+  live.watch(session.rootId)
+  const result = flags.json
+    ? await followToEnd(session, interrupt, printEvents, printJson)
+    : await followToEnd(session, interrupt, tellTo(live), live.isShown ? (event) => live.note(event) : undefined)
+  live.end()
   if (result) printResult(session.id, result, flags)
   process.exitCode = interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed)
 }
@@ -56,7 +65,10 @@ function printEvents(commit: readonly TroupeEvent[]): void {
   for (const event of commit) printJson(event)
 }
 
-function tellEvents(commit: readonly TroupeEvent[], roster: Roster): void {
-  const line = eventLine(commit, roster)
-  if (line !== undefined) tell(line)
+function tellTo(live: LiveText): Teller {
+  return (commit, roster) => {
+    for (const event of commit) live.note(event)
+    const line = eventLine(commit, roster)
+    if (line !== undefined) live.tell(line)
+  }
 }

@@ -8,7 +8,7 @@ import { addConnectionOptions, addExamples, type ConnectionFlags } from './optio
 import { columnsOf, print, printFacts, printJson, safe } from './output.ts'
 import { paintState } from './state-colour.ts'
 import { tableLines } from './table.ts'
-import { workerColumns } from './worker-columns.ts'
+import { usageText, workerColumns } from './worker-columns.ts'
 
 export function addSessionShowCommand(group: Command): void {
   const command = group
@@ -41,11 +41,12 @@ function show({ session, workers }: Report): void {
     ['finished', finishedAt === null ? null : formatMoment(finishedAt) + lasted(createdAt, finishedAt)],
     ['limits', limitNames.map((name) => `${name} ${limits[name]}`).join(', ')],
     ['workers', String(session.usage.workers)],
+    ['usage', usageText(session.usage)],
     ['last run', result && `${result.run}, ${result.status}`],
     ['failure', failure && safe(failureSentence(failure))],
   ])
   print('')
-  for (const line of tableLines(workers, workerColumns(), columnsOf(process.stdout))) print(line)
+  for (const line of tableLines(workers, workerColumns(workers), columnsOf(process.stdout))) print(line)
 }
 
 const limitNames = ['workers', 'children', 'depth', 'mailbox'] as const

@@ -5,7 +5,7 @@ import { withTroupe } from './connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
 import { columnsOf, print, printJson } from './output.ts'
 import { tableLines } from './table.ts'
-import { failureColumn, nameAndKind, stateColumn } from './worker-columns.ts'
+import { failureColumn, nameAndKind, stateColumn, usageColumns } from './worker-columns.ts'
 
 export interface Branch {
   readonly worker: WorkerReport
@@ -32,13 +32,15 @@ export function addSessionTreeCommand(group: Command): void {
         printJson({ session, tree: roots.map(toJson) })
         return
       }
+      const leaves = treeLeaves(roots)
       const columns = [
         { header: 'worker', value: ({ label }: Leaf) => label, shrinksTo: 14 },
         stateColumn<Leaf>(({ worker }) => worker),
+        ...usageColumns<Leaf>(leaves, ({ worker }) => worker),
         failureColumn<Leaf>(({ worker }) => worker),
         { header: 'id', value: ({ worker }: Leaf) => worker.id },
       ]
-      for (const line of tableLines(treeLeaves(roots), columns, columnsOf(process.stdout))) print(line)
+      for (const line of tableLines(leaves, columns, columnsOf(process.stdout))) print(line)
     }),
   )
 }

@@ -41,6 +41,26 @@ export function wrapText(text: string, columns: number): string[] {
   return [...lines, line]
 }
 
+/** The text in lines of at most so many columns, broken anywhere and at its own line breaks. */
+export function breakText(text: string, columns: number): string[] {
+  return text.split('\n').flatMap((whole) => {
+    const lines: string[] = []
+    let line = ''
+    let width = 0
+    for (const { segment } of segments.segment(whole)) {
+      const more = segmentWidth(segment)
+      if (width + more > columns && line !== '') {
+        lines.push(line)
+        line = ''
+        width = 0
+      }
+      line += segment
+      width += more
+    }
+    return [...lines, line]
+  })
+}
+
 function segmentWidth(segment: string): number {
   if (invisible.test(segment)) return 0
   return wide.test(segment) ? 2 : 1

@@ -1,6 +1,7 @@
-/** `troupe worker history <id>`: what a worker received and how its runs ended, entry by entry. */
+/** `troupe worker history <id>`: what a worker received and said, and how its runs ended, entry by entry. */
 import type { Command } from 'commander'
 import type { Entry } from '../core/entry.ts'
+import { chatLine } from './chat-line.ts'
 import { withTroupe } from './connection.ts'
 import { formatDuration, formatTime } from './duration.ts'
 import { escapeLine } from './escape.ts'
@@ -19,7 +20,7 @@ interface HistoryFlags extends ConnectionFlags {
 export function addWorkerHistoryCommand(group: Command): void {
   const command = group
     .command('history')
-    .description('what a worker received and how its runs ended')
+    .description('what a worker received and said, and how its runs ended')
     .argument('<worker>', 'id of the worker')
     .option('--after <position>', 'only entries after this position', wholeNumber(0))
     .option('--limit <n>', 'at most so many entries', wholeNumber(1), 100)
@@ -64,6 +65,16 @@ function entryText(entry: Entry): string {
       return `try ${entry.failure.attempt} failed, again in ${formatDuration(entry.retryMs)}: ${failureCause(entry.failure)}`
     case 'cancelled':
       return 'cancelled'
+    case 'system':
+    case 'user':
+    case 'assistant':
+    case 'toolResult':
+    case 'error':
+    case 'summary':
+    case 'toolStarted':
+    case 'delegated':
+    case 'blank':
+      return chatLine(entry)
     default:
       // Written by a newer troupe.
       return JSON.stringify(entry)

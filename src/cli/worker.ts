@@ -8,7 +8,7 @@ import { addGroup } from './group.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, wholeNumber } from './options.ts'
 import { printFacts, printJson, printRows, safe } from './output.ts'
 import { paintState } from './state-colour.ts'
-import { workerColumns } from './worker-columns.ts'
+import { usageText, workerColumns } from './worker-columns.ts'
 import { addWorkerHistoryCommand } from './worker-history.ts'
 
 export function addWorkerCommands(program: Command): void {
@@ -35,7 +35,7 @@ function addListCommand(group: Command): void {
     withTroupe(flags, async (troupe) => {
       const { session, limit } = flags
       const workers = await troupe.workers.list({ limit, ...(session === undefined ? {} : { sessionId: session }) })
-      printRows(workers, workerColumns(), flags, 'There are no such workers.')
+      printRows(workers, workerColumns(workers), flags, 'There are no such workers.')
     }),
   )
 }
@@ -69,6 +69,8 @@ function show(worker: WorkerReport): void {
     ['run', worker.run],
     ['waits for', worker.waitsFor && safe(worker.waitsFor)],
     ['runs', String(worker.runs)],
+    ['iterations', worker.usage.modelCalls === undefined ? null : String(worker.iterations)],
+    ['usage', usageText(worker.usage)],
     ['open children', worker.children === 0 ? null : String(worker.children)],
     ['history', `${worker.historyLength} entries`],
     ['mailbox', mailbox.pending === 0 ? 'empty' : `${mailbox.pending} pending, ${mailbox.control} of them control`],

@@ -177,12 +177,11 @@ export class Troupe implements AsyncDisposable {
     const fields = await store.session(id)
     if (fields === null) return null
     const [row] = await store.workers([rootIdOf(id)])
-    const root = row && workerReport(row)
     const { name, kind, state, mode, finishedAt, usage } = sessionReport(
       id,
       fields,
       createdAt,
-      root,
+      row ? [workerReport(row)] : [],
       row?.fields.mode ?? 'job',
     )
     return { id, name, kind, state, mode, createdAt, finishedAt, workers: usage.workers }

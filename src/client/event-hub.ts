@@ -1,13 +1,15 @@
 /**
  * Duty: hands the events of each session to those who wait for that session, from one tail per partition that is opened when the
  * first one asks. It also remembers how sessions ended that this client created while it was listening, so that a later
- * `result()` needs no read at all.
+ * `result()` needs no read at all. What is told to who listens now and never stored comes from one more connection, which only
+ * those open who ask for it.
  */
 import { decodeEvents, type Ended, type TroupeEvent } from '../core/event.ts'
 import { partitionOf } from '../core/ids.ts'
 import { EventTail, type StreamEntry } from '../store/event-tail.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
-import type { Redis } from '../store/redis.ts'
+import { type LiveListener, LiveTail } from '../store/live-channel.ts'
+import { type Redis, withDeadline } from '../store/redis.ts'
 
 type Listener = (event: TroupeEvent) => void
 
@@ -15,6 +17,8 @@ type Listener = (event: TroupeEvent) => void
 const trackedMax = 10_000
 /** A read that is under way while Redis is away never ends: it is not waited for longer. */
 const stopMsMax = 1_000
+/** Nobody waits longer for being subscribed: what is not stored may be missed. */
+const subscribeMsMax = 1_000
 
 export class EventHub {
   readonly #namespace: string
@@ -24,25 +28,38 @@ export class EventHub {
   readonly #listening = new Set<number>()
   readonly #listeners = new Map<string, Set<Listener>>()
   readonly #tracked = new Map<string, Ended | null>()
+  readonly #live: LiveTail
 
   /** `open` gives a fresh connection: a tail blocks on its own. */
   constructor(namespace: string, open: () => Redis) {
     this.#namespace = namespace
     this.#open = open
+    this.#live = new LiveTail(open, namespace)
   }
 
-  /** Calls back for each event of the session from now on; resolves when that is so. */
-  async listen(sessionId: string, listener: Listener): Promise<void> {
-    await this.#tail(partitionOf(sessionId))
+  /** Calls back for each event of the session from now on; resolves, when that is so, with the id after which they come. */
+  async listen(sessionId: string, listener: Listener): Promise<string> {
+    const tail = await this.#tail(partitionOf(sessionId))
     const listeners = this.#listeners.get(sessionId) ?? new Set()
     listeners.add(listener)
     this.#listeners.set(sessionId, listeners)
+    return tail.last
   }
 
   unlisten(sessionId: string, listener: Listener): void {
     const listeners = this.#listeners.get(sessionId)
     listeners?.delete(listener)
     if (listeners?.size === 0) this.#listeners.delete(sessionId)
+  }
+
+  /** Calls back for what is told and not stored; resolves when that is so, or after a while. */
+  async listenLive(sessionId: string, listener: LiveListener): Promise<void> {
+    // Who may not subscribe, or cannot now, follows the events all the same.
+    await withDeadline(this.#live.listen(sessionId, listener), subscribeMsMax).catch(() => {})
+  }
+
+  unlistenLive(sessionId: string, listener: LiveListener): void {
+    this.#live.unlisten(sessionId, listener)
   }
 
   /** The session is about to be created: remember its end, if the tail listens already; else its end might come before. */
@@ -92,6 +109,7 @@ export class EventHub {
   }
 
   async stop(): Promise<void> {
+    this.#live.stop()
     const stopping = Promise.allSettled(this.#tails.values()).then((tails) =>
       Promise.all(tails.flatMap((tail) => (tail.status === 'fulfilled' ? [tail.value.stop()] : []))),
     )

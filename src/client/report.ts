@@ -3,6 +3,7 @@
  * workers. Fine and coarse states are projections (core/run-state.ts), never stored.
  */
 
+import { decodeTally } from '../core/agent-tally.ts'
 import type { ResultStatus } from '../core/entry.ts'
 import type { Failure } from '../core/failure.ts'
 import { childId, rootIdOf, sessionIdOfRoot } from '../core/ids.ts'
@@ -10,15 +11,27 @@ import { decodeLimits, defaultSessionLimits, type SessionLimits } from '../core/
 import {
   type CoarseState,
   coarseState,
+  decodeRunState,
   type FineState,
   fineState,
   type RunState,
   type WorkerState,
 } from '../core/run-state.ts'
+import { decodeGrant, type WorkerGrant } from '../core/worker-grant.ts'
 import { decodeCalls } from '../store/call-ranges.ts'
 import type { RecordFields, WorkerRow } from '../store/inspect-store.ts'
 
 export type SessionState = 'active' | 'completed' | 'failed' | 'cancelling' | 'cancelled'
+
+/** What an agent, or all of a session, used so far. */
+export interface UsageReport {
+  readonly modelCalls: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly reasoningTokens: number
+}
 
 export interface WorkerReport {
   readonly id: string
@@ -34,11 +47,15 @@ export interface WorkerReport {
   /** Where it stands with the store: idle, queued, running, parked, paused, terminal. */
   readonly place: WorkerState
   readonly limits: SessionLimits
+  /** What it may use, where its session or its parent restricts that; null where nothing does. */
+  readonly grant: WorkerGrant | null
   readonly lastFailure: Failure | null
   /** Runs begun so far. */
   readonly runs: number
+  /** Model calls of the current run, or of the last one. */
   readonly iterations: number
-  readonly usage: Readonly<Record<string, number>>
+  /** Totals of its life; empty for a worker without a model. */
+  readonly usage: Partial<UsageReport>
   readonly mailbox: { readonly pending: number; readonly control: number }
   readonly approvals: readonly string[]
   /** The node that runs it now. */
@@ -61,7 +78,8 @@ export interface SessionReport {
   readonly createdAt: number | null
   readonly finishedAt: number | null
   readonly limits: SessionLimits
-  readonly usage: { readonly workers: number }
+  /** Of all its workers. */
+  readonly usage: UsageReport & { readonly workers: number }
   /** The last run that ended; its value is read by `result()`. */
   readonly result: { readonly run: number; readonly status: ResultStatus; readonly position: number } | null
   readonly failure: Failure | null
@@ -78,8 +96,10 @@ export function workerReport(row: WorkerRow): WorkerReport {
   const place = fields.state as WorkerState
   // A claimed worker whose run has not recorded anything yet is at its first message.
   const starting = place === 'running' && fields.open !== '1'
-  const run: RunState = starting ? 'ProcessingUserMessage' : ((fields.fsm ?? 'Idle') as RunState)
-  const facts = { run, worker: place }
+  const recorded = decodeRunState(fields.fsm ?? 'Idle')
+  const run: RunState = starting ? 'ProcessingUserMessage' : recorded.run
+  const facts = { run, worker: place, firstByteSeen: recorded.firstByteSeen }
+  const tally = decodeTally(fields.data ?? '')
   return {
     id: row.id,
     sessionId: fields.session ?? sessionIdOfRoot(row.id),
@@ -92,10 +112,11 @@ export function workerReport(row: WorkerRow): WorkerReport {
     run,
     place,
     limits: fields.limits === undefined ? defaultSessionLimits : decodeLimits(fields.limits),
+    grant: fields.grant === undefined ? null : decodeGrant(fields.grant),
     lastFailure: row.failureJson === null ? null : (JSON.parse(row.failureJson) as Failure),
     runs: Number(fields.run ?? 1) - (fields.open === '1' || place === 'running' ? 0 : 1),
-    iterations: 0,
-    usage: {},
+    iterations: tally?.iterations ?? 0,
+    usage: tally === null ? {} : usageOf(tally),
     mailbox: { pending: row.pending.user + row.pending.family + row.pending.control, control: row.pending.control },
     approvals: [],
     node: row.node,
@@ -118,12 +139,17 @@ function waitsFor(id: string, fields: RecordFields, place: WorkerState): string 
   const wait = fields.wait ?? 'any'
   if (wait === 'retry') return retryText(fields.attempt ?? '1')
   if (wait === 'control') return 'a timer'
+  if (wait.startsWith('family:')) return familyText(decodeCalls(fields.awaits ?? '').length)
   if (!wait.startsWith('result:')) return wait === 'any' ? 'input' : wait
   const open = decodeCalls(fields.awaits ?? '').length
   const first = wait.slice('result:'.length)
   const call = callOf(id, fields, first)
   const which = call === null ? `worker ${first}` : `its child number ${call} (${first})`
   return open === 1 ? `the result of ${which}` : `the result of ${which}; ${open} children are open`
+}
+
+function familyText(open: number): string {
+  return open === 0 ? 'results of its children' : `results of its children; ${open} ${open === 1 ? 'is' : 'are'} open`
 }
 
 function retryText(attempt: string): string {
@@ -138,13 +164,31 @@ function callOf(id: string, fields: RecordFields, child: string): number | null 
   return null
 }
 
+function usageOf(used: UsageReport): UsageReport {
+  const { modelCalls, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = used
+  return { modelCalls, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens }
+}
+
+function sumOf(workers: readonly WorkerReport[]): UsageReport {
+  const sum = (name: keyof UsageReport) => workers.reduce((total, { usage }) => total + (usage[name] ?? 0), 0)
+  return {
+    modelCalls: sum('modelCalls'),
+    inputTokens: sum('inputTokens'),
+    outputTokens: sum('outputTokens'),
+    cacheReadTokens: sum('cacheReadTokens'),
+    cacheWriteTokens: sum('cacheWriteTokens'),
+    reasoningTokens: sum('reasoningTokens'),
+  }
+}
+
 export function sessionReport(
   id: string,
   fields: RecordFields,
   createdAt: number | null,
-  root: WorkerReport | undefined,
+  workers: readonly WorkerReport[],
   mode: string,
 ): SessionReport {
+  const root = workers.find((worker) => worker.id === rootIdOf(id))
   return {
     id,
     name: root?.name ?? '',
@@ -155,7 +199,7 @@ export function sessionReport(
     createdAt,
     finishedAt: fields.finished === undefined ? null : Number(fields.finished),
     limits: root?.limits ?? defaultSessionLimits,
-    usage: { workers: Number(fields.workers ?? 1) },
+    usage: { workers: Number(fields.workers ?? 1), ...sumOf(workers) },
     result: lastResult(fields),
     failure: fields.state === 'failed' ? (root?.lastFailure ?? null) : null,
     cancelReason: fields.cancel === undefined ? null : (JSON.parse(fields.cancel) as string),

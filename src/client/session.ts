@@ -4,14 +4,13 @@
  */
 import type { CompletedEntry, Entry, FailedEntry, RunResult } from '../core/entry.ts'
 import { NotFoundError } from '../core/errors.ts'
-import { isEventBefore, type TroupeEvent } from '../core/event.ts'
+import type { TroupeEvent } from '../core/event.ts'
 import { rootIdOf } from '../core/ids.ts'
-import { readEvents } from '../store/event-tail.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
-import { partitionKeys } from '../store/keys.ts'
 import type { Redis } from '../store/redis.ts'
 import type { EventHub } from './event-hub.ts'
 import { lastResult, type Report, resultOfRun, sessionReport, workerReport } from './report.ts'
+import { type EventsQuery, sessionEvents } from './session-events.ts'
 import type { Submission } from './submission.ts'
 import { Worker } from './worker.ts'
 
@@ -63,13 +62,7 @@ export class Session {
     const fields = await this.#fields(Number(root?.fields.run ?? 1) - 1)
     const mode = root?.fields.mode ?? 'job'
     return {
-      session: sessionReport(
-        this.id,
-        fields,
-        createdAt,
-        workers.find(({ id }) => id === this.rootId),
-        mode,
-      ),
+      session: sessionReport(this.id, fields, createdAt, workers, mode),
       workers,
     }
   }
@@ -159,55 +152,13 @@ export class Session {
   /**
    * Events of this session, live; with `after` (an event id, or "0-0" for all that are kept) past ones first. Ends after the event
    * with which the session ended. Nothing is doubled or left out between past and live.
+   * Between them come, as they are said, events that are not kept (`transient: true`): text as it streams and progress of tools. They
+   * carry the id of the event before them, and may be lost; `{ transient: false }` leaves them out.
    */
-  async *events(options: { after?: string; signal?: AbortSignal } = {}): AsyncGenerator<TroupeEvent, void, undefined> {
-    const { hub, redis, tag } = this.#context
-    const arrived: TroupeEvent[] = []
-    let wake = () => {}
-    const listener = (event: TroupeEvent) => {
-      arrived.push(event)
-      wake()
-    }
-    const abort = () => wake()
-    options.signal?.addEventListener('abort', abort)
-    await hub.listen(this.id, listener)
-    try {
-      let last = options.after ?? null
-      // Nothing of a session is older than the session: the stream is not read from its beginning.
-      if (last === '0-0') last = `${Math.max(0, ((await this.#context.store.createdAt(this.id)) ?? 1) - 1)}-0`
-      let hasEnded = last === null && (await this.#hasEnded())
-      if (hasEnded) return
-      for (let more = last !== null; more; ) {
-        const page = await readEvents(redis, partitionKeys(tag), last as string)
-        if (page.trimmed) yield trimmedEvent(this.id, last as string)
-        for (const event of page.events) {
-          if (event.sessionId !== this.id) continue
-          yield event
-          if (event.ended) return
-        }
-        last = page.last
-        more = page.more
-        if (more) continue
-        // Of a session that has ended all is in the stream: read on to the end of it, and nothing more will come.
-        if (hasEnded) return
-        hasEnded = await this.#hasEnded()
-        more = hasEnded
-      }
-      while (!options.signal?.aborted) {
-        const woken = new Promise<void>((resolve) => {
-          wake = resolve
-        })
-        for (let event = arrived.shift(); event; event = arrived.shift()) {
-          if (last !== null && !isEventBefore(last, event.id)) continue
-          yield event
-          if (event.ended) return
-        }
-        if (arrived.length === 0) await woken
-      }
-    } finally {
-      hub.unlisten(this.id, listener)
-      options.signal?.removeEventListener('abort', abort)
-    }
+  events(query: EventsQuery = {}): AsyncGenerator<TroupeEvent, void, undefined> {
+    const { hub, redis, tag, store } = this.#context
+    const createdAt = () => store.createdAt(this.id)
+    return sessionEvents(this.id, { hub, redis, tag, createdAt, hasEnded: () => this.#hasEnded() }, query)
   }
 
   async #hasEnded(): Promise<boolean> {
@@ -238,16 +189,4 @@ function resultOf(entryJson: string | null, status: RunResult['status'], run: nu
   if (status === 'cancelled' || entry === null) return { status: 'cancelled', run: number }
   if (status === 'failed') return { status, run: number, failure: (entry as FailedEntry).failure }
   return { status, run: number, value: (entry as CompletedEntry).value }
-}
-
-/** Told in place of events that are no longer kept: the report and the histories say what they said. */
-function trimmedEvent(sessionId: string, after: string): TroupeEvent {
-  return {
-    id: after,
-    type: 'events.trimmed',
-    sessionId,
-    workerId: rootIdOf(sessionId),
-    at: Date.now(),
-    details: { after },
-  }
 }

@@ -11,6 +11,7 @@ import { encodeInput } from '../core/message.ts'
 import { defaultSessionLimits, hardSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
 import type { BellRinger } from '../core/ports.ts'
 import { refusalError } from '../core/refusal.ts'
+import { checkGrant, encodeGrant, type WorkerGrant } from '../core/worker-grant.ts'
 import { firstBell, newSeed } from '../store/bells.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import type { Redis } from '../store/redis.ts'
@@ -25,6 +26,8 @@ export interface CreateSession {
   /** A conversation stays open for further input after each run. Default: a job, which completes. */
   readonly keepOpen?: boolean | undefined
   readonly limits?: Partial<SessionLimits> | undefined
+  /** What its workers may use, beyond what their kinds define; children get no more than their parents. Default: all. */
+  readonly grant?: WorkerGrant | undefined
   /** The same key within 24 h gives the same session again. */
   readonly idempotencyKey?: string | undefined
 }
@@ -87,6 +90,7 @@ export class Submission {
     const kind = parseKind(request.kind)
     const name = checkSessionName(request.name ?? kind)
     const limits = checkLimits(request.limits)
+    const grant = encodeGrant(checkGrant(request.grant ?? {}))
     const key = request.idempotencyKey
     const partition =
       key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
@@ -107,6 +111,7 @@ export class Submission {
       mail,
       keyDigest: key === undefined ? null : digestKey(key),
       limits,
+      grant,
       event: encodeEvents([
         ['session.created', { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }) }],
       ]),
@@ -184,12 +189,18 @@ function checkLimits(given: Partial<SessionLimits> = {}): SessionLimits {
   return limits as unknown as SessionLimits
 }
 
+const grantOfJob = z.strictObject({
+  tools: z.array(z.string()).optional(),
+  kinds: z.array(z.string()).optional(),
+  folder: z.string().optional(),
+})
 const sessionJob = z.strictObject({
   kind: z.string(),
   input: z.unknown(),
   name: z.string().optional(),
   limits: z.record(z.string(), z.number()).optional(),
   keepOpen: z.boolean().optional(),
+  grant: grantOfJob.optional(),
 })
 const messageJob = z.strictObject({ worker: z.string(), input: z.unknown() })
 
@@ -222,6 +233,6 @@ function parseJob<Schema extends z.ZodType>(schema: Schema, data: unknown): z.in
   const issue = parsed.error.issues[0]
   const where = issue?.path.join('.') || 'the data'
   throw new InputError(
-    `a submitted job is not valid: ${where}: ${issue?.message ?? 'unknown'}. It takes {"kind", "input", "name"?, "limits"?, "keepOpen"?} or {"worker", "input"}.`,
+    `a submitted job is not valid: ${where}: ${issue?.message ?? 'unknown'}. It takes {"kind", "input", "name"?, "limits"?, "keepOpen"?, "grant"?} or {"worker", "input"}.`,
   )
 }

@@ -4,24 +4,18 @@
  * `receive` returns, or not at all.
  */
 import type { z } from 'zod'
+import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
 import { ConfigError } from './errors.ts'
 import { isKind, isPool } from './ids.ts'
 import type { Message } from './message.ts'
 import type { SessionLimits } from './policy.ts'
+import type { WorkerLog } from './worker-log.ts'
 
 /** A child that was spawned, or any worker one may send to. */
 export interface WorkerRef {
   readonly id: string
   readonly name: string
   readonly kind: string
-}
-
-/** Logs with the ids of session, worker and run attached. Not part of what is committed. */
-export interface WorkerLog {
-  debug(message: string, fields?: Record<string, unknown>): void
-  info(message: string, fields?: Record<string, unknown>): void
-  warn(message: string, fields?: Record<string, unknown>): void
-  error(message: string, fields?: Record<string, unknown>): void
 }
 
 export interface SpawnOptions {
@@ -92,9 +86,11 @@ const reservedPool = 'unhosted'
 /** Longer timers of Node fire at once. */
 const timerMsMax = 2_147_483_647
 
-export type WorkerDefinition = HandlerWorker<never> & { readonly [definitionMark]: true }
+export type HandlerDefinition = HandlerWorker<never> & { readonly [definitionMark]: true }
+export type AgentDefinition = AgentWorker & { readonly [definitionMark]: true }
+export type WorkerDefinition = HandlerDefinition | AgentDefinition
 
-const knownKeys = new Set([
+const handlerKeys = new Set([
   'description',
   'state',
   'initial',
@@ -107,7 +103,8 @@ const knownKeys = new Set([
 ])
 
 /**
- * Defines a worker kind; a file in the workers folder default-exports it, and the file's name is the kind.
+ * Defines a worker kind; a file in the workers folder default-exports it, and the file's name is the kind. With `receive` it is a
+ * handler, with `instructions` an agent.
  *
  *     export default defineWorker({
  *       state: z.object({ n: z.number() }), initial: { n: 0 },
@@ -117,39 +114,65 @@ const knownKeys = new Set([
  *       },
  *     });
  *
+ *     export default defineWorker({ instructions: 'You sort mail.', tools: [readMail, moveMail], spawns: ['reader'] });
+ *
  * Throws a ConfigError that names the wrong field.
  */
-export function defineWorker<State = unknown>(worker: HandlerWorker<State>): WorkerDefinition {
+export function defineWorker(worker: AgentWorker): AgentDefinition
+export function defineWorker<State = unknown>(worker: HandlerWorker<State>): HandlerDefinition
+export function defineWorker<State = unknown>(worker: AgentWorker | HandlerWorker<State>): WorkerDefinition {
   if (typeof worker !== 'object' || worker === null)
-    throw new ConfigError('defineWorker takes an object with a receive function.')
+    throw new ConfigError('defineWorker takes an object with a receive function, or with instructions.')
+  const isAgent = 'instructions' in worker
+  if (isAgent && 'receive' in worker)
+    throw new ConfigError('a worker has either instructions (an agent) or receive (a handler), not both.')
+  const known = isAgent ? agentKeys : handlerKeys
   for (const key of Object.keys(worker)) {
-    if (!knownKeys.has(key))
-      throw new ConfigError(`defineWorker does not know the field "${key}"; it takes ${[...knownKeys].join(', ')}.`)
+    if (!known.has(key))
+      throw new ConfigError(
+        `defineWorker does not know the field "${key}" of ${isAgent ? 'an agent' : 'a handler'}; it takes ${[...known].join(', ')}.`,
+      )
   }
+  checkCommon(worker)
+  if (isAgent) checkAgent(worker)
+  else checkHandler(worker)
+  return Object.freeze({ ...worker, [definitionMark]: true }) as unknown as WorkerDefinition
+}
+
+export function isAgentDefinition(definition: WorkerDefinition): definition is AgentDefinition {
+  return 'instructions' in definition
+}
+
+function checkHandler(worker: HandlerWorker<never> | HandlerWorker<unknown>): void {
   if (typeof worker.receive !== 'function')
-    throw new ConfigError('a worker needs a receive function: receive(message, self) { … }.')
+    throw new ConfigError(
+      'a worker needs a receive function: receive(message, self) { … }; or instructions, to be an agent.',
+    )
   if (worker.state !== undefined && worker.initial === undefined) {
     throw new ConfigError('a worker with a state schema needs an initial state.')
   }
-  if (worker.pool !== undefined && !isPool(worker.pool)) {
+  checkNumber('timeoutMs', worker.timeoutMs, 1, timerMsMax)
+}
+
+function checkCommon(worker: { pool?: unknown; spawns?: unknown; retries?: unknown }): void {
+  const { pool, spawns, retries } = worker
+  if (pool !== undefined && !isPool(pool)) {
     throw new ConfigError(
-      `pool ${JSON.stringify(worker.pool)} is not a pool name: up to 32 lower-case letters, digits, "_" or "-".`,
+      `pool ${JSON.stringify(pool)} is not a pool name: up to 32 lower-case letters, digits, "_" or "-".`,
     )
   }
-  if (worker.pool === reservedPool) {
+  if (pool === reservedPool) {
     throw new ConfigError(
       `pool "${reservedPool}" is reserved for workers whose kind no node hosts: choose another name.`,
     )
   }
-  if (worker.spawns !== undefined && !Array.isArray(worker.spawns)) {
+  if (spawns !== undefined && !Array.isArray(spawns)) {
     throw new ConfigError('spawns is the list of kinds a worker may spawn: spawns: ["reader"].')
   }
-  for (const kind of worker.spawns ?? []) {
+  for (const kind of (spawns as readonly unknown[] | undefined) ?? []) {
     if (!isKind(kind)) throw new ConfigError(`spawns names ${JSON.stringify(kind)}, which is not a worker kind.`)
   }
-  checkNumber('retries', worker.retries, 0, 1_000)
-  checkNumber('timeoutMs', worker.timeoutMs, 1, timerMsMax)
-  return Object.freeze({ ...worker, [definitionMark]: true }) as unknown as WorkerDefinition
+  checkNumber('retries', retries, 0, 1_000)
 }
 
 function checkNumber(field: string, value: unknown, least: number, most: number): void {

@@ -3,6 +3,7 @@
  * `v` is the schema version of the entry. Every entry names the run and the epoch (how often the worker had been claimed) that
  * wrote it, so that an audit can see that epochs never decrease (I5).
  */
+import type { ChatMessage, FinishReason, Json, Usage } from './chat-message.ts'
 import type { Failure } from './failure.ts'
 import type { Message } from './message.ts'
 
@@ -58,7 +59,50 @@ export interface CancelledEntry extends Partial<EntryHead> {
   readonly at: number
 }
 
-export type Entry = ReceivedEntry | CompletedEntry | FailedEntry | AttemptFailedEntry | CancelledEntry
+/** Something was said in an agent's conversation. */
+export type ChatEntry = EntryHead & ChatMessage
+
+/** A `once` tool is about to run: after a crash without its result, nobody knows whether it took effect. */
+export interface ToolStartedEntry extends EntryHead {
+  readonly type: 'toolStarted'
+  readonly toolCallId: string
+  readonly toolName: string
+}
+
+/** A tool call became children: its result follows when all that are not detached have reported. */
+export interface DelegatedEntry extends EntryHead {
+  readonly type: 'delegated'
+  readonly toolCallId: string
+  /** With the names of facts that were given along. */
+  readonly spawned: readonly (SpawnNote & { readonly facts?: readonly string[] })[]
+}
+
+/** A reply that said nothing and asked for nothing. */
+export interface BlankEntry extends EntryHead {
+  readonly type: 'blank'
+  readonly model: string
+  readonly finishReason: FinishReason
+  readonly usage: Usage
+}
+
+export type Entry =
+  | ReceivedEntry
+  | CompletedEntry
+  | FailedEntry
+  | AttemptFailedEntry
+  | CancelledEntry
+  | ChatEntry
+  | ToolStartedEntry
+  | DelegatedEntry
+  | BlankEntry
+
+/** What an agent's run replies with. */
+export interface AgentResult {
+  /** The model's last words. */
+  readonly text: string
+  /** What its tools established, by name. */
+  readonly facts?: Readonly<Record<string, Json>>
+}
 
 export type ResultStatus = 'completed' | 'failed' | 'cancelled'
 
@@ -85,4 +129,15 @@ export function entryJson(
   facts: Record<string, unknown>,
 ): string {
   return JSON.stringify({ type, v: entryVersion, at, run, epoch, ...facts })
+}
+
+/** What is no JSON object comes as an entry of an unknown type, which readers pass over. */
+export function decodeEntry(json: string): Entry {
+  try {
+    const entry: unknown = JSON.parse(json)
+    if (typeof entry === 'object' && entry !== null) return entry as Entry
+  } catch {
+    // Told by its type, below.
+  }
+  return { type: 'unreadable' } as unknown as Entry
 }

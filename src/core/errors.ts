@@ -23,6 +23,14 @@ export type ErrorCode =
   | 'store_unavailable'
   | 'store_refused'
   | 'model_overloaded'
+  | 'model_unavailable'
+  | 'model_garbled'
+  | 'model_refused'
+  | 'model_blank'
+  | 'circuit_open'
+  | 'tool_failed'
+  | 'tool_outcome_unknown'
+  | 'grant_exceeded'
   | 'lease_lost'
   | 'cancelled'
   | 'deadline_exceeded'
@@ -96,6 +104,7 @@ export type LimitCode =
   | 'depth_exceeded'
   | 'iterations_exceeded'
   | 'budget_exceeded'
+  | 'grant_exceeded'
 
 /** A limit of core/policy.ts was reached; the message names the limit and the value. */
 export class LimitError extends RuntimeError {
@@ -112,7 +121,13 @@ export class TransientError extends RuntimeError {
   constructor(
     message: string,
     options: RuntimeErrorOptions & {
-      code?: 'store_unavailable' | 'store_refused' | 'model_overloaded' | 'handler_failed'
+      code?:
+        | 'store_unavailable'
+        | 'store_refused'
+        | 'model_overloaded'
+        | 'model_unavailable'
+        | 'model_garbled'
+        | 'handler_failed'
       retryAfterMs?: number
     } = {},
   ) {
@@ -143,10 +158,19 @@ export class TimeoutError extends RuntimeError {
   }
 }
 
+type TerminalCode =
+  | 'run_failed'
+  | 'poison'
+  | 'model_refused'
+  | 'model_blank'
+  | 'circuit_open'
+  | 'tool_failed'
+  | 'tool_outcome_unknown'
+
 /** The run fails and is not retried; the worker lives on. A handler throws it for what no retry can mend. */
 export class TerminalError extends RuntimeError {
   readonly retryable = false
-  constructor(message: string, options: RuntimeErrorOptions & { code?: 'run_failed' | 'poison' } = {}) {
+  constructor(message: string, options: RuntimeErrorOptions & { code?: TerminalCode } = {}) {
     super(options.code ?? 'run_failed', message, options)
   }
 }

@@ -23,9 +23,22 @@ export const eventTypes = [
   'turn.retried',
   'run.started',
   'run.completed',
+  'model.replied',
+  'model.blanked',
+  'tool.started',
+  'tool.succeeded',
+  'tool.failed',
+  'tool.unknown',
   // Not in the stream: a follower is told that events it asked for are no longer kept.
   'events.trimmed',
+  // Transient: told to who listens now, never stored.
+  'text.delta',
+  'reasoning.delta',
+  'tool.progress',
 ] as const
+
+export const transientTypes = ['text.delta', 'reasoning.delta', 'tool.progress'] as const
+export type TransientType = (typeof transientTypes)[number]
 
 export type EventType = (typeof eventTypes)[number]
 
@@ -41,14 +54,16 @@ export interface Ended {
 }
 
 export interface TroupeEvent {
-  /** `<stream id>.<number within the entry>`: resume after it. */
+  /** `<stream id>.<number within the entry>`: resume after it. A transient event has the id of the stored one before it. */
   readonly id: string
   readonly type: EventType
   readonly sessionId: string
   readonly workerId: string
-  /** Milliseconds since the epoch, by Redis's clock. */
+  /** Milliseconds since the epoch, by Redis's clock; of what is not stored, by the follower's. */
   readonly at: number
   readonly details: Readonly<Record<string, unknown>>
+  /** Set on what is told to who listens now and never stored (`transientTypes`). */
+  readonly transient?: true
   /** Set on the event with which the session ended. */
   readonly ended?: Ended
 }

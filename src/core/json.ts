@@ -26,3 +26,14 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
   }
   return text
 }
+
+/** Without recursion: a value may be nested deeper than the stack is. One without brackets has depth 0. */
+export function isDeeperThan(value: unknown, depthMax: number): boolean {
+  let level: unknown[] = [value]
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const nested = level.filter((item): item is object => typeof item === 'object' && item !== null)
+    if (nested.length > 0 && depth >= depthMax) return true
+    level = nested.flatMap((item) => (Array.isArray(item) ? (item as unknown[]) : Object.values(item)))
+  }
+  return false
+}

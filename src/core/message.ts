@@ -3,6 +3,7 @@
  * A mail is one string: a head of tab-separated fields that the scripts may match, then the value as JSON, which no script
  * ever decodes. `M1` No head field contains a tab: they are ids, words and numbers only.
  */
+import type { Json } from './chat-message.ts'
 import { InvariantError } from './errors.ts'
 import type { Failure } from './failure.ts'
 
@@ -16,6 +17,8 @@ export interface InputMessage<Value = unknown> {
   /** The worker that sent it, set by the runtime; null when it came from outside (submit, send). */
   readonly from: string | null
   readonly value: Value
+  /** What tools of the sending agent established and gave along, by name. */
+  readonly facts?: Readonly<Record<string, Json>>
 }
 
 export interface ResultMessage<Value = unknown> {
@@ -63,6 +66,11 @@ interface ResultBody {
 /** `i <from or -> <json>`: its id is its place in the lane, which it gets when it is accepted. */
 export function encodeInput(from: string | null, valueJson: string): string {
   return `i\t${from ?? '-'}\t${valueJson}`
+}
+
+/** `g <from> <json of value and facts>`: an input with facts. */
+export function encodeGivenInput(from: string, valueJson: string, factsJson: string): string {
+  return `g\t${from}\t{"value":${valueJson},"facts":${factsJson}}`
 }
 
 /** `r <child id> <call> <status> <json of name, kind, value, failure>`: the head names child and call, which waits match. */
@@ -134,6 +142,11 @@ export function decodeMessage(text: string, place: string): Message {
         from: from === '-' ? null : (from as string),
         value: JSON.parse(value as string),
       }
+    }
+    case 'g': {
+      const [, from, body] = splitHead(text, 2)
+      const { value, facts } = JSON.parse(body as string) as { value: unknown; facts: Record<string, Json> }
+      return { kind: 'input', id: place, from: from as string, value, facts }
     }
     case 'r': {
       const [, from, call, status, value] = splitHead(text, 4)

@@ -64,6 +64,34 @@ export const policy = {
   retryBackoffMs: 200,
   retryBackoffMsMax: 30_000,
 
+  /** Model calls of one run. The tools of the last reply are not run: nobody would read their results. */
+  iterations: 10,
+  modelCallMs: 300_000,
+  /** A reply with more text is cut off. */
+  replyBytesMax: 8_388_608,
+  toolMs: 120_000,
+  /** Tool calls of one reply that run at the same time. */
+  toolsAtOnce: 16,
+  toolOutputBytesMax: 100_000,
+  /** Values of models and tools (arguments, facts, outputs) are nested at most this deep. */
+  jsonDepthMax: 64,
+  /** Facts that one tool call may establish, together; each has the limit of a message. */
+  factsBytesMax: 4_194_304,
+  /** A tool in a thread that does not end within this after its signal fired loses its thread. */
+  threadGraceMs: 500,
+  /** A thread without a tool ends after this. */
+  threadIdleMs: 30_000,
+  /** Blank replies in a row, before the run fails. */
+  blankStops: 3,
+  /** Iterations in a row with the same errors, before the run fails. */
+  sameErrors: 3,
+  /** A step that may wait is recorded with the next one, at the latest after this. */
+  lazyCommitMs: 50,
+  /** Text of a reply that is under way is published this often. */
+  deltaEveryMs: 40,
+  /** Histories that a node keeps in memory, in bytes of JSON. */
+  historyCacheBytes: 268_435_456,
+
   messageBytesMax: 1_048_576,
   /** A claim hands out at most this many bytes of mail; the rest follows with the next claim. */
   claimMailBytes: 4_194_304,

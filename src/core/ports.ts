@@ -2,10 +2,12 @@
  * Duty: what the runtime needs of the store and the queue, as narrow ports. The layers in the middle (runtime, store, queue) know
  * these and never each other; compose.ts puts the real ones in.
  */
+import type { TransientType } from './event.ts'
 import type { Failure } from './failure.ts'
 import type { Mail } from './message.ts'
 import type { SessionLimits } from './policy.ts'
 import type { RunState } from './run-state.ts'
+import type { WorkerGrant } from './worker-grant.ts'
 
 /** A bell to be rung in a pool: "a slot should come and claim". */
 export interface Bell {
@@ -31,6 +33,8 @@ export interface Grant {
   readonly pool: string
   readonly depth: number
   readonly limits: SessionLimits
+  /** What it may use, where its session or its parent restricts that. */
+  readonly allowed: WorkerGrant
   readonly run: number
   readonly open: boolean
   readonly runState: RunState
@@ -49,7 +53,10 @@ export interface Grant {
   /** Timers of this run that have not been received. */
   readonly timersOpen: number
   readonly stateJson: string | null
-  /** Length for ever of the family lane, as far as this grant shows it. */
+  /** Id of the last commit; empty before the first. */
+  readonly commitId: string
+  /** How many mails of the family lane were consumed for ever, and its length for ever as far as this grant shows it. */
+  readonly familyTaken: number
   readonly familySeen: number
   readonly mail: { readonly control: Mail[]; readonly family: Mail[]; readonly user: Mail[] }
   /** Moment on this node's monotonic clock after which the lease is no longer trusted. */
@@ -64,6 +71,8 @@ export interface SpawnOrder {
   readonly detached: boolean
   readonly call: number
   readonly mail: string
+  /** What it may use, as `encodeGrant` writes it; empty or absent: nothing is restricted. */
+  readonly grant?: string | undefined
 }
 
 /** What a slot asks for when its turn ends. */
@@ -146,6 +155,8 @@ export interface RenewRequest {
   readonly token: string
   readonly bell: string
   readonly becomesBusy: boolean
+  /** What the run is doing, for the record; absent: as the last commit said. */
+  readonly runState?: string
 }
 
 export type Verdict = 'kept' | 'fenced' | 'cancelled'
@@ -157,6 +168,8 @@ export interface TurnStore {
   /** Claims nothing and gives the bell back. */
   leave(pool: string, bell: string): Promise<readonly Bell[]>
   commit(request: CommitRequest): Promise<CommitAnswer>
+  /** History entries from this position on, as they are stored. */
+  readHistory(workerId: string, from: number): Promise<string[]>
   renew(turns: readonly RenewRequest[]): Promise<{ verdicts: Verdict[]; bells: readonly Bell[]; trustedUntil: number }>
 }
 
@@ -188,3 +201,10 @@ export interface UpkeepStore {
 export interface BellRinger {
   ring(partition: number, bells: readonly Bell[]): void
 }
+
+/** What is told to who listens now and never stored: text as it streams, progress of tools. Losing it is harmless. */
+export interface LivePublisher {
+  publish(sessionId: string, workerId: string, notes: readonly LiveNote[]): void
+}
+
+export type LiveNote = readonly [type: TransientType, details: Readonly<Record<string, unknown>>]

@@ -20,6 +20,11 @@ export function refusalError({ reason, limit, id }: Refusal, who: string): Runti
         'workers_exceeded',
         `${who} may not spawn: its session has had ${limit} workers. Raise limits.workers.`,
       )
+    case 'grant_exceeded':
+      return new LimitError(
+        'grant_exceeded',
+        `${who} may not give worker ${id} what it may not use itself: name only tools, kinds and folders within its own grant.`,
+      )
     case 'mailbox_full':
       return new LimitError(
         'mailbox_full',

@@ -19,6 +19,19 @@ export const runStates = [
 ] as const
 export type RunState = (typeof runStates)[number]
 
+/** Behind a state in the record: the first byte of the model's reply was seen. */
+const firstByteMark = '+'
+
+/** A run's state as the record's field `fsm` keeps it. */
+export function encodeRunState(run: RunState, firstByteSeen: boolean): string {
+  return firstByteSeen && run === 'AwaitingLLMResponse' ? run + firstByteMark : run
+}
+
+export function decodeRunState(text: string): { run: RunState; firstByteSeen: boolean } {
+  const firstByteSeen = text.endsWith(firstByteMark)
+  return { run: (firstByteSeen ? text.slice(0, -firstByteMark.length) : text) as RunState, firstByteSeen }
+}
+
 /** Where a worker stands with the store: what the scripts keep in its record. */
 export const workerStates = ['idle', 'queued', 'running', 'parked', 'paused', 'terminal'] as const
 export type WorkerState = (typeof workerStates)[number]

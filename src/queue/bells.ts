@@ -7,8 +7,8 @@
  */
 import { Queue, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
-import type { WorkerLog } from '../core/define-worker.ts'
 import type { Bell, BellRinger } from '../core/ports.ts'
+import type { WorkerLog } from '../core/worker-log.ts'
 
 export interface QueuePlace {
   readonly partition: number

@@ -6,8 +6,8 @@
  */
 import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
-import type { WorkerLog } from '../core/define-worker.ts'
 import { RuntimeError } from '../core/errors.ts'
+import type { WorkerLog } from '../core/worker-log.ts'
 import type { QueuePlace } from './bells.ts'
 
 const submissionQueue = 'submit'

@@ -3,14 +3,17 @@
  * F1 Every value is made JSON, and checked for size, at the call that gives it, so that the error points at the author's line.
  * F2 After receive has returned, self is closed: a late call is an error, not a lost effect.
  */
-import type { Self, SpawnOptions, WorkerDefinition, WorkerLog, WorkerRef } from '../core/define-worker.ts'
+import type { HandlerDefinition, Self, SpawnOptions, WorkerRef } from '../core/define-worker.ts'
 import type { SpawnNote } from '../core/entry.ts'
 import { InputError, LimitError, TerminalError } from '../core/errors.ts'
 import { childId, isId, newId, parseKind, partitionOf } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
 import { encodeInput, type Message } from '../core/message.ts'
-import { policy, type SessionLimits } from '../core/policy.ts'
+import type { SessionLimits } from '../core/policy.ts'
 import type { Grant, SpawnOrder } from '../core/ports.ts'
+import { encodeGrant } from '../core/worker-grant.ts'
+import type { WorkerLog } from '../core/worker-log.ts'
+import { checkName } from './worker-name.ts'
 
 /** What a handler asked for in one receive. */
 export interface Wishes {
@@ -31,7 +34,7 @@ export interface SelfContext {
   readonly calls: number
   readonly openChildren: number
   readonly state: unknown
-  readonly definition: WorkerDefinition
+  readonly definition: HandlerDefinition
   readonly limits: SessionLimits
   readonly signal: AbortSignal
   readonly log: WorkerLog
@@ -113,6 +116,12 @@ export class HandlerSelf implements Self<unknown> {
         `${this.kind} may not spawn "${kind}": its definition allows ${definition.spawns.join(', ') || 'nothing'}.`,
       )
     }
+    if (grant.allowed.kinds && !grant.allowed.kinds.includes(kind)) {
+      throw new LimitError(
+        'grant_exceeded',
+        `worker ${this.name} (${this.id}) may not spawn "${kind}": its grant allows ${grant.allowed.kinds.join(', ') || 'nothing'}.`,
+      )
+    }
     const detached = options.detached ?? false
     if (grant.depth + 1 > limits.depth) {
       throw new LimitError(
@@ -130,7 +139,8 @@ export class HandlerSelf implements Self<unknown> {
     const id = childId(this.id, this.run, call)
     const name = checkName(options.name ?? `${kind}-${call}`)
     const mail = encodeInput(this.id, toJson(input, `the input of ${name}`))
-    this.wishes.spawns.push({ id, kind, name, pool: this.#context.poolOf(kind), detached, call, mail })
+    const order = { id, kind, name, pool: this.#context.poolOf(kind), detached, call, mail }
+    this.wishes.spawns.push({ ...order, grant: encodeGrant(grant.allowed) })
     this.wishes.spawnNotes.push({ call, id, kind, name, ...(detached ? { detached: true as const } : {}) })
     return { id, name, kind }
   }
@@ -193,19 +203,4 @@ export class HandlerSelf implements Self<unknown> {
     if (this.#closed)
       throw new TerminalError(`self.${call} was called after receive had returned: await everything before it returns.`)
   }
-}
-
-/** Names are shown to people and kept in the record: at most 64 bytes, no control characters. */
-function checkName(name: unknown): string {
-  if (
-    typeof name !== 'string' ||
-    name.length === 0 ||
-    Buffer.byteLength(name) > policy.nameBytesMax ||
-    /\p{Cc}/u.test(name)
-  ) {
-    throw new InputError(
-      `${JSON.stringify(String(name).slice(0, 80))} is not a worker name: 1 to ${policy.nameBytesMax} bytes without control characters.`,
-    )
-  }
-  return name
 }

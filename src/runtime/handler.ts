@@ -5,7 +5,7 @@
  * R3 The state that the next receive sees is that of the last recorded step.
  */
 import type { z } from 'zod'
-import type { Self, WorkerDefinition } from '../core/define-worker.ts'
+import type { HandlerDefinition, Self } from '../core/define-worker.ts'
 import { completedEntry, entryJson } from '../core/entry.ts'
 import {
   CancelledError,
@@ -18,26 +18,27 @@ import {
 } from '../core/errors.ts'
 import type { EventNote } from '../core/event.ts'
 import { type FailureOrigin, toFailure } from '../core/failure.ts'
-import { encodeResult, type Mail, type Outcome } from '../core/message.ts'
+import type { Mail } from '../core/message.ts'
 import { retryDelayMs } from '../core/policy.ts'
 import { HandlerInbox } from './handler-inbox.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
 import type { Behaviour } from './kind.ts'
+import { afterRun, endingOf } from './run-ending.ts'
 import { emptyStep, type RunPosition, type Step } from './step.ts'
 import type { Turn } from './turn.ts'
 
-export function handlerBehaviour(definition: WorkerDefinition): Behaviour {
+export function handlerBehaviour(definition: HandlerDefinition): Behaviour {
   return (turn) => new HandlerTurn(turn, definition).advance()
 }
 
 class HandlerTurn {
   readonly #turn: Turn
-  readonly #definition: WorkerDefinition
+  readonly #definition: HandlerDefinition
   readonly #inbox: HandlerInbox
   #stateJson: string | null
   #steps = 0
 
-  constructor(turn: Turn, definition: WorkerDefinition) {
+  constructor(turn: Turn, definition: HandlerDefinition) {
     this.#turn = turn
     this.#definition = definition
     this.#inbox = new HandlerInbox(turn.grant)
@@ -195,7 +196,7 @@ class HandlerTurn {
     notes.push(['run.completed'])
     return {
       ...step,
-      ...this.#ending(run, { status: 'completed', valueJson }),
+      ...endingOf(grant, run, { status: 'completed', valueJson }),
       awaiting: awaits.length,
       position: afterRun(run),
     }
@@ -219,7 +220,7 @@ class HandlerTurn {
       ...(mail ? this.#consumed(mail) : {}),
       entries,
       failure,
-      ...this.#ending(run, { status: 'failed', failure }),
+      ...endingOf(grant, run, { status: 'failed', failure }),
       // The result in hand is received by this very step, though it fails.
       awaiting: position.awaits.filter((call) => mail === null || !isResultOf(mail, call)).length,
       notes: [...(mail ? this.#receivedNotes(mail, position) : []), ['worker.failed', { run, failure }]],
@@ -257,7 +258,7 @@ class HandlerTurn {
     return {
       ...emptyStep(afterRun(position.run)),
       entries: [entryJson('cancelled', position.run, grant.epoch, at, {})],
-      ...this.#ending(position.run, { status: 'cancelled', failure }),
+      ...endingOf(grant, position.run, { status: 'cancelled', failure }),
       awaiting: position.awaits.length,
       notes: [['worker.cancelled', { run: position.run }]],
     }
@@ -299,15 +300,6 @@ class HandlerTurn {
     }
   }
 
-  #ending(run: number, outcome: Outcome): Pick<Step, 'outcome' | 'result'> {
-    const { grant } = this.#turn
-    if (grant.call === null || run !== 1) return { outcome: outcome.status }
-    return {
-      outcome: outcome.status,
-      result: encodeResult({ id: grant.workerId, name: grant.name, kind: grant.kind }, grant.call, outcome),
-    }
-  }
-
   #receivedEntry(mail: Mail, run: number, at: number, wishes?: HandlerSelf['wishes']): string {
     const facts: Record<string, unknown> = { message: mail.message }
     if (wishes && wishes.spawnNotes.length > 0) facts.spawned = wishes.spawnNotes
@@ -342,10 +334,6 @@ function untried(mail: Mail, { attempt, retrying }: RunPosition): Pick<RunPositi
   return retrying === placeOf(mail) ? { attempt: 0, retrying: '' } : { attempt, retrying }
 }
 
-function afterRun(run: number): RunPosition {
-  return { run: run + 1, calls: 0, runState: 'Idle', open: false, attempt: 0, retrying: '', awaits: [], timersOpen: 0 }
-}
-
 function isResultOf(mail: Mail, call: number): boolean {
   return mail.message.kind === 'result' && mail.message.call === call
 }
@@ -356,7 +344,7 @@ function runStateOf(awaits: readonly number[]): RunPosition['runState'] {
 }
 
 /** A signal that fires with the turn's or after the definition's time, and a promise that rejects with it. */
-function timeoutOf(definition: WorkerDefinition, parent: AbortSignal) {
+function timeoutOf(definition: HandlerDefinition, parent: AbortSignal) {
   const ms = (definition as { timeoutMs?: number }).timeoutMs
   if (ms === undefined)
     return { signal: parent, expired: new Promise<never>(() => {}), reason: undefined, clear: () => {} }

@@ -4,18 +4,20 @@
  * N2 The nonce of a claim is random and never used twice.
  * N3 Draining: no new claim; each turn ends at its next step, at the latest after the drain time, when it is given back.
  */
-import type { WorkerLog } from '../core/define-worker.ts'
+
 import type { Policy } from '../core/policy.ts'
 import type {
   Bell,
   BellRinger,
   ClaimAnswer,
   Grant,
+  LivePublisher,
   NextClaim,
   PoolShare,
   TurnStore,
   UpkeepStore,
 } from '../core/ports.ts'
+import type { WorkerLog } from '../core/worker-log.ts'
 import type { Kind } from './kind.ts'
 import { newNonce } from './nonce.ts'
 import { Pace } from './pace.ts'
@@ -37,6 +39,7 @@ export interface NodeOptions {
   readonly policy: Policy
   readonly stores: readonly PartitionStores[]
   readonly ringer: BellRinger
+  readonly live: LivePublisher
   readonly log: WorkerLog
 }
 
@@ -205,6 +208,8 @@ export class RuntimeNode {
       nextClaim,
       noteTimer: (ms) => place.sweeper.dueIn(ms),
       poolOf: (kind) => this.#o.kinds.get(kind)?.pool ?? this.#kindPools.get(kind) ?? 'unhosted',
+      describeKind: (kind) => this.#o.kinds.get(kind)?.description ?? '',
+      live: this.#o.live,
       workerLog: (grant, run) => childLog(this.#o.log, grant, run),
     }
   }

@@ -5,9 +5,10 @@
  * L2 A turn whose lease is no longer trusted is abandoned before Redis would give the worker to another node.
  * L3 A verdict of the store ends a turn at once: fenced is abandoned, cancelled makes its cancelling end.
  */
-import type { WorkerLog } from '../core/define-worker.ts'
+
 import type { Policy } from '../core/policy.ts'
 import type { Bell, TurnStore } from '../core/ports.ts'
+import type { WorkerLog } from '../core/worker-log.ts'
 import type { Turn } from './turn.ts'
 
 const batchMax = 100
@@ -78,6 +79,7 @@ export class Renewer {
         token: turn.grant.token,
         bell: turn.host.bell,
         becomesBusy: true,
+        runState: turn.runStateSeen,
       })),
     )
     this.#ring(bells)

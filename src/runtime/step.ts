@@ -29,6 +29,8 @@ export interface Step {
   readonly notes: readonly EventNote[]
   /** What is recorded instead when the store refuses this step. */
   readonly refused?: (error: RuntimeError) => Step
+  /** Or: the step is dropped, this is told why, and the behaviour, which has waited for it, goes on. */
+  readonly declined?: (error: RuntimeError) => void
 }
 
 /** What the record says of the run; carried by each commit. */

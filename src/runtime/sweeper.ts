@@ -4,9 +4,10 @@
  * W1 A sweep never rings BullMQ for what it finds itself; the node answers those bells with its own free slots.
  * W2 Batches are repeated while there is more. W3 A sweep that fails is logged and tried again: Redis may be away for a while.
  */
-import type { WorkerLog } from '../core/define-worker.ts'
+
 import type { Policy } from '../core/policy.ts'
 import type { Bell, PoolShare, UpkeepStore } from '../core/ports.ts'
+import type { WorkerLog } from '../core/worker-log.ts'
 
 export interface SweeperHost {
   readonly log: WorkerLog

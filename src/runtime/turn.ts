@@ -5,9 +5,11 @@
  * U1 One commit of a turn is in flight at a time; steps recorded meanwhile go out with the next.
  * U2 Nothing is committed after the turn is over; a turn is over once, for one reason.
  * U3 The ending commit holds the last steps, so that a turn of one step costs one script.
- * U4 When Redis refuses a step (a limit, an unknown recipient), that step's run fails with a typed error; steps before it stand.
+ * U4 When Redis refuses a step (a limit, an unknown recipient), the step says what then: its run fails with a typed error, or it is
+ *    dropped and the behaviour goes on; steps before it stand.
+ * U5 A lazy step waits for the next one, at most `lazyCommitMs`: what only saves work after a crash costs no script of its own.
  */
-import type { WorkerLog } from '../core/define-worker.ts'
+
 import { CancelledError, LeaseLostError, toRuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event.ts'
 import type { Policy } from '../core/policy.ts'
@@ -17,11 +19,14 @@ import type {
   CommitAnswer,
   CommitRequest,
   Grant,
+  LivePublisher,
   NextClaim,
   Refusal,
   TurnStore,
 } from '../core/ports.ts'
 import { refusalError } from '../core/refusal.ts'
+import { encodeRunState, type RunState } from '../core/run-state.ts'
+import type { WorkerLog } from '../core/worker-log.ts'
 import { batchLength, emptyStep, mergeSteps, type RunPosition, type Step } from './step.ts'
 
 /** What a turn needs of its node. */
@@ -38,6 +43,9 @@ export interface TurnHost {
   noteTimer(ms: number): void
   /** Pool of a kind; "unhosted" when no node ever registered it. */
   poolOf(kind: string): string
+  /** What this node knows of a kind; empty for a kind it does not host. */
+  describeKind(kind: string): string
+  readonly live: LivePublisher
   /** A log with the worker's ids. */
   workerLog(grant: Grant, run: number): WorkerLog
 }
@@ -59,6 +67,8 @@ export class Turn {
   /** The node drains: the behaviour ends the turn after the step in hand. */
   draining = false
   trustedUntil: number
+  /** What the run is doing between two commits; the renewer writes it into the record. */
+  doing: { readonly run: RunState; readonly firstByteSeen: boolean } | undefined
   /** What the slot got with the ending commit. */
   claimed: ClaimAnswer = { kind: 'none' }
   readonly #abort = new AbortController()
@@ -72,6 +82,11 @@ export class Turn {
   #sequence = 0
   #inFlight: Promise<void> | undefined
   #pumpAsked = false
+  #lazyTimer: NodeJS.Timeout | undefined
+  /** Steps recorded, acknowledged, and the place of the last one that may not wait. */
+  #recorded = 0
+  #acknowledged = 0
+  #eager = 0
   #over: TurnOver | undefined
   #ending = false
 
@@ -108,18 +123,49 @@ export class Turn {
     this.#cancelledStep = step
   }
 
-  record(step: Step): void {
+  /** `lazy`: nothing depends on it but work saved after a crash (U5). */
+  record(step: Step, { lazy = false }: { lazy?: boolean } = {}): void {
     if (this.#over || this.#ending) return
     this.#steps.push(step)
     this.#latest = step.position
+    this.#recorded++
+    if (lazy) this.#lazyTimer ??= setTimeout(() => this.flush(), this.host.policy.lazyCommitMs)
+    else {
+      this.#eager = this.#recorded
+      this.#askPump()
+    }
+  }
+
+  /** What is lazy is recorded now. */
+  flush(): void {
+    this.#eager = this.#recorded
     this.#askPump()
   }
 
-  /** Resolves when everything recorded so far is acknowledged, or the turn is over. */
+  /** Steps that the store has accepted, or declined. */
+  get acknowledged(): number {
+    return this.#acknowledged
+  }
+
+  /** Resolves when everything recorded so far is acknowledged but what is lazy, or the turn is over. */
   async settled(): Promise<void> {
-    while (!this.#over && (this.#steps.length > 0 || this.#inFlight)) {
-      await (this.#inFlight ?? Promise.resolve())
-    }
+    while (!this.#over && this.#acknowledged < this.#eager) await (this.#inFlight ?? Promise.resolve())
+  }
+
+  /** May an external call begin? Abandons the turn when its lease can no longer be trusted. */
+  isTrusted(): boolean {
+    if (!this.#over && performance.now() >= this.trustedUntil) this.abandon('unreachable')
+    return !this.#over && !this.#ending
+  }
+
+  /** The id and version of the record that this turn left; to be asked when it has ended. */
+  get committed(): { readonly commitId: string; readonly version: number } {
+    return { commitId: `${this.grant.token}:${this.#sequence}`, version: this.#version }
+  }
+
+  /** What the renewer writes into the record; empty for nothing. */
+  get runStateSeen(): string {
+    return this.doing === undefined ? '' : encodeRunState(this.doing.run, this.doing.firstByteSeen)
   }
 
   /** Ends the turn: the last steps, what the worker waits for and the slot's next claim in one commit. */
@@ -156,6 +202,7 @@ export class Turn {
   #finish(over: TurnOver): void {
     if (this.#over) return
     this.#over = over
+    clearTimeout(this.#lazyTimer)
     this.#finished.resolve(over)
   }
 
@@ -170,7 +217,9 @@ export class Turn {
   }
 
   #pump(): void {
-    if (this.#over || this.#ending || this.#inFlight || this.#steps.length === 0) return
+    if (this.#over || this.#ending || this.#inFlight || this.#eager <= this.#recorded - this.#steps.length) return
+    clearTimeout(this.#lazyTimer)
+    this.#lazyTimer = undefined
     const batch = this.#steps.splice(0, batchLength(this.#steps))
     const committing = this.#commit(batch, undefined).finally(() => {
       if (this.#inFlight === committing) this.#inFlight = undefined
@@ -226,6 +275,7 @@ export class Turn {
     switch (answer.kind) {
       case 'ok':
         this.#version = answer.version
+        this.#acknowledged += steps.length
         this.#position = step.position
         this.host.ring(answer.bells)
         if (step.timers.length > 0) this.host.noteTimer(Math.min(...step.timers.map((timer) => timer.ms)))
@@ -265,9 +315,17 @@ export class Turn {
       }
       return
     }
+    const error = refusalError(refusals[0] as Refusal, `worker ${this.grant.name} (${this.grant.workerId})`)
+    const declined = steps[0]?.declined
+    if (declined) {
+      this.#acknowledged++
+      this.#latest = this.#position
+      declined(error)
+      if (end) await this.#commit([emptyStep(this.#position)], end)
+      return
+    }
     this.#ending = true
     this.#steps = []
-    const error = refusalError(refusals[0] as Refusal, `worker ${this.grant.name} (${this.grant.workerId})`)
     const failed = steps[0]?.refused?.(error)
     if (failed) await this.#commit([failed], { wait: 'any' })
     else this.abandon('stale')

@@ -42,6 +42,11 @@ export class EventTail {
     return this.#last
   }
 
+  /** The id of the entry that was told last, or after which it began to listen. */
+  get last(): string {
+    return this.#last
+  }
+
   unlisten(listener: EventListener): void {
     this.#listeners.delete(listener)
   }

@@ -6,7 +6,8 @@ import { sessionIdOfRoot } from '../core/ids.ts'
 import { decodeMail, type Lane, type Mail } from '../core/message.ts'
 import { decodeLimits, defaultSessionLimits } from '../core/policy.ts'
 import type { Grant } from '../core/ports.ts'
-import type { RunState } from '../core/run-state.ts'
+import { decodeRunState } from '../core/run-state.ts'
+import { decodeGrant as decodeWorkerGrant } from '../core/worker-grant.ts'
 import { decodeCalls } from './call-ranges.ts'
 import type { Reply } from './script.ts'
 
@@ -46,9 +47,10 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     pool: record.pool ?? 'default',
     depth: number('depth'),
     limits: record.limits === undefined ? defaultSessionLimits : decodeLimits(record.limits),
+    allowed: record.grant === undefined ? {} : decodeWorkerGrant(record.grant),
     run,
     open: record.open === '1',
-    runState: (record.fsm ?? 'Idle') as RunState,
+    runState: decodeRunState(record.fsm ?? 'Idle').run,
     version: number('version'),
     wait: record.wait ?? 'any',
     starts: epoch - epochOfCommit(record.commit),
@@ -58,6 +60,8 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     awaits: decodeCalls(record.awaits ?? ''),
     timersOpen: number('timersOpen'),
     stateJson: state === '' ? null : state,
+    commitId: record.commit ?? '',
+    familyTaken: number('family'),
     familySeen: number('family') + family.length,
     mail: {
       control: mails('control', number('control'), control),

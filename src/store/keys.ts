@@ -34,6 +34,8 @@ export function partitionKeys(tag: string) {
     dead: `${tag}:dead`,
     /** pub/sub channel; ids of sessions that were just cancelled; a hint that may be lost. */
     hints: `${tag}:hints`,
+    /** pub/sub channel; `{ worker, notes }` as text streams and tools progress: heard by who listens now, never stored. */
+    live: (session: string) => `${tag}:live:${session}`,
     /** hash; slot to `<nonce> <worker> <mark>` of its last claim; goes with the node. */
     grants: (node: string) => `${tag}:grants:${node}`,
     /** zset; queued worker by its place in line; until claimed. */
@@ -59,7 +61,7 @@ export type PartitionKeys = ReturnType<typeof partitionKeys>
 export function workerKeys(tag: string, id: string) {
   const record = `${tag}:w:${id}`
   return {
-    /** hash; the record: every value at most 64 bytes, so that the hash stays small. */
+    /** hash; the record: every value but a long grant at most 64 bytes, so that the hash stays small. */
     record,
     /** list; the append-only history, one JSON entry each. */
     log: `${record}:log`,

@@ -3,7 +3,7 @@
  * R-a Boot refuses a Redis that may evict keys, is older than 6.2, or was set up with another number of partitions.
  * R-b Commands are re-sent after a reconnect (ioredis does so for all that are in flight), hence every script is idempotent.
  */
-import { Redis } from 'ioredis'
+import { Redis, type RedisOptions } from 'ioredis'
 import { ConfigError, TransientError } from '../core/errors.ts'
 import { partitionsMax } from '../core/ids.ts'
 import { partitionKeys, tagOf } from './keys.ts'
@@ -14,12 +14,23 @@ export type { Redis }
 
 /** A connection that never gives up by itself; who waits sets a deadline of their own. */
 export function openRedis(url: string): Redis {
+  return open(url, { enableOfflineQueue: true, autoResendUnfulfilledCommands: true })
+}
+
+/** A connection whose commands fail while Redis is away and are never sent again: for what may be lost and must not come twice. */
+export function openLossyRedis(url: string): Redis {
+  return open(url, { enableOfflineQueue: false, autoResendUnfulfilledCommands: false })
+}
+
+type Patience = Pick<RedisOptions, 'enableOfflineQueue' | 'autoResendUnfulfilledCommands'>
+
+function open(url: string, patience: Patience): Redis {
   const redis = new Redis(url, {
     maxRetriesPerRequest: null,
     // Replies are plain in either protocol; the older one is decoded faster (docs/performance.md).
     protocol: 2,
     enableReadyCheck: true,
-    autoResendUnfulfilledCommands: true,
+    ...patience,
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1_000) * (0.5 + Math.random() / 2),
     reconnectOnError: (error) => (/(^|: -)READONLY/.test(error.message) ? 1 : false),
   })

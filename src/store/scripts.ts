@@ -7,7 +7,7 @@ type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? 
 export const spawnScript = defineScript({
   file: 'spawn.lua',
   keys: words('session record user sessions run bells busy slots events idem'),
-  args: words('sessionId worker kind name pool mode mail idemMs limits seed bellMs event'),
+  args: words('sessionId worker kind name pool mode mail idemMs limits grant seed bellMs event'),
 })
 
 export const postScript = defineScript({
@@ -61,7 +61,7 @@ export const cancelScript = defineScript({
 export const finishScript = defineScript({
   file: 'finish.lua',
   keys: words('session cancelled cancelling workers timers events'),
-  args: words('sessionId from batch running marks entry'),
+  args: words('sessionId from batch running marks entry answered'),
 })
 
 export const closeScript = defineScript({ file: 'close.lua', keys: words('session events'), args: words('sessionId') })

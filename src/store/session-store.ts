@@ -24,6 +24,8 @@ export interface SpawnSession {
   /** Digest of a key the caller gave; the ids of a session are its own key otherwise. */
   readonly keyDigest: string | null
   readonly limits: SessionLimits
+  /** As `encodeGrant` writes it; empty or absent: nothing is restricted. */
+  readonly grant?: string | undefined
   readonly event: string
   /** Names the bells; a first one is `firstBell(seed, pool)`. */
   readonly seed: string
@@ -92,6 +94,7 @@ export class SessionStore {
         mail: order.mail,
         idemMs: order.keyDigest === null ? 0 : this.#policy.givenKeyMs,
         limits: encodeLimits(order.limits),
+        grant: order.grant ?? '',
         seed: order.seed,
         bellMs: this.#policy.bellMs,
         event: order.event,

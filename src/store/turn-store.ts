@@ -22,10 +22,12 @@ import { newSeed, parseBells } from './bells.ts'
 import { encodeCalls } from './call-ranges.ts'
 import { decodeGrant } from './grant.ts'
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
-import type { Reply, ScriptCaller } from './script.ts'
+import type { Redis } from './redis.ts'
+import { guarded, type Reply, type ScriptCaller } from './script.ts'
 import { claimScript, commitScript, renewScript } from './scripts.ts'
 
 export interface TurnStoreOptions {
+  readonly redis: Redis
   readonly caller: ScriptCaller
   readonly keys: PartitionKeys
   readonly partition: number
@@ -34,6 +36,8 @@ export interface TurnStoreOptions {
   readonly kinds: ReadonlyMap<string, readonly string[]>
   readonly policy: Policy
 }
+
+const historyPage = 1_000
 
 export class RedisTurnStore implements TurnStore {
   readonly partition: number
@@ -172,6 +176,19 @@ export class RedisTurnStore implements TurnStore {
     }
   }
 
+  /** In pages: a long history must not hold Redis for long, nor come as one answer. */
+  async readHistory(workerId: string, from: number): Promise<string[]> {
+    const { redis, keys, policy } = this.#o
+    const { log } = workerKeys(keys.tag, workerId)
+    const entries: string[] = []
+    for (let start = from; ; start += historyPage) {
+      const reading = redis.lrange(log, start, start + historyPage - 1)
+      const page = await guarded('reading a history', reading, policy.leaseMs)
+      for (const entry of page) entries.push(entry)
+      if (page.length < historyPage) return entries
+    }
+  }
+
   async renew(
     turns: readonly RenewRequest[],
   ): Promise<{ verdicts: Verdict[]; bells: readonly Bell[]; trustedUntil: number }> {
@@ -184,7 +201,13 @@ export class RedisTurnStore implements TurnStore {
         leaseMs: policy.leaseMs,
         bellMs: policy.bellMs,
         seed: newSeed(),
-        turns: turns.flatMap((turn) => [turn.workerId, turn.token, turn.bell, turn.becomesBusy ? '1' : '0']),
+        turns: turns.flatMap((turn) => [
+          turn.workerId,
+          turn.token,
+          turn.bell,
+          turn.becomesBusy ? '1' : '0',
+          turn.runState ?? '',
+        ]),
       },
       { deadlineMs: policy.leaseMs / 3 },
     )
@@ -239,7 +262,8 @@ function stateArguments(stateJson: string | undefined): { stateMode: string; sta
 function listArguments(request: CommitRequest): (string | number)[] {
   const flat: (string | number)[] = [request.entries.length, ...request.entries, request.spawns.length]
   for (const spawn of request.spawns) {
-    flat.push(spawn.id, spawn.kind, spawn.name, spawn.pool, spawn.detached ? '1' : '0', spawn.call, spawn.mail)
+    const { id, kind, name, pool, detached, call, grant = '', mail } = spawn
+    flat.push(id, kind, name, pool, detached ? '1' : '0', call, grant, mail)
   }
   flat.push(request.sends.length)
   for (const send of request.sends) flat.push(send.workerId, send.mail)

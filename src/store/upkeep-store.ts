@@ -1,15 +1,18 @@
 /**
  * Duty: what a node does about every second for its partition: heal, fire timers, finish cancels, prune.
  * Each call is bounded; the sweeper calls again while there is more.
+ * P-a A cancelled agent that no node runs rests with a result for each call: scripts decode no JSON, so finish names such agents, and
+ *     ends them when it is given what answers their open calls.
  */
 
-import { entryVersion } from '../core/entry.ts'
+import { decodeEntry, type Entry, entryVersion } from '../core/entry.ts'
+import { cancelledEntries, type OpenCalls, openCallsIn } from '../core/open-calls.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Bell, PoolShare, UpkeepStore } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
-import { type PartitionKeys, sessionKeys } from './keys.ts'
+import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
-import type { ScriptCaller } from './script.ts'
+import { guarded, type ScriptCaller } from './script.ts'
 import { finishScript, fireScript, pruneScript, sweepScript } from './scripts.ts'
 
 export interface UpkeepStoreOptions {
@@ -22,6 +25,10 @@ export interface UpkeepStoreOptions {
   readonly nodeFacts: Readonly<Record<string, unknown>>
   readonly policy: Policy
 }
+
+/** Entries of a history that are read at once, from its end: few at first, since the newest reply is near it. */
+const firstPage = 8
+const lastPage = 500
 
 export class RedisUpkeepStore implements UpkeepStore {
   readonly partition: number
@@ -97,16 +104,47 @@ export class RedisUpkeepStore implements UpkeepStore {
     let from = '0'
     let running = '0'
     let marks = '0'
+    let answers: (string | number)[][] = []
     while (from !== 'done' && from !== 'wait') {
       const reply = await this.#o.caller.call(
         finishScript,
         { ...session, cancelling: keys.cancelling, timers: keys.timers, events: keys.events },
-        { sessionId, from, batch: policy.sweepBatch, running, marks, entry },
+        {
+          sessionId,
+          from,
+          batch: policy.sweepBatch,
+          running,
+          marks,
+          entry,
+          answered: [answers.length, ...answers.flat()],
+        },
         { deadlineMs: policy.leaseMs },
       )
       from = String(reply[0])
       running = String(reply[1])
       marks = String(reply[2])
+      answers = await Promise.all((reply[3] as [id: string, version: string][]).map((agent) => this.#answer(...agent)))
+    }
+  }
+
+  /** What ends an agent that is at this version: `<id> <version> <count of entries>` and the results of its open calls. */
+  async #answer(workerId: string, version: string): Promise<(string | number)[]> {
+    const entries = cancelledEntries(await this.#openCalls(workerId), Date.now())
+    return [workerId, version, entries.length, ...entries]
+  }
+
+  /** Reads a history backwards, no further than its newest reply. */
+  async #openCalls(workerId: string): Promise<OpenCalls> {
+    const { redis, keys, policy } = this.#o
+    const { log } = workerKeys(keys.tag, workerId)
+    const newest: Entry[] = []
+    for (let most = firstPage; ; most = Math.min(most * 2, lastPage)) {
+      const reading = redis.lrange(log, -newest.length - most, -newest.length - 1)
+      const page = await guarded('reading a history', reading, policy.leaseMs)
+      newest.unshift(...page.map(decodeEntry))
+      const found = openCallsIn(newest)
+      if (found !== null) return found
+      if (page.length < most) return { calls: [], run: 0, epoch: 0 }
     }
   }
 

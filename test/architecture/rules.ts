@@ -47,6 +47,10 @@ const confined: Readonly<Record<string, { readonly in: readonly string[]; readon
   pino: { in: ['log.ts'] },
   commander: { in: ['cli'] },
   uuid: { in: ['core'] },
+  ai: { in: ['models'] },
+  '@ai-sdk/openai': { in: ['models'] },
+  '@ai-sdk/anthropic': { in: ['models'] },
+  '@ai-sdk/openai-compatible': { in: ['models'] },
 }
 
 export const confinement: Rule = (files) =>

@@ -1,10 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { closest } from '../../src/cli/closest.ts'
+import { eventLine } from '../../src/cli/event-lines.ts'
 import { type LogLevel, logLine } from '../../src/cli/log-line.ts'
+import { Roster } from '../../src/cli/roster.ts'
 import { growTree, treeLeaves } from '../../src/cli/session-tree.ts'
+import { tableLines } from '../../src/cli/table.ts'
+import { tokensText } from '../../src/cli/tokens.ts'
+import { toolRows } from '../../src/cli/tools.ts'
+import { usageColumns, usageText } from '../../src/cli/worker-columns.ts'
 import { entryLine } from '../../src/cli/worker-history.ts'
-import type { WorkerReport } from '../../src/client/report.ts'
+import type { UsageReport, WorkerReport } from '../../src/client/report.ts'
+import { defineTool, type Tool } from '../../src/core/define-tool.ts'
+import { defineWorker, type WorkerDefinition } from '../../src/core/define-worker.ts'
 import type { Entry } from '../../src/core/entry.ts'
+import type { EventType, TroupeEvent } from '../../src/core/event.ts'
 
 const at = new Date(2026, 10, 21, 12, 0, 1).getTime()
 const head = { v: 1, at, run: 3, epoch: 7 }
@@ -56,6 +65,202 @@ describe('entryLine', () => {
   it('shows what it does not know', () => {
     expect(entryLine(0, { type: 'compacted', ...head } as unknown as Entry)).toContain('{"type":"compacted"')
     expect(entryLine(0, { type: 'cancelled', v: 1, at })).toBe('   0  12:00:01  cancelled')
+  })
+})
+
+describe('entryLine of an agent', () => {
+  const message = { ...head, id: 'm' }
+  const usage = { inputTokens: 12_345, outputTokens: 80 }
+  const long = 'x'.repeat(500)
+  const entries: [Entry, string][] = [
+    [
+      {
+        type: 'user',
+        ...message,
+        content: [
+          { type: 'text', text: 'look\u001b[2J\nhere' },
+          { type: 'image', mediaType: 'image/png', url: 'http://x' },
+        ],
+        facts: { total: 3 },
+      },
+      'user: look\\e[2J\\nhere [image image/png]; facts total',
+    ],
+    [
+      {
+        type: 'assistant',
+        ...message,
+        model: 'openai/gpt-5',
+        usage,
+        finishReason: 'tool-calls',
+        content: [
+          { type: 'reasoning', text: 'hm' },
+          { type: 'text', text: 'I look.' },
+          { type: 'tool-call', toolCallId: 'c', toolName: 'read_file', input: { path: 'a\u001b' } },
+        ],
+      },
+      'assistant (openai/gpt-5, 12.3k in, 80 out): [reasoning: hm] I look. [calls read_file {"path":"a\\u001b"}]',
+    ],
+    [
+      {
+        type: 'assistant',
+        ...message,
+        model: 'm/n',
+        usage,
+        finishReason: 'length',
+        content: [{ type: 'text', text: 'So' }],
+      },
+      'assistant (m/n, 12.3k in, 80 out, ended by length): So',
+    ],
+    [
+      {
+        type: 'toolResult',
+        ...message,
+        toolCallId: 'c',
+        toolName: 'read_file',
+        status: 'ok',
+        output: { type: 'text', value: 'a\u009b31mb' },
+      },
+      'tool read_file succeeded: a\\u009b31mb',
+    ],
+    [
+      {
+        type: 'toolResult',
+        ...message,
+        toolCallId: 'c',
+        toolName: 'send',
+        status: 'unknown',
+        output: { type: 'json', value: [1] },
+      },
+      'tool send has an unknown outcome: [1]',
+    ],
+    [{ type: 'toolStarted', ...head, toolCallId: 'c', toolName: 'send' }, 'tool send started'],
+    [
+      {
+        type: 'delegated',
+        ...head,
+        toolCallId: 'c',
+        spawned: [
+          { call: 1, id: 'a', kind: 'reader', name: 'docs', facts: ['total'] },
+          { call: 2, id: 'b', kind: 'reader', name: 'reader', detached: true },
+        ],
+      },
+      'delegated to reader docs (given total), reader (detached)',
+    ],
+    [
+      { type: 'blank', ...head, model: 'm/n', finishReason: 'stop', usage },
+      'blank reply (m/n, stop; 12.3k in, 80 out)',
+    ],
+    [{ type: 'error', ...message, message: 'no\r' }, 'error: no\\r'],
+  ]
+
+  it.each(entries)('%#', (entry, text) => {
+    expect(entryLine(12, entry)).toBe(`  12  12:00:01  run 3  ${text}`)
+  })
+
+  it('cuts the arguments of calls and what the model thought, not what it said', () => {
+    const content = [
+      { type: 'reasoning', text: long },
+      { type: 'text', text: long },
+      { type: 'tool-call', toolCallId: 'c', toolName: 'write', input: null, inputText: long },
+    ] as const
+    const line = entryLine(0, { type: 'assistant', ...message, model: 'm/n', usage, finishReason: 'stop', content })
+    expect(line.match(/x+…?/g)?.map(({ length }) => length)).toEqual([120, 500, 80])
+  })
+})
+
+describe('eventLine of an agent', () => {
+  const roster = new Roster()
+  const event = (type: EventType, details: Record<string, unknown> = {}): TroupeEvent => ({
+    id: '1-0.0',
+    type,
+    sessionId: 's',
+    workerId: 'w',
+    at,
+    details,
+  })
+  roster.note(event('session.created', { kind: 'planner', name: 'planner' }))
+  const call = (toolName: string, toolCallId = toolName) => ({ toolName, toolCallId })
+  const replied = { model: 'openai/gpt-5', iteration: 1, inputTokens: 12_345, outputTokens: 80 }
+
+  const commits: [TroupeEvent[], string | undefined][] = [
+    [[event('model.replied', { ...replied, calls: 2 })], 'openai/gpt-5 replied (12.3k in, 80 out), calls 2 tools'],
+    [[event('model.replied', { ...replied, calls: 0 })], 'openai/gpt-5 replied (12.3k in, 80 out)'],
+    [[event('model.blanked', { model: 'm/\u001b[2J' })], 'm/\\e[2J replied with nothing'],
+    [[event('tool.started', call('send'))], 'runs send'],
+    [
+      [event('tool.started', call('send')), event('tool.succeeded', { ...call('send'), ms: 1_500 })],
+      'ran send in 1.5s',
+    ],
+    [
+      [
+        event('tool.succeeded', call('read', 'a')),
+        event('tool.succeeded', call('read', 'b')),
+        event('tool.succeeded', call('list')),
+        event('tool.failed', { ...call('write'), ms: 12 }),
+        event('tool.unknown', call('send')),
+      ],
+      'ran 2 read, list; write failed in 12ms; whether send took effect is unknown',
+    ],
+    [[event('text.delta', { text: 'x' }), event('reasoning.delta'), event('tool.progress')], undefined],
+  ]
+
+  it.each(commits)('%#', (commit, text) => {
+    expect(eventLine(commit, roster)).toBe(text === undefined ? undefined : `12:00:01  planner  ${text}`)
+  })
+})
+
+describe('tokensText', () => {
+  it('has at most four digits and a unit', () => {
+    const counts = [0, 999, 1_000, 1_049, 12_345, 999_949, 999_951, 1_234_567, 2_000_000_000]
+    expect(counts.map(tokensText)).toEqual(['0', '999', '1k', '1k', '12.3k', '999.9k', '1M', '1.2M', '2G'])
+  })
+})
+
+describe('toolRows', () => {
+  it('tells each tool once, with the kinds that use it', () => {
+    const tool = (name: string, description: string) =>
+      defineTool({ name, description, effect: 'pure', run: () => null })
+    const [read, list] = [tool('read', 'Reads.'), tool('list', 'Lists.')]
+    const agent = (...tools: Tool[]) => defineWorker({ instructions: 'Work.', tools })
+    const kinds = new Map<string, WorkerDefinition>([
+      ['writer', agent(read)],
+      ['reader', agent(read, list)],
+      ['other', agent(tool('read', 'Another.'))],
+      ['echo', defineWorker({ receive() {} })],
+    ])
+    expect(toolRows(kinds)).toEqual([
+      { name: 'list', effect: 'pure', kinds: ['reader'], description: 'Lists.' },
+      { name: 'read', effect: 'pure', kinds: ['reader', 'writer'], description: 'Reads.' },
+      { name: 'read', effect: 'pure', kinds: ['other'], description: 'Another.' },
+    ])
+  })
+})
+
+describe('usageColumns', () => {
+  const worker = (name: string, iterations: number, usage: Partial<UsageReport>) =>
+    ({ name, iterations, usage }) as WorkerReport
+  const used = { modelCalls: 3, inputTokens: 12_345, outputTokens: 80 }
+  const lines = (workers: WorkerReport[]) =>
+    tableLines(workers, [{ header: 'w', value: ({ name }) => name }, ...usageColumns(workers, (row) => row)], 80)
+
+  it('are there where any worker has a model', () => {
+    expect(lines([worker('a', 2, used), worker('b', 0, {})])).toEqual([
+      'W  ITERATIONS  TOKENS IN  OUT',
+      'a           2      12.3k   80',
+      'b',
+    ])
+  })
+
+  it('are not there where none has', () => {
+    expect(lines([worker('b', 0, {})])).toEqual(['W', 'b'])
+  })
+
+  it('are said in a sentence for one worker or a session', () => {
+    expect(usageText({ ...used, cacheReadTokens: 4_000, reasoningTokens: 60 })).toBe(
+      '3 model calls; 12.3k tokens in (4k from the cache), 80 out (60 reasoning)',
+    )
+    expect(usageText({ modelCalls: 1 })).toBe('1 model call; 0 tokens in, 0 out')
+    expect(usageText({})).toBeNull()
   })
 })
 

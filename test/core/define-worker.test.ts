@@ -1,7 +1,13 @@
 /** What an author writes is checked when it is defined, and the error names the field. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineWorker, type HandlerWorker, isWorkerDefinition } from '../../src/core/define-worker.ts'
+import { defineTool } from '../../src/core/define-tool.ts'
+import {
+  defineWorker,
+  type HandlerWorker,
+  isAgentDefinition,
+  isWorkerDefinition,
+} from '../../src/core/define-worker.ts'
 import { ConfigError } from '../../src/core/errors.ts'
 
 const receive = () => {}
@@ -35,7 +41,11 @@ describe('defineWorker', () => {
     ['a function', receive, /takes an object with a receive function/],
     ['no receive', {}, /needs a receive function/],
     ['a receive that is no function', { receive: 'x' }, /needs a receive function/],
-    ['an unknown field', { receive, recieve: receive }, /does not know the field "recieve"; it takes description, /],
+    [
+      'an unknown field',
+      { receive, recieve: receive },
+      /does not know the field "recieve" of a handler; it takes description, /,
+    ],
     ['a state schema without initial', { receive, state: z.string() }, /state schema needs an initial state/],
     ['a pool with a colon', { receive, pool: 'a:b' }, /pool "a:b" is not a pool name/],
     ['the pool that is reserved', { receive, pool: 'unhosted' }, /pool "unhosted" is reserved/],
@@ -50,7 +60,70 @@ describe('defineWorker', () => {
     expect(() => define(worker)).toThrow(message)
   })
 
+  test('a handler is no agent', () => {
+    expect(isAgentDefinition(defineWorker({ receive }))).toBe(false)
+  })
+
   test('only what it made is a definition', () => {
     for (const value of [{ receive }, null, undefined, 'x', receive]) expect(isWorkerDefinition(value)).toBe(false)
+  })
+})
+
+describe('an agent', () => {
+  const look = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => 'seen' })
+  const instructions = 'You look around.'
+
+  test('needs instructions alone, and is known as one', () => {
+    const definition = defineWorker({ instructions })
+    expect(isWorkerDefinition(definition)).toBe(true)
+    expect(isAgentDefinition(definition)).toBe(true)
+    expect(Object.isFrozen(definition)).toBe(true)
+    expect(definition.instructions).toBe(instructions)
+  })
+
+  test('takes everything that is documented', () => {
+    const full = {
+      description: 'Looks around.',
+      instructions: () => instructions,
+      model: 'openai/gpt',
+      tools: [look],
+      spawns: ['reader', 'a/b'],
+      limits: { iterations: 1, tokens: 1_000 },
+      onUnknown: 'tell',
+      input: z.object({ folder: z.string() }),
+      folder: () => '.',
+      nudge: 'Go on.',
+      pool: 'gpu',
+      retries: 0,
+    }
+    expect(isAgentDefinition(defineWorker(full as never))).toBe(true)
+  })
+
+  test.each([
+    ['both sorts at once', { receive }, /either instructions \(an agent\) or receive \(a handler\), not both/],
+    ['an unknown field', { tool: look }, /does not know the field "tool" of an agent; it takes description, /],
+    ['a field of handlers', { state: z.string() }, /does not know the field "state" of an agent/],
+    ['blank instructions', { instructions: ' ' }, /needs instructions: a text, or a function/],
+    ['instructions that are no text', { instructions: 7 }, /needs instructions: a text, or a function/],
+    ['tools that are no list', { tools: look }, /tools is a list/],
+    [
+      'a tool that was not defined',
+      { tools: [{ name: 'look', run: () => 1 }] },
+      /an object named "look", which is no tool/,
+    ],
+    ['a tool that is no object', { tools: ['look'] }, /tools holds "look", which is no tool: make it with defineTool/],
+    ['two tools of one name', { tools: [look, look] }, /two tools have the name "look"/],
+    ['a limit that is none', { limits: { turns: 3 } }, /limits of an agent are iterations and tokens, not "turns"/],
+    ['no iterations', { limits: { iterations: 0 } }, /limits\.iterations must be a whole number from 1, not 0/],
+    ['half a token', { limits: { tokens: 0.5 } }, /limits\.tokens must be a whole number from 1, not 0\.5/],
+    ['an unknown onUnknown', { onUnknown: 'ask' }, /onUnknown is "fail" or "tell", not "ask"/],
+    ['a folder that is no function', { folder: '.' }, /folder is a function of the first input/],
+    ['a nudge that is no text', { nudge: true }, /nudge is a text/],
+    ['a pool with a colon', { pool: 'a:b' }, /pool "a:b" is not a pool name/],
+    ['a kind that is none', { spawns: ['../x'] }, /spawns names "\.\.\/x", which is not a worker kind/],
+    ['negative retries', { retries: -1 }, /retries must be a whole number from 0/],
+  ])('with %s is a ConfigError that names it', (_, fields, message) => {
+    expect(() => define({ instructions, ...fields })).toThrow(ConfigError)
+    expect(() => define({ instructions, ...fields })).toThrow(message)
   })
 })

@@ -2,7 +2,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { completedEntry, type Entry, entryJson, entryVersion } from '../../src/core/entry.ts'
-import { decodeEvents, type EventNote, encodeEvents, eventTypes, isEventBefore } from '../../src/core/event.ts'
+import {
+  decodeEvents,
+  type EventNote,
+  type EventType,
+  encodeEvents,
+  eventTypes,
+  isEventBefore,
+  transientTypes,
+} from '../../src/core/event.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { anyText } from './support/any-text.ts'
 
@@ -68,8 +76,11 @@ describe('events', () => {
       expect(ordered.map((other) => isEventBefore(other, id))).toEqual(ordered.map((_, index) => index < place))
   })
 
-  test('types are facts of the past, noun and verb', () => {
-    for (const type of eventTypes) expect(type).toMatch(/^[a-z]+\.[a-z]+([A-Z][a-z]+)*ed$|^run\.started$/)
+  test('types are facts of the past, noun and verb; what is not stored, and an outcome that is unknown, are none', () => {
+    const exceptions: readonly EventType[] = ['tool.unknown', ...transientTypes]
+    for (const type of eventTypes.filter((type) => !exceptions.includes(type)))
+      expect(type).toMatch(/^[a-z]+\.[a-z]+([A-Z][a-z]+)*ed$/)
+    for (const type of exceptions) expect(eventTypes).toContain(type)
     expect(new Set(eventTypes).size).toBe(eventTypes.length)
   })
 })

@@ -3,7 +3,14 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { InvariantError } from '../../src/core/errors.ts'
 import { childId, newId } from '../../src/core/ids.ts'
-import { decodeMail, decodeMessage, encodeInput, encodeResult, encodeTimer } from '../../src/core/message.ts'
+import {
+  decodeMail,
+  decodeMessage,
+  encodeGivenInput,
+  encodeInput,
+  encodeResult,
+  encodeTimer,
+} from '../../src/core/message.ts'
 import { anyJson, anyText, asJson } from './support/any-text.ts'
 
 const parent = newId(5)
@@ -17,6 +24,21 @@ describe('an input', () => {
         expect(decodeMessage(text, 'user-3')).toEqual({ kind: 'input', id: 'user-3', from, value: asJson(value) })
       }),
     )
+  })
+
+  test('with facts comes back with them, its value and its sender', () => {
+    fc.assert(
+      fc.property(anyJson, fc.dictionary(anyText, fc.jsonValue()), (value, facts) => {
+        const text = encodeGivenInput(parent, JSON.stringify(value), JSON.stringify(facts))
+        const message = { kind: 'input', id: 'user-3', from: parent, value: asJson(value), facts: asJson(facts) }
+        expect(decodeMessage(text, 'user-3')).toEqual(message)
+        expect(text.split('\t')).toHaveLength(3)
+      }),
+    )
+  })
+
+  test('without facts has none, not empty ones', () => {
+    expect(decodeMessage(encodeInput(parent, '1'), 'user-3')).not.toHaveProperty('facts')
   })
 
   test('has its place in the lane as its id, the same on every try', () => {

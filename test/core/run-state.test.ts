@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest'
 import {
   type CoarseState,
   coarseState,
+  decodeRunState,
+  encodeRunState,
   type FineState,
   fineState,
   fineStates,
@@ -105,4 +107,15 @@ describe('every pair of states', () => {
 
 test('a run has the eleven states of the design', () => {
   expect(new Set(runStates).size).toBe(11)
+})
+
+describe("a run's state in the record", () => {
+  test('is read back as it was written, with the first byte only while the reply is awaited', () => {
+    for (const run of runStates) {
+      expect(decodeRunState(encodeRunState(run, false))).toEqual({ run, firstByteSeen: false })
+      const firstByteSeen = run === 'AwaitingLLMResponse'
+      expect(decodeRunState(encodeRunState(run, true))).toEqual({ run, firstByteSeen })
+    }
+    expect(encodeRunState('AwaitingLLMResponse', true)).toBe('AwaitingLLMResponse+')
+  })
 })

@@ -15,6 +15,7 @@ describe.concurrent('troupe demo', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^# /)
     expect(stderr).toContain('Using the Redis at')
+    expect(stderr).toContain('The model is offline/rules: fixed rules, no language model.')
     expect(stderr).not.toContain('\u001b')
   })
 

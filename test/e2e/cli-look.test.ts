@@ -127,7 +127,9 @@ export default defineWorker({ receive() {} })`,
       .map((line) => JSON.parse(line) as { kind: string; hosted: boolean; local: boolean })
     expect(rows.find(({ kind }) => kind === 'echo')).toMatchObject({ hosted: true, local: false })
     expect(rows.find(({ kind }) => kind === 'shout')).toMatchObject({ local: true })
-    expect((await cli.project.run(['kinds'])).stdout).toMatch(/^echo +1 +yes +default +Replies with what it gets\.$/m)
+    expect((await cli.project.run(['kinds'])).stdout).toMatch(
+      /^echo +1 +handler +default +Replies with what it gets\.$/m,
+    )
   })
 })
 

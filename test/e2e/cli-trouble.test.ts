@@ -36,7 +36,7 @@ describe.concurrent('without Redis', () => {
   it('kinds lists the worker files here', { timeout: 20_000 }, async () => {
     const { code, stdout, stderr } = await cli.project.run(['kinds', '--redis-url', url])
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^echo +0 +yes/m)
+    expect(stdout).toMatch(/^echo +0 +handler/m)
     expect(stderr).toContain('only the worker files here are listed')
   })
 })

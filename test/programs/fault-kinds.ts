@@ -1,6 +1,6 @@
 /** The workers of fault tests. Each writes down in the ledger what it really does. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { defineWorker, type Self, type WorkerDefinition } from '../../src/core/define-worker.ts'
+import { defineWorker, type HandlerDefinition, type Self } from '../../src/core/define-worker.ts'
 import type { Message } from '../../src/core/message.ts'
 import { appendLine } from '../support/ledger.ts'
 import type { NodeOrder } from './node-order.ts'
@@ -24,7 +24,7 @@ export function treeResult({ children }: TreeInput): { sum: number; results: num
   return { sum, results: children }
 }
 
-export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<string, WorkerDefinition> {
+export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<string, HandlerDefinition> {
   const write = (what: string, self: Pick<Self, 'id' | 'run' | 'attempt'>, note?: unknown) =>
     appendLine(order.ledger, {
       what,

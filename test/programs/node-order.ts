@@ -8,6 +8,8 @@ export interface NodeOrder {
   readonly ledger: string
   readonly concurrency: number
   readonly policy: Partial<Policy>
+  /** Where the fake provider is, for programs that host agents. */
+  readonly providerUrl?: string | undefined
 }
 
 export type NodeNews = { readonly ready: string } | { readonly draining: true }

@@ -2,8 +2,9 @@
  * A node in a process of its own, to be killed, frozen and told to stop: it hosts the kinds of fault-kinds.ts. SIGTERM drains it, a
  * second one gives its turns back at once. It ends with the process that started it.
  */
-import { handlerKind, startInternalNode } from '../../src/compose.ts'
+import { startInternalNode } from '../../src/compose.ts'
 import { stderrLogger } from '../../src/log.ts'
+import { handlerKind } from '../../src/runtime/kind-maker.ts'
 import { faultKinds } from './fault-kinds.ts'
 import type { NodeNews, NodeOrder } from './node-order.ts'
 

@@ -1,22 +1,18 @@
 /**
  * Duty: surveys a folder in memory, without Redis, and prints outcome and sizes as a line of JSON: for tests that survey as another
  * user, and for a look at a report:
- * `node --conditions=troupe-source test/programs/survey-folder.ts <folder> [--markdown]`
+ * `node --conditions=troupe-source test/programs/survey-folder.ts <folder> [--markdown | --handlers]`
  */
-import reader from '../../workers/reader.ts'
-import surveyor from '../../workers/surveyor.ts'
-import { MemorySession } from '../workers/support/session.ts'
+import { byAgents, byHandlers, type Survey } from '../workers/support/surveys.ts'
 
 const [folder = '.', flag] = process.argv.slice(2)
-const session = new MemorySession({ surveyor, reader })
+const survey = flag === '--handlers' ? byHandlers : byAgents
 const startedAt = performance.now()
-const outcome = await session.run('surveyor', { folder })
+const { outcome, ran, errors, biggestMessage } = await survey({ folder })
 const ms = Math.round(performance.now() - startedAt)
-if (flag === '--markdown') process.stdout.write((outcome.value as { markdown: string }).markdown)
+if (flag === '--markdown') process.stdout.write((outcome.value as Survey).markdown)
 else {
-  const { biggestMessage, biggestState, ran } = session
   const depth = Math.max(...ran.map((worker) => worker.depth))
-  process.stdout.write(
-    `${JSON.stringify({ ...outcome, ms, depth, workers: ran.length, biggestMessage, biggestState })}\n`,
-  )
+  const workers = ran.length
+  process.stdout.write(`${JSON.stringify({ ...outcome, ms, depth, workers, errors, biggestMessage })}\n`)
 }

@@ -48,11 +48,14 @@ describe('a job of the queue "submit"', () => {
       input: { a: 1 },
       name: 'from afar',
       limits: { depth: 1 },
+      grant: { tools: ['look'] },
     })
     const session = troupe.client.sessions.get(sessionId)
     expect(await session.result()).toMatchObject({ status: 'completed', value: { a: 1 } })
     expect(session.rootId).toBe(workerId)
-    expect((await session.report()).session).toMatchObject({ name: 'from afar', limits: { depth: 1 } })
+    const report = await session.report()
+    expect(report.session).toMatchObject({ name: 'from afar', limits: { depth: 1 } })
+    expect(report.workers).toMatchObject([{ grant: { tools: ['look'] } }])
   })
 
   test('with a worker becomes a message to it', async () => {

@@ -1,10 +1,10 @@
 /** Turns: what breaks if a cancel, a stop or a lost lease comes while a commit is on its way? The store's answers are held back here. */
 import { describe, expect, test } from 'vitest'
-import { handlerKind } from '../../src/compose.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId } from '../../src/core/ids.ts'
 import { defaultSessionLimits, policy } from '../../src/core/policy.ts'
 import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant } from '../../src/core/ports.ts'
+import { handlerKind } from '../../src/runtime/kind-maker.ts'
 import { Turn, type TurnHost } from '../../src/runtime/turn.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -39,7 +39,10 @@ function grant(more: Partial<Grant> = {}): Grant {
     awaits: [],
     timersOpen: 0,
     stateJson: null,
+    commitId: '',
+    familyTaken: 0,
     familySeen: 0,
+    allowed: {},
     mail: {
       control: [],
       family: [],
@@ -75,6 +78,8 @@ class HeldStore {
       ring() {},
       nextClaim: () => next,
       noteTimer() {},
+      describeKind: () => '',
+      live: { publish() {} },
       poolOf: () => 'default',
       workerLog: () => log,
     }

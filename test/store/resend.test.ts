@@ -6,6 +6,7 @@ import { describe, expect, inject, test } from 'vitest'
 import { decodeGrant } from '../../src/store/grant.ts'
 import type { Reply } from '../../src/store/script.ts'
 import * as scripts from '../../src/store/scripts.ts'
+import { cancelledAgent } from './support/agent-checks.ts'
 import { type Call, calls } from './support/calls.ts'
 import { changes } from './support/dump.ts'
 import { HandTurn } from './support/hand-node.ts'
@@ -207,6 +208,21 @@ describe('an old duplicate that arrives much later', () => {
     const last = place.wire.last
     await place.sessions.cancel(id, 'enough')
     const changed = await place.changed(() => place.wire.again(last))
+    expect(changed).toEqual({})
+  })
+
+  test('finish: the call that named an agent, after the agent was ended with its results', async () => {
+    await using place = await Place.open()
+    const { node } = await cancelledAgent(place)
+    const named: Sent[] = []
+    place.wire.afterNext(async () => {
+      named.push(place.wire.last)
+      const before = await place.dump()
+      expect(await place.wire.again()).toEqual(place.wire.last.reply)
+      expect(await place.dump()).toEqual(before)
+    })
+    await node.upkeep.finishCancelled()
+    const changed = await place.changed(() => place.wire.again(named[0]))
     expect(changed).toEqual({})
   })
 

@@ -26,9 +26,12 @@ export interface NodeSettings {
   readonly redisUrl?: string
   readonly concurrency?: number
   readonly policy?: Partial<Policy>
+  /** What to start; default: programs/node.ts. */
+  readonly program?: URL
+  readonly providerUrl?: string
 }
 
-const program = new URL('../programs/node.ts', import.meta.url)
+const nodeProgram = new URL('../programs/node.ts', import.meta.url)
 const startMsMax = 20_000
 
 export class Harness implements AsyncDisposable {
@@ -61,14 +64,16 @@ export class Harness implements AsyncDisposable {
 
   /** Starts a node and returns when it takes work. */
   async start(name: string, settings: NodeSettings = {}): Promise<NodeProcess> {
-    const node = new NodeProcess({
+    const order: NodeOrder = {
       name,
       redisUrl: settings.redisUrl ?? this.redisUrl,
       namespace: this.namespace,
       ledger: this.ledger.file,
       concurrency: settings.concurrency ?? 10,
       policy: { ...shortLeases, ...settings.policy },
-    })
+      providerUrl: settings.providerUrl,
+    }
+    const node = new NodeProcess(order, settings.program)
     this.#nodes.add(node)
     await node.ready
     return node
@@ -97,7 +102,7 @@ export class NodeProcess {
   #output = ''
   #draining = 0
 
-  constructor(order: NodeOrder) {
+  constructor(order: NodeOrder, program = nodeProgram) {
     this.name = order.name
     this.#child = fork(program, [JSON.stringify(order)], {
       execArgv: ['--conditions=troupe-source'],

@@ -115,8 +115,9 @@ function mailRules({ id, record, history, mail }: WorkerSnapshot, snapshot: Snap
   for (const [index, place] of places.entries())
     if (index > 0 && place <= (places[index - 1] ?? 0)) lines.push(`I3 input ${place} came late (worker ${id})`)
   const dead = snapshot.dead.filter(({ worker }) => worker === id).length
-  if (Number(record.user ?? 0) !== inputs.length + dead)
-    lines.push(`I16 ${record.user ?? 0} inputs consumed, ${inputs.length} in the history, ${dead} dead (worker ${id})`)
+  const consumed = inputs.length + history.filter(isAgentInput).length
+  if (Number(record.user ?? 0) !== consumed + dead)
+    lines.push(`I16 ${record.user ?? 0} inputs consumed, ${consumed} in the history, ${dead} dead (worker ${id})`)
   const timers = received.filter(({ kind }) => kind === 'timer').length
   if (Number(record.control ?? 0) < timers) lines.push(`I16 more timers in the history than consumed (worker ${id})`)
   const results = received.filter(({ kind }) => kind === 'result').length
@@ -148,7 +149,7 @@ function deliveryRules(snapshot: Snapshot): string[] {
 function childRules(parent: WorkerSnapshot, snapshot: Snapshot): string[] {
   const lines: string[] = []
   const { id, record, history, mail } = parent
-  for (const entry of history.filter(isReceived)) {
+  for (const entry of history.filter((one) => isReceived(one) || one.type === 'delegated')) {
     for (const note of entry.spawned ?? []) {
       const child = snapshot.workers.get(note.id)
       if (note.id !== childId(id, entry.run ?? 0, note.call))
@@ -236,6 +237,11 @@ function epochOf({ token, commit }: WorkerSnapshot['record']): number {
 
 function isReceived(entry: Entry): entry is ReceivedEntry {
   return entry.type === 'received'
+}
+
+/** An agent's history holds an input as it was said; what is said to a model after its blank reply is no input. */
+function isAgentInput(entry: Entry, position: number, history: readonly Entry[]): boolean {
+  return entry.type === 'user' && history[position - 1]?.type !== 'blank'
 }
 
 function isEnd(entry: Entry): boolean {

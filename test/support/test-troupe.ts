@@ -4,9 +4,11 @@ import { inject } from 'vitest'
 import { connectInternal, type InternalConnectOptions, type Troupe } from '../../src/client/client.ts'
 import type { Session } from '../../src/client/session.ts'
 import type { CreateSession } from '../../src/client/submission.ts'
-import { handlerKind, type InternalNodeOptions, startInternalNode, type TroupeNode } from '../../src/compose.ts'
+import { type InternalNodeOptions, startInternalNode, type TroupeNode } from '../../src/compose.ts'
 import type { WorkerDefinition } from '../../src/core/define-worker.ts'
 import type { Entry, RunResult } from '../../src/core/entry.ts'
+import { openModels } from '../../src/models/model-source.ts'
+import { KindMaker } from '../../src/runtime/kind-maker.ts'
 import { tagOf } from '../../src/store/keys.ts'
 import { newNamespace } from './namespace.ts'
 import { shortLeases } from './test-policy.ts'
@@ -53,11 +55,13 @@ export class TestTroupe implements AsyncDisposable {
   }
 
   async startNode(workers: Workers, settings: NodeSettings = {}): Promise<TroupeNode> {
+    const maker = new KindMaker(openModels({ env: {} }))
     const node = await startInternalNode({
       redisUrl: this.redisUrl,
       ...settings,
       namespace: this.namespace,
-      kinds: Object.entries(workers).map(([name, definition]) => handlerKind(name, definition)),
+      kinds: Object.entries(workers).map(([name, definition]) => maker.make(name, definition)),
+      onStopped: () => maker.close(),
       policy: { ...shortLeases, ...settings.policy },
     })
     this.#nodes.push(node)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { gatheringSchema } from '../../workers/_survey/gathering.ts'
+import { type PlanFact, partNames, planFactName, summaryFact } from '../../workers/_survey/facts.ts'
 import type { FileMeasure } from '../../workers/_survey/measure.ts'
 import { partSchema, wholePart } from '../../workers/_survey/part.ts'
 import { type BytePath, encodePath, fromBytes, fromText } from '../../workers/_survey/path.ts'
@@ -84,7 +84,7 @@ test('notes of one’s own come before those in installed packages', () => {
   expect(merged.counts.todo).toBe(62)
 })
 
-test('neither a summary nor the state that holds it grows beyond what a message may have, whatever the folder holds (S2)', () => {
+test('neither a summary nor the result that holds it grows beyond what a message may have, whatever the folder holds (S2)', () => {
   const tally = new Tally()
   const longName = (index: number) =>
     Buffer.concat([Buffer.alloc(3_000, 0xff), Buffer.from(String(index).padStart(6, '0'))])
@@ -114,10 +114,10 @@ test('neither a summary nor the state that holds it grows beyond what a message 
 
   const names = Array.from({ length: 20 }, (_, index) => encodePath(fromBytes(longName(index)).slice(-255) as BytePath))
   const part = { ...wholePart('/top', 10), folder: 'some/folder', share: { index: 3, of: 20 }, except: names }
-  const waiting = Object.fromEntries(
-    names.map((_, index) => [`00000000-0000-0000-0000-${String(index).padStart(12, '0')}`, part]),
-  )
-  const state = gatheringSchema.parse({ waiting, summary })
-  expect(Buffer.byteLength(JSON.stringify(state))).toBeLessThan(messageBytesMax)
+  // A reader all of whose parts were lost: what was read does not travel along.
+  const plan: PlanFact = { top: '/top', parts: names.length, folders: 9, hasOwnFolder: true }
+  const parts = Object.fromEntries(partNames(3, names.length).map((name) => [name, part]))
+  const result = { text: 'x'.repeat(2_000), facts: { [planFactName(3)]: plan, ...parts, [summaryFact]: summary } }
+  expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(messageBytesMax)
   expect(partSchema.parse(part)).toEqual(part)
 })

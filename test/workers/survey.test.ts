@@ -7,32 +7,31 @@ import { wholePart } from '../../workers/_survey/part.ts'
 import { encodePath, fromBytes, fromText } from '../../workers/_survey/path.ts'
 import { type Plan, planPart } from '../../workers/_survey/plan.ts'
 import { readPart } from '../../workers/_survey/reading.ts'
-import reader from '../../workers/reader.ts'
-import surveyor from '../../workers/surveyor.ts'
+import type { AgentSessionOptions } from './support/agent-session.ts'
 import { bytesOf, findTotals, nastyFolder, temporaryFolder, tooDeep, write } from './support/folders.ts'
-import { MemorySession, type Outcome, type Ran, type SessionOptions } from './support/session.ts'
+import type { Outcome, Ran } from './support/session.ts'
+import { byAgents, byHandlers, type Survey, type Version } from './support/surveys.ts'
 
-interface Survey {
-  readonly markdown: string
-  readonly totals: { files: number; bytes: number; lines: number; unreadable: number; workers: number }
-  readonly isComplete: boolean
-}
+const versions: readonly [string, Version][] = [
+  ['agents', byAgents],
+  ['handlers', byHandlers],
+]
 
-interface Surveyed extends Survey {
+interface Result extends Survey {
   readonly ran: readonly Ran[]
-  readonly session: MemorySession
+  readonly biggestMessage: number
 }
 
-async function survey(folder: unknown, options: SessionOptions = {}): Promise<Surveyed> {
-  const session = new MemorySession({ surveyor, reader }, options)
-  const outcome = await session.run('surveyor', { folder })
+async function survey(version: Version, folder: unknown, options: AgentSessionOptions = {}): Promise<Result> {
+  const { outcome, errors, ...rest } = await version({ folder }, options)
   expect(outcome).toMatchObject({ status: 'completed', failure: null })
-  return { ...(outcome.value as Survey), ran: session.ran, session }
+  expect(errors).toEqual([])
+  return { ...(outcome.value as Survey), ...rest }
 }
 
 const stop = () => {}
 
-describe.skipIf(process.platform !== 'linux')('a survey of a nasty folder', () => {
+describe.skipIf(process.platform !== 'linux').each(versions)('a survey of a nasty folder, by %s', (_, version) => {
   const cleaning: (() => void)[] = []
   let folder = ''
   beforeAll(async () => {
@@ -43,10 +42,10 @@ describe.skipIf(process.platform !== 'linux')('a survey of a nasty folder', () =
   })
 
   test('has the totals of find and wc, and knows what it left out', async () => {
-    const { totals, markdown, isComplete, ran, session } = await survey(folder)
+    const { totals, markdown, isComplete, ran, biggestMessage } = await survey(version, folder)
     expect(totals).toEqual({ ...findTotals(folder), unreadable: 0, workers: ran.length })
     expect(isComplete).toBe(true)
-    expect(session.biggestMessage).toBeLessThan(700_000)
+    expect(biggestMessage).toBeLessThan(700_000)
     expect(markdown).toContain('`.troupe/`, where troupe keeps its own data, is left out.')
     expect(markdown).toMatch(/^\| Links +\| +7 \|/m)
     expect(markdown).toMatch(/^\| Others +\| +2 \|/m)
@@ -64,7 +63,7 @@ describe.skipIf(process.platform !== 'linux')('a survey of a nasty folder', () =
 
   test('is the same however few workers there are, and whoever reads', async () => {
     const withoutWorkers = (markdown: string) => markdown.replaceAll(/^.*\bworkers?\b.*$/gim, '')
-    const most = await survey(folder)
+    const most = await survey(version, folder)
     const { workers: _, ...totals } = most.totals
     for (const limits of [
       { workers: 1 },
@@ -75,7 +74,7 @@ describe.skipIf(process.platform !== 'linux')('a survey of a nasty folder', () =
       { children: 1 },
       { children: 3 },
     ]) {
-      const fewer = await survey(folder, { limits })
+      const fewer = await survey(version, folder, { limits })
       expect(fewer.totals).toEqual({ ...totals, workers: fewer.ran.length })
       expect(withoutWorkers(fewer.markdown)).toBe(withoutWorkers(most.markdown))
     }
@@ -95,12 +94,12 @@ describe.skipIf(process.platform !== 'linux')('a survey of a nasty folder', () =
   test('reads what lies deeper than a path may be long', async () => {
     const deep = temporaryFolder()
     tooDeep(deep, 30)
-    const { totals } = await survey(deep)
+    const { totals } = await survey(version, deep)
     expect(totals).toMatchObject({ files: 30, bytes: 60, lines: 30, unreadable: 0 })
   })
 })
 
-describe('the parts of a plan', () => {
+describe.each(versions)('the parts of a plan, by %s,', (_, version) => {
   const room = { partsMax: 20, allowance: 199, weightMin: 16 }
 
   test('hold every file once, and descend into a chain of single folders', () => {
@@ -126,7 +125,7 @@ describe('the parts of a plan', () => {
       for (let file = 0; file < 30; file++) write(folder, { [`p${index}/s${file % 4}/f${file}`]: `${file}\n` })
     }
     const limits = { workers: 30, children: 4, depth: 2 }
-    const { totals, ran } = await survey(folder, { limits })
+    const { totals, ran } = await survey(version, folder, { limits })
     expect(totals).toEqual({ ...findTotals(folder), unreadable: 0, workers: ran.length })
     expect(ran.length).toBeGreaterThan(5)
     expect(ran.length).toBeLessThanOrEqual(30)
@@ -134,7 +133,7 @@ describe('the parts of a plan', () => {
   })
 })
 
-describe('a part that is lost', () => {
+describe.each(versions)('a part that is lost, by %s,', (_, version) => {
   const ends: [string, Outcome, string][] = [
     [
       'failed',
@@ -153,7 +152,7 @@ describe('a part that is lost', () => {
     const folder = write(temporaryFolder(), { 'lost/a': 'x\n'.repeat(5) })
     for (let index = 0; index < 20; index++) write(folder, { [`kept/${index}`]: 'y\n', [`lost/${index}`]: 'x\n' })
     const disturb = (worker: Ran) => (worker.name === 'lost' ? outcome : null)
-    const { totals, markdown, isComplete, ran } = await survey(folder, { disturb })
+    const { totals, markdown, isComplete, ran } = await survey(version, folder, { disturb })
     expect(isComplete).toBe(false)
     expect(totals).toEqual({ files: 20, bytes: 40, lines: 20, unreadable: 1, workers: ran.length })
     expect(markdown).toContain('**Not complete:** 1 part could not be surveyed')
@@ -220,36 +219,48 @@ function surveyUnprivileged(folder: string): Survey {
   return (JSON.parse(stdout) as Outcome).value as Survey
 }
 
-describe('the surveyor', () => {
+describe.each(versions)('the surveyor, by %s,', (by, version) => {
   const fails = async (input: unknown) => {
-    const outcome = await new MemorySession({ surveyor, reader }).run('surveyor', input)
+    const { outcome } = await version(input)
     expect(outcome.status).toBe('failed')
     return outcome.failure
   }
 
   test('refuses what is no folder, by name', async () => {
     const folder = write(temporaryFolder(), { file: '' })
-    expect(await fails({ folder: join(folder, 'none\n') })).toBe(`There is no folder ${folder}/none\\n.`)
-    expect(await fails({ folder: join(folder, 'file') })).toBe(`${folder}/file is not a folder.`)
-    expect(await fails({ folder: join(folder, 'file/x') })).toBe(`There is no folder ${folder}/file/x.`)
+    const cannot = (name: string, code: string) => `the worker's folder "${folder}/${name}" cannot be opened (${code}).`
+    const refusals =
+      by === 'handlers'
+        ? [
+            `There is no folder ${folder}/none.`,
+            `${folder}/file is not a folder.`,
+            `There is no folder ${folder}/file/x.`,
+          ]
+        : [cannot('none', 'ENOENT'), cannot('file', 'ENOTDIR'), cannot('file/x', 'ENOTDIR')]
+    for (const name of ['none', 'file', 'file/x']) {
+      expect(await fails({ folder: join(folder, name) })).toBe(refusals.shift())
+    }
     expect(await fails({ folder: 'src' })).toContain('src is not an absolute path')
   })
 
   test('says of an empty folder that there are no files', async () => {
-    const { totals, markdown, ran } = await survey(temporaryFolder())
+    const { totals, markdown, ran } = await survey(version, temporaryFolder())
     expect(totals).toEqual({ files: 0, bytes: 0, lines: 0, unreadable: 0, workers: 1 })
     expect(markdown).toContain('No files.')
     expect(ran).toHaveLength(1)
   })
 
   test('surveys where there is nothing but its own folder', async () => {
-    const { totals, markdown } = await survey(write(temporaryFolder(), { '.troupe/a': 'x' }))
+    const { totals, markdown } = await survey(version, write(temporaryFolder(), { '.troupe/a': 'x' }))
     expect(totals.files).toBe(0)
     expect(markdown).toContain('`.troupe/`')
   })
 
   test('leaves out only a folder of that name', async () => {
-    const { totals, markdown } = await survey(write(temporaryFolder(), { '.troupe': 'a file\n', 'x/.troupe/y': 'y\n' }))
+    const { totals, markdown } = await survey(
+      version,
+      write(temporaryFolder(), { '.troupe': 'a file\n', 'x/.troupe/y': 'y\n' }),
+    )
     expect(totals).toMatchObject({ files: 2, lines: 2 })
     expect(markdown).not.toContain('left out')
   })
@@ -260,7 +271,7 @@ describe('the surveyor', () => {
       for (let index = 0; index < 30; index++) write(folder, { [`${name}/${index}`]: '\n' })
     }
     write(folder, { 'README.md': '\n' })
-    const { ran } = await survey(folder)
+    const { ran } = await survey(version, folder)
     expect(ran.map((worker) => [worker.kind, worker.name, worker.depth])).toEqual([
       ['surveyor', 'surveyor', 0],
       ['reader', 'docs', 1],
@@ -270,23 +281,33 @@ describe('the surveyor', () => {
     ])
   })
 
-  test.skipIf(process.platform === 'win32')('takes a link to the folder, and a name of any bytes', async () => {
+  test.skipIf(process.platform === 'win32')('takes a folder with a name of any bytes', async () => {
     const folder = temporaryFolder()
     const odd = bytesOf(folder, [0xff, 0x0a])
     mkdirSync(odd)
     writeFileSync(Buffer.concat([odd, Buffer.from('/file')]), 'x\n')
     symlinkSync(odd, join(folder, 'link'))
-    for (const given of [encodePath(fromBytes(odd)), join(folder, 'link')]) {
-      const { totals, markdown } = await survey(given)
+    // Of the real path of a link an agent's runtime knows the text only, which here is none.
+    const links = by === 'handlers' ? [join(folder, 'link')] : []
+    for (const given of [encodePath(fromBytes(odd)), ...links]) {
+      const { totals, markdown } = await survey(version, given)
       expect(totals).toMatchObject({ files: 1, lines: 1 })
       expect(markdown).toContain(`# Survey of \`${folder}/\\xff\\n\``)
     }
   })
 
+  test('takes a link to the folder', async () => {
+    const folder = write(temporaryFolder(), { 'real/file': 'x\n' })
+    symlinkSync(join(folder, 'real'), join(folder, 'link'))
+    const { totals, markdown } = await survey(version, join(folder, 'link'))
+    expect(totals).toMatchObject({ files: 1, lines: 1 })
+    expect(markdown).toContain(`# Survey of \`${folder}/real\``)
+  })
+
   test('stops when it is told to', async () => {
     const controller = new AbortController()
     controller.abort(new Error('cancelled by the test'))
-    const session = new MemorySession({ surveyor, reader }, { signal: controller.signal })
-    await expect(session.run('surveyor', { folder: temporaryFolder() })).rejects.toThrow('cancelled by the test')
+    const surveyed = version({ folder: temporaryFolder() }, { signal: controller.signal })
+    await expect(surveyed).rejects.toThrow('cancelled by the test')
   })
 })

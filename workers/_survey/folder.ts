@@ -11,7 +11,7 @@
  * F1 No open call follows a link below the top folder.
  * F2 No open call waits: FIFOs and devices are opened, if they were swapped in, without blocking, and closed unread.
  *
- * All calls are synchronous: they are made in threads of their own (see threads.ts).
+ * All calls are synchronous: they are made in threads (see at-top.ts).
  */
 
 import type { BigIntStats, Stats } from 'node:fs'

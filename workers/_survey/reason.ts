@@ -23,10 +23,15 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
+/** Did this process or machine run out of something? */
+export function isExhaustion(error: unknown): boolean {
+  return exhaustions.has(codeOf(error))
+}
+
 /** The reason, if the entry is to blame; else throws the error again. */
 export function reasonOf(error: unknown): string {
   const code = codeOf(error)
   // An error without a code is no answer of the file system: a bug, or the signal to stop.
-  if (!code.startsWith('E') || code.startsWith('ERR_') || exhaustions.has(code)) throw error
+  if (!code.startsWith('E') || code.startsWith('ERR_') || isExhaustion(error)) throw error
   return reasons[code] ?? code
 }

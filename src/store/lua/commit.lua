@@ -25,7 +25,7 @@ ARGV[28] seed         names of new bells   ARGV[29] nonce       of the claim tha
 ARGV[30] slot         ARGV[31] node        ARGV[32] kinds       ARGV[33] maySuspect   ARGV[34] wasBusy    ARGV[35] keepBell
 ARGV[36] mailBytes    ARGV[37] suspectAfter ARGV[38] poisonAfter
 ARGV[39] entries      count of history entries, then each; then the count of spawns, each as id, kind, name, pool, detached, call,
-                      mail; then of sends, each as worker, mail; then of timers, each as id, ms, json
+                      grant (empty: none), mail; then of sends, each as worker, mail; then of timers, each as id, ms, json
 Returns {"ok", version, bells, claimed} | {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list}
 Builds  T:w:<id> and its keys of recipients, children, the parent and the next worker; T:s:<session> of recipients; T:dead;
         T:cancelling; T:share.
@@ -75,10 +75,36 @@ end
 local entries, spawns, sends, timers, refused = {}, {}, {}, {}, {}
 for index = 1, tonumber(take()) do entries[index] = take() end
 for index = 1, tonumber(take()) do
-  spawns[index] = { id = take(), kind = take(), name = take(), pool = take(), detached = take(), call = take(), mails = { take() } }
+  spawns[index] = { id = take(), kind = take(), name = take(), pool = take(), detached = take(), call = take(), grant = take(),
+    mails = { take() } }
 end
 for index = 1, tonumber(take()) do sends[index] = { worker = take(), mail = take() } end
 for index = 1, tonumber(take()) do timers[index] = { id = take(), ms = tonumber(take()), value = take() } end
+
+-- A grant's lines by their first word; of a word that comes twice the last one counts.
+local function grantOf(text)
+  local grant = {}
+  for what, words in string.gmatch(text .. '\n', '(%S+) ?([^\n]*)\n') do grant[what] = words end
+  return grant
+end
+-- Is this path the outer one or below it? By its text alone: a step up below the outer one is not.
+local function isWithin(path, outer)
+  if string.match(outer, '^%a:') then path, outer = string.gsub(path, '\\', '/'), string.gsub(outer, '\\', '/') end
+  path, outer = path .. '/', string.gsub(outer, '/+$', '') .. '/'
+  return string.sub(path, 1, #outer) == outer and not string.find(path, '/../', #outer, true)
+end
+-- Every restriction of the worker stands in the child's grant as well, and is no wider there.
+local function mayGive(granted, spawn)
+  local given = grantOf(spawn.grant)
+  for what, own in pairs(granted) do
+    if not given[what] then return false end
+    if what == 'folder' and not isWithin(given.folder, own) then return false end
+    for name in string.gmatch(what == 'folder' and '' or given[what], '%S+') do
+      if not string.find(' ' .. own .. ' ', ' ' .. name .. ' ', 1, true) then return false end
+    end
+  end
+  return not granted.kinds or string.find(' ' .. granted.kinds .. ' ', ' ' .. spawn.kind .. ' ', 1, true) ~= nil
+end
 
 local depth, run = tonumber(record.depth or '0'), record.run or '1'
 local born, bornById, sessionFields = {}, {}, nil
@@ -95,6 +121,11 @@ for index = 1, #spawns do
     born[#born + 1] = spawn
     bornById[spawn.id] = spawn
   end
+end
+local granted = record.grant and grantOf(record.grant)
+for index = 1, granted and #born or 0 do
+  -- What the worker may not use itself it may not give (I13).
+  if not mayGive(granted, born[index]) then refused[#refused + 1] = { 'grant_exceeded', '0', born[index].id } end
 end
 if #born > 0 then
   local limits = limitsOf(record)
@@ -223,6 +254,10 @@ if #born > 0 then
     if spawn.name ~= spawn.kind then
       child[#child + 1] = 'name'
       child[#child + 1] = spawn.name
+    end
+    if spawn.grant ~= '' then
+      child[#child + 1] = 'grant'
+      child[#child + 1] = spawn.grant
     end
     if spawn.pool ~= 'default' then
       child[#child + 1] = 'pool'

@@ -5,36 +5,56 @@ KEYS[4] workers   list               KEYS[5] timers   zset   declared    KEYS[6]
 ARGV[1] sessionId     ARGV[2] from         position in the list of workers; 0 starts a pass     ARGV[3] batch
 ARGV[4] running       workers seen running so far in this pass     ARGV[5] marks   as the first batch of this pass answered it
 ARGV[6] entry         history entry of a cancelled run, json
-Returns {next, running, marks}: where the next batch begins; or "done" when the cancel is finished; or "wait" when workers still
-        run, or something was cancelled while this pass was under way
+ARGV[7] answered      count of agents whose open calls were looked for, then each as id, version, count of entries, then those entries
+Returns {next, running, marks, agents}: where the next batch begins; or "done" when the cancel is finished; or "wait" when workers
+        still run, or something was cancelled while this pass was under way. agents: {id, version} of each whose history may hold
+        calls without results, and which was left as it is: this batch is to be sent again, with their answers. One that has moved
+        on since is left to the next pass, like one that runs.
 Builds  T:w:<id> and its keys, T:run of its pool.
 Events  worker.cancelled for each, session.cancelled at the end. ]]
 local sessionHash, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
 local sessionId, from, batch, running = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local marks, entry = ARGV[5], ARGV[6]
+local lists, cursor = ARGV, 7
 
 local tag = tagOf(sessionHash)
 local now = nowMs()
 local state = sessionState(tag, sessionId)
 if not state then
   redis.call('SREM', cancellingKey, sessionId)
-  return { 'done', '0', '0' }
+  return { 'done', '0', '0', {} }
 end
 -- How often something of this session was cancelled so far.
 local marksNow = redis.call('HGET', sessionHash, 'marks') or '0'
 if from == 0 then marks = marksNow end
+local answers, answered = {}, tonumber(lists[cursor])
+for _ = 1, answered do
+  local id, version, entries = lists[cursor + 1], lists[cursor + 2], {}
+  cursor = cursor + 3
+  for _ = 1, tonumber(lists[cursor]) do
+    cursor = cursor + 1
+    entries[#entries + 1] = lists[cursor]
+  end
+  answers[id] = { version = version, entries = entries }
+end
 local root = rootOf(sessionId)
 local ids = redis.call('LRANGE', workersKey, from, from + batch - 1)
 local count = #ids
 if from == 0 then table.insert(ids, 1, root) end
 
+local before, agents = running, {}
 for index = 1, #ids do
   local id = ids[index]
   local recordKey = workerKey(tag, id)
   local record = readHash(recordKey)
   local hit = record.state and record.state ~= 'terminal' and cancelHit(tag, sessionId, record, id)
+  -- An agent's data begins with "a ". Within a run its history may hold calls without results: those are answered in this script.
+  local isAgent = hit and record.open == '1' and string.sub(record.data or '', 1, 2) == 'a '
+  local answer = isAgent and answers[id] or { version = record.version, entries = {} }
   if hit and record.state == 'running' then
     running = running + 1
+  elseif isAgent and (not answers[id] or answer.version ~= record.version) then
+    if answered == 0 then agents[#agents + 1] = { id, record.version } else running = running + 1 end
   elseif hit then
     local control, family = writeRunLeftovers(tag, id, record, (record.awaits or '') ~= '')
     redis.call('ZREM', tag .. ':run:' .. (record.pool or 'default'), id)
@@ -42,6 +62,7 @@ for index = 1, #ids do
       'control', digits(tonumber(record.control or '0') + control), 'family', digits(tonumber(record.family or '0') + family),
       'awaits', '', 'timersOpen', '0', 'attempt', '0' }
     if record.open == '1' or record.state == 'queued' or record.wait == 'retry' then
+      for place = 1, #answer.entries do redis.call('RPUSH', recordKey .. ':log', answer.entries[place]) end
       local last = digits(redis.call('RPUSH', recordKey .. ':log', entry) - 1)
       local run = record.run or '1'
       local more = { 'run', digits(tonumber(run) + 1), 'version', digits(tonumber(record.version or '0') + 1), 'calls', '0' }
@@ -52,9 +73,10 @@ for index = 1, #ids do
     redis.call('HSET', recordKey, unpack(changes))
   end
 end
-if count == batch then return { digits(from + batch), digits(running), marks } end
+if #agents > 0 then return { digits(from), digits(before), marks, agents } end
+if count == batch then return { digits(from + batch), digits(running), marks, {} } end
 -- Workers that this pass has looked at may have been cancelled since: then another pass is needed.
-if running > 0 or marks ~= marksNow then return { 'wait', '0', marks } end
+if running > 0 or marks ~= marksNow then return { 'wait', '0', marks, {} } end
 
 -- The whole pass found nothing running: the cancel is finished.
 redis.call('DEL', cancelledKey)
@@ -64,4 +86,4 @@ if state == 'cancelling' then
   redis.call('HSET', sessionHash, 'ended', 'cancelled ' .. digits(now))
   redis.call('XADD', eventsKey, '*', 'session', sessionId, 'ended', 'cancelled')
 end
-return { 'done', '0', marks }
+return { 'done', '0', marks, {} }

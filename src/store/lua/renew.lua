@@ -2,7 +2,8 @@
 Why a script   a lease may only be kept by the holder of the token, and the bell rule must see the move.
 KEYS[1] leases    zset               KEYS[2] events   stream declared
 ARGV[1] leaseMs       ARGV[2] bellMs       ARGV[3] seed
-ARGV[4] turns         then four for each turn: worker, token, bell (or empty), busy (1: the bell counts as busy from now on)
+ARGV[4] turns         then five for each turn: worker, token, bell (or empty), busy (1: the bell counts as busy from now on), and what
+                      the run is doing (empty: as the last commit said)
 Returns {bells, verdict, verdict, ...} with a verdict for each turn: "kept" | "fenced" | "cancelled"
 Builds  T:w:<id>, T:s:<session>:cancelled, T:bells, T:busy, T:slots, T:share, T:run of the turns' pools.
 Events  none. Writes nothing for a turn that is fenced. ]]
@@ -14,8 +15,8 @@ local tag = tagOf(leasesKey)
 local now = nowMs()
 local verdicts, pools = { '' }, {}
 local kept = {}
-for index = cursor, #turns, 4 do
-  local worker, token, bell, busy = turns[index], turns[index + 1], turns[index + 2], turns[index + 3]
+for index = cursor, #turns, 5 do
+  local worker, token, bell, busy, fsm = turns[index], turns[index + 1], turns[index + 2], turns[index + 3], turns[index + 4]
   local record = workerKey(tag, worker)
   local fields = readHash(record)
   if fields.token ~= token then
@@ -23,12 +24,13 @@ for index = cursor, #turns, 4 do
   else
     local hit = cancelHit(tag, sessionOf(worker, fields), fields, worker)
     verdicts[#verdicts + 1] = hit and 'cancelled' or 'kept'
-    kept[#kept + 1] = { worker = worker, bell = bell, busy = busy, pool = fields.pool or 'default' }
+    kept[#kept + 1] = { worker = worker, bell = bell, busy = busy, pool = fields.pool or 'default', record = record, fsm = fsm }
   end
 end
 for index = 1, #kept do
   local turn = kept[index]
   redis.call('ZADD', leasesKey, digits(now + leaseMs), turn.worker)
+  if turn.fsm ~= '' then redis.call('HSET', turn.record, 'fsm', turn.fsm) end
   if turn.bell ~= '' and turn.busy == '1' then
     redis.call('ZREM', tag .. ':bells:' .. turn.pool, turn.bell)
     redis.call('ZADD', tag .. ':busy:' .. turn.pool, digits(now + leaseMs), turn.bell)

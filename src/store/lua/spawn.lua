@@ -6,15 +6,15 @@ KEYS[7] busy      zset   declared    KEYS[8] slots    string declared    KEYS[9]
 KEYS[10] idem     string             the idempotency key, or any key of the tag when none was given
 ARGV[1] sessionId     ARGV[2] worker       ARGV[3] kind         ARGV[4] name         ARGV[5] pool
 ARGV[6] mode          job | conversation   ARGV[7] mail         ARGV[8] idemMs       0: no key was given
-ARGV[9] limits        workers, children, depth, mailbox
-ARGV[10] seed         ARGV[11] bellMs      ARGV[12] event
+ARGV[9] limits        workers, children, depth, mailbox          ARGV[10] grant       lines; empty: nothing is restricted
+ARGV[11] seed         ARGV[12] bellMs      ARGV[13] event
 Returns {"ok", session, bells} | {"again", session, bells}
 Builds  T:share of the pool.
 Events  session.created. A session that exists, or a key that is known, gets the first answer again, as "again".
 Writes nothing unless it returns "ok". ]]
 local sessionHash, recordKey, userKey, sessionsKey, eventsKey, idemKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[9], KEYS[10]
 local sessionId, worker, kind, name, pool, mode, mail = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
-local idemMs, limits, seed, bellMs, event = tonumber(ARGV[8]), ARGV[9], ARGV[10], tonumber(ARGV[11]), ARGV[12]
+local idemMs, limits, grant, seed, bellMs, event = tonumber(ARGV[8]), ARGV[9], ARGV[10], ARGV[11], tonumber(ARGV[12]), ARGV[13]
 
 local tag = tagOf(sessionHash)
 if idemMs > 0 then
@@ -42,6 +42,7 @@ set('limits', limits, startLimits)
 set('name', name, kind)
 set('pool', pool, 'default')
 set('mode', mode, 'job')
+set('grant', grant, '')
 redis.call('HSET', recordKey, unpack(record))
 local bells = writeBells(tag, pool, seed, now, bellMs)
 if bells == '' then

@@ -3,6 +3,7 @@
  * go through.
  */
 import { encodeInput, encodeResult } from '../../../src/core/message.ts'
+import { cancelledAgent } from './agent-checks.ts'
 import type { HandTurn } from './hand-node.ts'
 import type { Place } from './place.ts'
 
@@ -244,6 +245,26 @@ export const calls: readonly Call[] = [
     },
   },
   {
+    name: 'commit with a child under a grant',
+    prepare: async (place) => {
+      const { root } = await place.create({ grant: 'tools a b' })
+      const node = place.node()
+      const turn = await node.claim()
+      const request = turn.request({ spawns: [place.child(root, 1, 'c1', { grant: 'tools a' })], awaits: [1] })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit with a child under too wide a grant',
+    prepare: async (place) => {
+      const { root } = await place.create({ grant: 'tools a' })
+      const node = place.node()
+      const turn = await node.claim()
+      const request = turn.request({ spawns: [place.child(root, 1, 'c1', { grant: 'tools a b' })], awaits: [1] })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
     name: 'commit that is fenced',
     prepare: async (place) => {
       const { node, turn } = await running(place)
@@ -328,6 +349,13 @@ export const calls: readonly Call[] = [
         timersOpen: 1,
       })
       await place.sessions.cancel(session.id, 'enough')
+      return () => node.upkeep.finishCancelled()
+    },
+  },
+  {
+    name: 'finish of an agent with open calls',
+    prepare: async (place) => {
+      const { node } = await cancelledAgent(place)
       return () => node.upkeep.finishCancelled()
     },
   },

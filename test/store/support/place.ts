@@ -41,6 +41,8 @@ export interface CreateOptions {
   readonly pool?: string
   readonly mode?: 'job' | 'conversation'
   readonly limits?: Partial<SessionLimits>
+  /** As the record has it. */
+  readonly grant?: string
   readonly key?: string
   readonly input?: unknown
 }
@@ -120,6 +122,7 @@ export class Place implements AsyncDisposable {
       mail: encodeInput(null, JSON.stringify(options.input ?? 'first')),
       keyDigest: key === undefined ? null : this.label(digestKey(key), key),
       limits: { ...defaultSessionLimits, ...options.limits },
+      grant: options.grant,
       event: '[["session.created",{}]]',
     })
     return { id: made.sessionId, root: made.workerId, bells: made.bells.map((bell) => bell.id) }

@@ -2,7 +2,7 @@
  * Duty: runs worker definitions in memory: a stand-in for a session, without Redis and without durability. Messages and states go
  * through JSON and their schemas as in troupe, results come one by one in the order of the spawns, and the limits are enforced.
  */
-import type { HandlerWorker, Message, ResultMessage, Self, WorkerDefinition } from 'troupe'
+import type { HandlerDefinition, HandlerWorker, Message, ResultMessage, Self } from 'troupe'
 
 type Limits = Self['limits']
 type Status = ResultMessage['status']
@@ -47,7 +47,7 @@ interface Effects {
 
 interface Run {
   readonly worker: Ran
-  readonly definition: WorkerDefinition
+  readonly definition: HandlerDefinition
   openChildren: number
   spawned: number
 }
@@ -56,12 +56,12 @@ export class MemorySession {
   readonly ran: Ran[] = []
   biggestMessage = 0
   biggestState = 0
-  readonly #kinds: Readonly<Record<string, WorkerDefinition>>
+  readonly #kinds: Readonly<Record<string, HandlerDefinition>>
   readonly #limits: Limits
   readonly #signal: AbortSignal
   readonly #disturb: (worker: Ran) => Outcome | null
 
-  constructor(kinds: Readonly<Record<string, WorkerDefinition>>, options: SessionOptions = {}) {
+  constructor(kinds: Readonly<Record<string, HandlerDefinition>>, options: SessionOptions = {}) {
     this.#kinds = kinds
     this.#limits = { ...defaultLimits, ...options.limits }
     this.#signal = options.signal ?? new AbortController().signal

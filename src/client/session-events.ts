@@ -1,0 +1,183 @@
+/**
+ * Duty: the events of one session for one follower: past ones from the stream, then live ones, with what is told to who listens now
+ * (text as it streams, progress of tools) between them as it comes.
+ * V1 Stored events come in order, each once, none left out between past and live: what is transient changes nothing of it.
+ * V2 A transient event carries the id of the stored event before it, so resuming after any event leaves no stored one out.
+ * V3 A follower that lags loses what is transient, never what is stored.
+ */
+import { isEventBefore, type TroupeEvent } from '../core/event.ts'
+import { rootIdOf } from '../core/ids.ts'
+import { readEvents } from '../store/event-tail.ts'
+import { partitionKeys } from '../store/keys.ts'
+import type { LiveWord } from '../store/live-channel.ts'
+import type { Redis } from '../store/redis.ts'
+import type { EventHub } from './event-hub.ts'
+
+export interface EventsQuery {
+  /** An event id, or "0-0" for all that are kept: past events after it come first. Without it: live ones only. */
+  readonly after?: string
+  /** False leaves text as it streams and progress of tools out, and subscribes to nothing. */
+  readonly transient?: boolean
+  readonly signal?: AbortSignal
+}
+
+interface EventsContext {
+  readonly hub: EventHub
+  readonly redis: Redis
+  readonly tag: string
+  createdAt(): Promise<number | null>
+  hasEnded(): Promise<boolean>
+}
+
+/** What was said, and when it was heard. */
+interface HeardWord extends LiveWord {
+  readonly at: number
+}
+
+type Arrival = TroupeEvent | HeardWord
+
+/** What is transient is dropped while so much waits for the follower. */
+const lagMax = 10_000
+
+export async function* sessionEvents(
+  sessionId: string,
+  context: EventsContext,
+  query: EventsQuery,
+): AsyncGenerator<TroupeEvent, void, undefined> {
+  const inbox = new Inbox()
+  const abort = () => inbox.wake()
+  query.signal?.addEventListener('abort', abort)
+  try {
+    const heardFrom = await inbox.open(sessionId, context.hub, query.transient !== false)
+    const past = yield* pastEvents(sessionId, context, query.after)
+    if (past === 'ended') return
+    inbox.passOver(past?.readTo)
+    let seen = past?.seen ?? heardFrom
+    while (!query.signal?.aborted) {
+      const woken = inbox.nextWake()
+      for (let arrival = inbox.take(); arrival; arrival = inbox.take()) {
+        if ('notes' in arrival) {
+          yield* transientEvents(arrival, seen)
+          continue
+        }
+        seen = arrival.id
+        yield arrival
+        if (arrival.ended) return
+      }
+      if (inbox.isEmpty) await woken
+    }
+  } finally {
+    inbox.close()
+    query.signal?.removeEventListener('abort', abort)
+  }
+}
+
+/** Where the past ended: the id of the last event that was told, and how far the stream was read. Undefined when none was asked for. */
+async function* pastEvents(
+  sessionId: string,
+  context: EventsContext,
+  after: string | undefined,
+): AsyncGenerator<TroupeEvent, { seen: string; readTo: string } | 'ended' | undefined, undefined> {
+  if (after === undefined) return (await context.hasEnded()) ? 'ended' : undefined
+  // Nothing of a session is older than the session: the stream is not read from its beginning.
+  const from = after === '0-0' ? `${Math.max(0, ((await context.createdAt()) ?? 1) - 1)}-0` : after
+  let [seen, readTo, isOver] = [from, from, false]
+  for (;;) {
+    const page = await readEvents(context.redis, partitionKeys(context.tag), readTo)
+    if (page.trimmed) yield trimmedEvent(sessionId, readTo)
+    for (const event of page.events) {
+      if (event.sessionId !== sessionId) continue
+      seen = event.id
+      yield event
+      if (event.ended) return 'ended'
+    }
+    readTo = page.last
+    if (page.more) continue
+    // Of a session that has ended all is in the stream: read on to the end of it, and nothing more will come.
+    if (isOver) return 'ended'
+    isOver = await context.hasEnded()
+    if (!isOver) return { seen, readTo }
+  }
+}
+
+/** What has arrived for one follower and was not taken yet. */
+class Inbox {
+  #arrived: Arrival[] = []
+  #wake = () => {}
+  #close = () => {}
+  #readTo: string | undefined
+
+  /** Resolves, when both sorts are listened to, with the id after which stored events arrive. */
+  async open(sessionId: string, hub: EventHub, withTransient: boolean): Promise<string> {
+    const onEvent = (event: TroupeEvent) => this.#push(event)
+    const onWord = (word: LiveWord) => {
+      if (this.#arrived.length < lagMax) this.#push({ ...word, at: Date.now() })
+    }
+    this.#close = () => {
+      hub.unlisten(sessionId, onEvent)
+      if (withTransient) hub.unlistenLive(sessionId, onWord)
+    }
+    const [heardFrom] = await Promise.all([
+      hub.listen(sessionId, onEvent),
+      withTransient ? hub.listenLive(sessionId, onWord) : undefined,
+    ])
+    return heardFrom
+  }
+
+  /** Stored events up to here were told from the stream, so what was said before the last of them is past, too. */
+  passOver(readTo: string | undefined): void {
+    this.#readTo = readTo
+    const isTold = (arrival: Arrival) => !('notes' in arrival) && !this.#isNew(arrival)
+    this.#arrived = this.#arrived.slice(this.#arrived.findLastIndex(isTold) + 1)
+  }
+
+  take(): Arrival | undefined {
+    for (;;) {
+      const arrival = this.#arrived.shift()
+      if (arrival === undefined || 'notes' in arrival || this.#isNew(arrival)) return arrival
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#arrived.length === 0
+  }
+
+  nextWake(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
+  wake(): void {
+    this.#wake()
+  }
+
+  close(): void {
+    this.#close()
+  }
+
+  #push(arrival: Arrival): void {
+    this.#arrived.push(arrival)
+    this.#wake()
+  }
+
+  #isNew({ id }: TroupeEvent): boolean {
+    return this.#readTo === undefined || isEventBefore(this.#readTo, id)
+  }
+}
+
+function transientEvents({ sessionId, workerId, notes, at }: HeardWord, id: string): TroupeEvent[] {
+  return notes.map(([type, details]) => ({ id, type, sessionId, workerId, at, details, transient: true }))
+}
+
+/** Told in place of events that are no longer kept: the report and the histories say what they said. */
+function trimmedEvent(sessionId: string, after: string): TroupeEvent {
+  return {
+    id: after,
+    type: 'events.trimmed',
+    sessionId,
+    workerId: rootIdOf(sessionId),
+    at: Date.now(),
+    details: { after },
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * Duty: a conversation as others look at it: entries with one side each (requirements 1.9), and the text of any message. Nothing here
+ * is kept: all of it follows from the messages.
+ */
+import {
+  type AssistantMessage,
+  type ChatMessage,
+  type SummaryMessage,
+  type ToolResultMessage,
+  textOf,
+  type UserMessage,
+} from './chat-message.ts'
+
+/** Exactly one side is set. What a model did not say itself is said to it: inputs, results of tools, summaries. */
+export type ConversationEntry =
+  | { readonly user: UserMessage | ToolResultMessage | SummaryMessage; readonly assistant: null }
+  | { readonly user: null; readonly assistant: AssistantMessage }
+
+/** System messages and errors have no side. */
+export function entriesOf(messages: readonly ChatMessage[]): ConversationEntry[] {
+  return messages.flatMap((message): ConversationEntry[] => {
+    if (message.type === 'system' || message.type === 'error') return []
+    return message.type === 'assistant' ? [{ user: null, assistant: message }] : [{ user: message, assistant: null }]
+  })
+}
+
+/** What a message says, as text. */
+export function contentOf(message: ChatMessage): string {
+  switch (message.type) {
+    case 'system':
+    case 'summary':
+      return message.text
+    case 'error':
+      return message.message
+    case 'toolResult':
+      return typeof message.output.value === 'string' ? message.output.value : JSON.stringify(message.output.value)
+    case 'user':
+    case 'assistant':
+      return textOf(message.content)
+  }
+}

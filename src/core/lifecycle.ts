@@ -1,0 +1,154 @@
+/**
+ * Duty: the state machine of an agent's run, as one table: what happened decides, with the state, which state is next.
+ * F1 An event that does not apply changes nothing: events may come twice, and late. It is counted and told, never thrown.
+ * F2 All that is not in the table is not possible: the diagram in docs/lifecycles.md is made from it.
+ */
+import { type RunState, runStates } from './run-state.ts'
+
+export interface Arrow {
+  readonly event: string
+  readonly from: RunState
+  readonly to: RunState
+  /** Why it is there, although the design's diagram lacks it. */
+  readonly why?: string
+}
+
+/** A run is under way. */
+export const busyStates: readonly RunState[] = runStates.filter((state) => state !== 'Idle' && state !== 'Failed')
+
+const arrowList = [
+  { event: 'inputReceived', from: 'Idle', to: 'ProcessingUserMessage' },
+  {
+    event: 'inputReceived',
+    from: 'Failed',
+    to: 'ProcessingUserMessage',
+    why: 'a failure ends the run, not the worker: the next input starts another run',
+  },
+
+  { event: 'requestSent', from: 'ProcessingUserMessage', to: 'AwaitingLLMResponse' },
+  { event: 'requestSent', from: 'GeneratingResponse', to: 'AwaitingLLMResponse' },
+  { event: 'replyReceived', from: 'AwaitingLLMResponse', to: 'ProcessingLLMResponse' },
+  { event: 'replyFailed', from: 'AwaitingLLMResponse', to: 'TransientFailure' },
+  {
+    event: 'replyRefused',
+    from: 'AwaitingLLMResponse',
+    to: 'Failed',
+    why: 'no retry mends what the provider refuses: a wrong key, a prompt that is too long',
+  },
+
+  { event: 'answered', from: 'ProcessingLLMResponse', to: 'Idle' },
+  {
+    event: 'blankReply',
+    from: 'ProcessingLLMResponse',
+    to: 'GeneratingResponse',
+    why: 'a reply that says nothing and calls nothing is asked for again',
+  },
+  { event: 'callsInvalid', from: 'ProcessingLLMResponse', to: 'HandlingToolError' },
+  { event: 'approvalNeeded', from: 'ProcessingLLMResponse', to: 'AwaitingToolApproval' },
+  {
+    event: 'approvalNeeded',
+    from: 'ExecutingTools',
+    to: 'AwaitingToolApproval',
+    why: 'calls that need no approval run while others of the same reply wait for one',
+  },
+  { event: 'callsAccepted', from: 'ProcessingLLMResponse', to: 'ExecutingTools' },
+  { event: 'approved', from: 'AwaitingToolApproval', to: 'ExecutingTools' },
+  { event: 'denied', from: 'AwaitingToolApproval', to: 'GeneratingResponse' },
+
+  { event: 'toolsFinished', from: 'ExecutingTools', to: 'ProcessingToolResults' },
+  { event: 'toolFailed', from: 'ExecutingTools', to: 'TransientFailure' },
+  { event: 'toolRefused', from: 'ExecutingTools', to: 'Failed' },
+  { event: 'resultsAdded', from: 'ProcessingToolResults', to: 'GeneratingResponse' },
+  { event: 'errorAdded', from: 'HandlingToolError', to: 'GeneratingResponse' },
+  {
+    event: 'circuitOpened',
+    from: 'ProcessingToolResults',
+    to: 'Failed',
+    why: 'the same errors came several times in a row: the model does not get out by itself',
+  },
+  {
+    event: 'circuitOpened',
+    from: 'HandlingToolError',
+    to: 'Failed',
+    why: 'the same invalid calls came several times in a row',
+  },
+
+  { event: 'modelRetried', from: 'TransientFailure', to: 'AwaitingLLMResponse' },
+  { event: 'toolRetried', from: 'TransientFailure', to: 'ExecutingTools' },
+  { event: 'retriesExceeded', from: 'TransientFailure', to: 'Failed' },
+  {
+    event: 'retriesExceeded',
+    from: 'AwaitingLLMResponse',
+    to: 'Failed',
+    why: 'the last try fails without a pause before it',
+  },
+
+  {
+    event: 'limitReached',
+    from: 'ProcessingLLMResponse',
+    to: 'Failed',
+    why: 'the reply asks for tools, and no further model call is allowed to read their results',
+  },
+  {
+    event: 'limitReached',
+    from: 'ProcessingUserMessage',
+    to: 'Failed',
+    why: 'the budget is spent before the first model call',
+  },
+  {
+    event: 'limitReached',
+    from: 'GeneratingResponse',
+    to: 'Failed',
+    why: 'the budget is spent before a further model call',
+  },
+
+  ...fromBusyStates('cancelled', 'Idle', 'a run can be cancelled at any moment, and the worker goes on with its mail'),
+  ...fromBusyStates('quarantined', 'Failed', 'a run that kills the nodes it runs on is ended wherever it stands'),
+] as const satisfies readonly Arrow[]
+
+export type RunEvent = (typeof arrowList)[number]['event']
+/** Every arrow there is. */
+export const runArrows: readonly (Arrow & { readonly event: RunEvent })[] = arrowList
+
+function fromBusyStates<const Event extends string>(event: Event, to: RunState, why: string) {
+  return busyStates.map((from) => ({ event, from, to, why }))
+}
+
+const nextStates = new Map(runArrows.map(({ event, from, to }) => [`${from} ${event}`, to]))
+
+/** The next state; null when the event does not apply. */
+export function transition(state: RunState, event: RunEvent): RunState | null {
+  return nextStates.get(`${state} ${event}`) ?? null
+}
+
+export class RunMachine {
+  #state: RunState
+  #ignored = 0
+  readonly #onIgnored: (state: RunState, event: RunEvent) => void
+
+  constructor(state: RunState = 'Idle', onIgnored: (state: RunState, event: RunEvent) => void = () => {}) {
+    this.#state = state
+    this.#onIgnored = onIgnored
+  }
+
+  get state(): RunState {
+    return this.#state
+  }
+
+  /** How many events did not apply. */
+  get ignored(): number {
+    return this.#ignored
+  }
+
+  /** False when the event does not apply: the state is as before. */
+  apply(event: RunEvent): boolean {
+    const next = transition(this.#state, event)
+    if (next === null) {
+      this.#ignored++
+      this.#onIgnored(this.#state, event)
+      return false
+    }
+    this.#state = next
+    return true
+  }
+}

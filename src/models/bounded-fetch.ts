@@ -1,0 +1,39 @@
+/**
+ * Duty: a fetch whose answers cannot fill the memory before anybody has looked at them. What reads an event stream keeps one event
+ * until it is whole, and what reads anything else keeps all of it; so events, and answers that are no event stream, have a limit.
+ */
+import { TransientError } from '../core/errors.ts'
+
+export function boundedFetch(bytesMax: number, id: string): typeof fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init)
+    if (response.body === null) return response
+    const isEvents = response.headers.get('content-type')?.includes('text/event-stream') ?? false
+    const body = response.body.pipeThrough(limit(bytesMax, isEvents, id))
+    return new Response(body, {
+      status: response.status,
+      statusText: response.statusText,
+      headers: response.headers,
+    })
+  }
+}
+
+/** Blank lines end an event. */
+const eventEnds = ['\n\n', '\r\n\r\n', '\r\r']
+
+function limit(bytesMax: number, isEvents: boolean, id: string): TransformStream<Uint8Array, Uint8Array> {
+  let open = 0
+  return new TransformStream({
+    transform(chunk, controller) {
+      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+      const end = isEvents ? Math.max(...eventEnds.map((mark) => bytes.lastIndexOf(mark))) : -1
+      open = end < 0 ? open + bytes.length : bytes.length - end
+      if (open > bytesMax) {
+        throw new TransientError(`${id} sent more than ${bytesMax} bytes in one piece; it was cut off.`, {
+          code: 'model_garbled',
+        })
+      }
+      controller.enqueue(chunk)
+    },
+  })
+}

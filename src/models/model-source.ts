@@ -1,0 +1,82 @@
+/**
+ * Duty: models by what a definition says. Opening the same again gives the same model, so that its caches last.
+ */
+import { ConfigError } from '../core/errors.ts'
+import { isModel, type Model, type ModelSource } from '../core/model.ts'
+import { offlineId, offlineModel } from './offline-model.ts'
+import { type Environment, openProviderModel } from './providers.ts'
+import { type SdkLanguageModel, sdkModel } from './sdk-model.ts'
+
+export interface ModelSettings {
+  /** What a definition without a model means. Default: the offline model. */
+  readonly default?: string | undefined
+  /** Holds keys and addresses: `<NAME>_API_KEY`, `<NAME>_BASE_URL`. */
+  readonly env: Environment
+}
+
+export function openModels(settings: ModelSettings): ModelSource {
+  const named = new Map<string, Model>()
+  const wrapped = new WeakMap<object, Model>()
+  return {
+    open(model) {
+      if (isModel(model)) return model
+      if (isLanguageModel(model)) return kept(wrapped, model, () => wrap(model))
+      const name = model === undefined ? (settings.default ?? offlineId) : model
+      if (typeof name !== 'string') throw new ConfigError(`${describe(model)} is no model: ${whatToWrite}`)
+      return kept(named, name, () => openNamed(name, settings.env))
+    },
+  }
+}
+
+const whatToWrite = 'write provider/model, like anthropic/claude-sonnet-4-5, or give a language model of the AI SDK.'
+
+function openNamed(name: string, env: Environment): Model {
+  if (name === offlineId) return offlineModel()
+  const slash = name.indexOf('/')
+  const [provider, model] = [name.slice(0, Math.max(slash, 0)), name.slice(slash + 1)]
+  if (provider === 'offline')
+    throw new ConfigError(`there is no model ${quote(name)}: the offline one is ${offlineId}.`)
+  if (slash < 0) throw new ConfigError(`the model ${quote(name)} names no provider: ${whatToWrite}`)
+  if (!/^[A-Za-z][\w.-]{0,63}$/.test(provider) || !/^[\x21-\x7e]{1,256}$/.test(model)) {
+    throw new ConfigError(`${quote(name)} is no name of a model: ${whatToWrite}`)
+  }
+  return openProviderModel(provider, model, env)
+}
+
+/** Keys of such a model are its own: what looks like one is blotted out of errors. */
+function wrap(model: SdkLanguageModel): Model {
+  const id = `${model.provider.split('.', 1)[0]}/${model.modelId}`
+  return sdkModel({ id, secrets: [], load: async () => model })
+}
+
+function isLanguageModel(value: unknown): value is SdkLanguageModel {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'specificationVersion' in value &&
+    'doStream' in value &&
+    typeof value.doStream === 'function'
+  )
+}
+
+interface Keeper<Key> {
+  get(key: Key): Model | undefined
+  set(key: Key, model: Model): unknown
+}
+
+function kept<Key>(models: Keeper<Key>, key: Key, open: () => Model): Model {
+  const known = models.get(key)
+  if (known !== undefined) return known
+  const opened = open()
+  models.set(key, opened)
+  return opened
+}
+
+function quote(name: string): string {
+  return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)} …` : name)
+}
+
+function describe(value: unknown): string {
+  if (value === null) return 'null'
+  return typeof value === 'object' ? 'this object' : `a ${typeof value}`
+}

@@ -1,0 +1,124 @@
+/**
+ * Duty: providers by name: where they are, which key they take, and which package speaks to them. What is missing or wrong is said
+ * when a model is opened; packages are loaded with its first call.
+ * Addresses and keys are given to the packages always, since they would look into the environment themselves.
+ */
+import { ConfigError } from '../core/errors.ts'
+import type { Model } from '../core/model.ts'
+import { policy } from '../core/policy.ts'
+import { boundedFetch } from './bounded-fetch.ts'
+import { type SdkLanguageModel, sdkModel } from './sdk-model.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+interface Endpoint {
+  readonly provider: string
+  readonly model: string
+  readonly baseUrl: string
+  readonly key: string | undefined
+  readonly fetch: typeof fetch
+}
+
+interface Provider {
+  /** Prefix of its variables: `OPENAI` for OPENAI_API_KEY and OPENAI_BASE_URL. */
+  readonly prefix: string
+  /** Absent: the variable with the base URL must be set. */
+  readonly baseUrl?: string
+  readonly needsKey: boolean
+  /** What the address must end with. */
+  readonly path?: string
+  readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, boolean>>>>
+  load(endpoint: Endpoint): Promise<SdkLanguageModel>
+}
+
+const openai = { prefix: 'OPENAI', baseUrl: 'https://api.openai.com/v1', needsKey: true }
+
+const providers = new Map<string, Provider>([
+  // A history must not depend on what a provider keeps: everything is sent each time, reasoning in its encrypted form.
+  ['openai', { ...openai, providerOptions: { openai: { store: false } }, load: loadResponses }],
+  ['openai-chat', { ...openai, load: loadChat }],
+  [
+    'anthropic',
+    { prefix: 'ANTHROPIC', baseUrl: 'https://api.anthropic.com', needsKey: true, path: '/v1', load: loadAnthropic },
+  ],
+  ['ollama', { prefix: 'OLLAMA', baseUrl: 'http://127.0.0.1:11434/v1', needsKey: false, load: loadCompatible }],
+])
+
+export function openProviderModel(name: string, model: string, env: Environment): Model {
+  const provider = providers.get(name) ?? { prefix: prefixOf(name), needsKey: false, load: loadCompatible }
+  const id = `${name}/${model}`
+  const keyVariable = `${provider.prefix}_API_KEY`
+  const key = readKey(keyVariable, env, provider.needsKey, id)
+  const baseUrl = readBaseUrl(provider, env, id)
+  const endpoint = { provider: name, model, baseUrl, key, fetch: boundedFetch(policy.replyBytesMax, id) }
+  return sdkModel({
+    id,
+    secrets: key === undefined ? [] : [key],
+    keyVariable,
+    providerOptions: provider.providerOptions,
+    load: () => provider.load(endpoint),
+  })
+}
+
+function prefixOf(name: string): string {
+  return name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')
+}
+
+function readKey(variable: string, env: Environment, isNeeded: boolean, id: string): string | undefined {
+  const key = env[variable]?.trim()
+  if (key === undefined || key === '') {
+    if (isNeeded) throw new ConfigError(`the model ${id} needs a key: set ${variable}.`)
+    return undefined
+  }
+  // Such a key cannot be sent, and the error of fetch would quote it.
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    throw new ConfigError(`${variable} holds characters that no key has, such as spaces: copy the key once more.`)
+  }
+  return key
+}
+
+function readBaseUrl({ prefix, baseUrl, path }: Provider, env: Environment, id: string): string {
+  const variable = `${prefix}_BASE_URL`
+  const given = env[variable]?.trim()
+  const text = given === undefined || given === '' ? baseUrl : given
+  if (text === undefined) {
+    throw new ConfigError(
+      `the model ${id} needs an address: set ${variable} to one that speaks the OpenAI chat protocol, like https://host/v1.`,
+    )
+  }
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new ConfigError(`${variable} must be an http or https URL, like https://host/v1.`)
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new ConfigError(`${variable} must not hold a user or password: set ${prefix}_API_KEY.`)
+  }
+  const plain = text.replace(/\/+$/, '')
+  return path === undefined || plain.endsWith(path) ? plain : `${plain}${path}`
+}
+
+async function loadResponses({ model, baseUrl, key, fetch }: Endpoint): Promise<SdkLanguageModel> {
+  const { createOpenAI } = await import('@ai-sdk/openai')
+  return createOpenAI({ baseURL: baseUrl, apiKey: key ?? '', fetch }).responses(model)
+}
+
+async function loadChat({ model, baseUrl, key, fetch }: Endpoint): Promise<SdkLanguageModel> {
+  const { createOpenAI } = await import('@ai-sdk/openai')
+  return createOpenAI({ baseURL: baseUrl, apiKey: key ?? '', fetch }).chat(model)
+}
+
+async function loadAnthropic({ model, baseUrl, key, fetch }: Endpoint): Promise<SdkLanguageModel> {
+  const { createAnthropic } = await import('@ai-sdk/anthropic')
+  return createAnthropic({ baseURL: baseUrl, apiKey: key ?? '', fetch })(model)
+}
+
+async function loadCompatible({ provider, model, baseUrl, key, fetch }: Endpoint): Promise<SdkLanguageModel> {
+  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+  return createOpenAICompatible({
+    name: provider,
+    baseURL: baseUrl,
+    fetch,
+    includeUsage: true,
+    ...(key === undefined ? {} : { apiKey: key }),
+  })(model)
+}

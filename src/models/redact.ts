@@ -1,0 +1,61 @@
+/**
+ * Duty: texts of providers made fit to be stored and shown: no keys, one line, short.
+ * Providers quote what they were sent. A key that this node knows is blotted out wherever a piece of it stands, and whatever looks
+ * like a key too, since a proxy behind the address may have keys of its own.
+ */
+
+const blot = '[redacted]'
+/** Pieces of a key this long give it away; a shorter key is blotted out as a whole. */
+const pieceChars = 8
+const shortestSecret = 4
+
+const keyShapes: readonly RegExp[] = [
+  /\b(?:Bearer|Basic)\s+[^\s"',;]{4,}/gi,
+  /\b(?:sk|pk|rk|xai|gsk|hf|pplx|ghp|gho|glpat|github_pat|xox[abps])[-_][\w*.…-]{4,}/g,
+  /\bAIza[\w-]{8,}/g,
+  /\beyJ[\w-]{8,}(?:\.[\w-]+)*/g,
+  /\b(?:AKIA|ASIA)[A-Z0-9]{8,}/g,
+  /((?:api|access|secret|auth)[-_ ]?(?:key|token)|token|password|[?&]key)(["']?\s*[=:]\s*["']?)[^\s"',;&]{4,}/gi,
+  // Long, without a break, of letters and digits: more likely a secret than a word.
+  /(?<![\w/+-])(?=[\w/+-]*\d)(?=[\w/+-]*[A-Za-z])[\w/+-]{32,}={0,2}/g,
+]
+
+export function redact(text: string, secrets: readonly string[]): string {
+  let clean = secrets.reduce(blotPieces, text)
+  for (const shape of keyShapes) {
+    clean = clean.replace(shape, (_match, name?: unknown, sign?: unknown) =>
+      typeof name === 'string' && typeof sign === 'string' ? `${name}${sign}${blot}` : blot,
+    )
+  }
+  return clean
+}
+
+/** One line, redacted, of at most `charsMax` characters. */
+export function shortened(text: string, secrets: readonly string[], charsMax: number): string {
+  // Text far beyond the cut is left out first: patterns need not run over megabytes.
+  const line = redact(text.slice(0, charsMax * 10).toWellFormed(), secrets)
+    .replace(/[\s\x00-\x1f\x7f]+/g, ' ')
+    .trim()
+  return line.length > charsMax ? `${line.slice(0, charsMax).toWellFormed()} …` : line
+}
+
+function blotPieces(text: string, secret: string): string {
+  if (secret.length < shortestSecret) return text
+  if (secret.length <= pieceChars) return text.replaceAll(secret, blot)
+  const pieces = new Set<string>()
+  for (let at = 0; at + pieceChars <= secret.length; at++) pieces.add(secret.slice(at, at + pieceChars))
+  let clean = ''
+  let kept = 0
+  for (let at = 0; at + pieceChars <= text.length; ) {
+    if (!pieces.has(text.slice(at, at + pieceChars))) {
+      at++
+      continue
+    }
+    let end = at + pieceChars
+    while (end < text.length && pieces.has(text.slice(end + 1 - pieceChars, end + 1))) end++
+    clean += text.slice(kept, at) + blot
+    kept = end
+    at = end
+  }
+  return clean + text.slice(kept)
+}

@@ -1,0 +1,91 @@
+/**
+ * Duty: a model that says what a script says: for tests and measurements. Nothing of the AI SDK is loaded.
+ */
+import type { AssistantBlock, Json } from '../core/chat-message.ts'
+import { TerminalError } from '../core/errors.ts'
+import type { Model, ModelCall, ModelReply, ModelRequest } from '../core/model.ts'
+
+/** What is not given: no tokens, and the finish reason that goes with the content. */
+export type ScriptedReply = Partial<ModelReply> & Pick<ModelReply, 'content'>
+type Answer = ScriptedReply | Error
+/** `number` counts the calls of this model in this process, from 1. */
+type Script = readonly Answer[] | ((request: ModelRequest, number: number) => Answer | Promise<Answer>)
+
+export interface ScriptedModel extends Model {
+  /** How often it was asked, in this process. */
+  readonly calls: number
+}
+
+/** A list is said in order; being asked more often is an error. An Error is thrown. */
+export function scriptedModel(id: string, script: Script): ScriptedModel {
+  let calls = 0
+  return {
+    id,
+    get calls() {
+      return calls
+    },
+    async reply(request, call) {
+      call.signal.throwIfAborted()
+      calls += 1
+      const number = calls
+      const answer = await beforeAbort(Promise.try(answerOf, script, request, number, id), call.signal)
+      if (answer instanceof Error) throw answer
+      return tell(id, answer, call)
+    },
+  }
+}
+
+export function say(text: string): ScriptedReply {
+  return { content: [{ type: 'text', text }] }
+}
+
+let callsMade = 0
+
+/** A tool call; its id is made up unless it is given. */
+export function call(toolName: string, input: Json = {}, toolCallId?: string): ScriptedReply {
+  callsMade += 1
+  return { content: [{ type: 'tool-call', toolCallId: toolCallId ?? `scripted-${callsMade}`, toolName, input }] }
+}
+
+/** One reply with all that these say. */
+export function together(...replies: readonly ScriptedReply[]): ScriptedReply {
+  return { content: replies.flatMap(({ content }) => content) }
+}
+
+function answerOf(script: Script, request: ModelRequest, number: number, id: string): Answer | Promise<Answer> {
+  if (typeof script === 'function') return script(request, number)
+  const answer = script[number - 1]
+  return (
+    answer ??
+    new TerminalError(`the script of ${id} has ${script.length} replies, and it was asked for number ${number}.`)
+  )
+}
+
+function tell(id: string, reply: ScriptedReply, call: ModelCall): ModelReply {
+  call.onFirstByte()
+  for (const block of reply.content) {
+    if (block.type !== 'tool-call' && block.text !== '') call.onDelta({ type: block.type, text: block.text })
+  }
+  return {
+    model: id,
+    finishReason: finishReasonOf(reply.content),
+    usage: { inputTokens: 0, outputTokens: 0 },
+    ...reply,
+  }
+}
+
+function finishReasonOf(content: readonly AssistantBlock[]): 'tool-calls' | 'stop' {
+  return content.some(({ type }) => type === 'tool-call') ? 'tool-calls' : 'stop'
+}
+
+async function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  // The reason is thrown as it is, whatever it is: who aborted knows it.
+  const abort = () => reject(signal.reason as Error)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}

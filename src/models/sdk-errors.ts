@@ -1,0 +1,182 @@
+/**
+ * Duty: what the AI SDK throws, as errors of troupe (L2 of core/model.ts). Told apart by what an error says of itself, so that
+ * this file needs no SDK and errors of other copies of it are known too.
+ * The SDK's errors hold the request and its headers: they are never passed on as a cause, only the provider's own short message is.
+ */
+import { RuntimeError, TerminalError, TransientError } from '../core/errors.ts'
+import { redact, shortened } from './redact.ts'
+
+export interface ErrorContext {
+  /** `provider/model`. */
+  readonly id: string
+  /** Keys that must not appear. */
+  readonly secrets: readonly string[]
+  /** The variable the key came from, if any. */
+  readonly keyVariable?: string | undefined
+}
+
+const messageCharsMax = 300
+
+/** Words of providers for what no retry can mend, also under a status that says otherwise: the account is empty. */
+const quotaWords = new Set(['insufficient_quota', 'billing_error', 'billing_not_active', 'billing_hard_limit_reached'])
+const overloadedWords = new Set([
+  'overloaded_error',
+  'rate_limit_error',
+  'rate_limit_exceeded',
+  'slow_down',
+  'overloaded',
+])
+const refusedWords = new Set([
+  'invalid_request_error',
+  'invalid_prompt',
+  'authentication_error',
+  'invalid_api_key',
+  'permission_error',
+  'not_found_error',
+  'model_not_found',
+  'request_too_large',
+  'context_length_exceeded',
+  'content_filter',
+  'content_policy_violation',
+])
+/** Statuses below 500 under which the same request may succeed later. */
+const passingStatuses = new Set([408, 409, 425])
+const overloadedStatuses = new Set([429, 503, 529])
+
+const garbledNames = new Set([
+  'AI_JSONParseError',
+  'AI_TypeValidationError',
+  'AI_EmptyResponseBodyError',
+  'AI_InvalidResponseDataError',
+  'AI_InvalidStreamPartError',
+  'AI_NoOutputGeneratedError',
+])
+/** How @ai-sdk/anthropic puts it when the first event cannot be read. */
+const unreadEvent = 'Expected a normalized'
+/** Raised before anything was sent: the request cannot be put into this provider's words. */
+const refusedNames = new Set([
+  'AI_InvalidPromptError',
+  'AI_InvalidMessageRoleError',
+  'AI_InvalidDataContentError',
+  'AI_MissingToolResultsError',
+  'AI_UnsupportedFunctionalityError',
+  'AI_UnsupportedModelVersionError',
+  'AI_InvalidArgumentError',
+  'AI_LoadAPIKeyError',
+  'AI_LoadSettingError',
+  'AI_NoSuchModelError',
+])
+
+type Fields = Readonly<Record<string, unknown>>
+
+interface Facts {
+  readonly status: number | undefined
+  readonly words: readonly string[]
+  readonly names: readonly string[]
+  readonly message: string
+  readonly headers: Fields
+}
+
+type Fate = 'overloaded' | 'unavailable' | 'garbled' | 'refused'
+
+export function toModelError(thrown: unknown, context: ErrorContext): RuntimeError {
+  const chain = causesOf(thrown)
+  // Our own, thrown below the SDK and wrapped by it.
+  const own = chain.find((error) => error instanceof RuntimeError)
+  if (own !== undefined) return own
+  const facts = factsOf(thrown, chain)
+  const message = shortened(facts.message, context.secrets, messageCharsMax)
+  const said = `${facts.status === undefined ? '' : ` (${facts.status})`}${message === '' ? '' : `: ${message}`}`
+  const details = { model: context.id, ...(facts.status === undefined ? {} : { status: facts.status }) }
+  const retryAfterMs = retryAfterOf(facts.headers)
+  const options = { details, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+  // The name of a model may hold anything; what it is asked with may not.
+  const id = redact(context.id, context.secrets)
+  switch (fateOf(facts)) {
+    case 'overloaded':
+      return new TransientError(`${id} is overloaded${said}`, { ...options, code: 'model_overloaded' })
+    case 'unavailable':
+      return new TransientError(`${id} did not answer${said}`, { ...options, code: 'model_unavailable' })
+    case 'garbled':
+      return new TransientError(`${id} sent a reply that cannot be read${said}`, { ...options, code: 'model_garbled' })
+    case 'refused':
+      return new TerminalError(`${id} refused the request${said}${hint(facts.status, context)}`, {
+        details,
+        code: 'model_refused',
+      })
+  }
+}
+
+function fateOf({ status, words, names, message }: Facts): Fate {
+  const has = (set: ReadonlySet<string>) => words.some((word) => set.has(word))
+  if (has(quotaWords)) return 'refused'
+  if (status !== undefined && status >= 300) {
+    if (overloadedStatuses.has(status)) return 'overloaded'
+    return status >= 500 || passingStatuses.has(status) ? 'unavailable' : 'refused'
+  }
+  if (has(overloadedWords)) return 'overloaded'
+  if (has(refusedWords)) return 'refused'
+  if (names.some((name) => garbledNames.has(name)) || message.startsWith(unreadEvent)) return 'garbled'
+  return names.some((name) => refusedNames.has(name)) ? 'refused' : 'unavailable'
+}
+
+function hint(status: number | undefined, { keyVariable }: ErrorContext): string {
+  if ((status === 401 || status === 403) && keyVariable !== undefined) return ` – check ${keyVariable}.`
+  return status === 404 ? ' – check the name of the model and the base URL.' : ''
+}
+
+function factsOf(thrown: unknown, chain: readonly Fields[]): Facts {
+  const top = chain[0] ?? {}
+  const inner = recordOf(recordOf(top.data)?.error) ?? {}
+  const status = chain.map((error) => error.statusCode).find((value) => typeof value === 'number')
+  const words = [...chain.flatMap(({ type, code }) => [type, code]), inner.type, inner.code]
+  return {
+    status,
+    words: words.filter((word) => typeof word === 'string'),
+    names: chain.map(({ name }) => name).filter((name) => typeof name === 'string'),
+    message: messageOf(thrown, top),
+    headers: recordOf(top.responseHeaders) ?? {},
+  }
+}
+
+/** An error, and what caused it, as plain records. */
+function causesOf(thrown: unknown): Fields[] {
+  const chain: Fields[] = []
+  for (let error = recordOf(thrown); error !== undefined && chain.length < 5; error = recordOf(error.cause)) {
+    if (chain.includes(error)) break
+    chain.push(error)
+  }
+  return chain
+}
+
+/** The provider's message; where the SDK could not find it, the start of what the provider sent. */
+function messageOf(thrown: unknown, top: Fields): string {
+  if (typeof thrown === 'string') return thrown
+  const message = typeof top.message === 'string' ? top.message : ''
+  const isUnread = typeof top.responseBody === 'string' && top.data === undefined && top.responseBody.trim() !== ''
+  if (isUnread) return `${message}${message === '' ? '' : ': '}${String(top.responseBody)}`
+  const cause = recordOf(top.cause)
+  // "fetch failed" and "terminated" say nothing; their cause does.
+  const isBare = message === '' || message === 'fetch failed' || message === 'terminated'
+  return isBare && typeof cause?.message === 'string' ? `${message}: ${cause.message}` : message
+}
+
+/** How long the provider asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. */
+function retryAfterOf(headers: Fields): number | undefined {
+  const ms = Number.parseFloat(textAt(headers, 'retry-after-ms'))
+  if (Number.isFinite(ms) && ms >= 0) return Math.round(ms)
+  const after = textAt(headers, 'retry-after').trim()
+  if (/^\d+(\.\d+)?$/.test(after)) return Math.round(Number(after) * 1_000)
+  // Date.parse takes many a number for a date; a date of HTTP begins with the day of the week.
+  const date = /^[A-Z]/i.test(after) ? Date.parse(after) : Number.NaN
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
+}
+
+function textAt(headers: Fields, name: string): string {
+  const value = headers[name]
+  return typeof value === 'string' ? value : ''
+}
+
+function recordOf(value: unknown): Fields | undefined {
+  return typeof value === 'object' && value !== null ? (value as Fields) : undefined
+}

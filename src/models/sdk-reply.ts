@@ -1,0 +1,175 @@
+/**
+ * Duty: one reply put together from the parts of the AI SDK's stream, within a limit.
+ * R1 Blocks stand in the order in which the model began them. R2 A reply whose end was not seen is no reply.
+ * R3 Tool calls come through as the model wrote them, whatever the SDK thinks of them: checking them is not its work.
+ */
+import type { TextStreamPart, ToolSet } from 'ai'
+import type { AssistantBlock, FinishReason, Json, ProviderOptions, ToolCallBlock, Usage } from '../core/chat-message.ts'
+import { TerminalError, TransientError } from '../core/errors.ts'
+import { isDeeperThan } from '../core/json.ts'
+import type { ModelDelta, ModelReply } from '../core/model.ts'
+import { policy } from '../core/policy.ts'
+import { providerOptionsOf } from './sdk-prompt.ts'
+import { TextJoiner, wellFormed } from './well-formed.ts'
+
+export type SdkPart = TextStreamPart<ToolSet>
+type FinishPart = Extract<SdkPart, { type: 'finish-step' }>
+type CallPart = Extract<SdkPart, { type: 'tool-call' }>
+
+interface OpenText {
+  readonly type: 'text' | 'reasoning'
+  readonly joiner: TextJoiner
+  metadata: unknown
+}
+
+export class SdkReply {
+  readonly #id: string
+  readonly #bytesMax: number
+  readonly #onDelta: (delta: ModelDelta) => void
+  readonly #blocks: (OpenText | ToolCallBlock)[] = []
+  readonly #open = new Map<string, OpenText>()
+  /** Arguments as the model wrote them, by call; they are counted as they come. */
+  readonly #inputs = new Map<string, string>()
+  #bytes = 0
+  #finish: FinishPart | undefined
+
+  constructor(id: string, bytesMax: number, onDelta: (delta: ModelDelta) => void) {
+    this.#id = id
+    this.#bytesMax = bytesMax
+    this.#onDelta = onDelta
+  }
+
+  take(part: SdkPart): void {
+    switch (part.type) {
+      case 'text-start':
+      case 'reasoning-start':
+        this.#begin(part.type === 'text-start' ? 'text' : 'reasoning', part.id, part.providerMetadata)
+        return
+      case 'text-delta':
+      case 'reasoning-delta': {
+        const type = part.type === 'text-delta' ? 'text' : 'reasoning'
+        this.#count(part.text)
+        const open = this.#open.get(`${type} ${part.id}`) ?? this.#begin(type, part.id, undefined)
+        open.metadata = part.providerMetadata ?? open.metadata
+        const text = open.joiner.add(part.text)
+        if (text !== '') this.#onDelta({ type, text })
+        return
+      }
+      case 'text-end':
+      case 'reasoning-end': {
+        const open = this.#open.get(`${part.type === 'text-end' ? 'text' : 'reasoning'} ${part.id}`)
+        if (open !== undefined) open.metadata = part.providerMetadata ?? open.metadata
+        return
+      }
+      case 'tool-input-start':
+        this.#inputs.set(part.id, '')
+        return
+      case 'tool-input-delta':
+        this.#count(part.delta)
+        this.#inputs.set(part.id, (this.#inputs.get(part.id) ?? '') + part.delta)
+        return
+      case 'tool-call':
+        this.#call(part)
+        return
+      case 'finish-step':
+        this.#finish = part
+        return
+      default:
+    }
+  }
+
+  #begin(type: OpenText['type'], id: string, metadata: unknown): OpenText {
+    const open: OpenText = { type, joiner: new TextJoiner(), metadata }
+    this.#blocks.push(open)
+    this.#open.set(`${type} ${id}`, open)
+    return open
+  }
+
+  #call(part: CallPart): void {
+    // What a provider runs by itself was not asked for, and is over already.
+    if (part.providerExecuted === true) return
+    const written = this.#inputs.get(part.toolCallId)
+    const given = argumentsOf(part, written)
+    if (written === undefined) this.#count(given.inputText ?? JSON.stringify(given.input))
+    const providerOptions = providerOptionsOf(part.providerMetadata)
+    this.#blocks.push({
+      type: 'tool-call',
+      toolCallId: wellFormed(part.toolCallId),
+      toolName: wellFormed(part.toolName),
+      ...given,
+      ...(providerOptions === undefined ? {} : { providerOptions }),
+    })
+  }
+
+  #count(text: string): void {
+    this.#bytes += Buffer.byteLength(text)
+    if (this.#bytes <= this.#bytesMax) return
+    throw new TransientError(`${this.#id} sent a reply of more than ${this.#bytesMax} bytes; it was cut off.`, {
+      code: 'model_garbled',
+    })
+  }
+
+  /** The whole reply. Throws when the stream did not end as a reply ends. */
+  end(): ModelReply {
+    const content = this.#blocks.map(closed).filter((block) => block !== null)
+    const finish = this.#finish
+    const reason = finish?.finishReason
+    const cutOff = reason === 'interrupted' || reason === 'error'
+    if (finish === undefined || reason === undefined || (reason === 'other' && finish.rawFinishReason === undefined)) {
+      throw this.#broken('model_garbled', 'sent a reply without an end')
+    }
+    if (cutOff && content.length === 0) throw this.#broken('model_garbled', 'sent no reply that can be read')
+    if (reason === 'interrupted') throw this.#broken('model_unavailable', 'broke off in the middle of its reply')
+    if (reason === 'error') throw this.#broken('model_unavailable', 'ended its reply with an error')
+    if (reason === 'content-filter' && content.every(({ type }) => type === 'reasoning')) {
+      throw new TerminalError(`${this.#id} refused the request: its content filter let nothing through.`, {
+        code: 'model_refused',
+        details: { model: this.#id },
+      })
+    }
+    return {
+      model: `${this.#id.split('/', 1)[0]}/${wellFormed(finish.response.modelId)}`,
+      content,
+      finishReason: reason satisfies FinishReason,
+      usage: usageOf(finish.usage),
+    }
+  }
+
+  #broken(code: 'model_garbled' | 'model_unavailable', what: string): TransientError {
+    return new TransientError(`${this.#id} ${what}.`, { code, details: { model: this.#id } })
+  }
+}
+
+function closed(block: OpenText | ToolCallBlock): AssistantBlock | null {
+  if (block.type === 'tool-call') return block
+  const providerOptions: ProviderOptions | undefined = providerOptionsOf(block.metadata)
+  const text = block.joiner.text
+  if (text === '' && providerOptions === undefined) return null
+  return { type: block.type, text, ...(providerOptions === undefined ? {} : { providerOptions }) }
+}
+
+/** Arguments as JSON; what the SDK could not parse it hands on as a text. */
+function argumentsOf(part: CallPart, written: string | undefined): Pick<ToolCallBlock, 'input' | 'inputText'> {
+  const input: unknown = part.input
+  if (part.invalid === true && typeof input === 'string') {
+    const inputText = written ?? input
+    return inputText.trim() === '' ? { input: {} } : { input: null, inputText: wellFormed(inputText) }
+  }
+  // So deep a value could be read and not be written again.
+  if (isDeeperThan(input, policy.jsonDepthMax)) {
+    return { input: null, inputText: wellFormed(written ?? 'arguments nested too deeply') }
+  }
+  return { input: wellFormed((input ?? {}) as Json) }
+}
+
+function usageOf({ inputTokens, outputTokens, inputTokenDetails, outputTokenDetails }: FinishPart['usage']): Usage {
+  const { cacheReadTokens, cacheWriteTokens } = inputTokenDetails
+  const { reasoningTokens } = outputTokenDetails
+  return {
+    inputTokens: inputTokens ?? 0,
+    outputTokens: outputTokens ?? 0,
+    ...(cacheReadTokens === undefined ? {} : { cacheReadTokens }),
+    ...(cacheWriteTokens === undefined ? {} : { cacheWriteTokens }),
+    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Duty: what the newest reply asked for and is not answered yet: children, messages, tools; until each call has its result.
+ * It begins the same in the turn that recorded the reply and in one that takes over after a crash.
+ */
+import { TerminalError, toRuntimeError } from '../../core/errors.ts'
+import { DelegatedCalls } from './delegated-calls.ts'
+import { type CallsEnd, runLocalCalls } from './local-calls.ts'
+import type { Scene, Wait } from './scene.ts'
+import { invalidResult, iterate } from './think.ts'
+
+/** Null to go on with what is recorded. */
+export async function act(scene: Scene): Promise<Wait | null> {
+  const { journal, kind, inbox, end, retries } = scene
+  const { container, machine } = journal
+  if (machine.state === 'TransientFailure') machine.apply('toolRetried')
+  const open = new Set(container.pending.calls.map(({ toolCallId }) => toolCallId))
+  const { checked } = iterate(scene, container.lastReply ?? { content: [] }, 0)
+  const calls = checked.filter(({ call }) => open.has(call.toolCallId))
+  const delegated = new DelegatedCalls(journal, () => scene.folder())
+  for (const one of calls) {
+    // Accepted when it was recorded, and no longer: the kind has changed since.
+    if (one.kind === 'invalid') journal.record([invalidResult(one, journal.nextId())])
+    else if (kind.tools.isDelegation(one.call.toolName)) await delegated.begin(one.call, one.input)
+    if (scene.isOver) return null
+  }
+  const ended = await runLocal(scene, kind.tools.locals(calls))
+  if (scene.isOver) return null
+  if (ended.kind === 'fatal') {
+    machine.apply('toolRefused')
+    end.fail(ended.error, 'tool', retries.failed('tool') + 1)
+    return null
+  }
+  if (ended.kind === 'retry') return retries.plan(ended.error, 'tool', ended.retryAfterMs)
+  return delegated.gather(inbox) ?? afterCalls(scene)
+}
+
+async function runLocal(scene: Scene, calls: Parameters<typeof runLocalCalls>[1]): Promise<CallsEnd> {
+  if (calls.length === 0) return { kind: 'done' }
+  const { journal, parts, kind, retries } = scene
+  try {
+    return await runLocalCalls(
+      {
+        journal,
+        executor: parts.executor,
+        definition: kind.definition,
+        folder: await scene.folder(),
+        attempt: retries.failed('tool'),
+        tries: retries.most,
+      },
+      calls,
+    )
+  } catch (thrown) {
+    return { kind: 'fatal', error: toRuntimeError(thrown) }
+  }
+}
+
+/** The iteration has all its results: go on, unless the same errors come again and again (2.14). */
+function afterCalls(scene: Scene): null {
+  const { journal } = scene
+  if (journal.container.pending.calls.length === 0 && journal.machine.state === 'ExecutingTools') {
+    journal.machine.apply('toolsFinished')
+  }
+  return null
+}
+
+/** Ends the run when the last iterations all ended with the same errors; true when it did. */
+export function breakCircuit(scene: Scene): boolean {
+  const { journal, end, turn } = scene
+  const { sameErrors } = journal.container.run
+  if (sameErrors < turn.host.policy.sameErrors) return false
+  if (journal.machine.state === 'ExecutingTools') journal.machine.apply('toolsFinished')
+  journal.machine.apply('circuitOpened')
+  const error = new TerminalError(
+    `${scene.who} met the same tool errors in ${sameErrors} iterations in a row: the run was ended before it spent more.`,
+    { code: 'circuit_open' },
+  )
+  end.fail(error, 'tool', 1)
+  return true
+}

@@ -1,0 +1,111 @@
+/**
+ * Duty: the ends of an agent's run that are not its answer: failed, cancelled, quarantined.
+ * Q1 At rest each call has its result: calls that are open when a run ends are answered as cancelled, in the ending commit.
+ */
+import { encodeTally } from '../../core/agent-tally.ts'
+import { CancelledError, type RuntimeError, TerminalError } from '../../core/errors.ts'
+import type { EventNote } from '../../core/event.ts'
+import { type FailureOrigin, toFailure } from '../../core/failure.ts'
+import type { Mail } from '../../core/message.ts'
+import { cancelledResult, type OpenCall } from '../../core/open-calls.ts'
+import { afterRun, endingOf } from '../run-ending.ts'
+import { emptyStep, type RunPosition, type Step } from '../step.ts'
+import type { EntryFacts, Journal, StepParts } from './journal.ts'
+
+/** What goes into the same commit, before the failure. */
+export interface Last {
+  readonly entries?: readonly EntryFacts[]
+  readonly parts?: StepParts
+  /** Calls of a reply among these entries. */
+  readonly notRun?: readonly OpenCall[]
+}
+
+export class AgentEnd {
+  readonly #journal: Journal
+
+  constructor(journal: Journal) {
+    this.#journal = journal
+  }
+
+  fail(error: RuntimeError, origin: FailureOrigin, attempt: number, last: Last = {}): void {
+    const { grant } = this.#journal.turn
+    const { position, container } = this.#journal
+    const { entries = [], parts = {} } = last
+    const failure = toFailure(error, origin, attempt, Date.now())
+    const open = last.notRun ?? (position.open ? container.pending.calls : [])
+    const results = open.map((call, index) => cancelledResult(call, this.#journal.nextId(entries.length + index)))
+    this.#journal.record(
+      [...entries, ...results, { type: 'failed', failure }],
+      {
+        ...parts,
+        ...endingOf(grant, position.run, { status: 'failed', failure }),
+        failure,
+        awaiting: position.awaits.length,
+        position: { ...afterRun(position.run), runState: 'Failed' },
+        notes: [...(parts.notes ?? []), ['worker.failed', { run: position.run, failure }]],
+      },
+      { lazy: true },
+    )
+  }
+
+  /** By the stored history: what was recorded and not committed is gone. */
+  cancelledStep(position: RunPosition): Step {
+    const { turn, tally } = this.#journal
+    const { grant } = turn
+    const { run } = position
+    const failure = toFailure(
+      new CancelledError(`worker ${grant.name} was cancelled`),
+      'runtime',
+      position.attempt + 1,
+      Date.now(),
+    )
+    const open = position.open ? this.#journal.storedOpenCalls() : []
+    const entries = [
+      ...open.map((call) => cancelledResult(call, `cancelled-${call.toolCallId}`)),
+      { type: 'cancelled' as const },
+    ]
+    return {
+      ...emptyStep(afterRun(run)),
+      entries: entries.map((facts) => JSON.stringify(this.#journal.makeEntry(facts, run))),
+      stateJson: encodeTally(tally),
+      ...endingOf(grant, run, { status: 'cancelled', failure }),
+      awaiting: position.awaits.length,
+      notes: [['worker.cancelled', { run }]],
+    }
+  }
+
+  /** The worker was started several times apart from others and never committed: what it was doing is put aside with evidence. */
+  quarantine(head: Mail | null): void {
+    const { turn, position, machine } = this.#journal
+    const { grant } = turn
+    const error = new TerminalError(
+      `worker ${grant.name} (${grant.workerId}) took its node down ${grant.crashes} times without a commit; the next step was ${this.#nextStep(head)}. It was quarantined.`,
+      { code: 'poison' },
+    )
+    machine.apply('quarantined')
+    if (position.open || head === null) {
+      this.fail(error, 'runtime', position.attempt + 1)
+      return
+    }
+    const { id } = head.message
+    const { starts, crashes, epoch } = grant
+    const failure = toFailure(error, 'runtime', 1, Date.now())
+    const note: EventNote = ['message.deadLettered', { id }]
+    this.fail(error, 'runtime', 1, {
+      parts: {
+        userUsed: 1,
+        dead: JSON.stringify({ failure, starts, crashes, epoch, run: position.run }),
+        notes: [note],
+      },
+    })
+  }
+
+  #nextStep(head: Mail | null): string {
+    const { position, container } = this.#journal
+    if (!position.open) return head === null ? 'no message' : `message ${head.message.id} (${head.message.kind})`
+    const { calls } = container.pending
+    if (calls.length === 0) return `model call ${container.run.iterations + 1} of run ${position.run}`
+    const names = calls.slice(0, 5).map(({ toolName, toolCallId }) => `${toolName} (${toolCallId})`)
+    return `tool call ${names.join(', ')}${calls.length > 5 ? ` and ${calls.length - 5} more` : ''}`
+  }
+}

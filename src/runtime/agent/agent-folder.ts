@@ -1,0 +1,68 @@
+/**
+ * Duty: the folder that an agent's tools may touch: the one its kind names for its first input, within the one it was granted.
+ */
+import { realpath, stat } from 'node:fs/promises'
+import { isAbsolute, relative, sep } from 'node:path'
+import type { ContextContainer } from '../../core/context-container.ts'
+import type { AgentDefinition } from '../../core/define-worker.ts'
+import { InputError, LimitError } from '../../core/errors.ts'
+import type { Grant } from '../../core/ports.ts'
+import { isWithinFolder } from '../../core/worker-grant.ts'
+
+/** Null for none. Throws an InputError or a LimitError that fails the run. */
+export async function agentFolder(
+  { folder: named }: AgentDefinition,
+  grant: Grant,
+  container: ContextContainer,
+): Promise<string | null> {
+  const granted = grant.allowed.folder ?? null
+  const who = `worker ${grant.name} (${grant.workerId})`
+  const own = named === undefined ? granted : nameFolder(named, container, who)
+  if (own === null && granted === null) return null
+  if (own === null) throw beyondGrant(who, granted, 'none in particular')
+  const inner = await real(own, who)
+  if (granted === null || own === granted) return own
+  const path = relative(await real(granted, who), inner)
+  if (path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path)) throw beyondGrant(who, granted, own)
+  // As it was named, not its real path: grants are compared as they are written. What is within only by a link is called as the
+  // granted folder calls it, so that it can be given on.
+  if (isWithinFolder(own, granted)) return own
+  return path === '' ? granted : `${granted}${sep}${path}`
+}
+
+function beyondGrant(who: string, granted: string | null, asked: string): LimitError {
+  return new LimitError(
+    'grant_exceeded',
+    `${who} may use the folder ${granted} and asked for ${asked}, which is not within it.`,
+  )
+}
+
+function nameFolder(
+  named: NonNullable<AgentDefinition['folder']>,
+  { firstInput }: ContextContainer,
+  who: string,
+): string | null {
+  let folder: unknown
+  try {
+    folder = named(firstInput)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new InputError(`the input of ${who} names no folder: ${why}`, { cause })
+  }
+  if (folder === null || (typeof folder === 'string' && isAbsolute(folder))) return folder
+  throw new InputError(`the folder of ${who} must be an absolute path, not ${JSON.stringify(folder)}.`)
+}
+
+async function real(path: string, who: string): Promise<string> {
+  let isFolder: boolean
+  let place: string
+  try {
+    place = await realpath(path)
+    isFolder = (await stat(place)).isDirectory()
+  } catch (cause) {
+    const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be opened'
+    throw new InputError(`the folder ${path} of ${who} ${why}.`, { cause })
+  }
+  if (!isFolder) throw new InputError(`${path}, which ${who} was to work in, is no folder.`)
+  return place
+}

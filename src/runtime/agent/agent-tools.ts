@@ -1,0 +1,95 @@
+/**
+ * Duty: what one kind of agent can call: its tools, and with `spawns` the two of delegation; and the instructions that go with them.
+ * A tool that the worker's grant does not name is not shown, and unknown when it is called.
+ */
+import type { ToolCallBlock } from '../../core/chat-message.ts'
+import type { AgentDefinition } from '../../core/define-worker.ts'
+import type { ToolSpec } from '../../core/model.ts'
+import type { Grant } from '../../core/ports.ts'
+import { checkArguments } from '../tool/arguments.ts'
+import { invalidArgumentsText, unknownToolText } from '../tool/messages.ts'
+import { ToolRegistry } from '../tool/registry.ts'
+import type { Turn } from '../turn.ts'
+import { delegationSpecs, parseSend, parseSpawn, sendToolName, spawnToolName } from './delegation.ts'
+import type { CheckedCall } from './iteration.ts'
+import type { LocalCall } from './local-calls.ts'
+
+export class AgentTools {
+  readonly #definition: AgentDefinition
+  readonly #registry: ToolRegistry
+  /** By what the grant allows and what is known of the kinds: adapters keep what they make of a list. */
+  readonly #specs = new Map<string, readonly ToolSpec[]>()
+
+  /** Throws a ConfigError that names the tool. */
+  constructor(definition: AgentDefinition) {
+    this.#definition = definition
+    this.#registry = new ToolRegistry(definition.tools ?? [])
+  }
+
+  kinds({ allowed }: Grant): readonly string[] {
+    const { spawns = [] } = this.#definition
+    return allowed.kinds === undefined ? spawns : spawns.filter((kind) => allowed.kinds?.includes(kind))
+  }
+
+  specs({ grant, host }: Turn): readonly ToolSpec[] {
+    const kinds = this.kinds(grant)
+    const describe = (kind: string) => host.describeKind(kind)
+    const key = JSON.stringify([grant.allowed.tools, kinds.map((kind) => [kind, describe(kind)])])
+    const known = this.#specs.get(key)
+    if (known) return known
+    const own = this.#registry.specs().filter(({ name }) => isAllowed(grant, name))
+    const specs = kinds.length === 0 ? own : [...own, ...delegationSpecs(kinds, describe)]
+    this.#specs.set(key, specs)
+    return specs
+  }
+
+  instructions({ grant }: Turn, folder: string | null): string {
+    const { instructions, spawns } = this.#definition
+    const { workerId: id, name, kind, sessionId, parentId, depth } = grant
+    const text =
+      typeof instructions === 'string'
+        ? instructions
+        : instructions({ id, name, kind, sessionId, parentId, depth, folder })
+    if (spawns === undefined) return text
+    return `${text}\n\nYou are worker ${id}${parentId === null ? '' : `, a child of worker ${parentId}`}.`
+  }
+
+  isDelegation(name: string): boolean {
+    return this.#definition.spawns !== undefined && (name === spawnToolName || name === sendToolName)
+  }
+
+  check(call: ToolCallBlock, grant: Grant): CheckedCall {
+    const { toolName } = call
+    const invalid = (text: string): CheckedCall => ({ kind: 'invalid', call, text })
+    const kinds = this.kinds(grant)
+    if (this.isDelegation(toolName) && kinds.length > 0) {
+      const parsed = toolName === spawnToolName ? parseSpawn(call.input, kinds) : parseSend(call.input)
+      return parsed.ok
+        ? { kind: 'accepted', call, input: parsed.input }
+        : invalid(invalidArgumentsText(toolName, parsed.reasons))
+    }
+    const tool = isAllowed(grant, toolName) ? this.#registry.get(toolName) : undefined
+    if (tool === undefined) return invalid(unknownToolText(toolName, this.#names(grant)))
+    const checked = checkArguments(tool, call)
+    return checked.ok
+      ? { kind: 'accepted', call, input: checked.input }
+      : invalid(invalidArgumentsText(toolName, checked.reasons))
+  }
+
+  /** Of these calls those that run in the node. */
+  locals(checked: readonly CheckedCall[]): readonly LocalCall[] {
+    return checked.flatMap((one) => {
+      const tool = one.kind === 'accepted' ? this.#registry.get(one.call.toolName) : undefined
+      return tool && one.kind === 'accepted' ? [{ call: one.call, tool, input: one.input }] : []
+    })
+  }
+
+  #names(grant: Grant): string[] {
+    const own = this.#registry.list().flatMap(({ name }) => (isAllowed(grant, name) ? [name] : []))
+    return this.kinds(grant).length > 0 ? [...own, spawnToolName, sendToolName] : own
+  }
+}
+
+function isAllowed({ allowed }: Grant, tool: string): boolean {
+  return allowed.tools === undefined || allowed.tools.includes(tool)
+}

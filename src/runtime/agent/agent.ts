@@ -1,0 +1,96 @@
+/**
+ * Duty: the behaviour of agent workers: input, model call, tool calls, until the model has answered.
+ * G1 What happens next is a function of what is recorded: a turn that another node began is taken up where its last commit left it.
+ * G2 No model call, and no effect of a tool, before the reply it follows from is acknowledged.
+ * G3 Every wait is an ending commit that names it: a retry's timer, the results of children. G4 No throw leaves the loop.
+ */
+import type { AgentDefinition } from '../../core/define-worker.ts'
+import { InputError } from '../../core/errors.ts'
+import type { Mail } from '../../core/message.ts'
+import type { Behaviour } from '../kind.ts'
+import { act, breakCircuit } from './act.ts'
+import { AgentTools } from './agent-tools.ts'
+import { type EntryFacts, Journal } from './journal.ts'
+import { loadHistory } from './load.ts'
+import { type AgentKind, type AgentParts, Scene, type Wait } from './scene.ts'
+import { think } from './think.ts'
+import { userEntry } from './user-message.ts'
+
+/** Throws a ConfigError when its model or a tool cannot be used. */
+export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): Behaviour {
+  const kind: AgentKind = { definition, model: parts.models.open(definition.model), tools: new AgentTools(definition) }
+  return async (turn) => {
+    const known = await loadHistory(turn, parts.histories)
+    await advance(new Scene(kind, parts, new Journal(turn, known)))
+  }
+}
+
+async function advance(scene: Scene): Promise<void> {
+  const { turn, end, inbox, journal, parts } = scene
+  turn.whenCancelled((position) => end.cancelledStep(position))
+  if (turn.grant.mark === 'cancelled') return turn.cancel()
+  if (turn.grant.mark === 'poison') {
+    end.quarantine(inbox.nextInput())
+    return turn.end('any')
+  }
+  for (let steps = 0; !scene.isOver; steps++) {
+    const wait = await proceed(scene, steps)
+    if (wait === null) continue
+    // Given back before the commit: its answer may bring this very worker's next turn.
+    parts.histories.give(turn, journal.known)
+    return turn.end(wait.for, wait.retryMs)
+  }
+}
+
+/** One thing more: null to go on, or what the turn ends with. */
+async function proceed(scene: Scene, steps: number): Promise<Wait | null> {
+  const { container, position } = scene.journal
+  if (!position.open) return receive(scene, steps)
+  if (sliceIsOver(scene, steps)) return { for: 'again' }
+  if (container.pending.calls.length > 0) return act(scene)
+  return breakCircuit(scene) ? null : think(scene)
+}
+
+/** A model call and its tools are two steps. */
+function sliceIsOver({ turn }: Scene, steps: number): boolean {
+  const { turnSliceSteps, turnSliceMs } = turn.host.policy
+  return turn.draining || steps >= 2 * turnSliceSteps || performance.now() - turn.startedAt > turnSliceMs
+}
+
+function receive(scene: Scene, steps: number): Wait | null {
+  const { inbox, journal, turn, end } = scene
+  const mail = inbox.nextInput()
+  if (mail === null) return { for: 'any' }
+  if (sliceIsOver(scene, steps)) return { for: 'again' }
+  // What ended the run before does not wait for this run's first reply.
+  turn.flush()
+  const { machine } = journal
+  machine.apply('inputReceived')
+  journal.tally = { ...journal.tally, iterations: 0 }
+  const problem = inputProblem(scene, mail)
+  const entries = [entryOf(mail, journal.nextId())]
+  if (problem) {
+    machine.apply('limitReached')
+    end.fail(problem, 'runtime', 1, { entries, parts: { userUsed: 1, notes: [['run.started']] } })
+  } else {
+    machine.apply('requestSent')
+    const position = { open: true, attempt: 0, retrying: '' }
+    journal.record(entries, { userUsed: 1, failure: null, position, notes: [['run.started']] }, { lazy: true })
+  }
+  inbox.take(mail)
+  return null
+}
+
+function entryOf({ message }: Mail, id: string): EntryFacts {
+  return message.kind === 'input' ? userEntry(id, message) : { type: 'received', message }
+}
+
+function inputProblem({ turn, kind }: Scene, { message, malformed }: Mail): InputError | null {
+  const { grant } = turn
+  if (malformed !== undefined) {
+    return new InputError(`message ${message.id} of worker ${grant.workerId} cannot be read: ${malformed}`)
+  }
+  const checked = kind.definition.input?.safeParse(message.kind === 'input' ? message.value : null)
+  if (checked === undefined || checked.success) return null
+  return new InputError(`the input of ${grant.kind} does not fit its schema: ${checked.error.message}`)
+}

@@ -1,0 +1,97 @@
+/**
+ * Duty: one model call of a turn: its time limit, its first byte, and its text to those who listen.
+ * A1 It ends when the turn's signal fires or the time is over, even if the model ignores its signal.
+ */
+import { TimeoutError, TransientError } from '../../core/errors.ts'
+import type { Model, ModelDelta, ModelReply, ModelRequest } from '../../core/model.ts'
+import type { LiveNote } from '../../core/ports.ts'
+import type { Turn } from '../turn.ts'
+
+/** Throws what the model throws; the signal's reason when the turn was cancelled or is over. */
+export async function askModel(
+  turn: Turn,
+  model: Model,
+  request: ModelRequest,
+  iteration: number,
+): Promise<ModelReply> {
+  const { policy } = turn.host
+  const deltas = new Deltas(turn, iteration)
+  const limit = new AbortController()
+  const signal = AbortSignal.any([turn.signal, limit.signal])
+  const { promise: stopped, reject } = Promise.withResolvers<never>()
+  stopped.catch(() => {})
+  signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  if (signal.aborted) reject(signal.reason as Error)
+  const timer = setTimeout(
+    () => limit.abort(new TimeoutError(`model ${model.id} gave no reply within ${policy.modelCallMs} ms.`)),
+    policy.modelCallMs,
+  )
+  turn.doing = { run: 'AwaitingLLMResponse', firstByteSeen: false }
+  try {
+    const asking = model.reply(request, {
+      signal,
+      onFirstByte: () => {
+        turn.doing = { run: 'AwaitingLLMResponse', firstByteSeen: true }
+      },
+      onDelta: (delta) => deltas.add(delta),
+    })
+    const reply = await Promise.race([asking, stopped])
+    checkSize(reply, model.id, policy.messageBytesMax)
+    return reply
+  } finally {
+    clearTimeout(timer)
+    deltas.close()
+    turn.doing = undefined
+  }
+}
+
+/** A history entry has a limit; a model that writes more is asked again, and may be briefer. */
+function checkSize(reply: ModelReply, id: string, most: number): void {
+  const bytes = Buffer.byteLength(JSON.stringify(reply.content))
+  if (bytes <= most) return
+  throw new TransientError(`model ${id} replied with ${bytes} bytes; a reply may have ${most}.`, {
+    code: 'model_garbled',
+  })
+}
+
+/** Text that streams, published in pieces: many words make one message. */
+class Deltas {
+  readonly #turn: Turn
+  readonly #iteration: number
+  #waiting: ModelDelta[] = []
+  #timer: NodeJS.Timeout | undefined
+  #isHeard = false
+  #closed = false
+
+  constructor(turn: Turn, iteration: number) {
+    this.#turn = turn
+    this.#iteration = iteration
+  }
+
+  add(delta: ModelDelta): void {
+    if (this.#closed || delta.text === '') return
+    const last = this.#waiting.at(-1)
+    if (last?.type === delta.type) this.#waiting[this.#waiting.length - 1] = { ...last, text: last.text + delta.text }
+    else this.#waiting.push(delta)
+    this.#timer ??= setTimeout(() => this.#publish(), this.#turn.host.policy.deltaEveryMs)
+  }
+
+  /** A reply that nobody saw coming is not published in pieces; one that was is published to its end. */
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    if (this.#isHeard && this.#waiting.length > 0) this.#publish()
+  }
+
+  #publish(): void {
+    this.#timer = undefined
+    this.#isHeard = true
+    const iteration = this.#iteration
+    const notes = this.#waiting.map(
+      ({ type, text }): LiveNote => [type === 'text' ? 'text.delta' : 'reasoning.delta', { text, iteration }],
+    )
+    this.#waiting = []
+    const { grant, host } = this.#turn
+    host.live.publish(grant.sessionId, grant.workerId, notes)
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * Duty: one turn of an agent as it is recorded: makes entries, applies them to what the agent knows, and hands steps to the turn.
+ * J1 Container and history hold the same entries in the same order. J2 What was recorded and not acknowledged is told apart, so that
+ *    a cancel answers exactly the calls that the stored history holds open.
+ */
+
+import { type AgentTally, decodeTally, emptyTally, encodeTally } from '../../core/agent-tally.ts'
+import type { Usage } from '../../core/chat-message.ts'
+import type { ContextContainer } from '../../core/context-container.ts'
+import { type Entry, entryVersion } from '../../core/entry.ts'
+import type { EventNote } from '../../core/event.ts'
+import { RunMachine } from '../../core/lifecycle.ts'
+import type { OpenCall } from '../../core/open-calls.ts'
+import type { KnownHistory } from '../history-cache.ts'
+import { emptyStep, type RunPosition, type Step } from '../step.ts'
+import type { Turn } from '../turn.ts'
+
+/** An entry without its head. */
+export type EntryFacts = { readonly type: Entry['type'] } & Readonly<Record<string, unknown>>
+
+export interface StepParts extends Partial<Omit<Step, 'entries' | 'position' | 'notes'>> {
+  readonly position?: Partial<RunPosition>
+  readonly notes?: readonly EventNote[]
+}
+
+export class Journal {
+  readonly turn: Turn
+  readonly container: ContextContainer
+  readonly machine: RunMachine
+  tally: AgentTally
+  #length: number
+  #bytes: number
+  #lastJson: string
+  /** Entries of this turn with the number of the step they went with. */
+  readonly #recorded: { readonly step: number; readonly entry: Entry }[] = []
+  /** Open calls of the stored history when the turn began. */
+  readonly #openBefore: readonly OpenCall[]
+  #steps = 0
+
+  constructor(turn: Turn, known: KnownHistory) {
+    const { grant } = turn
+    this.turn = turn
+    this.container = known.container
+    this.#length = known.length
+    this.#bytes = known.bytes
+    this.#lastJson = known.lastJson
+    this.tally = (grant.stateJson === null ? null : decodeTally(grant.stateJson)) ?? emptyTally
+    this.#openBefore = openCallsOf(known.container)
+    this.machine = new RunMachine(grant.runState, (state, event) => this.noteIgnored(`${event} in state ${state}`))
+  }
+
+  get position(): RunPosition {
+    return this.turn.position
+  }
+
+  /** What the cache keeps when this turn has ended. */
+  get known(): KnownHistory {
+    return { container: this.container, length: this.#length, bytes: this.#bytes, lastJson: this.#lastJson }
+  }
+
+  /** Ids of messages are their places in the history. */
+  nextId(ahead = 0): string {
+    return `m${this.#length + ahead}`
+  }
+
+  /** Something came that nothing waits for: duplicates are normal where messages are delivered at least once. */
+  noteIgnored(what: string): void {
+    this.tally = { ...this.tally, ignoredEvents: this.tally.ignoredEvents + 1 }
+    const { grant, host } = this.turn
+    host.workerLog(grant, grant.run).info('ignored', { what })
+  }
+
+  countUsage(usage: Usage, isBlank: boolean): void {
+    const { tally } = this
+    this.tally = {
+      ...tally,
+      iterations: tally.iterations + (isBlank ? 0 : 1),
+      modelCalls: tally.modelCalls + 1,
+      inputTokens: tally.inputTokens + usage.inputTokens,
+      outputTokens: tally.outputTokens + usage.outputTokens,
+      cacheReadTokens: tally.cacheReadTokens + (usage.cacheReadTokens ?? 0),
+      cacheWriteTokens: tally.cacheWriteTokens + (usage.cacheWriteTokens ?? 0),
+      reasoningTokens: tally.reasoningTokens + (usage.reasoningTokens ?? 0),
+    }
+  }
+
+  /** Records a step and applies it. The run's state is the machine's. */
+  record(entries: readonly EntryFacts[], parts: StepParts = {}, options: { lazy?: boolean } = {}): void {
+    const made = this.#entries(entries)
+    const step = this.#step(made, parts)
+    this.#apply(made)
+    this.turn.record(step, options)
+  }
+
+  /** Records a step that the store may decline; resolves with why it did, or null when it stands. Nothing else is under way. */
+  async propose(entries: readonly EntryFacts[], parts: StepParts): Promise<Error | null> {
+    const made = this.#entries(entries)
+    let declined: Error | null = null
+    const step: Step = {
+      ...this.#step(made, parts),
+      declined: (error) => {
+        declined = error
+      },
+    }
+    this.turn.record(step)
+    await this.turn.settled()
+    if (declined === null && !this.turn.over) this.#apply(made)
+    else this.#steps++
+    return declined
+  }
+
+  /** A step for the end of a cancelled run: by the stored history, not by what was on its way. */
+  storedOpenCalls(): readonly OpenCall[] {
+    let open = this.#openBefore
+    for (const { step, entry } of this.#recorded) {
+      if (step > this.turn.acknowledged) break
+      if (entry.type === 'assistant') {
+        open = entry.content.filter((block) => block.type === 'tool-call')
+      } else if (entry.type === 'toolResult') {
+        open = open.filter(({ toolCallId }) => toolCallId !== entry.toolCallId)
+      }
+    }
+    return open
+  }
+
+  makeEntry(facts: EntryFacts, run: number = this.position.run): Entry {
+    const { type, ...rest } = facts
+    return { type, v: entryVersion, at: Date.now(), run, epoch: this.turn.grant.epoch, ...rest } as unknown as Entry
+  }
+
+  #entries(entries: readonly EntryFacts[]): readonly { readonly entry: Entry; readonly json: string }[] {
+    return entries.map((facts) => {
+      const entry = this.makeEntry(facts)
+      return { entry, json: JSON.stringify(entry) }
+    })
+  }
+
+  #step(made: readonly { json: string }[], { position, notes, ...parts }: StepParts): Step {
+    const runState = this.machine.state
+    return {
+      ...emptyStep({ ...this.position, runState, ...position }),
+      ...parts,
+      entries: made.map(({ json }) => json),
+      notes: notes ?? [],
+      stateJson: encodeTally(this.tally),
+    }
+  }
+
+  #apply(made: readonly { readonly entry: Entry; readonly json: string }[]): void {
+    this.#steps++
+    for (const { entry, json } of made) {
+      this.container.apply(entry)
+      this.#recorded.push({ step: this.#steps, entry })
+      this.#length++
+      this.#bytes += json.length
+      this.#lastJson = json
+    }
+  }
+}
+
+function openCallsOf(container: ContextContainer): readonly OpenCall[] {
+  return container.pending.calls.map(({ toolCallId, toolName }) => ({ toolCallId, toolName }))
+}

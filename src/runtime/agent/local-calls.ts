@@ -1,0 +1,191 @@
+/**
+ * Duty: runs the tool calls of one reply that run in this node, side by side, and records what became of each.
+ * L1 A pure tool runs at once; an idempotent one once the reply is acknowledged; a `once` tool once it is recorded as started.
+ * L2 A `once` call that was started and has no result is unknown: its own `reconcile` says what happened, else the worker's rule.
+ * L3 Nothing is recorded of a call that was stopped because the turn is over: the next turn decides by what is recorded.
+ */
+import type { ToolCallBlock, ToolOutput, ToolStatus } from '../../core/chat-message.ts'
+import type { Tool } from '../../core/define-tool.ts'
+import type { AgentDefinition } from '../../core/define-worker.ts'
+import { type RuntimeError, TerminalError, toRuntimeError } from '../../core/errors.ts'
+import type { EventType } from '../../core/event.ts'
+import type { ToolCallParts } from '../tool/attempt.ts'
+import type { ToolExecutor, ToolOutcome } from '../tool/executor.ts'
+import { unknownOutcomeText } from '../tool/messages.ts'
+import { errorOutput } from '../tool/output.ts'
+import type { Journal } from './journal.ts'
+
+export interface LocalCall {
+  readonly call: ToolCallBlock
+  readonly tool: Tool
+  readonly input: unknown
+}
+
+export type CallsEnd =
+  | { readonly kind: 'done' }
+  /** Some calls are to be tried again later. */
+  | { readonly kind: 'retry'; readonly error: RuntimeError; readonly retryAfterMs?: number | undefined }
+  /** The run is to fail. */
+  | { readonly kind: 'fatal'; readonly error: RuntimeError }
+
+export interface CallsHost {
+  readonly journal: Journal
+  readonly executor: ToolExecutor
+  readonly definition: AgentDefinition
+  readonly folder: string | null
+  /** Failed tries of this iteration's calls so far, and how many there may be. */
+  readonly attempt: number
+  readonly tries: number
+}
+
+export async function runLocalCalls(host: CallsHost, calls: readonly LocalCall[]): Promise<CallsEnd> {
+  const waiting = [...calls]
+  const ends: CallsEnd[] = []
+  const lane = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      if (!host.journal.turn.isTrusted()) return
+      ends.push(await runCall(host, next))
+    }
+  }
+  const lanes = Math.min(calls.length, host.journal.turn.host.policy.toolsAtOnce)
+  await Promise.all(Array.from({ length: lanes }, lane))
+  return ends.find(({ kind }) => kind === 'fatal') ?? ends.find(({ kind }) => kind === 'retry') ?? { kind: 'done' }
+}
+
+const done: CallsEnd = { kind: 'done' }
+
+async function runCall(host: CallsHost, local: LocalCall): Promise<CallsEnd> {
+  const { journal } = host
+  const { tool, call } = local
+  const { turn } = journal
+  if (tool.effect === 'once') {
+    if (journal.container.pending.started.has(call.toolCallId)) {
+      const found = await reconcile(host, local)
+      if (found !== 'run') return found
+    }
+    const { toolCallId, toolName } = call
+    journal.record([{ type: 'toolStarted', toolCallId, toolName }], {
+      notes: [['tool.started', { toolCallId, toolName }]],
+    })
+  }
+  if (tool.effect !== 'pure') await turn.settled()
+  if (!turn.isTrusted()) return done
+  const startedAt = performance.now()
+  const outcome = await host.executor.run({ tool, input: local.input, parts: partsOf(host, local) })
+  if (turn.over || turn.signal.aborted) return done
+  return settle(host, local, outcome, Math.round(performance.now() - startedAt))
+}
+
+function partsOf({ journal, folder, attempt }: CallsHost, { tool, call }: LocalCall): ToolCallParts {
+  const { turn, container } = journal
+  const { grant, host } = turn
+  const { toolCallId } = call
+  return {
+    workerId: grant.workerId,
+    sessionId: grant.sessionId,
+    toolCallId,
+    attempt: attempt + 1,
+    idempotencyKey: `${grant.workerId}/${journal.position.run}/${toolCallId}`,
+    signal: turn.signal,
+    folder,
+    limits: grant.limits,
+    depth: grant.depth,
+    input: container.input,
+    log: host.workerLog(grant, journal.position.run),
+    facts: container.facts,
+    children: container.run.children,
+    onProgress: (value: unknown) =>
+      host.live.publish(grant.sessionId, grant.workerId, [
+        ['tool.progress', { toolCallId, toolName: tool.name, value }],
+      ]),
+  }
+}
+
+/** L2: what became of a call that was started in an earlier turn, or gave no sign of its end. */
+async function reconcile(host: CallsHost, local: LocalCall): Promise<CallsEnd | 'run'> {
+  const { journal, definition } = host
+  const { tool, call } = local
+  let why = `tool "${tool.name}" has no reconcile function`
+  if (tool.reconcile !== undefined) {
+    const answer = await host.executor.reconcile(tool, local.input, partsOf(host, local))
+    if (journal.turn.over || journal.turn.signal.aborted) return done
+    if ('unknown' in answer) why = answer.why
+    else if (!answer.done) return 'run'
+    else {
+      recordResult(journal, local, 'ok', answer.output, 'tool.succeeded')
+      return done
+    }
+  }
+  if (definition.onUnknown === 'tell') {
+    recordResult(
+      journal,
+      local,
+      'unknown',
+      { type: 'error-text', value: unknownOutcomeText(tool.name) },
+      'tool.unknown',
+    )
+    return done
+  }
+  const error = new TerminalError(
+    `call ${call.toolCallId} of tool "${tool.name}" was started, and nobody knows whether it took effect (${why}). It was not run again. Look at what it would have changed, then send the worker a message; or set onUnknown: 'tell' to let the model decide.`,
+    { code: 'tool_outcome_unknown' },
+  )
+  recordResult(journal, local, 'unknown', { type: 'error-text', value: unknownOutcomeText(tool.name) }, 'tool.unknown')
+  return { kind: 'fatal', error }
+}
+
+async function settle(host: CallsHost, local: LocalCall, outcome: ToolOutcome, ms: number): Promise<CallsEnd> {
+  const { journal, attempt, tries } = host
+  switch (outcome.kind) {
+    case 'done':
+      recordResult(journal, local, 'ok', outcome.output, 'tool.succeeded', outcome.facts, ms)
+      return done
+    case 'failed':
+      recordResult(journal, local, 'error', outcome.output, 'tool.failed', outcome.facts, ms)
+      return done
+    case 'unfinished': {
+      if (local.tool.effect !== 'once') {
+        recordResult(journal, local, 'error', outcome.output, 'tool.failed', undefined, ms)
+        return done
+      }
+      const found = await reconcile(host, local)
+      // It says that it was not done: the model may ask for it again.
+      if (found === 'run') recordResult(journal, local, 'error', outcome.output, 'tool.failed', undefined, ms)
+      return found === 'run' ? done : found
+    }
+    case 'transient': {
+      const { error, retryAfterMs } = outcome
+      // What a `once` tool throws is its own word that nothing took effect, like any other error of it.
+      if (attempt + 1 < tries) return { kind: 'retry', error, retryAfterMs }
+      const text = `${error.message} (tried ${attempt + 1} times)`
+      recordResult(journal, local, 'error', errorOutput(text), 'tool.failed', undefined, ms)
+      return done
+    }
+    case 'fatal': {
+      const error = toRuntimeError(outcome.error)
+      recordResult(journal, local, 'error', errorOutput(error.message), 'tool.failed', undefined, ms)
+      return { kind: 'fatal', error }
+    }
+    case 'aborted':
+      return done
+  }
+}
+
+function recordResult(
+  journal: Journal,
+  { call, tool }: LocalCall,
+  status: ToolStatus,
+  output: ToolOutput,
+  note: EventType,
+  facts?: Readonly<Record<string, unknown>>,
+  ms?: number,
+): void {
+  const { toolCallId, toolName } = call
+  const given = facts !== undefined && Object.keys(facts).length > 0 ? { facts } : {}
+  journal.record(
+    [{ type: 'toolResult', id: journal.nextId(), toolCallId, toolName, status, output, ...given }],
+    { notes: [[note, { toolCallId, toolName, ...(ms === undefined ? {} : { ms }) }]] },
+    // Nothing is lost but work if a pure tool runs again.
+    { lazy: tool.effect === 'pure' },
+  )
+}

@@ -1,0 +1,52 @@
+/**
+ * Duty: what may be tried again: model calls and tools that failed for the time being, on a durable timer and not in a slot.
+ * The record holds how often what is retried has failed; where it failed decides where the run goes on (3.4).
+ */
+import type { AgentDefinition } from '../../core/define-worker.ts'
+import { type RuntimeError, TransientError } from '../../core/errors.ts'
+import { toFailure } from '../../core/failure.ts'
+import { retryDelayMs } from '../../core/policy.ts'
+import type { Journal } from './journal.ts'
+
+export class Retries {
+  readonly #definition: AgentDefinition
+  readonly #journal: Journal
+
+  constructor(definition: AgentDefinition, journal: Journal) {
+    this.#definition = definition
+    this.#journal = journal
+  }
+
+  /** Failed tries so far. */
+  failed(origin: 'model' | 'tool'): number {
+    const { attempt, retrying } = this.#journal.position
+    return retrying === this.#key(origin) ? attempt : 0
+  }
+
+  /** Tries in all. */
+  get most(): number {
+    return (this.#definition.retries ?? this.#journal.turn.host.policy.retries) + 1
+  }
+
+  /** Records a failed try and gives the wait for the next one; null when there is none. */
+  plan(error: RuntimeError, origin: 'model' | 'tool', afterMs?: number): { for: 'retry'; retryMs: number } | null {
+    const { machine, position, turn } = this.#journal
+    const attempt = this.failed(origin) + 1
+    if (!error.retryable || attempt >= this.most) return null
+    const given = afterMs ?? (error instanceof TransientError ? error.retryAfterMs : undefined)
+    const retryMs = Math.round(given ?? retryDelayMs(attempt, Math.random(), turn.host.policy))
+    const failure = toFailure(error, origin, attempt, Date.now())
+    machine.apply(origin === 'model' ? 'replyFailed' : 'toolFailed')
+    this.#journal.record([{ type: 'attemptFailed', failure, retryMs }], {
+      failure,
+      position: { attempt, retrying: this.#key(origin) },
+      notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
+    })
+    return { for: 'retry', retryMs }
+  }
+
+  #key(origin: 'model' | 'tool'): string {
+    const { iterations } = this.#journal.container.run
+    return `${origin}:${origin === 'model' ? iterations + 1 : iterations}`
+  }
+}

@@ -1,0 +1,19 @@
+/** Duty: the way of a run's state to its next model call, from wherever the last commit left it. */
+import type { RunEvent, RunMachine } from '../../core/lifecycle.ts'
+import type { RunState } from '../../core/run-state.ts'
+
+const nextEvent: Partial<Record<RunState, RunEvent>> = {
+  Idle: 'inputReceived',
+  Failed: 'inputReceived',
+  ProcessingUserMessage: 'requestSent',
+  GeneratingResponse: 'requestSent',
+  HandlingToolError: 'errorAdded',
+  ExecutingTools: 'toolsFinished',
+  ProcessingToolResults: 'resultsAdded',
+  TransientFailure: 'modelRetried',
+}
+
+/** After this the machine awaits a reply. */
+export function toRequest(machine: RunMachine): void {
+  for (let event = nextEvent[machine.state]; event !== undefined; event = nextEvent[machine.state]) machine.apply(event)
+}

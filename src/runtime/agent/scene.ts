@@ -1,0 +1,70 @@
+/** Duty: what the parts of one agent turn share: its kind, its journal, its mail, its folder. */
+import type { AgentDefinition } from '../../core/define-worker.ts'
+import type { Model, ModelSource } from '../../core/model.ts'
+import type { HistoryCache } from '../history-cache.ts'
+import type { ToolExecutor } from '../tool/executor.ts'
+import type { Turn } from '../turn.ts'
+import { AgentEnd } from './agent-end.ts'
+import { agentFolder } from './agent-folder.ts'
+import { AgentInbox } from './agent-inbox.ts'
+import type { AgentTools } from './agent-tools.ts'
+import type { Journal } from './journal.ts'
+import { Retries } from './retries.ts'
+
+/** What agents of one node share. */
+export interface AgentParts {
+  readonly models: ModelSource
+  readonly executor: ToolExecutor
+  readonly histories: HistoryCache
+}
+
+export interface AgentKind {
+  readonly definition: AgentDefinition
+  readonly model: Model
+  readonly tools: AgentTools
+}
+
+/** What a turn ends with, instead of going on. */
+export interface Wait {
+  readonly for: string
+  readonly retryMs?: number
+}
+
+export class Scene {
+  readonly kind: AgentKind
+  readonly parts: AgentParts
+  readonly journal: Journal
+  readonly inbox: AgentInbox
+  readonly end: AgentEnd
+  readonly retries: Retries
+  #folder: Promise<string | null> | undefined
+
+  constructor(kind: AgentKind, parts: AgentParts, journal: Journal) {
+    this.kind = kind
+    this.parts = parts
+    this.journal = journal
+    this.inbox = new AgentInbox(journal)
+    this.end = new AgentEnd(journal)
+    this.retries = new Retries(kind.definition, journal)
+  }
+
+  get turn(): Turn {
+    return this.journal.turn
+  }
+
+  /** The turn is over or about to be: what comes next is not its to record. */
+  get isOver(): boolean {
+    return this.turn.over !== undefined || this.turn.signal.aborted
+  }
+
+  get who(): string {
+    const { name, workerId } = this.turn.grant
+    return `worker ${name} (${workerId})`
+  }
+
+  /** Rejects with an error that fails the run. */
+  folder(): Promise<string | null> {
+    this.#folder ??= agentFolder(this.kind.definition, this.turn.grant, this.journal.container)
+    return this.#folder
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * Duty: one model call and what its reply means: an answer, tool calls, nothing, or a failure.
+ * T1 The call is made when all it follows from is acknowledged, and while the lease is trusted.
+ * T2 The reply is recorded as it came, with all its calls, before anything of it runs; invalid calls are answered with it.
+ */
+import type { AgentResult } from '../../core/entry.ts'
+import { LimitError, TerminalError, toRuntimeError } from '../../core/errors.ts'
+import type { EventNote } from '../../core/event.ts'
+import { toJson } from '../../core/json.ts'
+import type { ModelReply } from '../../core/model.ts'
+import { afterRun, endingOf } from '../run-ending.ts'
+import { askModel } from './ask-model.ts'
+import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
+import type { EntryFacts, StepParts } from './journal.ts'
+import { withOwnCallIds } from './reply.ts'
+import { toRequest } from './run-states.ts'
+import type { Scene, Wait } from './scene.ts'
+
+/** Null to go on with what is recorded. */
+export async function think(scene: Scene): Promise<Wait | null> {
+  const { journal, kind, turn } = scene
+  const { container, machine, position } = journal
+  toRequest(machine)
+  const limit = kind.definition.limits?.tokens
+  if (limit !== undefined && container.run.tokens >= limit) return overBudget(scene, limit)
+  await turn.settled()
+  if (!turn.isTrusted()) return null
+  const { iterations, blanks } = container.run
+  const number = iterations + 1
+  try {
+    container.agentPrompt = kind.tools.instructions(turn, await scene.folder())
+  } catch (thrown) {
+    return cannotAsk(scene, thrown)
+  }
+  if (!turn.isTrusted()) return null
+  let reply: ModelReply
+  try {
+    const request = {
+      instructions: container.agentPrompt,
+      messages: container.history.prompt(),
+      tools: kind.tools.specs(turn),
+      idempotencyKey: `${turn.grant.workerId}/${position.run}/${number}${blanks > 0 ? `.${blanks}` : ''}`,
+    }
+    reply = withOwnCallIds(await askModel(turn, kind.model, request, number), container.history, position.run, number)
+  } catch (thrown) {
+    return scene.isOver ? null : modelFailed(scene, thrown)
+  }
+  if (scene.isOver) return null
+  machine.apply('replyReceived')
+  return replied(scene, reply)
+}
+
+/** The stages of an iteration that need no doing; the same for a reply that was recorded in an earlier turn. */
+export function iterate(
+  { journal, kind, turn, who }: Scene,
+  reply: Pick<ModelReply, 'content'>,
+  number: number,
+): Iteration {
+  const most = kind.definition.limits?.iterations ?? turn.host.policy.iterations
+  return runStages(reply, number, most, { who, check: (call) => kind.tools.check(call, journal.turn.grant) })
+}
+
+function replied(scene: Scene, reply: ModelReply): Wait | null {
+  const { journal, end } = scene
+  const { container, machine } = journal
+  const iteration = iterate(scene, reply, container.run.iterations + 1)
+  journal.countUsage(reply.usage, iteration.decision === 'blank')
+  if (iteration.decision === 'blank') return blank(scene, reply)
+  const { inputTokens, outputTokens } = reply.usage
+  const { model } = reply
+  const note = { model, iteration: iteration.number, calls: iteration.calls.length, inputTokens, outputTokens }
+  const parts: StepParts = {
+    notes: [['model.replied', note]],
+    // Set by a try that failed: this reply is the try that did not.
+    failure: journal.position.attempt > 0 ? null : undefined,
+    position: { attempt: 0, retrying: '' },
+  }
+  const entry: EntryFacts = { type: 'assistant', id: journal.nextId(), ...reply }
+  if (iteration.decision === 'done') answer(scene, reply, entry, parts)
+  else if (iteration.error) {
+    machine.apply('limitReached')
+    end.fail(iteration.error, 'runtime', 1, { entries: [entry], parts, notRun: iteration.calls })
+  } else {
+    const invalid = iteration.checked.flatMap((call) => (call.kind === 'invalid' ? [call] : []))
+    machine.apply(invalid.length === iteration.checked.length ? 'callsInvalid' : 'callsAccepted')
+    const results = invalid.map((call, index) => invalidResult(call, journal.nextId(index + 1)))
+    journal.record([entry, ...results], parts)
+  }
+  return null
+}
+
+export function invalidResult({ call, text }: CheckedCall & { kind: 'invalid' }, id: string): EntryFacts {
+  const { toolCallId, toolName } = call
+  return { type: 'toolResult', id, toolCallId, toolName, status: 'error', output: { type: 'error-text', value: text } }
+}
+
+function answer(scene: Scene, reply: ModelReply, entry: EntryFacts, parts: StepParts): void {
+  const { journal, end, turn } = scene
+  const { container, machine, position } = journal
+  const text = reply.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
+  const { facts } = container.run
+  const value: AgentResult = { text, ...(Object.keys(facts).length > 0 && { facts }) }
+  let valueJson: string
+  try {
+    valueJson = toJson(value, `the result of ${scene.who}`)
+  } catch (thrown) {
+    machine.apply('limitReached')
+    end.fail(toRuntimeError(thrown), 'runtime', 1, { entries: [entry], parts })
+    return
+  }
+  machine.apply('answered')
+  journal.record(
+    [entry, { type: 'completed', value }],
+    {
+      ...parts,
+      ...endingOf(turn.grant, position.run, { status: 'completed', valueJson }),
+      awaiting: position.awaits.length,
+      position: afterRun(position.run),
+      notes: [...(parts.notes ?? []), ['run.completed']],
+    },
+    { lazy: true },
+  )
+}
+
+function blank(scene: Scene, reply: ModelReply): null {
+  const { journal, end, kind, turn } = scene
+  const { model, finishReason, usage } = reply
+  const entries: EntryFacts[] = [{ type: 'blank', model, finishReason, usage }]
+  const blanks = journal.container.run.blanks + 1
+  if (blanks >= turn.host.policy.blankStops) {
+    const error = new TerminalError(
+      `model ${model} gave ${blanks} blank replies in a row to ${scene.who}, the last one with finish reason "${finishReason}".`,
+      { code: 'model_blank' },
+    )
+    journal.machine.apply('limitReached')
+    end.fail(error, 'model', blanks, { entries })
+    return null
+  }
+  journal.machine.apply('blankReply')
+  const { nudge } = kind.definition
+  if (nudge !== undefined) {
+    entries.push({ type: 'user', id: journal.nextId(1), content: [{ type: 'text', text: nudge }] })
+  }
+  const note: EventNote = ['model.blanked', { model, blanks, finishReason }]
+  journal.record(entries, { notes: [note], position: { attempt: 0, retrying: '' } })
+  return null
+}
+
+function overBudget(scene: Scene, limit: number): null {
+  const { journal, end, who } = scene
+  const error = new LimitError(
+    'budget_exceeded',
+    `${who} has used ${journal.container.run.tokens} tokens in this run and may use ${limit}: no further model call was made. Raise limits.tokens.`,
+  )
+  journal.machine.apply('limitReached')
+  end.fail(error, 'runtime', 1)
+  return null
+}
+
+/** Its instructions or its folder cannot be had: no try will mend that. */
+function cannotAsk({ journal, end }: Scene, thrown: unknown): null {
+  journal.machine.apply('replyRefused')
+  end.fail(toRuntimeError(thrown), 'runtime', 1)
+  return null
+}
+
+function modelFailed({ journal, end, retries }: Scene, thrown: unknown): Wait | null {
+  const error = toRuntimeError(thrown)
+  const wait = retries.plan(error, 'model')
+  if (wait) return wait
+  journal.machine.apply(error.retryable ? 'retriesExceeded' : 'replyRefused')
+  end.fail(error, 'model', retries.failed('model') + 1)
+  return null
+}

@@ -1,0 +1,55 @@
+/** Duty: makes the kinds that a node runs out of definitions: handlers, and agents with what those of one node share. */
+import { type HandlerDefinition, isAgentDefinition, type WorkerDefinition } from '../core/define-worker.ts'
+import { ConfigError } from '../core/errors.ts'
+import type { ModelSource } from '../core/model.ts'
+import { policy } from '../core/policy.ts'
+import { agentBehaviour } from './agent/agent.ts'
+import type { AgentParts } from './agent/scene.ts'
+import { handlerBehaviour } from './handler.ts'
+import { HistoryCache } from './history-cache.ts'
+import { defaultPool, type Kind } from './kind.ts'
+import { ToolExecutor } from './tool/executor.ts'
+import { ThreadPool } from './tool/thread-pool.ts'
+
+export class KindMaker {
+  readonly #threads = new ThreadPool()
+  readonly #parts: AgentParts
+
+  /** Of histories `historyBytes` are kept in memory. */
+  constructor(models: ModelSource, historyBytes: number = policy.historyCacheBytes) {
+    this.#parts = {
+      models,
+      executor: new ToolExecutor(this.#threads),
+      histories: new HistoryCache(historyBytes),
+    }
+  }
+
+  /** Throws a ConfigError that names the kind: its model or a tool cannot be used. */
+  make(name: string, definition: WorkerDefinition): Kind {
+    if (!isAgentDefinition(definition)) return handlerKind(name, definition)
+    const { pool, description } = definition
+    try {
+      const behaviour = agentBehaviour(definition, this.#parts)
+      return { name, pool: pool ?? defaultPool, description: description ?? '', definition, behaviour }
+    } catch (cause) {
+      if (cause instanceof ConfigError) throw new ConfigError(`kind "${name}": ${cause.message}`, { cause })
+      throw cause
+    }
+  }
+
+  /** Ends the threads of tools. */
+  async close(): Promise<void> {
+    await this.#threads.close()
+  }
+}
+
+export function handlerKind(name: string, definition: HandlerDefinition): Kind {
+  const { pool, description } = definition as { pool?: string; description?: string }
+  return {
+    name,
+    pool: pool ?? defaultPool,
+    description: description ?? '',
+    definition,
+    behaviour: handlerBehaviour(definition),
+  }
+}

@@ -1,0 +1,17 @@
+/** Duty: what the end of a run is for every sort of worker: where it leaves the worker, and the mail to the parent that waits. */
+import { encodeResult, type Outcome } from '../core/message.ts'
+import type { Grant } from '../core/ports.ts'
+import type { RunPosition, Step } from './step.ts'
+
+export function afterRun(run: number): RunPosition {
+  return { run: run + 1, calls: 0, runState: 'Idle', open: false, attempt: 0, retrying: '', awaits: [], timersOpen: 0 }
+}
+
+/** A child's first run answers its parent's call; later ones answer nobody. */
+export function endingOf(grant: Grant, run: number, outcome: Outcome): Pick<Step, 'outcome' | 'result'> {
+  if (grant.call === null || run !== 1) return { outcome: outcome.status }
+  return {
+    outcome: outcome.status,
+    result: encodeResult({ id: grant.workerId, name: grant.name, kind: grant.kind }, grant.call, outcome),
+  }
+}

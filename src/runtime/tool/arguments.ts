@@ -1,0 +1,97 @@
+/**
+ * Duty: are these arguments what the tool takes? What a model writes is never trusted: its size and depth are checked before its
+ * schema, and the tool gets what the schema made of it.
+ * AR1 Never throws. AR2 No key of the arguments reaches a prototype.
+ */
+import type { z } from 'zod'
+import type { ToolCallBlock } from '../../core/chat-message.ts'
+import type { Tool } from '../../core/define-tool.ts'
+import { isDeeperThan } from '../../core/json.ts'
+import { policy } from '../../core/policy.ts'
+import { type InputForm, inputFormOf } from './input-form.ts'
+import { brief } from './messages.ts'
+
+export type CheckedArguments =
+  | { readonly ok: true; readonly input: unknown }
+  | { readonly ok: false; readonly reasons: string[] }
+
+const reasonsMax = 8
+
+export function checkArguments(tool: Tool, call: Pick<ToolCallBlock, 'input' | 'inputText'>): CheckedArguments {
+  const form = inputFormOf(tool)
+  if (call.inputText !== undefined) return checkText(tool, form, call.inputText)
+  // Depth first: what is nested deeper than the stack cannot be measured as text.
+  if (isDeeperThan(call.input, policy.jsonDepthMax)) {
+    return refused(`arguments are nested deeper than ${policy.jsonDepthMax} levels`)
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(call.input) ?? '')
+  return bytes > policy.messageBytesMax ? refused(tooBig(bytes)) : checkValue(tool, form, call.input)
+}
+
+/** What could not be read as JSON: as it is for a tool that takes text, an error for others. */
+function checkText(tool: Tool, form: InputForm, text: string): CheckedArguments {
+  const bytes = Buffer.byteLength(text)
+  if (bytes > policy.messageBytesMax) return refused(tooBig(bytes))
+  // The beginning of a wrapped argument is no argument: its end was lost.
+  if (form.isText && tool.input && !/^\s*\{\s*"arguments"/.test(text)) return checkSchema(tool.input, text)
+  if (text.trim() === '') return checkArguments(tool, { input: {} })
+  try {
+    return checkArguments(tool, { input: JSON.parse(text) })
+  } catch (thrown) {
+    return refused(`arguments are not JSON: ${(thrown as Error).message}`)
+  }
+}
+
+function checkValue(tool: Tool, form: InputForm, value: unknown): CheckedArguments {
+  const schema: z.ZodType | undefined = tool.input
+  if (schema === undefined) return { ok: true, input: value }
+  const [first, ...others] = readings(form, value).map((reading) => () => checkSchema(schema, reading))
+  const result = (first as () => CheckedArguments)()
+  if (result.ok) return result
+  for (const other of others) {
+    const second = other()
+    if (second.ok) return second
+  }
+  return result
+}
+
+/** What the value may mean, the likeliest first. */
+function readings(form: InputForm, value: unknown): unknown[] {
+  if (!form.wrapped || typeof value !== 'object' || value === null || Array.isArray(value)) return [value]
+  const keys = Object.keys(value)
+  if (keys.length === 0) return [value, undefined]
+  return keys.length === 1 && keys[0] === 'arguments' ? [(value as { arguments: unknown }).arguments, value] : [value]
+}
+
+function checkSchema(schema: z.ZodType, value: unknown): CheckedArguments {
+  try {
+    const result = schema.safeParse(value)
+    if (result.success) return { ok: true, input: result.data }
+    const reasons = result.error.issues.map(reasonOf)
+    const more = reasons.length - reasonsMax
+    return refused(...reasons.slice(0, reasonsMax), ...(more > 0 ? [`and ${more} more`] : []))
+  } catch (thrown) {
+    // The author's own check threw, or waits for something: schemas are checked at once.
+    return refused(`the schema could not check them: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+  }
+}
+
+function reasonOf(issue: z.core.$ZodIssue): string {
+  const path = issue.path.map(String).join('.')
+  return brief(path === '' ? messageOf(issue) : `${path}: ${messageOf(issue)}`)
+}
+
+/** A union's own message says nothing: those of its members do. */
+function messageOf(issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue.message
+  const messages = issue.errors.flatMap((issues) => issues.slice(0, 1).map(reasonOf))
+  return messages.length === 0 ? issue.message : [...new Set(messages)].join(', or ')
+}
+
+function tooBig(bytes: number): string {
+  return `arguments have ${bytes} bytes; the limit is ${policy.messageBytesMax}`
+}
+
+function refused(...reasons: string[]): CheckedArguments {
+  return { ok: false, reasons: reasons.map(brief) }
+}

@@ -1,0 +1,224 @@
+/** What is told and not stored, among the events of a session: as it comes, and changing nothing of those that are stored (V1 to V3). */
+import { describe, expect, test } from 'vitest'
+import type { Session } from '../../src/client/session.ts'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { isEventBefore, streamIdOf, type TroupeEvent } from '../../src/core/event.ts'
+import { newId } from '../../src/core/ids.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
+import { RedisLivePublisher } from '../../src/store/live-channel.ts'
+import { openLossyRedis } from '../../src/store/redis.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+const parent = defineWorker({
+  receive(message, self) {
+    if (message.kind === 'input') for (let child = 0; child < 5; child++) self.spawn('echo', child)
+    else if (self.openChildren === 0) self.reply('done')
+  },
+})
+
+/** A client, and who publishes as a node would. */
+async function opened() {
+  const troupe = await TestTroupe.connect()
+  const connection = openLossyRedis(troupe.redisUrl)
+  await waitUntil('the publisher is connected', () => connection.status === 'ready')
+  const publisher = new RedisLivePublisher(connection, troupe.namespace)
+  const say = ({ id, rootId }: Session, text: string) =>
+    publisher.publish(id, rootId, [['text.delta', { text, iteration: 1 }]])
+  const subscribers = async ({ id }: Session) => {
+    const [, count] = await troupe.redis.pubsub('NUMSUB', partitionKeys(troupe.tag).live(id))
+    return Number(count)
+  }
+  const close = async () => {
+    connection.disconnect()
+    await troupe[Symbol.asyncDispose]()
+  }
+  return { troupe, publisher, say, subscribers, [Symbol.asyncDispose]: close }
+}
+
+type EventsQuery = Parameters<Session['events']>[0]
+
+/** Reads in the background; `events` grows, `done` resolves with the end. */
+function reading(session: Session, query: EventsQuery = {}) {
+  const events: TroupeEvent[] = []
+  const done = (async () => {
+    for await (const event of session.events({ signal: AbortSignal.timeout(10_000), ...query })) events.push(event)
+  })()
+  return { events, done, texts: () => events.filter(({ transient }) => transient).map(({ details }) => details.text) }
+}
+
+const stored = (events: readonly TroupeEvent[]) => events.filter(({ transient }) => !transient)
+
+describe('a follower', () => {
+  test('is told text as it streams and progress of tools, by worker and in order', async () => {
+    await using scene = await opened()
+    const { troupe, publisher, say, subscribers } = scene
+    const session = await troupe.create('echo')
+    const child = newId(0)
+    const follower = reading(session, { after: '0-0' })
+    await waitUntil('it follows', async () => (await subscribers(session)) === 1 && follower.events.length === 1)
+    say(session, 'Hel')
+    publisher.publish(session.id, session.rootId, [
+      ['text.delta', { text: 'lo', iteration: 1 }],
+      ['reasoning.delta', { text: 'hm', iteration: 2 }],
+    ])
+    publisher.publish(session.id, child, [['tool.progress', { toolCallId: 'c1', toolName: 'read', value: 0.5 }]])
+    await waitUntil('all was told', () => follower.events.length === 5)
+    const head = { id: follower.events[0]?.id, sessionId: session.id, transient: true }
+    expect(follower.events.slice(1)).toMatchObject([
+      { ...head, type: 'text.delta', workerId: session.rootId, details: { text: 'Hel', iteration: 1 } },
+      { ...head, type: 'text.delta', workerId: session.rootId, details: { text: 'lo', iteration: 1 } },
+      { ...head, type: 'reasoning.delta', workerId: session.rootId, details: { text: 'hm', iteration: 2 } },
+      { ...head, type: 'tool.progress', workerId: child, details: { toolCallId: 'c1', toolName: 'read', value: 0.5 } },
+    ])
+    await troupe.startNode({ echo })
+    await follower.done
+    expect(follower.events.at(-1)?.ended).toBeDefined()
+  })
+
+  test('that asks for stored events only is told nothing else, and subscribes to nothing', async () => {
+    await using scene = await opened()
+    const { troupe, say, subscribers } = scene
+    const session = await troupe.create('echo')
+    const follower = reading(session, { after: '0-0', transient: false })
+    await waitUntil('it follows', () => follower.events.length === 1)
+    expect(await subscribers(session)).toBe(0)
+    say(session, 'unheard')
+    await troupe.startNode({ echo })
+    await follower.done
+    expect(follower.events.every(({ transient }) => transient === undefined)).toBe(true)
+  })
+
+  test('alone pays: no subscription before the first, none after the last, none by who waits for the result', async () => {
+    await using scene = await opened()
+    const { troupe, subscribers } = scene
+    const session = await troupe.create('echo')
+    const controllers = [new AbortController(), new AbortController()]
+    const waiting = session.result()
+    expect(await subscribers(session)).toBe(0)
+    const followers = controllers.map(({ signal }) => reading(session, { signal }))
+    await waitUntil('both follow over one subscription', async () => (await subscribers(session)) === 1)
+    controllers[0]?.abort()
+    await followers[0]?.done
+    expect(await subscribers(session)).toBe(1)
+    controllers[1]?.abort()
+    await followers[1]?.done
+    await waitUntil('nobody is subscribed', async () => (await subscribers(session)) === 0)
+    await troupe.startNode({ echo })
+    expect((await waiting).status).toBe('completed')
+  })
+})
+
+describe('stored events', () => {
+  test('keep their order, and none is doubled or missing, however much is said between them', async () => {
+    await using scene = await opened()
+    const { troupe, say } = scene
+    const session = await troupe.create('parent')
+    const follower = reading(session, { after: '0-0' })
+    const late = reading(session)
+    const saying = setInterval(() => say(session, 'x'), 1)
+    await waitUntil('something was said', () => follower.texts().length > 3 && late.texts().length > 3)
+    await troupe.startNode({ parent, echo })
+    await Promise.all([follower.done, late.done])
+    clearInterval(saying)
+    const again = reading(session, { after: '0-0' })
+    await again.done
+    expect(again.texts()).toEqual([])
+    expect(stored(follower.events)).toEqual(again.events)
+    expect(stored(late.events)).toEqual(again.events.slice(1))
+  })
+
+  test('follow without a gap or a duplicate on a resume after any event, transient ones too', async () => {
+    await using scene = await opened()
+    const { troupe, say } = scene
+    const session = await troupe.create('parent')
+    const [follower, live] = [reading(session, { after: '0-0' }), reading(session)]
+    const saying = setInterval(() => say(session, 'x'), 1)
+    await waitUntil('something was said before any event', () => live.texts().length > 0)
+    await troupe.startNode({ parent, echo })
+    await Promise.all([follower.done, live.done])
+    clearInterval(saying)
+    const all = stored(follower.events)
+    // What was said before the first event has the place from which it was heard.
+    expect(live.events[0]).toMatchObject({ transient: true, id: streamIdOf(all[0]?.id ?? '') })
+    for (const { events } of [follower, live]) {
+      const ids = new Set(events.filter(({ transient }) => transient).map(({ id }) => id))
+      expect(ids.size).toBeGreaterThan(0)
+      for (const id of ids) {
+        const rest = reading(session, { after: id })
+        await rest.done
+        expect(rest.events).toEqual(all.filter((event) => isEventBefore(id, event.id)))
+      }
+      // The id of a transient event is that of the stored one before it.
+      const strays = events.filter(({ id, transient }, index) => {
+        const before = stored(events.slice(0, index)).at(-1)
+        return transient && before && before.id !== id
+      })
+      expect(strays).toEqual([])
+    }
+  })
+
+  test('that came while the past was read are told once, and what was said before them is past', async () => {
+    await using scene = await opened()
+    const { troupe, say, subscribers } = scene
+    const session = await troupe.create('nobody')
+    // More than one page of the past.
+    const filling = troupe.redis.pipeline()
+    for (let count = 0; count < 600; count++) filling.xadd(partitionKeys(troupe.tag).events, '*', 'session', 'other')
+    await filling.exec()
+    const events = session.events({ after: '0-0', signal: AbortSignal.timeout(10_000) })
+    const told = [(await events.next()).value]
+    const watching = reading(session)
+    await waitUntil('both follow', () => {
+      say(session, 'past')
+      return watching.texts().length > 0
+    })
+    // Words keep their order: when the last one is there, none is on its way.
+    say(session, 'the last of the past')
+    await waitUntil('all of it was said', () => watching.texts().includes('the last of the past'))
+    await session.root.send('more')
+    await waitUntil('it was accepted', () => stored(watching.events).length === 1)
+    told.push((await events.next()).value)
+    const next = events.next()
+    await waitUntil('something else was said', async () => {
+      say(session, 'now')
+      return (await Promise.race([next, Promise.resolve(null)])) !== null
+    })
+    told.push((await next).value)
+    expect(await subscribers(session)).toBe(1)
+    await events.return()
+    expect(told).toMatchObject([
+      { type: 'session.created' },
+      { type: 'message.accepted' },
+      { type: 'text.delta', details: { text: 'now' } },
+    ])
+  })
+
+  test('reach a follower that lags, while what is transient is dropped', async () => {
+    await using scene = await opened()
+    const { troupe, say, subscribers } = scene
+    const session = await troupe.create('echo')
+    const events = session.events({ signal: AbortSignal.timeout(10_000) })
+    const first = events.next()
+    await waitUntil('it follows', async () => (await subscribers(session)) === 1)
+    say(session, 'first')
+    expect((await first).value).toMatchObject({ transient: true, details: { text: 'first' } })
+    // From here on it takes nothing.
+    const watching = reading(session)
+    await waitUntil('the other one follows, too', () => {
+      say(session, 'x')
+      return watching.texts().length > 0
+    })
+    for (let round = 1; round <= 30; round++) {
+      for (let count = 0; count < 500; count++) say(session, 'x')
+      await waitUntil('the round was told', () => watching.texts().length > round * 500)
+    }
+    await troupe.startNode({ echo })
+    await watching.done
+    const late: TroupeEvent[] = []
+    for await (const event of events) late.push(event)
+    expect(stored(late)).toEqual(stored(watching.events))
+    expect(late.length - stored(late).length).toBe(10_000)
+  })
+})

@@ -1,0 +1,63 @@
+/** Grants as text, as what they may hold, and as what may be given on. */
+import { describe, expect, test } from 'vitest'
+import { InputError } from '../../src/core/errors.ts'
+import {
+  checkGrant,
+  decodeGrant,
+  encodeGrant,
+  isWithinFolder,
+  narrowGrant,
+  type WorkerGrant,
+} from '../../src/core/worker-grant.ts'
+
+test.each<[WorkerGrant, string]>([
+  [{}, ''],
+  [{ tools: [] }, 'tools'],
+  [{ tools: ['a', 'b/c'], kinds: ['d'], folder: '/e f/g' }, 'tools a b/c\nkinds d\nfolder /e f/g'],
+])('%j is written as %j and read again', (grant, text) => {
+  expect(encodeGrant(grant)).toBe(text)
+  expect(decodeGrant(text)).toEqual(grant)
+})
+
+describe('checkGrant', () => {
+  test('gives back what a record can hold', () => {
+    const grant = { tools: ['read_file', 'a-b'], kinds: [], folder: '/d' }
+    expect(checkGrant(grant)).toBe(grant)
+  })
+
+  test.each([
+    [{ tools: ['a b'] }, /grant\.tools/],
+    [{ tools: ['a\nfolder /'] }, /grant\.tools/],
+    [{ tools: 'a' }, /grant\.tools/],
+    [{ kinds: [''] }, /grant\.kinds/],
+    [{ folder: 'relative' }, /grant\.folder/],
+    [{ folder: '/a\ntools' }, /grant\.folder/],
+    [{ tool: ['a'] }, /grant\.tool is no restriction; there are tools, kinds, folder/],
+  ])('refuses %j and says what is wrong', (grant, told) => {
+    const check = () => checkGrant(grant as WorkerGrant)
+    expect(check).toThrow(InputError)
+    expect(check).toThrow(told)
+  })
+})
+
+describe('narrowGrant', () => {
+  test('keeps of a list what both name, and of none the other', () => {
+    expect(narrowGrant({ tools: ['a', 'b'] }, { tools: ['b', 'c'], kinds: ['d'] })).toEqual({
+      tools: ['b'],
+      kinds: ['d'],
+      folder: undefined,
+    })
+  })
+
+  test('takes the narrower folder when there is one', () => {
+    expect(narrowGrant({ folder: '/d' }, {})).toMatchObject({ folder: '/d' })
+    expect(narrowGrant({ folder: '/d' }, { folder: '/d/e' })).toMatchObject({ folder: '/d/e' })
+  })
+})
+
+test('a folder is within another by its text: the same, or below without a step up', () => {
+  expect(isWithinFolder('/d/e', '/d')).toBe(true)
+  expect(isWithinFolder('/d', '/d/')).toBe(true)
+  expect(isWithinFolder('/de', '/d')).toBe(false)
+  expect(isWithinFolder('/d/../e', '/d')).toBe(false)
+})

@@ -1,0 +1,36 @@
+/** Errors of models that were given as objects: they may come from any package of the SDK, so only what they say counts. */
+import { expect, test } from 'vitest'
+import { TransientError } from '../../src/core/errors.ts'
+import { toModelError } from '../../src/models/sdk-errors.ts'
+
+const context = { id: 'acme/large', secrets: [] }
+
+test.each<[object, string]>([
+  [{ message: 'Busy.', type: 'overloaded_error' }, 'model_overloaded'],
+  [{ message: 'Too long.', code: 'context_length_exceeded' }, 'model_refused'],
+  [{ message: 'No.', data: { error: { type: 'invalid_request_error' } } }, 'model_refused'],
+  [{ message: 'No money.', statusCode: 429, data: { error: { code: 'insufficient_quota' } } }, 'model_refused'],
+  [{ message: 'Later.', statusCode: 409 }, 'model_unavailable'],
+  [{ message: 'Gone.', statusCode: 302 }, 'model_refused'],
+  [{ message: 'What?', statusCode: 200, cause: { name: 'AI_JSONParseError' } }, 'model_garbled'],
+  [{ message: 'No files.', name: 'AI_UnsupportedFunctionalityError' }, 'model_refused'],
+  [new TypeError('terminated', { cause: new Error('other side closed') }), 'model_unavailable'],
+  [{}, 'model_unavailable'],
+])('%j is %s', (thrown, code) => {
+  expect(toModelError(thrown, context)).toMatchObject({ code })
+})
+
+test('an error says why where its own message says nothing', () => {
+  const thrown = new TypeError('terminated', { cause: new Error('other side closed') })
+  expect(toModelError(thrown, context).message).toBe('acme/large did not answer: terminated: other side closed')
+  expect(toModelError('a text', context).message).toBe('acme/large did not answer: a text')
+  expect(toModelError(undefined, context).message).toBe('acme/large did not answer')
+})
+
+test('an error of ours is found below others, and a circle of causes has an end', () => {
+  const own = new TransientError('cut off', { code: 'model_garbled' })
+  expect(toModelError(new Error('outer', { cause: own }), context)).toBe(own)
+  const circle = new Error('round')
+  circle.cause = circle
+  expect(toModelError(circle, context)).toMatchObject({ code: 'model_unavailable' })
+})

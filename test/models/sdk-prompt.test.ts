@@ -1,0 +1,135 @@
+/** Messages as providers get them; and that our parts are parts of the SDK, which the compiler checks. */
+import { type ModelMessage, modelMessageSchema, type TextPart, type ToolCallPart, type ToolResultPart } from 'ai'
+import { expect, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import type { AssistantBlock, Json, TextBlock, ToolCallBlock, ToolOutput } from '../../src/core/chat-message.ts'
+import type { PromptMessage, PromptResult } from '../../src/core/model.ts'
+import { providerOptionsOf, SdkPrompt } from '../../src/models/sdk-prompt.ts'
+import { rawProvider } from './support/raw-provider.ts'
+import { errorOf, listener, openAt, requestOf, type Surface, surfaces, user } from './support/surfaces.ts'
+
+const prompt = () => new SdkPrompt('acme/large')
+
+function assistant(content: readonly AssistantBlock[], model = 'acme/large'): PromptMessage {
+  return { role: 'assistant', model, content }
+}
+
+function callWith(rest: Pick<ToolCallBlock, 'input' | 'inputText'>): AssistantBlock {
+  return { type: 'tool-call', toolCallId: 'c', toolName: 't', ...rest }
+}
+
+test('our parts are parts of the SDK', () => {
+  type Filled<T, Key extends keyof T> = { [K in Key]-?: T[K] }
+  expectTypeOf<Filled<TextBlock, 'type' | 'text'>>().toExtend<TextPart>()
+  expectTypeOf<Filled<ToolCallBlock, 'type' | 'toolCallId' | 'toolName' | 'input'>>().toExtend<ToolCallPart>()
+  expectTypeOf<PromptResult & { type: 'tool-result' }>().toExtend<ToolResultPart>()
+  expectTypeOf<ToolOutput>().toExtend<ToolResultPart['output']>()
+  expectTypeOf<PromptMessage['role']>().toExtend<ModelMessage['role']>()
+  expectTypeOf<{ acme: { signature: Json } }>().toExtend<NonNullable<TextPart['providerOptions']>>()
+})
+
+test('each sort of message is one that the SDK takes', () => {
+  const options = { acme: { signature: 'abc', nested: [1, null] } }
+  const messages: PromptMessage[] = [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'Look.' },
+        { type: 'image', mediaType: 'image/png', data: 'aGk=' },
+        { type: 'audio', mediaType: 'audio/wav', url: 'https://example.test/a.wav' },
+        { type: 'file', mediaType: 'text/plain', url: 'https://example.test/a.txt', filename: 'a.txt' },
+      ],
+    },
+    assistant([
+      { type: 'reasoning', text: 'Hm.', providerOptions: options },
+      { type: 'text', text: 'I will.', providerOptions: options },
+      callWith({ input: { a: 1 } }),
+    ]),
+    { role: 'tool', results: [{ toolCallId: 'c', toolName: 't', output: { type: 'error-text', value: 'No.' } }] },
+  ]
+  const converted = prompt().messages(messages)
+  expect(z.array(modelMessageSchema).safeParse(converted).error).toBeUndefined()
+  expect(converted.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
+  expect(converted[1]).toMatchObject({ content: [{ type: 'reasoning', providerOptions: options }, {}, {}] })
+})
+
+test('a message is converted once', () => {
+  const ours = prompt()
+  const messages = [user('one'), user('two')]
+  const [first] = ours.messages(messages)
+  expect(ours.messages([...messages, user('three')])[0]).toBe(first)
+})
+
+test.each<[Pick<ToolCallBlock, 'input' | 'inputText'>, Json]>([
+  [{ input: { a: 1 } }, { a: 1 }],
+  [{ input: null }, {}],
+  [{ input: [1] }, { arguments: [1] }],
+  [{ input: 'text' }, { arguments: 'text' }],
+  [{ input: null, inputText: '{"a": ' }, { arguments: '{"a": ' }],
+])('arguments %j are sent as an object', (given, sent) => {
+  expect(prompt().messages([assistant([callWith(given)])])).toMatchObject([{ content: [{ input: sent }] }])
+})
+
+test('halves of surrogate pairs are mended wherever they stand, without touching what was recorded', () => {
+  const recorded = assistant([callWith({ input: { 'k\ud800': ['\udc00', { deep: 'x\ud800' }] } })])
+  const before = structuredClone(recorded)
+  const results: PromptResult[] = [{ toolCallId: 'c', toolName: 't', output: { type: 'json', value: ['\ud800'] } }]
+  const sent = prompt().messages([user('a\ud800'), recorded, { role: 'tool', results }])
+  expect(JSON.stringify(sent)).not.toMatch(/\\ud[89a-f]/)
+  expect(JSON.stringify(sent)).toContain('k\ufffd')
+  expect(recorded).toEqual(before)
+})
+
+test('a message of which nothing is left is left out', () => {
+  const thought: AssistantBlock = { type: 'reasoning', text: 'Hm.' }
+  expect(prompt().messages([assistant([thought], 'acme/small'), { role: 'tool', results: [] }])).toEqual([])
+  expect(prompt().messages([assistant([thought])])).toHaveLength(1)
+})
+
+test('what comes beside a part goes back only to the model that made it', () => {
+  const said: AssistantBlock = { type: 'text', text: 'Hi.', providerOptions: { acme: { itemId: 'x' } } }
+  expect(prompt().messages([assistant([said], 'acme/large-2025-09-29')])).toMatchObject([{ content: [said] }])
+  expect(prompt().messages([assistant([said], 'acme/large-fast')])).toEqual([
+    { role: 'assistant', content: [{ type: 'text', text: 'Hi.' }] },
+  ])
+})
+
+test('only plain JSON by provider is kept of what comes beside a part', () => {
+  expect(providerOptionsOf(undefined)).toBeUndefined()
+  expect(providerOptionsOf({ acme: null })).toBeUndefined()
+  expect(providerOptionsOf({ acme: { a: undefined, at: new Date(0), lone: '\ud800' }, odd: 'text' })).toEqual({
+    acme: { at: '1970-01-01T00:00:00.000Z', lone: '\ufffd' },
+  })
+})
+
+test('openai is sent everything each time, and asked to keep nothing', async () => {
+  await using provider = await rawProvider((response) => {
+    response.writeHead(400, { 'content-type': 'application/json' }).end('{}')
+  })
+  const openai = surfaces[1] as Surface
+  const said: AssistantBlock = {
+    type: 'text',
+    text: 'Said before.',
+    providerOptions: { openai: { itemId: 'msg_1' } },
+  }
+  const messages = [user('one'), assistant([said], 'openai/gpt-5'), user('two')]
+  await errorOf(openAt(openai, provider.url, 'gpt-5').reply(requestOf(messages), listener()))
+  const body = provider.requests[0]?.body ?? ''
+  expect(JSON.parse(body)).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] })
+  expect(body).toContain('Said before.')
+  expect(body).not.toContain('item_reference')
+})
+
+test('addresses in messages are handed on and not fetched', async () => {
+  await using other = await rawProvider((response) => {
+    response.end('secret')
+  })
+  await using provider = await rawProvider((response) => {
+    response.writeHead(400, { 'content-type': 'application/json' }).end('{}')
+  })
+  const url = `${other.url}/inside.png`
+  const message: PromptMessage = { role: 'user', content: [{ type: 'image', mediaType: 'image/png', url }] }
+  await errorOf(openAt(surfaces[3] as Surface, provider.url).reply(requestOf([message]), listener()))
+  expect(provider.requests[0]?.body).toContain(url)
+  expect(other.requests).toEqual([])
+})

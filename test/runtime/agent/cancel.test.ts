@@ -1,0 +1,126 @@
+/** Agents that are cancelled: wherever they were, at rest each call of each history has exactly one result. */
+import { describe, expect, test } from 'vitest'
+import type { Session } from '../../../src/client/session.ts'
+import { toolCallsOf } from '../../../src/core/chat-message.ts'
+import { defineTool } from '../../../src/core/define-tool.ts'
+import { defineWorker } from '../../../src/core/define-worker.ts'
+import { call, say, together } from '../../../src/models/scripted-model.ts'
+import { recordedModel } from '../../support/recorded-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+/** Runs until it is stopped. */
+const endless = defineTool({
+  name: 'endless',
+  description: 'Never ends by itself.',
+  effect: 'idempotent',
+  run: (_, { signal }) =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+})
+
+const instructions = 'Work.'
+const patient = defineWorker({
+  instructions,
+  model: recordedModel('test/patient', () => together(call('endless'), call('endless'))),
+  tools: [endless],
+})
+const parent = defineWorker({
+  instructions,
+  model: recordedModel('test/parent', () =>
+    together(
+      ...[1, 2].map((input) => call('spawn_workers', { tasks: [{ kind: 'patient', input }] })),
+      call('nothing_known'),
+    ),
+  ),
+  spawns: ['patient'],
+})
+/** A node that can run none of the others, and so finishes what they left. */
+const idle = { idle: defineWorker({ instructions, model: recordedModel('test/idle', () => say('x')) }) }
+
+const placesOf = async (session: Session) => (await session.report()).workers.map(({ place, run }) => `${place} ${run}`)
+
+/** `<worker's kind>: <results of each of its calls>`. */
+async function results(troupe: TestTroupe, session: Session): Promise<string[]> {
+  const { workers } = await session.report()
+  const lines = workers.map(async ({ id, kind }) => {
+    const history = await troupe.history(id)
+    const calls = history.flatMap((entry) => (entry.type === 'assistant' ? toolCallsOf(entry) : []))
+    const of = (wanted: string) =>
+      history.flatMap((entry) => (entry.type === 'toolResult' && entry.toolCallId === wanted ? [entry.status] : []))
+    return `${kind}: ${calls.map(({ toolCallId }) => of(toolCallId).join('+')).join(', ')}`
+  })
+  return (await Promise.all(lines)).sort()
+}
+
+const cancelled = (session: Session) =>
+  waitUntil('the cancel is finished', async () => (await session.report()).session.state === 'cancelled')
+
+describe('a cancel', () => {
+  test('of a parent that waits for two children answers the calls of all three', async () => {
+    await using troupe = await TestTroupe.start({ workers: { parent, patient } })
+    const session = await troupe.create('parent')
+    await waitUntil('the parent waits and its children use their tools', async () => {
+      const places = await placesOf(session)
+      return (
+        places.length === 3 &&
+        places[0] === 'parked ExecutingTools' &&
+        places.filter((at) => at === 'running ExecutingTools').length === 2
+      )
+    })
+    await session.cancel()
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'cancelled' })
+    await cancelled(session)
+    expect(await results(troupe, session)).toEqual([
+      'parent: cancelled, cancelled, error',
+      'patient: cancelled, cancelled',
+      'patient: cancelled, cancelled',
+    ])
+    const last = (await troupe.history(session.rootId)).slice(-3).map(({ type }) => type)
+    expect(last).toEqual(['toolResult', 'toolResult', 'cancelled'])
+  })
+
+  test('after their node was stopped by force answers them all, also by a node that cannot run them', async () => {
+    await using troupe = await TestTroupe.connect()
+    const node = await troupe.startNode({ parent, patient })
+    const session = await troupe.create('parent')
+    await waitUntil('the parent waits and its children use their tools', async () => {
+      const places = await placesOf(session)
+      return places.length === 3 && places.filter((at) => at.endsWith('ExecutingTools')).length === 3
+    })
+    await node.stop({ force: true })
+    await session.cancel()
+    await troupe.startNode(idle)
+    await cancelled(session)
+    expect(await results(troupe, session)).toEqual([
+      'parent: cancelled, cancelled, error',
+      'patient: cancelled, cancelled',
+      'patient: cancelled, cancelled',
+    ])
+    for (const { place } of (await session.report()).workers) expect(place).toBe('terminal')
+  })
+
+  test('of a run that ended without its children answers theirs, and the next run goes on', async () => {
+    const model = recordedModel('test/leader', [
+      together(call('spawn_workers', { tasks: [{ kind: 'patient', input: 1 }] }), call('once')),
+      say('second'),
+    ])
+    const broken = defineTool({
+      name: 'once',
+      description: 'Takes effect once.',
+      effect: 'once',
+      timeoutMs: 50,
+      run: (_, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+    })
+    const leader = defineWorker({ instructions, model, tools: [broken], spawns: ['patient'] })
+    await using troupe = await TestTroupe.start({ workers: { leader, patient } })
+    const session = await troupe.create('leader', 'go', { keepOpen: true })
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed' })
+    await session.root.send('on')
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: { text: 'second' } })
+    await waitUntil('its child is at rest', async () => (await placesOf(session))[1]?.startsWith('terminal'))
+    for (const line of await results(troupe, session)) {
+      expect(line).toMatch(/^(leader: cancelled, unknown|patient: (cancelled, cancelled)?)$/)
+    }
+  })
+})

@@ -1,0 +1,183 @@
+/** How an agent's run may end without an answer, and what is tried again first. */
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import type { AgentWorker } from '../../../src/core/define-agent.ts'
+import { defineTool, type Effect } from '../../../src/core/define-tool.ts'
+import { defineWorker } from '../../../src/core/define-worker.ts'
+import { TerminalError, TransientError } from '../../../src/core/errors.ts'
+import { call, say } from '../../../src/models/scripted-model.ts'
+import { recordedModel } from '../../support/recorded-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const quick = { retryBackoffMs: 1, retryBackoffMsMax: 2 }
+
+function tool(name: string, run: (input: unknown) => unknown, effect: Effect = 'pure') {
+  return defineTool({ name, description: 'A tool.', effect, input: z.unknown(), run })
+}
+
+async function runOnce(worker: AgentWorker, input: unknown = 'go') {
+  const troupe = await TestTroupe.start({ workers: { agent: defineWorker(worker) }, policy: quick })
+  const session = await troupe.create('agent', input, { keepOpen: true })
+  const result = await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })
+  return { troupe, session, result, history: await troupe.history(session.rootId) }
+}
+
+describe('a model that fails', () => {
+  test('for the time being is asked again, under the same key', async () => {
+    const model = recordedModel('test/m', [
+      new TransientError('busy', { code: 'model_overloaded', retryAfterMs: 5 }),
+      new TransientError('gone', { code: 'model_unavailable' }),
+      say('fine'),
+    ])
+    const { troupe, result, history, session } = await runOnce({ instructions: 'x', model })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'fine' } })
+    expect(new Set(model.requests.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
+    expect(history.map(({ type }) => type)).toEqual([
+      'user',
+      'attemptFailed',
+      'attemptFailed',
+      'assistant',
+      'completed',
+    ])
+    expect((await session.report()).workers[0]).toMatchObject({ lastFailure: null, run: 'Idle', state: 'inactive' })
+  })
+
+  test('for good fails the run at once, and the worker lives on', async () => {
+    const model = recordedModel('test/m', [new TerminalError('401', { code: 'model_refused' }), say('again')])
+    const { troupe, result, session } = await runOnce({ instructions: 'x', model })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'failed', failure: { code: 'model_refused', origin: 'model', attempt: 1 } })
+    expect((await session.report()).workers[0]).toMatchObject({ lifecycle: 'idleFailed', run: 'Failed' })
+    await session.root.send('go on')
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: { text: 'again' } })
+  })
+
+  test('too often fails the run with the last failure', async () => {
+    const model = recordedModel('test/m', () => new TransientError('gone', { code: 'model_unavailable' }))
+    const { troupe, result } = await runOnce({ instructions: 'x', model, retries: 2 })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'failed', failure: { code: 'model_unavailable', attempt: 3 } })
+    expect(model.requests).toHaveLength(3)
+  })
+
+  test('by blank replies is asked again, and nudged, thrice', async () => {
+    const model = recordedModel('test/m', () => say('  '))
+    const { troupe, result, history } = await runOnce({ instructions: 'x', model, nudge: 'Say something.' })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'failed', failure: { code: 'model_blank' } })
+    expect(model.requests).toHaveLength(3)
+    expect(new Set(model.requests.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(3)
+    expect(model.requests[1]?.messages).toMatchObject([
+      { role: 'user', content: [{ text: 'go' }, { text: 'Say something.' }] },
+    ])
+    expect(history.filter(({ type }) => type === 'blank')).toHaveLength(3)
+  })
+})
+
+describe('an agent that does not come to an end', () => {
+  test('is ended by the limit of iterations, which names both numbers; its last tools are not run', async () => {
+    let runs = 0
+    const model = recordedModel('test/m', () => call('count'))
+    const { troupe, result, history } = await runOnce({
+      instructions: 'x',
+      model,
+      limits: { iterations: 3 },
+      tools: [tool('count', () => ++runs)],
+    })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'failed', failure: { code: 'iterations_exceeded' } })
+    expect(result.status === 'failed' && result.failure.message).toContain('3 of 3')
+    expect(runs).toBe(2)
+    expect(history.filter(({ type }) => type === 'toolResult')).toHaveLength(3)
+  })
+
+  test('is ended by its tokens', async () => {
+    const usage = { inputTokens: 60, outputTokens: 50 }
+    const model = recordedModel('test/m', () => ({ ...call('count'), usage }))
+    const { troupe, result } = await runOnce({
+      instructions: 'x',
+      model,
+      limits: { tokens: 100 },
+      tools: [tool('count', () => 1)],
+    })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
+    expect(model.requests).toHaveLength(1)
+  })
+
+  test('is ended when the same errors come three times in a row', async () => {
+    const model = recordedModel('test/m', (_, number) => call(number === 2 ? 'fine' : 'bad'))
+    const { troupe, result } = await runOnce({
+      instructions: 'x',
+      model,
+      tools: [
+        tool('fine', () => 1),
+        tool('bad', () => {
+          throw new Error('always')
+        }),
+      ],
+    })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'failed', failure: { code: 'circuit_open' } })
+    expect(model.requests).toHaveLength(5)
+  })
+})
+
+describe('a tool that fails', () => {
+  test('for the time being is called again alone, then told to the model', async () => {
+    let tries = 0
+    const model = recordedModel('test/m', [call('flaky'), say('ok')])
+    const flaky = tool('flaky', () => {
+      tries++
+      throw new TransientError('try later', { retryAfterMs: 1 })
+    })
+    const { troupe, result, history } = await runOnce({ instructions: 'x', model, tools: [flaky], retries: 2 })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed' })
+    expect(tries).toBe(3)
+    const failures = history.filter(({ type }) => type === 'attemptFailed')
+    expect(failures).toMatchObject([{ failure: { origin: 'tool' } }, { failure: { origin: 'tool' } }])
+    expect(model.requests[1]?.messages.at(-1)).toMatchObject({ results: [{ output: { type: 'error-text' } }] })
+  })
+
+  test('for good fails the run', async () => {
+    const model = recordedModel('test/m', [call('broken')])
+    const broken = tool('broken', () => {
+      throw new TerminalError('the disk is gone')
+    })
+    const { troupe, result } = await runOnce({ instructions: 'x', model, tools: [broken] })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'failed', failure: { message: 'the disk is gone', origin: 'tool' } })
+  })
+})
+
+describe('a cancel', () => {
+  test('of a run answers its open calls and leaves the worker without failure', async () => {
+    const started = Promise.withResolvers<void>()
+    const model = recordedModel('test/m', [call('hang', {}, 'h')])
+    const hang = defineTool({
+      name: 'hang',
+      description: 'x',
+      effect: 'idempotent',
+      run: (_, { signal }) => {
+        started.resolve()
+        return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))))
+      },
+    })
+    await using troupe = await TestTroupe.start({
+      workers: { agent: defineWorker({ instructions: 'x', model, tools: [hang] }) },
+    })
+    const session = await troupe.create('agent', 'go')
+    await started.promise
+    await session.cancel('enough')
+    expect(await session.result()).toMatchObject({ status: 'cancelled' })
+    await waitUntil('the cancel is finished', async () => (await session.report()).session.state === 'cancelled')
+    const types = (await troupe.history(session.rootId)).map((entry) =>
+      entry.type === 'toolResult' ? entry.status : entry.type,
+    )
+    expect(types).toEqual(['user', 'assistant', 'cancelled', 'cancelled'])
+    expect((await session.report()).workers[0]?.lastFailure).toBeNull()
+  })
+})

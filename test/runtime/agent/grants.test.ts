@@ -1,0 +1,235 @@
+/** Grants (I13): what a session restricts, no worker of it gets back; what a parent restricts, no child or grandchild. */
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Json } from '../../../src/core/chat-message.ts'
+import { defineTool } from '../../../src/core/define-tool.ts'
+import { defineWorker } from '../../../src/core/define-worker.ts'
+import type { ModelRequest } from '../../../src/core/model.ts'
+import { call, type ScriptedReply, say, together } from '../../../src/models/scripted-model.ts'
+import { type RecordedModel, recordedModel } from '../../support/recorded-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+
+const ran: string[] = []
+const tool = (name: string) =>
+  defineTool({ name, description: 'A tool.', effect: 'pure', run: () => void ran.push(name) })
+/** Says which folder it may touch. */
+const where = defineTool({
+  name: 'where',
+  description: 'Its folder.',
+  effect: 'pure',
+  run: (_, { workspace }) => workspace?.root ?? 'nowhere',
+})
+
+const spawn = (kind: string, more: Record<string, Json> = {}) =>
+  call('spawn_workers', { tasks: [{ kind, input: 'go', ...more }] })
+
+/** Replies with these in the order of a run, whatever was said in runs before. */
+function inTurn(...replies: readonly ScriptedReply[]) {
+  return ({ messages }: ModelRequest) => {
+    const from = messages.findLastIndex(({ role }) => role === 'user')
+    const made = messages.slice(from).filter(({ role }) => role === 'assistant').length
+    return replies[made] ?? say('done')
+  }
+}
+
+const toolsOf = ({ requests }: RecordedModel) => [
+  ...new Set(requests.map(({ tools }) => tools.map(({ name }) => name).join(' '))),
+]
+
+/** What the model was told of the calls of its last reply. */
+function told({ requests }: RecordedModel, request = -1): unknown[] {
+  const last = requests.at(request)?.messages.at(-1)
+  return last?.role === 'tool' ? last.results.map(({ output }) => output.value) : []
+}
+
+/** A root, its child and its grandchild, all of kinds with tools a and b; each asks for both, and for both for its child. */
+function family() {
+  const both = { tools: ['a', 'b'] }
+  const ask = together(call('a'), call('b'))
+  const models = {
+    top: recordedModel('test/top', inTurn(together(ask, spawn('middle', both)))),
+    middle: recordedModel('test/middle', inTurn(together(ask, spawn('low', both)))),
+    low: recordedModel('test/low', inTurn(ask)),
+  }
+  const tools = [tool('a'), tool('b')]
+  const workers = {
+    top: defineWorker({ instructions: 'x', model: models.top, tools, spawns: ['middle'] }),
+    middle: defineWorker({ instructions: 'x', model: models.middle, tools, spawns: ['low'] }),
+    low: defineWorker({ instructions: 'x', model: models.low, tools }),
+  }
+  return { models, workers }
+}
+
+describe('tools', () => {
+  test('that a session does not grant are hidden and refused, for its root, a child and a grandchild', async () => {
+    const { models, workers } = family()
+    await using troupe = await TestTroupe.start({ workers })
+    ran.length = 0
+    const session = await troupe.create('top', 'go', { grant: { tools: ['a'] } })
+    expect(await session.result()).toMatchObject({ status: 'completed' })
+    expect(ran).toEqual(['a', 'a', 'a'])
+    for (const model of [models.top, models.middle]) {
+      expect(toolsOf(model)).toEqual(['a spawn_workers send_message'])
+      expect(told(model)[1]).toBe("Error: unknown tool 'b'. Available: a, spawn_workers, send_message")
+    }
+    expect(toolsOf(models.low)).toEqual(['a'])
+    expect(told(models.low)[1]).toBe("Error: unknown tool 'b'. Available: a")
+    const { workers: reports } = await session.report()
+    expect(reports.map(({ kind, grant }) => [kind, grant])).toEqual([
+      ['top', { tools: ['a'] }],
+      ['middle', { tools: ['a'] }],
+      ['low', { tools: ['a'] }],
+    ])
+  })
+
+  test('stay out of reach after a restart', async () => {
+    const { models, workers } = family()
+    await using troupe = await TestTroupe.connect()
+    const node = await troupe.startNode(workers)
+    const session = await troupe.create('low', 'go', { grant: { tools: ['a'] }, keepOpen: true })
+    await session.result({ run: 1 })
+    await node.stop()
+    await troupe.startNode(workers)
+    await session.root.send('again')
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed' })
+    expect(toolsOf(models.low)).toEqual(['a'])
+    expect(told(models.low)[1]).toBe("Error: unknown tool 'b'. Available: a")
+  })
+
+  test('that a task leaves out are not the child’s, nor its children’s', async () => {
+    const { models, workers } = family()
+    const root = recordedModel('test/root', inTurn(spawn('middle', { tools: ['b'] })))
+    await using troupe = await TestTroupe.start({
+      workers: { ...workers, root: defineWorker({ instructions: 'x', model: root, spawns: ['middle'] }) },
+    })
+    const session = await troupe.create('root', 'go')
+    expect(await session.result()).toMatchObject({ status: 'completed' })
+    expect(toolsOf(models.middle)).toEqual(['b spawn_workers send_message'])
+    expect(toolsOf(models.low)).toEqual(['b'])
+    const { workers: reports } = await session.report()
+    expect(reports.map(({ grant }) => grant)).toEqual([null, { tools: ['b'] }, { tools: ['b'] }])
+  })
+
+  test('are named by names: a task with anything else is told what is wrong', async () => {
+    const { workers } = family()
+    const root = recordedModel('test/root', inTurn(spawn('low', { tools: ['a\nfolder /'] })))
+    await using troupe = await TestTroupe.start({
+      workers: { ...workers, root: defineWorker({ instructions: 'x', model: root, spawns: ['low'] }) },
+    })
+    expect(await troupe.run('root', 'go')).toMatchObject({ status: 'completed' })
+    expect(told(root)).toEqual([expect.stringContaining('tasks.0.tools.0: is no name of a tool')])
+  })
+})
+
+describe('folders', () => {
+  let folder = ''
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'grants-'))
+    await mkdir(join(folder, 'inner', 'most'), { recursive: true })
+    await mkdir(join(folder, 'beside'))
+    await symlink(join(folder, 'inner'), join(folder, 'link'))
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+
+  const lines = (kind: string, named: (() => string) | undefined, model: RecordedModel, spawns?: string[]) => ({
+    [kind]: defineWorker({
+      instructions: 'x',
+      model,
+      tools: [where],
+      ...(named && { folder: named }),
+      ...(spawns && { spawns }),
+    }),
+  })
+
+  test('a child has the folder of its parent, and a grandchild, whatever the session granted above it', async () => {
+    const models = ['top', 'middle', 'low'].map((id) => recordedModel(`test/${id}`, () => say('x')))
+    models[0] = recordedModel('test/top', inTurn(together(call('where'), spawn('middle'))))
+    models[1] = recordedModel('test/middle', inTurn(together(call('where'), spawn('low'))))
+    models[2] = recordedModel('test/low', inTurn(call('where')))
+    const [top, middle, low] = models as [RecordedModel, RecordedModel, RecordedModel]
+    await using troupe = await TestTroupe.start({
+      workers: {
+        ...lines('top', () => join(folder, 'inner'), top, ['middle']),
+        ...lines('middle', undefined, middle, ['low']),
+        ...lines('low', () => join(folder, 'inner', 'most'), low),
+      },
+    })
+    const session = await troupe.create('top', 'go', { grant: { folder } })
+    expect(await session.result()).toMatchObject({ status: 'completed' })
+    expect([told(top)[0], told(middle)[0], told(low)[0]]).toEqual([
+      join(folder, 'inner'),
+      join(folder, 'inner'),
+      join(folder, 'inner', 'most'),
+    ])
+    const { workers } = await session.report()
+    expect(workers.map(({ grant }) => grant?.folder)).toEqual([folder, join(folder, 'inner'), join(folder, 'inner')])
+  })
+
+  test('a child that asks for one outside is refused', async () => {
+    const top = recordedModel('test/top', inTurn(spawn('low')))
+    const low = recordedModel('test/low', inTurn(call('where')))
+    await using troupe = await TestTroupe.start({
+      workers: {
+        ...lines('top', () => join(folder, 'inner'), top, ['low']),
+        ...lines('low', () => join(folder, 'beside'), low),
+      },
+    })
+    expect(await troupe.run('top', 'go')).toMatchObject({ status: 'completed' })
+    expect(told(top)).toMatchObject([[{ status: 'failed', failure: { code: 'grant_exceeded' } }]])
+    expect(low.requests).toEqual([])
+  })
+
+  test('what is within only by a link may be given on all the same', async () => {
+    const top = recordedModel('test/top', inTurn(spawn('low')))
+    const low = recordedModel('test/low', inTurn(call('where')))
+    await using troupe = await TestTroupe.start({
+      workers: {
+        ...lines('top', () => join(folder, 'inner', 'most'), top, ['low']),
+        ...lines('low', undefined, low),
+      },
+    })
+    const session = await troupe.create('top', 'go', { grant: { folder: join(folder, 'link') } })
+    expect(await session.result()).toMatchObject({ status: 'completed' })
+    expect(told(top)).toMatchObject([[{ status: 'completed' }]])
+    expect(told(low)).toEqual([join(folder, 'inner', 'most')])
+  })
+})
+
+describe('handlers', () => {
+  const parent = defineWorker({
+    receive(message, self) {
+      if (message.kind === 'result') self.reply(message.value)
+      else self.spawn(String(message.value), null)
+    },
+  })
+
+  test('give their children what they have', async () => {
+    const { models, workers } = family()
+    await using troupe = await TestTroupe.start({ workers: { ...workers, parent } })
+    const session = await troupe.create('parent', 'low', { grant: { tools: ['a'], kinds: ['low'] } })
+    expect(await session.result()).toMatchObject({ status: 'completed' })
+    expect(toolsOf(models.low)).toEqual(['a'])
+    const { workers: reports } = await session.report()
+    expect(reports[1]).toMatchObject({ kind: 'low', grant: { tools: ['a'], kinds: ['low'] } })
+  })
+
+  test('may not spawn a kind that is not granted', async () => {
+    const { workers } = family()
+    await using troupe = await TestTroupe.start({ workers: { ...workers, parent } })
+    const result = await troupe.run('parent', 'low', { grant: { kinds: ['top', 'middle'] } })
+    expect(result).toMatchObject({
+      status: 'failed',
+      failure: { code: 'grant_exceeded', message: expect.stringMatching(/may not spawn "low".*top, middle/) },
+    })
+  })
+})
+
+test('a session with a grant that is none is refused', async () => {
+  await using troupe = await TestTroupe.connect()
+  for (const grant of [{ tools: ['a b'] }, { folder: 'relative' }, { tool: ['a'] }]) {
+    const error = await troupe.create('low', 'go', { grant }).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'input_invalid' })
+  }
+})

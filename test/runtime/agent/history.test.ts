@@ -1,0 +1,97 @@
+/** What a node keeps of a conversation between turns, and what it reads when others have written meanwhile. */
+import { describe, expect, test } from 'vitest'
+import { defineTool } from '../../../src/core/define-tool.ts'
+import { defineWorker } from '../../../src/core/define-worker.ts'
+import { call, say } from '../../../src/models/scripted-model.ts'
+import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
+import { recordedModel } from '../../support/recorded-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+
+function talker(name: string) {
+  const model = recordedModel(`test/${name}`, (request) => say(`${name} was sent ${request.messages.length}`))
+  return { model, workers: { talker: defineWorker({ instructions: 'Talk.', model }) } }
+}
+
+describe('a conversation', () => {
+  test('stays in the memory of its node: what was sent before is the same objects', async () => {
+    const { model, workers } = talker('one')
+    await using troupe = await TestTroupe.start({ workers })
+    const session = await troupe.create('talker', 'first', { keepOpen: true })
+    await session.result({ run: 1 })
+    await session.root.send('second')
+    expect(await session.result({ run: 2 })).toMatchObject({ value: { text: 'one was sent 3' } })
+    const [before, after] = model.requests
+    expect(after?.messages[0]).toBe(before?.messages[0])
+  })
+
+  test('is read again by a node that knows a part of it, and by one that knows nothing', async () => {
+    const [one, two] = [talker('one'), talker('two')]
+    await using troupe = await TestTroupe.connect()
+    const first = await troupe.startNode(one.workers)
+    const session = await troupe.create('talker', 'first', { keepOpen: true })
+    await session.result({ run: 1 })
+    const second = await troupe.startNode(two.workers)
+    await first.stop()
+    await session.root.send('second')
+    expect(await session.result({ run: 2 })).toMatchObject({ value: { text: 'two was sent 3' } })
+    // The first again, as a new node of the same definitions, beside one that has seen both.
+    const third = await troupe.startNode(one.workers)
+    await second.stop()
+    await session.root.send('third')
+    expect(await session.result({ run: 3 })).toMatchObject({ value: { text: 'one was sent 5' } })
+    expect(one.model.requests.at(-1)?.messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'user',
+    ])
+    await third.stop()
+  })
+
+  test('goes on past entries that a newer version wrote, or nobody can read', async () => {
+    const { model, workers } = talker('one')
+    await using troupe = await TestTroupe.connect()
+    const first = await troupe.startNode(workers)
+    const session = await troupe.create('talker', 'first', { keepOpen: true })
+    await session.result({ run: 1 })
+    await first.stop()
+    const { log } = workerKeys(partitionKeys(troupe.tag).tag, session.rootId)
+    await troupe.redis.rpush(log, '{"type":"hologram","v":9,"at":1,"run":1,"epoch":1}', 'no json', '[]', 'null')
+    await troupe.startNode(workers)
+    await session.root.send('second')
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed' })
+    expect(model.requests.at(-1)?.messages).toHaveLength(3)
+  })
+})
+
+describe('a kind that changes under a living run', () => {
+  test('answers a recorded call of a tool that is gone as an error for the model', async () => {
+    const hangs = Promise.withResolvers<never>()
+    hangs.promise.catch(() => {})
+    const started = Promise.withResolvers<void>()
+    const old = defineTool({
+      name: 'old',
+      description: 'x',
+      effect: 'pure',
+      run: () => {
+        started.resolve()
+        return hangs.promise
+      },
+    })
+    const first = recordedModel('test/m', [call('old', {}, 'a')])
+    const second = recordedModel('test/m', [say('fine')])
+    await using troupe = await TestTroupe.connect()
+    const node = await troupe.startNode({ agent: defineWorker({ instructions: 'x', model: first, tools: [old] }) })
+    const session = await troupe.create('agent', 'go')
+    await started.promise
+    await node.stop({ force: true })
+    await troupe.startNode({ agent: defineWorker({ instructions: 'x', model: second }) })
+    expect(await session.result()).toMatchObject({ status: 'completed', value: { text: 'fine' } })
+    expect(second.requests[0]?.messages.at(-1)).toMatchObject({
+      results: [
+        { toolCallId: 'a', output: { type: 'error-text', value: "Error: unknown tool 'old'. Available: none" } },
+      ],
+    })
+  })
+})

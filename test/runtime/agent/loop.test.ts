@@ -1,0 +1,94 @@
+/** The loop of an agent: input, model, tools, answer; what is recorded, and what the model is sent. */
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTool } from '../../../src/core/define-tool.ts'
+import { defineWorker } from '../../../src/core/define-worker.ts'
+import { call, say, together } from '../../../src/models/scripted-model.ts'
+import { recordedModel } from '../../support/recorded-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+
+const double = defineTool({
+  name: 'double',
+  description: 'Doubles a number.',
+  effect: 'pure',
+  input: z.object({ n: z.number() }),
+  run: ({ n }) => n * 2,
+})
+
+describe('an agent', () => {
+  test('answers an input', async () => {
+    const model = recordedModel('test/one', [say('Hello back.')])
+    await using troupe = await TestTroupe.start({
+      workers: { greeter: defineWorker({ instructions: 'Greet.', model }) },
+    })
+    const result = await troupe.run('greeter', 'Hello')
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'Hello back.' } })
+    expect(model.requests).toHaveLength(1)
+    expect(model.requests[0]).toMatchObject({
+      instructions: 'Greet.',
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }],
+    })
+  })
+
+  test('runs tools side by side and gives their results in call order', async () => {
+    const model = recordedModel('test/one', [
+      together(
+        call('double', { n: 1 }, 'a'),
+        call('double', { n: 2 }, 'b'),
+        call('halve', {}, 'c'),
+        call('double', { n: 'x' }, 'd'),
+      ),
+      say('2 and 4.'),
+    ])
+    await using troupe = await TestTroupe.start({
+      workers: { doubler: defineWorker({ instructions: 'Double.', model, tools: [double] }) },
+    })
+    const session = await troupe.create('doubler', '1 and 2')
+    expect(await session.result()).toMatchObject({ status: 'completed', value: { text: '2 and 4.' } })
+    const last = model.requests[1]?.messages.at(-1)
+    expect(last).toMatchObject({
+      role: 'tool',
+      results: [
+        { toolCallId: 'a', output: { type: 'json', value: 2 } },
+        { toolCallId: 'b', output: { type: 'json', value: 4 } },
+        { toolCallId: 'c', output: { type: 'error-text', value: "Error: unknown tool 'halve'. Available: double" } },
+        {
+          toolCallId: 'd',
+          output: { type: 'error-text', value: expect.stringContaining("invalid arguments for 'double'") },
+        },
+      ],
+    })
+    const types = (await troupe.history(session.rootId)).map(({ type }) => type)
+    expect(types.filter((type) => type === 'toolResult')).toHaveLength(4)
+    expect(types.slice(0, 2)).toEqual(['user', 'assistant'])
+    expect(types.slice(-2)).toEqual(['assistant', 'completed'])
+  })
+
+  test('spawns workers and gets their results in the order of the tasks', async () => {
+    const parent = recordedModel('test/parent', [
+      call('spawn_workers', { tasks: ['x', 'y', 'z'].map((input) => ({ kind: 'child', input })) }),
+      say('done'),
+    ])
+    const child = recordedModel('test/child', (request) => {
+      const text = JSON.stringify(
+        request.messages[0]?.role === 'user' &&
+          request.messages[0].content.map((block) => 'text' in block && block.text.slice(-1)),
+      )
+      if (text.includes('y')) return Object.assign(new Error('no'), {})
+      return say(text.includes('x') ? 'was x' : '{"summary":"was z","details":[1]}')
+    })
+    await using troupe = await TestTroupe.start({
+      workers: {
+        parent: defineWorker({ instructions: 'Delegate.', model: parent, spawns: ['child'] }),
+        child: defineWorker({ instructions: 'Work.', model: child, retries: 0 }),
+      },
+    })
+    expect(await troupe.run('parent', 'go')).toMatchObject({ status: 'completed', value: { text: 'done' } })
+    const last = parent.requests[1]?.messages.at(-1) as unknown as { results: { output: { value: unknown } }[] }
+    expect(last.results[0]?.output.value).toMatchObject([
+      { kind: 'child', status: 'completed', summary: 'was x', details: 'was x' },
+      { status: 'failed', failure: { message: 'no' } },
+      { status: 'completed', summary: 'was z', details: [1] },
+    ])
+  })
+})

@@ -1,0 +1,164 @@
+/** Arguments as models write them, and what they are told when those do not fit. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import type { Json } from '../../../src/core/chat-message.ts'
+import { defineTool } from '../../../src/core/define-tool.ts'
+import { policy } from '../../../src/core/policy.ts'
+import { checkArguments } from '../../../src/runtime/tool/arguments.ts'
+import { invalidArgumentsText, unknownToolText } from '../../../src/runtime/tool/messages.ts'
+
+function check(schema: z.ZodType | undefined, input: Json, inputText?: string) {
+  const tool = defineTool({
+    name: 'a',
+    description: 'For tests.',
+    effect: 'pure',
+    ...(schema ? { input: schema } : {}),
+    run: () => null,
+  })
+  return checkArguments(tool, { input, ...(inputText === undefined ? {} : { inputText }) })
+}
+const accepted = (input: unknown) => ({ ok: true, input })
+const refused = (...reasons: string[]) => ({ ok: false, reasons })
+
+const person = z.object({ name: z.string(), age: z.int().default(1) })
+
+test('an object gets what its schema makes of it; properties it does not know are dropped', () => {
+  expect(check(person, { name: 'Ada', more: 1 })).toEqual(accepted({ name: 'Ada', age: 1 }))
+})
+
+test('the model reads which property is wrong, and why', () => {
+  expect(check(person, { age: 'x' })).toEqual(
+    refused(
+      'name: Invalid input: expected string, received undefined',
+      'age: Invalid input: expected number, received string',
+    ),
+  )
+  expect(check(z.object({ list: z.array(z.object({ n: z.number() })) }), { list: [{ n: 1 }, { n: 'x' }] })).toEqual(
+    refused('list.1.n: Invalid input: expected number, received string'),
+  )
+  expect(check(person, [])).toEqual(refused('Invalid input: expected object, received array'))
+  expect(check(z.strictObject({}), { a: 1 })).toEqual(refused('Unrecognized key: "a"'))
+  expect(check(z.object({ u: z.union([z.string(), z.object({ n: z.number() })]) }), { u: { n: '' } })).toEqual(
+    refused(
+      'u: Invalid input: expected string, received object, or n: Invalid input: expected number, received string',
+    ),
+  )
+})
+
+test('reasons are short, however much is wrong', () => {
+  const result = check(
+    z.array(z.number()),
+    Array.from({ length: 100 }, () => 'x'),
+  )
+  expect(result).toMatchObject({ ok: false })
+  expect((result as { reasons: string[] }).reasons).toHaveLength(9)
+  expect((result as { reasons: string[] }).reasons.at(-1)).toBe('and 92 more')
+  const long = check(z.strictObject({}), { ['k'.repeat(100_000)]: 1 }) as { reasons: string[] }
+  expect(long.reasons[0]?.length).toBeLessThan(400)
+})
+
+test('a value that is no object is taken from under `arguments`, and bare', () => {
+  expect(check(z.string(), { arguments: 'hello' })).toEqual(accepted('hello'))
+  expect(check(z.string(), 'hello')).toEqual(accepted('hello'))
+  expect(check(z.array(z.string()), { arguments: ['a', 'b'] })).toEqual(accepted(['a', 'b']))
+  expect(check(z.array(z.string()), ['a', 'b'])).toEqual(accepted(['a', 'b']))
+  expect(check(z.json(), { arguments: { a: 1 } })).toEqual(accepted({ a: 1 }))
+  expect(check(z.json(), { a: 1 })).toEqual(accepted({ a: 1 }))
+  expect(check(z.string().optional(), {})).toEqual(accepted(undefined))
+  // A value of its own that only looks wrapped.
+  const look = z.union([z.string(), z.object({ arguments: z.number() })])
+  expect(check(look, { arguments: 3 })).toEqual(accepted({ arguments: 3 }))
+  expect(check(z.string(), { arguments: 3 })).toEqual(refused('Invalid input: expected string, received number'))
+})
+
+test('an object with a property called `arguments` is not unwrapped', () => {
+  expect(check(z.object({ arguments: z.string() }), { arguments: 'x' })).toEqual(accepted({ arguments: 'x' }))
+  expect(check(undefined, { arguments: 'x' })).toEqual(accepted({ arguments: 'x' }))
+  expect(check(z.looseObject({}), { arguments: { a: 1 } })).toEqual(accepted({ arguments: { a: 1 } }))
+})
+
+test('text that is not JSON is for tools that take text', () => {
+  expect(check(z.string(), null, 'hello world')).toEqual(accepted('hello world'))
+  expect(check(z.string().max(3), null, 'hello')).toEqual(refused('Too big: expected string to have <=3 characters'))
+  expect(check(person, null, '{"name": "Ad')).toEqual(
+    refused(expect.stringMatching(/^arguments are not JSON: .+/) as unknown as string),
+  )
+  expect(check(z.json(), null, 'hello')).toEqual(
+    refused(expect.stringMatching(/^arguments are not JSON: .+/) as unknown as string),
+  )
+  expect(check(undefined, null, '')).toEqual(accepted({}))
+})
+
+test('the beginning of an argument that was cut off is not taken for the whole', () => {
+  expect(check(z.string(), null, ' {"arguments": "delete /tmp')).toMatchObject({ ok: false })
+})
+
+test('arguments nested too deep are refused before any schema sees them, even deeper than the stack', () => {
+  const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as Json
+  expect(check(undefined, nested(policy.jsonDepthMax))).toMatchObject({ ok: true })
+  for (const levels of [policy.jsonDepthMax + 1, 1_000, 100_000]) {
+    for (const schema of [undefined, z.json(), z.string()]) {
+      expect(check(schema, nested(levels))).toEqual(refused('arguments are nested deeper than 64 levels'))
+    }
+  }
+})
+
+test('arguments of more than 1 MiB are refused, as JSON and as text', () => {
+  // 2 quotation marks, and 2 bytes for each letter.
+  const most = 'é'.repeat(policy.messageBytesMax / 2 - 1)
+  expect(check(z.string(), most)).toMatchObject({ ok: true })
+  expect(check(z.string(), `${most}x`)).toEqual(refused('arguments have 1048577 bytes; the limit is 1048576'))
+  expect(check(z.string(), null, 'é'.repeat(policy.messageBytesMax / 2 + 1))).toEqual(
+    refused('arguments have 1048578 bytes; the limit is 1048576'),
+  )
+})
+
+test('keys that name prototypes stay data', () => {
+  const value = JSON.parse('{"name":"x","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}') as Json
+  const schemas = [undefined, person, z.looseObject({}), z.record(z.string(), z.unknown()), z.json(), z.unknown()]
+  for (const schema of schemas) {
+    const result = check(schema, value) as { ok: boolean; input: { polluted?: unknown } }
+    expect(result.ok).toBe(true)
+    expect(result.input.polluted).toBeUndefined()
+    expect(Object.getPrototypeOf(result.input)).toBe(Object.prototype)
+  }
+  expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
+})
+
+test('a schema that throws or must wait refuses, and does not throw', () => {
+  const throwing = z.string().refine(() => {
+    throw new Error('broken check')
+  })
+  expect(check(throwing, 'x')).toEqual(refused('the schema could not check them: broken check'))
+  expect(
+    check(
+      z.string().refine(async () => true),
+      'x',
+    ),
+  ).toMatchObject({ ok: false })
+})
+
+test('any JSON gives an answer', () => {
+  const schemas = [undefined, person, z.string(), z.array(z.string()), z.json(), z.strictObject({ a: person })]
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...schemas),
+      fc.jsonValue(),
+      fc.option(fc.string(), { nil: undefined }),
+      (schema, input, text) => {
+        const result = check(schema, input as Json, text)
+        expect(result.ok || result.reasons.length > 0).toBe(true)
+      },
+    ),
+  )
+})
+
+test('what the model is told has its form', () => {
+  expect(unknownToolText('x', ['a', 'b'])).toBe("Error: unknown tool 'x'. Available: a, b")
+  expect(unknownToolText('x', [])).toBe("Error: unknown tool 'x'. Available: none")
+  expect(invalidArgumentsText('x', ['a: wrong', 'b: wrong'])).toBe(
+    "Error: invalid arguments for 'x': a: wrong; b: wrong",
+  )
+  expect(unknownToolText('x'.repeat(100_000), []).length).toBeLessThan(500)
+})

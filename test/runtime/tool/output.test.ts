@@ -1,0 +1,133 @@
+/** What tools return, as it is recorded. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { policy } from '../../../src/core/policy.ts'
+import { errorOutput, toOutput } from '../../../src/runtime/tool/output.ts'
+
+const noteOf = /\n\[Output cut: it has (\d+) bytes, of which the first (\d+) are shown\.\]$/
+
+test('text stays text, nothing is said to be nothing, other JSON stays JSON', () => {
+  expect(toOutput('hello')).toEqual({ type: 'text', value: 'hello' })
+  expect(toOutput(undefined)).toEqual({ type: 'text', value: '(no output)' })
+  for (const value of [null, 0, false, [], { a: [1, { b: null }] }]) {
+    expect(toOutput(value)).toEqual({ type: 'json', value })
+  }
+  expect(toOutput({ at: new Date(0), left: undefined })).toEqual({
+    type: 'json',
+    value: { at: '1970-01-01T00:00:00.000Z' },
+  })
+})
+
+test('what a tool changes later changes no output', () => {
+  const value = { list: [1] }
+  const output = toOutput(value)
+  value.list.push(2)
+  expect(output).toEqual({ type: 'json', value: { list: [1] } })
+})
+
+test('what has no JSON form is an error that says that the tool ran', () => {
+  const circle: { self?: unknown } = {}
+  circle.self = circle
+  let deep: unknown = null
+  for (let n = 0; n < 100_000; n += 1) deep = [deep]
+  const hostile = {
+    toJSON() {
+      throw new Error('not me')
+    },
+  }
+  const cases: [unknown, RegExp][] = [
+    [1n, /BigInt/],
+    [circle, /circular/],
+    [() => 1, /a function has no JSON form/],
+    [Symbol('s'), /a symbol has no JSON form/],
+    [deep, /call stack/],
+    [hostile, /not me/],
+  ]
+  for (const [value, reason] of cases) {
+    const output = toOutput(value)
+    expect(output.type).toBe('error-text')
+    expect(output.value).toMatch(/^Error: the tool ran, but its output cannot be written as JSON: /)
+    expect(output.value).toMatch(reason)
+  }
+})
+
+test('halves of characters are replaced, in text, in values and in names', () => {
+  expect(toOutput('a\ud800b')).toEqual({ type: 'text', value: 'a\ufffdb' })
+  const output = toOutput({ 'k\udc00': ['\ud83d', '\\ud800', '\u{1f600}'] })
+  expect(output).toEqual({ type: 'json', value: { 'k\ufffd': ['\ufffd', '\\ud800', '\u{1f600}'] } })
+})
+
+test('keys that name prototypes stay data', () => {
+  const output = toOutput(JSON.parse('{"__proto__":{"polluted":1}}')) as { value: { polluted?: unknown } }
+  expect(output.value.polluted).toBeUndefined()
+  expect(JSON.stringify(output.value)).toBe('{"__proto__":{"polluted":1}}')
+})
+
+test('JSON that is nested too deep for a record becomes text', () => {
+  const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown
+  expect(toOutput(nested(policy.jsonDepthMax)).type).toBe('json')
+  expect(toOutput(nested(policy.jsonDepthMax + 1)).type).toBe('text')
+})
+
+test('more than the limit is cut, and the note says how much there was and is shown', () => {
+  expect(toOutput('x'.repeat(10), 10).value).toBe('x'.repeat(10))
+  expect(toOutput('x'.repeat(11), 10).value).toBe(
+    `${'x'.repeat(10)}\n[Output cut: it has 11 bytes, of which the first 10 are shown.]`,
+  )
+  expect(toOutput({ a: 'xxxxxxxxxx' }, 10)).toEqual({
+    type: 'text',
+    value: '{"a":"xxxx\n[Output cut: it has 18 bytes, of which the first 10 are shown.]',
+  })
+  expect(toOutput('\u{1f600}'.repeat(3), 10).value).toBe(
+    '\u{1f600}\u{1f600}\n[Output cut: it has 12 bytes, of which the first 8 are shown.]',
+  )
+  expect(errorOutput('x'.repeat(20), 10).value).toMatch(noteOf)
+  const all = toOutput('y'.repeat(policy.toolOutputBytesMax + 1)).value as string
+  expect(noteOf.exec(all)?.slice(1)).toEqual(['100001', '100000'])
+})
+
+test('a cut is well formed, is a prefix, has the size it says, and could not show one character more', () => {
+  const text = fc.string({
+    unit: fc.oneof(fc.constantFrom('\ud800', '\udc00', 'é', '€', '\u{1f600}'), fc.string({ unit: 'binary' })),
+  })
+  fc.assert(
+    fc.property(text, fc.integer({ min: 1, max: 40 }), (value, bytesMax) => {
+      const whole = value.toWellFormed()
+      const output = toOutput(value, bytesMax)
+      expect(output.type).toBe('text')
+      const shown = output.value as string
+      expect(shown.isWellFormed()).toBe(true)
+      const fits = Buffer.byteLength(whole) <= bytesMax
+      const kept = fits ? shown : shown.replace(noteOf, '')
+      const sizes = fits ? undefined : [Buffer.byteLength(whole), Buffer.byteLength(kept)]
+      expect(fits ? undefined : noteOf.exec(shown)?.slice(1).map(Number)).toEqual(sizes)
+      expect(fits ? whole === kept : whole.startsWith(kept)).toBe(true)
+      expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(bytesMax)
+      const next = String.fromCodePoint(whole.codePointAt(kept.length) ?? 0)
+      expect(fits || Buffer.byteLength(kept + next) > bytesMax).toBe(true)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('any JSON value comes out as it went in', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+      const plain = JSON.parse(JSON.stringify(value)) as unknown
+      const output = toOutput(value, 1_000_000)
+      expect(output).toEqual({ type: typeof value === 'string' ? 'text' : 'json', value: plain })
+    }),
+  )
+})
+
+test('a cut of ten million characters makes no copies of them', () => {
+  const huge = 'é'.repeat(10_000_000)
+  // Flat, as a tool that read a file gives it.
+  Buffer.byteLength(huge)
+  const before = process.memoryUsage()
+  const outputs = Array.from({ length: 50 }, () => toOutput(huge, 1_000))
+  const after = process.memoryUsage()
+  expect(outputs.every(({ value }) => (value as string).startsWith('é'))).toBe(true)
+  const grown = after.heapUsed + after.external - before.heapUsed - before.external
+  expect(grown).toBeLessThan(40_000_000)
+})

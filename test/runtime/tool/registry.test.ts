@@ -1,0 +1,127 @@
+/** What a model is shown of tools. */
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTool } from '../../../src/core/define-tool.ts'
+import { ConfigError } from '../../../src/core/errors.ts'
+import { ToolRegistry } from '../../../src/runtime/tool/registry.ts'
+
+function toolOf(name: string, input?: z.ZodType) {
+  return defineTool({ name, description: `Is ${name}.`, effect: 'pure', ...(input ? { input } : {}), run: () => null })
+}
+
+function schemaOf(input?: z.ZodType): unknown {
+  return new ToolRegistry([toolOf('a', input)]).specs()[0]?.inputSchema
+}
+
+test('tools are found by name, and listed in the order they were given', () => {
+  const [b, a] = [toolOf('b'), toolOf('a')]
+  const registry = new ToolRegistry([b, a])
+  expect(registry.get('a')).toBe(a)
+  expect(registry.get('c')).toBeUndefined()
+  expect(registry.get('constructor')).toBeUndefined()
+  expect(registry.list()).toEqual([b, a])
+  expect(registry.specs()).toBe(registry.specs())
+  expect(registry.specs().map(({ name, description }) => [name, description])).toEqual([
+    ['b', 'Is b.'],
+    ['a', 'Is a.'],
+  ])
+})
+
+test('objects are closed at every depth, unless the author made them loose', () => {
+  const inner = z.object({ id: z.string() })
+  expect(
+    schemaOf(z.object({ inner, list: z.array(inner), loose: z.looseObject({}), map: z.record(z.string(), inner) })),
+  ).toEqual({
+    type: 'object',
+    properties: {
+      inner: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'], additionalProperties: false },
+      list: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: { id: { type: 'string' } },
+          required: ['id'],
+          additionalProperties: false,
+        },
+      },
+      loose: { type: 'object', properties: {}, additionalProperties: {} },
+      map: {
+        type: 'object',
+        additionalProperties: {
+          type: 'object',
+          properties: { id: { type: 'string' } },
+          required: ['id'],
+          additionalProperties: false,
+        },
+      },
+    },
+    required: ['inner', 'list', 'loose', 'map'],
+    additionalProperties: false,
+  })
+})
+
+test('what a field may be left out of is what the model may leave out: the schema is that of the input', () => {
+  expect(schemaOf(z.object({ n: z.number().default(1), s: z.string().transform((s) => s.length) }))).toMatchObject({
+    properties: { n: { type: 'number', default: 1 }, s: { type: 'string' } },
+    required: ['s'],
+  })
+})
+
+test('a schema that is no object stands under `arguments`', () => {
+  const wrapped = (inner: object) => ({
+    type: 'object',
+    properties: { arguments: inner },
+    required: ['arguments'],
+    additionalProperties: false,
+  })
+  expect(schemaOf(z.string())).toEqual(wrapped({ type: 'string' }))
+  expect(schemaOf(z.array(z.string()))).toEqual(wrapped({ type: 'array', items: { type: 'string' } }))
+  expect(schemaOf(z.union([z.string(), z.object({ a: z.string() })]))).toEqual(
+    wrapped({
+      anyOf: [
+        { type: 'string' },
+        { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false },
+      ],
+    }),
+  )
+})
+
+test('references of a wrapped schema lead to where it now stands', () => {
+  const tree = z.object({
+    name: z.string(),
+    get kids() {
+      return z.array(tree)
+    },
+  })
+  const schema = schemaOf(z.array(tree)) as { properties: object; $defs: Record<string, object> }
+  const [[name, definition]] = Object.entries(schema.$defs) as [[string, object]]
+  expect(schema.properties).toEqual({ arguments: { type: 'array', items: { $ref: `#/$defs/${name}` } } })
+  expect(definition).toMatchObject({ properties: { kids: { items: { $ref: `#/$defs/${name}` } } } })
+})
+
+test('without a schema, any properties may be given', () => {
+  expect(schemaOf()).toEqual({ type: 'object', properties: {}, additionalProperties: true })
+})
+
+test('a long pattern beside a format is left out; short ones and patterns alone stay', () => {
+  const long = `^${'a'.repeat(200)}$`
+  const { properties } = schemaOf(
+    z.object({ mail: z.email(), own: z.string().regex(new RegExp(long)), brief: z.email({ pattern: /^.@.$/ }) }),
+  ) as { properties: object }
+  expect(properties).toEqual({
+    mail: { type: 'string', format: 'email' },
+    own: { type: 'string', pattern: long },
+    brief: { type: 'string', format: 'email', pattern: '^.@.$' },
+  })
+})
+
+test('a schema that a model cannot be shown is refused with the name of the tool', () => {
+  for (const input of [z.object({ when: z.date() }), z.bigint(), z.map(z.string(), z.string())]) {
+    expect(() => new ToolRegistry([toolOf('clock', input)])).toThrow(ConfigError)
+    expect(() => new ToolRegistry([toolOf('clock', input)])).toThrow(/^tool "clock": .+ cannot be represented/)
+  }
+})
+
+test('two tools of one name are refused', () => {
+  expect(() => new ToolRegistry([toolOf('a'), toolOf('a')])).toThrow('two tools have the name "a"')
+})

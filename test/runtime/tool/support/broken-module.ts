@@ -1,0 +1,2 @@
+/** Cannot be loaded. */
+throw new Error('broken on purpose')

@@ -1,0 +1,97 @@
+/** Tools that run in threads, each with something that may happen there. */
+import { isMainThread, threadId } from 'node:worker_threads'
+import { z } from 'zod'
+import { defineTool } from '../../../../src/core/define-tool.ts'
+import { TerminalError, TransientError } from '../../../../src/core/errors.ts'
+
+const thread = import.meta.url
+const common = { description: 'For tests.', effect: 'pure', thread } as const
+
+export const whereTool = defineTool({ ...common, name: 'where', run: () => ({ isMainThread, threadId }) })
+
+export const contextTool = defineTool({
+  ...common,
+  name: 'context',
+  input: z.object({ file: z.string(), when: z.date() }),
+  async run({ file, when }, context) {
+    const { signal, workspace, log, progress, setFact, ...plain } = context
+    log.info('seen', { deep: { n: 1 } })
+    log.warn('with what cannot be cloned', { f: () => 1 })
+    progress({ at: 'half' })
+    setFact('year', when.getFullYear())
+    return { ...plain, real: await workspace?.resolve(file), aborted: signal.aborted }
+  },
+})
+
+export const throwTool = defineTool({
+  ...common,
+  name: 'throw',
+  input: z.enum(['plain', 'transient', 'terminal']),
+  run(sort) {
+    if (sort === 'transient') throw new TransientError('the disk is busy', { retryAfterMs: 7 })
+    if (sort === 'terminal') throw new TerminalError('no way', { code: 'circuit_open' })
+    throw new Error('out of paper')
+  },
+})
+
+/** Tells that it began, and ends when its signal fires. */
+export const obedientTool = defineTool({
+  ...common,
+  name: 'obedient',
+  run: (_input, { signal, progress, log }) =>
+    new Promise((resolve) => {
+      progress('began')
+      const keep = setInterval(() => {}, 60_000)
+      signal.addEventListener('abort', () => {
+        clearInterval(keep)
+        progress('late')
+        log.info('heard', { reason: (signal.reason as Error).message })
+        resolve('late')
+      })
+    }),
+})
+
+export const endlessTool = defineTool({
+  ...common,
+  name: 'endless',
+  run(_input, { progress }) {
+    progress('began')
+    for (;;);
+  },
+})
+
+export const exitTool = defineTool({ ...common, name: 'exit', run: () => process.exit(3) })
+
+export const strayTool = defineTool({
+  ...common,
+  name: 'stray',
+  run: () =>
+    new Promise(() => {
+      setImmediate(() => {
+        throw new Error('thrown beside the call')
+      })
+    }),
+})
+
+export const greedyTool = defineTool({
+  ...common,
+  name: 'greedy',
+  run() {
+    const hoard: string[][] = []
+    for (;;) hoard.push(Array.from({ length: 100_000 }, (_, n) => `${n}`))
+  },
+})
+
+/** Ends when the first number of a shared buffer tells it; the second counts how often it began. */
+export const waitTool = defineTool<{ gate: Int32Array }>({
+  ...common,
+  name: 'wait',
+  run({ gate }, { progress }) {
+    progress('began')
+    Atomics.add(gate, 1, 1)
+    Atomics.wait(gate, 0, 0)
+    return threadId
+  },
+})
+
+export const strangeTool = defineTool({ ...common, name: 'strange', run: () => () => 1 })

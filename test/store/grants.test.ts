@@ -1,0 +1,153 @@
+/** Grants: what a session gives its root is in the record, and no child's grant is wider than its parent's (I13). */
+import { describe, expect, test } from 'vitest'
+import { isWithinFolder } from '../../src/core/worker-grant.ts'
+import { Place } from './support/place.ts'
+
+async function started(grant: string) {
+  const place = await Place.open()
+  const { root } = await place.create({ grant })
+  const node = place.node()
+  const turn = await node.claim()
+  return { place, root, node, turn, [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() }
+}
+
+describe('the grant of a session', () => {
+  test('is in the record of its root, and comes with each claim', async () => {
+    await using scene = await started('tools a b\nkinds c\nfolder /d')
+    const { place, root, turn } = scene
+    expect(await place.record(root)).toMatchObject({ grant: 'tools a b\nkinds c\nfolder /d' })
+    expect(turn.grant.allowed).toEqual({ tools: ['a', 'b'], kinds: ['c'], folder: '/d' })
+  })
+
+  test('that restricts nothing takes no place in the record', async () => {
+    await using scene = await started('')
+    expect(await scene.place.record(scene.root)).not.toHaveProperty('grant')
+    expect(scene.turn.grant.allowed).toEqual({})
+  })
+})
+
+describe('the grant of a child', () => {
+  test('is in its record, and that of a grandchild is held against it', async () => {
+    await using scene = await started('tools a b c')
+    const { place, node, turn } = scene
+    const child = place.child(turn.worker, 1, 'child', { grant: 'tools a b' })
+    await turn.park('control', { spawns: [child], awaits: [1] })
+    expect(await place.record(child.id)).toMatchObject({ grant: 'tools a b' })
+    const below = await node.claim()
+    expect(below.grant.allowed).toEqual({ tools: ['a', 'b'] })
+    const grandchild = (grant: string) => ({
+      spawns: [place.child(child.id, 1, 'grandchild', { grant })],
+      awaits: [1],
+    })
+    expect(await below.commit(grandchild('tools a c'))).toMatchObject({ kind: 'refused' })
+    expect(await below.commit(grandchild('tools b'))).toMatchObject({ kind: 'ok' })
+  })
+
+  test('may be anything where the parent has none', async () => {
+    await using scene = await started('')
+    const { place, turn } = scene
+    const child = place.child(turn.worker, 1, 'child', { grant: 'tools a\nfolder /d' })
+    await turn.record({ spawns: [child], awaits: [1] })
+    expect(await place.record(child.id)).toMatchObject({ grant: 'tools a\nfolder /d' })
+  })
+
+  test.each([
+    ['tools a b', 'tools a b'],
+    ['tools a b', 'tools b'],
+    ['tools a b', 'tools'],
+    ['tools', 'tools'],
+    ['tools a b', 'tools b\nkinds c\nfolder /d'],
+    ['kinds echo other', 'kinds other'],
+    ['folder /d', 'folder /d'],
+    ['folder /d', 'folder /d/e f/g'],
+    ['folder /d/', 'folder /d'],
+    ['folder /', 'folder /d'],
+    ['folder C:\\d', 'folder C:\\d\\e'],
+    ['folder /d\ntools a', 'tools a\nfolder /d/e'],
+  ])('%j may give %j', async (own, given) => {
+    await using scene = await started(own)
+    const { place, turn } = scene
+    const spawns = [place.child(turn.worker, 1, 'child', { grant: given })]
+    expect(await turn.commit({ spawns, awaits: [1] })).toMatchObject({ kind: 'ok' })
+  })
+
+  test.each([
+    ['tools a b', ''],
+    ['tools a b', 'tools a c'],
+    ['tools ab', 'tools a'],
+    ['tools a', 'tools a\ntools a b'],
+    ['tools', 'tools a'],
+    ['tools a', 'kinds a'],
+    ['kinds echo', 'kinds echo other'],
+    ['kinds other', 'kinds other'],
+    ['kinds', 'kinds'],
+    ['folder /d', 'tools a'],
+    ['folder /d', 'folder /'],
+    ['folder /d', 'folder /de'],
+    ['folder /d', 'folder /d/..'],
+    ['folder /d', 'folder /d/e/../../f'],
+    ['folder C:\\d', 'folder C:\\d\\..\\e'],
+    // Where folders are told apart by a slash, this one is beside /d and not below it.
+    ['folder /d', 'folder /d\\e'],
+    // What a newer troupe restricts, an older one cannot give.
+    ['models small', 'tools a'],
+  ])('%j may not give %j', async (own, given) => {
+    await using scene = await started(own)
+    const { place, turn } = scene
+    const child = place.child(turn.worker, 1, 'child', { grant: given })
+    const changed = await place.changed(async () =>
+      expect(await turn.commit({ spawns: [child], awaits: [1] })).toEqual({
+        kind: 'refused',
+        refusals: [{ reason: 'grant_exceeded', limit: 0, id: child.id }],
+      }),
+    )
+    expect(changed).toEqual({})
+  })
+
+  test('each child whose grant is too wide is named, and none is born', async () => {
+    await using scene = await started('tools a')
+    const { place, turn } = scene
+    const grants = ['tools b', 'tools a', 'tools c']
+    const spawns = grants.map((grant, index) => place.child(turn.worker, index + 1, `c${index + 1}`, { grant }))
+    const answer = await turn.commit({ spawns, awaits: [1, 2, 3] })
+    const refused = [spawns[0]?.id, spawns[2]?.id].map((id) => expect.objectContaining({ id }))
+    expect(answer).toEqual({ kind: 'refused', refusals: refused })
+    for (const { id } of spawns) expect(await place.redis.exists(place.workerKeys(id).record)).toBe(0)
+  })
+
+  test('that exists already stays as it is, whatever a repeated spawn asks for', async () => {
+    await using scene = await started('tools a')
+    const { place, turn } = scene
+    const spawn = (grant: string) => ({ spawns: [place.child(turn.worker, 1, 'child', { grant })], awaits: [1] })
+    await turn.record(spawn('tools a'))
+    expect(await turn.commit(spawn('tools a b'))).toMatchObject({ kind: 'ok' })
+    expect(await place.record(spawn('').spawns[0]?.id ?? '')).toMatchObject({ grant: 'tools a' })
+  })
+})
+
+test('the script and the node hold the same folders to be within', async () => {
+  const folders = [
+    '/',
+    '/d',
+    '/d/',
+    '/d//',
+    '/d/e',
+    '/d/../e',
+    '/d/..',
+    '/de',
+    '/d/.',
+    '/d\\e',
+    'C:\\d',
+    'C:/d/e',
+    'c:\\d',
+  ]
+  for (const outer of folders) {
+    await using scene = await started(`folder ${outer}`)
+    const { place, turn } = scene
+    for (const [index, folder] of folders.entries()) {
+      const spawns = [place.child(turn.worker, index + 1, `c${index}`, { grant: `folder ${folder}` })]
+      const { kind } = await turn.commit({ spawns })
+      expect({ outer, folder, within: kind === 'ok' }).toEqual({ outer, folder, within: isWithinFolder(folder, outer) })
+    }
+  }
+})

@@ -1,0 +1,60 @@
+/** The fake provider as a process, with its journal, for one test. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type JournalLine, readJournal } from './provider-journal.ts'
+
+const program = new URL('../programs/fake-provider.ts', import.meta.url)
+
+type News = { readonly port: number } | { readonly error: string } | { readonly killed: number }
+
+export class FakeProvider implements AsyncDisposable {
+  readonly url: string
+  /** What went wrong in the provider itself. */
+  readonly errors: string[] = []
+  /** When it killed which process. */
+  readonly kills = new Map<number, number>()
+  readonly #child: ChildProcess
+  readonly #folder: string
+
+  private constructor(child: ChildProcess, folder: string, port: number) {
+    this.#child = child
+    this.#folder = folder
+    this.url = `http://127.0.0.1:${port}`
+    child.on('message', (news: News) => {
+      if ('error' in news) this.errors.push(news.error)
+      if ('killed' in news) this.kills.set(news.killed, Date.now())
+    })
+  }
+
+  static async start(): Promise<FakeProvider> {
+    const folder = mkdtempSync(join(tmpdir(), 'troupe-provider-'))
+    closeSync(openSync(join(folder, 'journal.ndjson'), 'a'))
+    const child = fork(program, [join(folder, 'journal.ndjson')], {
+      execArgv: ['--conditions=troupe-source'],
+      env: { PATH: process.env.PATH },
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
+    const port = await new Promise<number>((resolve, reject) => {
+      child.once('message', (news: News) =>
+        'port' in news ? resolve(news.port) : reject(new Error(JSON.stringify(news))),
+      )
+      child.once('exit', (code) => reject(new Error(`The fake provider ended with ${code}.`)))
+    })
+    return new FakeProvider(child, folder, port)
+  }
+
+  journal(): JournalLine[] {
+    return readJournal(join(this.#folder, 'journal.ndjson'))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      const gone = new Promise((resolve) => this.#child.once('exit', resolve))
+      this.#child.disconnect()
+      await gone
+    }
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,41 @@
+/** Duty: what a handler remembers while its readers work: who has which part, and the summary so far. */
+import type { ResultMessage, Self } from 'troupe'
+import { z } from 'zod'
+import { lostSummary, noSummary, reasonOfLoss, seenSummary } from '../../../../workers/_survey/outcome.ts'
+import { namePart, type Part, partSchema } from '../../../../workers/_survey/part.ts'
+import type { Plan } from '../../../../workers/_survey/plan.ts'
+import { mergeSummaries, type Summary, summarySchema } from '../../../../workers/_survey/summary.ts'
+
+export const gatheringSchema = z.object({
+  /** Parts by the id of the worker that reads them. */
+  waiting: z.record(z.string(), partSchema),
+  summary: summarySchema,
+})
+
+export type Gathering = z.infer<typeof gatheringSchema>
+
+/** A worker that has others read its parts: they are spawned, and what it saw itself is the summary so far. */
+export function spawnReaders(self: Pick<Self, 'spawn'>, plan: Extract<Plan, { kind: 'split' }>): Gathering {
+  const waiting: Record<string, Part> = {}
+  for (const part of plan.parts) waiting[self.spawn('reader', part, { name: namePart(part) }).id] = part
+  return { waiting, summary: seenSummary(plan) }
+}
+
+export function gather(gathering: Gathering, message: ResultMessage): Gathering {
+  const { [message.from]: part, ...waiting } = gathering.waiting
+  // A result of another child, or one that came again.
+  if (part === undefined) return gathering
+  return { waiting, summary: mergeSummaries(gathering.summary, summaryOf(part, message)) }
+}
+
+function summaryOf(part: Part, message: ResultMessage): Summary {
+  if (message.status !== 'completed') {
+    return lostSummary(part, reasonOfLoss(message.status, message.failure?.message ?? ''))
+  }
+  const read = summarySchema.safeParse(message.value)
+  return read.success ? read.data : lostSummary(part, noSummary)
+}
+
+export function isGathered(gathering: Gathering): boolean {
+  return Object.keys(gathering.waiting).length === 0
+}

@@ -1,0 +1,58 @@
+/** Duty: the reader of the survey by handlers: reads one part, or has further readers read it. */
+import { defineWorker, type Self } from 'troupe'
+import { z } from 'zod'
+import { atTop } from '../../../../workers/_survey/at-top.ts'
+import { unreadableSummary } from '../../../../workers/_survey/outcome.ts'
+import { type Part, partSchema } from '../../../../workers/_survey/part.ts'
+import { decodePath, showPath } from '../../../../workers/_survey/path.ts'
+import { planPart } from '../../../../workers/_survey/plan.ts'
+import { readPart } from '../../../../workers/_survey/reading.ts'
+import { type Gathering, gather, gatheringSchema, isGathered, spawnReaders } from './gathering.ts'
+
+const weightMin = 400
+
+const stateSchema = z.discriminatedUnion('phase', [
+  z.object({ phase: z.literal('idle') }),
+  gatheringSchema.extend({ phase: z.literal('gathering') }),
+])
+type State = z.infer<typeof stateSchema>
+
+export default defineWorker<State>({
+  state: stateSchema,
+  initial: { phase: 'idle' },
+  input: partSchema,
+  spawns: ['reader'],
+  receive(message, self) {
+    self.signal.throwIfAborted()
+    if (message.kind === 'input') begin(partSchema.parse(message.value), self)
+    else if (message.kind === 'result' && self.state.phase === 'gathering') proceed(gather(self.state, message), self)
+  },
+})
+
+function begin(part: Part, self: Self<State>): void {
+  const room = { partsMax: self.limits.children, allowance: part.allowance - 1, weightMin }
+  const checkpoint = () => self.signal.throwIfAborted()
+  const maySplit = self.depth < self.limits.depth && room.partsMax > 1 && room.allowance > 1
+  if (maySplit && part.weight >= 2 * weightMin) {
+    const planned = atTop(part.top, (top) => planPart(top, part, room, checkpoint))
+    const plan = planned.kind === 'found' ? planned.value : null
+    if (plan?.kind === 'split' && plan.parts.length > 1) {
+      proceed(spawnReaders(self, plan), self)
+      return
+    }
+    if (plan?.kind === 'unreadable') {
+      self.reply(unreadableSummary(part, plan.reason))
+      return
+    }
+  }
+  const read = atTop(part.top, (top) => readPart(top, part, checkpoint))
+  if (read.kind === 'found') self.reply(read.value)
+  else self.fail(`cannot open ${showPath(decodePath(part.top))}: ${read.reason}`)
+}
+
+function proceed(gathering: Gathering, self: Self<State>): void {
+  if (isGathered(gathering)) {
+    self.setState({ phase: 'idle' })
+    self.reply(gathering.summary)
+  } else self.setState({ phase: 'gathering', ...gathering })
+}

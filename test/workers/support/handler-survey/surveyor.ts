@@ -1,0 +1,96 @@
+/**
+ * Duty: the survey by handlers: no model, each step is code. What the agents of workers/ are compared with; it works in this process,
+ * waiting for the disk.
+ */
+import { defineWorker, type Self, TerminalError } from 'troupe'
+import { z } from 'zod'
+import { atTop } from '../../../../workers/_survey/at-top.ts'
+import { type CopyTotals, locateCopies, totalCopies } from '../../../../workers/_survey/copies.ts'
+import { findTop, orderSchema } from '../../../../workers/_survey/order.ts'
+import { readOrUnreadable, seenSummary, unreadableSummary } from '../../../../workers/_survey/outcome.ts'
+import { type Part, wholePart } from '../../../../workers/_survey/part.ts'
+import { decodePath, encodePath, type PathText, pathTextSchema } from '../../../../workers/_survey/path.ts'
+import { planPart } from '../../../../workers/_survey/plan.ts'
+import { readPart } from '../../../../workers/_survey/reading.ts'
+import { writeReport } from '../../../../workers/_survey/report.ts'
+import type { Summary } from '../../../../workers/_survey/summary.ts'
+import { type Gathering, gather, gatheringSchema, isGathered, spawnReaders } from './gathering.ts'
+
+const weightMin = 16
+
+const stateSchema = z.discriminatedUnion('phase', [
+  z.object({ phase: z.literal('idle') }),
+  gatheringSchema.extend({ phase: z.literal('gathering'), top: pathTextSchema }),
+])
+type State = z.infer<typeof stateSchema>
+
+export default defineWorker<State>({
+  state: stateSchema,
+  initial: { phase: 'idle' },
+  input: orderSchema,
+  spawns: ['reader'],
+  async receive(message, self) {
+    self.signal.throwIfAborted()
+    if (message.kind === 'input') await begin(orderSchema.parse(message.value), self)
+    else if (message.kind === 'result' && self.state.phase === 'gathering') {
+      proceed(self.state.top, gather(self.state, message), self)
+    }
+  },
+})
+
+async function begin(input: z.infer<typeof orderSchema>, self: Self<State>): Promise<void> {
+  try {
+    const top = await findTop(decodePath(input.folder))
+    const workers = Math.min(input.workers ?? self.limits.workers, self.limits.workers)
+    const part = wholePart(encodePath(top), workers)
+    proceed(part.top, shareOutOrRead(part, self), self)
+  } catch (error) {
+    if (!(error instanceof TerminalError)) throw error
+    self.fail(error)
+  }
+}
+
+function shareOutOrRead(part: Part, self: Self<State>): Gathering {
+  const room = { partsMax: self.limits.children, allowance: part.allowance - 1, weightMin }
+  const checkpoint = () => self.signal.throwIfAborted()
+  const maySpawn = self.depth < self.limits.depth && room.partsMax > 0 && room.allowance > 0
+  if (!maySpawn)
+    return alone(
+      readOrUnreadable(
+        part,
+        atTop(part.top, (top) => readPart(top, part, checkpoint)),
+      ),
+    )
+  const planned = atTop(part.top, (top) => planPart(top, part, room, checkpoint))
+  if (planned.kind === 'unopened') return alone(unreadableSummary(part, planned.reason))
+  const plan = planned.value
+  if (plan.kind === 'unreadable') return alone(unreadableSummary(part, plan.reason))
+  if (plan.kind === 'empty') return alone(seenSummary({ folders: 0, hasOwnFolder: plan.hasOwnFolder }))
+  return spawnReaders(self, plan)
+}
+
+function alone(summary: Summary): Gathering {
+  return { waiting: {}, summary }
+}
+
+function proceed(top: PathText, gathering: Gathering, self: Self<State>): void {
+  if (!isGathered(gathering)) {
+    self.setState({ phase: 'gathering', top, ...gathering })
+    return
+  }
+  const { summary } = gathering
+  const { files, bytes, lines, unreadable, workers, lostParts } = summary.counts
+  const copies = totalCopies(summary.contents)
+  self.setState({ phase: 'idle' })
+  self.reply({
+    markdown: writeReport({ top: decodePath(top), summary, copies, groups: locate(top, copies, self.signal) }),
+    totals: { files, bytes, lines, unreadable, workers },
+    isComplete: lostParts === 0,
+  })
+}
+
+function locate(path: PathText, { worst }: CopyTotals, signal: AbortSignal) {
+  if (worst.length === 0) return []
+  const located = atTop(path, (top) => locateCopies(top, worst, () => signal.throwIfAborted()))
+  return located.kind === 'found' ? located.value : []
+}

@@ -1,0 +1,62 @@
+/**
+ * Duty: what a surveyor is asked for, and the folder that is meant by it.
+ * O1 Nothing but the folder of the run's own input is surveyed, whatever a model writes.
+ */
+import { isUtf8 } from 'node:buffer'
+import { realpath, stat } from 'node:fs/promises'
+import { isAbsolute } from 'node:path'
+import { InputError, type Json, TerminalError, type ToolContext } from 'troupe'
+import { z } from 'zod'
+import { type Part, wholePart } from './part.ts'
+import { type BytePath, decodePath, encodePath, fromBytes, pathTextSchema, showPath, toBytes } from './path.ts'
+import { codeOf, reasonOf } from './reason.ts'
+
+export const orderSchema = z.object({
+  folder: pathTextSchema,
+  /** Workers it may use, itself included; default: as many as the session may have. */
+  workers: z.int().min(1).optional(),
+})
+
+/** The folder a surveyor's tools may touch. Null where its name is no text, as it cannot be named then. */
+export function folderOf(input: Json): string | null {
+  const folder = decodePath(orderSchema.parse(input).folder)
+  if (!isAbsolute(folder)) throw new InputError(notAbsolute(folder))
+  const bytes = toBytes(folder)
+  return isUtf8(bytes) ? bytes.toString('utf8') : null
+}
+
+/** The whole of what is to be surveyed. Throws a TerminalError that says why there is nothing to survey. */
+export async function wholeOf(context: Pick<ToolContext, 'input' | 'limits' | 'workspace'>): Promise<Part> {
+  const order = orderSchema.safeParse(context.input)
+  if (!order.success) throw new TerminalError('The input names no folder: it must be { "folder": "/absolute/path" }.')
+  const top = await findTop(decodePath(order.data.folder))
+  const { workspace, limits } = context
+  // As text, since that is all that is known of the folder's root; bytes that are no text become the same signs in both.
+  if (workspace !== null && toBytes(top).toString('utf8') !== workspace.root) {
+    throw new TerminalError(`${showPath(top)} is not the folder that this worker may touch.`)
+  }
+  return wholePart(encodePath(top), Math.min(order.data.workers ?? limits.workers, limits.workers))
+}
+
+/** The folder itself may be given by a link; from its real path on none is followed. */
+export async function findTop(folder: BytePath): Promise<BytePath> {
+  const shown = showPath(folder)
+  if (!isAbsolute(folder)) throw new TerminalError(notAbsolute(folder))
+  let isFolder: boolean
+  let real: Buffer
+  try {
+    real = await realpath(toBytes(folder), { encoding: 'buffer' })
+    isFolder = (await stat(real)).isDirectory()
+  } catch (error) {
+    const isMissing = ['ENOENT', 'ENOTDIR'].includes(codeOf(error))
+    throw new TerminalError(isMissing ? `There is no folder ${shown}.` : `${shown}: ${reasonOf(error)}`, {
+      cause: error,
+    })
+  }
+  if (!isFolder) throw new TerminalError(`${shown} is not a folder.`)
+  return fromBytes(real)
+}
+
+function notAbsolute(folder: BytePath): string {
+  return `${showPath(folder)} is not an absolute path: it means nothing to another machine.`
+}

@@ -1,0 +1,47 @@
+/** Duty: what becomes of a part that is not read file by file: a worker that only planned, a folder that cannot be listed, a loss. */
+import type { Answer } from './at-top.ts'
+import { describePart, type Part } from './part.ts'
+import { emptySummary, noCounts, type Summary } from './summary.ts'
+
+const reasonCharsMax = 200
+
+/** What one worker saw without reading any file. */
+export function seenSummary(seen: { readonly folders: number; readonly hasOwnFolder: boolean }): Summary {
+  return {
+    ...emptySummary,
+    counts: { ...noCounts(), workers: 1, folders: seen.folders },
+    hasOwnFolder: seen.hasOwnFolder,
+  }
+}
+
+/** A part whose folder cannot be listed. */
+export function unreadableSummary(part: Part, reason: string): Summary {
+  return {
+    ...emptySummary,
+    counts: { ...noCounts(), workers: 1, unreadable: 1 },
+    unread: [{ path: part.folder, reason }],
+  }
+}
+
+/** What was read, or that the surveyed folder could not be opened. */
+export function readOrUnreadable(part: Part, read: Answer<Summary>): Summary {
+  return read.kind === 'found' ? read.value : unreadableSummary(part, read.reason)
+}
+
+/** A part that is missing from the numbers. */
+export function lostSummary(part: Part, reason: string): Summary {
+  return {
+    ...emptySummary,
+    counts: { ...noCounts(), workers: 1, unreadable: 1, lostParts: 1 },
+    lost: [{ path: part.folder, reason: `${describePart(part)}: ${reason}` }],
+  }
+}
+
+export const noSummary = 'its reader replied something that is no summary'
+
+/** Why the reader of a part did not complete, on one line. */
+export function reasonOfLoss(status: 'failed' | 'cancelled', failure: string): string {
+  const cause = failure.replace(/[\p{C}\p{Z}]+/gu, ' ').slice(0, reasonCharsMax)
+  const end = status === 'failed' ? 'its reader failed' : 'its reader was cancelled'
+  return cause === '' ? end : `${end}: ${cause}`
+}

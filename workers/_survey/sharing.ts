@@ -1,0 +1,54 @@
+/**
+ * Duty: shares a part out among readers: the plan becomes facts, and tasks a model can pass on to `spawn_workers` as they are.
+ * H1 A part that was shared out in this run is not planned again: its readers may be at work by the first plan.
+ */
+import type { ToolContext } from 'troupe'
+import { childSummary } from './child-summary.ts'
+import { type PlanFact, partNames, partOf, planFactName, planOf } from './facts.ts'
+import { namePart } from './part.ts'
+import type { PathText } from './path.ts'
+import type { Plan } from './plan.ts'
+
+export interface Tasks {
+  readonly note: string
+  /** Arguments of the tool of that name. */
+  readonly spawn_workers: {
+    readonly tasks: readonly {
+      readonly kind: 'reader'
+      readonly name: string
+      readonly input: string
+      readonly facts: readonly string[]
+    }[]
+  }
+}
+
+/** As many tasks as a session may have children of one worker fit into it. */
+export const tasksBytesMax = 1_000_000
+
+/** Establishes the plan and its parts. */
+export function shareOutParts(top: PathText, plan: Extract<Plan, { kind: 'split' }>, context: ToolContext): Tasks {
+  const { parts, folders, hasOwnFolder } = plan
+  const names = partNames(context.depth, parts.length)
+  const facts = Object.fromEntries(names.map((name, index) => [name, parts[index] ?? null]))
+  const fact: PlanFact = { top, parts: parts.length, folders, hasOwnFolder }
+  context.setFact(planFactName(context.depth), fact)
+  for (const [name, part] of Object.entries(facts)) context.setFact(name, part)
+  return tasksOf(names, { ...context.facts, ...facts })
+}
+
+/** What is left to do of a plan that was made before; null if there is none. */
+export function sharedBefore(context: ToolContext): Tasks | string | null {
+  const plan = planOf(context)
+  if (plan === null) return null
+  const open = partNames(context.depth, plan.parts).filter((name) => childSummary(name, context) === null)
+  return open.length === 0 ? 'This was split before, and all parts are read.' : tasksOf(open, context.facts)
+}
+
+function tasksOf(names: readonly string[], facts: ToolContext['facts']): Tasks {
+  const tasks = names.map((name) => {
+    const part = partOf(facts[name], name)
+    return { kind: 'reader' as const, name: namePart(part), input: 'Survey your part.', facts: [name] }
+  })
+  const count = names.length === 1 ? 'There is 1 part' : `There are ${names.length} parts`
+  return { note: `${count} to be read, one by each reader.`, spawn_workers: { tasks } }
+}

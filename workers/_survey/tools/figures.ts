@@ -1,0 +1,23 @@
+/** Duty: what a model is told of a summary: few figures, so that it can say what a part is. */
+import type { Json } from 'troupe'
+import { isLanguage } from '../languages.ts'
+import type { Summary } from '../summary.ts'
+
+const languagesMax = 5
+
+export function figuresOf({ counts, rows }: Summary): Record<string, Json> {
+  const languages = Object.entries(rows)
+    .filter(([name]) => isLanguage(name))
+    .sort(([, a], [, b]) => b.lines - a.lines)
+    .slice(0, languagesMax)
+  const { files, bytes, lines, folders, unreadable, lostParts } = counts
+  return {
+    files,
+    bytes,
+    lines,
+    folders,
+    unreadable,
+    lostParts,
+    linesByLanguage: Object.fromEntries(languages.map(([name, row]) => [name, row.lines])),
+  }
+}

@@ -1,0 +1,60 @@
+/** Duty: the tool by which a model looks at what a folder holds. */
+import { defineTool } from 'troupe'
+import { z } from 'zod'
+import type { Listed, OpenFolder } from '../folder.ts'
+import { inFolder, shown } from '../jail.ts'
+import { plural } from '../markdown.ts'
+import { type BytePath, comparePaths, showPath } from '../path.ts'
+import { reasonOf } from '../reason.ts'
+
+const shownMax = 200
+/** The rest is not even counted. */
+const listedMax = 20_000
+
+export const listFolder = defineTool({
+  name: 'list_folder',
+  description:
+    'Lists what a folder holds, by name and size. The path is relative to your folder; without one it is your folder itself.',
+  input: z.object({ path: z.string().default('.').describe('Path of the folder, such as "src/core".') }),
+  effect: 'pure',
+  thread: import.meta.url,
+  run: ({ path }, context) => inFolder(path, context, (folder) => describeFolder(path, folder)),
+})
+
+function describeFolder(path: string, folder: OpenFolder): string {
+  const listed: Listed[] = []
+  for (const entry of folder.list()) {
+    if (listed.length === listedMax) break
+    listed.push(entry)
+  }
+  listed.sort((a, b) => comparePaths(a.name, b.name))
+  const lines = listed.slice(0, shownMax).map((entry) => describeEntry(entry, folder))
+  const count =
+    listed.length === listedMax
+      ? `at least ${plural(listedMax, 'entry', 'entries')}`
+      : plural(listed.length, 'entry', 'entries')
+  const cut = listed.length > shownMax ? `, of which these are the first ${shownMax} by name` : ''
+  const head = listed.length === 0 ? `${shown(path)} is empty.` : `${shown(path)} holds ${count}${cut}:`
+  return [head, ...lines].join('\n')
+}
+
+function describeEntry({ name, sort }: Listed, folder: OpenFolder): string {
+  switch (sort) {
+    case 'folder':
+      return `${showPath(name)}/`
+    case 'link':
+      return `${showPath(name)} (a link)`
+    case 'other':
+      return `${showPath(name)} (neither file nor folder)`
+    case 'file':
+      return `${showPath(name)} ${sizeOf(name, folder)}`
+  }
+}
+
+function sizeOf(name: BytePath, folder: OpenFolder): string {
+  try {
+    return `(${plural(folder.lstat(name).size, 'byte')})`
+  } catch (error) {
+    return `(${reasonOf(error)})`
+  }
+}

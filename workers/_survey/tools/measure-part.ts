@@ -1,0 +1,37 @@
+/** Duty: the tool by which a reader measures its part: adds up what its own readers measured, or reads the part itself. */
+import { defineTool, TerminalError, type ToolContext } from 'troupe'
+import { z } from 'zod'
+import { atTop } from '../at-top.ts'
+import { gatheredSummary } from '../child-summary.ts'
+import { givenPart, planOf, summaryFact } from '../facts.ts'
+import { decodePath, showPath } from '../path.ts'
+import { readPart } from '../reading.ts'
+import type { Summary } from '../summary.ts'
+import { diskMsMax } from './disk-time.ts'
+import { figuresOf } from './figures.ts'
+
+export const measurePart = defineTool({
+  name: 'measure_part',
+  description:
+    'Measures your part, from its files and from what your readers measured. Gives some of the figures; all are passed on.',
+  input: z.object({}),
+  effect: 'pure',
+  timeoutMs: diskMsMax,
+  thread: import.meta.url,
+  run(_, context) {
+    const part = givenPart(context)
+    const summary = measure(context)
+    context.setFact(summaryFact, summary)
+    return { folder: showPath(decodePath(part.folder)) || '.', ...figuresOf(summary) }
+  },
+})
+
+function measure(context: ToolContext): Summary {
+  const plan = planOf(context)
+  if (plan !== null) return gatheredSummary(plan, context)
+  const part = givenPart(context)
+  const read = atTop(part.top, (top) => readPart(top, part, () => context.signal.throwIfAborted()))
+  if (read.kind === 'found') return read.value
+  // Another machine may lack the folder: then this part is lost, and whoever waits for it says so.
+  throw new TerminalError(`cannot open ${showPath(decodePath(part.top))}: ${read.reason}`)
+}
