@@ -5,6 +5,7 @@
  *     or leaves out gets a new one before it is recorded. M-c What a newer troupe added is kept and passed over.
  */
 import { z } from 'zod'
+import type { Failure } from './failure.ts'
 
 /** Whatever a provider wants back as it gave it (signatures, item ids): opaque, recorded, never read. */
 const providerOptionsSchema = z.record(z.string(), z.record(z.string(), z.json())).optional()
@@ -103,6 +104,8 @@ const toolResultMessageSchema = z.looseObject({
   output: toolOutputSchema,
   /** Values that the tool established, by name: for other tools and for who asked, never shown to the model. */
   facts: z.record(z.string(), z.json()).optional(),
+  /** The run is to fail with this, whoever goes on with it. */
+  failure: z.looseObject({ code: z.string(), message: z.string() }).optional(),
 })
 const errorMessageSchema = z.looseObject({ type: z.literal('error'), ...head, message: z.string() })
 const summaryMessageSchema = z.looseObject({
@@ -214,6 +217,7 @@ export interface ToolResultMessage extends MessageHead {
   readonly status: ToolStatus
   readonly output: ToolOutput
   readonly facts?: Readonly<Record<string, Json>> | undefined
+  readonly failure?: Failure | undefined
 }
 export interface ErrorMessage extends MessageHead {
   readonly type: 'error'

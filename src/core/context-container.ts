@@ -17,6 +17,7 @@ import {
   type Usage,
 } from './chat-message.ts'
 import type { DelegatedEntry, Entry } from './entry.ts'
+import type { Failure } from './failure.ts'
 import { ConversationHistory } from './history.ts'
 import type { ResultMessage } from './message.ts'
 import type { ToolSpec } from './model.ts'
@@ -55,6 +56,8 @@ export interface RunSoFar {
   readonly children: readonly ChildFacts[]
   /** Iterations in a row that ended with the same errors. */
   readonly sameErrors: number
+  /** Why the run is to fail: recorded with the result of the call that decided it. */
+  readonly failure: Failure | null
 }
 
 /** Continue with the model, stop, or a tool is to be called. */
@@ -70,6 +73,7 @@ interface MutableRun {
   children: ChildFacts[]
   sameErrors: number
   errors: string
+  failure: Failure | null
 }
 
 export class ContextContainer {
@@ -181,6 +185,7 @@ export class ContextContainer {
         this.#end()
         return
       case 'attemptFailed':
+        for (const toolCallId of entry.toolCallIds ?? []) this.#started.delete(toolCallId)
         return
       default:
         this.#say(entry)
@@ -216,6 +221,7 @@ export class ContextContainer {
     for (const [name, value] of Object.entries(message.facts ?? {})) this.#run.facts[name] = value
     this.#started.delete(message.toolCallId)
     this.#results.push(message)
+    this.#run.failure ??= message.failure ?? null
     if (this.history.openCalls().length > 0) return
     // The iteration is over: did it end with the very errors of the one before (2.14)?
     const errors = this.#results
@@ -277,6 +283,7 @@ function newRun(number: number): MutableRun {
     children: [],
     sameErrors: 0,
     errors: '',
+    failure: null,
   }
 }
 

@@ -51,6 +51,8 @@ export interface AttemptFailedEntry extends EntryHead {
   readonly type: 'attemptFailed'
   readonly failure: Failure
   readonly retryMs: number
+  /** Calls of `once` tools that said themselves that nothing took effect: they may run again. */
+  readonly toolCallIds?: readonly string[]
 }
 
 export interface CancelledEntry extends Partial<EntryHead> {

@@ -66,12 +66,15 @@ function stepsOf(instructions: string, tools: readonly ToolSpec[]): ToolSpec[] {
   })
 }
 
+/** Where an input comes from another worker, its first line says so. */
+const originLine = /^\[message from worker [^\]\n]*\]\n/
+
 function pastOf(messages: readonly PromptMessage[]): Past {
   const last = messages.findLastIndex(({ role }) => role === 'user')
   const since = messages.slice(last + 1)
   const asked = messages[last]
   return {
-    asked: asked?.role === 'user' ? textOf(asked.content) : '',
+    asked: asked?.role === 'user' ? textOf(asked.content).replace(originLine, '') : '',
     called: since.flatMap(callsOf),
     results: since.flatMap((message) => (message.role === 'tool' ? message.results : [])),
     callsEver: messages.flatMap(callsOf).length,

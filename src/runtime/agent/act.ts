@@ -10,7 +10,7 @@ import { invalidResult, iterate } from './think.ts'
 
 /** Null to go on with what is recorded. */
 export async function act(scene: Scene): Promise<Wait | null> {
-  const { journal, kind, inbox, end, retries } = scene
+  const { journal, kind, inbox, retries } = scene
   const { container, machine } = journal
   if (machine.state === 'TransientFailure') machine.apply('toolRetried')
   const open = new Set(container.pending.calls.map(({ toolCallId }) => toolCallId))
@@ -25,16 +25,13 @@ export async function act(scene: Scene): Promise<Wait | null> {
   }
   const ended = await runLocal(scene, kind.tools.locals(calls))
   if (scene.isOver) return null
-  if (ended.kind === 'fatal') {
-    machine.apply('toolRefused')
-    end.fail(ended.error, 'tool', retries.failed('tool') + 1)
-    return null
-  }
-  if (ended.kind === 'retry') return retries.plan(ended.error, 'tool', ended.retryAfterMs)
+  if (ended === null || container.run.failure) return null
+  if (ended.kind === 'retry') return retries.plan(ended.error, 'tool', ended.retryAfterMs, ended.toolCallIds)
   return delegated.gather(inbox) ?? afterCalls(scene)
 }
 
-async function runLocal(scene: Scene, calls: Parameters<typeof runLocalCalls>[1]): Promise<CallsEnd> {
+/** Null when the run has failed. */
+async function runLocal(scene: Scene, calls: Parameters<typeof runLocalCalls>[1]): Promise<CallsEnd | null> {
   if (calls.length === 0) return { kind: 'done' }
   const { journal, parts, kind, retries } = scene
   try {
@@ -50,8 +47,20 @@ async function runLocal(scene: Scene, calls: Parameters<typeof runLocalCalls>[1]
       calls,
     )
   } catch (thrown) {
-    return { kind: 'fatal', error: toRuntimeError(thrown) }
+    // Its folder cannot be had.
+    journal.machine.apply('toolRefused')
+    scene.end.fail(toRuntimeError(thrown), 'runtime', 1)
+    return null
   }
+}
+
+/** Fails the run when a call's result says so; true when it did. */
+export function failAsRecorded({ journal, end }: Scene): boolean {
+  const { failure } = journal.container.run
+  if (failure === null) return false
+  journal.machine.apply('toolRefused')
+  end.failWith(failure)
+  return true
 }
 
 /** The iteration has all its results: go on, unless the same errors come again and again (2.14). */

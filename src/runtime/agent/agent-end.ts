@@ -5,7 +5,7 @@
 import { encodeTally } from '../../core/agent-tally.ts'
 import { CancelledError, type RuntimeError, TerminalError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event.ts'
-import { type FailureOrigin, toFailure } from '../../core/failure.ts'
+import { type Failure, type FailureOrigin, toFailure } from '../../core/failure.ts'
 import type { Mail } from '../../core/message.ts'
 import { cancelledResult, type OpenCall } from '../../core/open-calls.ts'
 import { afterRun, endingOf } from '../run-ending.ts'
@@ -28,10 +28,13 @@ export class AgentEnd {
   }
 
   fail(error: RuntimeError, origin: FailureOrigin, attempt: number, last: Last = {}): void {
+    this.failWith(toFailure(error, origin, attempt, Date.now()), last)
+  }
+
+  failWith(failure: Failure, last: Last = {}): void {
     const { grant } = this.#journal.turn
     const { position, container } = this.#journal
     const { entries = [], parts = {} } = last
-    const failure = toFailure(error, origin, attempt, Date.now())
     const open = last.notRun ?? (position.open ? container.pending.calls : [])
     const results = open.map((call, index) => cancelledResult(call, this.#journal.nextId(entries.length + index)))
     this.#journal.record(

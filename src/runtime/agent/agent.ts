@@ -8,7 +8,7 @@ import type { AgentDefinition } from '../../core/define-worker.ts'
 import { InputError } from '../../core/errors.ts'
 import type { Mail } from '../../core/message.ts'
 import type { Behaviour } from '../kind.ts'
-import { act, breakCircuit } from './act.ts'
+import { act, breakCircuit, failAsRecorded } from './act.ts'
 import { AgentTools } from './agent-tools.ts'
 import { type EntryFacts, Journal } from './journal.ts'
 import { loadHistory } from './load.ts'
@@ -46,6 +46,7 @@ async function advance(scene: Scene): Promise<void> {
 async function proceed(scene: Scene, steps: number): Promise<Wait | null> {
   const { container, position } = scene.journal
   if (!position.open) return receive(scene, steps)
+  if (failAsRecorded(scene)) return null
   if (sliceIsOver(scene, steps)) return { for: 'again' }
   if (container.pending.calls.length > 0) return act(scene)
   return breakCircuit(scene) ? null : think(scene)

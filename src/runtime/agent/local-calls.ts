@@ -7,8 +7,9 @@
 import type { ToolCallBlock, ToolOutput, ToolStatus } from '../../core/chat-message.ts'
 import type { Tool } from '../../core/define-tool.ts'
 import type { AgentDefinition } from '../../core/define-worker.ts'
-import { type RuntimeError, TerminalError, toRuntimeError } from '../../core/errors.ts'
+import { type RuntimeError, TerminalError } from '../../core/errors.ts'
 import type { EventType } from '../../core/event.ts'
+import { type Failure, toFailure } from '../../core/failure.ts'
 import type { ToolCallParts } from '../tool/attempt.ts'
 import type { ToolExecutor, ToolOutcome } from '../tool/executor.ts'
 import { unknownOutcomeText } from '../tool/messages.ts'
@@ -24,9 +25,13 @@ export interface LocalCall {
 export type CallsEnd =
   | { readonly kind: 'done' }
   /** Some calls are to be tried again later. */
-  | { readonly kind: 'retry'; readonly error: RuntimeError; readonly retryAfterMs?: number | undefined }
-  /** The run is to fail. */
-  | { readonly kind: 'fatal'; readonly error: RuntimeError }
+  | {
+      readonly kind: 'retry'
+      readonly error: RuntimeError
+      readonly retryAfterMs?: number | undefined
+      /** Of `once` tools, which were started and said that nothing took effect. */
+      readonly toolCallIds: readonly string[]
+    }
 
 export interface CallsHost {
   readonly journal: Journal
@@ -43,13 +48,16 @@ export async function runLocalCalls(host: CallsHost, calls: readonly LocalCall[]
   const ends: CallsEnd[] = []
   const lane = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      if (!host.journal.turn.isTrusted()) return
+      // A failure that was recorded meanwhile ends the run: nothing more begins.
+      if (!host.journal.turn.isTrusted() || host.journal.container.run.failure) return
       ends.push(await runCall(host, next))
     }
   }
   const lanes = Math.min(calls.length, host.journal.turn.host.policy.toolsAtOnce)
   await Promise.all(Array.from({ length: lanes }, lane))
-  return ends.find(({ kind }) => kind === 'fatal') ?? ends.find(({ kind }) => kind === 'retry') ?? { kind: 'done' }
+  const retries = ends.filter((end) => end.kind === 'retry')
+  const [first] = retries
+  return first ? { ...first, toolCallIds: retries.flatMap(({ toolCallIds }) => toolCallIds) } : done
 }
 
 const done: CallsEnd = { kind: 'done' }
@@ -130,41 +138,50 @@ async function reconcile(host: CallsHost, local: LocalCall): Promise<CallsEnd | 
     `call ${call.toolCallId} of tool "${tool.name}" was started, and nobody knows whether it took effect (${why}). It was not run again. Look at what it would have changed, then send the worker a message; or set onUnknown: 'tell' to let the model decide.`,
     { code: 'tool_outcome_unknown' },
   )
-  recordResult(journal, local, 'unknown', { type: 'error-text', value: unknownOutcomeText(tool.name) }, 'tool.unknown')
-  return { kind: 'fatal', error }
+  const output = { type: 'error-text', value: unknownOutcomeText(tool.name) } as const
+  recordResult(journal, local, 'unknown', output, 'tool.unknown', { failure: failureOf(host, error) })
+  return done
+}
+
+/** Recorded with the result, so that whoever takes over fails the run as well. */
+function failureOf({ attempt }: CallsHost, error: RuntimeError): Failure {
+  return toFailure(error, 'tool', attempt + 1, Date.now())
 }
 
 async function settle(host: CallsHost, local: LocalCall, outcome: ToolOutcome, ms: number): Promise<CallsEnd> {
   const { journal, attempt, tries } = host
   switch (outcome.kind) {
     case 'done':
-      recordResult(journal, local, 'ok', outcome.output, 'tool.succeeded', outcome.facts, ms)
+      recordResult(journal, local, 'ok', outcome.output, 'tool.succeeded', { facts: outcome.facts, ms })
       return done
     case 'failed':
-      recordResult(journal, local, 'error', outcome.output, 'tool.failed', outcome.facts, ms)
+      recordResult(journal, local, 'error', outcome.output, 'tool.failed', { facts: outcome.facts, ms })
       return done
     case 'unfinished': {
       if (local.tool.effect !== 'once') {
-        recordResult(journal, local, 'error', outcome.output, 'tool.failed', undefined, ms)
+        recordResult(journal, local, 'error', outcome.output, 'tool.failed', { ms })
         return done
       }
       const found = await reconcile(host, local)
       // It says that it was not done: the model may ask for it again.
-      if (found === 'run') recordResult(journal, local, 'error', outcome.output, 'tool.failed', undefined, ms)
+      if (found === 'run') recordResult(journal, local, 'error', outcome.output, 'tool.failed', { ms })
       return found === 'run' ? done : found
     }
     case 'transient': {
       const { error, retryAfterMs } = outcome
       // What a `once` tool throws is its own word that nothing took effect, like any other error of it.
-      if (attempt + 1 < tries) return { kind: 'retry', error, retryAfterMs }
+      if (attempt + 1 < tries) {
+        const toolCallIds = local.tool.effect === 'once' ? [local.call.toolCallId] : []
+        return { kind: 'retry', error, retryAfterMs, toolCallIds }
+      }
       const text = `${error.message} (tried ${attempt + 1} times)`
-      recordResult(journal, local, 'error', errorOutput(text), 'tool.failed', undefined, ms)
+      recordResult(journal, local, 'error', errorOutput(text), 'tool.failed', { ms })
       return done
     }
     case 'fatal': {
-      const error = toRuntimeError(outcome.error)
-      recordResult(journal, local, 'error', errorOutput(error.message), 'tool.failed', undefined, ms)
-      return { kind: 'fatal', error }
+      const failure = failureOf(host, outcome.error)
+      recordResult(journal, local, 'error', errorOutput(failure.message), 'tool.failed', { ms, failure })
+      return done
     }
     case 'aborted':
       return done
@@ -177,15 +194,14 @@ function recordResult(
   status: ToolStatus,
   output: ToolOutput,
   note: EventType,
-  facts?: Readonly<Record<string, unknown>>,
-  ms?: number,
+  { facts = {}, ms, failure }: { facts?: Readonly<Record<string, unknown>>; ms?: number; failure?: Failure } = {},
 ): void {
   const { toolCallId, toolName } = call
-  const given = facts !== undefined && Object.keys(facts).length > 0 ? { facts } : {}
+  const more = { ...(Object.keys(facts).length > 0 && { facts }), ...(failure && { failure }) }
   journal.record(
-    [{ type: 'toolResult', id: journal.nextId(), toolCallId, toolName, status, output, ...given }],
+    [{ type: 'toolResult', id: journal.nextId(), toolCallId, toolName, status, output, ...more }],
     { notes: [[note, { toolCallId, toolName, ...(ms === undefined ? {} : { ms }) }]] },
     // Nothing is lost but work if a pure tool runs again.
-    { lazy: tool.effect === 'pure' },
+    { lazy: tool.effect === 'pure' && failure === undefined },
   )
 }

@@ -29,7 +29,12 @@ export class Retries {
   }
 
   /** Records a failed try and gives the wait for the next one; null when there is none. */
-  plan(error: RuntimeError, origin: 'model' | 'tool', afterMs?: number): { for: 'retry'; retryMs: number } | null {
+  plan(
+    error: RuntimeError,
+    origin: 'model' | 'tool',
+    afterMs?: number,
+    toolCallIds: readonly string[] = [],
+  ): { for: 'retry'; retryMs: number } | null {
     const { machine, position, turn } = this.#journal
     const attempt = this.failed(origin) + 1
     if (!error.retryable || attempt >= this.most) return null
@@ -37,7 +42,8 @@ export class Retries {
     const retryMs = Math.round(given ?? retryDelayMs(attempt, Math.random(), turn.host.policy))
     const failure = toFailure(error, origin, attempt, Date.now())
     machine.apply(origin === 'model' ? 'replyFailed' : 'toolFailed')
-    this.#journal.record([{ type: 'attemptFailed', failure, retryMs }], {
+    const calls = toolCallIds.length > 0 ? { toolCallIds } : {}
+    this.#journal.record([{ type: 'attemptFailed', failure, retryMs, ...calls }], {
       failure,
       position: { attempt, retrying: this.#key(origin) },
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],

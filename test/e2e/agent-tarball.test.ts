@@ -1,0 +1,205 @@
+/** The package as npm would install it: agents of an author who has nothing else, with the offline model and with a provider. */
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { type RawProvider, rawProvider } from '../models/support/raw-provider.ts'
+import { type FakeSurface, fakeSurfaces, sendEvents } from '../support/fake-surfaces.ts'
+import { isLong } from '../support/fault-settings.ts'
+import { PackedProject } from '../support/packed-project.ts'
+
+const files = {
+  'workers/_tools/words.ts': `import { defineTool } from 'troupe'
+import type { Json, ToolContext } from 'troupe'
+import { z } from 'zod'
+
+interface Part { readonly text: string }
+
+/** Cuts what the run was asked, and says which workers are to read the pieces. */
+export function cutter(by: string, kind: string) {
+  return defineTool({
+    name: 'cut_text',
+    description: 'Cuts the text into pieces for others.',
+    effect: 'pure',
+    run: (_input, context) => {
+      const { text } = context.input as unknown as Part
+      return { spawn_workers: { tasks: text.split(by).map((piece) => ({ kind, input: { text: piece } })) } }
+    },
+  })
+}
+
+export const countWords = defineTool({
+  name: 'count_words',
+  description: 'Counts the words of a text.',
+  effect: 'idempotent',
+  input: z.object({ text: z.string() }),
+  run({ text }, context) {
+    const words = text.split(' ').filter(Boolean).length
+    context.setFact('words', words)
+    context.progress({ words })
+    return \`\${words} words\`
+  },
+})
+
+export const sumUp = defineTool({
+  name: 'sum_up',
+  description: 'Adds up what the others counted.',
+  effect: 'pure',
+  run(_input: unknown, context: ToolContext) {
+    const words = context.children.reduce((sum, { facts }) => sum + Number(facts.words as Json), 0)
+    context.setFact('words', words)
+    return \`\${words} words in \${context.children.length} pieces\`
+  },
+})
+`,
+  'workers/book.ts': `import { defineWorker } from 'troupe'
+import { cutter, sumUp } from './_tools/words.ts'
+export default defineWorker({
+  description: 'Counts the words of a book.',
+  instructions: 'kind=book\\n1. Call \`cut_text\`.\\n2. Call \`spawn_workers\` with its tasks.\\n3. Call \`sum_up\`.',
+  tools: [cutter('|', 'chapter'), sumUp],
+  spawns: ['chapter'],
+})
+`,
+  'workers/chapter.ts': `import { defineWorker } from 'troupe'
+import { cutter, sumUp } from './_tools/words.ts'
+export default defineWorker({
+  description: 'Counts the words of a chapter.',
+  instructions: 'kind=chapter\\n1. Call \`cut_text\`.\\n2. Call \`spawn_workers\` with its tasks.\\n3. Call \`sum_up\`.',
+  tools: [cutter(';', 'line'), sumUp],
+  spawns: ['line'],
+})
+`,
+  'workers/line.ts': `import { defineWorker } from 'troupe'
+import { countWords } from './_tools/words.ts'
+export default defineWorker({
+  description: 'Counts the words of a line.',
+  instructions: () => 'kind=line\\n1. Call \`count_words\` with the text.',
+  tools: [countWords],
+})
+`,
+  'tsconfig.json': JSON.stringify({
+    compilerOptions: {
+      module: 'nodenext',
+      target: 'es2024',
+      lib: ['es2024', 'esnext.disposable'],
+      strict: true,
+      skipLibCheck: !isLong,
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      types: ['node'],
+    },
+    include: ['workers'],
+  }),
+}
+
+const book = { text: 'one two;three|four five six;seven eight;nine' }
+const [chat] = fakeSurfaces as [FakeSurface]
+let project: PackedProject
+
+beforeAll(async () => {
+  project = await PackedProject.create({
+    TROUPE_REDIS_URL: inject('redisUrl'),
+    TROUPE_NAMESPACE: `packed-${process.pid}`,
+  })
+  for (const [path, text] of Object.entries(files)) await project.write(path, text)
+}, 120_000)
+afterAll(() => project?.[Symbol.asyncDispose]())
+
+const run = (env: Record<string, string>, ...more: string[]) =>
+  project.troupe(['run', 'book', JSON.stringify(book), ...more], env)
+
+function lastObject(stdout: string): Record<string, unknown> {
+  return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as Record<string, unknown>
+}
+
+/** Does the steps of the instructions, by what has been answered so far. */
+function script(body: string): string[] {
+  const { callIds, results, lastUser } = chat.shown(body)
+  const kind = /kind=(\w+)/.exec(body)?.[1] ?? ''
+  const call = (name: string, args: unknown) =>
+    chat.events({ calls: [{ id: `${name}-1`, name, args: JSON.stringify(args) }] })
+  const done = callIds.length
+  if (kind === 'line') {
+    const text = JSON.parse(lastUser.slice(lastUser.indexOf('{'))) as unknown
+    return done === 0 ? call('count_words', text) : chat.events({ text: `This line has ${results[0]?.text}.` })
+  }
+  if (done === 0) return call('cut_text', {})
+  if (done === 1)
+    return call('spawn_workers', (JSON.parse(results[0]?.text ?? '') as { spawn_workers: unknown }).spawn_workers)
+  if (done === 2) return call('sum_up', {})
+  return chat.events({ text: `This ${kind} has ${results[2]?.text}.` })
+}
+
+async function withProvider<T>(
+  answer: Parameters<typeof rawProvider>[0],
+  body: (env: Record<string, string>, provider: RawProvider) => Promise<T>,
+): Promise<T> {
+  await using provider = await rawProvider(answer)
+  return await body({ OPENAI_API_KEY: 'sk-secret-of-the-test', OPENAI_BASE_URL: `${provider.url}/v1` }, provider)
+}
+
+describe('the packed package', { timeout: 60_000 }, () => {
+  test('runs two levels of delegation with the offline model', async () => {
+    const { code, stdout, stderr } = await run({})
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    expect(stdout).toContain("troupe's offline model")
+    expect(stdout).toContain('9 words in 2 pieces')
+    expect(stderr).toMatch(/book {2}spawned 2 chapter/)
+  })
+
+  test('gives the facts of the tools with --json', async () => {
+    const { code, stdout } = await run({}, '--json')
+    expect(code).toBe(0)
+    expect(lastObject(stdout)).toMatchObject({ type: 'result', status: 'completed', value: { facts: { words: 9 } } })
+  })
+
+  test.each([
+    ['--model', {}, ['--model', chat.model]],
+    ['TROUPE_MODEL', { TROUPE_MODEL: chat.model }, []],
+  ] as [string, Record<string, string>, string[]][])(
+    'runs them with a provider named by %s',
+    async (_how, named, flags) => {
+      await withProvider(
+        (response, body) => sendEvents(response, script(body)),
+        async (env, provider) => {
+          const { code, stdout, stderr } = await run({ ...env, ...named }, ...flags)
+          expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: 'This book has 9 words in 2 pieces.\n' })
+          // The root and two chapters ask four times each, five lines twice.
+          expect(provider.requests).toHaveLength(3 * 4 + 5 * 2)
+          expect(stdout + stderr).not.toContain('sk-secret')
+        },
+      )
+    },
+  )
+
+  test('exits with 1 when the provider refuses, and says which variable to look at', async () => {
+    await withProvider(
+      (response) => {
+        response.writeHead(401).end('{"error":{"message":"no such key: sk-secret-of-the-test"}}')
+      },
+      async (env) => {
+        const { code, stdout, stderr } = await run(env, '--model', chat.model)
+        expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+        expect(stderr).toContain('model_refused')
+        expect(stderr).toContain('OPENAI_API_KEY')
+        expect(stderr).not.toContain('sk-secret')
+      },
+    )
+  })
+
+  test.each([
+    ['a provider without its key', ['--model', 'openai/gpt-5'], /OPENAI_API_KEY/],
+    ['a model without a provider', ['--model', 'gpt-5'], /provider\/model/],
+    ['an unknown provider without its address', ['--model', 'nobody/x'], /NOBODY_BASE_URL/],
+  ])('exits with 2 for %s', async (_what, flags, sentence) => {
+    const { code, stdout, stderr } = await run({}, ...flags)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(sentence)
+    expect(stderr).not.toMatch(/\n\s+at /)
+  })
+
+  test('has types that a strict project can use', async () => {
+    await project.link('@types/node')
+    await project.link('typescript')
+    const seen = await project.node(['node_modules/typescript/bin/tsc', '--project', '.'])
+    expect(seen).toMatchObject({ code: 0, stdout: '' })
+  })
+})

@@ -1,0 +1,337 @@
+/**
+ * What providers, models and tools do wrong, met by an agent over HTTP through the real adapters. Each ends as a recorded outcome of a
+ * known sort, and the worker answers its next input.
+ */
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTool, type ToolDefinition } from '../../src/core/define-tool.ts'
+import type { Entry } from '../../src/core/entry.ts'
+import { TransientError } from '../../src/core/errors.ts'
+import { type FakeSurface, fakeSurfaces, type SaidCall } from '../support/fake-surfaces.ts'
+import { type Act, type FaultyRun, type Ran, runFaulty } from '../support/faulty-agent.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const fine: Act = { text: 'Fine.' }
+const completed = { status: 'completed', value: { text: 'Fine.' } }
+const failedWith = (code: string) => ({ status: 'failed', failure: { code } })
+
+function status(code: number, headers: Record<string, string> = {}): Act {
+  const body = { type: 'error', error: { type: 'some_error', message: `status ${code}` } }
+  return (response) =>
+    response.writeHead(code, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+}
+
+function calling(...calls: readonly (Partial<SaidCall> & { name: string })[]): Act {
+  return { calls: calls.map((call, index) => ({ id: `c${index}`, args: '{}', ...call })) }
+}
+
+function tool(name: string, run: ToolDefinition['run'], more: Partial<ToolDefinition> = {}) {
+  return defineTool({ name, description: 'A tool.', effect: 'idempotent', run, ...more })
+}
+
+const echo = tool('echo', (input) => input, { input: z.object({ text: z.string() }) })
+const hello = (text = 'hi') => ({ name: 'echo', args: JSON.stringify({ text }) })
+
+function resultsOf(history: readonly Entry[]) {
+  return history.flatMap((entry) => (entry.type === 'toolResult' ? [entry] : []))
+}
+
+/** What the model was told of its calls, in the last request. */
+function told({ shown }: Ran): string[] {
+  return shown.at(-1)?.results.map(({ text }) => text) ?? []
+}
+
+describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
+  const run = (acts: FaultyRun['acts'], more: Partial<FaultyRun> = {}) => runFaulty({ surface, acts, ...more })
+
+  describe('a provider', () => {
+    test('that is busy is asked again after the time it named; the worker waits without a slot', async () => {
+      const { result, history, shown } = await run([status(429, { 'retry-after': '1' }), fine], {
+        meanwhile: async (session) => {
+          await waitUntil('the worker waits', async () => {
+            const [root] = (await session.report()).workers
+            return root?.state === 'waiting' && root.run === 'TransientFailure'
+          })
+        },
+      })
+      expect(result).toMatchObject(completed)
+      expect(shown).toHaveLength(2)
+      const [failed] = history.filter((entry) => entry.type === 'attemptFailed')
+      expect(failed).toMatchObject({ failure: { code: 'model_overloaded', origin: 'model' } })
+      expect(failed?.type === 'attemptFailed' && failed.retryMs).toBeGreaterThanOrEqual(1_000)
+    })
+
+    test('that stays broken fails the run when the retries are used up', async () => {
+      const { result, shown } = await run([status(500)], { worker: { retries: 2 } })
+      expect(result).toMatchObject(failedWith('model_unavailable'))
+      expect(shown).toHaveLength(3)
+    })
+
+    test('that refuses the key fails the run at once', async () => {
+      const { result, shown } = await run([status(401)])
+      expect(result).toMatchObject(failedWith('model_refused'))
+      expect(shown).toHaveLength(1)
+    })
+
+    test('that hangs up in the middle is asked again, and nothing of the half reply is kept', async () => {
+      const half: Act = (response, { events }) => {
+        const all = events({ text: 'Half of it' })
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(all.slice(0, Math.ceil(all.length / 2)).join(''), () => response.destroy())
+      }
+      const { result, history } = await run([half, half, fine])
+      expect(result).toMatchObject(completed)
+      expect(history.map(({ type }) => type)).toEqual([
+        'user',
+        'attemptFailed',
+        'attemptFailed',
+        'assistant',
+        'completed',
+      ])
+    })
+
+    test('that speaks garbage is asked again, then the run fails', async () => {
+      const garbage: Act = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end('\0<p>{"')
+      expect((await run([garbage, fine])).result).toMatchObject(completed)
+      const { result, shown } = await run([garbage], { worker: { retries: 1 } })
+      expect(result).toMatchObject(failedWith('model_garbled'))
+      expect(shown).toHaveLength(2)
+    })
+
+    test.each([2, 10])('whose reply has %i MB, more than can be recorded, fails the run', async (megabytes) => {
+      const { result, history } = await run([{ text: 'x'.repeat(megabytes * 1_048_576) }], { worker: { retries: 1 } })
+      expect(result).toMatchObject(failedWith('model_garbled'))
+      expect(JSON.stringify(history).length).toBeLessThan(100_000)
+    })
+
+    test('whose text holds half characters and NULs is heard', async () => {
+      const { result } = await run([{ text: 'a\ud83db\0c\ud83d\ude00\udc00' }])
+      expect(result).toMatchObject({ status: 'completed', value: { text: 'a\ufffdb\0c\ud83d\ude00\ufffd' } })
+    })
+  })
+
+  describe('a model', () => {
+    test('that says nothing is asked three times', async () => {
+      const { result, shown, history } = await run([{ text: '' }, { text: ' \n' }])
+      expect(result).toMatchObject(failedWith('model_blank'))
+      expect(shown).toHaveLength(3)
+      expect(history.filter(({ type }) => type === 'blank')).toHaveLength(3)
+    })
+
+    test('that calls for ever is stopped, and both numbers are named', async () => {
+      let runs = 0
+      const { result, shown } = await run((_, number) => calling({ name: 'count', id: `n${number}` }), {
+        worker: { tools: [tool('count', () => ++runs)] },
+      })
+      expect(result).toMatchObject(failedWith('iterations_exceeded'))
+      expect(result.status === 'failed' && result.failure.message).toMatch(/\b10 of 10\b/)
+      expect([shown.length, runs]).toEqual([10, 9])
+    })
+
+    test('is told which arguments were no JSON, did not fit, or were for no tool', async () => {
+      const bad = [
+        { name: 'echo', args: '{"text": "cut' },
+        { name: 'echo', args: '{"text": 7}' },
+        { name: 'echo', args: '[]' },
+        { name: 'ecko', args: '{"text":"x"}' },
+        { name: 'spawn_workers', args: '{"tasks":[]}' },
+        { name: '__proto__', args: '{}' },
+        hello('right'),
+      ]
+      const ran = await run([calling(...bad), fine], { worker: { tools: [echo] } })
+      expect(ran.result).toMatchObject(completed)
+      const statuses = resultsOf(ran.history).map(({ toolCallId, status }) => [toolCallId, status])
+      expect(new Map(statuses as [string, string][])).toEqual(
+        new Map([...bad.keys()].map((index) => [`c${index}`, index === 6 ? 'ok' : 'error'])),
+      )
+      expect(told(ran)).toHaveLength(bad.length)
+      expect(told(ran)[3]).toContain('echo')
+    })
+
+    test('that uses an id again, in one reply and the next, has each call run and answered', async () => {
+      const texts: string[] = []
+      const keep = tool('keep', (input) => texts.push((input as { text: string }).text), {
+        input: z.object({ text: z.string() }),
+      })
+      const call = (text: string) => ({ id: 'same', name: 'keep', args: JSON.stringify({ text }) })
+      const ran = await run([calling(call('a'), call('b')), calling(call('c')), fine], { worker: { tools: [keep] } })
+      expect(ran.result).toMatchObject(completed)
+      expect(texts.toSorted((a, b) => a.localeCompare(b))).toEqual(['a', 'b', 'c'])
+      const last = ran.shown.at(-1)
+      expect(new Set(last?.callIds).size).toBe(3)
+      expect(last?.results.map(({ id }) => id)).toEqual(last?.callIds)
+    })
+
+    test('that calls 200 tools at once has all of them answered, in order', async () => {
+      const calls = Array.from({ length: 200 }, (_, index) => hello(`number ${index}`))
+      const ran = await run([calling(...calls), fine], { worker: { tools: [echo] } })
+      expect(ran.result).toMatchObject(completed)
+      expect(told(ran)).toEqual(
+        calls.map(({ args }) => expect.stringContaining((JSON.parse(args) as { text: string }).text)),
+      )
+    })
+
+    test('that writes arguments of 4 MB ends the run, or is told', async () => {
+      const { result } = await run([calling(hello('x'.repeat(4 * 1_048_576))), fine], {
+        worker: { tools: [echo], retries: 1 },
+      })
+      const outcome = result.status === 'failed' ? result.failure.code : result.status
+      expect(outcome).toMatch(/^(completed|model_garbled|message_too_big)$/)
+    })
+  })
+
+  describe('a tool', () => {
+    test('that fails in the same way three times in a row fails the run', async () => {
+      const { result, shown } = await run((_, number) => calling({ name: 'bad', id: `n${number}` }), {
+        worker: {
+          tools: [
+            tool('bad', () => {
+              throw new Error('always the same')
+            }),
+          ],
+        },
+      })
+      expect(result).toMatchObject(failedWith('circuit_open'))
+      expect(shown).toHaveLength(3)
+    })
+
+    test('of effect once that says that it is too early is tried again, like any other', async () => {
+      let tries = 0
+      const early = tool(
+        'early',
+        () => {
+          tries++
+          if (tries < 3) throw new TransientError('too early', { retryAfterMs: 1 })
+          return 'now'
+        },
+        { effect: 'once' },
+      )
+      const ran = await run([calling({ name: 'early' }), fine], { worker: { tools: [early] } })
+      expect(ran.result).toMatchObject(completed)
+      expect([tries, told(ran)]).toEqual([3, ['now']])
+    })
+
+    test('that hangs, deaf or not, is given up after its time', async () => {
+      const hangs = tool(
+        'hangs',
+        (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', reject)),
+        {
+          timeoutMs: 50,
+        },
+      )
+      const deaf = tool('deaf', () => new Promise(() => {}), { timeoutMs: 50 })
+      const ran = await run([calling({ name: 'hangs' }, { name: 'deaf' }), fine], {
+        worker: { tools: [hangs, deaf], retries: 0 },
+      })
+      expect(ran.result).toMatchObject(completed)
+      expect(resultsOf(ran.history).map(({ status }) => status)).toEqual(['error', 'error'])
+      for (const text of told(ran)) expect(text).toMatch(/50 ms|time/)
+    })
+
+    test('that throws anything at all is an error that the model is told', async () => {
+      const thrown: unknown[] = [
+        new Error('plain'),
+        'a text',
+        undefined,
+        null,
+        Object.create(null),
+        {
+          toString: () => {
+            throw new Error('even this')
+          },
+        },
+        new Proxy(
+          {},
+          {
+            get: () => {
+              throw new Error('a trap')
+            },
+          },
+        ),
+        Object.assign(new Error('x'), { message: 5, code: 'poison', retryable: false }),
+      ]
+      const tools = thrown.map((value, index) =>
+        tool(`t${index}`, () => {
+          throw value
+        }),
+      )
+      const ran = await run([calling(...tools.map(({ name }) => ({ name }))), fine], { worker: { tools, retries: 0 } })
+      expect(ran.result).toMatchObject(completed)
+      expect(resultsOf(ran.history).map(({ status }) => status)).toEqual(thrown.map(() => 'error'))
+    })
+
+    test('that returns what is no JSON, or nothing, has a result all the same', async () => {
+      const circle: Record<string, unknown> = {}
+      circle.self = circle
+      let deep: unknown = 0
+      for (let depth = 0; depth < 100_000; depth++) deep = [deep]
+      const values: unknown[] = [
+        circle,
+        10n,
+        undefined,
+        () => 1,
+        Symbol('s'),
+        Number.NaN,
+        new Map([[1, 2]]),
+        deep,
+        'half \ud800 and \0',
+        {
+          toJSON: () => {
+            throw new Error('no')
+          },
+        },
+        JSON.parse('{"__proto__": {"polluted": true}}'),
+        new Proxy(
+          {},
+          {
+            ownKeys: () => {
+              throw new Error('a trap')
+            },
+          },
+        ),
+      ]
+      const tools = values.map((value, index) => tool(`t${index}`, () => value))
+      const ran = await run([calling(...tools.map(({ name }) => ({ name }))), fine], { worker: { tools, retries: 0 } })
+      expect(ran.result).toMatchObject(completed)
+      expect(told(ran)).toHaveLength(values.length)
+      expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
+    })
+
+    test('that returns 10 MB, as text or JSON, has them cut, with a note', async () => {
+      const text = tool('text', () => 'é'.repeat(5 * 1_048_576))
+      const json = tool('json', () => ({ list: Array.from({ length: 1_000_000 }, (_, n) => n) }))
+      const ran = await run([calling({ name: 'text' }, { name: 'json' }), fine], { worker: { tools: [text, json] } })
+      expect(ran.result).toMatchObject(completed)
+      for (const told_ of told(ran)) {
+        expect(Buffer.byteLength(told_)).toBeLessThan(110_000)
+        expect(told_.slice(-400)).toMatch(/cut|left out|more bytes|bytes/)
+      }
+    })
+  })
+})
+
+describe('delegation', () => {
+  const [surface] = fakeSurfaces as [FakeSurface]
+  const others = { child: { instructions: 'Help.' } }
+  const spawning = (args: unknown, id: string) =>
+    calling({ id, name: 'spawn_workers', args: typeof args === 'string' ? args : JSON.stringify(args) })
+
+  test.each<[string, unknown]>([
+    ['no tasks', { tasks: [] }],
+    ['no list', { tasks: 'child' }],
+    ['an unknown kind', { tasks: [{ kind: 'nobody', input: 1 }] }],
+    ['a kind of another', { tasks: [{ kind: 'agent', input: 1 }] }],
+    ['half of a JSON', '{"tasks": [{"kind"'],
+    ['200 tasks', { tasks: Array.from({ length: 200 }, () => ({ kind: 'child', input: 1 })) }],
+    ['a name of 10 KB', { tasks: [{ kind: 'child', name: 'x'.repeat(10_000), input: 1 }] }],
+    ['an input of 700 KB', { tasks: [{ kind: 'child', input: 'x'.repeat(700_000) }] }],
+    ['an input that is longer once it is quoted', { tasks: [{ kind: 'child', input: '\0'.repeat(170_000) }] }],
+    ['a name with control characters', { tasks: [{ kind: 'child', name: 'a\tb\n\0', input: 1 }] }],
+  ])('of %s is answered, and nothing hangs', async (_what, args) => {
+    const acts = ({ callIds, lastUser }: { callIds: readonly string[]; lastUser: string }) =>
+      lastUser === 'go' && callIds.length === 0 ? spawning(args, 'one') : fine
+    const ran = await runFaulty({ surface, acts, worker: { spawns: ['child'] }, others })
+    expect(ran.result).toMatchObject(completed)
+    expect(resultsOf(ran.history)).toHaveLength(1)
+  })
+})

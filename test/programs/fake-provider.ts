@@ -1,0 +1,98 @@
+/**
+ * A provider in a process of its own: the OpenAI chat protocol, by the script of delegation-script.ts. Nodes reach it under
+ * `/<their process id>/v1`, so that it can kill the one that asks at a moment of the plan. Each answer has ids of its own: what was
+ * asked for twice can be told apart. Argument: the file of the journal.
+ */
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { inputOf, replyOf, type ScriptReply, stepOf } from '../support/delegation-script.ts'
+import { type JournalLine, type WireMessage, wireText } from '../support/provider-journal.ts'
+
+const journal = openSync(process.argv[2] as string, 'a')
+const killed = new Set<string>()
+let seq = 0
+
+process.on('disconnect', () => {
+  closeSync(journal)
+  process.exit(0)
+})
+
+function write(line: JournalLine): void {
+  writeSync(journal, `${JSON.stringify(line)}\n`)
+  fsyncSync(journal)
+}
+
+function chunk(number: number, delta: unknown, reason: string | null = null): string {
+  const choices = [{ index: 0, delta, finish_reason: reason }]
+  return `data: ${JSON.stringify({ id: `c${number}`, object: 'chat.completion.chunk', created: 1, model: 'fake', choices })}\n\n`
+}
+
+function chunksOf(number: number, reply: ScriptReply): string[] {
+  const first = chunk(number, { role: 'assistant', content: '' })
+  if ('text' in reply) {
+    const pieces = reply.text.match(/.{1,4}/gsu) ?? []
+    return [first, ...pieces.map((content) => chunk(number, { content })), chunk(number, {}, 'stop')]
+  }
+  const calls = reply.calls.flatMap(({ name, args }, index) => {
+    const text = JSON.stringify(args)
+    const half = Math.floor(text.length / 2)
+    const head = { index, id: `call_${number}_${index}`, type: 'function', function: { name, arguments: '' } }
+    const part = (piece: string) => ({ index, function: { arguments: piece } })
+    return [head, part(text.slice(0, half)), part(text.slice(half))].map((call) =>
+      chunk(number, { tool_calls: [call] }),
+    )
+  })
+  return [first, ...calls, chunk(number, {}, 'tool_calls')]
+}
+
+async function answer(pid: number, body: { messages: WireMessage[] }, keys: object, response: ServerResponse) {
+  const { messages } = body
+  const number = ++seq
+  const [, kind = '', worker = ''] = /kind=(\S+) worker=(\S+)/.exec(wireText(messages[0] as WireMessage)) ?? []
+  const step = stepOf(messages)
+  write({ seq: number, at: Date.now(), pid, kind, worker, step, messages, keys: { ...keys } })
+  const { plan } = inputOf(messages)
+  /** Kills the node that asks, once for each worker that the plan names. */
+  const moment = async (when: string, ms = 0) => {
+    if (plan !== `${kind}/${step}/${when}` || killed.has(worker)) return
+    killed.add(worker)
+    await pause(ms)
+    try {
+      process.kill(pid, 'SIGKILL')
+      process.send?.({ killed: pid })
+    } catch {
+      // It is gone already.
+    }
+  }
+  await moment('asked')
+  await pause((number * 7) % 30)
+  const chunks = chunksOf(number, replyOf(kind, messages))
+  const half = Math.ceil(chunks.length / 2)
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  for (const text of chunks.slice(0, half)) response.write(text)
+  await pause(1)
+  await moment('half')
+  for (const text of chunks.slice(half)) response.write(text)
+  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+  response.end(`data: ${JSON.stringify({ id: `c${number}`, choices: [], usage })}\n\ndata: [DONE]\n\n`)
+  for (const ms of [0, 3, 8, 20]) await moment(`told+${ms}`, ms)
+}
+
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = []
+  response.on('error', () => {})
+  request.on('error', () => {})
+  request.on('data', (data: Buffer) => chunks.push(data))
+  request.on('end', () => {
+    const keys = Object.fromEntries(Object.entries(request.headers).filter(([name]) => /idempot/i.test(name)))
+    const body = JSON.parse(Buffer.concat(chunks).toString()) as { messages: WireMessage[] }
+    answer(Number(request.url?.split('/')[1]), body, keys, response).catch((error: unknown) => {
+      process.send?.({ error: String(error) })
+      response.writeHead(400, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ error: { message: String(error) } }))
+    })
+  })
+})
+server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
