@@ -4,6 +4,7 @@
  */
 import type { ToolCallBlock } from '../../core/chat-message.ts'
 import type { AgentDefinition } from '../../core/define-worker.ts'
+import { TerminalError } from '../../core/errors.ts'
 import type { ToolSpec } from '../../core/model.ts'
 import type { Grant } from '../../core/ports.ts'
 import { checkArguments } from '../tool/arguments.ts'
@@ -50,6 +51,8 @@ export class AgentTools {
       typeof instructions === 'string'
         ? instructions
         : instructions({ id, name, kind, sessionId, parentId, depth, folder })
+    if (typeof text !== 'string')
+      throw new TerminalError(`the instructions of ${kind} are no text, but ${typeof text}.`)
     if (spawns === undefined) return text
     return `${text}\n\nYou are worker ${id}${parentId === null ? '' : `, a child of worker ${parentId}`}.`
   }

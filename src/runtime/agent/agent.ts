@@ -5,7 +5,7 @@
  * G3 Every wait is an ending commit that names it: a retry's timer, the results of children. G4 No throw leaves the loop.
  */
 import type { AgentDefinition } from '../../core/define-worker.ts'
-import { InputError } from '../../core/errors.ts'
+import { InputError, InvariantError } from '../../core/errors.ts'
 import type { Mail } from '../../core/message.ts'
 import type { Behaviour } from '../kind.ts'
 import { act, breakCircuit, failAsRecorded } from './act.ts'
@@ -34,11 +34,30 @@ async function advance(scene: Scene): Promise<void> {
     return turn.end('any')
   }
   for (let steps = 0; !scene.isOver; steps++) {
-    const wait = await proceed(scene, steps)
+    const wait = await proceedOrFail(scene, steps)
     if (wait === null) continue
     // Given back before the commit: its answer may bring this very worker's next turn.
     parts.histories.give(turn, journal.known)
     return turn.end(wait.for, wait.retryMs)
+  }
+}
+
+/** G4: what nobody foresaw fails the run, and the worker lives on; the next node would meet it again. */
+async function proceedOrFail(scene: Scene, steps: number): Promise<Wait | null> {
+  try {
+    return await proceed(scene, steps)
+  } catch (cause) {
+    if (scene.isOver) return null
+    const { journal, turn, end, who } = scene
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const error = new InvariantError(`the turn of ${who} broke: ${reason}`, { cause })
+    turn.host
+      .workerLog(turn.grant, journal.position.run)
+      .error('a turn broke', { error: (cause instanceof Error && cause.stack) || reason })
+    if (!journal.position.open) throw error
+    journal.machine.apply('quarantined')
+    end.fail(error, 'runtime', 1)
+    return null
   }
 }
 

@@ -6,6 +6,7 @@ import { TimeoutError, TransientError } from '../../core/errors.ts'
 import type { Model, ModelDelta, ModelReply, ModelRequest } from '../../core/model.ts'
 import type { LiveNote } from '../../core/ports.ts'
 import type { Turn } from '../turn.ts'
+import { checkedReply } from './reply.ts'
 
 /** Throws what the model throws; the signal's reason when the turn was cancelled or is over. */
 export async function askModel(
@@ -35,7 +36,7 @@ export async function askModel(
       },
       onDelta: (delta) => deltas.add(delta),
     })
-    const reply = await Promise.race([asking, stopped])
+    const reply = checkedReply(await Promise.race([asking, stopped]), model.id)
     checkSize(reply, model.id, policy.messageBytesMax)
     return reply
   } finally {

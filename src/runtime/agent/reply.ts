@@ -1,12 +1,42 @@
 /**
- * Duty: a model's reply as it is recorded: calls have ids that are unique in the history and inputs that are plain JSON.
+ * Duty: a model's reply as it is recorded: of the form that everything else relies on, with ids of calls that are unique in the
+ * history. Models of authors are checked like those of providers.
  * M-b of core/chat-message.ts: what a provider repeats, leaves out or makes too long is renamed here, before anything refers to it.
  */
-import type { AssistantBlock } from '../../core/chat-message.ts'
+import { type AssistantBlock, chatMessageSchema } from '../../core/chat-message.ts'
+import { TransientError } from '../../core/errors.ts'
 import type { ConversationHistory } from '../../core/history.ts'
 import type { ModelReply } from '../../core/model.ts'
 
 const idCharsMax = 128
+
+/** Throws a TransientError (`model_garbled`) for what is no reply. */
+export function checkedReply(reply: ModelReply, model: string): ModelReply {
+  const { content, finishReason, usage, model: named } = (reply ?? {}) as Partial<ModelReply>
+  const checked = chatMessageSchema.safeParse({
+    type: 'assistant',
+    id: '',
+    at: 0,
+    model: named ?? model,
+    content,
+    finishReason: finishReason ?? 'other',
+    usage: usage ?? { inputTokens: 0, outputTokens: 0 },
+  })
+  if (checked.success)
+    return {
+      model: named ?? model,
+      content: content ?? [],
+      finishReason: finishReason ?? 'other',
+      usage: usage ?? noUsage,
+    }
+  const [issue] = checked.error.issues
+  const where = issue?.path.join('.') ?? ''
+  throw new TransientError(`model ${model} gave a reply that is none: ${where}: ${issue?.message}`, {
+    code: 'model_garbled',
+  })
+}
+
+const noUsage = { inputTokens: 0, outputTokens: 0 }
 
 export function withOwnCallIds(
   reply: ModelReply,

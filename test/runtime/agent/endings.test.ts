@@ -181,3 +181,33 @@ describe('a cancel', () => {
     expect((await session.report()).workers[0]?.lastFailure).toBeNull()
   })
 })
+
+describe('a model of one’s own', () => {
+  test.each([
+    ['nothing', undefined],
+    ['no content', { model: 'm', usage: {}, finishReason: 'stop' }],
+    ['content that is no list', { content: 'hello' }],
+    ['blocks that are none', { content: [{ type: 'text' }] }],
+  ])('that replies with %s is asked again, then the run fails', async (_, reply) => {
+    const model = { id: 'own/model', reply: async () => reply as never }
+    const { troupe, result } = await runOnce({ instructions: 'x', model, retries: 1 })
+    await using _troupe = troupe
+    expect(result).toMatchObject({ status: 'failed', failure: { code: 'model_garbled', origin: 'model', attempt: 2 } })
+  })
+
+  test('may leave out usage and finish reason', async () => {
+    const model = { id: 'own/model', reply: async () => ({ content: [{ type: 'text', text: 'hi' }] }) as never }
+    const { troupe, result } = await runOnce({ instructions: 'x', model })
+    await using _troupe = troupe
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'hi' } })
+  })
+})
+
+test('instructions that throw fail the run, not the turn', async () => {
+  const instructions = () => {
+    throw new Error('no instructions today')
+  }
+  const { troupe, result } = await runOnce({ instructions, model: recordedModel('test/m', []) })
+  await using _ = troupe
+  expect(result).toMatchObject({ status: 'failed', failure: { message: 'no instructions today', origin: 'runtime' } })
+})
