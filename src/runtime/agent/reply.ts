@@ -3,6 +3,7 @@
  * history. Models of authors are checked like those of providers.
  * M-b of core/chat-message.ts: what a provider repeats, leaves out or makes too long is renamed here, before anything refers to it.
  */
+import { readChatMessage } from '../../core/chat-codec.ts'
 import { type AssistantBlock, chatMessageSchema } from '../../core/chat-message.ts'
 import { TransientError } from '../../core/errors.ts'
 import type { ConversationHistory } from '../../core/history.ts'
@@ -12,28 +13,14 @@ const idCharsMax = 128
 
 /** Throws a TransientError (`model_garbled`) for what is no reply. */
 export function checkedReply(reply: ModelReply, model: string): ModelReply {
-  const { content, finishReason, usage, model: named } = (reply ?? {}) as Partial<ModelReply>
-  const checked = chatMessageSchema.safeParse({
-    type: 'assistant',
-    id: '',
-    at: 0,
-    model: named ?? model,
-    content,
-    finishReason: finishReason ?? 'other',
-    usage: usage ?? { inputTokens: 0, outputTokens: 0 },
-  })
-  if (checked.success)
-    return {
-      model: named ?? model,
-      content: content ?? [],
-      finishReason: finishReason ?? 'other',
-      usage: usage ?? noUsage,
-    }
-  const [issue] = checked.error.issues
-  const where = issue?.path.join('.') ?? ''
-  throw new TransientError(`model ${model} gave a reply that is none: ${where}: ${issue?.message}`, {
-    code: 'model_garbled',
-  })
+  const given = (reply ?? {}) as Partial<ModelReply>
+  const { content, finishReason = 'other', usage = noUsage } = given
+  const checked = { model: given.model ?? model, content: content as ModelReply['content'], finishReason, usage }
+  const message = { type: 'assistant', id: '', at: 0, ...checked }
+  if (readChatMessage(message) !== null) return checked
+  const issue = chatMessageSchema.safeParse(message).error?.issues[0]
+  const why = issue ? `${issue.path.join('.')}: ${issue.message}` : 'it cannot be read'
+  throw new TransientError(`model ${model} gave a reply that is none: ${why}`, { code: 'model_garbled' })
 }
 
 const noUsage = { inputTokens: 0, outputTokens: 0 }
