@@ -31,7 +31,7 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string | Prom
   'docs/protocol.md': { scripts: scriptTable },
 }
 
-const checks: readonly (() => string[])[] = [checkErrors, checkEvents, checkStates, checkLinks]
+const checks: readonly (() => string[])[] = [checkErrors, checkEvents, checkStates, checkFaults, checkLinks]
 
 /** What is not as it should be, a sentence each; with `write`, generated blocks are mended instead. */
 export async function docsProblems(write = false): Promise<string[]> {
@@ -300,6 +300,24 @@ function checkStates(): string[] {
     )
     return compare(page, names.filter((name) => name !== undefined && name !== '[*]') as string[], wanted[index] ?? [])
   })
+}
+
+/** The rows and tests that docs/faults.md names are there, and each row of `npm run faults` is named. */
+function checkFaults(): string[] {
+  const page = 'docs/faults.md'
+  const lines = [...read(page).matchAll(/^\| (F\d+\w?) \|[^|]*\| (.*) \|$/gm)]
+  const named = lines.flatMap(([, id = '', where = '']) => (/^row\b/.test(where) ? [id] : []))
+  const rowIds = globSync('test/faults/rows/*.ts', { cwd: root }).flatMap((file) =>
+    [...read(file).matchAll(/^ {2,4}id: '(F\d+\w?)',/gm)].map(([, id]) => id as string),
+  )
+  const dead = lines.flatMap(([, id = '', where = '']) =>
+    [...where.matchAll(/\]\(\.\.\/([^)]+)\) "([^"]+)"/g)]
+      .filter(([, file = '', name = '']) => !existsSync(join(root, file)) || !read(file).includes(name))
+      .map(([, file, name]) => `${page}: ${id} names the test "${name}", which ${file} does not have`),
+  )
+  const ids = new Set(lines.map(([, id = '']) => Number(/\d+/.exec(id)?.[0])))
+  const missing = Array.from({ length: 45 }, (_, index) => index + 1).filter((number) => !ids.has(number))
+  return [...compare(page, named, rowIds), ...dead, ...missing.map((number) => `${page} does not speak of F${number}`)]
 }
 
 function checkLinks(): string[] {

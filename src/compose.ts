@@ -9,7 +9,7 @@ import { defaultNamespace, defaultRedisUrl, readModelSettings } from './config.t
 import type { WorkerDefinition } from './core/define-worker.ts'
 import { ConfigError } from './core/errors.ts'
 import { policy as defaultPolicy, type Policy } from './core/policy.ts'
-import type { Bell, BellRinger, LivePublisher } from './core/ports.ts'
+import type { Bell, BellRinger, LivePublisher, TurnStore } from './core/ports.ts'
 import type { WorkerLog } from './core/worker-log.ts'
 import { type Logger, silentLogger, toWorkerLog } from './log.ts'
 import { type ModelSettings, openModels } from './models/model-source.ts'
@@ -74,6 +74,8 @@ export interface InternalNodeOptions extends Omit<StartNodeOptions, 'workers' | 
   readonly bells?: 'bullmq' | 'in-process'
   /** Told of each node that answers bells in-process, so that a client in this process can ring it. */
   readonly onRinger?: (ringer: BellRinger) => void
+  /** Goes round the store that turns see, to watch what they ask of it. */
+  readonly aroundTurns?: (turns: TurnStore) => TurnStore
   /** When the node has stopped. */
   readonly onStopped?: () => Promise<void>
 }
@@ -138,6 +140,7 @@ interface Parts {
   readonly kinds: ReadonlyMap<string, Kind>
   readonly kindsByPool: ReadonlyMap<string, readonly string[]>
   readonly concurrency: number
+  readonly aroundTurns: (turns: TurnStore) => TurnStore
 }
 
 function partsOf(options: InternalNodeOptions, partitions: number, redis: Redis, connections: Connections): Parts {
@@ -160,13 +163,16 @@ function partsOf(options: InternalNodeOptions, partitions: number, redis: Redis,
     kinds,
     kindsByPool: new Map([...byPool].map(([pool, of]) => [pool, of.map((kind) => kind.name)])),
     concurrency: options.concurrency ?? policy.slots,
+    aroundTurns: options.aroundTurns ?? ((turns) => turns),
   }
 }
 
 function nodeOf(parts: Parts, ringer: BellRinger): RuntimeNode {
   const { id, redis, caller, policy, kinds, concurrency, log } = parts
   const stores = parts.places.map(({ partition, keys }) => ({
-    turns: new RedisTurnStore({ redis, caller, keys, partition, nodeId: id, kinds: parts.kindsByPool, policy }),
+    turns: parts.aroundTurns(
+      new RedisTurnStore({ redis, caller, keys, partition, nodeId: id, kinds: parts.kindsByPool, policy }),
+    ),
     upkeep: new RedisUpkeepStore({
       redis,
       caller,

@@ -15,7 +15,18 @@ export async function connect(options?: ConnectOptions): Promise<Troupe> {
 }
 
 // Types.
-export type { ConnectOptions, DeadLetter, KindSummary, NodeSummary, SessionSummary, Troupe } from './client/client.ts'
+export type { AuditReport } from './client/audit/audit.ts'
+export type { MessageCounts } from './client/audit/counts.ts'
+export type { AuditFinding } from './client/audit/finding.ts'
+export type {
+  ConnectOptions,
+  DeadLetter,
+  KindSummary,
+  NodeSummary,
+  Redriven,
+  SessionSummary,
+  Troupe,
+} from './client/client.ts'
 export type { Health } from './client/health.ts'
 export type { Report, SessionReport, UsageReport, WorkerReport } from './client/report.ts'
 export type { Session } from './client/session.ts'

@@ -42,6 +42,7 @@ const claims: readonly Claim[] = [
       'src/runtime/e.ts': "let b: import('../client/client.ts').Troupe\n",
       'src/dev/f.ts': "import '../core/a.ts'\n",
       'src/client/g.ts': "import { h } from '../compose.ts'\n",
+      'src/cli/h.ts': "const { crashMatrix } = await import('../testing/index.ts')\n",
       'src/cli/i.ts': "import { Turn } from '../runtime/turn.ts'\n",
       'src/index.ts': "import { Turn } from './runtime/turn.ts'\n",
       'src/log.ts': "import { readConfig } from './config.ts'\n",
@@ -50,6 +51,7 @@ const claims: readonly Claim[] = [
     },
     blamed: [
       'src/client/g.ts',
+      'src/cli/h.ts',
       'src/cli/i.ts',
       'src/core/a.ts',
       'src/core/c.ts',
@@ -68,6 +70,7 @@ const claims: readonly Claim[] = [
       'src/store/x.ts': "import { z } from '../core/z.ts'\nimport { y } from './y.ts'\n",
       'src/dev/x.ts': "import { readConfig } from '../config.ts'\n",
       'src/compose.ts': "import { z } from './store/z.ts'\nimport { y } from './runtime/y.ts'\n",
+      'src/testing/x.ts': "import { Turn } from '../runtime/turn.ts'\nimport { z } from '../compose.ts'\n",
       'src/cli/x.ts': "import { z } from '../compose.ts'\nimport { y } from '../core/y.ts'\n",
       'src/runtime/x.ts': "// import { b } from '../store/b.ts'\n/**\n * import('../store/b.ts')\n */\n",
     },

@@ -6,7 +6,7 @@ import { configOf, connectTo } from './connection.ts'
 import { exitCodes } from './exit-code.ts'
 import { count, type Finding, judge } from './findings.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
-import { columnsOf, dim, paint, print, printJson, safe } from './output.ts'
+import { columnsOf, dim, paint, print, printJson, safe, tell } from './output.ts'
 import { wrapText } from './text-width.ts'
 
 export function addDoctorCommand(program: Command): void {
@@ -25,7 +25,10 @@ export function addDoctorCommand(program: Command): void {
       else show(finding)
     }
     const has = (level: Finding['level']) => findings.filter((finding) => finding.level === level).length
-    if (!flags.json) print(`\n${count(has('problem'), 'problem')}, ${count(has('warning'), 'warning')}`)
+    if (!flags.json) {
+      print(`\n${count(has('problem'), 'problem')}, ${count(has('warning'), 'warning')}`)
+      tell('Whether a message was lost or doubled: troupe audit')
+    }
     process.exitCode = has('problem') > 0 ? exitCodes.failed : exitCodes.ok
   })
 }

@@ -93,6 +93,8 @@ function eventPart({ type, at, details }: TroupeEvent, member: Member | undefine
       return 'events before this one are no longer kept; `troupe session show` tells how things stand'
     case 'message.deadLettered':
       return 'a message was put aside as a dead letter'
+    case 'message.redriven':
+      return 'a dead letter was put back into the mailbox'
     case 'session.cancelRequested':
       return details.reason ? `cancelling the session: ${textOf(details.reason)}` : 'cancelling the session'
     case 'model.replied':

@@ -3,9 +3,13 @@
  * The rule has no guess in it: text that begins with `{` or `[` is JSON and must be valid; any other text is sent as a string.
  * `--as json` and `--as text` overrule it, for numbers, null and quoted strings, and for text that begins with a bracket.
  */
-import { readFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
 import { type Command, Option } from 'commander'
-import { InputError } from '../core/errors.ts'
+import { InputError, LimitError } from '../core/errors.ts'
+import { policy } from '../core/policy.ts'
+
+/** No more is read than could ever be accepted: JSON may be indented, and is not when it is stored. */
+const textBytesMax = 4 * policy.messageBytesMax
 
 export interface InputFlags {
   readonly file?: string
@@ -33,7 +37,8 @@ export async function readInput(
     if (argument !== undefined) throw new InputError('give the input either as an argument or with --file, not both.')
     return parseInput(withoutLastBreak(await readText(flags.file)), flags.as, `the file ${flags.file}`)
   }
-  if (argument === '-') return parseInput(withoutLastBreak(await collect(stdin)), flags.as, 'what came from stdin')
+  if (argument === '-')
+    return parseInput(withoutLastBreak(await collect(stdin, 'what came from stdin')), flags.as, 'what came from stdin')
   if (argument === undefined) return null
   return parseInput(argument, flags.as, 'the input')
 }
@@ -52,17 +57,29 @@ export function parseInput(text: string, as: 'json' | 'text' | undefined, where:
 
 async function readText(path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8')
+    return await collect(createReadStream(path), `the file ${path}`)
   } catch (cause) {
+    if (cause instanceof LimitError) throw cause
     const code = (cause as NodeJS.ErrnoException).code
     const reason = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : String(code)
     throw new InputError(`the input file ${path} cannot be read: ${reason}.`, { cause })
   }
 }
 
-async function collect(stdin: AsyncIterable<Buffer | string>): Promise<string> {
+async function collect(stream: AsyncIterable<Buffer | string>, what: string): Promise<string> {
   const chunks: Buffer[] = []
-  for await (const chunk of stdin) chunks.push(Buffer.from(chunk))
+  let bytes = 0
+  for await (const chunk of stream) {
+    const piece = Buffer.from(chunk)
+    bytes += piece.length
+    if (bytes > textBytesMax) {
+      throw new LimitError(
+        'message_too_big',
+        `${what} has more than ${textBytesMax} bytes, of which no more were read; a message has at most ${policy.messageBytesMax} bytes of JSON. Store large data elsewhere and pass a reference.`,
+      )
+    }
+    chunks.push(piece)
+  }
   return Buffer.concat(chunks).toString('utf8')
 }
 

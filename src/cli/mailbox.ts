@@ -1,6 +1,7 @@
 /** `troupe mailbox …`: what waits to be received, and what was put aside. */
 import type { Command } from 'commander'
-import type { DeadLetter } from '../client/client.ts'
+import type { DeadLetter, Redriven } from '../client/client.ts'
+import { InputError } from '../core/errors.ts'
 import type { Failure } from '../core/failure.ts'
 import type { Mail } from '../core/message.ts'
 import { withTroupe } from './connection.ts'
@@ -15,9 +16,11 @@ import type { Column } from './table.ts'
 export function addMailboxCommands(program: Command): void {
   const group = addGroup(program, 'mailbox', 'what waits; dead letters', [
     ['troupe mailbox dead', 'what was put aside'],
+    ['troupe mailbox redrive 0199…', 'put it back'],
   ])
   addListCommand(group)
   addDeadCommand(group)
+  addRedriveCommand(group)
 }
 
 function addListCommand(group: Command): void {
@@ -44,7 +47,7 @@ const mailColumns: Column<Mail>[] = [
 function addDeadCommand(group: Command): void {
   const command = group
     .command('dead')
-    .description('messages that were put aside because they took their node down, newest first')
+    .description('what took its node down again and again and was put aside, newest first')
     .option('--limit <n>', 'at most so many', wholeNumber(1), 50)
   addConnectionOptions(command)
   addExamples(command, [['troupe mailbox dead --json', 'with all the evidence']])
@@ -57,12 +60,51 @@ function addDeadCommand(group: Command): void {
 }
 
 const deadColumns: Column<DeadLetter>[] = [
+  { header: 'id', value: ({ id }) => id },
   { header: 'put aside', value: ({ id }) => formatMoment(Number(id.split('-')[0])) },
   { header: 'worker', value: ({ workerId }) => workerId },
-  { header: 'message', value: ({ message }) => messageLine(message), shrinksTo: 8 },
+  { header: 'killed by', value: ({ killedBy }) => killedBy, shrinksTo: 8 },
+  { header: 'message', value: ({ message }) => (message === null ? '' : messageLine(message)), shrinksTo: 8 },
+  { header: 'put back as', value: ({ redrivenAs }) => redrivenAs ?? '' },
   { header: 'why', value: ({ evidence }) => whyDead(evidence), shrinksTo: 8 },
 ]
 
 function whyDead({ failure, ...rest }: DeadLetter['evidence']): string {
   return failure === undefined ? JSON.stringify(rest) : failureCause(failure as Failure)
 }
+
+function addRedriveCommand(group: Command): void {
+  const command = group
+    .command('redrive')
+    .description('puts messages that were put aside back into their mailboxes, each once, oldest first')
+    .argument('[worker]', 'id of the worker')
+    .option('--all', 'those of all workers')
+    .option('--id <letter>', 'this one alone')
+  addConnectionOptions(command)
+  addExamples(command, [
+    ['troupe mailbox redrive 0199…', 'all of a worker that were not put back yet'],
+    ['troupe mailbox redrive 0199… --id 1767225600000-0', 'one of them'],
+    ['troupe mailbox redrive --all --json', 'all there are; one object for each'],
+  ])
+  command.action((workerId: string | undefined, { all = false, id, ...flags }: ConnectionFlags & RedriveFlags) => {
+    if ((workerId === undefined) !== all || (all && id !== undefined))
+      throw new InputError('mailbox redrive takes the id of a worker, with or without --id, or --all.')
+    return withTroupe(flags, async (troupe) => {
+      const done = await troupe.redrive({ ...(workerId && { workerId }), ...(id && { letter: id }) })
+      printRows(done, redrivenColumns, flags, 'There is nothing to put back.')
+    })
+  })
+}
+
+interface RedriveFlags {
+  readonly all?: boolean
+  readonly id?: string
+}
+
+const redrivenColumns: Column<Redriven>[] = [
+  { header: 'id', value: ({ letterId }) => letterId },
+  { header: 'worker', value: ({ workerId }) => workerId },
+  { header: 'what', value: ({ status }) => (status === 'again' ? 'put back before' : status) },
+  { header: 'put back as', value: ({ messageId }) => messageId ?? '' },
+  { header: 'why not', value: ({ refusal }) => refusal?.message ?? '', shrinksTo: 8 },
+]

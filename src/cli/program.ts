@@ -6,6 +6,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { addAuditCommand } from './audit.ts'
 import { addDemoCommand } from './demo.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { type Complaint, exitCodes, toComplaint } from './exit-code.ts'
@@ -75,6 +76,7 @@ function buildProgram(): Command {
   addKindsCommand(program)
   addToolsCommand(program)
   addDoctorCommand(program)
+  addAuditCommand(program)
   const help = new Command('help').argument('[command]').description('print help of a command').helpOption(false)
   program.addHelpCommand(help.helpGroup('Look and act:'))
   throwWithHint(program)

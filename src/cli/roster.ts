@@ -71,6 +71,7 @@ export class Roster {
       case 'events.trimmed':
       case 'message.accepted':
       case 'message.deadLettered':
+      case 'message.redriven':
       case 'session.cancelRequested':
       case 'session.cancelled':
       case 'session.completed':

@@ -3,21 +3,24 @@
 import { defaultNamespace, defaultRedisUrl } from '../config.ts'
 import { ConfigError } from '../core/errors.ts'
 import { parseId, partitionOf, rootIdOf } from '../core/ids.ts'
-import { decodeMessage } from '../core/message.ts'
 import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
 import type { BellRinger } from '../core/ports.ts'
 import { type Logger, silentLogger, toWorkerLog } from '../log.ts'
 import { BullBellRinger } from '../queue/bells.ts'
+import { AuditStore } from '../store/audit-store.ts'
 import { InspectStore, type NodeRow } from '../store/inspect-store.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import { awaitRedis, checkRedis, openRedis, type Redis } from '../store/redis.ts'
 import { guarded, guardedReads, ScriptCaller } from '../store/script.ts'
+import type { SessionStore } from '../store/session-store.ts'
+import { type AuditReport, audit } from './audit/audit.ts'
+import { DeadLetters } from './dead-letters.ts'
 import { EventHub } from './event-hub.ts'
 import { type Health, readHealth } from './health.ts'
 import { sessionReport, type WorkerReport, workerReport } from './report.ts'
 import { Session, type SessionContext } from './session.ts'
 import { type CreateSession, Submission } from './submission.ts'
-import type { DeadLetter, KindSummary, NodeSummary, SessionSummary } from './summaries.ts'
+import type { DeadLetter, KindSummary, NodeSummary, Redriven, SessionSummary } from './summaries.ts'
 import { Worker } from './worker.ts'
 
 export interface ConnectOptions {
@@ -57,13 +60,15 @@ export async function connectInternal(options: InternalConnectOptions): Promise<
   }
 }
 
-export type { DeadLetter, KindSummary, NodeSummary, Session, SessionSummary, Worker }
+export type { DeadLetter, KindSummary, NodeSummary, Redriven, Session, SessionSummary, Worker }
 
 export class Troupe implements AsyncDisposable {
   readonly #redis: Redis
   readonly #namespace: string
   readonly #inspect: readonly InspectStore[]
+  readonly #audits: readonly AuditStore[]
   readonly #submission: Submission
+  readonly #dead: DeadLetters
   readonly #hub: EventHub
   readonly #bull: BullBellRinger | null
 
@@ -75,14 +80,19 @@ export class Troupe implements AsyncDisposable {
       return { partition, keys, prefix: keys.queuePrefix }
     })
     const log = toWorkerLog(options.logger ?? silentLogger())
+    const deadlineMs = options.deadlineMs ?? 10_000
+    const caller = new ScriptCaller(redis)
     this.#bull = options.ringer ? null : new BullBellRinger(redis, places, log)
     this.#inspect = places.map(({ keys, partition }) =>
-      guardedReads(new InspectStore(redis, keys, partition), options.deadlineMs ?? 10_000),
+      guardedReads(new InspectStore(redis, keys, partition), deadlineMs),
+    )
+    this.#audits = places.map(({ keys, partition }) =>
+      guardedReads(new AuditStore(redis, caller, keys, partition, deadlineMs), deadlineMs),
     )
     this.#hub = new EventHub(this.#namespace, () => openRedis(redisUrl))
     this.#submission = new Submission({
       redis,
-      caller: new ScriptCaller(redis),
+      caller,
       namespace: this.#namespace,
       partitions,
       ringer: (options.ringer ?? this.#bull) as BellRinger,
@@ -90,6 +100,11 @@ export class Troupe implements AsyncDisposable {
       policy: { ...defaultPolicy, ...options.policy },
       ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
     })
+    const stores = this.#submission.stores
+    this.#dead = new DeadLetters(
+      this.#inspect.map((inspect, partition) => ({ inspect, store: stores[partition] as SessionStore })),
+      (options.ringer ?? this.#bull) as BellRinger,
+    )
   }
 
   readonly sessions = {
@@ -219,16 +234,28 @@ export class Troupe implements AsyncDisposable {
       .sort((a, b) => (a.kind < b.kind ? -1 : 1))
   }
 
-  /** Newest first. */
-  async deadLetters(query: { limit?: number } = {}): Promise<DeadLetter[]> {
-    const found = await Promise.all(this.#inspect.map((store) => store.deadLetters(query.limit ?? 100)))
-    return found.flat().map(({ id, fields }) => ({
-      id,
-      sessionId: fields.session as string,
-      workerId: fields.worker as string,
-      message: decodeMessage(fields.mail as string, id),
-      evidence: JSON.parse(fields.evidence ?? '{}'),
-    }))
+  /** Newest first, of one worker if asked. */
+  async deadLetters(query: { limit?: number; workerId?: string } = {}): Promise<DeadLetter[]> {
+    return this.#dead.list(query.limit ?? 100, query.workerId)
+  }
+
+  /**
+   * Puts dead letters back into their mailboxes, each once: the one of this id, or all of a worker, or all. They are received as
+   * new messages. Throws when the worker or the letter that was named is refused; of all, refusals are told with their letters.
+   */
+  async redrive(query: { workerId?: string; letter?: string } = {}): Promise<Redriven[]> {
+    return this.#dead.redrive(query)
+  }
+
+  /**
+   * Is every accepted message accounted for, and does what is stored agree with itself? Of one session, or of all. Writes nothing.
+   * What it finds broken it has looked at several times.
+   */
+  async audit(query: { sessionId?: string } = {}): Promise<AuditReport> {
+    if (query.sessionId === undefined) return audit(this.#audits, null)
+    const sessionId = parseId(query.sessionId, 'session')
+    this.#inspectOf(sessionId)
+    return audit([this.#audits[partitionOf(sessionId)] as AuditStore], sessionId)
   }
 
   /** What `troupe doctor` looks at. */

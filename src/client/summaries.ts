@@ -1,4 +1,5 @@
 /** Duty: the rows that lists are made of: sessions, kinds, nodes, dead letters. */
+import type { ErrorCode } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
 import type { SessionReport } from './report.ts'
 
@@ -26,10 +27,27 @@ export interface NodeSummary {
   readonly host: string | null
 }
 
+/** What took its node down again and again, and was put aside. */
 export interface DeadLetter {
   readonly id: string
   readonly sessionId: string
   readonly workerId: string
-  readonly message: Message
+  /** The input that was put aside; null when a step within a run was what killed: the failed run's history holds its input. */
+  readonly message: Message | null
+  /** The message or the recorded step that was next each time, in words. */
+  readonly killedBy: string
+  /** Id of the message in the mailbox it was put back to; null when it was not. */
+  readonly redrivenAs: string | null
   readonly evidence: Readonly<Record<string, unknown>>
+}
+
+/** What became of a dead letter that was to be put back. */
+export interface Redriven {
+  readonly letterId: string
+  readonly workerId: string
+  /** again: it was put back before. */
+  readonly status: 'redriven' | 'again' | 'refused'
+  /** Its id in the mailbox; null when it was refused. */
+  readonly messageId: string | null
+  readonly refusal: { readonly code: ErrorCode; readonly message: string } | null
 }

@@ -1,5 +1,5 @@
 /** Duty: one worker as programs see it: send to it, read its report, its history, its mailbox. */
-import type { Entry } from '../core/entry.ts'
+import { decodeEntry, type Entry } from '../core/entry.ts'
 import { NotFoundError } from '../core/errors.ts'
 import { decodeMail, type Lane, type Mail } from '../core/message.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
@@ -38,7 +38,7 @@ export class Worker {
   /** Entries after position `after`, oldest first. */
   async history(options: { after?: number; limit?: number } = {}): Promise<HistoryItem[]> {
     const items = await this.#store.history(this.id, options.after ?? -1, options.limit ?? 1_000)
-    return items.map(({ position, json }) => ({ position, entry: JSON.parse(json) as Entry }))
+    return items.map(({ position, json }) => ({ position, entry: decodeEntry(json) }))
   }
 
   /** What waits, in the order of lanes: control, family, user. */

@@ -133,13 +133,39 @@ export function entryJson(
   return JSON.stringify({ type, v: entryVersion, at, run, epoch, ...facts })
 }
 
-/** What is no JSON object comes as an entry of an unknown type, which readers pass over. */
+/** What is no JSON object, or lacks what its type must have, comes as an entry of an unknown type, which readers pass over. */
 export function decodeEntry(json: string): Entry {
   try {
     const entry: unknown = JSON.parse(json)
-    if (typeof entry === 'object' && entry !== null) return entry as Entry
+    if (isFields(entry) && hasItsParts(entry)) return entry as unknown as Entry
   } catch {
     // Told by its type, below.
   }
   return { type: 'unreadable' } as unknown as Entry
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What readers rely on. What is said in a conversation is checked where it is read (core/chat-codec.ts). */
+function hasItsParts(entry: Fields): boolean {
+  switch (entry.type) {
+    case 'received':
+      return isFields(entry.message) && typeof entry.message.kind === 'string'
+    case 'failed':
+      return isFields(entry.failure) && typeof entry.failure.code === 'string'
+    case 'attemptFailed':
+      return entry.toolCallIds === undefined || Array.isArray(entry.toolCallIds)
+    case 'toolStarted':
+      return typeof entry.toolCallId === 'string'
+    case 'delegated':
+      return typeof entry.toolCallId === 'string' && Array.isArray(entry.spawned) && entry.spawned.every(isFields)
+    case 'blank':
+      return isFields(entry.usage)
+    default:
+      return true
+  }
 }

@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'config_invalid'
   | 'worker_not_found'
   | 'session_not_found'
+  | 'letter_not_found'
   | 'kind_unknown'
   | 'tool_unknown'
   | 'transition_illegal'
@@ -77,7 +78,7 @@ export class InputError extends RuntimeError {
   }
 }
 
-type NotFoundCode = 'worker_not_found' | 'session_not_found' | 'kind_unknown' | 'tool_unknown'
+type NotFoundCode = 'worker_not_found' | 'session_not_found' | 'letter_not_found' | 'kind_unknown' | 'tool_unknown'
 
 export class NotFoundError extends RuntimeError {
   readonly retryable = false

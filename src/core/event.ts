@@ -19,6 +19,7 @@ export const eventTypes = [
   'message.accepted',
   'message.consumed',
   'message.deadLettered',
+  'message.redriven',
   'turn.parked',
   'turn.retried',
   'run.started',

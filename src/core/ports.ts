@@ -110,7 +110,7 @@ export interface CommitRequest {
   readonly outcome?: 'completed' | 'failed' | 'cancelled' | undefined
   /** Mail for the parent when the run ends. */
   readonly result?: string | undefined
-  /** Evidence: the consumed input goes to the dead letters. */
+  /** Evidence of a quarantine: it goes to the dead letters, with a consumed input. */
   readonly dead?: string | undefined
   readonly awaits: readonly number[]
   /** How many results are still to come, or were when the run ended. */
@@ -185,11 +185,12 @@ export interface PoolShare {
 export interface UpkeepStore {
   readonly partition: number
   registerKinds(kinds: readonly { kind: string; pool: string; description: string }[]): Promise<void>
+  /** `damaged`: workers whose records cannot be read; they wait until they are mended. */
   sweep(
     slots: number,
     shares: readonly PoolShare[],
     leaving: boolean,
-  ): Promise<{ healed: number; bells: readonly Bell[] }>
+  ): Promise<{ healed: number; bells: readonly Bell[]; damaged: readonly string[] }>
   fire(): Promise<{ fired: number; dueInMs: number | null; bells: readonly Bell[] }>
   finishCancelled(): Promise<void>
   prune(): Promise<number>

@@ -11,7 +11,7 @@ import { mkdtemp, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { containerServer, findContainerEngine } from './container-engine.ts'
-import { installDebianRedis } from './debian-package.ts'
+import { type Installation, installDebianRedis } from './debian-package.ts'
 import { installCommand, RedisUnavailableError } from './redis-unavailable.ts'
 import { findLocalServer, type ServerOrigin, type ServerProgram, versionMinText } from './server-program.ts'
 import { joinShared, prepareFolder, startShared } from './shared-redis.ts'
@@ -25,6 +25,8 @@ export interface RedisWish {
   readonly path: string
   /** Where a development Redis keeps its data; .troupe/redis in the current folder unless told. */
   readonly dir?: string | undefined
+  /** False: nothing is installed for it. Default true. */
+  readonly mayInstall?: boolean | undefined
   /** Gets a line for what takes time. */
   readonly log?: ((line: string) => void) | undefined
 }
@@ -41,16 +43,14 @@ export interface DevRedis extends AsyncDisposable {
 
 export async function findOrStartRedis(wish: RedisWish): Promise<DevRedis> {
   if (wish.url) return givenRedis(wish.url)
-  const log = wish.log ?? (() => {})
-  if (wish.mode === 'test')
-    return ownRedis(await startThrowAway(await findServer(wish.path, log)), 'thrown away afterwards')
+  if (wish.mode === 'test') return ownRedis(await startThrowAway(await findServer(wish)), 'thrown away afterwards')
   const folder = await prepareFolder(wish.dir ?? join(process.cwd(), '.troupe', 'redis'))
-  const started = (await joinShared(folder)) ?? (await startShared(folder, await findServer(wish.path, log)))
+  const started = (await joinShared(folder)) ?? (await startShared(folder, await findServer(wish)))
   return ownRedis(started, `data in ${relative(process.cwd(), folder) || folder}`)
 }
 
 /** The first program of the order above that is there. */
-async function findServer(path: string, log: (line: string) => void): Promise<ServerProgram> {
+async function findServer({ path, mayInstall = true, log = () => {} }: RedisWish): Promise<ServerProgram> {
   const local = await findLocalServer(path)
   if (local.kind === 'found') return local.program
 
@@ -58,7 +58,7 @@ async function findServer(path: string, log: (line: string) => void): Promise<Se
   const container = client && (await containerServer(client, path, log))
   if (container) return container
 
-  const installation = await installDebianRedis(path, log)
+  const installation: Installation = mayInstall ? await installDebianRedis(path, log) : { kind: 'notPossible' }
   if (installation.kind === 'installed') {
     const installed = await findLocalServer(path, 'installed server')
     if (installed.kind === 'found') return installed.program

@@ -11,7 +11,6 @@ import {
   CancelledError,
   InputError,
   type RuntimeError,
-  TerminalError,
   TimeoutError,
   TransientError,
   toRuntimeError,
@@ -23,6 +22,7 @@ import { retryDelayMs } from '../core/policy.ts'
 import { HandlerInbox } from './handler-inbox.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
 import type { Behaviour } from './kind.ts'
+import { evidenceJson, quarantined } from './quarantine.ts'
 import { afterRun, endingOf } from './run-ending.ts'
 import { emptyStep, type RunPosition, type Step } from './step.ts'
 import type { Turn } from './turn.ts'
@@ -270,23 +270,13 @@ class HandlerTurn {
     const position = this.#turn.position
     const mail = this.#inbox.next(position)
     const next = mail ? `message ${mail.message.id} (${mail.message.kind})` : 'no message'
-    const error = new TerminalError(
-      `worker ${grant.name} (${grant.workerId}) took its node down ${grant.crashes} times without a commit; the next step was ${next}. It was quarantined.`,
-      { code: 'poison' },
-    )
+    const error = quarantined(grant, next)
     const step = this.#failedStep(mail, error, position, position.attempt + 1, 'runtime')
-    const evidence = {
-      failure: step.failure,
-      starts: grant.starts,
-      crashes: grant.crashes,
-      epoch: grant.epoch,
-      run: position.run,
-    }
     const toDead = mail?.lane === 'user'
     this.#turn.record({
       ...step,
       entries: toDead ? step.entries.slice(1) : step.entries,
-      dead: toDead ? JSON.stringify(evidence) : undefined,
+      dead: evidenceJson(grant, position, next, step.failure ?? undefined),
       notes: toDead ? [...step.notes, ['message.deadLettered', { id: mail.message.id }]] : step.notes,
     })
     return this.#turn.end('any')

@@ -32,6 +32,7 @@ export class Sweeper {
   #running: Promise<void> | undefined
   #stopped = false
   #failing = false
+  #damaged: ReadonlySet<string> = new Set()
 
   constructor(store: UpkeepStore, policy: Policy, host: SweeperHost) {
     this.#store = store
@@ -57,6 +58,7 @@ export class Sweeper {
     for (let more = true; more; ) {
       const swept = await this.#store.sweep(this.#host.slots, this.#host.shares(), false)
       for (const bell of swept.bells) this.#host.answer(bell)
+      this.#tellOfDamage(swept.damaged)
       more = swept.healed >= sweepBatch
     }
     for (let more = true; more; ) {
@@ -72,6 +74,16 @@ export class Sweeper {
       await this.#store.prune()
       await this.#host.register()
     }
+  }
+
+  /** Once for each worker, while it is damaged. */
+  #tellOfDamage(workers: readonly string[]): void {
+    for (const worker of workers) {
+      if (this.#damaged.has(worker)) continue
+      const what = 'the record of a worker cannot be read; the worker waits until it is put back, and the others go on'
+      this.#host.log.error(what, { worker })
+    }
+    this.#damaged = new Set(workers)
   }
 
   #schedule(ms: number): void {

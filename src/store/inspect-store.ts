@@ -21,6 +21,14 @@ export interface WorkerRow {
   readonly pending: { readonly user: number; readonly family: number; readonly control: number }
 }
 
+export interface DeadRow {
+  readonly id: string
+  readonly fields: RecordFields
+  readonly redriven: number | null
+}
+
+const deadPage = 500
+
 export interface NodeRow {
   readonly id: string
   readonly lastSeen: number
@@ -174,8 +182,21 @@ export class InspectStore {
     })
   }
 
-  async deadLetters(limit: number): Promise<{ id: string; fields: RecordFields }[]> {
-    return toEntries(await this.#redis.xrevrange(this.#keys.dead, '+', '-', 'COUNT', limit))
+  /** Newest first, of one worker if asked; `redriven` is the place in the mailbox where the message was put back. */
+  async deadLetters(limit: number, workerId?: string): Promise<DeadRow[]> {
+    const found: { id: string; fields: RecordFields }[] = []
+    for (let before = '+'; found.length < limit; ) {
+      const page = toEntries(await this.#redis.xrevrange(this.#keys.dead, before, '-', 'COUNT', deadPage))
+      found.push(...page.filter(({ fields }) => workerId === undefined || fields.worker === workerId))
+      if (page.length < deadPage) break
+      before = `(${page.at(-1)?.id}`
+    }
+    const marks = found.length === 0 ? [] : await this.#redis.zrange(this.#keys.redriven, 0, '-1')
+    const places = new Map(marks.map((mark) => mark.split(' ', 2) as [string, string]))
+    return found.slice(0, limit).map((row) => {
+      const place = places.get(row.id)
+      return { ...row, redriven: place === undefined ? null : Number(place) }
+    })
   }
 
   /** Lengths that doctor looks at. */

@@ -32,6 +32,10 @@ export function partitionKeys(tag: string) {
     events: `${tag}:events`,
     /** stream; dead letters with evidence, trimmed. */
     dead: `${tag}:dead`,
+    /** zset; `<dead letter> <place in the mailbox> <bells>` of each that was put back, by its time; goes with its letter. */
+    redriven: `${tag}:redriven`,
+    /** hash; sessions and workers that were pruned, and what their lanes had accepted (`user`, `family`, `control`); for ever. */
+    retired: `${tag}:retired`,
     /** pub/sub channel; ids of sessions that were just cancelled; a hint that may be lost. */
     hints: `${tag}:hints`,
     /** pub/sub channel; `{ worker, notes }` as text streams and tools progress: heard by who listens now, never stored. */

@@ -116,6 +116,8 @@ export function guardedReads<Store extends object>(store: Store, deadlineMs: num
 
 /** Errors that say "not now": nothing was written, the same call may succeed later. Redis 6.2 wraps those of a script. */
 const refusedNow = /(?:^|: -)((OOM|READONLY|LOADING|TRYAGAIN|BUSY|MASTERDOWN|CLUSTERDOWN|MISCONF|NOREPLICAS)\b.*)/s
+/** What a script says of something stored that it cannot work with, before its first write. */
+const damage = /\b((?:key|field|record|limits) \S.*? should .*?)(?= script: |$)/s
 const connectionLost = /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|Connection is closed|no answer within|max retries/i
 
 export function storeError(thrown: unknown, doing: string): RuntimeError {
@@ -137,6 +139,13 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
       code: 'store_unavailable',
       cause: thrown,
     })
+  }
+  const [, damaged] = damage.exec(message) ?? []
+  if (damaged !== undefined) {
+    return new InvariantError(
+      `what is stored is not as it should be (${what}: ${damaged}). ${nothingWritten} Another program wrote it: put it back, or remove it.`,
+      { cause: thrown },
+    )
   }
   return new InvariantError(`the store failed (${what}: ${message}).`, { cause: thrown })
 }

@@ -64,10 +64,22 @@ export const finishScript = defineScript({
   args: words('sessionId from batch running marks entry answered'),
 })
 
+export const redriveScript = defineScript({
+  file: 'redrive.lua',
+  keys: words('record user dead redriven run events'),
+  args: words('worker letter seed bellMs event'),
+})
+
 export const closeScript = defineScript({ file: 'close.lua', keys: words('session events'), args: words('sessionId') })
 
 export const pruneScript = defineScript({
   file: 'prune.lua',
   keys: words('sessions cancelling'),
   args: words('retentionMs cursor batch'),
+})
+
+export const lookScript = defineScript({
+  file: 'look.lua',
+  keys: words('leases timers sessions cancelling'),
+  args: words('session headBytes budget asked'),
 })

@@ -10,8 +10,8 @@ import type { Bell } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
-import { guarded, type ScriptCaller } from './script.ts'
-import { cancelScript, closeScript, postScript, spawnScript } from './scripts.ts'
+import { guarded, type Reply, type ScriptCaller } from './script.ts'
+import { cancelScript, closeScript, postScript, redriveScript, spawnScript } from './scripts.ts'
 import { pruneOnce } from './upkeep-store.ts'
 
 export interface SpawnSession {
@@ -36,9 +36,21 @@ export const unhosted = 'unhosted'
 
 export type PostAnswer =
   | { readonly kind: 'ok'; readonly position: number; readonly bells: readonly Bell[] }
+  | PostRefused
+
+type PostRefused =
   | { readonly kind: 'not_found' | 'terminal' }
   | { readonly kind: 'session_finished'; readonly state: string }
   | { readonly kind: 'mailbox_full'; readonly most: number }
+
+/** `again`: it was put back before, at this place. */
+export type RedriveAnswer = Redriven | RedriveRefused
+interface Redriven {
+  readonly kind: 'ok' | 'again'
+  readonly position: number
+  readonly bells: readonly Bell[]
+}
+export type RedriveRefused = { readonly kind: 'no_letter' | 'no_message' } | PostRefused
 
 export class SessionStore {
   readonly partition: number
@@ -126,19 +138,30 @@ export class SessionStore {
       },
       { deadlineMs: this.#deadlineMs },
     )
+    if (reply[0] === 'ok' || reply[0] === 'again')
+      return { kind: 'ok', position: Number(reply[1]), bells: parseBells(reply[2]) }
+    return decodeRefused(reply, 'post')
+  }
+
+  /** Puts a dead letter's message back; it stays where it is, as evidence. */
+  async redrive(workerId: string, letter: string, event: string): Promise<RedriveAnswer> {
+    const worker = workerKeys(this.#keys.tag, workerId)
+    const { dead, redriven, events } = this.#keys
+    const reply = await this.#caller.call(
+      redriveScript,
+      { record: worker.record, user: worker.user, dead, redriven, run: this.#keys.run('default'), events },
+      { worker: workerId, letter, seed: newSeed(), bellMs: this.#policy.bellMs, event },
+      { deadlineMs: this.#deadlineMs },
+    )
     switch (reply[0]) {
       case 'ok':
       case 'again':
-        return { kind: 'ok', position: Number(reply[1]), bells: parseBells(reply[2]) }
-      case 'not_found':
-      case 'terminal':
+        return { kind: reply[0], position: Number(reply[1]), bells: parseBells(reply[2]) }
+      case 'no_letter':
+      case 'no_message':
         return { kind: reply[0] }
-      case 'session_finished':
-        return { kind: 'session_finished', state: String(reply[1]) }
-      case 'mailbox_full':
-        return { kind: 'mailbox_full', most: Number(reply[1]) }
       default:
-        throw new InvariantError(`post answered ${JSON.stringify(reply[0])}`)
+        return decodeRefused(reply, 'redrive')
     }
   }
 
@@ -209,5 +232,19 @@ export class SessionStore {
     if (this.#pools.size > 1_000) this.#pools.clear()
     this.#pools.set(kind, { pool, until: performance.now() + this.#policy.sweepEveryMs })
     return pool
+  }
+}
+
+function decodeRefused(reply: Reply, script: string): PostRefused {
+  switch (reply[0]) {
+    case 'not_found':
+    case 'terminal':
+      return { kind: reply[0] }
+    case 'session_finished':
+      return { kind: 'session_finished', state: String(reply[1]) }
+    case 'mailbox_full':
+      return { kind: 'mailbox_full', most: Number(reply[1]) }
+    default:
+      throw new InvariantError(`${script} answered ${JSON.stringify(reply[0])}`)
   }
 }

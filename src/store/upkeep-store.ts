@@ -50,7 +50,7 @@ export class RedisUpkeepStore implements UpkeepStore {
     slots: number,
     shares: readonly PoolShare[],
     leaving: boolean,
-  ): Promise<{ healed: number; bells: readonly Bell[] }> {
+  ): Promise<{ healed: number; bells: readonly Bell[]; damaged: readonly string[] }> {
     const { keys, policy, nodeId } = this.#o
     const reply = await this.#o.caller.call(
       sweepScript,
@@ -78,7 +78,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       const [pool, id] = text.split(' ') as [string, string]
       return { pool, id }
     })
-    return { healed: Number(reply[0]), bells }
+    return { healed: Number(reply[0]), bells, damaged: reply[2] as string[] }
   }
 
   async fire(): Promise<{ fired: number; dueInMs: number | null; bells: readonly Bell[] }> {

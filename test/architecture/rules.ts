@@ -20,6 +20,20 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'compose.ts': ['core', 'config.ts', 'log.ts', 'store', 'queue', 'models', 'formats', 'runtime', 'client'],
   'index.ts': ['compose.ts', 'client', 'core', 'formats', 'config.ts', 'log.ts'],
   cli: ['compose.ts', 'client', 'dev', 'formats', 'core', 'config.ts', 'log.ts'],
+  // For tests of users; nothing imports it.
+  testing: [
+    'compose.ts',
+    'client',
+    'runtime',
+    'store',
+    'queue',
+    'models',
+    'formats',
+    'dev',
+    'core',
+    'config.ts',
+    'log.ts',
+  ],
   http: ['compose.ts', 'client', 'dev', 'formats', 'core', 'config.ts', 'log.ts'],
 }
 

@@ -55,6 +55,23 @@ describe('readInput', () => {
     yield Buffer.from([0xa9, 0x0a])
   }
 
+  it('stops reading what is longer than a message can be', async () => {
+    let given = 0
+    const endless = async function* () {
+      for (;;) {
+        given++
+        yield Buffer.alloc(65_536, 'x')
+      }
+    }
+    await expect(readInput('-', {}, endless())).rejects.toMatchObject({ code: 'message_too_big' })
+    expect(given).toBe(65)
+  })
+
+  it.skipIf(process.platform === 'win32')('stops reading a file that does not end', async () => {
+    const zero = readInput(undefined, { file: '/dev/zero' }, nothing())
+    await expect(zero).rejects.toThrow(/^the file \/dev\/zero has more than 4194304 bytes/)
+  })
+
   it('is null when none is given', async () => {
     expect(await readInput(undefined, {}, nothing())).toBeNull()
   })

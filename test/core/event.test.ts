@@ -79,7 +79,7 @@ describe('events', () => {
   test('types are facts of the past, noun and verb; what is not stored, and an outcome that is unknown, are none', () => {
     const exceptions: readonly EventType[] = ['tool.unknown', ...transientTypes]
     for (const type of eventTypes.filter((type) => !exceptions.includes(type)))
-      expect(type).toMatch(/^[a-z]+\.[a-z]+([A-Z][a-z]+)*ed$/)
+      expect(type).toMatch(/^[a-z]+\.[a-z]+([A-Z][a-z]+)*(ed|en)$/)
     for (const type of exceptions) expect(eventTypes).toContain(type)
     expect(new Set(eventTypes).size).toBe(eventTypes.length)
   })

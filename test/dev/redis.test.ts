@@ -55,6 +55,15 @@ describe('what is found', () => {
     )
   })
 
+  test('nothing is installed for who does not want it', async () => {
+    const asked = join(root, 'asked')
+    const bin = await programs('packages', { 'apt-get': `touch ${asked}`, env: `touch ${asked}` })
+    await expect(findOrStartRedis({ mode: 'test', path: bin, mayInstall: false })).rejects.toThrow(
+      RedisUnavailableError,
+    )
+    await expect(stat(asked)).rejects.toThrow('ENOENT')
+  })
+
   test('a server that is too old does not count, and the error says so', async () => {
     const bin = await programs('old', { 'redis-server': 'echo "Redis server v=5.0.7 sha=00000000:0 bits=64"' })
     await expect(findOrStartRedis({ mode: 'test', path: bin })).rejects.toThrow(

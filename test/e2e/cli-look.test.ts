@@ -1,6 +1,8 @@
 /** What the command line shows of sessions, workers, mailboxes, kinds and health. */
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { Redis } from 'ioredis'
+import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { CliProject, unknownId } from '../cli/cli-project.ts'
 
 const cli = new CliProject('look', { withNode: true })
@@ -111,6 +113,14 @@ describe.concurrent('troupe worker and mailbox', () => {
     const { text, objects } = await cli.both('mailbox', 'dead')
     expect({ text, objects }).toEqual({ text: '', objects: [] })
   })
+
+  it('put dead letters back', async () => {
+    const redrive = (...args: string[]) => cli.project.run(['mailbox', 'redrive', ...args])
+    expect(await redrive('--all')).toMatchObject({ code: 0, stdout: '', stderr: 'There is nothing to put back.\n' })
+    expect(await redrive()).toMatchObject({ code: 2, stderr: expect.stringContaining('or --all') })
+    expect(await redrive(workerId, '--all')).toMatchObject({ code: 2 })
+    expect(await redrive(workerId, '--id', '5-0')).toMatchObject({ code: 1, stderr: expect.stringContaining('5-0') })
+  })
 })
 
 describe.concurrent('troupe kinds', () => {
@@ -130,6 +140,52 @@ export default defineWorker({ receive() {} })`,
     expect((await cli.project.run(['kinds'])).stdout).toMatch(
       /^echo +1 +handler +default +Replies with what it gets\.$/m,
     )
+  })
+})
+
+describe.concurrent('troupe audit', () => {
+  it('counts what became of every message, and exits with 0 when nothing is wrong', async () => {
+    const { sessionId } = await cli.submit('parent')
+    await cli.waitForEnd(sessionId)
+    const { text, objects } = await cli.both('audit', sessionId)
+    expect(text).toMatch(/^MESSAGES +ACCEPTED +COMPLETED +FAILED +CANCELLED +DEAD +WAITING +ACTIVE +REMOVED\n/)
+    expect(text).toMatch(/^inputs +3 +2 +1 +0 +0 +0 +0 +0$/m)
+    expect(text).toMatch(/^results +2 +2 +0 /m)
+    expect(text).toMatch(/\n0 findings in 1 session with 3 workers\n$/)
+    expect(objects).toEqual([expect.objectContaining({ type: 'audit', sessions: 1, workers: 3 })])
+    expect(objects[0]).toMatchObject({ counts: { all: { accepted: 5, completed: 4, failed: 1 } } })
+  })
+
+  it('names what is wrong, and exits with 1', async () => {
+    const namespace = `${cli.namespace}-audit`
+    const other = ['--namespace', namespace]
+    const [submitted] = (await cli.project.run(['submit', 'nobody', 'x', '--json', ...other])).objects
+    const redis = new Redis(inject('redisUrl'))
+    await redis.zrem(partitionKeys(tagOf(namespace, 0)).run('unhosted'), String(submitted?.workerId))
+    redis.disconnect()
+    const [human, json] = await Promise.all([
+      cli.project.run(['audit', ...other]),
+      cli.project.run(['audit', '--json', ...other]),
+    ])
+    expect(human).toMatchObject({ code: 1 })
+    expect(human.stdout).toMatch(
+      /^I7 +worker \S+ of session \S+: it is queued and not in the run queue of pool unhosted$/m,
+    )
+    expect(human.stdout).toContain('1 finding in 1 session with 1 worker\n')
+    expect(json).toMatchObject({ code: 1, objects: [{ type: 'audit' }, { type: 'finding', invariant: 'I7' }] })
+    expect(json.objects[1]).toMatchObject({ workerId: submitted?.workerId, sessionId: submitted?.sessionId })
+  })
+
+  it('of a session that is not known exits with 1 and one sentence', async () => {
+    const { code, stderr } = await cli.project.run(['audit', unknownId])
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `troupe: session ${unknownId} is not known: it may have been pruned.\n`,
+    })
+  })
+
+  it('is named by doctor', async () => {
+    expect((await cli.project.run(['doctor'])).stderr).toContain('troupe audit')
   })
 })
 

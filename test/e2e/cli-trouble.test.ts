@@ -19,6 +19,7 @@ describe.concurrent('without Redis', () => {
     [['run', 'echo', 'x']],
     [['submit', 'echo', 'x']],
     [['doctor']],
+    [['audit']],
     [['node']],
     [['demo', 'workers']],
     [['kinds', '--workers', '']],

@@ -211,7 +211,7 @@ describe.concurrent('output', () => {
     const groups = {
       session: ['list', 'show', 'tree', 'result', 'cancel', 'prune'],
       worker: ['list', 'show', 'history'],
-      mailbox: ['list', 'dead'],
+      mailbox: ['list', 'dead', 'redrive'],
     }
     const commands = ['run', 'submit', 'send', 'node', 'demo', 'kinds', 'doctor'].map((name) => [name])
     for (const [noun, verbs] of Object.entries(groups)) commands.push([noun], ...verbs.map((verb) => [noun, verb]))

@@ -1,13 +1,11 @@
 /** F14, F22: a node is cut off from Redis in mid-turn. Its turn ends or is abandoned; nothing is doubled, and the node comes back. */
 import { describe, expect, inject, test } from 'vitest'
-import { type TreeInput, treeResult } from '../programs/fault-kinds.ts'
-import { isLong, withSeed } from '../support/fault-settings.ts'
+import { networkRow } from '../faults/rows/network.ts'
 import { Harness } from '../support/harness.ts'
 import { expectInvariants } from '../support/oracle.ts'
+import { testRow } from '../support/row-tests.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
-
-const tree: TreeInput = { children: 4, steps: 3, stepMs: 100 }
 
 describe('a node that is cut off', () => {
   test.concurrent.each(['cut', 'blackhole', 'cutReplies'] as const)(
@@ -43,25 +41,6 @@ describe('a node that is cut off', () => {
       await expectInvariants(harness.redis, harness.namespace)
     },
   )
-
-  test.concurrent('again and again, for moments, loses and doubles nothing', { timeout: 120_000 }, () =>
-    withSeed(async (random) => {
-      await using proxy = await TcpProxy.start(inject('redisUrl'))
-      await using harness = await Harness.open()
-      await harness.start('a', { redisUrl: proxy.url })
-      const results: Promise<unknown>[] = []
-      for (let round = 0; round < (isLong ? 60 : 10); round++) {
-        const session = await harness.client.sessions.create({ kind: 'tree', input: tree })
-        results.push(session.result({ signal: AbortSignal.timeout(60_000) }))
-        await new Promise((resolve) => setTimeout(resolve, 200 * random()))
-        const how = (['cut', 'blackhole', 'cutReplies'] as const)[Math.floor(3 * random())] ?? 'cut'
-        proxy[how]()
-        await new Promise((resolve) => setTimeout(resolve, 300 * random()))
-        proxy.mend()
-      }
-      for (const result of await Promise.all(results))
-        expect(result).toMatchObject({ status: 'completed', value: treeResult(tree) })
-      await expectInvariants(harness.redis, harness.namespace)
-    }),
-  )
 })
+
+testRow(networkRow)

@@ -1,7 +1,9 @@
 /** F12, K23: SIGTERM. Work is handed over at the next step, without a lease to wait for; a second signal gives it back at once. */
 import { expect, test } from 'vitest'
+import { rollingRow } from '../faults/rows/deaths.ts'
 import { Harness, type NodeSettings } from '../support/harness.ts'
 import { expectInvariants } from '../support/oracle.ts'
+import { testRow } from '../support/row-tests.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 // Leases far longer than the test: whoever waits for one fails.
@@ -64,26 +66,4 @@ test.concurrent('a handler that does not end is given back after the drain time'
   await expectInvariants(harness.redis, harness.namespace)
 })
 
-test.concurrent('nodes that are stopped and started one after the other under load lose nothing and wait for no lease', {
-  timeout: 90_000,
-}, async () => {
-  await using harness = await Harness.open()
-  const nodes = await Promise.all(['a', 'b'].map((name) => harness.start(name, longLeases)))
-  const results: Promise<unknown>[] = []
-  for (let round = 0; round < 4; round++) {
-    for (let number = 0; number < 5; number++) {
-      const session = await harness.client.sessions.create({
-        kind: 'tree',
-        input: { children: 4, steps: 3, stepMs: 50 },
-      })
-      results.push(session.result({ signal: AbortSignal.timeout(30_000) }))
-    }
-    const which = round % 2
-    expect(await nodes[which]?.stop()).toBe(0)
-    nodes[which] = await harness.start(`${which}-${round}`, longLeases)
-  }
-  for (const result of await Promise.all(results))
-    expect(result).toMatchObject({ status: 'completed', value: { sum: 30 } })
-  const { workers } = await expectInvariants(harness.redis, harness.namespace)
-  for (const { record } of workers.values()) expect(Number(record.crashes ?? 0)).toBe(0)
-})
+testRow(rollingRow)

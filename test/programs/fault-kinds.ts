@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineWorker, type HandlerDefinition, type Self } from '../../src/core/define-worker.ts'
 import type { Message } from '../../src/core/message.ts'
+import { passes } from '../support/crash-moment.ts'
 import { appendLine } from '../support/ledger.ts'
 import type { NodeOrder } from './node-order.ts'
 
@@ -25,7 +26,8 @@ export function treeResult({ children }: TreeInput): { sum: number; results: num
 }
 
 export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<string, HandlerDefinition> {
-  const write = (what: string, self: Pick<Self, 'id' | 'run' | 'attempt'>, note?: unknown) =>
+  const write = (what: string, self: Pick<Self, 'id' | 'run' | 'attempt'>, note?: unknown) => {
+    passes('receive')
     appendLine(order.ledger, {
       what,
       worker: self.id,
@@ -36,6 +38,8 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       at: Date.now(),
       ...(note === undefined ? {} : { note }),
     })
+    passes('effect')
+  }
 
   return {
     /** Spawns leaves and adds up their squares, in its state. */
@@ -112,6 +116,49 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
         self.setState({ steps: self.state.steps + 1 })
         if (left > 1) self.send(self.id, { left: left - 1, ms })
         self.reply(self.state.steps)
+      },
+    }),
+
+    /** Adds up what it is sent, in a conversation; each message has a reply of its own. */
+    tally: defineWorker<{ count: number; sum: number }>({
+      initial: { count: 0, sum: 0 },
+      async receive(message, self) {
+        await pause(2)
+        const { count, sum } = self.state
+        self.setState({ count: count + 1, sum: sum + (message.value as number) })
+        self.reply(self.state)
+      },
+    }),
+
+    /** Waits for an hour. */
+    sleeper: defineWorker({
+      receive(message, self) {
+        if (message.kind === 'input') self.after(3_600_000, null)
+      },
+    }),
+
+    /** Spawns as many as it is told, each of which does the same, until it is refused; replies how many runs went well below it. */
+    bomb: defineWorker<{ done: number }>({
+      initial: { done: 0 },
+      receive(message, self) {
+        if (message.kind === 'input') {
+          self.setState({ done: 0 })
+          for (let number = 0; number < (message.value as number); number++) self.spawn('bomb', message.value)
+        } else if (message.kind === 'result' && message.status === 'completed') {
+          self.setState({ done: self.state.done + 1 + (message.value as number) })
+        }
+        if (self.openChildren === 0) self.reply(self.state.done)
+      },
+    }),
+
+    /** A tree of `depth` levels, `width` at each; the leaves wait for an hour. */
+    deep: defineWorker({
+      receive(message, self) {
+        if (message.kind !== 'input') return
+        const { depth, width } = message.value as { depth: number; width: number }
+        if (depth === 0) return self.after(3_600_000, null)
+        for (let number = 0; number < width; number++)
+          self.spawn('deep', { depth: depth - 1, width: number === 0 ? width : 1 })
       },
     }),
 

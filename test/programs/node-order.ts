@@ -10,6 +10,8 @@ export interface NodeOrder {
   readonly policy: Partial<Policy>
   /** Where the fake provider is, for programs that host agents. */
   readonly providerUrl?: string | undefined
+  /** Before every ending commit a message is posted to the worker, until it was sent this many. */
+  readonly lateMessages?: number | undefined
 }
 
 export type NodeNews = { readonly ready: string } | { readonly draining: true }

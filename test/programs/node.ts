@@ -6,12 +6,14 @@ import { startInternalNode } from '../../src/compose.ts'
 import { stderrLogger } from '../../src/log.ts'
 import { handlerKind } from '../../src/runtime/kind-maker.ts'
 import { faultKinds } from './fault-kinds.ts'
+import { postBeforeEnds } from './late-message.ts'
 import type { NodeNews, NodeOrder } from './node-order.ts'
 
 const order = JSON.parse(process.argv[2] ?? '{}') as NodeOrder
 const tell = (news: NodeNews) => process.send?.(news)
 
 process.on('disconnect', () => process.exit(1))
+if (order.lateMessages) await postBeforeEnds(order, order.lateMessages)
 const node = await startInternalNode({
   redisUrl: order.redisUrl,
   namespace: order.namespace,

@@ -142,16 +142,18 @@ describe('a dead letter', () => {
       }),
     )
     expect(changed).toMatchObject({
-      dead: [['session=<one> worker=<one.root> mail=i\t-\t"first" evidence={"starts":5}']],
+      dead: [['session=<one> worker=<one.root> evidence={"starts":5} mail=i\t-\t"first"']],
       'w:<one.root>:log': ['{"type":"failed"}'],
       'w:<one.root>:mail:user': null,
     })
   })
 
-  test('is not written where no input was consumed', async () => {
+  test('is evidence alone where no input was consumed', async () => {
     await using scene = await started()
     const { place, turn } = scene
-    expect(await place.changed(() => turn.record({ dead: '{}' }))).not.toHaveProperty('dead')
+    expect(await place.changed(() => turn.record({ dead: '{}' }))).toMatchObject({
+      dead: [['session=<one> worker=<one.root> evidence={}']],
+    })
   })
 })
 

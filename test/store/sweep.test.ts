@@ -14,7 +14,7 @@ describe('a lease that has ended', () => {
     await turn.record({ entries: ['{}'] })
     await place.expireLease(turn.worker)
     const changed = await place.changed(async () =>
-      expect(await node.sweep({ free: 0 })).toEqual({ healed: 1, bells: [] }),
+      expect(await node.sweep({ free: 0 })).toEqual({ healed: 1, bells: [], damaged: [] }),
     )
     expect(changed).toEqual({
       'w:<one.root>': { state: 'queued', holder: '', crashes: '1' },

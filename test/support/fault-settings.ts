@@ -19,7 +19,7 @@ export async function withSeed(body: (random: Random) => Promise<void>): Promise
 }
 
 /** Numbers from 0 to 1 (mulberry32). */
-function seeded(seed: number): Random {
+export function seeded(seed: number): Random {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0

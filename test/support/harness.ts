@@ -1,6 +1,7 @@
 /**
- * Nodes as processes of their own, and the verbs of fault tests: start, stop, kill, freeze, thaw. All in one namespace, with a
- * client to submit and wait with, and a ledger of what the handlers really did. Nothing is left running when it is disposed of.
+ * Nodes as processes of their own, and the verbs of fault tests: start, stop, kill, freeze, thaw, cut, killRedis, restartRedis. All in
+ * one namespace, with a client to submit and wait with, and a ledger of what the handlers really did. Nothing is left running when it
+ * is disposed of. It works in a test of vitest and outside, where a Redis and a name must be given.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { Redis } from 'ioredis'
@@ -12,6 +13,8 @@ import { tagOf } from '../../src/store/keys.ts'
 import type { NodeNews, NodeOrder } from '../programs/node-order.ts'
 import { Ledger } from './ledger.ts'
 import { newNamespace } from './namespace.ts'
+import { RedisServer, type RedisServerOptions } from './redis-server.ts'
+import { TcpProxy } from './tcp-proxy.ts'
 import { shortLeases } from './test-policy.ts'
 
 export interface HarnessOptions {
@@ -20,6 +23,10 @@ export interface HarnessOptions {
   /** How the test itself reaches Redis, when its nodes go another way. */
   readonly clientRedisUrl?: string
   readonly client?: Partial<InternalConnectOptions>
+  /** What the namespace is called; default: the file of the test. */
+  readonly name?: string
+  /** A Redis of its own, to be killed and restarted. */
+  readonly ownRedis?: RedisServerOptions
 }
 
 export interface NodeSettings {
@@ -29,10 +36,17 @@ export interface NodeSettings {
   /** What to start; default: programs/node.ts. */
   readonly program?: URL
   readonly providerUrl?: string
+  /** `<point>:<nth>`: the process dies when it passes this point for the nth time (support/crash-points.ts). */
+  readonly crashAt?: string
+  /** Before every ending commit a message is posted to the worker, up to this number of each (programs/node.ts). */
+  readonly lateMessages?: number
+  /** Its path to Redis goes through this proxy. */
+  readonly proxy?: TcpProxy
 }
 
+const crashHook = new URL('../programs/crash-hook.ts', import.meta.url)
 const nodeProgram = new URL('../programs/node.ts', import.meta.url)
-const startMsMax = 20_000
+const startMsMax = 60_000
 
 export class Harness implements AsyncDisposable {
   readonly namespace: string
@@ -42,8 +56,18 @@ export class Harness implements AsyncDisposable {
   readonly redisUrl: string
   readonly #nodes = new Set<NodeProcess>()
 
-  private constructor(redisUrl: string, clientRedisUrl: string, namespace: string, client: Troupe) {
+  readonly #server: RedisServer | undefined
+  readonly #proxies: TcpProxy[] = []
+
+  private constructor(
+    redisUrl: string,
+    clientRedisUrl: string,
+    namespace: string,
+    client: Troupe,
+    server?: RedisServer,
+  ) {
     this.redisUrl = redisUrl
+    this.#server = server
     this.namespace = namespace
     this.client = client
     this.redis = new Redis(clientRedisUrl)
@@ -51,11 +75,12 @@ export class Harness implements AsyncDisposable {
   }
 
   static async open(options: HarnessOptions = {}): Promise<Harness> {
-    const redisUrl = options.redisUrl ?? inject('redisUrl')
+    const server = options.ownRedis ? await RedisServer.start(options.ownRedis) : undefined
+    const redisUrl = server?.url ?? options.redisUrl ?? inject('redisUrl')
     const clientRedisUrl = options.clientRedisUrl ?? redisUrl
-    const namespace = newNamespace()
+    const namespace = newNamespace(options.name)
     const client = await connectInternal({ deadlineMs: 30_000, ...options.client, redisUrl: clientRedisUrl, namespace })
-    return new Harness(redisUrl, clientRedisUrl, namespace, client)
+    return new Harness(redisUrl, clientRedisUrl, namespace, client, server)
   }
 
   get tag(): string {
@@ -66,17 +91,38 @@ export class Harness implements AsyncDisposable {
   async start(name: string, settings: NodeSettings = {}): Promise<NodeProcess> {
     const order: NodeOrder = {
       name,
-      redisUrl: settings.redisUrl ?? this.redisUrl,
+      redisUrl: settings.redisUrl ?? settings.proxy?.url ?? this.redisUrl,
       namespace: this.namespace,
       ledger: this.ledger.file,
       concurrency: settings.concurrency ?? 10,
       policy: { ...shortLeases, ...settings.policy },
       providerUrl: settings.providerUrl,
+      lateMessages: settings.lateMessages,
     }
-    const node = new NodeProcess(order, settings.program)
+    const node = new NodeProcess(order, settings)
     this.#nodes.add(node)
     await node.ready
     return node
+  }
+
+  /** A network of its own between nodes and Redis, to be disturbed. */
+  async proxy(): Promise<TcpProxy> {
+    const proxy = await TcpProxy.start(this.redisUrl)
+    this.#proxies.push(proxy)
+    return proxy
+  }
+
+  get server(): RedisServer {
+    if (!this.#server) throw new Error('This harness has no Redis of its own: open it with ownRedis.')
+    return this.#server
+  }
+
+  killRedis(): Promise<void> {
+    return this.server.kill()
+  }
+
+  restartRedis(): Promise<void> {
+    return this.server.restart()
   }
 
   async history(workerId: string): Promise<Entry[]> {
@@ -87,6 +133,8 @@ export class Harness implements AsyncDisposable {
     await Promise.all([...this.#nodes].map((node) => node.kill()))
     await this.client.close()
     this.redis.disconnect()
+    await Promise.all(this.#proxies.map((proxy) => proxy[Symbol.asyncDispose]()))
+    await this.#server?.[Symbol.asyncDispose]()
     this.ledger[Symbol.dispose]()
   }
 }
@@ -102,11 +150,11 @@ export class NodeProcess {
   #output = ''
   #draining = 0
 
-  constructor(order: NodeOrder, program = nodeProgram) {
+  constructor(order: NodeOrder, { program = nodeProgram, crashAt }: Pick<NodeSettings, 'program' | 'crashAt'> = {}) {
     this.name = order.name
     this.#child = fork(program, [JSON.stringify(order)], {
-      execArgv: ['--conditions=troupe-source'],
-      env: { PATH: process.env.PATH },
+      execArgv: ['--conditions=troupe-source', ...(crashAt ? ['--import', crashHook.href] : [])],
+      env: { PATH: process.env.PATH, ...(crashAt ? { TROUPE_CRASH_AT: crashAt } : {}) },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { basename } from 'node:path'
 import { expect } from 'vitest'
 
-export function newNamespace(): string {
-  const file = basename(expect.getState().testPath ?? 'test', '.test.ts').replace(/[^A-Za-z0-9_-]/g, '-')
+/** Outside of vitest a name must be given. */
+export function newNamespace(name?: string): string {
+  const file = (name ?? basename(expect.getState().testPath ?? 'test', '.test.ts')).replace(/[^A-Za-z0-9_-]/g, '-')
   return `${file.slice(0, 40)}-${randomBytes(6).toString('hex')}`
 }

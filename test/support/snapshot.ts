@@ -30,7 +30,8 @@ export interface Snapshot {
   /** `<worker>:<timer>`. */
   readonly timers: readonly string[]
   readonly cancelling: readonly string[]
-  readonly dead: readonly { readonly worker: string; readonly mail: Mail }[]
+  /** Inputs that were put aside; of one that was put back, the worker has another. */
+  readonly dead: readonly { readonly worker: string; readonly mail: Mail; readonly isRedriven: boolean }[]
 }
 
 /** A record holds only what differs from the start. */
@@ -44,6 +45,7 @@ export async function takeSnapshot(redis: Redis, namespace: string): Promise<Sna
   const found = await allKeys(redis, `${tag}:*`)
   const workerIds = found.flatMap((key) => idIn(key, `${tag}:w:`))
   const sessionIds = found.flatMap((key) => idIn(key, `${tag}:s:`))
+  const redriven = await redis.zrange(keys.redriven, 0, '-1')
   const pools = found.filter((key) => key.startsWith(`${tag}:run:`))
   return {
     workers: new Map(await Promise.all(workerIds.map(async (id) => [id, await readWorker(redis, tag, id)] as const))),
@@ -54,9 +56,12 @@ export async function takeSnapshot(redis: Redis, namespace: string): Promise<Sna
     leased: await redis.zrange(keys.leases, 0, '-1'),
     timers: await redis.zrange(keys.timers, 0, '-1'),
     cancelling: await redis.smembers(keys.cancelling),
-    dead: (await redis.xrange(keys.dead, '-', '+')).map(([, flat]) => {
+    dead: (await redis.xrange(keys.dead, '-', '+')).flatMap(([id, flat]) => {
       const field = (name: string) => flat[flat.indexOf(name) + 1] as string
-      return { worker: field('worker'), mail: decodeMail('user', 0, field('mail')) }
+      // Without a mail it is evidence alone: what was received stands in the history.
+      if (!flat.includes('mail')) return []
+      const mail = decodeMail('user', 0, field('mail'))
+      return [{ worker: field('worker'), mail, isRedriven: redriven.some((mark) => mark.startsWith(`${id} `)) }]
     }),
   }
 }

@@ -1,6 +1,7 @@
 /**
  * The network between a node and its Redis, to be disturbed: cut (connections end, new ones are refused), blackhole (connections
- * stay, nothing passes), cut off replies (requests pass, replies do not). Everything passes again after `mend`.
+ * stay, nothing passes), cut off replies (requests pass, replies do not). Everything passes again after `mend`. Beside these: replies
+ * that come late, connections that are reset now and then, and the reply to one sort of request that is lost.
  */
 import { createServer, type Server, type Socket, connect as tcpConnect } from 'node:net'
 
@@ -18,6 +19,9 @@ export class TcpProxy implements AsyncDisposable {
   readonly #target: URL
   #mode: Mode = 'pass'
   #waiting: Socket[] = []
+  #delayMs = 0
+  #isReset: () => boolean = () => false
+  #losing = { word: '', left: 0, lost: 0 }
 
   private constructor(server: Server, target: URL, port: number) {
     this.#server = server
@@ -70,6 +74,26 @@ export class TcpProxy implements AsyncDisposable {
     this.#mode = 'noReplies'
   }
 
+  /** Replies arrive this much later, in their order. */
+  delay(ms: number): void {
+    this.#delayMs = ms
+  }
+
+  /** Asked for each reply: true ends its connection with a reset. */
+  resetWhen(isReset: () => boolean): void {
+    this.#isReset = isReset
+  }
+
+  /** The next `times` replies to requests that hold this word are lost, each with its connection. The requests are executed. */
+  loseReplies(word: string, times: number): void {
+    this.#losing = { word, left: times, lost: this.#losing.lost }
+  }
+
+  /** How many were lost by now. */
+  get repliesLost(): number {
+    return this.#losing.lost
+  }
+
   /** Everything passes again. Connections whose replies were swallowed end, as no client could go on with them. */
   mend(): void {
     const was = this.#mode
@@ -103,9 +127,19 @@ export class TcpProxy implements AsyncDisposable {
     this.#pairs.add(pair)
     near.setNoDelay(true)
     far.setNoDelay(true)
-    near.on('data', (chunk) => far.write(chunk))
+    let isDoomed = false
+    near.on('data', (chunk) => {
+      isDoomed ||= this.#losing.left > 0 && chunk.includes(this.#losing.word)
+      far.write(chunk)
+    })
     far.on('data', (chunk) => {
-      if (this.#mode !== 'noReplies') near.write(chunk)
+      if (isDoomed && this.#losing.left > 0) {
+        this.#losing.left--
+        this.#losing.lost++
+        return end()
+      }
+      isDoomed = false
+      if (this.#mode !== 'noReplies') this.#reply(near, chunk)
     })
     const end = () => {
       this.#pairs.delete(pair)
@@ -113,6 +147,12 @@ export class TcpProxy implements AsyncDisposable {
       far.destroy()
     }
     for (const socket of [near, far]) socket.on('close', end).on('error', end)
+  }
+
+  #reply(near: Socket, chunk: Buffer): void {
+    if (this.#isReset()) return void near.resetAndDestroy()
+    if (this.#delayMs === 0) near.write(chunk)
+    else setTimeout(() => near.writable && near.write(chunk), this.#delayMs)
   }
 
   #dropAll(): void {

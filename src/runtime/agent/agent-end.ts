@@ -3,11 +3,12 @@
  * Q1 At rest each call has its result: calls that are open when a run ends are answered as cancelled, in the ending commit.
  */
 import { encodeTally } from '../../core/agent-tally.ts'
-import { CancelledError, type RuntimeError, TerminalError } from '../../core/errors.ts'
+import { CancelledError, type RuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event.ts'
 import { type Failure, type FailureOrigin, toFailure } from '../../core/failure.ts'
 import type { Mail } from '../../core/message.ts'
 import { cancelledResult, type OpenCall } from '../../core/open-calls.ts'
+import { evidenceJson, quarantined } from '../quarantine.ts'
 import { afterRun, endingOf } from '../run-ending.ts'
 import { emptyStep, type RunPosition, type Step } from '../step.ts'
 import type { EntryFacts, Journal, StepParts } from './journal.ts'
@@ -81,26 +82,18 @@ export class AgentEnd {
   quarantine(head: Mail | null): void {
     const { turn, position, machine } = this.#journal
     const { grant } = turn
-    const error = new TerminalError(
-      `worker ${grant.name} (${grant.workerId}) took its node down ${grant.crashes} times without a commit; the next step was ${this.#nextStep(head)}. It was quarantined.`,
-      { code: 'poison' },
-    )
+    const step = this.#nextStep(head)
+    const error = quarantined(grant, step)
     machine.apply('quarantined')
+    const attempt = position.open ? position.attempt + 1 : 1
+    const failure = toFailure(error, 'runtime', attempt, Date.now())
+    const dead = evidenceJson(grant, position, step, failure)
     if (position.open || head === null) {
-      this.fail(error, 'runtime', position.attempt + 1)
+      this.failWith(failure, { parts: { dead } })
       return
     }
-    const { id } = head.message
-    const { starts, crashes, epoch } = grant
-    const failure = toFailure(error, 'runtime', 1, Date.now())
-    const note: EventNote = ['message.deadLettered', { id }]
-    this.fail(error, 'runtime', 1, {
-      parts: {
-        userUsed: 1,
-        dead: JSON.stringify({ failure, starts, crashes, epoch, run: position.run }),
-        notes: [note],
-      },
-    })
+    const note: EventNote = ['message.deadLettered', { id: head.message.id }]
+    this.failWith(failure, { parts: { userUsed: 1, dead, notes: [note] } })
   }
 
   #nextStep(head: Mail | null): string {

@@ -1,6 +1,7 @@
 /**
  * Duty: one model call and what its reply means: an answer, tool calls, nothing, or a failure.
- * T1 The call is made when all it follows from is acknowledged, and while the lease is trusted.
+ * T1 The call is made when the reply and the effects it follows from are acknowledged, and while the lease is trusted. The result of a
+ *    pure tool may still be on its way: after a crash that tool runs again.
  * T2 The reply is recorded as it came, with all its calls, before anything of it runs; invalid calls are answered with it.
  */
 import type { AgentResult } from '../../core/entry.ts'

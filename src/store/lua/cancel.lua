@@ -14,10 +14,13 @@ local state = sessionState(tag, sessionId)
 if not state then return { 'not_found' } end
 if state == 'cancelling' then return { 'ok' } end
 if state ~= 'active' then return { 'finished', state } end
+checkSort('set', cancelledKey, cancellingKey)
+checkMarks(sessionHash)
+checkLast(event)
 redis.call('HSET', sessionHash, 'cancel', reason, 'state', 'cancelling')
 redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*')
 redis.call('HINCRBY', sessionHash, 'marks', 1)
 redis.call('SADD', cancellingKey, sessionId)
-redis.call('XADD', eventsKey, '*', 'session', sessionId, 'events', event)
+redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'events', event)
 redis.call('PUBLISH', hint, sessionId)
 return { 'ok' }

@@ -15,18 +15,22 @@ ARGV[10] leaseMs      ARGV[11] bellMs      ARGV[12] mailBytes   most bytes of a 
 ARGV[13] suspectAfter ARGV[14] poisonAfter ARGV[15] leave       1: claim nothing, give the bell back
 ARGV[16] seed         names of new bells
 Returns {"grant", worker, mark, token, suspect, record, state, control, family, user, awaited} | {"empty"} | {"unfit"} | {"left", bells}
-Builds  T:w:<id> and its keys, T:s:<session>:cancelled of the candidates, T:share of the pool.
-Events  none. Writes nothing but the bell's removal unless it returns "grant"; "left" may write new bells. ]]
+Builds  T:w:<id> and its keys, T:s:<session>:cancelled of the candidates, T:share of the pool, T:run:unhosted; T:events, T:dead and T:timers,
+        of which only the sort is looked at.
+Events  none. Writes nothing but the bell's removal unless it returns "grant", and takes damaged workers out of the line; "left" may
+        write new bells. ]]
 local runKey, bellsKey, busyKey = KEYS[1], KEYS[4], KEYS[5]
 local pool, bell, node, slot, nonce, kinds, maySuspect = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 local wasBusy, keepBell, leaseMs, bellMs, mailBytes = ARGV[8], ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
 local suspectAfter, poisonAfter, leave, seed = tonumber(ARGV[13]), tonumber(ARGV[14]), ARGV[15], ARGV[16]
 
 local tag = tagOf(runKey)
+checkArguments(leaseMs, bellMs, mailBytes, suspectAfter, poisonAfter)
 if leave == '1' then
+  checkSort('zset', bellsKey, busyKey)
   redis.call('ZREM', bellsKey, bell)
   redis.call('ZREM', busyKey, bell)
-  return { 'left', writeBells(tag, pool, seed, nowMs(), bellMs) }
+  return { 'left', writeBellsOf(tag, { [pool] = true }, seed, nowMs(), bellMs) }
 end
 local claim = {
   pool = pool, bell = bell, node = node, slot = slot, nonce = nonce, kinds = kinds, maySuspect = maySuspect, wasBusy = wasBusy,

@@ -17,5 +17,5 @@ local root = redis.call('HMGET', record, 'state', 'open')
 redis.call('HSET', record, 'mode', 'job')
 if root[1] ~= 'idle' or root[2] == '1' then return { 'ok', 'active' } end
 redis.call('HSET', sessionHash, 'ended', 'completed ' .. digits(nowMs()))
-redis.call('XADD', eventsKey, '*', 'session', sessionId, 'ended', 'completed')
+redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'ended', 'completed')
 return { 'ok', 'completed' }

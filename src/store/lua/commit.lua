@@ -15,7 +15,7 @@ ARGV[10] familyUsed   positions consumed, comma-separated       ARGV[11] familyS
 ARGV[12] stateMode    keep | inline | key  ARGV[13] state       json
 ARGV[14] failure      empty: keep; - : clear; else json
 ARGV[15] outcome      empty, or completed | failed | cancelled: the run ends     ARGV[16] result      mail for the parent
-ARGV[17] dead         evidence json: the consumed input goes to the dead letters, not into the history
+ARGV[17] dead         evidence json of a quarantine: a consumed input goes to the dead letters with it, not into the history
 ARGV[18] wait         empty: the turn goes on; else what the worker waits for    ARGV[19] retryMs
 ARGV[20] event        json                 ARGV[21] deadKept    length of the stream of dead letters
 ARGV[22] awaits       calls whose results are still to come     ARGV[23] awaiting   how many those are, or were when the run ended
@@ -62,6 +62,10 @@ if commitToken == token and sequence <= tonumber(commitSequence) then
   return { 'ok', record.version, record.bells or '', claimedBefore() }
 end
 if record.token ~= token then return { 'fenced', claimedBefore() } end
+checkArguments(sequence, controlUsed, userUsed, familySeen, awaiting, leaseMs, bellMs, mailBytes, suspectAfter, poisonAfter, tonumber(deadKept))
+if wait == 'retry' then checkArguments(tonumber(retryMs)) end
+checkRecord(recordKey, record)
+if recordKey ~= workerKey(tag, worker) then error('the first key should be that of worker ' .. worker, 0) end
 if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end
 local session = sessionOf(worker, record)
 local hit = cancelHit(tag, session, record, worker)
@@ -73,13 +77,23 @@ local function take()
   return lists[cursor - 1]
 end
 local entries, spawns, sends, timers, refused = {}, {}, {}, {}, {}
-for index = 1, tonumber(take()) do entries[index] = take() end
-for index = 1, tonumber(take()) do
+local function takeCount()
+  local count = tonumber(take())
+  checkArguments(count)
+  if count > #lists then error('the lists at the end should be as long as their counts say', 0) end
+  return count
+end
+for index = 1, takeCount() do entries[index] = take() end
+for index = 1, takeCount() do
   spawns[index] = { id = take(), kind = take(), name = take(), pool = take(), detached = take(), call = take(), grant = take(),
     mails = { take() } }
 end
-for index = 1, tonumber(take()) do sends[index] = { worker = take(), mail = take() } end
-for index = 1, tonumber(take()) do timers[index] = { id = take(), ms = tonumber(take()), value = take() } end
+for index = 1, takeCount() do sends[index] = { worker = take(), mail = take() } end
+for index = 1, takeCount() do
+  timers[index] = { id = take(), ms = tonumber(take()), value = take() }
+  checkArguments(timers[index].ms)
+end
+if cursor ~= #lists + 1 then error('the lists at the end should be as long as their counts say', 0) end
 
 -- A grant's lines by their first word; of a word that comes twice the last one counts.
 local function grantOf(text)
@@ -106,12 +120,24 @@ local function mayGive(granted, spawn)
   return not granted.kinds or string.find(' ' .. granted.kinds .. ' ', ' ' .. spawn.kind .. ' ', 1, true) ~= nil
 end
 
+-- Results that are taken stand in the lane, or are the first of it.
+local function checkFamily()
+  local taken, length = tonumber(record.family or '0'), lengthOf(familyKey)
+  for position in string.gmatch(familyUsed, '%d+') do
+    local place = tonumber(position) - taken
+    if place < 0 or place >= length then error('position ' .. position .. ' should be one of the family lane of ' .. recordKey, 0) end
+  end
+end
 local depth, run = tonumber(record.depth or '0'), record.run or '1'
 local born, bornById, sessionFields = {}, {}, nil
 local known = 0
 for from = 1, #spawns, 1000 do
   local keys = {}
-  for index = from, math.min(from + 999, #spawns) do keys[#keys + 1] = workerKey(tag, spawns[index].id) end
+  for index = from, math.min(from + 999, #spawns) do
+    local childKey = workerKey(tag, spawns[index].id)
+    keys[#keys + 1] = childKey
+    keys[#keys + 1] = childKey .. laneKeys.user
+  end
   known = known + redis.call('EXISTS', unpack(keys))
 end
 for index = 1, #spawns do
@@ -152,7 +178,7 @@ for index = 1, #sends do
     if plan then
       local limits = limitsOf(plan)
       most = digits(limits.mailbox)
-      inbound[send.worker] = (inbound[send.worker] or redis.call('LLEN', plan.record .. laneKeys.user)) + 1
+      inbound[send.worker] = (inbound[send.worker] or plan.length) + 1
       if sessionState(tag, plan.session) ~= 'active' then
         why = 'session_finished'
       elseif inbound[send.worker] > limits.mailbox then
@@ -173,6 +199,23 @@ if outcome ~= '' and result ~= '' and record.parent and run == '1' and record.pa
   if plan and plan.open == '1' and plan.run == record.parentRun then parentPlan = plan end
 end
 
+local hadTimers = (record.timersOpen or '0') ~= '0'
+if controlUsed > 0 or (outcome ~= '' and hadTimers) then checkSort('list', controlKey) end
+if userUsed > 0 then checkSort('list', userKey) end
+local waitsForOne = string.find(wait, ':', 1, true)
+if familyUsed ~= '' or awaiting > 0 or waitsForOne then checkFamily() end
+if dead ~= '' then checkSort('stream', tag .. ':dead') end
+if #timers > 0 or wait == 'retry' or (outcome ~= '' and (hadTimers or (record.attempt or '0') ~= '0')) then
+  checkSort('zset', timersKey)
+  checkSort('hash', recordKey .. ':timers')
+end
+for index = 1, known > 0 and #born or 0 do checkSort('list', workerKey(tag, born[index].id) .. laneKeys.user) end
+if #born > 0 then checkSort('list', workersKey) end
+if outcome ~= '' and awaiting > 0 then
+  checkSort('set', cancelledKey, tag .. ':cancelling')
+  checkMarks(sessionHash)
+end
+
 -- 3. Write: history, mail taken, state, failure. Fields that are mostly empty exist only when they were ever needed.
 local changes = {}
 local function change(name, value, absent)
@@ -183,14 +226,25 @@ local function change(name, value, absent)
 end
 local last = '0'
 for from = 1, #entries, 1000 do
-  last = digits(redis.call('RPUSH', logKey, unpack(entries, from, math.min(from + 999, #entries))) - 1)
+  -- The first write, so it may fail, also because Redis takes none just now; a log that is none is named.
+  local length = redis.pcall('RPUSH', logKey, unpack(entries, from, math.min(from + 999, #entries)))
+  if type(length) == 'table' then
+    checkSort('list', logKey)
+    return length
+  end
+  last = digits(length - 1)
 end
 local control, family, user = tonumber(record.control or '0'), tonumber(record.family or '0'), tonumber(record.user or '0')
 if controlUsed > 0 then redis.call('LPOP', controlKey, controlUsed) end
 control = control + controlUsed
-if dead ~= '' and userUsed > 0 then
-  local head = redis.call('LINDEX', userKey, 0)
-  redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', deadKept, '*', 'session', session, 'worker', worker, 'mail', head, 'evidence', dead)
+if dead ~= '' then
+  -- Without an input that is put aside, the evidence alone: what was killed by is a step that is recorded.
+  local letter = { 'session', session, 'worker', worker, 'evidence', dead }
+  if userUsed > 0 then
+    letter[#letter + 1] = 'mail'
+    letter[#letter + 1] = redis.call('LINDEX', userKey, 0) or ''
+  end
+  redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', deadKept, '*', unpack(letter))
 end
 if userUsed == 1 then redis.call('LPOP', userKey) elseif userUsed > 1 then redis.call('LPOP', userKey, userUsed) end
 user = user + userUsed
@@ -333,7 +387,7 @@ if turnEnds then
     if not again and open == '1' then again = redis.call('EXISTS', controlKey, familyKey) > 0 end
   else
     again = redis.call('EXISTS', controlKey) == 1
-    if not again and wait ~= 'control' then
+    if not again and waitsForOne then
       -- An ended run may have dropped results that this turn has not seen: then all that is there is unseen.
       local seen = math.max(familySeen, family)
       local unseen = redis.call('LRANGE', familyKey, seen - family, -1)
@@ -344,7 +398,7 @@ if turnEnds then
   end
   change('token', '')
   change('wait', wait, 'any')
-  redis.call('ZREM', leasesKey, worker)
+  redis.pcall('ZREM', leasesKey, worker)
   if again then
     change('state', 'queued')
     writeWoken(tag, { id = worker, session = session, pool = pool }, now, woke)
@@ -371,7 +425,7 @@ if event ~= '' or ended then
     -- A small result travels with the event: who waits for it need not ask for it.
     if #entries > 0 and #entries[#entries] <= 256 then tell('result', entries[#entries]) end
   end
-  redis.call('XADD', eventsKey, '*', unpack(facts))
+  redis.pcall('XADD', eventsKey, '*', unpack(facts))
 end
 
 -- 7. The slot's next worker, then the bell rule for every pool that got work.
@@ -382,8 +436,8 @@ if turnEnds and nonce ~= '' then
   claimed = fine and answer or { 'empty' }
   if claimed[1] == 'unfit' then woke.pools[pool] = true end
 elseif turnEnds and bell ~= '' then
-  redis.call('ZREM', bellsKey, bell)
-  if wasBusy == '1' then redis.call('ZREM', busyKey, bell) end
+  redis.pcall('ZREM', bellsKey, bell)
+  if wasBusy == '1' then redis.pcall('ZREM', busyKey, bell) end
   woke.pools[pool] = true
 end
 local bells = writeBellsOf(tag, woke.pools, seed, now, bellMs)

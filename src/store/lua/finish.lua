@@ -28,7 +28,14 @@ end
 local marksNow = redis.call('HGET', sessionHash, 'marks') or '0'
 if from == 0 then marks = marksNow end
 local answers, answered = {}, tonumber(lists[cursor])
+checkArguments(from, batch, running, answered)
+local function isBeyond(count)
+  return not count or cursor + count > #lists
+end
 for _ = 1, answered do
+  if isBeyond(3) or isBeyond(3 + (tonumber(lists[cursor + 3]) or #lists)) then
+    error('the list of agents should be as long as its counts say', 0)
+  end
   local id, version, entries = lists[cursor + 1], lists[cursor + 2], {}
   cursor = cursor + 3
   for _ = 1, tonumber(lists[cursor]) do
@@ -36,6 +43,20 @@ for _ = 1, answered do
     entries[#entries + 1] = lists[cursor]
   end
   answers[id] = { version = version, entries = entries }
+end
+checkSort('set', cancelledKey, cancellingKey)
+checkSort('zset', tag .. ':timers')
+-- A worker of this session and whether it is cancelled; an error when something of it cannot be read or written.
+local function readCancelled(id, recordKey)
+  local record = readHash(recordKey)
+  if not record.state then return record, nil end
+  checkRecord(recordKey, record)
+  local hit = record.state ~= 'terminal' and cancelHit(tag, sessionId, record, id)
+  if hit and record.state ~= 'running' then
+    checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family)
+    checkSort('hash', recordKey .. ':timers')
+  end
+  return record, hit
 end
 local root = rootOf(sessionId)
 local ids = redis.call('LRANGE', workersKey, from, from + batch - 1)
@@ -46,8 +67,12 @@ local before, agents = running, {}
 for index = 1, #ids do
   local id = ids[index]
   local recordKey = workerKey(tag, id)
-  local record = readHash(recordKey)
-  local hit = record.state and record.state ~= 'terminal' and cancelHit(tag, sessionId, record, id)
+  local fine, record, hit = pcall(readCancelled, id, recordKey)
+  if not fine then
+    -- Damaged: the cancel is not finished before it is mended, and goes on with the others.
+    if not isDamage(record) then error(record, 0) end
+    record, hit, running = {}, nil, running + 1
+  end
   -- An agent's data begins with "a ". Within a run its history may hold calls without results: those are answered in this script.
   local isAgent = hit and record.open == '1' and string.sub(record.data or '', 1, 2) == 'a '
   local answer = isAgent and answers[id] or { version = record.version, entries = {} }
@@ -57,7 +82,8 @@ for index = 1, #ids do
     if answered == 0 then agents[#agents + 1] = { id, record.version } else running = running + 1 end
   elseif hit then
     local control, family = writeRunLeftovers(tag, id, record, (record.awaits or '') ~= '')
-    redis.call('ZREM', tag .. ':run:' .. (record.pool or 'default'), id)
+    -- One that stays in a line it cannot be taken from is passed over by claims.
+    redis.pcall('ZREM', tag .. ':run:' .. (record.pool or 'default'), id)
     local changes = { 'state', hit == 'whole' and 'terminal' or 'idle', 'wait', 'any', 'open', '0', 'fsm', 'Idle', 'token', '',
       'control', digits(tonumber(record.control or '0') + control), 'family', digits(tonumber(record.family or '0') + family),
       'awaits', '', 'timersOpen', '0', 'attempt', '0' }
@@ -67,7 +93,7 @@ for index = 1, #ids do
       local run = record.run or '1'
       local more = { 'run', digits(tonumber(run) + 1), 'version', digits(tonumber(record.version or '0') + 1), 'calls', '0' }
       for place = 1, #more do changes[#changes + 1] = more[place] end
-      redis.call('XADD', eventsKey, '*', 'session', sessionId, 'events', '[["worker.cancelled"]]', 'worker', id)
+      redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'events', '[["worker.cancelled"]]', 'worker', id)
       if id == root then redis.call('HSET', sessionHash, 'result:' .. run, 'cancelled ' .. last) end
     end
     redis.call('HSET', recordKey, unpack(changes))
@@ -84,6 +110,6 @@ redis.call('SREM', cancellingKey, sessionId)
 if state == 'cancelling' then
   redis.call('HDEL', sessionHash, 'state')
   redis.call('HSET', sessionHash, 'ended', 'cancelled ' .. digits(now))
-  redis.call('XADD', eventsKey, '*', 'session', sessionId, 'ended', 'cancelled')
+  redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'ended', 'cancelled')
 end
 return { 'done', '0', marks, {} }

@@ -12,24 +12,33 @@ local tag = tagOf(timersKey)
 local now = nowMs()
 local due = redis.call('ZRANGEBYSCORE', timersKey, '-inf', digits(now), 'LIMIT', 0, batch)
 local woke = newWakes()
+checkArguments(batch, bellMs)
+-- What a timer needs of its worker, whose keys may be damaged: then the timer waits until they are mended, and holds up no other.
+local function readTimer(worker, timer, record)
+  checkSort('hash', sessionKey(tag, sessionOf(worker, { session = redis.call('HGET', record, 'session') or nil })))
+  if timer == 'retry' then return planMail(tag, worker, 'control', '') end
+  local value = redis.call('HGET', record .. ':timers', timer)
+  return value and planMail(tag, worker, 'control', 't\t' .. timer .. '\t' .. value)
+end
 for index = 1, #due do
   local worker, timer = string.sub(due[index], 1, 36), string.sub(due[index], 38)
   local record = workerKey(tag, worker)
-  if timer == 'retry' then
-    local plan = planMail(tag, worker, 'control', '')
+  local fine, plan = pcall(readTimer, worker, timer, record)
+  if not fine then
+    if not isDamage(plan) then error(plan, 0) end
+    redis.call('ZADD', timersKey, digits(now + math.max(bellMs, 1)), due[index])
+  elseif timer == 'retry' then
     redis.call('ZREM', timersKey, due[index])
     if plan and plan.state == 'parked' and plan.wait == 'retry' then
       writeWoken(tag, plan, now, woke)
       redis.call('HSET', record, 'state', 'queued')
     end
   else
-    local value = redis.call('HGET', record .. ':timers', timer)
-    local plan = value and planMail(tag, worker, 'control', 't\t' .. timer .. '\t' .. value)
     redis.call('ZREM', timersKey, due[index])
     if plan then
       redis.call('HDEL', record .. ':timers', timer)
       writeMail(tag, plan, now, woke)
-      redis.call('XADD', eventsKey, '*', 'session', plan.session, 'worker', worker, 'events',
+      redis.pcall('XADD', eventsKey, '*', 'session', plan.session, 'worker', worker, 'events',
         '[["message.accepted",{"kind":"timer","id":"' .. timer .. '"}]]')
     end
   end

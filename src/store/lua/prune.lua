@@ -3,7 +3,7 @@ Why a script   a session must not lose its workers and stay in the index, nor be
 KEYS[1] sessions  zset               KEYS[2] cancelling set
 ARGV[1] retentionMs   ARGV[2] cursor       rank to go on from; 0 starts a pass     ARGV[3] batch
 Returns {pruned, cursor}: sessions removed in this call; where to go on, or "done"
-Builds  T:s:<session> and T:w:<id> with all their keys.
+Builds  T:s:<session> and T:w:<id> with all their keys; T:retired.
 Events  none: they would outlive what they speak of. ]]
 local sessionsKey, cancellingKey = KEYS[1], KEYS[2]
 local retentionMs, cursor, batch = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -13,42 +13,74 @@ local now = nowMs()
 -- A session cannot have finished before it was created: only those created early enough are looked at.
 local old = redis.call('ZRANGEBYSCORE', sessionsKey, '-inf', digits(now - retentionMs), 'LIMIT', cursor, batch)
 local pruned, kept, budget = 0, 0, batch * 10
+
+-- What these workers ever accepted, for the audit: what their lanes gave away, and what they still hold.
+local counted
+local function countAccepted(record)
+  counted.workers = counted.workers + 1
+  for lane, laneKey in pairs(laneKeys) do
+    local given = tonumber(redis.call('HGET', record, lane) or '0')
+    if not isWhole(given) then error('field ' .. lane .. ' of ' .. record .. ' should be a whole number', 0) end
+    counted[lane] = counted[lane] + given + redis.call('LLEN', record .. laneKey)
+  end
+end
+local function checkCounts(hash)
+  local counts = readHash(hash)
+  for _, what in ipairs({ 'sessions', 'workers', 'control', 'family', 'user', 'retired' }) do
+    if hash == tag .. ':retired' or what == 'retired' then
+      if not string.find(counts[what] or '0', '^%d+$') then error('field ' .. what .. ' of ' .. hash .. ' should be a whole number', 0) end
+    end
+  end
+end
+checkArguments(retentionMs, cursor, batch)
+checkCounts(tag .. ':retired')
+
+-- Workers of a session that may go, the root last and only with the last ones; nil when it is to be kept.
+local function readGoing(id, base)
+  local field = redis.call('HMGET', base, 'schema', 'ended')
+  local finished = tonumber(string.match(field[2] or '', '^%a+ (%d+)') or '0')
+  if field[1] and (finished == 0 or now - finished < retentionMs or redis.call('SISMEMBER', cancellingKey, id) == 1) then return nil end
+  checkCounts(base)
+  local workers = redis.call('LRANGE', base .. ':workers', 0, budget - 1)
+  budget = budget - #workers
+  local last = redis.call('LLEN', base .. ':workers') == #workers
+  if last then workers[#workers + 1] = rootOf(id) end
+  counted = { sessions = (last and field[1]) and 1 or 0, workers = 0, control = 0, family = 0, user = 0 }
+  for place = 1, #workers do
+    local record = workerKey(tag, workers[place])
+    local state = redis.call('HGET', record, 'state')
+    if state then countAccepted(record) end
+    -- A detached child may outlive its session: while one is queued, runs or waits, nothing of this batch goes.
+    if state and state ~= 'idle' and state ~= 'terminal' then return nil end
+  end
+  return workers, last, field[1]
+end
+
 for index = 1, #old do
   local id = old[index]
   local base = sessionKey(tag, id)
-  local field = redis.call('HMGET', base, 'schema', 'ended')
-  local finished = tonumber(string.match(field[2] or '', '^%a+ (%d+)') or '0')
-  if field[1] and (finished == 0 or now - finished < retentionMs or redis.call('SISMEMBER', cancellingKey, id) == 1) then
+  -- What is damaged is kept, until it is mended.
+  local fine, workers, last, isKnown = pcall(readGoing, id, base)
+  if not fine and not isDamage(workers) then error(workers, 0) end
+  if not fine or not workers then
     kept = kept + 1
   else
-    local workers = redis.call('LRANGE', base .. ':workers', 0, budget - 1)
-    budget = budget - #workers
-    local last = redis.call('LLEN', base .. ':workers') == #workers
-    if last then workers[#workers + 1] = rootOf(id) end
-    -- A detached child may outlive its session: while one is queued, runs or waits, nothing of this batch goes.
-    local active = false
     for place = 1, #workers do
-      local state = redis.call('HGET', workerKey(tag, workers[place]), 'state')
-      if state and state ~= 'idle' and state ~= 'terminal' then active = true end
+      local record = workerKey(tag, workers[place])
+      redis.call('UNLINK', record, record .. ':log', record .. ':state', record .. ':failure', record .. ':timers',
+        record .. laneKeys.control, record .. laneKeys.family, record .. laneKeys.user)
     end
-    if active then
-      kept = kept + 1
+    for what, count in pairs(counted) do redis.call('HINCRBY', tag .. ':retired', what, digits(count)) end
+    if last then
+      redis.call('UNLINK', base, base .. ':workers', base .. ':cancelled')
+      redis.call('ZREM', sessionsKey, id)
+      pruned = pruned + 1
     else
-      for place = 1, #workers do
-        local record = workerKey(tag, workers[place])
-        redis.call('UNLINK', record, record .. ':log', record .. ':state', record .. ':failure', record .. ':timers',
-          record .. laneKeys.control, record .. laneKeys.family, record .. laneKeys.user)
-      end
-      if last then
-        redis.call('UNLINK', base, base .. ':workers', base .. ':cancelled')
-        redis.call('ZREM', sessionsKey, id)
-        pruned = pruned + 1
-      else
-        redis.call('LTRIM', base .. ':workers', #workers, -1)
-      end
+      redis.call('LTRIM', base .. ':workers', #workers, -1)
+      if isKnown then redis.call('HINCRBY', base, 'retired', #workers) end
     end
-    if budget <= 0 then return { pruned, digits(cursor + kept) } end
   end
+  if budget <= 0 then return { pruned, digits(cursor + kept) } end
 end
 if #old < batch then return { pruned, 'done' } end
 return { pruned, digits(cursor + kept) }

@@ -47,11 +47,80 @@ local function startsOf(record)
   return epoch - committed
 end
 
+-- Nothing may fail after the first write. What could is checked before it: that keys are of the sort they should be, and that fields and
+-- arguments to count with are whole numbers. Each check throws, and names what is wrong. A check is a command, so scripts that every turn
+-- runs do without where they can: the first write may fail by itself, what was read is of its sort, and what may be missed (events,
+-- bells, scores) or has a second place (the line) is written by pcall: the sweeps, which have time, check those keys.
+local sizes = { hash = 'HLEN', list = 'LLEN', set = 'SCARD', zset = 'ZCARD', stream = 'XLEN' }
+local function checkSort(sort, ...)
+  local keys = { ... }
+  for index = 1, #keys do
+    local size = redis.pcall(sizes[sort], keys[index])
+    if type(size) == 'table' then
+      -- Whatever else it is says so itself.
+      if not string.find(size.err, 'WRONGTYPE', 1, true) then redis.call(sizes[sort], keys[index]) end
+      error('key ' .. keys[index] .. ' is a ' .. redis.call('TYPE', keys[index]).ok .. ' and should be a ' .. sort, 0)
+    end
+  end
+end
+
+-- The length of a list that is about to be written to, which checks its sort as well.
+local function lengthOf(listKey)
+  local length = redis.pcall('LLEN', listKey)
+  if type(length) == 'table' then checkSort('list', listKey) end
+  return length
+end
+
+local function isWhole(number)
+  return number and number >= 0 and number <= 9007199254740992 and number == math.floor(number)
+end
+
+local function checkArguments(...)
+  for index = 1, select('#', ...) do
+    if not isWhole((select(index, ...))) then error('number ' .. index .. ' of the arguments should be a whole number', 0) end
+  end
+end
+
+-- Arguments that are missing are missing from the end.
+local function checkLast(argument)
+  if not argument then error('the arguments should be as many as the header says', 0) end
+end
+
+-- Fields of a record that scripts count with; absent ones are at their start.
+local counters = { 'run', 'version', 'depth', 'control', 'family', 'user', 'alone', 'crashes' }
+local function checkRecord(recordKey, record)
+  for index = 1, #counters do
+    local text = record[counters[index]]
+    if text and not string.find(text, '^%d+$') then error('field ' .. counters[index] .. ' of ' .. recordKey .. ' should be a whole number', 0) end
+  end
+  local depth = tonumber(record.depth or '0')
+  for level = 1, depth do
+    if not record['path' .. level] then error('record ' .. recordKey .. ' should have a field path' .. level, 0) end
+  end
+  if not record.kind or not record.state then error('record ' .. recordKey .. ' should have a kind and a state', 0) end
+  if record.limits and not string.find(record.limits, '^%d+ %d+ %d+ %d+$') then error('field limits of ' .. recordKey .. ' should be four numbers', 0) end
+end
+
+-- How often something of a session was cancelled, which is counted up.
+local function checkMarks(sessionHash)
+  if not string.find(redis.call('HGET', sessionHash, 'marks') or '0', '^%d+$') then error('field marks of ' .. sessionHash .. ' should be a whole number', 0) end
+end
+
+-- Does this error say that something stored is not as it should be? Other errors may pass by themselves.
+local function isDamage(thrown)
+  local text = type(thrown) == 'table' and thrown.err or tostring(thrown)
+  return string.find(text, ' should ', 1, true) or string.find(text, 'WRONGTYPE', 1, true)
+end
+
 local laneKeys = { control = ':mail:control', family = ':mail:family', user = ':mail:user' }
 
 -- A hash as a table, and as the flat list that Redis gives.
 local function readHash(hashKey)
-  local flat = redis.call('HGETALL', hashKey)
+  local flat = redis.pcall('HGETALL', hashKey)
+  if flat.err then
+    checkSort('hash', hashKey)
+    error(flat.err, 0)
+  end
   local fields = {}
   for index = 1, #flat, 2 do fields[flat[index]] = flat[index + 1] end
   return fields, flat
@@ -69,13 +138,19 @@ end
 local startLimits = '200 20 5 1000'
 local function limitsOf(record)
   local workers, children, depth, mailbox = string.match(record.limits or startLimits, '^(%d+) (%d+) (%d+) (%d+)$')
+  if not workers then error('limits "' .. record.limits .. '" should be four numbers', 0) end
   return { workers = tonumber(workers), children = tonumber(children), depth = tonumber(depth), mailbox = tonumber(mailbox) }
 end
 
 -- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only) or 'whole' (for good).
 -- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
 -- field each, since a value over 64 bytes would make the whole record several times as large in memory.
+-- The session counts what was cancelled in it: only then is the set read. So its hash is known to be one, for who writes to it next.
 local function cancelHit(tag, session, record, id)
+  local sessionHash = sessionKey(tag, session)
+  local marks = redis.pcall('HGET', sessionHash, 'marks')
+  if not marks then return nil end
+  if type(marks) == 'table' then checkSort('hash', sessionHash) end
   local probes = {}
   for level = 1, tonumber(record.depth or '0') do
     local element = record['path' .. level]
@@ -84,7 +159,7 @@ local function cancelHit(tag, session, record, id)
   end
   probes[#probes + 1] = id .. ':*'
   probes[#probes + 1] = id .. ':' .. (record.run or '1')
-  local found = redis.call('SMISMEMBER', sessionKey(tag, session) .. ':cancelled', unpack(probes))
+  local found = redis.call('SMISMEMBER', sessionHash .. ':cancelled', unpack(probes))
   for index = 1, #probes - 1 do
     if found[index] == 1 then return 'whole' end
   end
@@ -112,9 +187,11 @@ end
 -- with many runnable workers stands in line behind those with few.
 local function writeQueued(tag, pool, id, lastScore, now)
   local score = now
-  local last = tonumber(lastScore)
+  local last = type(lastScore) ~= 'table' and tonumber(lastScore)
   if last and last >= score then score = last + 1 end
-  redis.call('ZADD', tag .. ':run:' .. pool, digits(score), id)
+  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, digits(score), id)
+  -- A line that is none: sweeps take the worker from among the unhosted once it is mended.
+  if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', digits(score), id) end
   return score
 end
 
@@ -145,11 +222,12 @@ local function writeBells(tag, pool, seed, now, bellMs)
 end
 
 -- The bell rule for each of these pools.
+-- A key of bells that is none costs bells and nothing else: the sweeps say so, and wake without them.
 local function writeBellsOf(tag, pools, seed, now, bellMs)
   local all = ''
   for pool in pairs(pools) do
-    local bells = writeBells(tag, pool, seed, now, bellMs)
-    if bells ~= '' then all = all == '' and bells or (all .. ',' .. bells) end
+    local fine, bells = pcall(writeBells, tag, pool, seed, now, bellMs)
+    if fine and bells ~= '' then all = all == '' and bells or (all .. ',' .. bells) end
   end
   return all
 end
@@ -158,11 +236,15 @@ end
 local planFields = { 'state', 'wait', 'session', 'pool', 'run', 'open', 'limits' }
 local function planMail(tag, id, lane, text)
   local record = workerKey(tag, id)
-  local field = redis.call('HMGET', record, unpack(planFields))
+  local field = redis.pcall('HMGET', record, unpack(planFields))
+  if field.err then
+    checkSort('hash', record)
+    error(field.err, 0)
+  end
   if not field[1] then return nil, 'not_found' end
   if field[1] == 'terminal' then return nil, 'terminal' end
   return {
-    id = id, record = record, lane = lane, text = text, state = field[1], wait = field[2] or 'any',
+    id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), state = field[1], wait = field[2] or 'any',
     session = field[3] or sessionOf(id, {}), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7] or nil,
   }
 end
@@ -174,7 +256,7 @@ end
 
 local function writeWoken(tag, plan, now, woke)
   woke.woken[plan.id] = true
-  local last = woke.last[plan.session] or redis.call('HGET', sessionKey(tag, plan.session), 'score')
+  local last = woke.last[plan.session] or redis.pcall('HGET', sessionKey(tag, plan.session), 'score')
   woke.last[plan.session] = writeQueued(tag, plan.pool, plan.id, last, now)
   woke.touched[plan.session] = true
   woke.pools[plan.pool] = true
@@ -198,7 +280,7 @@ end
 
 local function writeScores(tag, woke)
   for session in pairs(woke.touched) do
-    redis.call('HSET', sessionKey(tag, session), 'score', digits(woke.last[session]))
+    redis.pcall('HSET', sessionKey(tag, session), 'score', digits(woke.last[session]))
   end
 end
 
@@ -273,51 +355,82 @@ local function readGrant(tag, id, record, flat, token, mark, suspect, most)
   return { 'grant', id, mark, token, suspect and '1' or '0', flat, state, control, family, user, awaited }
 end
 
--- Claims the first queued worker that this node can run. Reads before it writes, also when it follows a commit in one script.
+-- A worker in line, with its grant if this node can run it; else a word that says why not: gone | unfit.
 -- mark: run | cancelled (for its cancelling end only) | poison (quarantined: for its failing end only).
+local function readCandidate(tag, claim, id)
+  local recordKey = workerKey(tag, id)
+  local record, flat = readHash(recordKey)
+  if record.state ~= 'queued' then return nil, 'gone' end
+  checkRecord(recordKey, record)
+  if not string.find(claim.kinds, ' ' .. record.kind .. ' ', 1, true) then return nil, 'unfit' end
+  local session, starts = sessionOf(id, record), startsOf(record)
+  local suspect = starts >= claim.suspectAfter
+  local mark = 'run'
+  if cancelHit(tag, session, record, id) then
+    mark = 'cancelled'
+  elseif tonumber(record.alone or '0') >= claim.poisonAfter then
+    mark = 'poison'
+  end
+  if mark == 'run' and suspect and claim.maySuspect ~= '1' then return nil, 'unfit' end
+  if starts > 0 then
+    -- Its last turn could not commit: is there something that no commit could write to? Then the worker is not to blame.
+    checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family, recordKey .. laneKeys.user)
+    checkSort('hash', recordKey .. ':timers', sessionKey(tag, session))
+    checkSort('stream', tag .. ':events', tag .. ':dead')
+    checkSort('zset', tag .. ':timers')
+  end
+  local token = digits(epochOf(record) + 1) .. ':' .. claim.nonce
+  local reply = readGrant(tag, id, record, flat, token, mark, suspect and mark == 'run', claim.mailBytes)
+  return { id = id, record = record, token = token, mark = mark, suspect = suspect and mark == 'run', reply = reply }
+end
+
+-- The first queued worker that this node can run. Reads before it writes, also when it follows a commit in one script. One whose keys
+-- cannot be read or written is damaged: it must not keep others from running.
 local function planClaim(tag, claim)
   local runKey = tag .. ':run:' .. claim.pool
-  local from, unfit, gone = 0, false, {}
+  local from, unfit, gone, damaged = 0, false, {}, {}
   while from < 32 do
     local candidates = redis.call('ZRANGE', runKey, from, from == 0 and 0 or 31)
     for index = 1, #candidates do
-      local id = candidates[index]
-      local record, flat = readHash(workerKey(tag, id))
-      if record.state ~= 'queued' then
-        gone[#gone + 1] = id
-      elseif not string.find(claim.kinds, ' ' .. record.kind .. ' ', 1, true) then
-        unfit = true
+      local fine, found, why = pcall(readCandidate, tag, claim, candidates[index])
+      if not fine then
+        if not isDamage(found) then error(found, 0) end
+        damaged[#damaged + 1] = candidates[index]
+      elseif found then
+        found.gone, found.damaged = gone, damaged
+        return found
+      elseif why == 'gone' then
+        gone[#gone + 1] = candidates[index]
       else
-        local suspect = startsOf(record) >= claim.suspectAfter
-        local mark = 'run'
-        if cancelHit(tag, sessionOf(id, record), record, id) then
-          mark = 'cancelled'
-        elseif tonumber(record.alone or '0') >= claim.poisonAfter then
-          mark = 'poison'
-        end
-        if mark == 'run' and suspect and claim.maySuspect ~= '1' then
-          unfit = true
-        else
-          return { id = id, record = record, flat = flat, mark = mark, suspect = suspect and mark == 'run', gone = gone }
-        end
+        unfit = true
       end
     end
     if #candidates == 0 then break end
     from = from == 0 and 1 or 32
   end
-  return { tag = unfit and 'unfit' or 'empty', gone = gone }
+  return { tag = unfit and 'unfit' or 'empty', gone = gone, damaged = damaged }
+end
+
+-- Out of the line: sweeps put such a worker back, so that it is looked at about once a second until it is mended.
+local function writeDamaged(tag, runKey, damaged)
+  for index = 1, #damaged do
+    local score = redis.call('ZSCORE', runKey, damaged[index])
+    redis.call('ZREM', runKey, damaged[index])
+    redis.call('ZADD', tag .. ':run:unhosted', score, damaged[index])
+  end
 end
 
 local function claimNext(tag, claim, now)
   local plan = planClaim(tag, claim)
   local runKey, bellsKey = tag .. ':run:' .. claim.pool, tag .. ':bells:' .. claim.pool
   local id, record = plan.id, plan.record
+  if #plan.damaged > 0 then checkSort('zset', tag .. ':run:unhosted') end
   if id then
-    local epoch = digits(epochOf(record) + 1)
-    local token = epoch .. ':' .. claim.nonce
-    local reply = readGrant(tag, id, record, plan.flat, token, plan.mark, plan.suspect, claim.mailBytes)
+    -- The first write, so it may fail.
+    redis.call('ZADD', tag .. ':leases', digits(now + claim.leaseMs), id)
+    writeDamaged(tag, runKey, plan.damaged)
     redis.call('ZREM', runKey, id, unpack(plan.gone))
-    local changes = { 'state', 'running', 'token', token }
+    local changes = { 'state', 'running', 'token', plan.token }
     if plan.mark == 'run' then
       if plan.suspect then
         changes[#changes + 1] = 'alone'
@@ -331,18 +444,18 @@ local function claimNext(tag, claim, now)
       end
     end
     redis.call('HSET', workerKey(tag, id), unpack(changes))
-    redis.call('ZADD', tag .. ':leases', digits(now + claim.leaseMs), id)
-    redis.call('HSET', tag .. ':grants:' .. claim.node, claim.slot, claim.nonce .. ' ' .. id .. (plan.mark == 'run' and '' or (' ' .. plan.mark)))
+    redis.pcall('HSET', tag .. ':grants:' .. claim.node, claim.slot, claim.nonce .. ' ' .. id .. (plan.mark == 'run' and '' or (' ' .. plan.mark)))
     if claim.bell ~= '' and claim.keepBell == '1' then
-      redis.call('ZADD', bellsKey, digits(now + claim.bellMs), claim.bell)
-      if claim.wasBusy == '1' then redis.call('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
+      redis.pcall('ZADD', bellsKey, digits(now + claim.bellMs), claim.bell)
+      if claim.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
     end
-    return reply
+    return plan.reply
   end
+  writeDamaged(tag, runKey, plan.damaged)
   if #plan.gone > 0 then redis.call('ZREM', runKey, unpack(plan.gone)) end
   if claim.bell ~= '' then
-    redis.call('ZREM', bellsKey, claim.bell)
-    if claim.wasBusy == '1' then redis.call('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
+    redis.pcall('ZREM', bellsKey, claim.bell)
+    if claim.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
   end
   return { plan.tag }
 end

@@ -25,6 +25,13 @@ if idemMs > 0 then
   end
 end
 local now = nowMs()
+checkArguments(idemMs, bellMs)
+checkLast(event)
+if redis.call('EXISTS', sessionHash, recordKey, userKey) > 0 then
+  -- Sent again, or somebody else's.
+  checkSort('hash', sessionHash, recordKey)
+  checkSort('list', userKey)
+end
 -- The first write is also the check: a session that is in the index was created by this very call, sent before.
 if redis.call('ZADD', sessionsKey, 'NX', digits(now), sessionId) == 0 then
   return { 'again', sessionId, redis.call('HGET', sessionHash, 'bells') or '' }
@@ -44,12 +51,12 @@ set('pool', pool, 'default')
 set('mode', mode, 'job')
 set('grant', grant, '')
 redis.call('HSET', recordKey, unpack(record))
-local bells = writeBells(tag, pool, seed, now, bellMs)
+local bells = writeBellsOf(tag, { [pool] = true }, seed, now, bellMs)
 if bells == '' then
   redis.call('HSET', sessionHash, 'schema', '1')
 else
   redis.call('HSET', sessionHash, 'schema', '1', 'bells', bells)
 end
-redis.call('XADD', eventsKey, '*', 'session', sessionId, 'events', event)
+redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'events', event)
 if idemMs > 0 then redis.call('SET', idemKey, sessionId .. ' ' .. bells, 'PX', digits(idemMs)) end
 return { 'ok', sessionId, bells }

@@ -9,7 +9,8 @@ ARGV[9] seed          ARGV[10] leaving     1: the node says goodbye
 ARGV[11] eventsKept   length of the event stream
 ARGV[12] pools        count, then for each pool: its name, the node's kinds in it (a space before and behind each), free slots,
                       workers a slot may be expected to take in a row (0: this node cannot tell)
-Returns {healed, bells}: leases taken away in this call; bells as "<pool> <bell>" for this node alone
+Returns {healed, bells, damaged}: leases taken away in this call; bells as "<pool> <bell>" for this node alone; workers whose records
+        cannot be read, which wait until they are mended
 Builds  T:w:<id> and T:s:<session> of expired leases; T:run, T:bells, T:busy, T:slots, T:share of each pool; T:grants of forgotten
         nodes; T:run:unhosted.
 Events  none. ]]
@@ -26,13 +27,22 @@ end
 local tag = tagOf(metaKey)
 local now = nowMs()
 local pools = {}
-for index = 1, tonumber(take()) do
+local count = tonumber(take())
+checkArguments(count)
+if count * 4 ~= #lists - cursor + 1 then error('the list of pools should be as long as its count says', 0) end
+for index = 1, count do
   pools[index] = { name = take(), kinds = take(), free = tonumber(take()), share = tonumber(take()) }
 end
 
 -- This node's line in the register: "<last seen> <slots> <pool,pool> <kind,kind> <facts>".
 local names, hosts = {}, {}
+checkArguments(leaseMs, bellMs, batch, forgottenMs, everyMs, tonumber(eventsKept))
+checkSort('hash', metaKey, nodesKey)
+checkSort('zset', leasesKey, tag .. ':run:unhosted')
+checkSort('stream', eventsKey)
 for index = 1, #pools do
+  checkArguments(pools[index].free, pools[index].share)
+  checkSort('zset', tag .. ':run:' .. pools[index].name, tag .. ':bells:' .. pools[index].name, tag .. ':busy:' .. pools[index].name)
   names[index] = pools[index].name
   for kind in string.gmatch(pools[index].kinds, '%S+') do hosts[#hosts + 1] = kind end
 end
@@ -43,9 +53,26 @@ else
   redis.call('HSET', nodesKey, node, digits(now) .. ' ' .. slots .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts)
 end
 
+-- The record of a lease that ended; nil when it cannot be read, or healed.
+local function readExpired(id, record)
+  local function read()
+    local fields = readHash(record)
+    if fields.state == 'running' then
+      checkRecord(record, fields)
+      checkSort('hash', sessionKey(tag, sessionOf(id, fields)))
+      checkSort('zset', tag .. ':run:' .. (fields.pool or 'default'))
+      if not string.find(fields.token or '', '^%d+:') then error('field token of ' .. record .. ' should begin with a number', 0) end
+    end
+    return fields
+  end
+  local fine, fields = pcall(read)
+  if not fine and not isDamage(fields) then error(fields, 0) end
+  return fine and fields or nil
+end
+
 -- Heal: leases that ended, scores ahead of the clock, nodes not seen for long.
-local healed, woke = 0, newWakes()
-local last = tonumber(redis.call('HGET', metaKey, 'sweptAt') or '0')
+local healed, woke, damaged = 0, newWakes(), {}
+local last = tonumber(redis.call('HGET', metaKey, 'sweptAt') or '0') or 0
 if now - last >= everyMs / 2 or last > now or leaving == '1' then
   local expired = redis.call('ZRANGEBYSCORE', leasesKey, '-inf', digits(now), 'LIMIT', 0, batch)
   -- After a full batch there may be more: the next sweep is not skipped.
@@ -53,9 +80,15 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
   for index = 1, #expired do
     local id = expired[index]
     local record = workerKey(tag, id)
-    local fields = readHash(record)
-    redis.call('ZREM', leasesKey, id)
-    if fields.state == 'running' then
+    local fields = readExpired(id, record)
+    if not fields then
+      -- Looked at again when a lease would have ended: its turn is healed once its record is mended.
+      redis.call('ZADD', leasesKey, digits(now + leaseMs), id)
+      damaged[#damaged + 1] = id
+    else
+      redis.call('ZREM', leasesKey, id)
+    end
+    if fields and fields.state == 'running' then
       redis.call('HSET', record, 'state', 'queued', 'token', string.match(fields.token, '^%d+:'), 'crashes', digits(tonumber(fields.crashes or '0') + 1))
       writeWoken(tag, { id = id, session = sessionOf(id, fields), pool = fields.pool or 'default' }, now, woke)
       healed = healed + 1
@@ -72,7 +105,8 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
   local lines = redis.call('HGETALL', nodesKey)
   for index = 1, #lines, 2 do
     local seen, count, where = string.match(lines[index + 1], '^(%d+) (%d+) (%S*)')
-    seen = tonumber(seen)
+    -- A line that nobody can read is forgotten like a node unseen for long; a node that lives writes its own anew.
+    seen = tonumber(seen or '0')
     if seen > now + leaseMs then
       seen = now
       redis.call('HSET', nodesKey, lines[index], digits(now) .. string.match(lines[index + 1], ' .*$'))
@@ -87,15 +121,25 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
   end
   for name, total in pairs(totals) do
     redis.call('SET', tag .. ':slots:' .. name, total)
-    redis.call('ZREMRANGEBYSCORE', tag .. ':bells:' .. name, '-inf', digits(now))
-    redis.call('ZREMRANGEBYSCORE', tag .. ':busy:' .. name, '-inf', digits(now))
-    local early = redis.call('ZRANGEBYSCORE', tag .. ':bells:' .. name, '(' .. digits(now + bellMs * 2), '+inf', 'LIMIT', 0, batch)
-    for index = 1, #early do redis.call('ZADD', tag .. ':bells:' .. name, digits(now + bellMs), early[index]) end
-    early = redis.call('ZRANGEBYSCORE', tag .. ':busy:' .. name, '(' .. digits(now + leaseMs * 2), '+inf', 'LIMIT', 0, batch)
-    for index = 1, #early do redis.call('ZADD', tag .. ':busy:' .. name, digits(now + leaseMs), early[index]) end
+    -- What is wrong with pools of others their own sweeps say.
+    if pcall(checkSort, 'zset', tag .. ':bells:' .. name, tag .. ':busy:' .. name) then
+      redis.call('ZREMRANGEBYSCORE', tag .. ':bells:' .. name, '-inf', digits(now))
+      redis.call('ZREMRANGEBYSCORE', tag .. ':busy:' .. name, '-inf', digits(now))
+      local early = redis.call('ZRANGEBYSCORE', tag .. ':bells:' .. name, '(' .. digits(now + bellMs * 2), '+inf', 'LIMIT', 0, batch)
+      for index = 1, #early do redis.call('ZADD', tag .. ':bells:' .. name, digits(now + bellMs), early[index]) end
+      early = redis.call('ZRANGEBYSCORE', tag .. ':busy:' .. name, '(' .. digits(now + leaseMs * 2), '+inf', 'LIMIT', 0, batch)
+      for index = 1, #early do redis.call('ZADD', tag .. ':busy:' .. name, digits(now + leaseMs), early[index]) end
+    end
   end
 end
-if leaving == '1' then return { healed, {} } end
+if leaving == '1' then return { healed, {}, {} } end
+
+-- The kind in a record; of what is no record at all: nil, and that it is damaged.
+local function kindOf(record)
+  local kind = redis.pcall('HGET', record, 'kind')
+  if type(kind) ~= 'table' then return kind, false end
+  return nil, true
+end
 
 -- Workers of kinds nobody hosted when they were created: this node takes those it hosts. It looks at one batch, which begins
 -- elsewhere each time, so that a kind which nobody ever hosts does not hide the others.
@@ -104,7 +148,8 @@ local first = now % (beyond + 1)
 local homeless = redis.call('ZRANGE', tag .. ':run:unhosted', first, first + batch - 1, 'WITHSCORES')
 for index = 1, #homeless, 2 do
   local record = workerKey(tag, homeless[index])
-  local kind = redis.call('HGET', record, 'kind')
+  local kind, isDamaged = kindOf(record)
+  if isDamaged then damaged[#damaged + 1] = homeless[index] end
   for number = 1, #pools do
     if kind and string.find(pools[number].kinds, ' ' .. kind .. ' ', 1, true) then
       redis.call('ZREM', tag .. ':run:unhosted', homeless[index])
@@ -136,7 +181,7 @@ local rung = {}
 for index = 1, #pools do
   local pool = pools[index]
   if pool.share > 1 then
-    redis.call('SET', tag .. ':share:' .. pool.name, pool.share, 'PX', everyMs * 3)
+    redis.call('SET', tag .. ':share:' .. pool.name, pool.share, 'PX', digits(math.max(1, everyMs * 3)))
   elseif pool.share == 1 then
     redis.call('DEL', tag .. ':share:' .. pool.name)
   end
@@ -145,8 +190,10 @@ for index = 1, #pools do
     local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, math.min(pool.free + out, batch) - 1)
     local fit = 0
     for number = 1, #candidates do
-      local kind = redis.call('HGET', workerKey(tag, candidates[number]), 'kind')
-      if kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then
+      local kind, isDamaged = kindOf(workerKey(tag, candidates[number]))
+      if isDamaged then
+        writeDamaged(tag, tag .. ':run:' .. pool.name, { candidates[number] })
+      elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then
         fit = fit + 1
       elseif kind and not isHosted(kind) then
         local score = redis.call('ZSCORE', tag .. ':run:' .. pool.name, candidates[number])
@@ -162,4 +209,4 @@ for index = 1, #pools do
     end
   end
 end
-return { healed, rung }
+return { healed, rung, damaged }

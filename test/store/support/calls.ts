@@ -2,38 +2,11 @@
  * One call of each script, in each of its outcomes, ready to be made: what tests that send everything twice, or lose every answer,
  * go through.
  */
-import { encodeInput, encodeResult } from '../../../src/core/message.ts'
+import { AuditStore } from '../../../src/store/audit-store.ts'
 import { cancelledAgent } from './agent-checks.ts'
-import type { HandTurn } from './hand-node.ts'
+import { type Call, later, running } from './call-scenes.ts'
+import { commitCalls } from './commit-calls.ts'
 import type { Place } from './place.ts'
-
-export interface Call {
-  /** Script and outcome. */
-  readonly name: string
-  /** Sets the stage and gives the call. */
-  readonly prepare: (place: Place) => Promise<() => Promise<unknown>>
-  /** The bells of a lost answer are not given again: they go stale, and a sweep puts new ones. */
-  readonly forgetsBells?: true
-  /** The answer counts what this very call did. */
-  readonly counts?: true
-}
-
-const resultOf = (child: HandTurn) =>
-  encodeResult({ id: child.worker, name: child.grant.name, kind: 'echo' }, child.grant.call ?? 0, {
-    status: 'completed',
-    valueJson: '1',
-  })
-
-async function running(place: Place, mode: 'job' | 'conversation' = 'conversation') {
-  const session = await place.create({ mode })
-  const node = place.node({ slots: 4 })
-  await node.sweep({ free: 0 })
-  const turn = await node.claim({ bell: 'mine', keepBell: true })
-  await place.redis.del(place.keys.bells('default'))
-  return { session, node, turn }
-}
-
-const later = { id: 't2', ms: 600_000, valueJson: '2' }
 
 export const calls: readonly Call[] = [
   { name: 'spawn', prepare: async (place) => spawnOnce(place) },
@@ -128,169 +101,7 @@ export const calls: readonly Call[] = [
       return () => node.turns.leave('default', 'mine')
     },
   },
-  {
-    name: 'commit of a step',
-    prepare: async (place) => {
-      const { node, turn } = await running(place)
-      const request = turn.request({
-        entries: ['{"a":1}'],
-        userUsed: 1,
-        stateJson: '{"n":1}',
-        event: '[["run.started"]]',
-      })
-      return () => node.turns.commit(request)
-    },
-  },
-  {
-    name: 'commit with children, messages and timers',
-    prepare: async (place) => {
-      const { node, turn } = await running(place)
-      const other = await place.create({ label: 'two', mode: 'conversation' })
-      await (await node.claim({ slot: '1' })).complete()
-      await place.redis.del(place.keys.bells('default'))
-      const request = turn.request({
-        entries: ['{"a":1}'],
-        userUsed: 1,
-        spawns: [place.child(turn.worker, 1, 'c1'), place.child(turn.worker, 2, 'c2')],
-        awaits: [1, 2],
-        sends: [{ workerId: other.root, mail: encodeInput(turn.worker, '1') }],
-        timers: [later],
-        timersOpen: 1,
-      })
-      return () => node.turns.commit(request)
-    },
-  },
-  {
-    name: 'commit that parks and leaves, with bells for its children',
-    prepare: async (place) => {
-      const { node, turn } = await running(place)
-      const spawns = [1, 2, 3].map((call) => place.child(turn.worker, call, `c${call}`))
-      const request = turn.request({ userUsed: 1, spawns, awaits: [1, 2, 3], end: { wait: 'control', next: null } })
-      return () => node.turns.commit(request)
-    },
-  },
-  {
-    name: 'commit that ends its run and claims the next worker',
-    prepare: async (place) => {
-      const { node, turn } = await running(place, 'job')
-      await place.create({ label: 'two' })
-      await place.create({ label: 'three' })
-      const next = node.next({ bell: 'mine', keepBell: true })
-      const request = turn.request({ ...completed, end: { wait: 'any', next } })
-      return () => node.turns.commit(request)
-    },
-  },
-  {
-    name: 'commit that ends its run and claims its own worker again',
-    prepare: async (place) => {
-      const { session, node, turn } = await running(place)
-      await place.post(session.root, 'second')
-      const request = turn.request({ ...completed, end: { wait: 'any', next: node.next() } })
-      return () => node.turns.commit(request)
-    },
-  },
-  {
-    name: 'commit that ends its turn and finds nothing',
-    prepare: async (place) => {
-      const { node, turn } = await running(place)
-      const request = turn.request({ ...completed, end: { wait: 'any', next: node.next({ bell: 'mine' }) } })
-      return () => node.turns.commit(request)
-    },
-  },
-  {
-    name: 'commit of a retry',
-    prepare: async (place) => {
-      const { node, turn } = await running(place)
-      const request = turn.request({
-        open: false,
-        attempt: 1,
-        runState: 'TransientFailure',
-        end: { wait: 'retry', retryMs: 60_000, next: null },
-      })
-      return () => node.turns.commit(request)
-    },
-  },
-  {
-    name: 'commit of a dead letter',
-    prepare: async (place) => {
-      const { node, turn } = await running(place)
-      const request = turn.request({
-        ...completed,
-        outcome: 'failed',
-        dead: '{"starts":5}',
-        end: { wait: 'any', next: null },
-      })
-      return () => node.turns.commit(request)
-    },
-  },
-  {
-    name: 'commit of a child whose parent waits',
-    prepare: async (place) => {
-      const { node, turn } = await running(place)
-      const spawn = place.child(turn.worker, 1, 'c1')
-      await turn.park(`result:${spawn.id}`, { spawns: [spawn], awaits: [1] })
-      const child = await node.claim()
-      await place.redis.del(place.keys.bells('default'))
-      const request = child.request({ ...completed, result: resultOf(child), end: { wait: 'any', next: node.next() } })
-      return () => node.turns.commit(request)
-    },
-  },
-  {
-    name: 'commit that is refused',
-    prepare: async (place) => {
-      const { node, turn } = await running(place)
-      const sends = [{ workerId: '01890a5d-ac96-774b-bcce-b302099a8057', mail: encodeInput(null, '1') }]
-      const request = turn.request({ entries: ['{}'], sends })
-      return () => node.turns.commit(request)
-    },
-  },
-  {
-    name: 'commit with a child under a grant',
-    prepare: async (place) => {
-      const { root } = await place.create({ grant: 'tools a b' })
-      const node = place.node()
-      const turn = await node.claim()
-      const request = turn.request({ spawns: [place.child(root, 1, 'c1', { grant: 'tools a' })], awaits: [1] })
-      return () => node.turns.commit(request)
-    },
-  },
-  {
-    name: 'commit with a child under too wide a grant',
-    prepare: async (place) => {
-      const { root } = await place.create({ grant: 'tools a' })
-      const node = place.node()
-      const turn = await node.claim()
-      const request = turn.request({ spawns: [place.child(root, 1, 'c1', { grant: 'tools a b' })], awaits: [1] })
-      return () => node.turns.commit(request)
-    },
-  },
-  {
-    name: 'commit that is fenced',
-    prepare: async (place) => {
-      const { node, turn } = await running(place)
-      await place.expireLease(turn.worker)
-      await node.sweep({ free: 0 })
-      const request = turn.request({ entries: ['{}'], end: { wait: 'any', next: node.next() } })
-      return () => node.turns.commit(request)
-    },
-  },
-  {
-    name: 'commit in conflict',
-    prepare: async (place) => {
-      const { node, turn } = await running(place)
-      const request = turn.request({ version: 9 })
-      return () => node.turns.commit(request)
-    },
-  },
-  {
-    name: 'commit of a cancelled run',
-    prepare: async (place) => {
-      const { session, node, turn } = await running(place)
-      await place.sessions.cancel(session.id, 'enough')
-      const request = turn.request({ entries: ['{}'] })
-      return () => node.turns.commit(request)
-    },
-  },
+  ...commitCalls,
   {
     name: 'renew',
     forgetsBells: true,
@@ -359,6 +170,16 @@ export const calls: readonly Call[] = [
       return () => node.upkeep.finishCancelled()
     },
   },
+  { name: 'redrive', prepare: redriveOnce },
+  {
+    name: 'look',
+    prepare: async (place) => {
+      const { session, turn } = await running(place)
+      await turn.park('control', { timers: [later], timersOpen: 1 })
+      const audit = new AuditStore(place.redis, place.caller, place.keys, 0, 20_000)
+      return () => audit.look(session.id, [session.root], ['default'])
+    },
+  },
   {
     name: 'close',
     prepare: async (place) => {
@@ -378,15 +199,14 @@ export const calls: readonly Call[] = [
   },
 ]
 
-const completed = {
-  entries: ['{"type":"received"}', '{"type":"completed"}'],
-  userUsed: 1,
-  runState: 'Idle',
-  open: false,
-  outcome: 'completed',
-} as const
-
 async function spawnOnce(place: Place, key?: string): Promise<() => Promise<unknown>> {
   await place.redis.set(place.keys.slots('default'), 4)
   return () => place.create(key === undefined ? {} : { key })
+}
+
+async function redriveOnce(place: Place): Promise<() => Promise<unknown>> {
+  const { session, turn } = await running(place)
+  await turn.complete({ outcome: 'failed', dead: '{}' })
+  const [letter] = await place.inspect.deadLetters(1)
+  return () => place.sessions.redrive(session.root, place.label(letter?.id ?? '', 'letter'), '[]')
 }

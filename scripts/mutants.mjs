@@ -1,0 +1,73 @@
+/**
+ * Takes each guard out of the scripts and of the agent runtime, one at a time, and says which test noticed: `npm run mutants`.
+ * `--only text`: those whose name holds it. `--json`: one object for each, then the totals. Exit code 1 when one escaped.
+ */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { root } from './dependencies.mjs'
+
+const files = ['test/store/mutants.test.ts', 'test/mutants/agent-mutants.test.ts']
+const title = /^without its guard a test goes red: (.+) \[(\w+)\]$/
+
+const { values } = parseArgs({ options: { json: { type: 'boolean' }, only: { type: 'string' } } })
+const folder = mkdtempSync(join(tmpdir(), 'troupe-mutants-'))
+const report = join(folder, 'report.json')
+try {
+  const { output, code } = await runTests()
+  process.exitCode = tell(output, code)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+function runTests() {
+  const only = values.only === undefined ? '' : `.*${values.only.replace(/[^\w\s-]/g, '.')}`
+  const args = ['run', ...files, '-t', `goes red: ${only}`, '--reporter=json', `--outputFile=${report}`]
+  return new Promise((resolve, reject) => {
+    const child = spawn('vitest', args, { cwd: root, stdio: 'pipe', shell: process.platform === 'win32' })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ output, code }))
+  })
+}
+
+function tell(output, code) {
+  const mutants = readMutants()
+  const escaped = mutants.filter(({ caught }) => !caught)
+  if (values.json) for (const mutant of mutants) console.log(JSON.stringify(mutant))
+  else for (const { name, caught, by } of mutants) console.log(`${caught ? 'caught ' : 'ESCAPED'}  ${name}  (${by})`)
+  if (mutants.length === 0) {
+    console.error(values.only === undefined ? output : `There is no mutant whose name holds "${values.only}".`)
+    return 1
+  }
+  for (const { name, why } of escaped) console.error(`\n${name}:\n${why}`)
+  const totals = { mutants: mutants.length, caught: mutants.length - escaped.length, escaped: escaped.length }
+  console.log(
+    values.json
+      ? JSON.stringify(totals)
+      : `\n${totals.mutants} mutants: ${totals.caught} caught, ${totals.escaped} escaped`,
+  )
+  // Something else went wrong: a server that did not start, a file that could not be loaded.
+  if (escaped.length === 0 && code !== 0) console.error(output)
+  return escaped.length === 0 && code === 0 ? 0 : 1
+}
+
+function readMutants() {
+  let results
+  try {
+    results = JSON.parse(readFileSync(report, 'utf8')).testResults
+  } catch {
+    return []
+  }
+  return results
+    .flatMap(({ assertionResults }) => assertionResults)
+    .flatMap(({ title: text, status, failureMessages }) => {
+      const [, name, by] = title.exec(text) ?? []
+      if (name === undefined || (status !== 'passed' && status !== 'failed')) return []
+      const caught = status === 'passed'
+      return [{ name, caught, by, ...(caught ? {} : { why: failureMessages.join('\n').split('\n    at ')[0] }) }]
+    })
+}

@@ -1,0 +1,69 @@
+/** `troupe audit [session]`: whether every accepted message is accounted for, and what is stored agrees with itself. */
+import type { Command } from 'commander'
+import type { AuditReport } from '../client/audit/audit.ts'
+import type { MessageCounts } from '../client/audit/counts.ts'
+import type { AuditFinding } from '../client/audit/finding.ts'
+import { withTroupe } from './connection.ts'
+import { exitCodes } from './exit-code.ts'
+import { count } from './findings.ts'
+import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
+import { columnsOf, dim, paint, print, printJson, safe } from './output.ts'
+import { type Column, tableLines } from './table.ts'
+import { wrapText } from './text-width.ts'
+
+export function addAuditCommand(program: Command): void {
+  const command = program
+    .command('audit')
+    .description('count every message that was accepted, and check that what is stored agrees with itself')
+    .argument('[session]', 'id of a session; default: all')
+  addConnectionOptions(command)
+  addExamples(command, [
+    ['troupe audit', 'all sessions; nodes may go on meanwhile'],
+    ['troupe audit 0199…', 'one session'],
+    ['troupe audit --json | jq -c \'select(.type == "finding")\'', 'for a monitor; exit code 1 when there is one'],
+  ])
+  command.action((sessionId: string | undefined, flags: ConnectionFlags) =>
+    withTroupe(flags, async (troupe) => {
+      const report = await troupe.audit(sessionId === undefined ? {} : { sessionId })
+      if (flags.json) printObjects(report)
+      else show(report)
+      process.exitCode = report.findings.length > 0 ? exitCodes.failed : exitCodes.ok
+    }),
+  )
+}
+
+function printObjects({ findings, ...facts }: AuditReport): void {
+  printJson({ type: 'audit', ...facts })
+  for (const finding of findings) printJson({ type: 'finding', ...finding })
+}
+
+type Row = MessageCounts & { readonly what: string }
+
+const names = ['accepted', 'completed', 'failed', 'cancelled', 'dead', 'waiting', 'active', 'removed'] as const
+const columns: Column<Row>[] = [
+  { header: 'messages', value: ({ what }) => what },
+  ...names.map((name): Column<Row> => ({ header: name, value: (row) => row[name], align: 'right' })),
+]
+
+function show({ sessions, workers, removed, counts, findings }: AuditReport): void {
+  const rows = Object.entries(counts).map(([what, row]) => ({ ...row, what }))
+  for (const line of tableLines(rows, columns, columnsOf(process.stdout))) print(line)
+  print('')
+  for (const finding of findings) showFinding(finding)
+  if (findings.length > 0) print('')
+  const pruned = removed.sessions === 0 ? '' : `, and ${count(removed.sessions, 'session')} that were removed`
+  print(
+    `${count(findings.length, 'finding')} in ${count(sessions, 'session')} with ${count(workers, 'worker')}${pruned}`,
+  )
+  if (findings.length > 0)
+    print(dim('I1 to I16: docs/protocol.md. Keep what is in Redis, and `troupe worker history` of those workers.'))
+}
+
+const margin = 5
+
+function showFinding({ invariant, workerId, sessionId, what }: AuditFinding): void {
+  const who = workerId === null ? '' : `worker ${workerId}${sessionId === null ? '' : ` of session ${sessionId}`}: `
+  const [first = '', ...more] = wrapText(safe(`${who}${what}`), columnsOf(process.stdout) - margin)
+  print(`${paint('red', invariant.padEnd(margin - 1))} ${first}`)
+  for (const line of more) print(`${' '.repeat(margin)}${line}`)
+}

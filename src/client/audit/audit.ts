@@ -1,0 +1,196 @@
+/**
+ * Duty: the audit: is every accepted message accounted for (I16), and do records, histories, mailboxes and sets agree?
+ * A1 It writes nothing, reads in pages, and asks no worker and no node. A2 Workers that are held against each other are seen in one
+ *    picture. A3 What looks broken is looked at again, until it is gone or has stayed the same: a running system gives no finding.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { NotFoundError } from '../../core/errors.ts'
+import { sessionIdOfRoot } from '../../core/ids.ts'
+import type { AuditStore, Page } from '../../store/audit-store.ts'
+import { type Counts, Tally } from './counts.ts'
+import { type AuditFinding, nameOf, type Suspicion, toFinding } from './finding.ts'
+import { type Ahead, auditSession } from './session-audit.ts'
+import { Told } from './told.ts'
+
+export interface AuditReport {
+  readonly sessions: number
+  readonly workers: number
+  /** Sessions and workers that were pruned. */
+  readonly removed: { readonly sessions: number; readonly workers: number }
+  readonly counts: Counts
+  readonly findings: readonly AuditFinding[]
+}
+
+/** How long is waited before what looks broken is looked at again. */
+const againMs = [100, 400, 1_000] as const
+/** A session's first event has its creation's time, give or take a clock that was read twice. */
+const slackMs = 5_000
+
+export async function audit(stores: readonly AuditStore[], sessionId: string | null): Promise<AuditReport> {
+  const tally = new Tally()
+  const findings: AuditFinding[] = []
+  const total = { sessions: 0, workers: 0 }
+  const removed = { sessions: 0, workers: 0 }
+  for (const store of stores) {
+    const part = new PartitionAudit(store, tally)
+    findings.push(...(await (sessionId === null ? part.everything() : part.one(sessionId))))
+    total.sessions += part.sessions
+    total.workers += part.workers
+    if (sessionId !== null) continue
+    const retired = await store.retired()
+    tally.remove(retired)
+    removed.sessions += retired.sessions
+    removed.workers += retired.workers
+  }
+  return { ...total, removed, counts: tally.counts, findings }
+}
+
+class PartitionAudit {
+  sessions = 0
+  workers = 0
+  readonly #store: AuditStore
+  readonly #tally: Tally
+  readonly #known = new Set<string>()
+  readonly #sessionsKnown = new Set<string>()
+  #pools: readonly string[] = []
+
+  constructor(store: AuditStore, tally: Tally) {
+    this.#store = store
+    this.#tally = tally
+  }
+
+  async one(sessionId: string): Promise<AuditFinding[]> {
+    const [createdAt, exists] = await Promise.all([
+      this.#store.createdAt(sessionId),
+      this.#store.sessionExists(sessionId),
+    ])
+    if (createdAt === null && !exists)
+      throw new NotFoundError('session_not_found', `session ${sessionId} is not known: it may have been pruned.`)
+    this.#pools = await this.#store.pools()
+    const told = new Told(this.#store, (createdAt ?? 0) - slackMs)
+    return this.#settle(told, await this.#round(told, [sessionId]))
+  }
+
+  async everything(): Promise<AuditFinding[]> {
+    this.#pools = await this.#store.pools()
+    const told = new Told(this.#store, 0)
+    const suspicions = await this.#round(told, this.#sessionIds())
+    suspicions.push(...(await this.#strays()))
+    return this.#settle(told, suspicions)
+  }
+
+  async *#sessionIds(): AsyncGenerator<string> {
+    for await (const id of items((cursor) => this.#store.sessionIds(cursor))) {
+      if (this.#sessionsKnown.has(id)) continue
+      this.#sessionsKnown.add(id)
+      yield id
+    }
+  }
+
+  /** The first look at these sessions. */
+  async #round(told: Told, sessionIds: AsyncIterable<string> | Iterable<string>): Promise<Suspicion[]> {
+    await told.catchUp()
+    const suspicions: Suspicion[] = []
+    const ahead: Ahead[] = []
+    for await (const sessionId of sessionIds) {
+      const found = await auditSession(this.#store, told, this.#pools, sessionId)
+      if (found.seen.length > 0) this.sessions++
+      for (const seen of found.seen) {
+        this.workers++
+        this.#known.add(seen.picture.id)
+        this.#tally.add(seen)
+      }
+      suspicions.push(...found.suspicions)
+      ahead.push(...found.ahead)
+    }
+    return [...suspicions, ...(await doubled(told, ahead))]
+  }
+
+  /** What is suspicious is looked at again until it is gone, or has been the same each time. */
+  async #settle(told: Told, first: readonly Suspicion[]): Promise<AuditFinding[]> {
+    let left = first
+    for (const ms of againMs) {
+      if (left.length === 0) break
+      await pause(ms)
+      left = await this.#again(told, left)
+    }
+    return left.map(toFinding)
+  }
+
+  async #again(told: Told, before: readonly Suspicion[]): Promise<Suspicion[]> {
+    await told.catchUp()
+    const seen = new Set<string>()
+    const left: Suspicion[] = []
+    for (const [sessionId, suspicions] of Map.groupBy(before, (one) => one.sessionId)) {
+      const names = new Set(suspicions.map(nameOf))
+      const again = sessionId === null ? await this.#strays() : await this.#lookAgain(told, sessionId)
+      for (const one of again) {
+        const name = nameOf(one)
+        if (!names.has(name) || seen.has(name)) continue
+        seen.add(name)
+        left.push(one)
+      }
+    }
+    return left
+  }
+
+  async #lookAgain(told: Told, sessionId: string): Promise<Suspicion[]> {
+    const { suspicions, ahead } = await auditSession(this.#store, told, this.#pools, sessionId)
+    return [...suspicions, ...(await doubled(told, ahead))]
+  }
+
+  /** What stands in a set, or has a record, and belongs to nothing that was looked at. */
+  async #strays(): Promise<Suspicion[]> {
+    const suspicions: Suspicion[] = []
+    const say = (invariant: string, rule: string, workerId: string, what: string) =>
+      suspicions.push({ invariant, rule, sessionId: null, workerId, what, involved: [workerId] })
+    const places = ['leases' as const, 'timers' as const, ...this.#pools.map((pool) => ({ pool }))]
+    for (const place of places) {
+      const name = typeof place === 'object' ? `the run queue of pool ${place.pool}` : place
+      for await (const member of items((cursor) => this.#store.standing(place, cursor))) {
+        const id = member.slice(0, 36)
+        if (this.#known.has(id)) continue
+        const { workers } = await this.#store.look(null, [id], [])
+        if (workers.length === 0 && (await this.#stands(place, member)))
+          say('I7', `stray-${name}`, id, `${name} names worker ${id}, which has no record`)
+      }
+    }
+    for await (const { id, session } of items((cursor) => this.#store.recordIds(cursor))) {
+      if (this.#known.has(id)) continue
+      const sessionId = session ?? sessionIdOfRoot(id)
+      const { workers, session: about } = await this.#store.look(sessionId, [id], [])
+      if (workers.length === 0) continue
+      if (about?.fields === null)
+        say('I16', 'orphan', id, `worker ${id} is of session ${sessionId}, which has no record`)
+      else if (about?.isIndexed === false)
+        say('I16', 'index', id, `worker ${id} is of session ${sessionId}, which is not in the index`)
+    }
+    return suspicions
+  }
+
+  /** Is it still there, behind the look that found no record? A worker that is pruned stands in no set before. */
+  async #stands(place: Parameters<AuditStore['standing']>[0], member: string): Promise<boolean> {
+    for await (const one of items((cursor) => this.#store.standing(place, cursor))) if (one === member) return true
+    return false
+  }
+}
+
+async function* items<Item>(read: (cursor: string) => Promise<Page<Item>>): AsyncGenerator<Item> {
+  for (let next: string | null = '0'; next !== null; ) {
+    const page = await read(next)
+    yield* page.items
+    next = page.next
+  }
+}
+
+// I2: more came from outside than was accepted, also by what was told up to now.
+async function doubled(told: Told, ahead: readonly Ahead[]): Promise<Suspicion[]> {
+  if (ahead.length === 0) return []
+  await told.catchUp()
+  return ahead.flatMap(({ sessionId, workerId, came }) => {
+    const accepted = told.accepted(sessionId, workerId) as number
+    if (came <= accepted) return []
+    const what = `it accepted ${accepted} messages from outside, and ${came} are in its history and mailbox`
+    return [{ invariant: 'I2', rule: 'accepted', sessionId, workerId, what, involved: [workerId] }]
+  })
+}

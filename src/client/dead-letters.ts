@@ -1,0 +1,131 @@
+/**
+ * Duty: dead letters as programs see them: what was put aside and why, and how it is put back.
+ * A letter is put back once, however often that is asked for; the letter itself stays, as evidence.
+ */
+import { InputError, NotFoundError, RuntimeError } from '../core/errors.ts'
+import { encodeEvents } from '../core/event.ts'
+import { parseId, partitionOf } from '../core/ids.ts'
+import { decodeMail } from '../core/message.ts'
+import type { BellRinger } from '../core/ports.ts'
+import { refusalError } from '../core/refusal.ts'
+import type { DeadRow, InspectStore } from '../store/inspect-store.ts'
+import type { RedriveRefused, SessionStore } from '../store/session-store.ts'
+import type { DeadLetter, Redriven } from './summaries.ts'
+
+export interface DeadLettersPlace {
+  readonly inspect: InspectStore
+  readonly store: SessionStore
+}
+
+export class DeadLetters {
+  readonly #places: readonly DeadLettersPlace[]
+  readonly #ringer: BellRinger
+
+  constructor(places: readonly DeadLettersPlace[], ringer: BellRinger) {
+    this.#places = places
+    this.#ringer = ringer
+  }
+
+  /** Newest first. */
+  async list(limit: number, workerId?: string): Promise<DeadLetter[]> {
+    const found = await Promise.all(this.#places.map(({ inspect }) => inspect.deadLetters(limit, workerId)))
+    return found
+      .flat()
+      .map(toLetter)
+      .sort((a, b) => timeOf(b) - timeOf(a))
+      .slice(0, limit)
+  }
+
+  /**
+   * Puts letters back, oldest first: one by its id, or all of a worker, or all there are, that hold a message and were not put back
+   * before. A refusal is thrown where a worker or a letter is named; of all there are, it is told with the letter.
+   */
+  async redrive(query: { readonly workerId?: string; readonly letter?: string }): Promise<Redriven[]> {
+    const workerId = query.workerId === undefined ? undefined : parseId(query.workerId, 'worker')
+    const all = (await this.list(Number.MAX_SAFE_INTEGER, workerId)).toReversed()
+    if (query.letter !== undefined) {
+      const letter = all.find(({ id }) => id === query.letter)
+      if (letter === undefined) throw noLetter(query.letter, workerId)
+      return [await this.#redriveOne(letter)]
+    }
+    const done: Redriven[] = []
+    for (const letter of all) {
+      if (letter.message === null || letter.redrivenAs !== null) continue
+      const redriving = this.#redriveOne(letter)
+      done.push(
+        await (workerId === undefined ? redriving.catch((error: unknown) => refused(letter, error)) : redriving),
+      )
+    }
+    return done
+  }
+
+  async #redriveOne(letter: DeadLetter): Promise<Redriven> {
+    const { workerId, id } = letter
+    const { store } = this.#places[partitionOf(workerId)] as DeadLettersPlace
+    const answer = await store.redrive(workerId, id, encodeEvents([['message.redriven', { letter: id }]]))
+    if (!('position' in answer)) throw refusal(answer, letter)
+    this.#ringer.ring(store.partition, answer.bells)
+    const status = answer.kind === 'ok' ? 'redriven' : 'again'
+    return { letterId: id, workerId, status, messageId: `user-${answer.position}`, refusal: null }
+  }
+}
+
+function toLetter({ id, fields, redriven }: DeadRow): DeadLetter {
+  const evidence = evidenceOf(fields.evidence)
+  const message = fields.mail === undefined ? null : decodeMail('user', 0, fields.mail).message
+  const { step } = evidence
+  return {
+    id,
+    sessionId: fields.session ?? '',
+    workerId: fields.worker ?? '',
+    message: message && { ...message, id },
+    killedBy: typeof step === 'string' ? step : 'a message',
+    redrivenAs: redriven === null ? null : `user-${redriven}`,
+    evidence,
+  }
+}
+
+function evidenceOf(json = '{}'): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(json)
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
+  } catch {
+    // Told as it is.
+  }
+  return { unreadable: json }
+}
+
+function refused({ id, workerId }: DeadLetter, thrown: unknown): Redriven {
+  if (!(thrown instanceof RuntimeError) || thrown.retryable) throw thrown
+  const { code, message } = thrown
+  return { letterId: id, workerId, status: 'refused', messageId: null, refusal: { code, message } }
+}
+
+function timeOf({ id }: DeadLetter): number {
+  return Number(id.split('-')[0])
+}
+
+function noLetter(letter: string, workerId: string | undefined): RuntimeError {
+  const whose = workerId === undefined ? '' : ` of worker ${workerId}`
+  return new NotFoundError(
+    'letter_not_found',
+    `there is no dead letter ${letter}${whose}: \`troupe mailbox dead\` lists them; old ones are trimmed.`,
+  )
+}
+
+function refusal(answer: RedriveRefused, letter: DeadLetter): RuntimeError {
+  const { id, workerId, killedBy } = letter
+  switch (answer.kind) {
+    case 'no_letter':
+      return noLetter(id, workerId)
+    case 'no_message':
+      return new InputError(
+        `dead letter ${id} of worker ${workerId} holds no message: what killed was ${killedBy}, within a run that has failed. Send the worker a new message.`,
+      )
+    default:
+      return refusalError(
+        { reason: answer.kind, limit: answer.kind === 'mailbox_full' ? answer.most : 0, id: workerId },
+        `worker ${workerId}`,
+      )
+  }
+}

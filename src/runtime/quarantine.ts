@@ -1,0 +1,21 @@
+/**
+ * Duty: how a quarantine is told: a worker was started several times, apart from others, and never committed.
+ * The evidence goes to the dead letters, with the input that was put aside if there is one.
+ */
+import { TerminalError } from '../core/errors.ts'
+import type { Failure } from '../core/failure.ts'
+import type { Grant } from '../core/ports.ts'
+import type { RunPosition } from './step.ts'
+
+/** `step` is what was next each time: a message, a model call, tool calls. */
+export function quarantined(grant: Grant, step: string): TerminalError {
+  return new TerminalError(
+    `worker ${grant.name} (${grant.workerId}) took its node down ${grant.crashes} times without a commit; the next step was ${step}. It was quarantined.`,
+    { code: 'poison' },
+  )
+}
+
+export function evidenceJson(grant: Grant, position: RunPosition, step: string, failure: Failure | undefined): string {
+  const { starts, crashes, epoch, kind, name } = grant
+  return JSON.stringify({ step, run: position.run, kind, name, starts, crashes, epoch, failure })
+}

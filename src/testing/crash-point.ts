@@ -1,0 +1,38 @@
+/**
+ * Duty: the moments at which a node is killed: before or after the nth call of one sort that the node makes in its life.
+ * They are numbered by what a run passes, not by the clock, so that the same scenario passes the same ones.
+ */
+
+export type Side = 'before' | 'after'
+
+export interface CrashPoint {
+  readonly side: Side
+  /** A sort of call, like "commit of clerk". */
+  readonly call: string
+  /** From 1. */
+  readonly nth: number
+}
+
+/** "after tool look_up of clerk #1". */
+export function pointName({ side, call, nth }: CrashPoint): string {
+  return `${side} ${call} #${nth}`
+}
+
+/** Every point that a run passed, in its order. */
+export function pointsPassed(passes: readonly { readonly side: Side; readonly call: string }[]): CrashPoint[] {
+  const counts = new Map<string, number>()
+  return passes.map(({ side, call }) => {
+    const sort = `${side} ${call}`
+    const nth = (counts.get(sort) ?? 0) + 1
+    counts.set(sort, nth)
+    return { side, call, nth }
+  })
+}
+
+/** At most so many, spread evenly, the first and the last among them. */
+export function spread<Item>(items: readonly Item[], most: number): readonly Item[] {
+  if (items.length <= most) return items
+  if (most === 1) return items.slice(-1)
+  const step = (items.length - 1) / (most - 1)
+  return Array.from({ length: most }, (_, index) => items[Math.round(index * step)] as Item)
+}

@@ -1,0 +1,186 @@
+/**
+ * Duty: one run of a scenario: a node that may be killed, another that takes over, and what is true when all is at rest.
+ * CR1 Each run has a namespace, a folder and processes of its own, and leaves no process behind.
+ */
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { connectInternal, type Session, type Troupe } from '../client/client.ts'
+import type { Report } from '../client/report.ts'
+import type { RunResult } from '../core/entry.ts'
+import type { Policy } from '../core/policy.ts'
+import { type CrashPoint, pointName } from './crash-point.ts'
+import { brokenInvariants } from './invariants.ts'
+import { type JournalLine, readJournal } from './journal.ts'
+import type { NodeOrder } from './node-order.ts'
+import { NodeProcess } from './node-process.ts'
+import type { CodeRun, Outcome, Plan, RunPlace, WorkerHistory } from './scenario.ts'
+
+export interface RunOrder {
+  readonly plan: Plan
+  readonly redisUrl: string
+  readonly id: string
+  /** Where the folders of all runs are. */
+  readonly home: string
+  readonly crashAt: CrashPoint | null
+}
+
+export interface RunEnd {
+  /** Null when it did not come to an end. */
+  readonly outcome: Outcome | null
+  readonly passes: readonly JournalLine[]
+  /** The node was killed at the point. */
+  readonly crashed: boolean
+  readonly broken: readonly string[]
+}
+
+const pollMs = 25
+/** Turns at once in a node: children run beside each other. */
+const slots = 10
+
+export async function runScenario(order: RunOrder): Promise<RunEnd> {
+  const { plan, redisUrl, id, home } = order
+  const place: RunPlace = { id, folder: join(home, id) }
+  await mkdir(place.folder)
+  const journal = join(home, `${id}.ndjson`)
+  const nodeOrder: NodeOrder = {
+    redisUrl,
+    namespace: id,
+    workers: plan.workers,
+    models: plan.models,
+    replies: plan.replies,
+    concurrency: slots,
+    policy: timesOf(plan.leaseMs),
+    journal,
+    crashAt: order.crashAt,
+  }
+  const compiled = join(home, 'compiled')
+  // The second one is loaded meanwhile: it begins when the first is dead.
+  const first = new NodeProcess(nodeOrder, plan.nodeArguments, compiled)
+  const second = order.crashAt && new NodeProcess({ ...nodeOrder, crashAt: null }, plan.nodeArguments, compiled)
+  try {
+    await using client = await connectInternal({ redisUrl, namespace: id, policy: nodeOrder.policy })
+    return await new CrashRun(order, place, journal, first, second, client).toItsEnd()
+  } finally {
+    await Promise.all([first.kill(), second?.kill()])
+  }
+}
+
+/** A lease is renewed three times before it ends; what waits for time rather than for work waits less than usual. */
+function timesOf(leaseMs: number): Partial<Policy> {
+  return {
+    leaseMs,
+    renewEveryMs: Math.floor(leaseMs * 0.3),
+    leaseMarginMs: Math.floor(leaseMs * 0.2),
+    bellMs: 500,
+    sweepEveryMs: 200,
+  }
+}
+
+class CrashRun {
+  readonly #order: RunOrder
+  readonly #place: RunPlace
+  readonly #journal: string
+  readonly #first: NodeProcess
+  readonly #second: NodeProcess | null
+  readonly #client: Troupe
+
+  constructor(
+    order: RunOrder,
+    place: RunPlace,
+    journal: string,
+    first: NodeProcess,
+    second: NodeProcess | null,
+    client: Troupe,
+  ) {
+    this.#order = order
+    this.#place = place
+    this.#journal = journal
+    this.#first = first
+    this.#second = second
+    this.#client = client
+  }
+
+  async toItsEnd(): Promise<RunEnd> {
+    const { plan } = this.#order
+    await this.#first.begin()
+    const late = AbortSignal.timeout(plan.runMsMax)
+    const session = await this.#client.sessions.create({ kind: plan.kind, input: plan.inputOf(this.#place) })
+    const resulting = session.result({ signal: late })
+    resulting.catch(() => {})
+    try {
+      // The last points come after the result; a node that drains passes them.
+      await Promise.race([this.#first.gone, resulting.then(() => this.#atRest(session, late))])
+      const ended = await this.#first.stop()
+      const crashed = this.#order.crashAt !== null && ended === 'SIGKILL'
+      if (!crashed && ended !== 0) return this.#end(null, false, [endedWith(ended, this.#first)])
+      if (crashed) {
+        await this.#second?.begin()
+        const gone = await Promise.race([resulting.then(() => null), this.#second?.gone ?? null])
+        if (gone !== null && this.#second) return this.#end(null, true, [endedWith(gone, this.#second)])
+      }
+      const result = await resulting
+      return await this.#judge(result, await this.#atRest(session, late), crashed)
+    } catch (error) {
+      if (!late.aborted) throw error
+      return this.#end(null, true, [await this.#tooLate(session)])
+    }
+  }
+
+  async #judge(result: RunResult, report: Report, crashed: boolean): Promise<RunEnd> {
+    const { crashAt, plan } = this.#order
+    const histories = await Promise.all(report.workers.map((worker) => this.#historyOf(worker)))
+    const runs = this.#codeRuns()
+    const point = crashAt && pointName(crashAt)
+    const outcome: Outcome = { ...this.#place, result, histories, runs, point }
+    const broken = await brokenInvariants(this.#client, report)
+    try {
+      await plan.check(outcome)
+    } catch (error) {
+      broken.push(`check: ${error instanceof Error ? error.message : String(error)}`)
+    }
+    return this.#end(outcome, crashed, broken)
+  }
+
+  #end(outcome: Outcome | null, crashed: boolean, broken: readonly string[]): RunEnd {
+    return { outcome, passes: readJournal(this.#journal), crashed, broken }
+  }
+
+  /** No worker of the session has anything left to do. Children that are detached may be at work after the result. */
+  async #atRest(session: Session, late: AbortSignal): Promise<Report> {
+    for (;;) {
+      const report = await session.report()
+      if (report.workers.every(({ place }) => place === 'idle' || place === 'terminal')) return report
+      await pause(pollMs, undefined, { signal: late })
+    }
+  }
+
+  async #historyOf({ id, kind, name, parentId }: Report['workers'][number]): Promise<WorkerHistory> {
+    const entries: WorkerHistory['entries'][number][] = []
+    for (;;) {
+      const page = await this.#client.workers.get(id).history({ after: entries.length - 1 })
+      if (page.length === 0) return { id, kind, name, parentId, entries }
+      entries.push(...page.map(({ entry }) => entry))
+    }
+  }
+
+  #codeRuns(): CodeRun[] {
+    return readJournal(this.#journal).flatMap(({ side, run, pid }) =>
+      side === 'before' && run ? [{ ...run, life: pid === this.#first.pid ? 1 : 2 } as const] : [],
+    )
+  }
+
+  async #tooLate(session: Session): Promise<string> {
+    const { workers } = await session.report()
+    const open = workers.filter(({ place }) => place !== 'idle' && place !== 'terminal')
+    const states = open.map(
+      ({ kind, id, state, waitsFor }) => `${kind} ${id} is ${state}${waitsFor ? `: ${waitsFor}` : ''}`,
+    )
+    const log = [this.#first, this.#second].map((node) => node?.log ?? '').filter(Boolean)
+    return [`the session did not end within ${this.#order.plan.runMsMax} ms`, ...states, ...log].join('\n')
+  }
+}
+
+function endedWith(how: number | NodeJS.Signals, node: NodeProcess): string {
+  return `a node ended by itself with ${how}. It printed:\n${node.log}`
+}

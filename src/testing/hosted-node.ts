@@ -1,0 +1,96 @@
+/**
+ * Duty: a node with the workers of a scenario, as its process obeys the words of the test.
+ * What is loaded is kept compiled, so that the processes after the first one are there sooner.
+ */
+
+import { stat } from 'node:fs/promises'
+import { flushCompileCache } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { loadWorkers, startInternalNode, type TroupeNode } from '../compose.ts'
+import { readModelSettings } from '../config.ts'
+import { isWorkerDefinition, type WorkerDefinition } from '../core/define-worker.ts'
+import { ConfigError, RuntimeError, TerminalError } from '../core/errors.ts'
+import type { ModelSource } from '../core/model.ts'
+import { stderrLogger } from '../log.ts'
+import { openModels } from '../models/model-source.ts'
+import { scriptedModel } from '../models/scripted-model.ts'
+import { JournalWriter } from './journal.ts'
+import type { NodeNews, NodeOrder, NodeWord, Replies } from './node-order.ts'
+import { Watch } from './watch.ts'
+import { WatchedKinds } from './watched-kinds.ts'
+import { WatchedTurns } from './watched-turns.ts'
+
+type Begin = () => Promise<TroupeNode>
+
+let begin: Promise<Begin> | undefined
+let node: Promise<TroupeNode> | undefined
+
+export async function obey(word: NodeWord): Promise<void> {
+  try {
+    if (word === 'begin') {
+      node = begin?.then((start) => start())
+      await node
+      tell('begun')
+    } else if (word === 'stop') {
+      await (await node)?.stop()
+      process.exit(0)
+    } else {
+      begin = load(word.order)
+      await begin
+      flushCompileCache()
+      tell('loaded')
+    }
+  } catch (error) {
+    const refused = error instanceof RuntimeError ? error.message : String((error as Error)?.stack ?? error)
+    process.send?.({ refused } satisfies NodeNews, () => process.exit(1))
+  }
+}
+
+function tell(news: NodeNews): void {
+  process.send?.(news)
+}
+
+async function load(order: NodeOrder): Promise<Begin> {
+  const { redisUrl, namespace, concurrency, policy } = order
+  const watch = new Watch(new JournalWriter(order.journal), order.crashAt)
+  const models = openModels(order.models ?? readModelSettings())
+  const maker = new WatchedKinds(watch, (kind) => scripted(kind, order.replies) ?? models)
+  const kinds = [...(await definitionsAt(order.workers))].map(([name, definition]) => maker.make(name, definition))
+  const known = new Set(kinds.map(({ name }) => name))
+  for (const kind of Object.keys(order.replies))
+    if (!known.has(kind)) throw new ConfigError(`replies names kind "${kind}", which ${order.workers} does not define.`)
+  return () =>
+    startInternalNode({
+      redisUrl,
+      namespace,
+      concurrency,
+      policy,
+      kinds,
+      logger: stderrLogger('warn'),
+      aroundTurns: (turns) => new WatchedTurns(turns, watch),
+      onStopped: () => maker.close(),
+    })
+}
+
+async function definitionsAt(path: string): Promise<ReadonlyMap<string, WorkerDefinition>> {
+  if ((await stat(path)).isDirectory()) return loadWorkers(path)
+  const module = (await import(pathToFileURL(path).href)) as { workers?: unknown; default?: unknown }
+  const given = module.workers ?? module.default
+  const entries = given instanceof Map ? [...given] : Object.entries(given ?? {})
+  if (entries.length === 0 || !entries.every(([, one]) => isWorkerDefinition(one))) {
+    throw new ConfigError(`${path} must export its workers by kind: export const workers = { clerk: defineWorker(…) }.`)
+  }
+  return new Map(entries as [string, WorkerDefinition][])
+}
+
+/** A model of this kind that says its replies in order, whichever process is asked: a request says how many there were before. */
+function scripted(kind: string, replies: Replies): ModelSource | null {
+  const script = replies[kind]
+  if (script === undefined) return null
+  const model = scriptedModel(`scripted/${kind}`, ({ idempotencyKey }) => {
+    const number = Number.parseInt(idempotencyKey.split('/')[2] ?? '', 10)
+    const missing = `the replies of kind "${kind}" are ${script.length}, and number ${number} was asked for.`
+    return script[number - 1] ?? new TerminalError(missing)
+  })
+  return { open: () => model }
+}

@@ -1,0 +1,7 @@
+/** The package's entry for tests, `troupe/test`. Nothing that runs in production loads it. */
+export { call, type ScriptedReply, say, scriptedModel, together } from '../models/scripted-model.ts'
+export type { UserCode } from './journal.ts'
+export { crashMatrix } from './matrix.ts'
+export type { Replies } from './node-order.ts'
+export { CrashMatrixError, type CrashReport, type Violation } from './report.ts'
+export type { CodeRun, Outcome, Progress, RunPlace, Scenario, WorkerHistory } from './scenario.ts'

@@ -1,0 +1,49 @@
+/** Duty: what a matrix answers, and the error that lists its violations. */
+
+export interface Violation {
+  /** The point at which the node was killed, or "no crash". */
+  readonly point: string
+  readonly what: string
+}
+
+export interface CrashReport {
+  /** At which a node was killed, in the order in which the scenario passes them. */
+  readonly points: readonly string[]
+  /** How often the scenario was run, the run without a crash included. */
+  readonly runs: number
+  readonly violations: readonly Violation[]
+  /** Points that no further run passed: the clock decides about them. */
+  readonly missed: readonly string[]
+  /** Points that were left out because there are more than `pointsMax`. */
+  readonly leftOut: number
+}
+
+const shown = 20
+
+export class CrashMatrixError extends Error {
+  override readonly name = 'CrashMatrixError'
+  // Private, so that who prints the error does not print all of it once more.
+  readonly #report: CrashReport
+
+  constructor(report: CrashReport) {
+    super(messageOf(report))
+    this.#report = report
+  }
+
+  get report(): CrashReport {
+    return this.#report
+  }
+}
+
+function messageOf({ points, violations }: CrashReport): string {
+  const lines = violations
+    .slice(0, shown)
+    .map(({ point, what }) => `  ${point}: ${what.trim().replaceAll(/\n+/g, '\n    ')}`)
+  const more = violations.length > shown ? [`  … and ${violations.length - shown} more`] : []
+  const places = new Set(violations.map(({ point }) => point)).size
+  const head =
+    points.length === 0
+      ? 'The scenario fails without a crash:'
+      : `The scenario does not survive a kill -9 at ${places} of ${points.length} points:`
+  return [head, ...lines, ...more].join('\n')
+}

@@ -1,0 +1,156 @@
+/** Duty: what a user says of a scenario, checked, with its defaults filled in. */
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Json } from '../core/chat-message.ts'
+import type { Entry, RunResult } from '../core/entry.ts'
+import { ConfigError } from '../core/errors.ts'
+import { parseKind } from '../core/ids.ts'
+import type { ModelSettings } from '../models/model-source.ts'
+import type { UserCode } from './journal.ts'
+import type { Replies } from './node-order.ts'
+
+/** Where one run of the scenario happens. */
+export interface RunPlace {
+  /** An empty folder of this run alone: effects outside can be put there, to be counted afterwards. */
+  readonly folder: string
+  /** Different for each run: for what cannot be put into a folder. */
+  readonly id: string
+}
+
+export interface WorkerHistory {
+  readonly id: string
+  readonly kind: string
+  readonly name: string
+  readonly parentId: string | null
+  readonly entries: readonly Entry[]
+}
+
+/** A call of your code that began: a second one under the same key is a repetition. */
+export interface CodeRun extends UserCode {
+  /** 1 for the node that is killed, 2 for the one that takes over. */
+  readonly life: 1 | 2
+}
+
+export interface Outcome extends RunPlace {
+  readonly result: RunResult
+  /** Of all workers of the session, the root first. */
+  readonly histories: readonly WorkerHistory[]
+  readonly runs: readonly CodeRun[]
+  /** The point at which the node was killed; null for the run without a crash. */
+  readonly point: string | null
+}
+
+export interface Progress {
+  /** Runs done, and runs there will be. */
+  readonly done: number
+  readonly total: number
+  /** The point that was just tried; null for the run without a crash. */
+  readonly point: string | null
+  /** Violations so far. */
+  readonly violations: number
+}
+
+export interface Scenario {
+  /** A folder of worker files, or a module that exports `workers`: definitions by kind. A path or a file URL. */
+  readonly workers: string | URL
+  /** Of the root worker. */
+  readonly kind: string
+  /** A function of the place where the input differs from run to run. */
+  readonly input: Json | ((place: RunPlace) => unknown)
+  /** Throws when something is not as it must be after a crash. */
+  readonly check?: (outcome: Outcome) => void | Promise<void>
+  /** What agents of a kind are answered, in order; each worker of the kind hears them from the beginning. */
+  readonly replies?: Replies
+  /** Models of kinds without replies. Default: as of a node, TROUPE_MODEL and the providers' own variables. */
+  readonly models?: ModelSettings
+  /** Default: a Redis is started for the time of the matrix. */
+  readonly redisUrl?: string
+  /** The result must be that of the run without a crash. Default true. */
+  readonly sameResult?: boolean
+  /** `report`: violations are told by the report alone. Default `throw`. */
+  readonly violations?: 'throw' | 'report'
+  readonly onProgress?: (progress: Progress) => void
+  /** Points tried at most; of more, so many are chosen evenly. Default 200. */
+  readonly pointsMax?: number
+  /** Try these points alone, by the names that a report gives them: to look into a violation. */
+  readonly only?: readonly string[]
+  /** Runs at the same time. Default 2. */
+  readonly concurrency?: number
+  /** How long a killed node's work waits for another node. Code that blocks its node for longer loses its lease. Default 1 000. */
+  readonly leaseMs?: number
+  /** A run that takes longer is a violation. Default 30 000. */
+  readonly runMsMax?: number
+  /** Given to the node processes before their program, such as `--import=tsx`. */
+  readonly nodeArguments?: readonly string[]
+}
+
+export interface Plan {
+  readonly workers: string
+  readonly kind: string
+  readonly inputOf: (place: RunPlace) => unknown
+  readonly check: (outcome: Outcome) => void | Promise<void>
+  readonly replies: Replies
+  readonly models: ModelSettings | null
+  readonly redisUrl: string | undefined
+  readonly sameResult: boolean
+  readonly violations: 'throw' | 'report'
+  readonly onProgress: (progress: Progress) => void
+  readonly pointsMax: number
+  readonly only: readonly string[] | null
+  readonly concurrency: number
+  readonly leaseMs: number
+  readonly runMsMax: number
+  readonly nodeArguments: readonly string[]
+}
+
+const leaseMsMin = 500
+
+/** Throws a ConfigError that names the field. */
+export async function planOf(scenario: Scenario): Promise<Plan> {
+  const { input, violations = 'throw' } = scenario
+  if (violations !== 'throw' && violations !== 'report') throw wrong('violations is "throw" or "report".')
+  if (scenario.check !== undefined && typeof scenario.check !== 'function') throw wrong('check is a function.')
+  return {
+    workers: await workersAt(scenario.workers),
+    kind: parseKind(scenario.kind),
+    inputOf: typeof input === 'function' ? input : () => input,
+    check: scenario.check ?? (() => {}),
+    replies: scenario.replies ?? {},
+    models: scenario.models ?? null,
+    redisUrl: scenario.redisUrl,
+    sameResult: scenario.sameResult ?? true,
+    violations,
+    onProgress: scenario.onProgress ?? (() => {}),
+    pointsMax: whole('pointsMax', scenario.pointsMax ?? 200, 1),
+    only: scenario.only ?? null,
+    concurrency: whole('concurrency', scenario.concurrency ?? 2, 1),
+    leaseMs: whole('leaseMs', scenario.leaseMs ?? 1_000, leaseMsMin),
+    runMsMax: whole('runMsMax', scenario.runMsMax ?? 30_000, 1),
+    nodeArguments: scenario.nodeArguments ?? [],
+  }
+}
+
+async function workersAt(workers: unknown): Promise<string> {
+  const isUrl = workers instanceof URL || (typeof workers === 'string' && workers.startsWith('file:'))
+  if (!isUrl && typeof workers !== 'string')
+    throw wrong(
+      'workers is a path or a file URL: a folder of worker files, or a module that exports `workers`. Definitions themselves cannot be given: other processes load them.',
+    )
+  const path = isUrl ? fileURLToPath(workers) : resolve(workers)
+  const isThere = await stat(path).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere) throw wrong(`workers is ${path}, which does not exist.`)
+  return path
+}
+
+function whole(name: string, value: number, least: number): number {
+  if (Number.isInteger(value) && value >= least) return value
+  throw wrong(`${name} must be a whole number from ${least}, not ${JSON.stringify(value)}.`)
+}
+
+function wrong(what: string): ConfigError {
+  return new ConfigError(`crashMatrix: ${what}`)
+}

@@ -1,0 +1,84 @@
+/**
+ * Duty: the kinds of a node, with a watch on what is not troupe's in them: `receive`, models and tools.
+ * A tool is watched where the node calls it, so that one in a thread is watched as well.
+ */
+
+import type { Self } from '../core/define-worker.ts'
+import { type HandlerDefinition, isAgentDefinition, type WorkerDefinition } from '../core/define-worker.ts'
+import type { Message } from '../core/message.ts'
+import type { Model, ModelSource } from '../core/model.ts'
+import { policy } from '../core/policy.ts'
+import { agentBehaviour } from '../runtime/agent/agent.ts'
+import { HistoryCache } from '../runtime/history-cache.ts'
+import { defaultPool, type Kind } from '../runtime/kind.ts'
+import { handlerKind } from '../runtime/kind-maker.ts'
+import { ToolExecutor, type ToolOutcome, type ToolRun } from '../runtime/tool/executor.ts'
+import { ThreadPool } from '../runtime/tool/thread-pool.ts'
+import type { Watch } from './watch.ts'
+
+export class WatchedKinds {
+  readonly #watch: Watch
+  readonly #models: (kind: string) => ModelSource
+  readonly #threads = new ThreadPool()
+  readonly #histories = new HistoryCache(policy.historyCacheBytes)
+
+  /** `models` may differ from kind to kind. */
+  constructor(watch: Watch, models: (kind: string) => ModelSource) {
+    this.#watch = watch
+    this.#models = models
+  }
+
+  make(name: string, definition: WorkerDefinition): Kind {
+    if (!isAgentDefinition(definition)) return handlerKind(name, watchedHandler(definition, this.#watch, name))
+    const models = this.#models(name)
+    const parts = {
+      models: { open: (model: unknown) => watchedModel(models.open(model), this.#watch, name) },
+      executor: new WatchedExecutor(this.#threads, this.#watch, name),
+      histories: this.#histories,
+    }
+    const { pool = defaultPool, description = '' } = definition
+    return { name, pool, description, definition, behaviour: agentBehaviour(definition, parts) }
+  }
+
+  close(): Promise<void> {
+    return this.#threads.close()
+  }
+}
+
+function watchedHandler(definition: HandlerDefinition, watch: Watch, kind: string): HandlerDefinition {
+  const receive = async (message: Message, self: Self<never>): Promise<void> => {
+    const run = { what: 'receive', kind, name: null, workerId: self.id, idempotencyKey: self.idempotencyKey } as const
+    await watch.around(`receive of ${kind}`, run, () => definition.receive(message, self))
+  }
+  return { ...definition, receive }
+}
+
+function watchedModel(model: Model, watch: Watch, kind: string): Model {
+  return {
+    id: model.id,
+    reply(request, call) {
+      const { idempotencyKey } = request
+      const workerId = idempotencyKey.slice(0, idempotencyKey.indexOf('/'))
+      const run = { what: 'model', kind, name: null, workerId, idempotencyKey } as const
+      return watch.around(`model of ${kind}`, run, () => model.reply(request, call))
+    },
+  }
+}
+
+class WatchedExecutor extends ToolExecutor {
+  readonly #watch: Watch
+  readonly #kind: string
+
+  constructor(threads: ThreadPool, watch: Watch, kind: string) {
+    super(threads)
+    this.#watch = watch
+    this.#kind = kind
+  }
+
+  override run(call: ToolRun): Promise<ToolOutcome> {
+    const { workerId, idempotencyKey } = call.parts
+    const { name } = call.tool
+    const run = { what: 'tool', kind: this.#kind, name, workerId, idempotencyKey } as const
+    return this.#watch.around(`tool ${name} of ${this.#kind}`, run, () => super.run(call))
+  }
+}

@@ -1,0 +1,47 @@
+/** Duty: the store as turns see it, with a watch on claims and commits. A commit is named by the kind of its worker. */
+import type { ClaimAnswer, CommitAnswer, CommitRequest, NextClaim, RenewRequest, TurnStore } from '../core/ports.ts'
+import type { Watch } from './watch.ts'
+
+export class WatchedTurns implements TurnStore {
+  readonly #turns: TurnStore
+  readonly #watch: Watch
+  readonly #kinds = new Map<string, string>()
+
+  constructor(turns: TurnStore, watch: Watch) {
+    this.#turns = turns
+    this.#watch = watch
+  }
+
+  get partition(): number {
+    return this.#turns.partition
+  }
+
+  async claim(next: NextClaim): Promise<ClaimAnswer> {
+    const answer = await this.#watch.around('claim', undefined, () => this.#turns.claim(next))
+    this.#learn(answer)
+    return answer
+  }
+
+  async commit(request: CommitRequest): Promise<CommitAnswer> {
+    const call = `commit of ${this.#kinds.get(request.workerId) ?? 'an unknown kind'}`
+    const answer = await this.#watch.around(call, undefined, () => this.#turns.commit(request))
+    if ('claimed' in answer) this.#learn(answer.claimed)
+    return answer
+  }
+
+  leave(pool: string, bell: string) {
+    return this.#turns.leave(pool, bell)
+  }
+
+  readHistory(workerId: string, from: number): Promise<string[]> {
+    return this.#turns.readHistory(workerId, from)
+  }
+
+  renew(turns: readonly RenewRequest[]) {
+    return this.#turns.renew(turns)
+  }
+
+  #learn(answer: ClaimAnswer): void {
+    if (answer.kind === 'grant') this.#kinds.set(answer.grant.workerId, answer.grant.kind)
+  }
+}

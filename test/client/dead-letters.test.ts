@@ -1,0 +1,114 @@
+/** Dead letters as programs see them: what killed, the evidence, the one failure that the parent is told of, and the way back. */
+import { describe, expect, test } from 'vitest'
+import { defineTool } from '../../src/core/define-tool.ts'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { call, say } from '../../src/models/scripted-model.ts'
+import { workerKeys } from '../../src/store/keys.ts'
+import { expectInvariants } from '../support/oracle.ts'
+import { recordedModel } from '../support/recorded-model.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+/** As if it had taken its node down again and again. */
+async function blame(troupe: TestTroupe, workerId: string): Promise<void> {
+  await troupe.redis.hset(workerKeys(troupe.tag, workerId).record, 'alone', '3', 'crashes', '5')
+}
+
+describe('a message that was put aside', () => {
+  test('is told with what killed, and put back once', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('echo', 'hello', { keepOpen: true })
+    await blame(troupe, session.rootId)
+    await troupe.startNode({ echo })
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed', failure: { code: 'poison' } })
+    const [letter] = await troupe.client.deadLetters({ workerId: session.rootId })
+    expect(letter).toMatchObject({
+      sessionId: session.id,
+      killedBy: 'message user-0 (input)',
+      redrivenAs: null,
+      message: { kind: 'input', value: 'hello' },
+      evidence: { kind: 'echo', run: 1, crashes: 5, failure: { code: 'poison' } },
+    })
+    const id = letter?.id ?? ''
+    const [redriven, ...more] = await troupe.client.redrive({ workerId: session.rootId })
+    expect(more).toEqual([])
+    expect(redriven).toMatchObject({ letterId: id, status: 'redriven', messageId: 'user-1', refusal: null })
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'hello' })
+    expect(await troupe.client.redrive({ letter: id })).toMatchObject([{ status: 'again', messageId: 'user-1' }])
+    expect(await troupe.client.redrive()).toEqual([])
+    expect(await troupe.client.deadLetters()).toMatchObject([{ id, redrivenAs: 'user-1' }])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('is refused with the reason where its worker takes no more messages', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('echo', 'hello')
+    await blame(troupe, session.rootId)
+    await troupe.startNode({ echo })
+    await session.result()
+    const refused = { code: 'session_finished', message: expect.stringContaining(session.rootId) }
+    await expect(troupe.client.redrive({ workerId: session.rootId })).rejects.toMatchObject(refused)
+    expect(await troupe.client.redrive()).toMatchObject([{ status: 'refused', messageId: null, refusal: refused }])
+    await troupe.client.sessions.prune({ olderThanMs: 0 })
+    await expect(troupe.client.redrive({ workerId: session.rootId })).rejects.toMatchObject({
+      code: 'worker_not_found',
+      message: expect.stringContaining('pruned'),
+    })
+    await expect(troupe.client.redrive({ letter: '1-1' })).rejects.toMatchObject({ code: 'letter_not_found' })
+  })
+})
+
+describe('an agent that is killed at a recorded step', () => {
+  test('leaves evidence of the step, and its parent is told of one failure', async () => {
+    const [started, hangs] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()]
+    hangs.promise.catch(() => {})
+    const deadly = defineTool({
+      name: 'deadly',
+      description: 'x',
+      effect: 'pure',
+      run: () => {
+        started.resolve()
+        return hangs.promise
+      },
+    })
+    const workers = {
+      parent: defineWorker<{ told: unknown[] }>({
+        initial: { told: [] },
+        receive(message, self) {
+          if (message.kind === 'input') {
+            self.spawn('agent', 'go')
+            self.after(1, 'look')
+          } else if (message.kind === 'result') {
+            self.setState({ told: [...self.state.told, message.failure?.code] })
+            self.reply(self.state.told)
+          }
+        },
+      }),
+      agent: defineWorker({
+        instructions: 'x',
+        model: recordedModel('test/m', [call('deadly', {}, 'c1'), say('unused')]),
+        tools: [deadly],
+      }),
+    }
+    await using troupe = await TestTroupe.connect()
+    const first = await troupe.startNode(workers)
+    const session = await troupe.create('parent', 'go', { keepOpen: true })
+    await started.promise
+    await first.stop({ force: true })
+    const child = (await session.report()).workers.find(({ kind }) => kind === 'agent')?.id ?? ''
+    await blame(troupe, child)
+    await troupe.startNode(workers)
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed', value: ['poison'] })
+    const letters = await troupe.client.deadLetters()
+    expect(letters).toMatchObject([
+      { workerId: child, message: null, killedBy: 'tool call deadly (c1)', evidence: { run: 1, kind: 'agent' } },
+    ])
+    await expect(troupe.client.redrive({ letter: letters[0]?.id ?? '' })).rejects.toThrow(/tool call deadly \(c1\)/)
+    const told = (await troupe.history(session.rootId)).filter(
+      (entry) => entry.type === 'received' && entry.message.kind === 'result',
+    )
+    expect(told).toHaveLength(1)
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+})

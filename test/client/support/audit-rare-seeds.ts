@@ -1,0 +1,251 @@
+/** More of what is done by hand and audit must say: within histories, records and dead letters. */
+import { type Hand, removeAt, type Seed } from './audit-seeds.ts'
+
+/** Changes one entry of a history. */
+async function edit({ redis, of }: Hand, worker: string, at: number, from: string | RegExp, to: string): Promise<void> {
+  const { log } = of(worker)
+  await redis.lset(log, at, ((await redis.lindex(log, at)) ?? '').replace(from, to))
+}
+
+async function doubleEntry({ redis, of }: Hand, worker: string, at: number, behind: number): Promise<void> {
+  const { log } = of(worker)
+  await redis.linsert(log, 'AFTER', (await redis.lindex(log, behind)) ?? '', (await redis.lindex(log, at)) ?? '')
+}
+
+const id = '0199aaaa-bbbb-8ccc-8ddd-eeeeffff0000'
+
+export const rareSeeds: readonly Seed[] = [
+  {
+    what: 'a dead letter',
+    scene: 'broken',
+    async tamper(hand) {
+      await removeAt(hand.redis, hand.of(hand.cast.root).log, 0)
+      await edit(hand, hand.cast.root, 0, '"code":"run_failed"', '"code":"poison"')
+    },
+    invariant: 'I1',
+    names: 'root',
+    words: /1 of its messages were put aside, 0 are among the dead letters/,
+  },
+  {
+    what: 'a dead letter of a message that was received',
+    scene: 'done',
+    tamper: ({ redis, keys, cast }) => redis.xadd(keys.dead, '*', 'worker', cast.root, 'mail', 'i\t-\t0'),
+    invariant: 'I2',
+    names: 'root',
+    words: /0 of its messages were put aside, 1 are among/,
+  },
+  {
+    what: 'the input that began a run',
+    scene: 'backlog',
+    tamper: ({ redis, of, cast }) => redis.del(of(cast.root).log),
+    invariant: 'I1',
+    names: 'root',
+    words: /run 1 is open and the input that began it is not there/,
+  },
+  {
+    what: 'a result in a history, doubled',
+    scene: 'gatherer',
+    tamper: (hand) => doubleEntry(hand, hand.cast.root, 1, 2),
+    invariant: 'I2',
+    names: 'root',
+    words: /3 results are in its history, 2 were consumed/,
+  },
+  {
+    what: 'a timer in a history that never came',
+    scene: 'backlog',
+    tamper: ({ redis, of, cast }) =>
+      redis.rpush(
+        of(cast.root).log,
+        JSON.stringify({ type: 'received', v: 1, at: 1, run: 1, epoch: 1, message: { kind: 'timer', id, from: null } }),
+        JSON.stringify({ type: 'received', v: 1, at: 1, run: 1, epoch: 1, message: { kind: 'timer', id, from: null } }),
+      ),
+    invariant: 'I2',
+    names: 'root',
+    words: /2 timers are in its history, 0 were consumed/,
+  },
+  {
+    what: 'the order of inputs',
+    scene: 'chat',
+    async tamper(hand) {
+      await edit(hand, hand.cast.root, 2, 'user-1', 'user-2')
+      await edit(hand, hand.cast.root, 4, 'user-2', 'user-1')
+    },
+    invariant: 'I3',
+    names: 'root',
+    words: /message user-1 was received after later ones/,
+  },
+  {
+    what: 'an entry of an agent',
+    scene: 'agent',
+    tamper: ({ redis, of, cast }) => removeAt(redis, of(cast.root).log, 1),
+    invariant: 'I4',
+    names: 'root',
+    words: /entry 2 of its history stands at position 1/,
+  },
+  {
+    what: 'the result of a tool, doubled',
+    scene: 'agent',
+    tamper: (hand) => doubleEntry(hand, hand.cast.root, 2, 2),
+    invariant: 'I10',
+    names: 'root',
+    words: /call \S+ has two results/,
+  },
+  {
+    what: 'a count of spawning calls',
+    scene: 'family',
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'calls', 1),
+    invariant: 'I4',
+    names: 'root',
+    words: /made 1 spawning calls by its record, 2 by its history/,
+  },
+  {
+    what: 'a call that is awaited',
+    scene: 'family',
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'awaits', '1'),
+    invariant: 'I8',
+    names: 'root',
+    words: /awaits the calls 1; by its history 1,2/,
+  },
+  {
+    what: 'a history without a commit',
+    scene: 'done',
+    tamper: ({ redis, of, cast }) => redis.hdel(of(cast.root).record, 'version', 'commit'),
+    invariant: 'I4',
+    names: 'root',
+    words: /has a history and no commit/,
+  },
+  {
+    what: 'the epoch of a record',
+    scene: 'done',
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'commit', '0:n:1'),
+    invariant: 'I5',
+    names: 'root',
+    words: /epoch 1 is in its history, 0 in its record/,
+  },
+  {
+    what: 'a token of one that runs',
+    scene: 'queued',
+    async tamper({ redis, keys, of, cast }) {
+      await redis.zrem(keys.run('unhosted'), cast.root)
+      await redis.zadd(keys.leases, 9e15, cast.root)
+      await redis.hset(of(cast.root).record, 'state', 'running')
+    },
+    invariant: 'I7',
+    names: 'root',
+    words: /running and has no token/,
+  },
+  {
+    what: 'what a parked worker waits for',
+    scene: 'family',
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'wait', `result:${cast.second}`),
+    invariant: 'I7',
+    names: 'root',
+    words: /parked and what it waits for \(result:\S+\) is in its mailbox/,
+  },
+  {
+    what: 'an idle worker in the midst of a run',
+    scene: 'family',
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'state', 'idle'),
+    invariant: 'I9',
+    names: 'root',
+    words: /idle and a run is open/,
+  },
+  {
+    what: "a child's parent",
+    scene: 'family',
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.first).record, 'parent', id),
+    invariant: 'I8',
+    names: 'root',
+    words: /its child \S+ does not know it/,
+  },
+  {
+    what: 'a child with its place in the session',
+    scene: 'family',
+    async tamper({ redis, of, own, cast }) {
+      await redis.del(of(cast.second).record)
+      await redis.lrem(own.workers, 1, cast.second)
+    },
+    invariant: 'I8',
+    names: 'root',
+    words: /its child \S+ \(call 2\) is not among the workers of its session/,
+  },
+  {
+    what: "a child's result before its end",
+    scene: 'family',
+    tamper: ({ redis, of, cast }) => redis.rpush(of(cast.root).family, `r\t${cast.first}\t9\tcompleted\t{}`),
+    invariant: 'I8',
+    names: 'root',
+    words: /a result of its child \S+, which has not ended/,
+  },
+  {
+    what: 'a child, listed twice',
+    scene: 'family',
+    tamper: ({ redis, own, cast }) => redis.rpush(own.workers, cast.first),
+    invariant: 'I8',
+    names: 'session',
+    words: /lists a worker twice/,
+  },
+  {
+    what: 'the starts of a suspect',
+    scene: 'queued',
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'alone', 4),
+    invariant: 'I14',
+    names: 'root',
+    words: /started alone 4 times, 3 are allowed/,
+  },
+  {
+    what: 'a session with its place in the index',
+    scene: 'done',
+    async tamper({ redis, keys, own, cast }) {
+      await redis.del(own.session)
+      await redis.zrem(keys.sessions, cast.session.id)
+    },
+    invariant: 'I16',
+    names: 'root',
+    words: /of session \S+, which has no record/,
+  },
+  {
+    what: 'a place in the run queue of nobody',
+    scene: 'done',
+    async tamper({ redis, keys, own, of, cast }) {
+      for (const key of [of(cast.root).record, own.session]) await redis.del(key)
+      await redis.zrem(keys.sessions, cast.session.id)
+      await redis.zadd(keys.run('default'), 1, cast.root)
+    },
+    invariant: 'I7',
+    names: 'root',
+    words: /the run queue of pool default names worker \S+, which has no record/,
+  },
+  {
+    what: 'the end of a session',
+    scene: 'backlog',
+    tamper: ({ redis, own }) => redis.hset(own.session, 'ended', 'completed 1'),
+    invariant: 'I16',
+    names: 'session',
+    words: /has ended, and its root has a run open or mail waiting/,
+  },
+  {
+    what: 'a state that is shown',
+    scene: 'done',
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'fsm', 'Failed'),
+    invariant: 'I11',
+    names: 'root',
+    words: /its last run completed, and it is shown as failed/,
+  },
+  {
+    what: 'an entry that is no JSON',
+    scene: 'chat',
+    tamper: (hand) => edit(hand, hand.cast.root, 3, /^./, ''),
+    invariant: 'I4',
+    names: 'root',
+    words: /the entry at position 3 of its history cannot be read/,
+  },
+  {
+    what: 'an entry without what its type has',
+    scene: 'chat',
+    tamper: (hand) => edit(hand, hand.cast.root, 2, '"message"', '"mess"'),
+    invariant: 'I4',
+    names: 'root',
+    words: /the entry at position 2 of its history cannot be read/,
+  },
+]

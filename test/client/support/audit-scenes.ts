@@ -1,0 +1,109 @@
+/** Sessions that stand still, each in another state, for the tests of audit. */
+
+import { z } from 'zod'
+import type { Session } from '../../../src/client/session.ts'
+import { defineTool } from '../../../src/core/define-tool.ts'
+import { defineWorker } from '../../../src/core/define-worker.ts'
+import { TransientError } from '../../../src/core/errors.ts'
+import { childId } from '../../../src/core/ids.ts'
+import { call, say, scriptedModel } from '../../../src/models/scripted-model.ts'
+import { workerKeys } from '../../../src/store/keys.ts'
+import type { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const long = 600_000
+
+export const workers = {
+  echo: defineWorker({ receive: (message, self) => self.reply(message.value) }),
+  /** Sleeps, so that what comes meanwhile waits. */
+  sleeper: defineWorker({ receive: (_message, self) => self.after(long, 'late') }),
+  /** Waits for its first child, which sleeps; the result of its second waits in its mailbox. */
+  family: defineWorker({
+    receive(_message, self) {
+      self.spawn('sleeper', 1)
+      self.spawn('echo', 2)
+    },
+  }),
+  /** Receives the results of two children. */
+  gatherer: defineWorker({
+    receive(message, self) {
+      if (message.kind === 'input') for (const n of [1, 2]) self.spawn('echo', n)
+      else if (self.openChildren === 0) self.reply('both')
+    },
+  }),
+  chatty: defineWorker({
+    receive(message, self) {
+      if (message.kind === 'input') self.send(self.spawn('sleeper', 1, { detached: true }), 'more')
+      self.reply(1)
+    },
+  }),
+  flaky: defineWorker({
+    receive() {
+      throw new TransientError('not now', { retryAfterMs: long })
+    },
+  }),
+  agent: defineWorker({
+    instructions: 'Double.',
+    model: scriptedModel('test/one', ({ messages }) =>
+      messages.at(-1)?.role === 'tool' ? say('2') : call('double', { n: 1 }),
+    ),
+    tools: [
+      defineTool({
+        name: 'double',
+        description: 'Doubles a number.',
+        effect: 'pure',
+        input: z.object({ n: z.number() }),
+        run: ({ n }) => n * 2,
+      }),
+    ],
+  }),
+  broken: defineWorker({ retries: 0, receive: (_message, self) => self.fail('no luck') }),
+}
+
+export type Scene =
+  | 'family'
+  | 'gatherer'
+  | 'chatty'
+  | 'backlog'
+  | 'chat'
+  | 'queued'
+  | 'flaky'
+  | 'broken'
+  | 'cancelled'
+  | 'agent'
+  | 'done'
+
+export interface Cast {
+  readonly session: Session
+  readonly root: string
+  /** The children of the first run. */
+  readonly first: string
+  readonly second: string
+}
+
+/** Plays a scene until it stands still. */
+export async function play(troupe: TestTroupe, scene: Scene): Promise<Cast> {
+  const kind =
+    { backlog: 'sleeper', chat: 'echo', queued: 'nobody', cancelled: 'family', done: 'echo' }[scene as string] ?? scene
+  const session = await troupe.create(kind, 0, { keepOpen: scene === 'chat' || scene === 'broken' })
+  const root = session.rootId
+  const cast = { session, root, first: childId(root, 1, 1), second: childId(root, 1, 2) }
+  const isAt = (worker: string, place: string) =>
+    waitUntil(`${worker} is ${place}`, async () => {
+      const [state, fsm] = await troupe.redis.hmget(workerKeys(troupe.tag, worker).record, 'state', 'fsm')
+      return (scene !== 'broken' || fsm === 'Failed') && state === place
+    })
+  if (scene === 'chat') for (const n of [1, 2]) await session.root.send(n)
+  if (scene === 'backlog' || scene === 'flaky') await isAt(root, 'parked')
+  if (scene === 'backlog') for (const n of [1, 2, 3]) await session.root.send(n)
+  if (scene === 'family' || scene === 'cancelled') {
+    await isAt(cast.first, 'parked')
+    await isAt(cast.second, 'idle')
+  }
+  if (scene === 'cancelled') await session.cancel('enough')
+  if (['agent', 'gatherer', 'chatty', 'cancelled', 'done'].includes(scene)) await session.result()
+  if (scene === 'chatty') await isAt(cast.first, 'parked')
+  if (scene === 'chat') await session.result({ run: 3 })
+  if (scene === 'broken') await isAt(root, 'idle')
+  return cast
+}

@@ -1,0 +1,51 @@
+/** All rows, in the order of docs/faults.md. */
+import type { Row } from './row.ts'
+import { crashPointRow, ringRow } from './rows/crash-points.ts'
+import { bombRow, herdRow, parkedRow, sweepStormRow } from './rows/crowds.ts'
+import { busyRow, darkRow, recoveryRow, renewRow, rollingRow } from './rows/deaths.ts'
+import { cancelRow, childFailureRow, poisonRow } from './rows/families.ts'
+import { lostReplyRow } from './rows/lost-replies.ts'
+import { duplicateRow, lateMessageRow, sizeRow } from './rows/messages.ts'
+import { namedTestRows } from './rows/named-tests.ts'
+import { networkRow } from './rows/network.ts'
+import { redisDownRow, redisKillRow } from './rows/redis-restart.ts'
+import { everySecondRow, fullRow, readOnlyRow, tornFileRow } from './rows/redis-trouble.ts'
+import { sabotageRow } from './rows/sabotage.ts'
+import { soakRow } from './rows/soak.ts'
+import { stormRow } from './rows/storm.ts'
+import { zombieRow } from './rows/zombie.ts'
+
+const all: readonly Row[] = [
+  stormRow,
+  recoveryRow,
+  crashPointRow,
+  darkRow,
+  ringRow,
+  lateMessageRow,
+  duplicateRow,
+  sabotageRow,
+  zombieRow,
+  busyRow,
+  rollingRow,
+  lostReplyRow,
+  redisDownRow,
+  redisKillRow,
+  everySecondRow,
+  tornFileRow,
+  readOnlyRow,
+  fullRow,
+  networkRow,
+  renewRow,
+  poisonRow,
+  parkedRow,
+  sizeRow,
+  herdRow,
+  bombRow,
+  childFailureRow,
+  cancelRow,
+  sweepStormRow,
+  soakRow,
+  ...namedTestRows,
+]
+
+export const rows: readonly Row[] = all.toSorted((a, b) => a.id.localeCompare(b.id, 'en', { numeric: true }))

@@ -1,0 +1,143 @@
+/** F03, F05: a process dies at each named moment. What it had begun ends right, by another process, and once. */
+import assert from 'node:assert/strict'
+import type { Session } from '../../../src/client/session.ts'
+import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
+import { type CrashPoint, crashPoints } from '../../support/crash-points.ts'
+import type { Harness, NodeProcess } from '../../support/harness.ts'
+import { expectInvariants } from '../../support/oracle.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { agentCrash } from '../agent-crash.ts'
+import { type Row, type Stage, type Trial, trial } from '../row.ts'
+
+const tree: TreeInput = { children: 3, steps: 2, stepMs: 60 }
+const chain = { left: 6, ms: 10 }
+const clientProgram = new URL('../../programs/fault-client.ts', import.meta.url)
+
+/** Deaths of agents in the model's call and in tools, which the fake provider and the tools bring about themselves. */
+const agentMoments = [
+  ['K7', 'root/0/asked', 'a model is asked'],
+  ['K7', 'root/3/half', 'half of a reply has come'],
+  ['K10', 'root/stamp/before', 'a once tool is about to take effect'],
+  ['K10', 'root/mail/after', 'a once tool with reconcile has taken effect'],
+  ['K10', 'root/put/after', 'an idempotent tool has taken effect'],
+] as const
+
+export const crashPointRow: Row = {
+  id: 'F03',
+  promise: 'a process that dies at a named moment (K1 to K12, K22, K23) loses, doubles and tears nothing',
+  done: 'each crash point, for handlers and agents; another process goes on',
+  atOnce: 4,
+  trials: ({ isLong }) =>
+    [...crashPoints.map(crashTrial), ...agentMoments.map(agentTrial)].flatMap((one) =>
+      Array.from({ length: isLong ? 5 : 1 }, () => one),
+    ),
+}
+
+export const ringRow: Row = {
+  id: 'F05',
+  promise: 'what is stored and whose bell nobody rang is run all the same',
+  done: 'killed between script and ring, as client and as node',
+  atOnce: 4,
+  trials: ({ isLong }) =>
+    crashPoints
+      .filter(({ name }) => ['spawn.answered', 'post.answered', 'commit.end', 'ring', 'fire.answered'].includes(name))
+      .flatMap((point) => Array.from({ length: isLong ? 5 : 1 }, () => crashTrial(point))),
+}
+
+function crashTrial(point: CrashPoint): Trial {
+  return {
+    name: `${point.line} ${point.name}: ${point.when}`,
+    async run(stage) {
+      if (point.name.startsWith('reply.')) await agentCrash(stage, { crashAt: `${point.name}:${nthOf(point, stage)}` })
+      else await (point.host === 'client' ? clientCrash(point, stage) : nodeCrash(point, stage))
+      return undefined
+    },
+  }
+}
+
+function agentTrial([line, plan, when]: (typeof agentMoments)[number]): Trial {
+  return trial(`${line} ${plan}: ${when}`, (stage) => agentCrash(stage, { plan }))
+}
+
+function nthOf({ nthMax }: CrashPoint, { random }: Stage): number {
+  return 1 + Math.floor(random() * nthMax)
+}
+
+async function clientCrash(point: CrashPoint, stage: Stage): Promise<void> {
+  await using harness = await stage.open()
+  await harness.start('a')
+  const nth = nthOf(point, stage)
+  const client = await harness.start('client', { program: clientProgram, crashAt: `${point.name}:${Math.min(nth, 3)}` })
+  assert.equal(await client.gone, 'SIGKILL', `the client did not pass ${point.name}; it logged: ${client.output}`)
+  for (let number = 1; number <= 3; number++) {
+    const key = { idempotencyKey: `session ${number}` }
+    const session = await harness.client.sessions.create({ kind: 'tally', input: 1, keepOpen: true, ...key })
+    for (let message = 2; message <= 4; message++)
+      await session.root.send(message, { idempotencyKey: `message ${message}` })
+    const result = await session.result({ run: 4, signal: AbortSignal.timeout(20_000) })
+    assert.partialDeepStrictEqual(result, { status: 'completed', value: { count: 4, sum: 10 } })
+  }
+  const { workers, sessions } = await expectInvariants(harness.redis, harness.namespace)
+  assert.deepEqual([workers.size, sessions.size], [3, 3], 'a session was made twice')
+  for (const { history } of workers.values()) {
+    const inputs = history.flatMap((entry) => (entry.type === 'received' ? [entry.message.value] : []))
+    assert.deepEqual(inputs, [1, 2, 3, 4])
+  }
+}
+
+async function nodeCrash(point: CrashPoint, stage: Stage): Promise<void> {
+  await using harness = await stage.open()
+  const crashAt = `${point.name}:${nthOf(point, stage)}`
+  // It may die before it says that it is ready.
+  const doomed = await harness.start('doomed', { crashAt }).catch((error: Error) => {
+    if (!error.message.includes('ended with SIGKILL')) throw error
+    return null
+  })
+  const work = await submit(harness)
+  if (doomed) await untilDead(point, doomed, harness)
+  await harness.start('heir')
+  const signal = AbortSignal.timeout(30_000)
+  for (const { session, expected } of work)
+    assert.partialDeepStrictEqual(await session.result({ signal }), expected, `${point.name}, session ${session.id}`)
+  const { workers, dead } = await expectInvariants(harness.redis, harness.namespace)
+  assert.equal(dead.length, 0, 'a message became a dead letter')
+  for (const { id, record } of workers.values())
+    assert.ok(Number(record.crashes ?? 0) <= 1, `worker ${id} counts ${record.crashes} crashes of one`)
+  oncePerDeath(harness)
+}
+
+/** Handlers may be called again after a death, and not more often than that. */
+function oncePerDeath(harness: Harness): void {
+  const begun = harness.ledger.lines().filter(({ what }) => what === 'root' || what === 'leaf' || what === 'link')
+  for (const [key, lines] of Map.groupBy(
+    begun,
+    ({ what, worker, note }) => `${what} ${worker} ${JSON.stringify(note)}`,
+  ))
+    assert.ok(lines.length <= 2, `${key} ran ${lines.length} times`)
+}
+
+async function submit(harness: Harness): Promise<{ session: Session; expected: object }[]> {
+  const create = async (kind: string, input: unknown, expected: object) => ({
+    session: await harness.client.sessions.create({ kind, input }),
+    expected,
+  })
+  const completed = (value: unknown) => ({ status: 'completed', run: 1, value })
+  const cancelled = await create('tree', { ...tree, stepMs: 20_000 }, { status: 'cancelled' })
+  const work = await Promise.all([
+    create('tree', tree, completed(treeResult(tree))),
+    create('tree', tree, completed(treeResult(tree))),
+    create('chain', chain, { status: 'completed' }),
+    create('slow', { ms: 400 }, completed({ ms: 400 })),
+  ])
+  await cancelled.session.cancel('enough')
+  return [...work, cancelled]
+}
+
+async function untilDead(point: CrashPoint, node: NodeProcess, harness: Harness): Promise<void> {
+  if (point.name === 'drain') {
+    await waitUntil('something runs', () => harness.ledger.lines().length > 2)
+    node.signal('SIGTERM')
+  }
+  const patience = new Promise((resolve) => setTimeout(resolve, 15_000, 'nothing').unref())
+  assert.equal(await Promise.race([node.gone, patience]), 'SIGKILL', `the node did not pass ${point.name}`)
+}

@@ -1,0 +1,118 @@
+/** F32, F36, F37, F44: many workers at once: parked, woken together, spawned without end, healed by many sweeps. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { Queue } from 'bullmq'
+import { Redis } from 'ioredis'
+import type { Harness } from '../../support/harness.ts'
+import { expectInvariants } from '../../support/oracle.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { type Row, type Stage, times } from '../row.ts'
+
+const silent = { ringer: { ring() {} } }
+
+export const parkedRow: Row = {
+  id: 'F32',
+  promise: 'parked workers hold no lease, no job and no memory of their node (I9)',
+  done: '10 000 workers that wait for an hour (300 in the short form); memory of the node at a tenth of them and at the end',
+  trials: ({ isLong }) => [{ name: 'parked', run: (stage) => parked(stage, isLong ? 10_000 : 300) }],
+}
+
+async function parked(stage: Stage, count: number): Promise<number> {
+  await using harness = await stage.open()
+  const node = await harness.start('a', { concurrency: 50 })
+  const asleep = () => harness.redis.zcard(`${harness.tag}:timers`)
+  let first = 0
+  for (let made = 0; made < count; ) {
+    const batch = Math.min(100, count - made)
+    await Promise.all(
+      Array.from({ length: batch }, () =>
+        harness.client.sessions.create({ kind: 'sleeper', input: null, keepOpen: true }),
+      ),
+    )
+    made += batch
+    await waitUntil(`${made} are parked`, async () => (await asleep()) === made, 30_000)
+    if (first === 0 && made >= count / 10) first = residentKb(node.pid)
+  }
+  const grown = (residentKb(node.pid) - first) / first
+  stage.say(`the node's memory: ${first} KB at a tenth, ${Math.round(100 * grown)} % more at ${count}`)
+  const queue = new Queue('bell-default', { connection: { url: harness.redisUrl }, prefix: `${harness.tag}:q` })
+  const jobs = waitUntil('no job is active', async () => (await queue.getActiveCount()) === 0)
+  try {
+    await jobs
+  } finally {
+    await queue.close()
+  }
+  assert.equal(await harness.redis.zcard(`${harness.tag}:leases`), 0)
+  // What the engine has not given back yet is not growth; what grows with the workers is.
+  assert.ok(grown < 0.5, `the node grew by ${Math.round(100 * grown)} %`)
+  await expectInvariants(harness.redis, harness.namespace, 60_000)
+  return count
+}
+
+function residentKb(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+}
+
+export const herdRow: Row = {
+  id: 'F36',
+  promise: 'workers that wake at once all run, and none waits far longer than the others',
+  done: '10 000 sessions queued before a node is there (500 in the short form); longest wait against the median',
+  trials: ({ isLong }) => [{ name: 'herd', run: (stage) => herd(stage, isLong ? 10_000 : 500, 1) }],
+}
+
+export const sweepStormRow: Row = {
+  id: 'F44',
+  promise: 'many sweeps at once ring no bell, and each worker is run once',
+  done: '8 nodes started together on 10 000 queued sessions that nobody rang for (500 in the short form)',
+  trials: ({ isLong }) => [{ name: 'sweeps', run: (stage) => herd(stage, isLong ? 10_000 : 500, isLong ? 8 : 4) }],
+}
+
+async function herd(stage: Stage, count: number, nodes: number): Promise<number> {
+  await using harness = await stage.open({ client: silent })
+  // Their kind has to be known, or nothing says which pool they wait in.
+  await (await harness.start('first')).stop()
+  for (let made = 0; made < count; made += 100)
+    await Promise.all(Array.from({ length: 100 }, () => harness.client.sessions.create({ kind: 'echo', input: null })))
+  const startedAt = Date.now()
+  await Promise.all(Array.from({ length: nodes }, (_, number) => harness.start(`n${number}`, { concurrency: 20 })))
+  const ends = () => harness.redis.zcard(`${harness.tag}:run:default`)
+  await waitUntil('all have run', async () => (await ends()) === 0, 30_000 + 20 * count)
+  await expectInvariants(harness.redis, harness.namespace, 60_000)
+  const lines = harness.ledger.lines('echo')
+  assert.equal(lines.length, count, `${lines.length} handlers ran for ${count} sessions`)
+  assert.equal(await rungJobs(harness), 0, 'a sweep rang a bell')
+  const waits = lines.map(({ at }) => at - startedAt).sort((a, b) => a - b)
+  const median = waits[Math.floor(count / 2)] as number
+  const longest = waits.at(-1) as number
+  stage.say(`median wait ${median} ms, longest ${longest} ms`)
+  assert.ok(longest <= 5 * median, `the longest wait is ${longest} ms, the median ${median} ms`)
+  return count
+}
+
+/** How many jobs were ever added to the queue of bells. */
+async function rungJobs(harness: Harness): Promise<number> {
+  const redis = new Redis(harness.redisUrl)
+  const events = await redis.xlen(`${harness.tag}:q:bell-default:events`).finally(() => redis.disconnect())
+  return events
+}
+
+export const bombRow: Row = {
+  id: 'F37',
+  promise: 'a session never has more workers than its limit, however they multiply',
+  done: 'each worker spawns 10 that do the same, on three nodes; limits of 60 workers and a depth of 4',
+  atOnce: 2,
+  trials: ({ isLong }) => times(isLong ? 20 : 1, 'bomb', bomb),
+}
+
+async function bomb(stage: Stage): Promise<undefined> {
+  await using harness = await stage.open()
+  await Promise.all(['a', 'b', 'c'].map((name) => harness.start(name)))
+  const limits = { workers: 60, depth: 4 }
+  const session = await harness.client.sessions.create({ kind: 'bomb', input: 10, limits })
+  await session.result({ signal: AbortSignal.timeout(40_000) })
+  const { workers } = await expectInvariants(harness.redis, harness.namespace, 20_000)
+  assert.ok(workers.size <= limits.workers, `${workers.size} workers, ${limits.workers} allowed`)
+  assert.ok(workers.size > limits.workers / 2, `only ${workers.size} workers came to be`)
+  assert.partialDeepStrictEqual(await harness.client.health(), {})
+  return undefined
+}

@@ -1,0 +1,78 @@
+/** F14, K11: a script is executed and its answer is lost, with the connection. It is sent again; nothing is done twice. */
+import assert from 'node:assert/strict'
+import { connectInternal, type Troupe } from '../../../src/client/client.ts'
+import * as scripts from '../../../src/store/scripts.ts'
+import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
+import { expectInvariants } from '../../support/oracle.ts'
+import type { TcpProxy } from '../../support/tcp-proxy.ts'
+import type { Row, Stage } from '../row.ts'
+
+const tree: TreeInput = { children: 3, steps: 2, stepMs: 30 }
+/** A redrive needs a dead letter, a look is the audit's: test/store/resend.test.ts loses their answers. */
+const notCalled = ['redrive.lua', 'look.lua']
+const all = Object.values(scripts).filter(({ file }) => !notCalled.includes(file))
+
+export const lostReplyRow: Row = {
+  id: 'F14',
+  promise: 'a script whose answer is lost is sent again, and does nothing twice (I2, I4, I11)',
+  done: 'the connection is cut after the request and before the reply, of each script, under load; a trial is a lost reply',
+  atOnce: 2,
+  trials: ({ isLong }) =>
+    all.map((script) => ({
+      name: script.file,
+      run: (stage: Stage) => loseReplies(stage, script, isLong ? 100 : 3),
+    })),
+}
+
+async function loseReplies(stage: Stage, script: (typeof all)[number], count: number): Promise<number> {
+  await using harness = await stage.open()
+  const proxy = await harness.proxy()
+  // Known by its digest: from the first request on, what is cut was executed.
+  for (const { source } of all) await harness.redis.script('LOAD', source)
+  const { namespace } = harness
+  await using client = await connectInternal({ redisUrl: proxy.url, namespace, deadlineMs: 30_000 })
+  await harness.start('a', { proxy, policy: { leaseMs: 5_000, renewEveryMs: 300, leaseMarginMs: 500 } })
+  let made = 0
+  const deadline = performance.now() + 20_000 + count * 2_000
+  while (proxy.repliesLost < count) {
+    assert.ok(performance.now() < deadline, `only ${proxy.repliesLost} replies of ${script.file} could be lost`)
+    await loseOne(proxy, script, count, stage)
+    made += await work(client)
+  }
+  const lost = proxy.repliesLost
+  proxy.mend()
+  proxy.loseReplies('', 0)
+  const { sessions, dead } = await expectInvariants(harness.redis, harness.namespace, 30_000)
+  assert.equal(dead.length, 0, 'a message became a dead letter')
+  if (script.file !== 'prune.lua') assert.equal(sessions.size, made, 'a session was lost or made twice')
+  return lost
+}
+
+/** Not one reply after the other: what is sent again has to come through now and then. */
+async function loseOne(proxy: TcpProxy, { sha }: (typeof all)[number], count: number, { random }: Stage) {
+  const left = count - proxy.repliesLost
+  proxy.loseReplies(sha, Math.min(left, 1 + Math.floor(3 * random())))
+}
+
+/** A bit of everything: trees, a long turn, a chain of steps, a conversation that is closed, a cancel, a prune. */
+async function work(client: Troupe): Promise<number> {
+  const signal = AbortSignal.timeout(40_000)
+  const create = (kind: string, input: unknown, keepOpen = false) => client.sessions.create({ kind, input, keepOpen })
+  const [one, slow, chain, talk, doomed] = await Promise.all([
+    create('tree', tree),
+    create('slow', { ms: 250 }),
+    create('chain', { left: 4, ms: 5 }),
+    create('tally', 1, true),
+    create('tree', { ...tree, stepMs: 60_000 }),
+  ])
+  for (let message = 2; message <= 4; message++) await talk.root.send(message)
+  assert.partialDeepStrictEqual(await talk.result({ run: 4, signal }), { value: { count: 4, sum: 10 } })
+  await talk.close()
+  await doomed.cancel('enough')
+  assert.partialDeepStrictEqual(await one.result({ signal }), { status: 'completed', value: treeResult(tree) })
+  assert.partialDeepStrictEqual(await doomed.result({ signal }), { status: 'cancelled' })
+  assert.partialDeepStrictEqual(await slow.result({ signal }), { status: 'completed' })
+  assert.partialDeepStrictEqual(await chain.result({ signal }), { status: 'completed' })
+  await client.sessions.prune({ olderThanMs: 3_600_000 })
+  return 5
+}

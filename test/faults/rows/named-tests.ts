@@ -1,0 +1,133 @@
+/**
+ * Rows whose trials are tests of `npm test`, run by their names: what providers, models, tools and handlers do wrong is tried there in
+ * this process, with no node to kill. A trial is a test.
+ */
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Row } from '../row.ts'
+
+interface NamedRow {
+  readonly id: string
+  readonly promise: string
+  readonly tests: readonly (readonly [file: string, names: readonly string[]])[]
+}
+
+const provider = 'test/fault/agent-provider.test.ts'
+
+const namedTests: readonly NamedRow[] = [
+  {
+    id: 'F25',
+    promise: 'a tool or a model that never answers is given up after its time, and the signal is seen',
+    tests: [[provider, ['that hangs, deaf or not, is given up after its time']]],
+  },
+  {
+    id: 'F26',
+    promise: 'a provider that is busy or broken is asked again later, without a slot; then the run fails',
+    tests: [
+      [
+        provider,
+        [
+          'that is busy is asked again after the time it named',
+          'that stays broken fails the run when the retries are used up',
+          'that refuses the key fails the run at once',
+        ],
+      ],
+    ],
+  },
+  {
+    id: 'F27',
+    promise: 'what a provider sends that is no reply is a failure, or mended; nothing crashes',
+    tests: [
+      [
+        provider,
+        [
+          'that hangs up in the middle is asked again',
+          'that speaks garbage is asked again, then the run fails',
+          'more than can be recorded, fails the run',
+          'whose text holds half characters and NULs is heard',
+        ],
+      ],
+    ],
+  },
+  {
+    id: 'F28',
+    promise: 'a model is told what was wrong with its calls; each call has one result',
+    tests: [
+      [
+        provider,
+        [
+          'is told which arguments were no JSON, did not fit, or were for no tool',
+          'that uses an id again, in one reply and the next',
+          'that calls 200 tools at once has all of them answered',
+          'that writes arguments of 4 MB ends the run, or is told',
+        ],
+      ],
+    ],
+  },
+  {
+    id: 'F29',
+    promise: 'a model that calls tools for ever is stopped',
+    tests: [[provider, ['that calls for ever is stopped, and both numbers are named']]],
+  },
+  {
+    id: 'F31',
+    promise: 'what a tool throws is told to the model, whatever it is; the node lives',
+    tests: [[provider, ['that throws anything at all is an error that the model is told']]],
+  },
+]
+
+export const namedTestRows: readonly Row[] = namedTests.map(({ id, promise, tests }) => ({
+  id,
+  promise,
+  done: `the tests that are named in docs/faults.md, from ${tests.map(([file]) => file).join(' and ')}`,
+  trials: () => tests.map(([file, names]) => ({ name: file, run: () => runTests(file, names) })),
+}))
+
+interface Told {
+  readonly numPassedTests: number
+  readonly numFailedTests: number
+  readonly testResults: readonly {
+    readonly assertionResults: readonly { fullName: string; failureMessages: string[] }[]
+  }[]
+}
+
+/** Throws with the first failure; gives the number of tests that ran. */
+async function runTests(file: string, names: readonly string[]): Promise<number> {
+  const root = fileURLToPath(new URL('../../..', import.meta.url))
+  const pattern = names.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|')
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-named-tests-'))
+  try {
+    const report = join(folder, 'report.json')
+    const args = [
+      'node_modules/vitest/vitest.mjs',
+      'run',
+      file,
+      '-t',
+      pattern,
+      '--reporter=json',
+      `--outputFile=${report}`,
+    ]
+    const said = await new Promise<string>((resolve) => {
+      execFile(process.execPath, args, { cwd: root, maxBuffer: 100_000_000 }, (_error, out, err) => resolve(out + err))
+    })
+    if (!existsSync(report)) throw new Error(`vitest did not report on ${file}:\n${said.slice(-2_000)}`)
+    return judge(JSON.parse(readFileSync(report, 'utf8')) as Told, file, names)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function judge(told: Told, file: string, names: readonly string[]): number {
+  const failed = told.testResults.flatMap(({ assertionResults }) =>
+    assertionResults.filter(({ failureMessages }) => failureMessages.length > 0),
+  )
+  if (failed[0]) throw new Error(`${failed[0].fullName}: ${failed[0].failureMessages[0]}`)
+  if (told.numPassedTests < names.length || told.numFailedTests > 0)
+    throw new Error(
+      `${told.numPassedTests} tests of ${file} passed, ${told.numFailedTests} failed; ${names.length} are named`,
+    )
+  return told.numPassedTests
+}

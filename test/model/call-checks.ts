@@ -1,0 +1,164 @@
+/**
+ * What must be true of each call that a script executed, judged by the stores before and after and by what was noted along the
+ * way, not by the rules of the reducer. Invariants are cited by their numbers in docs/model.md.
+ */
+import type { Answer, Call, Claimed, CommitCall } from './calls.ts'
+import { newRecord, rootId, type Store, type WorkerRecord } from './records.ts'
+import type { Rules } from './shared-rules.ts'
+import type { Ghost, World } from './world.ts'
+
+export interface Checked {
+  readonly ghost: Ghost
+  readonly violations: readonly string[]
+}
+
+const recordOf = (store: Store, id: string): WorkerRecord => store.workers[id] ?? newRecord({})
+
+export function checkCall(
+  { store: before, ghost }: World,
+  call: Call,
+  answer: Answer,
+  after: Store,
+  earlier: Answer | null,
+  rules: Rules,
+): Checked {
+  const violations = [
+    ...versionRules(before, after),
+    ...writerRules(before, call, after),
+    ...cancelRules(before, ghost, call, answer, after),
+    ...duplicateRules(before, call, answer, after, earlier),
+  ]
+  const noted = note(ghost, before, call, answer, after)
+  const startsMost = rules.suspectAfter + rules.poisonAfter
+  for (const [id, count] of Object.entries(noted.starts))
+    if (count > startsMost) violations.push(`I14 ${id} was started ${count} times without a commit`)
+  return { ghost: noted, violations }
+}
+
+/** I4, I5: one version for each commit, a history that only grows, epochs that never decrease. */
+function versionRules(before: Store, after: Store): string[] {
+  const lines: string[] = []
+  for (const [id, was] of Object.entries(before.workers)) {
+    const is = recordOf(after, id)
+    const steps = is.version - was.version
+    if (steps !== 0 && steps !== 1) lines.push(`I4 the version of ${id} went from ${was.version} to ${is.version}`)
+    if (is.log.length > was.log.length && steps !== 1) lines.push(`I4 the history of ${id} grew without a commit`)
+    if (was.log.some((entry, place) => is.log[place] !== entry)) lines.push(`I4 the history of ${id} was changed`)
+    if (is.epoch < was.epoch && is.state !== 'terminal') lines.push(`I5 the epoch of ${id} went down`)
+  }
+  return lines
+}
+
+/** I5: only the holder of the token writes, on the version it knows. */
+function writerRules(before: Store, call: Call, after: Store): string[] {
+  if (call.kind !== 'commit') return []
+  const [was, is] = [recordOf(before, call.worker), recordOf(after, call.worker)]
+  if (is.version === was.version) return []
+  if (was.nonce !== call.token.nonce || was.epoch !== call.token.epoch)
+    return [`I5 ${call.worker} was written under token ${call.token.epoch}:${call.token.nonce}, which is not its own`]
+  return was.version === call.version ? [] : [`I4 a commit on version ${call.version} was accepted on ${was.version}`]
+}
+
+/** Is the worker, or what it descends from, cancelled? By the tree, not by the path in its record. */
+function isCancelled(store: Store, ghost: Ghost, id: string): boolean {
+  let [worker, run] = [id, recordOf(store, id).run]
+  while (worker !== '') {
+    if (ghost.cancelled.includes(`${worker}:*`) || ghost.cancelled.includes(`${worker}:${run}`)) return true
+    const { parent, parentRun } = recordOf(store, worker)
+    worker = parent
+    run = parentRun
+  }
+  return false
+}
+
+/** I12: after a cancel nothing below it starts, spawns or commits but its cancelling end. */
+function cancelRules(before: Store, ghost: Ghost, call: Call, answer: Answer, after: Store): string[] {
+  const lines: string[] = []
+  for (const [id, is] of Object.entries(after.workers)) {
+    const was = before.workers[id]
+    if (was === undefined || !isCancelled(before, ghost, id)) continue
+    const isEnd =
+      call.kind === 'finish' || (call.kind === 'commit' && call.worker === id && call.outcome === 'cancelled')
+    if (is.version > was.version && !isEnd) lines.push(`I12 ${id} committed after it was cancelled`)
+  }
+  const claimed = claimedIn(answer)
+  if (claimed?.kind !== 'grant' || claimed.mark !== 'run') return lines
+  const isNew = recordOf(before, claimed.worker).nonce !== claimed.token.nonce
+  if (isNew && isCancelled(after, ghost, claimed.worker))
+    lines.push(`I12 ${claimed.worker} started after it was cancelled`)
+  return lines
+}
+
+function claimedIn(answer: Answer): Claimed | null {
+  if (answer.kind === 'grant') return answer
+  return 'claimed' in answer ? answer.claimed : null
+}
+
+/** A call that comes twice gets the earlier answer and writes nothing, unless the first wrote nothing. */
+function duplicateRules(before: Store, call: Call, answer: Answer, after: Store, earlier: Answer | null): string[] {
+  if (earlier === null) return []
+  const lines: string[] = []
+  const wrote = earlier.kind === 'committed' || earlier.kind === 'grant' || earlier.kind === 'ok'
+  if (wrote && JSON.stringify(before) !== JSON.stringify(after)) lines.push(`K11 ${call.kind} was executed twice`)
+  if (earlier.kind === 'ok' && (answer.kind !== 'again' || answer.bells.join() !== earlier.bells.join()))
+    lines.push(`K11 ${call.kind} was answered otherwise the second time`)
+  if (call.kind === 'commit' && earlier.kind === 'committed')
+    lines.push(...commitAgain(before, call, answer, earlier.version))
+  const first = claimedIn(earlier)
+  if (first?.kind === 'grant' && recordOf(before, first.worker).nonce === first.token.nonce) {
+    const second = claimedIn(answer)
+    const holds = second?.kind === 'grant' && second.worker === first.worker && second.token.epoch === first.token.epoch
+    const isLatest = before.grants[nodeOf(call)]?.nonce === first.token.nonce
+    if (isLatest && !holds) lines.push('K11 a claim was granted otherwise the second time')
+  }
+  return lines
+}
+
+function nodeOf(call: Call): string {
+  if (call.kind === 'claim') return call.node
+  return call.kind === 'commit' ? call.next.node : ''
+}
+
+function commitAgain(before: Store, call: CommitCall, answer: Answer, version: number): string[] {
+  const { commit: last, nonce } = recordOf(before, call.worker)
+  if (last?.nonce !== call.token.nonce || last.epoch !== call.token.epoch) return []
+  if (answer.kind !== 'committed') return ['K11 a commit that was recorded was declined the second time']
+  // Once the turn is over, the version may have grown by the end of a cancel: nobody builds on that answer any more.
+  const isBuiltOn = nonce === call.token.nonce && last.sequence === call.sequence
+  return isBuiltOn && answer.version !== version ? ['K11 a commit got another version'] : []
+}
+
+/** What checks must know later. */
+function note(ghost: Ghost, before: Store, call: Call, answer: Answer, after: Store): Ghost {
+  const accepted = { ...ghost.accepted }
+  const starts = { ...ghost.starts }
+  const cancelled = [...ghost.cancelled]
+  const add = (mark: string) => {
+    if (!cancelled.includes(mark)) cancelled.push(mark)
+  }
+  if (call.kind === 'spawn' && answer.kind === 'ok') accepted[rootId] = [call.mail]
+  if (call.kind === 'post' && answer.kind === 'ok')
+    accepted[call.worker] = [...(accepted[call.worker] ?? []), call.mail]
+  if (call.kind === 'cancel' && answer.kind === 'done') add(`${rootId}:*`)
+  const wasWritten =
+    call.kind === 'commit' && recordOf(after, call.worker).version > recordOf(before, call.worker).version
+  if (wasWritten) {
+    delete starts[call.worker]
+    for (const { id, mail } of call.spawns) accepted[id] ??= [mail]
+    if (call.outcome !== '' && call.awaiting > 0) add(`${call.worker}:${recordOf(before, call.worker).run}`)
+  }
+  const claimed = claimedIn(answer)
+  if (claimed?.kind === 'grant' && claimed.mark === 'run') {
+    const isNew = recordOf(before, claimed.worker).nonce !== claimed.token.nonce
+    if (isNew) starts[claimed.worker] = (starts[claimed.worker] ?? 0) + 1
+  }
+  const swept = call.kind === 'sweep' && (before.leases.some(({ over }) => over) || isStale(before))
+  return { accepted, starts, cancelled, owesBells: !hasBells(after) && (ghost.owesBells || swept) }
+}
+
+const isStale = ({ bells, busy }: Store): boolean => [...bells, ...busy].some(({ over }) => over)
+
+/** The bell rule, in words of its own: as many bells out as workers queued, or as there are slots that are not busy. */
+export function hasBells({ run, bells, busy, slots }: Pick<Store, 'run' | 'bells' | 'busy' | 'slots'>): boolean {
+  return bells.filter(({ over }) => !over).length >= Math.min(run.length, Math.max(1, slots - busy.length))
+}

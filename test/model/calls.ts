@@ -1,0 +1,130 @@
+/** The calls of the scripts as data, and their answers. A call that comes twice is the same call. */
+import type { Mark, Token } from './records.ts'
+
+export interface Claiming {
+  readonly node: string
+  /** `<number>.<node>`; empty: nothing is claimed (leave). */
+  readonly nonce: string
+  readonly bell: string
+  readonly maySuspect: boolean
+  readonly wasBusy: boolean
+  readonly keepBell: boolean
+}
+
+export interface SpawnCall {
+  readonly kind: 'spawn'
+  readonly mode: 'job' | 'conversation'
+  readonly mail: string
+  readonly seed: number
+}
+
+export interface PostCall {
+  readonly kind: 'post'
+  readonly worker: string
+  readonly mail: string
+  readonly key: string
+  readonly seed: number
+}
+
+export interface ClaimCall extends Claiming {
+  readonly kind: 'claim'
+}
+
+export interface LeaveCall {
+  readonly kind: 'leave'
+  readonly bell: string
+  readonly seed: number
+}
+
+export interface CommitCall {
+  readonly kind: 'commit'
+  readonly worker: string
+  readonly token: Token
+  readonly sequence: number
+  readonly version: number
+  readonly open: boolean
+  readonly awaits: readonly number[]
+  /** How many results were to come when the run ended, or still are. */
+  readonly awaiting: number
+  readonly entries: readonly string[]
+  readonly userUsed: number
+  readonly familyUsed: readonly number[]
+  readonly familySeen: number
+  readonly outcome: '' | 'completed' | 'failed' | 'cancelled'
+  /** Mail for the parent; empty for none. */
+  readonly result: string
+  /** The consumed input goes to the dead letters. */
+  readonly dead: boolean
+  readonly spawns: readonly { readonly id: string; readonly call: number; readonly mail: string }[]
+  /** Empty: the turn goes on. */
+  readonly wait: string
+  readonly next: Claiming
+  readonly seed: number
+}
+
+export interface RenewCall {
+  readonly kind: 'renew'
+  readonly worker: string
+  readonly token: Token
+  readonly bell: string
+  readonly seed: number
+}
+
+export interface SweepCall {
+  readonly kind: 'sweep'
+  readonly free: number
+  readonly seed: number
+}
+
+export interface CancelCall {
+  readonly kind: 'cancel'
+}
+
+export interface FinishCall {
+  readonly kind: 'finish'
+}
+
+export type Call =
+  | SpawnCall
+  | PostCall
+  | ClaimCall
+  | LeaveCall
+  | CommitCall
+  | RenewCall
+  | SweepCall
+  | CancelCall
+  | FinishCall
+
+export interface Granted {
+  readonly kind: 'grant'
+  readonly worker: string
+  readonly mark: Mark
+  readonly token: Token
+  readonly suspect: boolean
+  readonly version: number
+  readonly run: number
+  readonly open: boolean
+  readonly awaits: readonly number[]
+  readonly familyTaken: number
+  readonly family: readonly string[]
+  readonly user: readonly string[]
+}
+
+export type Claimed = Granted | { readonly kind: 'empty' | 'unfit' | 'none' }
+
+export type Answer =
+  | { readonly kind: 'ok' | 'again'; readonly position: number; readonly bells: readonly string[] }
+  | {
+      readonly kind: 'committed'
+      readonly version: number
+      readonly bells: readonly string[]
+      readonly claimed: Claimed
+    }
+  | { readonly kind: 'fenced'; readonly claimed: Claimed }
+  | { readonly kind: 'conflict'; readonly version: number }
+  | { readonly kind: 'cancelled' | 'not_found' | 'terminal' | 'done' | 'wait' }
+  | { readonly kind: 'session_finished'; readonly state: string }
+  | { readonly kind: 'left'; readonly bells: readonly string[] }
+  | { readonly kind: 'verdict'; readonly verdict: 'kept' | 'fenced' | 'cancelled'; readonly bells: readonly string[] }
+  | { readonly kind: 'swept'; readonly healed: number; readonly bells: readonly string[] }
+  | Claimed

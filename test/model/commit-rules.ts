@@ -1,0 +1,157 @@
+/** commit.lua, in its order: may this node write; check; write; children and mail; the end of a run; of the turn; the next claim. */
+import type { Answer, Claimed, CommitCall } from './calls.ts'
+import { claimNext, sameGrant } from './claim-rules.ts'
+import { newRecord, type Store, type WorkerRecord } from './records.ts'
+import {
+  cancelHit,
+  dropBell,
+  isRoot,
+  type Rules,
+  record,
+  wakes,
+  writeBells,
+  writeMail,
+  writeQueued,
+  writeRunLeftovers,
+} from './shared-rules.ts'
+
+/** 1. May this node write, and has it not written this already? null: go on. */
+function mayWrite(store: Store, call: CommitCall, rules: Rules): Answer | null {
+  const worker = record(store, call.worker)
+  const { token, sequence } = call
+  const claimedBefore = (): Claimed =>
+    (call.next.nonce !== '' && sameGrant(store, call.next, rules)) || { kind: 'none' }
+  const last = worker.commit
+  const isKnown = last?.nonce === token.nonce && last.epoch === token.epoch && sequence <= last.sequence
+  if (isKnown && rules.without !== 'commit id')
+    return { kind: 'committed', version: worker.version, bells: worker.bells, claimed: claimedBefore() }
+  const holds = worker.nonce === token.nonce && worker.epoch === token.epoch
+  if (!holds && rules.without !== 'token check') return { kind: 'fenced', claimed: claimedBefore() }
+  if (worker.version !== call.version && rules.without !== 'version check')
+    return { kind: 'conflict', version: worker.version }
+  return null
+}
+
+/** 3. History and mail taken. */
+function writeStep(store: Store, worker: WorkerRecord, call: CommitCall): void {
+  worker.log = [...worker.log, ...call.entries]
+  if (call.dead) store.dead = [...store.dead, ...worker.user.slice(0, 1)]
+  worker.user = worker.user.slice(call.userUsed)
+  worker.userTaken += call.userUsed
+  if (call.familyUsed.length > 0) {
+    // Results are consumed in call order: those in the middle are emptied, and go when all before them have gone.
+    const used = call.familyUsed.map((position) => position - worker.familyTaken)
+    const family = worker.family.map((text, place) => (used.includes(place) ? '' : text))
+    const left = family.findIndex((text) => text !== '')
+    const gone = left < 0 ? family.length : left
+    worker.family = family.slice(gone)
+    worker.familyTaken += gone
+  }
+  worker.version = call.version + 1
+  worker.open = call.open
+  worker.commit = { ...call.token, sequence: call.sequence }
+  worker.alone = 0
+  worker.awaits = call.awaits
+  if (call.outcome !== '') worker.failed = call.outcome === 'failed'
+}
+
+/** 4. Children. Returns whether somebody was queued. */
+function writeChildren(store: Store, worker: WorkerRecord, call: CommitCall): boolean {
+  const born = call.spawns.filter((spawn) => !store.workers[spawn.id])
+  for (const { id, call: number, mail } of born) {
+    const path = [...worker.path, `${call.worker}:${worker.run}`]
+    store.workers[id] = newRecord({ parent: call.worker, parentRun: worker.run, call: number, path, user: [mail] })
+    writeQueued(store, id)
+  }
+  return born.length > 0
+}
+
+/** 5. The end of a run: its result goes to the parent or the session; what still runs below it is cancelled. */
+function writeOutcome(store: Store, worker: WorkerRecord, call: CommitCall, rules: Rules): boolean {
+  const { run } = worker
+  const { session } = store
+  worker.run = run + 1
+  writeRunLeftovers(worker, call.awaiting > 0)
+  if (call.awaiting > 0 && rules.without !== 'children of an ended run') {
+    session.cancelled = [
+      ...session.cancelled.filter((mark) => mark !== `${call.worker}:${run}`),
+      `${call.worker}:${run}`,
+    ]
+    session.unfinished = true
+  }
+  let touched = false
+  if (call.result !== '' && worker.parent !== '' && run === 1) {
+    const parent = store.workers[worker.parent]
+    const isAwaited = parent?.open === true && parent.run === worker.parentRun
+    const takesMail = parent !== undefined && parent.state !== 'terminal'
+    if (takesMail && (isAwaited || rules.without === 'results of an old run'))
+      touched = writeMail(store, worker.parent, 'family', call.result, rules)
+  }
+  if (
+    isRoot(call.worker) &&
+    session.mode !== 'conversation' &&
+    call.outcome !== 'cancelled' &&
+    worker.user.length === 0
+  )
+    session.state = call.outcome as 'completed' | 'failed'
+  return touched
+}
+
+/** 6. The end of the turn: is a message there that wakes it? Then it is queued again. */
+function writeEnd(
+  store: Store,
+  worker: WorkerRecord,
+  call: CommitCall,
+  hit: 'own' | 'whole' | null,
+  rules: Rules,
+): boolean {
+  const ended = call.outcome !== '' && isRoot(call.worker) && ['completed', 'failed'].includes(store.session.state)
+  let { wait } = call
+  let again = false
+  if (hit === 'whole') wait = 'any'
+  else if (wait === 'again') {
+    again = !ended
+    wait = 'any'
+  } else if (wait === 'any') {
+    again = !ended && worker.user.length > 0 && rules.without !== 'end-of-turn check of inputs'
+    if (!again && call.open) again = worker.family.length > 0
+  } else if (rules.without !== 'end-of-turn check of results') {
+    const unseen = worker.family.slice(Math.max(call.familySeen, worker.familyTaken) - worker.familyTaken)
+    again = unseen.some((text) => wakes('parked', wait, 'family', text))
+  }
+  worker.nonce = ''
+  worker.wait = wait
+  store.leases = store.leases.filter((lease) => lease.id !== call.worker)
+  if (again) {
+    worker.state = 'queued'
+    writeQueued(store, call.worker)
+  } else if (hit === 'whole') worker.state = 'terminal'
+  else worker.state = call.open ? 'parked' : 'idle'
+  return again
+}
+
+export function commit(store: Store, call: CommitCall, rules: Rules): Answer {
+  const declined = mayWrite(store, call, rules)
+  if (declined !== null) return declined
+  const hit = cancelHit(store, call.worker, rules)
+  if (hit !== null && call.outcome !== 'cancelled') return { kind: 'cancelled' }
+  const worker = record(store, call.worker)
+  writeStep(store, worker, call)
+  let touched = writeChildren(store, worker, call)
+  if (call.outcome !== '') touched = writeOutcome(store, worker, call, rules) || touched
+  if (call.wait !== '') touched = writeEnd(store, worker, call, hit, rules) || touched
+  // 7. The slot's next worker, then the bell rule.
+  let claimed: Claimed = { kind: 'none' }
+  if (call.wait !== '' && call.next.nonce !== '') {
+    claimed = claimNext(store, call.next, rules)
+    touched ||= claimed.kind === 'unfit'
+  } else if (call.wait !== '' && call.next.bell !== '') {
+    dropBell(store, call.next.bell, call.next.wasBusy)
+    touched ||= rules.without !== 'bell rule: a turn that leaves'
+  }
+  worker.bells = []
+  const bells = touched ? writeBells(store, call.seed, rules) : []
+  // The next claim may be of this very worker: its record is the same one.
+  worker.bells = bells
+  return { kind: 'committed', version: call.version + 1, bells, claimed }
+}

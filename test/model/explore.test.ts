@@ -1,0 +1,59 @@
+/**
+ * No call order, crash, re-send or lost bell within the bound breaks an invariant, and a reducer from which a guard was taken is
+ * caught within the same bound. `npm run model` searches further.
+ */
+import { describe, expect, test } from 'vitest'
+import { explore, type Scene } from './explore.ts'
+import { mixedScene, scenes } from './scenes.ts'
+import { type Mutant, mutants } from './shared-rules.ts'
+
+const statesMost: Readonly<Record<string, number>> = { 'no fault': 8_000, poison: 6_000, 'long turns': 3_000 }
+const bound = (scene: Scene) => statesMost[scene.name] ?? 2_200
+
+function sceneNamed(name: string): Scene {
+  const scene = scenes.find((one) => one.name === name)
+  if (scene === undefined) throw new Error(`There is no scene ${name}.`)
+  return scene
+}
+
+/** The scene whose faults bring the harm to light, and what is then violated. */
+const caught: Readonly<Record<Mutant, readonly [scene: string, violation: RegExp]>> = {
+  'token check': ['lost leases', /^I5/],
+  'token cleared with the lease': ['lost leases', /^I7/],
+  'version check': ['fail-over', /^I4/],
+  'commit id': ['re-sends', /^K11/],
+  'end-of-turn check of inputs': ['no fault', /^rest: m2 is never consumed/],
+  'end-of-turn check of results': ['poison', /^rest: root is parked for ever/],
+  'run-queue entry': ['no fault', /^I7/],
+  'bell rule': ['no fault', /^I17/],
+  'bell rule: long turns': ['long turns', /^I17/],
+  'bell rule: a turn that leaves': ['bells', /^I17/],
+  'stale bells': ['bells', /^rest: root is queued for ever/],
+  'starts before work': ['poison', /^I14/],
+  'dedupe of posts': ['re-sends', /^K11 post/],
+  'same grant': ['re-sends', /^K11 claim/],
+  'older claims': ['re-sends', /^K11 claim/],
+  'path check of cancel': ['cancels', /^I12 root\/1\.1/],
+  'cancel check of claims': ['cancels', /^I12/],
+  'children of an ended run': ['cancels', /^I12/],
+  'results of an old run': ['cancels', /^I8/],
+  'finish spares running turns': ['cancels', /^I7/],
+}
+
+describe('the search', { timeout: 60_000 }, () => {
+  test.each([...scenes, mixedScene])('finds no violation: $name', (scene) => {
+    const found = explore(scene, { statesMost: bound(scene) })
+    expect(found.violation).toBeNull()
+    expect(found.states).toBeGreaterThan(2_000)
+    // Those with a bound of their own are small enough to be looked at to the last state, and so to every way they end.
+    expect(found.isWhole).toBe(statesMost[scene.name] !== undefined)
+  })
+
+  test.each(mutants)('catches the reducer without: %s', (without) => {
+    const [name, violation] = caught[without]
+    const scene = sceneNamed(name)
+    const found = explore(scene, { statesMost: bound(scene), without })
+    expect(found.violation?.lines[0]).toMatch(violation)
+    expect(found.violation?.trace.length).toBeGreaterThan(0)
+  })
+})

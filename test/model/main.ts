@@ -1,0 +1,69 @@
+/**
+ * `npm run model`: searches the worlds of the model, small scenes first, then the one that mixes all faults. Exit codes: 0 no
+ * violation; 1 a violation, printed with the shortest way to it; 2 wrong usage.
+ */
+import { parseArgs } from 'node:util'
+import { explore, type Found } from './explore.ts'
+import { mixedScene, scenes } from './scenes.ts'
+
+const statesMostByDefault = 1_200_000
+/** Share of the bound that each small scene may use; the mixed scene gets what is left. */
+const smallShare = 0.04
+
+function readStates(): { json: boolean; states: number } | null {
+  try {
+    const { values } = parseArgs({ options: { json: { type: 'boolean' }, states: { type: 'string' } } })
+    const states = values.states === undefined ? statesMostByDefault : Number(values.states)
+    return Number.isInteger(states) && states > 0 ? { json: values.json === true, states } : null
+  } catch {
+    return null
+  }
+}
+
+function main(): number {
+  const flags = readStates()
+  if (flags === null) {
+    process.stderr.write('Usage: npm run model -- [--json] [--states <number>]\n')
+    return 2
+  }
+  const startedAt = performance.now()
+  const seconds = () => Number(((performance.now() - startedAt) / 1_000).toFixed(1))
+  // On a machine that others use as well, this is what the search itself took.
+  const cpuSeconds = () => Number((process.cpuUsage().user / 1_000_000).toFixed(1))
+  const results: Found[] = []
+  let left = flags.states
+  for (const scene of [...scenes, mixedScene]) {
+    const statesMost = scene === mixedScene ? left : Math.ceil(flags.states * smallShare)
+    const found = explore(scene, { statesMost: Math.max(1, statesMost) })
+    left -= found.states
+    results.push(found)
+    if (!flags.json) process.stdout.write(`${lineOf(found)}  ${seconds()} s so far\n`)
+    if (found.violation !== null) break
+  }
+  const sum = (of: (found: Found) => number) => results.reduce((total, found) => total + of(found), 0)
+  const totals = {
+    states: sum(({ states }) => states),
+    transitions: sum(({ transitions }) => transitions),
+    depth: Math.max(...results.map(({ depth }) => depth)),
+    seconds: seconds(),
+    cpuSeconds: cpuSeconds(),
+    violations: sum(({ violation }) => (violation === null ? 0 : 1)),
+  }
+  const broken = results.find(({ violation }) => violation !== null)?.violation ?? null
+  if (flags.json) process.stdout.write(`${JSON.stringify({ ...totals, violation: broken, scenes: results })}\n`)
+  else {
+    const { states, depth, violations } = totals
+    process.stdout.write(
+      `${states} states, depth ${depth}, ${totals.seconds} s (${totals.cpuSeconds} s of CPU), ${violations} violations\n`,
+    )
+    if (broken !== null) process.stdout.write(`${broken.lines.join('\n')}\nafter:\n  ${broken.trace.join('\n  ')}\n`)
+  }
+  return broken === null ? 0 : 1
+}
+
+function lineOf({ scene, states, depth, atRest, isWhole }: Found): string {
+  const reach = isWhole ? 'whole' : 'bound reached'
+  return `${scene.padEnd(16)} ${String(states).padStart(8)} states  depth ${String(depth).padStart(2)}  ${atRest} at rest  ${reach}`
+}
+
+process.exitCode = main()

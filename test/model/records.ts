@@ -1,0 +1,136 @@
+/**
+ * What the keys of one session hold, as the model sees it: only what the scripts decide by. Instants are not kept: a lease or a
+ * bell is "over" when its time has passed. The run queue is a list, since the scores of one session grow with each place given.
+ */
+
+export interface Token {
+  readonly epoch: number
+  /** `<number>.<node>`: numbered by the node, so that an older claim is told from a newer one. */
+  readonly nonce: string
+}
+
+export interface CommitId extends Token {
+  readonly sequence: number
+}
+
+export type WorkerState = 'idle' | 'queued' | 'running' | 'parked' | 'terminal'
+
+export interface WorkerRecord {
+  readonly parent: string
+  readonly parentRun: number
+  readonly call: number
+  /** `<worker>:<run>` of its ancestors, the root first. */
+  readonly path: readonly string[]
+  state: WorkerState
+  /** any | result:<child> */
+  wait: string
+  run: number
+  open: boolean
+  awaits: readonly number[]
+  /** As in the token; its nonce is empty while no node holds the worker. */
+  epoch: number
+  nonce: string
+  commit: CommitId | null
+  version: number
+  /** Bells that the last commit answered. */
+  bells: readonly string[]
+  /** Starts as a suspect since the last commit. */
+  alone: number
+  failed: boolean
+  /** How many mails of each lane were consumed for ever. */
+  userTaken: number
+  familyTaken: number
+  user: readonly string[]
+  /** Results as `result:<child>`; empty where one in the middle was consumed. */
+  family: readonly string[]
+  log: readonly string[]
+}
+
+/** A lease, a bell or a busy bell; `over` when its time has passed. */
+export interface Dated<Id> {
+  readonly id: Id
+  over: boolean
+}
+
+export interface Session {
+  mode: 'job' | 'conversation'
+  state: 'absent' | 'active' | 'cancelling' | 'completed' | 'failed' | 'cancelled'
+  /** The bells its creation answered. */
+  bells: readonly string[]
+  /** `<worker>:<run>` or `<worker>:*`. */
+  cancelled: readonly string[]
+  /** Something that was cancelled is not finished yet. */
+  unfinished: boolean
+}
+
+export interface Store {
+  session: Session
+  workers: Record<string, WorkerRecord>
+  run: readonly string[]
+  leases: Dated<string>[]
+  bells: Dated<string>[]
+  busy: Dated<string>[]
+  /** Slots of the pool, as sweeps counted them. */
+  readonly slots: number
+  /** `<node>` to its last grant; a node has one slot here, or names its slots as nodes. */
+  grants: Record<string, { readonly nonce: string; readonly worker: string; readonly mark: Mark }>
+  /** Idempotency key to the answer it got. */
+  idem: Record<string, { readonly position: number; readonly bells: readonly string[] }>
+  dead: readonly string[]
+}
+
+export type Mark = 'run' | 'cancelled' | 'poison'
+
+export const rootId = 'root'
+
+export function childIdOf(parent: string, run: number, call: number): string {
+  return `${parent}/${run}.${call}`
+}
+
+export function newRecord(of: Partial<WorkerRecord>): WorkerRecord {
+  return {
+    parent: '',
+    parentRun: 0,
+    call: 0,
+    path: [],
+    state: 'queued',
+    wait: 'any',
+    run: 1,
+    open: false,
+    awaits: [],
+    epoch: 0,
+    nonce: '',
+    commit: null,
+    version: 0,
+    bells: [],
+    alone: 0,
+    failed: false,
+    userTaken: 0,
+    familyTaken: 0,
+    user: [],
+    family: [],
+    log: [],
+    ...of,
+  }
+}
+
+export function newStore(slots: number): Store {
+  const session: Session = { mode: 'conversation', state: 'absent', bells: [], cancelled: [], unfinished: false }
+  return { session, workers: {}, run: [], leases: [], bells: [], busy: [], slots, grants: {}, idem: {}, dead: [] }
+}
+
+/** A copy that may be written to; lists within it are replaced, never changed. */
+export function copyStore(store: Store): Store {
+  const workers: Record<string, WorkerRecord> = {}
+  for (const id in store.workers) workers[id] = { ...(store.workers[id] as WorkerRecord) }
+  return {
+    ...store,
+    workers,
+    session: { ...store.session },
+    leases: store.leases.map((lease) => ({ ...lease })),
+    bells: store.bells.map((bell) => ({ ...bell })),
+    busy: store.busy.map((bell) => ({ ...bell })),
+    grants: { ...store.grants },
+    idem: { ...store.idem },
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * The scripts as a pure function: a store and a call give the store afterwards and the answer. It is to be read beside
+ * src/store/lua: the same order, the same names. It knows one session, one pool and one kind. Not in it: timers, retries, limits,
+ * grants, shares, the register of nodes, events.
+ */
+import type { Answer, Call, PostCall, RenewCall, SpawnCall, SweepCall } from './calls.ts'
+import { claim, leave } from './claim-rules.ts'
+import { commit } from './commit-rules.ts'
+import { copyStore, newRecord, rootId, type Store } from './records.ts'
+import {
+  cancelHit,
+  out,
+  type Rules,
+  record,
+  writeBell,
+  writeBells,
+  writeMail,
+  writeQueued,
+  writeRunLeftovers,
+} from './shared-rules.ts'
+
+export interface Reduced {
+  readonly store: Store
+  readonly answer: Answer
+}
+
+export function reduce(before: Store, call: Call, rules: Rules): Reduced {
+  const store = copyStore(before)
+  return { store, answer: run(store, call, rules) }
+}
+
+function run(store: Store, call: Call, rules: Rules): Answer {
+  switch (call.kind) {
+    case 'spawn':
+      return spawn(store, call, rules)
+    case 'post':
+      return post(store, call, rules)
+    case 'claim':
+      return claim(store, call, rules)
+    case 'leave':
+      return leave(store, call, rules)
+    case 'commit':
+      return commit(store, call, rules)
+    case 'renew':
+      return renew(store, call, rules)
+    case 'sweep':
+      return sweep(store, call, rules)
+    case 'cancel':
+      return cancel(store)
+    case 'finish':
+      return finish(store, rules)
+  }
+}
+
+function spawn(store: Store, call: SpawnCall, rules: Rules): Answer {
+  if (store.session.state !== 'absent') return { kind: 'again', position: 0, bells: store.session.bells }
+  store.session.state = 'active'
+  store.session.mode = call.mode
+  store.workers[rootId] = newRecord({ user: [call.mail] })
+  writeQueued(store, rootId)
+  const bells = writeBells(store, call.seed, rules)
+  store.session.bells = bells
+  return { kind: 'ok', position: 0, bells }
+}
+
+function post(store: Store, call: PostCall, rules: Rules): Answer {
+  const known = store.idem[call.key]
+  if (known && rules.without !== 'dedupe of posts') return { kind: 'again', ...known }
+  const worker = store.workers[call.worker]
+  if (worker === undefined) return { kind: 'not_found' }
+  if (worker.state === 'terminal') return { kind: 'terminal' }
+  if (store.session.state !== 'active') return { kind: 'session_finished', state: store.session.state }
+  const position = worker.userTaken + worker.user.length
+  const isWoken = writeMail(store, call.worker, 'user', call.mail, rules)
+  const bells = isWoken ? writeBells(store, call.seed, rules) : []
+  store.idem[call.key] = { position, bells }
+  return { kind: 'ok', position, bells }
+}
+
+function renew(store: Store, call: RenewCall, rules: Rules): Answer {
+  const worker = record(store, call.worker)
+  if (worker.nonce !== call.token.nonce || worker.epoch !== call.token.epoch)
+    return { kind: 'verdict', verdict: 'fenced', bells: [] }
+  const verdict = cancelHit(store, call.worker, rules) === null ? 'kept' : 'cancelled'
+  store.leases = [...store.leases.filter(({ id }) => id !== call.worker), { id: call.worker, over: false }]
+  if (call.bell === '') return { kind: 'verdict', verdict, bells: [] }
+  if (rules.without !== 'bell rule: long turns') store.bells = store.bells.filter(({ id }) => id !== call.bell)
+  store.busy = [...store.busy.filter(({ id }) => id !== call.bell), { id: call.bell, over: false }]
+  return { kind: 'verdict', verdict, bells: writeBells(store, call.seed, rules) }
+}
+
+function sweep(store: Store, call: SweepCall, rules: Rules): Answer {
+  const expired = store.leases.filter(({ over }) => over)
+  for (const { id } of expired) {
+    const worker = record(store, id)
+    worker.state = 'queued'
+    if (rules.without !== 'token cleared with the lease') worker.nonce = ''
+    writeQueued(store, id)
+  }
+  store.leases = store.leases.filter(({ over }) => !over)
+  if (rules.without !== 'stale bells') store.bells = store.bells.filter(({ over }) => !over)
+  store.busy = store.busy.filter(({ over }) => !over)
+  // It never rings: bells for its node's free slots alone, which that node answers itself.
+  const rung = out(store.bells, rules)
+  const fit = Math.min(store.run.length, call.free + rung)
+  const bells = Array.from(
+    { length: Math.max(0, Math.min(fit - rung, call.free)) },
+    (_, index) => `b${call.seed + index}`,
+  )
+  if (call.free === 0) bells.length = 0
+  for (const bell of bells) writeBell(store, bell)
+  return { kind: 'swept', healed: expired.length, bells }
+}
+
+function cancel(store: Store): Answer {
+  const { session } = store
+  if (session.state === 'absent') return { kind: 'not_found' }
+  if (session.state === 'cancelling') return { kind: 'done' }
+  if (session.state !== 'active') return { kind: 'session_finished', state: session.state }
+  session.state = 'cancelling'
+  session.cancelled = [...session.cancelled, `${rootId}:*`]
+  session.unfinished = true
+  return { kind: 'done' }
+}
+
+/** One pass in one batch. */
+function finish(store: Store, rules: Rules): Answer {
+  const { session } = store
+  let running = 0
+  for (const id of Object.keys(store.workers)) {
+    const worker = record(store, id)
+    const hit = worker.state === 'terminal' ? null : cancelHit(store, id, rules)
+    if (hit === null) continue
+    if (worker.state === 'running' && rules.without !== 'finish spares running turns') {
+      running++
+      continue
+    }
+    writeRunLeftovers(worker, worker.awaits.length > 0)
+    store.run = store.run.filter((other) => other !== id)
+    if (worker.open || worker.state === 'queued') {
+      worker.log = [...worker.log, 'cancelled']
+      worker.run++
+      worker.version++
+    }
+    worker.state = hit === 'whole' ? 'terminal' : 'idle'
+    Object.assign(worker, { wait: 'any', open: false, awaits: [], nonce: '', epoch: worker.commit?.epoch ?? 0 })
+  }
+  if (running > 0) return { kind: 'wait' }
+  session.cancelled = []
+  session.unfinished = false
+  if (session.state === 'cancelling') session.state = 'cancelled'
+  return { kind: 'done' }
+}
+
+/** Time passes: the lease of this worker, or this bell, is over. */
+export function letPass(before: Store, what: { readonly lease: string } | { readonly bell: string }): Store {
+  const store = copyStore(before)
+  if ('lease' in what) for (const lease of store.leases) lease.over ||= lease.id === what.lease
+  else for (const bell of [...store.bells, ...store.busy]) bell.over ||= bell.id === what.bell
+  return store
+}

@@ -1,0 +1,32 @@
+/** Which faults come together. Small scenes are searched each for itself; the last one mixes everything and is never whole. */
+import type { Scene } from './explore.ts'
+
+export const scenes: readonly Scene[] = [
+  { name: 'no fault', faults: {} },
+  { name: 're-sends', faults: { lostAnswers: 1, lateCalls: 1 } },
+  { name: 'lost leases', faults: { crashes: 1, expiries: 2 } },
+  { name: 'poison', faults: { expiries: 2 }, messages: 1 },
+  { name: 'long turns', faults: { renews: 1 }, messages: 2 },
+  { name: 'bells', faults: { lostJobs: 1, doubledJobs: 1, staleBells: 1, renews: 1, leaves: 1 } },
+  { name: 'cancels', faults: { cancels: 1, abandons: 1, expiries: 1 } },
+  { name: 'jobs that end', faults: { expiries: 1, lostAnswers: 1 }, mode: 'job' },
+  { name: 'fail-over', faults: { failOvers: 1, expiries: 1 } },
+]
+
+export const mixedScene: Scene = {
+  name: 'everything',
+  faults: {
+    crashes: 1,
+    lostAnswers: 1,
+    lateCalls: 1,
+    expiries: 1,
+    lostJobs: 1,
+    doubledJobs: 1,
+    staleBells: 1,
+    renews: 1,
+    leaves: 1,
+    abandons: 1,
+    cancels: 1,
+    failOvers: 1,
+  },
+}

@@ -1,0 +1,168 @@
+/**
+ * What clients and nodes send, and what they make of an answer. Their program: message 1 creates the session, message 2 goes to its
+ * root, message 3 to the child. The root's first run spawns the child and waits for its result; every other run ends at once.
+ */
+import type { Answer, Call, Claiming, CommitCall } from './calls.ts'
+import { childIdOf, rootId } from './records.ts'
+import type { Slot, Turn, World } from './world.ts'
+
+export const childId = childIdOf(rootId, 1, 1)
+
+export function callOfClient(world: World, client: number, seed: number): Call {
+  const mail = `m${client + 1}`
+  if (client === 0) return { kind: 'spawn', mode: world.mode, mail, seed }
+  return { kind: 'post', worker: client === 1 ? rootId : childId, mail, key: mail, seed }
+}
+
+export function claiming(slot: Slot, leaves = false): Claiming {
+  return {
+    node: slot.node,
+    nonce: leaves ? '' : `${slot.claims}.${slot.node}`,
+    bell: slot.bell,
+    maySuspect: true,
+    wasBusy: slot.isBusy,
+    keepBell: slot.keepBell || slot.isBusy,
+  }
+}
+
+interface Step {
+  readonly entries: readonly string[]
+  readonly outcome: CommitCall['outcome']
+  readonly userUsed?: number
+  readonly familyUsed?: readonly number[]
+  readonly spawns?: CommitCall['spawns']
+  readonly dead?: boolean
+}
+
+/** What the turn records next; nothing when it has received all that it was given. */
+function nextStep({ grant, cancelled, open, run, userUsed, familyUsed }: Turn): Step {
+  if (cancelled || grant.mark === 'cancelled') return { entries: ['cancelled'], outcome: 'cancelled' }
+  if (grant.mark === 'poison')
+    return open
+      ? { entries: ['failed'], outcome: 'failed' }
+      : { entries: ['failed'], outcome: 'failed', userUsed: 1, dead: true }
+  if (open) {
+    const place = familyUsed ? -1 : grant.family.findIndex((text) => text !== '')
+    if (place < 0) return { entries: [], outcome: '' }
+    const entries = [grant.family[place] as string, 'completed']
+    return { entries, outcome: 'completed', familyUsed: [grant.familyTaken + place] }
+  }
+  const input = grant.user[userUsed]
+  if (input === undefined || (grant.open && !open)) return { entries: [], outcome: '' }
+  if (grant.worker === rootId && run === 1)
+    return { entries: [`got:${input}`], outcome: '', userUsed: 1, spawns: [{ id: childId, call: 1, mail: 'task' }] }
+  return { entries: [`got:${input}`, 'completed'], outcome: 'completed', userUsed: 1 }
+}
+
+export function commitOf(slot: Slot, turn: Turn, how: 'step' | 'end' | 'leave' | 'abandon', seed: number): CommitCall {
+  const step = nextStep(turn)
+  const outcome = how === 'abandon' ? 'completed' : step.outcome
+  const spawns = step.spawns ?? []
+  const runEnds = outcome !== ''
+  const open = !runEnds && (turn.open || spawns.length > 0)
+  const awaits = open ? (spawns.length > 0 ? [1] : turn.awaits) : []
+  const left = turn.awaits.length - (step.familyUsed?.length ?? 0) + spawns.length
+  return {
+    kind: 'commit',
+    worker: turn.grant.worker,
+    token: turn.grant.token,
+    sequence: turn.sequence,
+    version: turn.version,
+    open,
+    awaits,
+    awaiting: left,
+    entries: how === 'abandon' ? [...step.entries, 'completed'] : step.entries,
+    userUsed: step.userUsed ?? 0,
+    familyUsed: step.familyUsed ?? [],
+    familySeen: turn.grant.familyTaken + turn.grant.family.length,
+    outcome,
+    result: runEnds && turn.grant.worker === childId && turn.run === 1 ? `result:${childId}` : '',
+    dead: step.dead ?? false,
+    spawns,
+    wait: how === 'step' ? '' : open ? `result:${childId}` : 'any',
+    next: claiming(slot, how === 'leave'),
+    seed,
+  }
+}
+
+/** Is there something to record but the end of the turn? */
+export function hasStep(turn: Turn): boolean {
+  return nextStep(turn).entries.length > 0
+}
+
+/** May this run end now without its child's result? */
+export function canAbandon(turn: Turn): boolean {
+  const step = nextStep(turn)
+  if (turn.cancelled || turn.grant.mark !== 'run' || step.outcome !== '') return false
+  return turn.open || step.spawns !== undefined
+}
+
+const asleep = { bell: '', isBusy: false, keepBell: false, turn: null, pending: null }
+
+export function sleep(slot: Slot): Slot {
+  return { ...slot, ...asleep }
+}
+
+/** The slot after a claim's answer, or the claim of an ending commit. */
+function afterClaim(slot: Slot, claimed: Answer): Slot {
+  const next = { ...slot, claims: slot.claims + 1, isBusy: false, keepBell: false, turn: null, pending: null }
+  if (claimed.kind !== 'grant') return sleep(next)
+  const { version, run, open, awaits } = claimed
+  const turn: Turn = {
+    grant: claimed,
+    sequence: 1,
+    version,
+    run,
+    open,
+    awaits,
+    userUsed: 0,
+    familyUsed: false,
+    cancelled: false,
+  }
+  return { ...next, turn }
+}
+
+/** A turn that is over without its end: the slot claims anew. */
+function claimAgain(slot: Slot): Slot {
+  return { ...slot, claims: slot.claims + 1, turn: null, pending: null }
+}
+
+function afterCommit(slot: Slot, turn: Turn, call: CommitCall, answer: Answer): Slot {
+  switch (answer.kind) {
+    case 'committed':
+      if (call.wait !== '') return call.next.nonce === '' ? sleep(slot) : afterClaim(slot, answer.claimed)
+      return {
+        ...slot,
+        pending: null,
+        turn: {
+          ...turn,
+          sequence: turn.sequence + 1,
+          version: answer.version,
+          run: turn.run + (call.outcome === '' ? 0 : 1),
+          open: call.open,
+          awaits: call.awaits,
+          userUsed: turn.userUsed + call.userUsed,
+          familyUsed: turn.familyUsed || call.familyUsed.length > 0,
+        },
+      }
+    case 'fenced':
+      return answer.claimed.kind === 'none' ? claimAgain(slot) : afterClaim(slot, answer.claimed)
+    case 'cancelled':
+      return { ...slot, pending: null, turn: { ...turn, sequence: turn.sequence + 1, cancelled: true } }
+    default:
+      return claimAgain(slot)
+  }
+}
+
+export function afterAnswer(slot: Slot, call: Call, answer: Answer): Slot {
+  if (call.kind === 'claim') return afterClaim(slot, answer)
+  if (slot.turn === null) return slot
+  if (call.kind === 'commit') return afterCommit(slot, slot.turn, call, answer)
+  if (call.kind !== 'renew' || answer.kind !== 'verdict') return slot
+  if (answer.verdict === 'fenced') return claimAgain(slot)
+  return {
+    ...slot,
+    isBusy: true,
+    turn: { ...slot.turn, cancelled: slot.turn.cancelled || answer.verdict === 'cancelled' },
+  }
+}

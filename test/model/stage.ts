@@ -1,0 +1,264 @@
+/**
+ * The other side of the model: a session on a real Redis, driven by the real stores. It makes the calls that the model made, and
+ * tells answers and keys in the words of the model.
+ */
+import type { Failure } from '../../src/core/failure.ts'
+import { encodeInput, encodeResult } from '../../src/core/message.ts'
+import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, NextClaim } from '../../src/core/ports.ts'
+import type { HandNode } from '../store/support/hand-node.ts'
+import { type MadeSession, Place } from '../store/support/place.ts'
+import type { Sent } from '../store/support/wire.ts'
+import type { Answer, Call, Claiming, CommitCall } from './calls.ts'
+import { rootId } from './records.ts'
+import { childId } from './senders.ts'
+import type { Rules } from './shared-rules.ts'
+
+const failure: Failure = { code: 'run_failed', message: 'x', origin: 'handler', at: 1, attempt: 1, retryable: false }
+
+export class Stage implements AsyncDisposable {
+  readonly place: Place
+  readonly #nodes = new Map<string, HandNode>()
+  #session: MadeSession = { id: '', root: '', bells: [] }
+  readonly #sent = new Map<string, Sent>()
+  /** The model's name of each bell. */
+  readonly #bells = new Map<string, string>()
+
+  private constructor(place: Place) {
+    this.place = place
+  }
+
+  /** Two nodes with one slot each are registered. */
+  static async open(rules: Rules): Promise<Stage> {
+    const policy = { suspectAfterStarts: rules.suspectAfter, poisonAfterStartsAlone: rules.poisonAfter }
+    const stage = new Stage(await Place.open({ policy }))
+    for (const node of ['n1', 'n2']) await stage.#node(node).sweep({ free: 0, slots: 1 })
+    return stage
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.place[Symbol.asyncDispose]()
+  }
+
+  #node(id: string): HandNode {
+    const node = this.#nodes.get(id) ?? this.place.node({ id, slots: 1 })
+    this.#nodes.set(id, node)
+    return node
+  }
+
+  /** The real id of a worker. */
+  id(worker: string): string {
+    if (worker === rootId) return this.#session.root
+    return this.place.child(this.#session.root, 1, 'child').id
+  }
+
+  #name(id: string): string {
+    return id === this.#session.root ? rootId : childId
+  }
+
+  get sessionId(): string {
+    return this.#session.id
+  }
+
+  bellName(bell: string): string {
+    return this.#bells.get(bell) ?? bell
+  }
+
+  #realBell(name: string): string {
+    for (const [bell, known] of this.#bells) if (known === name) return bell
+    return name
+  }
+
+  /** What the model calls these bells, in the same order. */
+  #learn(bells: readonly { readonly id: string }[], expected: Answer): string[] {
+    const names = 'bells' in expected ? expected.bells : []
+    for (const [index, { id }] of bells.entries()) {
+      const name = names[index]
+      if (name !== undefined && !this.#bells.has(id)) this.#bells.set(id, name)
+    }
+    return bells.map(({ id }) => this.bellName(id))
+  }
+
+  async expire(worker: string): Promise<void> {
+    await this.place.expireLease(this.id(worker))
+  }
+
+  async makeStale(name: string): Promise<void> {
+    const { redis, keys } = this.place
+    const past = (await this.place.now()) - 1
+    for (const key of [keys.bells('default'), keys.busy('default')])
+      await redis.zadd(key, 'XX', past, this.#realBell(name))
+  }
+
+  /** Sends exactly what was sent before; nobody waits for the answer. */
+  async sendLate(call: Call): Promise<void> {
+    const sent = this.#sent.get(JSON.stringify(call))
+    if (sent === undefined) throw new Error(`The call ${call.kind} was not sent before.`)
+    await this.place.wire.again(sent)
+  }
+
+  /** Makes the call and tells its answer as the model would; what the model expects is only asked for the names of new bells. */
+  async send(call: Call, expected: Answer): Promise<Answer> {
+    const answer = await this.#send(call, expected)
+    this.#sent.set(JSON.stringify(call), this.place.wire.last)
+    return answer
+  }
+
+  async #send(call: Call, expected: Answer): Promise<Answer> {
+    switch (call.kind) {
+      case 'spawn':
+        return this.#spawn(call, expected)
+      case 'post':
+        return this.#post(call, expected)
+      case 'claim':
+        return this.#claimed(await this.#node(call.node).turns.claim(this.#next(call)))
+      case 'leave': {
+        const bells = await this.#node('n1').turns.leave('default', this.#realBell(call.bell))
+        return { kind: 'left', bells: this.#learn(bells, expected) }
+      }
+      case 'commit':
+        return this.#committed(await this.#node(call.next.node).turns.commit(this.#request(call)), expected)
+      case 'renew': {
+        const { epoch, nonce } = call.token
+        const renewal = {
+          workerId: this.id(call.worker),
+          token: `${epoch}:${nonce}`,
+          bell: this.#realBell(call.bell),
+          becomesBusy: true,
+        }
+        const { verdicts, bells } = await this.#node('n1').turns.renew([renewal])
+        const verdict = verdicts[0] ?? 'fenced'
+        return { kind: 'verdict', verdict, bells: this.#learn(bells, expected) }
+      }
+      case 'sweep': {
+        const { healed, bells } = await this.#node('n1').sweep({ free: call.free, slots: 1 })
+        return { kind: 'swept', healed, bells: this.#learn(bells, expected) }
+      }
+      case 'cancel':
+        await this.place.sessions.cancel(this.#session.id, 'enough')
+        return expected
+      case 'finish':
+        await this.#node('n1').upkeep.finishCancelled()
+        return expected
+    }
+  }
+
+  async #spawn(call: Call & { kind: 'spawn' }, expected: Answer): Promise<Answer> {
+    if (this.#session.id !== '') {
+      const reply = await this.place.wire.again(this.#sent.get(JSON.stringify(call)))
+      return {
+        kind: reply[0] as 'again',
+        position: 0,
+        bells: String(reply[2])
+          .split(',')
+          .filter(Boolean)
+          .map((bell) => this.bellName(bell)),
+      }
+    }
+    this.#session = await this.place.create({ mode: call.mode, input: call.mail })
+    const bells = this.#session.bells.map((id) => ({ id }))
+    return { kind: 'ok', position: 0, bells: this.#learn(bells, expected) }
+  }
+
+  async #post(call: Call & { kind: 'post' }, expected: Answer): Promise<Answer> {
+    const answer = await this.place.post(this.id(call.worker), call.mail, call.key)
+    if (answer.kind === 'session_finished' || answer.kind === 'not_found' || answer.kind === 'terminal') return answer
+    if (answer.kind !== 'ok') throw new Error(`A post was answered ${answer.kind}.`)
+    // The store does not tell "again" from "ok": for callers it is the same answer.
+    const kind = expected.kind === 'again' ? 'again' : 'ok'
+    return { kind, position: answer.position, bells: this.#learn(answer.bells, expected) }
+  }
+
+  #next({ nonce, bell, maySuspect, wasBusy, keepBell }: Claiming): NextClaim {
+    return { pool: 'default', bell: this.#realBell(bell), slot: '0', nonce, maySuspect, wasBusy, keepBell }
+  }
+
+  #request(call: CommitCall): CommitRequest {
+    const { outcome, next } = call
+    const workerId = this.id(call.worker)
+    return {
+      workerId,
+      sessionId: this.#session.id,
+      pool: 'default',
+      token: `${call.token.epoch}:${call.token.nonce}`,
+      sequence: call.sequence,
+      version: call.version,
+      runState: call.open ? 'ProcessingUserMessage' : 'Idle',
+      open: call.open,
+      attempt: 0,
+      retrying: '',
+      entries: call.entries,
+      controlUsed: 0,
+      userUsed: call.userUsed,
+      familyUsed: call.familyUsed,
+      familySeen: call.familySeen,
+      failure: outcome === '' ? undefined : outcome === 'failed' ? failure : null,
+      outcome: outcome === '' ? undefined : outcome,
+      result: call.result === '' ? undefined : this.#result(workerId),
+      dead: call.dead ? '{"starts":2}' : undefined,
+      awaits: call.awaits,
+      awaiting: call.awaiting,
+      timersOpen: 0,
+      spawns: call.spawns.map((spawn) => ({
+        ...this.place.child(workerId, spawn.call, 'child'),
+        mail: encodeInput(workerId, JSON.stringify(spawn.mail)),
+      })),
+      sends: [],
+      timers: [],
+      event: '',
+      end:
+        call.wait === ''
+          ? undefined
+          : { wait: this.#wait(call.wait), next: next.nonce === '' ? null : this.#next(next) },
+      bell: this.#realBell(next.bell),
+      wasBusy: next.wasBusy,
+    }
+  }
+
+  #wait(wait: string): string {
+    return wait.startsWith('result:') ? `result:${this.id(wait.slice(7))}` : wait
+  }
+
+  #result(workerId: string): string {
+    return encodeResult({ id: workerId, name: 'child', kind: 'echo' }, 1, { status: 'completed', valueJson: '1' })
+  }
+
+  #committed(answer: CommitAnswer, expected: Answer): Answer {
+    switch (answer.kind) {
+      case 'ok':
+        return {
+          kind: 'committed',
+          version: answer.version,
+          bells: this.#learn(answer.bells, expected),
+          claimed: this.#claimed(answer.claimed),
+        }
+      case 'fenced':
+        return { kind: 'fenced', claimed: this.#claimed(answer.claimed) }
+      case 'refused':
+        throw new Error(`A commit was refused: ${JSON.stringify(answer.refusals)}`)
+      default:
+        return answer
+    }
+  }
+
+  #claimed(answer: ClaimAnswer) {
+    return answer.kind === 'grant' ? this.#grant(answer.grant) : answer
+  }
+
+  #grant(grant: Grant) {
+    const { mark, suspect, version, run, open, awaits, familyTaken, mail } = grant
+    return {
+      kind: 'grant' as const,
+      worker: this.#name(grant.workerId),
+      mark,
+      token: { epoch: grant.epoch, nonce: grant.token.slice(grant.token.indexOf(':') + 1) },
+      suspect,
+      version,
+      run,
+      open,
+      awaits,
+      familyTaken,
+      family: mail.family.map(({ message }) => `result:${this.#name(message.from as string)}`),
+      user: mail.user.map(({ message }) => String(message.value)),
+    }
+  }
+}

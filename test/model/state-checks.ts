@@ -1,0 +1,93 @@
+/** What must be true of every state, and of a state in which nothing more happens. */
+
+import { hasBells } from './call-checks.ts'
+import type { Store, WorkerRecord } from './records.ts'
+import type { Slot, World } from './world.ts'
+
+export function stateViolations(world: World): string[] {
+  const { store, ghost } = world
+  const lines: string[] = []
+  for (const [id, worker] of Object.entries(store.workers)) {
+    lines.push(...placeRules(store, id, worker), ...childRules(store, id, worker))
+    lines.push(...mailRules(store, id, worker, ghost.accepted[id] ?? []))
+  }
+  if (!ghost.owesBells && lacksBells(world))
+    lines.push('I17 a slot sleeps, a worker is queued, and no bell is on its way')
+  return lines
+}
+
+/** I7, I9, I11 */
+function placeRules(store: Store, id: string, worker: WorkerRecord): string[] {
+  const lines: string[] = []
+  const { state, nonce, open, wait, log, failed } = worker
+  const queued = store.run.filter((other) => other === id).length
+  const leased = store.leases.filter((lease) => lease.id === id).length
+  if (queued !== (state === 'queued' ? 1 : 0)) lines.push(`I7 ${id} is ${state} and ${queued} times in the run queue`)
+  if (leased !== (state === 'running' ? 1 : 0)) lines.push(`I7 ${id} is ${state} and has ${leased} leases`)
+  if ((nonce !== '') !== (state === 'running')) lines.push(`I7 ${id} is ${state} and its token is "${nonce}"`)
+  if (state === 'parked' && (!open || wait === 'any')) lines.push(`I9 ${id} is parked and waits for nothing`)
+  if (state === 'idle' && open) lines.push(`I9 ${id} is idle within a run`)
+  if (log.at(-1) === 'failed' && state !== 'running' && !failed)
+    lines.push(`I11 ${id} failed and its record does not say so`)
+  return lines
+}
+
+/** I1, I2, I3: what was accepted is consumed or waits, each once, in order. */
+function mailRules({ dead }: Store, id: string, { log, user }: WorkerRecord, accepted: readonly string[]): string[] {
+  const got = log.filter((entry) => entry.startsWith('got:')).map((entry) => entry.slice(4))
+  const consumed = [...got, ...dead.filter((mail) => accepted.includes(mail))]
+  const all = [...consumed, ...user]
+  const lines: string[] = []
+  for (const mail of accepted) {
+    const times = all.filter((other) => other === mail).length
+    if (times === 0) lines.push(`I1 ${mail} was accepted by ${id} and is nowhere`)
+    if (times > 1) lines.push(`I2 ${mail} is ${times} times with ${id}`)
+  }
+  if (all.length > accepted.length && lines.length === 0) lines.push(`I1 ${id} has mail that it never accepted`)
+  const inOrder = (mails: readonly string[]) =>
+    mails.every((mail, place) => place === 0 || accepted.indexOf(mail) > accepted.indexOf(mails[place - 1] as string))
+  if (lines.length === 0 && !inOrder([...got, ...user])) lines.push(`I3 ${id} has its inputs out of order`)
+  return lines
+}
+
+/** I8: one result for each child whose first run is over, at a parent whose run still waits; none outside a run. */
+function childRules(store: Store, id: string, worker: WorkerRecord): string[] {
+  const lines: string[] = []
+  const waiting = worker.family.filter((text) => text !== '')
+  if (!worker.open && waiting.length > 0) lines.push(`I8 ${id} has results of a run that is over`)
+  const results = [...worker.log.filter((entry) => entry.startsWith('result:')), ...waiting]
+  for (const [childId, child] of Object.entries(store.workers)) {
+    if (child.parent !== id) continue
+    const count = results.filter((text) => text === `result:${childId}`).length
+    const isDue = worker.open && worker.run === child.parentRun && child.run > 1 && child.state !== 'terminal'
+    if (count > 1 || (isDue && count === 0) || (child.run === 1 && count > 0))
+      lines.push(`I8 ${count} results of ${childId} at ${id}`)
+  }
+  return lines
+}
+
+function lacksBells({ store, slots }: World): boolean {
+  if (store.run.length === 0 || [...store.bells, ...store.busy].some(({ over }) => over)) return false
+  // A slot in a turn known to be long is not on its way, even if its bell should still count as out.
+  const isLong = ({ bell, isBusy, turn, pending }: Slot) =>
+    isBusy && turn !== null && pending === null && store.busy.some(({ id }) => id === bell)
+  const isOnItsWay = (id: string) => {
+    const holders = slots.filter(({ bell }) => bell === id)
+    return holders.length === 0 || !holders.every(isLong)
+  }
+  const bells = store.bells.filter(({ id }) => isOnItsWay(id))
+  return slots.some(({ bell }) => bell === '') && !hasBells({ ...store, bells })
+}
+
+/** Nothing more happens: then everything that was accepted was consumed, and nobody waits. */
+export function restViolations({ store, clients }: World): string[] {
+  const lines: string[] = []
+  if (clients.some(({ state }, index) => state !== 'done' && index < 2)) lines.push('rest: a client waits for ever')
+  for (const [id, { state, user }] of Object.entries(store.workers)) {
+    if (state !== 'idle' && state !== 'terminal') lines.push(`rest: ${id} is ${state} for ever`)
+    if (state !== 'terminal' && user.length > 0) lines.push(`rest: ${user.join(', ')} is never consumed by ${id}`)
+  }
+  if (store.run.length + store.leases.length > 0) lines.push('I7 at rest something is queued or leased')
+  if (store.session.unfinished) lines.push('rest: a cancel is never finished')
+  return lines
+}

@@ -1,0 +1,160 @@
+/**
+ * Around the scripts: three clients, two nodes with one slot each, the queue of bells, and all that may go wrong. A world is plain
+ * data; what it does next is an action, data as well. A script runs as one action, since Redis runs it alone; what a node sends
+ * depends only on what it was answered before, so that no other moment of a node needs an action of its own.
+ */
+import type { Answer, Call, Granted } from './calls.ts'
+import { newStore, type Store } from './records.ts'
+
+/** How often each thing may still go wrong. */
+export interface Faults {
+  /** A node dies; another takes its place at once. */
+  crashes: number
+  /** A call was executed, its answer is lost, and it is sent again. */
+  lostAnswers: number
+  /** A call arrives once more, at any time later, and nobody waits for its answer. */
+  lateCalls: number
+  /** A lease ends although its node lives. */
+  expiries: number
+  lostJobs: number
+  doubledJobs: number
+  /** A bell is stale although somebody is on its way. */
+  staleBells: number
+  /** A turn lasts so long that it is renewed. */
+  renews: number
+  /** A slot stops at the end of its turn. */
+  leaves: number
+  /** A run ends and does not wait for its child. */
+  abandons: number
+  cancels: number
+  /** Redis goes back to an earlier moment of its own. */
+  failOvers: number
+}
+
+/** Where a node is with a worker; what it has recorded since the claim stands in the numbers, the mail is that of the grant. */
+export interface Turn {
+  readonly grant: Granted
+  readonly sequence: number
+  readonly version: number
+  readonly run: number
+  readonly open: boolean
+  readonly awaits: readonly number[]
+  readonly userUsed: number
+  /** The result that the grant held was received. */
+  readonly familyUsed: boolean
+  /** The node was told that the worker is cancelled. */
+  readonly cancelled: boolean
+}
+
+/** A call that was executed, and what it was answered, so that a second answer can be compared; null after a fail-over. */
+export interface Executed {
+  readonly call: Call
+  readonly answer: Answer | null
+}
+
+export interface Slot {
+  /** Name of the node; one that takes the place of a dead one has a new name. */
+  readonly node: string
+  /** Empty while it sleeps. */
+  readonly bell: string
+  readonly isBusy: boolean
+  /** The bell is to be set anew by the next claim. */
+  readonly keepBell: boolean
+  /** Number of its next claim. */
+  readonly claims: number
+  /** With a bell and without a turn it is about to claim. */
+  readonly turn: Turn | null
+  /** Sent and executed, its answer lost: it will be sent again. */
+  readonly pending: Executed | null
+}
+
+/** What no key holds; checks need it. */
+export interface Ghost {
+  /** Inputs accepted by each worker, in order. */
+  readonly accepted: Readonly<Record<string, readonly string[]>>
+  /** How often each worker was started since its last commit. */
+  readonly starts: Readonly<Record<string, number>>
+  /** `<worker>:<run>` and `<worker>:*` of everything ever cancelled. */
+  readonly cancelled: readonly string[]
+  /** A crash, a sweep or a fail-over left less bells than the rule wants; the next sweep of an idle node mends it. */
+  readonly owesBells: boolean
+}
+
+export interface Client {
+  readonly state: 'new' | 'done'
+  readonly pending: Executed | null
+}
+
+export interface World {
+  readonly store: Store
+  readonly slots: readonly Slot[]
+  readonly clients: readonly Client[]
+  readonly jobs: readonly string[]
+  readonly late: readonly Executed[]
+  readonly faults: Faults
+  /** What a replica that lags holds. */
+  readonly replica: { readonly store: Store; readonly ghost: Ghost } | null
+  readonly ghost: Ghost
+  readonly mode: 'job' | 'conversation'
+}
+
+/** What becomes of a call: its answer arrives; is lost; or the call comes once more later. */
+export type Fate = 'fine' | 'lost' | 'late'
+
+export type Action =
+  | { readonly kind: 'submit'; readonly client: number; readonly fate: Fate }
+  | { readonly kind: 'take'; readonly slot: number; readonly job: number }
+  | { readonly kind: 'claim'; readonly slot: number; readonly fate: Fate }
+  | {
+      readonly kind: 'commit'
+      readonly slot: number
+      readonly how: 'step' | 'end' | 'leave' | 'abandon'
+      readonly fate: Fate
+    }
+  | { readonly kind: 'sendAgain'; readonly from: 'slot' | 'client'; readonly index: number }
+  | { readonly kind: 'sweep'; readonly slot: number }
+  | { readonly kind: 'renew'; readonly slot: number }
+  | { readonly kind: 'crash'; readonly slot: number }
+  | { readonly kind: 'arrive'; readonly late: number }
+  | { readonly kind: 'expire'; readonly worker: string; readonly fault: boolean }
+  | { readonly kind: 'stale'; readonly bell: string; readonly fault: boolean }
+  | { readonly kind: 'loseJob' | 'doubleJob'; readonly job: number }
+  | { readonly kind: 'cancel' | 'finish' | 'replicate' | 'failOver' }
+
+export function newWorld(faults: Partial<Faults>, mode: World['mode'] = 'conversation', clients = 3): World {
+  const slot = (node: string): Slot => ({
+    node,
+    bell: '',
+    isBusy: false,
+    keepBell: false,
+    claims: 1,
+    turn: null,
+    pending: null,
+  })
+  return {
+    store: newStore(2),
+    slots: [slot('n1'), slot('n2')],
+    clients: Array.from({ length: clients }, () => ({ state: 'new', pending: null })),
+    jobs: [],
+    late: [],
+    faults: { ...noFaults, ...faults },
+    replica: null,
+    ghost: { accepted: {}, starts: {}, cancelled: [], owesBells: false },
+    mode,
+  }
+}
+
+const noFaults: Faults = {
+  crashes: 0,
+  lostAnswers: 0,
+  lateCalls: 0,
+  expiries: 0,
+  lostJobs: 0,
+  doubledJobs: 0,
+  staleBells: 0,
+  renews: 0,
+  leaves: 0,
+  abandons: 0,
+  cancels: 0,
+  failOvers: 0,
+}

@@ -1,0 +1,159 @@
+/**
+ * Short forms of tests of the agent runtime, to be held against sources from which a guard was taken. Each expects a promise to be kept.
+ * They run from a copy of src/ and test/support as well, so they import nothing else of ours.
+ */
+import { expect } from 'vitest'
+import type { ChatMessage } from '../../src/core/chat-message.ts'
+import { defineTool, type Effect } from '../../src/core/define-tool.ts'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import type { Entry } from '../../src/core/entry.ts'
+import { ConversationHistory } from '../../src/core/history.ts'
+import { call, say, together } from '../../src/models/scripted-model.ts'
+import { workerKeys } from '../../src/store/keys.ts'
+import { recordedModel } from '../support/recorded-model.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+
+export type AgentCheck = (redisUrl: string) => Promise<void>
+
+/** How long Redis lets no write through: whoever does not wait for the answer of its commit is ahead of it. */
+const pauseMs = 150
+
+class Scene implements AsyncDisposable {
+  readonly troupe: TestTroupe
+
+  constructor(troupe: TestTroupe) {
+    this.troupe = troupe
+  }
+
+  static async open(redisUrl: string): Promise<Scene> {
+    return new Scene(await TestTroupe.connect({ redisUrl }))
+  }
+
+  async holdWrites(): Promise<void> {
+    await this.troupe.redis.client('PAUSE', pauseMs, 'WRITE')
+  }
+
+  /** Types of the entries that are stored at this moment. */
+  async stored(workerId: string): Promise<string[]> {
+    const texts = await this.troupe.redis.lrange(workerKeys(this.troupe.tag, workerId).log, 0, -1)
+    return texts.map((text) => (JSON.parse(text) as Entry).type)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.troupe[Symbol.asyncDispose]()
+  }
+}
+
+/** What is stored when a tool of this class begins, whose call's commit is held up. */
+async function storedAtTheStart(redisUrl: string, effect: Effect): Promise<string[]> {
+  await using scene = await Scene.open(redisUrl)
+  let seen: string[] = []
+  const tool = defineTool({
+    name: 'look',
+    description: 'x',
+    effect,
+    run: async (_input, { workerId }) => {
+      seen = await scene.stored(workerId)
+      return 'seen'
+    },
+  })
+  const model = recordedModel('test/m', async (_request, number) => {
+    if (number > 1) return say('done')
+    await scene.holdWrites()
+    return call('look', {}, 'c1')
+  })
+  await scene.troupe.startNode({ agent: defineWorker({ instructions: 'x', model, tools: [tool] }) })
+  expect(await scene.troupe.run('agent', 'go')).toMatchObject({ status: 'completed' })
+  return seen
+}
+
+export const aReplyIsRecordedBeforeItsToolsRun: AgentCheck = async (redisUrl) => {
+  expect(await storedAtTheStart(redisUrl, 'idempotent')).toContain('assistant')
+}
+
+export const aOnceToolIsRecordedAsStarted: AgentCheck = async (redisUrl) => {
+  expect(await storedAtTheStart(redisUrl, 'once')).toContain('toolStarted')
+}
+
+export const aModelCallFollowsWhatIsRecorded: AgentCheck = async (redisUrl) => {
+  await using scene = await Scene.open(redisUrl)
+  const tool = defineTool({
+    name: 'hold',
+    description: 'x',
+    effect: 'pure',
+    run: async () => {
+      await scene.holdWrites()
+      return 'held'
+    },
+  })
+  let seen: string[] = []
+  let root = ''
+  const model = recordedModel('test/m', async ({ idempotencyKey }, number) => {
+    root = idempotencyKey.split('/')[0] ?? ''
+    if (number === 1) return call('hold', {}, 'c1')
+    seen = await scene.stored(root)
+    return say('done')
+  })
+  await scene.troupe.startNode({ agent: defineWorker({ instructions: 'x', model, tools: [tool] }) })
+  expect(await scene.troupe.run('agent', 'go')).toMatchObject({ status: 'completed' })
+  expect(seen).toContain('toolResult')
+}
+
+export const aRepeatedCallIdIsRenamed: AgentCheck = async (redisUrl) => {
+  await using scene = await Scene.open(redisUrl)
+  const tool = defineTool({ name: 'look', description: 'x', effect: 'pure', run: () => 'seen' })
+  const twice = together(call('look', { n: 1 }, 'same'), call('look', { n: 2 }, 'same'))
+  const model = recordedModel('test/m', [twice, call('look', { n: 3 }, 'same'), say('done')])
+  await scene.troupe.startNode({ agent: defineWorker({ instructions: 'x', model, tools: [tool] }) })
+  const session = await scene.troupe.create('agent', 'go')
+  await session.result({ signal: AbortSignal.timeout(10_000) }).catch(() => {})
+  const results = (await scene.troupe.history(session.rootId)).filter((entry) => entry.type === 'toolResult')
+  expect(new Set(results.map(({ toolCallId }) => toolCallId)).size).toBe(3)
+}
+
+export const aFactIsNeverShownToTheModel: AgentCheck = async (redisUrl) => {
+  await using scene = await Scene.open(redisUrl)
+  const tool = defineTool({
+    name: 'look',
+    description: 'x',
+    effect: 'pure',
+    run: (_input, { setFact }) => {
+      setFact('hidden', 'a secret fact')
+      return 'seen'
+    },
+  })
+  const model = recordedModel('test/m', [call('look'), say('done')])
+  await scene.troupe.startNode({ agent: defineWorker({ instructions: 'x', model, tools: [tool] }) })
+  expect(await scene.troupe.run('agent', 'go')).toMatchObject({ value: { facts: { hidden: 'a secret fact' } } })
+  expect(JSON.stringify(model.requests)).not.toContain('a secret fact')
+}
+
+const stamp = (id: string) => ({ id, at: 1 })
+const result = (id: string, toolCallId: string, value: string): ChatMessage => ({
+  type: 'toolResult',
+  ...stamp(id),
+  toolCallId,
+  toolName: 'look',
+  status: 'ok',
+  output: { type: 'text', value },
+})
+
+export const aResultOfNoCallIsLeftOut: AgentCheck = async () => {
+  const history = ConversationHistory.from([
+    { type: 'user', ...stamp('m0'), content: [{ type: 'text', text: 'go' }] },
+    {
+      type: 'assistant',
+      ...stamp('m1'),
+      model: 'test/m',
+      content: [{ type: 'tool-call', toolCallId: 'a', toolName: 'look', input: {} }],
+      finishReason: 'tool-calls',
+      usage: { inputTokens: 1, outputTokens: 1 },
+    },
+    result('m2', 'a', 'the answer'),
+    result('m3', 'a', 'an orphan'),
+    result('m4', 'never-called', 'an orphan'),
+  ])
+  const prompt = JSON.stringify(history.prompt())
+  expect(prompt).toContain('the answer')
+  expect(prompt).not.toContain('an orphan')
+}

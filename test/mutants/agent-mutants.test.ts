@@ -1,0 +1,106 @@
+/** Each guard of the agent runtime is held by a check: without the guard, that check goes red. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { RedisServer } from '../support/redis-server.ts'
+import * as checks from './agent-checks.ts'
+import { type Change, SourceCopy } from './source-copy.ts'
+
+interface AgentMutant extends Change {
+  readonly guard: string
+  readonly check: keyof typeof checks
+}
+
+const localCalls = 'src/runtime/agent/local-calls.ts'
+const think = 'src/runtime/agent/think.ts'
+const fold = 'src/core/prompt-fold.ts'
+
+const mutants: readonly AgentMutant[] = [
+  {
+    guard: 'a reply is recorded before its tools run',
+    file: think,
+    from: 'journal.record([entry, ...results], parts)',
+    to: 'journal.record([entry, ...results], parts, { lazy: true })',
+    check: 'aReplyIsRecordedBeforeItsToolsRun',
+  },
+  {
+    guard: 'an idempotent tool waits for the acknowledgement',
+    file: localCalls,
+    from: "if (tool.effect !== 'pure') await turn.settled()",
+    to: "if (tool.effect === 'once') await turn.settled()",
+    check: 'aReplyIsRecordedBeforeItsToolsRun',
+  },
+  {
+    guard: 'a once tool waits for the acknowledgement',
+    file: localCalls,
+    from: "if (tool.effect !== 'pure') await turn.settled()",
+    to: "if (tool.effect === 'idempotent') await turn.settled()",
+    check: 'aOnceToolIsRecordedAsStarted',
+  },
+  {
+    guard: 'a once tool is recorded as started',
+    file: localCalls,
+    from: "journal.record([{ type: 'toolStarted', toolCallId, toolName }], {",
+    to: 'journal.record([], {',
+    check: 'aOnceToolIsRecordedAsStarted',
+  },
+  {
+    guard: 'a model call waits until all before it is settled',
+    file: think,
+    from: '  await turn.settled()\n',
+    to: '',
+    check: 'aModelCallFollowsWhatIsRecorded',
+  },
+  {
+    guard: 'ids of calls are unique in a reply',
+    file: 'src/runtime/agent/reply.ts',
+    from: '!seen.has(toolCallId) && ',
+    to: '',
+    check: 'aRepeatedCallIdIsRenamed',
+  },
+  {
+    guard: 'ids of calls are unique in a history',
+    file: 'src/runtime/agent/reply.ts',
+    from: ' && !history.hasCall(toolCallId)',
+    to: '',
+    check: 'aRepeatedCallIdIsRenamed',
+  },
+  {
+    guard: 'results of no call stay out of prompts',
+    file: fold,
+    from: 'const slot = slots?.shift()',
+    to: 'const slot = slots?.shift() ?? this.#slots[0]',
+    check: 'aResultOfNoCallIsLeftOut',
+  },
+  {
+    guard: 'facts stay out of prompts',
+    file: fold,
+    from: '#addResult({ toolCallId, output }: ToolResultMessage): void {',
+    to: "#addResult({ toolCallId, output: said, facts }: ToolResultMessage): void {\n    const output: ToolOutput = facts ? { type: 'json', value: { said, facts } as never } : said",
+    check: 'aFactIsNeverShownToTheModel',
+  },
+]
+
+let server: RedisServer
+beforeAll(async () => {
+  // Of its own: its writes are held up.
+  server = await RedisServer.start({ durability: 'none' })
+})
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+})
+
+test.each(Object.entries(checks))('with all guards there: %s', async (_name, check) => {
+  await expect(check(server.url)).resolves.toBeUndefined()
+})
+
+// `npm run mutants` reads these titles.
+for (const { guard, check, ...change } of mutants) {
+  test(`without its guard a test goes red: ${guard} [${check}]`, async () => {
+    await using copy = await SourceCopy.make([change])
+    const copied = (await copy.import('test/mutants/agent-checks.ts')) as unknown as typeof checks
+    const red = await copied[check](server.url).then(
+      () => null,
+      (error: unknown) => error,
+    )
+    expect(red).toMatchObject({ name: 'AssertionError' })
+  })
+}

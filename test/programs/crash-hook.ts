@@ -1,0 +1,62 @@
+/**
+ * Loaded into a program of fault tests before itself (`--import`): goes round the ports to store and bells and passes the crash points
+ * there. Without TROUPE_CRASH_AT it is not loaded at all.
+ */
+import type { CommitRequest } from '../../src/core/ports.ts'
+import { BullBellRinger } from '../../src/queue/bells.ts'
+import { ScriptCaller } from '../../src/store/script.ts'
+import { RedisTurnStore } from '../../src/store/turn-store.ts'
+import { isArmed, isAt, passes } from '../support/crash-moment.ts'
+
+if (isArmed) {
+  aroundScripts()
+  aroundTurns()
+  aroundBells()
+}
+
+function aroundScripts(): void {
+  // oxlint-disable-next-line typescript/unbound-method -- called with its own receiver below
+  const call = ScriptCaller.prototype.call
+  ScriptCaller.prototype.call = async function (this: ScriptCaller, ...all: Parameters<typeof call>) {
+    const name = all[0].file.replace('.lua', '')
+    passes(`${name}.before`)
+    const answer = call.apply(this, all)
+    // By then it was handed to the socket: whether Redis gets it is open, as with any death.
+    if (isAt(`${name}.asked`)) setImmediate(() => passes(`${name}.asked`))
+    const reply = await answer
+    passes(`${name}.answered`)
+    return reply
+  }
+}
+
+function aroundTurns(): void {
+  let draining = false
+  process.prependListener('SIGTERM', () => {
+    draining = true
+  })
+  // oxlint-disable-next-line typescript/unbound-method -- called with its own receiver below
+  const { claim, commit } = RedisTurnStore.prototype
+  RedisTurnStore.prototype.claim = async function (this: RedisTurnStore, next) {
+    const answer = await claim.call(this, next)
+    if (answer.kind === 'grant') passes('claim.granted')
+    return answer
+  }
+  RedisTurnStore.prototype.commit = async function (this: RedisTurnStore, request: CommitRequest) {
+    if (draining) passes('drain')
+    const reply = request.entries.some((entry) => entry.includes('"type":"assistant"'))
+    if (reply) passes('reply.before')
+    const answer = await commit.call(this, request)
+    if (reply) passes('reply.recorded')
+    passes(request.end ? 'commit.end' : 'commit.step')
+    return answer
+  }
+}
+
+function aroundBells(): void {
+  // oxlint-disable-next-line typescript/unbound-method -- called with its own receiver below
+  const ring = BullBellRinger.prototype.ring
+  BullBellRinger.prototype.ring = function (this: BullBellRinger, partition, bells) {
+    if (bells.length > 0) passes('ring')
+    ring.call(this, partition, bells)
+  }
+}

@@ -1,0 +1,159 @@
+/** Keys that somebody wrote over, under running workers: a clear error, nothing lost, the node lives, and the others go on. */
+import { pino } from 'pino'
+import { describe, expect, test } from 'vitest'
+import { defineWorker, type HandlerDefinition } from '../../src/core/define-worker.ts'
+import { say } from '../../src/models/scripted-model.ts'
+import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
+import { expectInvariants } from '../support/oracle.ts'
+import { recordedModel } from '../support/recorded-model.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+/** A node whose log is kept, line by line. */
+async function logged(workers: Record<string, HandlerDefinition>) {
+  const lines: string[] = []
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  const troupe = await TestTroupe.start({ workers, logger })
+  return { troupe, lines, [Symbol.asyncDispose]: () => troupe[Symbol.asyncDispose]() }
+}
+
+/** Writes over a key and gives back what puts it as it was. */
+async function spoil(troupe: TestTroupe, key: string): Promise<() => Promise<void>> {
+  const aside = `${key}:aside`
+  if ((await troupe.redis.exists(key)) === 1) await troupe.redis.rename(key, aside)
+  await troupe.redis.set(key, 'not what it was')
+  return async () => {
+    await troupe.redis.del(key)
+    if ((await troupe.redis.exists(aside)) === 1) await troupe.redis.rename(aside, key)
+  }
+}
+
+describe('a worker whose key was written over', () => {
+  test.each(['record', 'user'] as const)('(%s) takes no message until it is mended; the others go on', async (name) => {
+    await using scene = await logged({ echo })
+    const { troupe } = scene
+    const session = await troupe.create('echo', 'one', { keepOpen: true })
+    await session.result({ run: 1 })
+    const key = workerKeys(troupe.tag, session.rootId)[name]
+    const mend = await spoil(troupe, key)
+    await expect(session.root.send('two')).rejects.toThrow(`key ${key} is a string and should be a`)
+    expect(await troupe.run('echo', 'fine')).toMatchObject({ value: 'fine' })
+    await mend()
+    await session.root.send('two')
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('(log) keeps its message until it is mended; the others go on', async () => {
+    await using scene = await logged({ echo })
+    const { troupe, lines } = scene
+    const session = await troupe.create('echo', 'one', { keepOpen: true })
+    await session.result({ run: 1 })
+    const { log } = workerKeys(troupe.tag, session.rootId)
+    const mend = await spoil(troupe, log)
+    await session.root.send('two')
+    // More often than a worker may be started without a commit.
+    for (let number = 0; number < 8; number++) expect(await troupe.run('echo', number)).toMatchObject({ value: number })
+    await waitUntil('the error names the key', () =>
+      lines.some((line) => line.includes(`${log} is a string and should`)),
+    )
+    await mend()
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('while it stands in line holds up nobody behind it, and is not blamed', async () => {
+    await using troupe = await TestTroupe.connect()
+    const damaged = await Promise.all(Array.from({ length: 40 }, () => troupe.create('echo', 'late')))
+    const mends: (() => Promise<void>)[] = []
+    for (const { rootId } of damaged) mends.push(await spoil(troupe, workerKeys(troupe.tag, rootId).record))
+    const lines: string[] = []
+    const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+    await troupe.startNode({ echo }, { logger })
+    expect(await troupe.run('echo', 'fine')).toMatchObject({ value: 'fine' })
+    await waitUntil('the log tells of each', () =>
+      damaged.every(({ rootId }) => lines.some((line) => line.includes(rootId))),
+    )
+    for (const mend of mends) await mend()
+    for (const session of damaged) expect(await session.result()).toMatchObject({ status: 'completed', value: 'late' })
+    expect(await troupe.client.deadLetters()).toEqual([])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('in mid-turn keeps its message, and is never taken for poison', async () => {
+    const [began, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const slow = defineWorker({
+      async receive(message, self) {
+        began.resolve()
+        await goOn.promise
+        self.reply(message.value)
+      },
+    })
+    await using scene = await logged({ echo, slow })
+    const { troupe, lines } = scene
+    const session = await troupe.create('slow', 'kept')
+    await began.promise
+    const { log } = workerKeys(troupe.tag, session.rootId)
+    const mend = await spoil(troupe, log)
+    goOn.resolve()
+    await waitUntil('the commit is given up', () => lines.some((line) => line.includes(`${log} is a string`)))
+    // It is claimed again when its lease has ended, and found damaged.
+    const unhosted = partitionKeys(troupe.tag).run('unhosted')
+    await waitUntil('it is out of the line', async () => (await troupe.redis.zscore(unhosted, session.rootId)) !== null)
+    expect(await troupe.run('echo', 'fine')).toMatchObject({ value: 'fine' })
+    await mend()
+    expect(await session.result()).toMatchObject({ status: 'completed', value: 'kept' })
+    expect(await troupe.client.deadLetters()).toEqual([])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+})
+
+describe('a line that was written over', () => {
+  test('stops who stands in it; what is sent meanwhile is done once it is mended', async () => {
+    await using scene = await logged({ echo })
+    const { troupe, lines } = scene
+    const early = await troupe.create('echo', 'one', { keepOpen: true })
+    await early.result({ run: 1 })
+    const line = partitionKeys(troupe.tag).run('default')
+    const mend = await spoil(troupe, line)
+    await early.root.send('two')
+    const late = await troupe.create('echo', 'late')
+    await waitUntil('the log names the key', () =>
+      lines.some((text) => text.includes(`${line} is a string and should`)),
+    )
+    await mend()
+    expect(await early.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
+    expect(await late.result()).toMatchObject({ status: 'completed', value: 'late' })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+})
+
+describe('a history that somebody wrote into', () => {
+  test('is told of with what cannot be read, and the conversation goes on', async () => {
+    const model = recordedModel('test/m', (request) => say(`sent ${request.messages.length}`))
+    const workers = { talker: defineWorker({ instructions: 'Talk.', model }) }
+    await using troupe = await TestTroupe.connect()
+    const first = await troupe.startNode(workers)
+    const session = await troupe.create('talker', 'one', { keepOpen: true })
+    await session.result({ run: 1 })
+    await first.stop()
+    const strange = [
+      'no json',
+      '[]',
+      '{"type":"user","content":7}',
+      '{"type":"received"}',
+      '{"type":"delegated"}',
+      '{"type":"failed"}',
+    ]
+    await troupe.redis.rpush(workerKeys(troupe.tag, session.rootId).log, ...strange)
+    const lines: string[] = []
+    await troupe.startNode(workers, {
+      logger: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }),
+    })
+    await session.root.send('two')
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: { text: 'sent 3' } })
+    expect(lines.some((line) => line.includes('could not be read and were passed over'))).toBe(true)
+  })
+})

@@ -1,0 +1,60 @@
+/**
+ * Input under attack: whatever a script is given, and whatever it finds stored, an error means that it has written nothing. So do the
+ * answers that refuse.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as scripts from '../../src/store/scripts.ts'
+import { isLong, withSeed } from '../support/fault-settings.ts'
+import { RedisServer } from '../support/redis-server.ts'
+import { calls } from './support/calls.ts'
+import { FuzzScene } from './support/fuzz.ts'
+import { Place } from './support/place.ts'
+
+const triesOfEach = isLong ? 10_000 : 2_000
+
+/** Answers of which the headers say that nothing was written. */
+const refusals = new Set(['conflict', 'cancelled', 'refused', 'fenced', 'not_found', 'terminal', 'session_finished'])
+for (const word of ['mailbox_full', 'no_letter', 'no_message', 'finished', 'again']) refusals.add(word)
+
+let server: RedisServer
+beforeAll(async () => {
+  server = await RedisServer.start({ durability: 'none' })
+})
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+})
+
+/** The scenes of each script, one for each of its outcomes. */
+async function scenesOf(sha: string, place: Place): Promise<FuzzScene[]> {
+  const scenes: FuzzScene[] = []
+  for (const call of calls) {
+    await place.redis.flushdb()
+    const make = await call.prepare(place)
+    const before = await FuzzScene.take(place.redis, { sha, keyCount: 0, flat: [], reply: [] })
+    await make()
+    if (place.wire.last.sha === sha) scenes.push(before.with(place.wire.last))
+  }
+  return scenes
+}
+
+describe.each(Object.values(scripts))('$file', ({ sha, source }) => {
+  test('writes nothing when it answers with an error or a refusal', { timeout: isLong ? 600_000 : 60_000 }, () =>
+    withSeed(async (random) => {
+      await using place = await Place.open({ redisUrl: server.url })
+      const scenes = await scenesOf(sha, place)
+      expect(scenes).not.toEqual([])
+      await place.redis.script('LOAD', source)
+      let errors = 0
+      for (let number = 0; number < triesOfEach; number++) {
+        const scene = scenes[number % scenes.length] as FuzzScene
+        const attack = await scene.attack(random)
+        if (attack.error !== null) errors++
+        const word = Array.isArray(attack.reply) ? String(attack.reply[0]) : ''
+        const isRefused = attack.error !== null || refusals.has(word)
+        if (isRefused && attack.hasWritten)
+          throw new Error(`${attack.error?.message ?? word} after a write; ${attack.what.join('; ')}`)
+      }
+      expect(errors).toBeGreaterThan(triesOfEach / 20)
+    }),
+  )
+})

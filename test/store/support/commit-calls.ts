@@ -1,0 +1,169 @@
+/** One call of commit in each of its outcomes, ready to be made. */
+import { encodeInput } from '../../../src/core/message.ts'
+import { type Call, completed, later, resultOf, running } from './call-scenes.ts'
+
+export const commitCalls: readonly Call[] = [
+  {
+    name: 'commit of a step',
+    prepare: async (place) => {
+      const { node, turn } = await running(place)
+      const request = turn.request({
+        entries: ['{"a":1}'],
+        userUsed: 1,
+        stateJson: '{"n":1}',
+        event: '[["run.started"]]',
+      })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit with children, messages and timers',
+    prepare: async (place) => {
+      const { node, turn } = await running(place)
+      const other = await place.create({ label: 'two', mode: 'conversation' })
+      await (await node.claim({ slot: '1' })).complete()
+      await place.redis.del(place.keys.bells('default'))
+      const request = turn.request({
+        entries: ['{"a":1}'],
+        userUsed: 1,
+        spawns: [place.child(turn.worker, 1, 'c1'), place.child(turn.worker, 2, 'c2')],
+        awaits: [1, 2],
+        sends: [{ workerId: other.root, mail: encodeInput(turn.worker, '1') }],
+        timers: [later],
+        timersOpen: 1,
+      })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit that parks and leaves, with bells for its children',
+    prepare: async (place) => {
+      const { node, turn } = await running(place)
+      const spawns = [1, 2, 3].map((call) => place.child(turn.worker, call, `c${call}`))
+      const request = turn.request({ userUsed: 1, spawns, awaits: [1, 2, 3], end: { wait: 'control', next: null } })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit that ends its run and claims the next worker',
+    prepare: async (place) => {
+      const { node, turn } = await running(place, 'job')
+      await place.create({ label: 'two' })
+      await place.create({ label: 'three' })
+      const next = node.next({ bell: 'mine', keepBell: true })
+      const request = turn.request({ ...completed, end: { wait: 'any', next } })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit that ends its run and claims its own worker again',
+    prepare: async (place) => {
+      const { session, node, turn } = await running(place)
+      await place.post(session.root, 'second')
+      const request = turn.request({ ...completed, end: { wait: 'any', next: node.next() } })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit that ends its turn and finds nothing',
+    prepare: async (place) => {
+      const { node, turn } = await running(place)
+      const request = turn.request({ ...completed, end: { wait: 'any', next: node.next({ bell: 'mine' }) } })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit of a retry',
+    prepare: async (place) => {
+      const { node, turn } = await running(place)
+      const request = turn.request({
+        open: false,
+        attempt: 1,
+        runState: 'TransientFailure',
+        end: { wait: 'retry', retryMs: 60_000, next: null },
+      })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit of a dead letter',
+    prepare: async (place) => {
+      const { node, turn } = await running(place)
+      const request = turn.request({
+        ...completed,
+        outcome: 'failed',
+        dead: '{"starts":5}',
+        end: { wait: 'any', next: null },
+      })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit of a child whose parent waits',
+    prepare: async (place) => {
+      const { node, turn } = await running(place)
+      const spawn = place.child(turn.worker, 1, 'c1')
+      await turn.park(`result:${spawn.id}`, { spawns: [spawn], awaits: [1] })
+      const child = await node.claim()
+      await place.redis.del(place.keys.bells('default'))
+      const request = child.request({ ...completed, result: resultOf(child), end: { wait: 'any', next: node.next() } })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit that is refused',
+    prepare: async (place) => {
+      const { node, turn } = await running(place)
+      const sends = [{ workerId: '01890a5d-ac96-774b-bcce-b302099a8057', mail: encodeInput(null, '1') }]
+      const request = turn.request({ entries: ['{}'], sends })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit with a child under a grant',
+    prepare: async (place) => {
+      const { root } = await place.create({ grant: 'tools a b' })
+      const node = place.node()
+      const turn = await node.claim()
+      const request = turn.request({ spawns: [place.child(root, 1, 'c1', { grant: 'tools a' })], awaits: [1] })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit with a child under too wide a grant',
+    prepare: async (place) => {
+      const { root } = await place.create({ grant: 'tools a' })
+      const node = place.node()
+      const turn = await node.claim()
+      const request = turn.request({ spawns: [place.child(root, 1, 'c1', { grant: 'tools a b' })], awaits: [1] })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit that is fenced',
+    prepare: async (place) => {
+      const { node, turn } = await running(place)
+      await place.expireLease(turn.worker)
+      await node.sweep({ free: 0 })
+      const request = turn.request({ entries: ['{}'], end: { wait: 'any', next: node.next() } })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit in conflict',
+    prepare: async (place) => {
+      const { node, turn } = await running(place)
+      const request = turn.request({ version: 9 })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit of a cancelled run',
+    prepare: async (place) => {
+      const { session, node, turn } = await running(place)
+      await place.sessions.cancel(session.id, 'enough')
+      const request = turn.request({ entries: ['{}'] })
+      return () => node.turns.commit(request)
+    },
+  },
+]

@@ -1,0 +1,60 @@
+/** Short forms of the tests of dead letters and of damaged keys, to be held against scripts from which a guard was taken. */
+import { expect } from 'vitest'
+import type { Check } from './checks.ts'
+import type { Place } from './place.ts'
+
+/** A conversation whose first message was put aside. */
+async function withLetter(place: Place) {
+  const { id, root } = await place.create({ mode: 'conversation' })
+  await (await place.node().claim()).complete({ outcome: 'failed', runState: 'Failed', dead: '{}' })
+  const [letter] = await place.inspect.deadLetters(1)
+  return { id, root, redrive: (worker = root) => place.sessions.redrive(worker, letter?.id ?? '', '[]') }
+}
+
+export const aLetterIsPutBackOnce: Check = async (place) => {
+  const { root, redrive } = await withLetter(place)
+  await redrive()
+  await redrive()
+  expect(await place.redis.llen(place.workerKeys(root).user)).toBe(1)
+}
+
+export const aLetterGoesToItsOwnWorker: Check = async (place) => {
+  const { redrive } = await withLetter(place)
+  const other = await place.create({ label: 'two' })
+  expect(await redrive(other.root)).toEqual({ kind: 'no_letter' })
+}
+
+export const aFinishedSessionTakesNoLetter: Check = async (place) => {
+  const { id, redrive } = await withLetter(place)
+  await place.sessions.close(id)
+  expect(await redrive()).toMatchObject({ kind: 'session_finished' })
+}
+
+export const aDamagedWorkerComesBack: Check = async (place) => {
+  const { root } = await place.create()
+  const { record } = place.workerKeys(root)
+  await place.redis.rename(record, `${record}:aside`)
+  await place.redis.set(record, 'x')
+  expect(await place.node().ask()).toEqual({ kind: 'empty' })
+  await place.redis.rename(`${record}:aside`, record)
+  await place.node().sweep({ free: 0 })
+  expect((await place.node().claim()).worker).toBe(root)
+}
+
+export const aDamagedWorkerIsNotStartedAgain: Check = async (place) => {
+  const { root } = await place.create()
+  await place.node().claim()
+  await place.expireLease(root)
+  await place.node().sweep({ free: 0 })
+  await place.redis.set(place.workerKeys(root).log, 'x')
+  expect(await place.node().ask()).toEqual({ kind: 'empty' })
+}
+
+export const aCommitThatFailsWritesNothing: Check = async (place) => {
+  const { root } = await place.create({ mode: 'conversation' })
+  const turn = await place.node().claim()
+  await place.redis.del(place.workerKeys(root).user)
+  await place.redis.set(place.workerKeys(root).user, 'x')
+  const commit = () => turn.commit({ entries: ['{}'], userUsed: 1, event: '[["run.started"]]' })
+  expect(await place.changed(() => commit().catch(() => {}))).toEqual({})
+}

@@ -1,0 +1,49 @@
+/** Mutants of what dead letters and damaged keys rest on. */
+import { claimScript, commitScript, redriveScript } from '../../../src/store/scripts.ts'
+import * as checks from './letter-checks.ts'
+import type { Mutant } from './mutant.ts'
+
+export const letterMutants: readonly Mutant[] = [
+  {
+    guard: 'a letter is put back once',
+    script: redriveScript,
+    from: 'if id == letter then',
+    to: 'if false then',
+    check: checks.aLetterIsPutBackOnce,
+  },
+  {
+    guard: 'a letter goes to its own worker',
+    script: redriveScript,
+    from: "if fields.worker ~= worker then return { 'no_letter' } end",
+    to: '',
+    check: checks.aLetterGoesToItsOwnWorker,
+  },
+  {
+    guard: 'a finished session takes no letter',
+    script: redriveScript,
+    from: "if state ~= 'active' then",
+    to: 'if false then',
+    check: checks.aFinishedSessionTakesNoLetter,
+  },
+  {
+    guard: 'a damaged worker leaves the line for a while',
+    script: claimScript,
+    from: 'damaged[#damaged + 1] = candidates[index]',
+    to: 'gone[#gone + 1] = candidates[index]',
+    check: checks.aDamagedWorkerComesBack,
+  },
+  {
+    guard: 'a worker that could not commit is looked at first',
+    script: claimScript,
+    from: '  if starts > 0 then',
+    to: '  if false then',
+    check: checks.aDamagedWorkerIsNotStartedAgain,
+  },
+  {
+    guard: 'keys are looked at before the first write',
+    script: commitScript,
+    from: "if userUsed > 0 then checkSort('list', userKey) end",
+    to: '',
+    check: checks.aCommitThatFailsWritesNothing,
+  },
+]

@@ -1,0 +1,56 @@
+/**
+ * The moments at which a process of a fault test can be made to die, each by its name and by the line of docs/protocol.md ("What heals
+ * what") that it stands for. programs/crash-hook.ts passes them; nothing in src knows of them.
+ */
+
+export type CrashHost = 'node' | 'client'
+
+export interface CrashPoint {
+  readonly name: string
+  readonly line: string
+  readonly host: CrashHost
+  readonly when: string
+  /** Up to how many times it may be passed before the one that kills; more is more luck than a short run has. */
+  readonly nthMax: number
+}
+
+const point = (name: string, line: string, when: string, nthMax = 1, host: CrashHost = 'node'): CrashPoint => ({
+  name,
+  line,
+  when,
+  nthMax,
+  host,
+})
+
+export const crashPoints: readonly CrashPoint[] = [
+  point('spawn.asked', 'K1', 'the request for a session is on its way', 4, 'client'),
+  point('spawn.answered', 'K2', 'a session is stored, its bell not rung', 4, 'client'),
+  point('post.asked', 'K1', 'a message is on its way', 4, 'client'),
+  point('post.answered', 'K2', 'a message is stored, its bell not rung', 4, 'client'),
+  point('claim.before', 'K5', 'a bell was taken, nothing is claimed', 2),
+  point('claim.granted', 'K6', 'a worker was claimed, nothing is done', 2),
+  point('receive', 'K7', 'the handler has begun', 6),
+  point('effect', 'K10', 'the handler has done something outside', 6),
+  point('commit.before', 'K8', 'the handler has ended, nothing is sent', 8),
+  point('commit.asked', 'K11', 'a commit is on its way, or was executed', 8),
+  point('commit.step', 'K9', 'a step in mid-turn is recorded'),
+  point('commit.end', 'K12', 'the end of a turn is recorded, no bell is rung', 6),
+  point('ring', 'K12', 'bells were answered and are not rung', 2),
+  point('renew.before', 'K6', 'a lease is about to be renewed'),
+  point('renew.answered', 'K6', 'a lease was renewed, its bells are not rung'),
+  point('sweep.before', 'K6', 'a sweep is about to begin', 3),
+  point('sweep.answered', 'K2', 'a sweep has put bells that only this node knows', 3),
+  point('fire.answered', 'K12', 'timers were posted, no bell is rung', 3),
+  point('finish.before', 'K22', 'a cancel is about to be finished'),
+  point('finish.answered', 'K22', 'a cancel was finished in part'),
+  point('reply.before', 'K8', 'a model has answered, the reply is not recorded', 4),
+  point('reply.recorded', 'K9', 'a reply is recorded, its tools have not run', 4),
+  point('drain', 'K23', 'a node that was told to stop is about to commit'),
+]
+
+export function crashPoint(name: string): CrashPoint {
+  const found = crashPoints.find((one) => one.name === name)
+  if (!found)
+    throw new Error(`There is no crash point "${name}"; there are ${crashPoints.map((one) => one.name).join(', ')}.`)
+  return found
+}

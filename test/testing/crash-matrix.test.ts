@@ -1,0 +1,187 @@
+/** What users prove with it: correct workers pass at every point, and each seeded fault is found at the point where it shows. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Redis } from 'ioredis'
+import { ConfigError } from 'troupe'
+import { CrashMatrixError, type CrashReport, call, crashMatrix, type Progress, type Scenario, say } from 'troupe/test'
+import { describe, expect, inject, test } from 'vitest'
+import { isLong } from '../support/fault-settings.ts'
+
+type Kind = 'payer' | 'careless-payer' | 'forgetful' | 'clerk' | 'stamp' | 'careless-clerk' | 'quitter'
+
+/** Most of a run is waiting for a lease to end. */
+const concurrency = 3
+
+function scenario(kind: Kind, more: Partial<Scenario> = {}): Scenario {
+  return {
+    workers: new URL('./scenarios/payments.ts', import.meta.url),
+    kind,
+    input: ({ folder }) => ({ folder, cents: 250 }),
+    redisUrl: inject('redisUrl'),
+    concurrency,
+    ...more,
+  }
+}
+
+/** With what an error says of them. */
+async function reportOf(running: Promise<CrashReport>): Promise<{ report: CrashReport; message: string }> {
+  const error = await running.then(
+    () => new Error('The matrix found no violation.'),
+    (thrown: unknown) => thrown as Error,
+  )
+  if (!(error instanceof CrashMatrixError)) throw error
+  return { report: error.report, message: error.message }
+}
+
+const lines = (folder: string, file: string) => readFileSync(join(folder, file), 'utf8').trimEnd().split('\n')
+
+describe('correct workers pass', { timeout: 120_000 }, () => {
+  test('an agent with an idempotent tool, killed at every point', async () => {
+    const told: Progress[] = []
+    const lives = new Map<string | null, readonly number[]>()
+    const report = await crashMatrix(
+      scenario('payer', {
+        replies: { payer: [call('pay'), say('paid it')] },
+        check: ({ folder, result, histories, runs, point }) => {
+          expect(readdirSync(folder)).toHaveLength(1)
+          expect(result).toMatchObject({ status: 'completed', value: { text: 'paid it', facts: { paid: 250 } } })
+          expect(histories.map(({ kind }) => kind)).toEqual(['payer'])
+          const pays = runs.filter(({ what, name }) => what === 'tool' && name === 'pay')
+          lives.set(
+            point,
+            pays.map(({ life }) => life),
+          )
+          expect(new Set(pays.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
+        },
+        onProgress: (progress) => told.push(progress),
+      }),
+    )
+    expect(report).toMatchObject({ violations: [], leftOut: 0 })
+    expect(lives.get(null)).toEqual([1])
+    expect(lives.get('after tool pay of payer #1')).toEqual([1, 2])
+    expect(lives.get('after model of payer #2')).toEqual([1])
+    for (const call of [
+      'claim #1',
+      'model of payer #1',
+      'tool pay of payer #1',
+      'commit of payer #1',
+      'model of payer #2',
+    ])
+      expect(report.points).toEqual(expect.arrayContaining([`before ${call}`, `after ${call}`]))
+    expect(report.runs).toBeGreaterThan(report.points.length)
+    expect(told[0]).toMatchObject({ done: 1, point: null })
+    expect(told.at(-1)).toMatchObject({ done: told.length, total: told.length, violations: 0 })
+  })
+
+  test('a handler that spawns, with an effect that its key guards', async () => {
+    const report = await crashMatrix(
+      scenario('clerk', {
+        pointsMax: isLong ? 200 : 5,
+        check: ({ folder, result, histories }) => {
+          expect(readdirSync(folder)).toHaveLength(1)
+          expect(result).toMatchObject({ status: 'completed', value: { stamped: 500 } })
+          expect(histories.map(({ kind }) => kind)).toEqual(['clerk', 'stamp'])
+        },
+      }),
+    )
+    expect(report.violations).toEqual([])
+    expect(report.points.length + report.missed.length).toBeGreaterThanOrEqual(5)
+  })
+})
+
+describe('a fault is found', { timeout: 120_000 }, () => {
+  test('of a tool that calls itself idempotent and counts twice under one key', async () => {
+    const { report, message } = await reportOf(
+      crashMatrix(
+        scenario('careless-payer', {
+          replies: { 'careless-payer': [call('pay_twice'), say('paid it')] },
+          only: ['before tool pay_twice of careless-payer #1', 'after tool pay_twice of careless-payer #1'],
+          check: ({ folder }) => {
+            if (lines(folder, 'counter').length > 1) throw new Error('it was paid more than once')
+          },
+        }),
+      ),
+    )
+    const point = 'after tool pay_twice of careless-payer #1'
+    expect(report.violations).toEqual([{ point, what: 'check: it was paid more than once' }])
+    expect(message).toBe(
+      `The scenario does not survive a kill -9 at 1 of 2 points:\n  ${point}: check: it was paid more than once`,
+    )
+  })
+
+  test('of a handler with an effect that no key guards', async () => {
+    const { report } = await reportOf(
+      crashMatrix(
+        scenario('careless-clerk', {
+          only: ['after receive of careless-clerk #1'],
+          check: ({ folder }) => expect(lines(folder, 'letters')).toEqual(['a letter']),
+        }),
+      ),
+    )
+    const what = expect.stringMatching(/^check: /)
+    expect(report.violations).toEqual([{ point: 'after receive of careless-clerk #1', what }])
+  })
+
+  test('of an agent that keeps in its process what should be a fact, without a check of its own', async () => {
+    const point = 'before model of forgetful #3'
+    const replies = { forgetful: [call('price'), call('recall'), say('done')] }
+    await using redis = Object.assign(new Redis(inject('redisUrl')), {
+      async [Symbol.asyncDispose](this: Redis) {
+        this.disconnect()
+      },
+    })
+    let place = { id: '', folder: '' }
+    const check: Scenario['check'] = async (outcome) => {
+      place = outcome
+      expect(await redis.keys(`{${place.id}.0}*`)).not.toEqual([])
+    }
+    const { violations } = await crashMatrix(
+      scenario('forgetful', { replies, check, only: [point], violations: 'report' }),
+    )
+    expect(violations).toEqual([
+      {
+        point,
+        what:
+          'the result is {"status":"completed","value":{"text":"done","facts":{"price":null}}}, ' +
+          'and without a crash it is {"status":"completed","value":{"text":"done","facts":{"price":250}}}',
+      },
+    ])
+    // Nothing is left of it: no key, no folder.
+    expect(await redis.keys(`{${place.id}.0}*`)).toEqual([])
+    expect(existsSync(dirname(place.folder))).toBe(false)
+  })
+})
+
+describe('a scenario that cannot be run', { timeout: 60_000 }, () => {
+  test('is not tried further when it fails without a crash', async () => {
+    const { report, message } = await reportOf(
+      crashMatrix(
+        scenario('stamp', {
+          check: () => {
+            throw new Error('this is never right')
+          },
+        }),
+      ),
+    )
+    expect(report).toMatchObject({ points: [], runs: 1 })
+    expect(message).toBe('The scenario fails without a crash:\n  no crash: check: this is never right')
+  })
+
+  test('tells what a node printed that ended by itself', async () => {
+    const { message } = await reportOf(crashMatrix(scenario('quitter')))
+    expect(message).toMatch(/a node ended by itself with 3[\s\S]*nobody can work like this/)
+  })
+
+  test.each([
+    ['workers that do not exist', { workers: 'no/such/folder' }, /no\/such\/folder, which does not exist/],
+    ['definitions themselves', { workers: {} as string }, /workers is a path or a file URL/],
+    ['a module without workers', { workers: new URL(import.meta.resolve('zod')) }, /must export its workers by kind/],
+    ['replies of a kind that is not there', { replies: { nobody: [] } }, /kind "nobody"/],
+    ['a number that is none', { pointsMax: 0 }, /pointsMax must be a whole number from 1, not 0/],
+    ['a point that is not passed', { only: ['after lunch'] }, /no point "after lunch".*before claim #1/],
+  ] as [string, Partial<Scenario>, RegExp][])('is refused: %s', async (_what, more, sentence) => {
+    const error: unknown = await crashMatrix(scenario('stamp', more)).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(ConfigError)
+    expect((error as Error).message).toMatch(sentence)
+  })
+})

@@ -1,0 +1,31 @@
+/** What an audit finds in a session of a matrix becomes a violation. */
+import { Redis } from 'ioredis'
+import { defineWorker } from 'troupe'
+import { expect, inject, test } from 'vitest'
+import { connect } from '../../src/client/client.ts'
+import { startNode } from '../../src/compose.ts'
+import { tagOf, workerKeys } from '../../src/store/keys.ts'
+import { brokenInvariants } from '../../src/testing/invariants.ts'
+import { newNamespace } from '../support/namespace.ts'
+
+test('an invariant that is broken is told with its number and its worker', async () => {
+  const place = { redisUrl: inject('redisUrl'), namespace: newNamespace() }
+  const redis = new Redis(place.redisUrl)
+  try {
+    await using node = await startNode({
+      ...place,
+      workers: { echo: defineWorker({ receive: (_, self) => self.reply(1) }) },
+    })
+    expect(node.kinds).toEqual(['echo'])
+    await using client = await connect(place)
+    const session = await client.sessions.create({ kind: 'echo', input: null })
+    await session.result()
+    expect(await brokenInvariants(client, await session.report())).toEqual([])
+    const { log } = workerKeys(tagOf(place.namespace, 0), session.rootId)
+    await redis.lpush(log, (await redis.lindex(log, 0)) as string)
+    const broken = await brokenInvariants(client, await session.report())
+    expect(broken.join('\n')).toMatch(new RegExp(`^I\\d+: ${session.rootId}: `))
+  } finally {
+    redis.disconnect()
+  }
+})

@@ -1,0 +1,102 @@
+/** Agents that pay and are careful, and some that are careless in one way each. The till is a folder outside of troupe. */
+import { appendFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { defineTool, defineWorker, type ToolContext } from 'troupe'
+
+export interface Order {
+  readonly folder: string
+  readonly cents: number
+}
+
+const orderOf = (context: ToolContext) => context.input as unknown as Order
+
+/** The same file under the same key, however often it is written. */
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays.',
+  effect: 'idempotent',
+  run(_input, context) {
+    const { folder, cents } = orderOf(context)
+    writeFileSync(join(folder, `paid-${context.idempotencyKey.replaceAll(/\W/g, '_')}`), String(cents))
+    context.setFact('paid', cents)
+    return 'paid'
+  },
+})
+
+/** Says that it may run again under the same key, and counts twice. */
+const payTwice = defineTool({
+  name: 'pay_twice',
+  description: 'Pays, and again when asked again.',
+  effect: 'idempotent',
+  run(_input, context) {
+    const { folder, cents } = orderOf(context)
+    appendFileSync(join(folder, 'counter'), `${context.idempotencyKey}\n`)
+    context.setFact('paid', cents)
+    return 'paid'
+  },
+})
+
+let remembered: number | undefined
+
+/** Keeps in its process what it should have established as a fact. */
+const forget = defineTool({
+  name: 'price',
+  description: 'Finds the price.',
+  effect: 'pure',
+  run(_input, context) {
+    remembered = orderOf(context).cents
+    return 'found'
+  },
+})
+
+const recall = defineTool({
+  name: 'recall',
+  description: 'Says the price that was found.',
+  effect: 'pure',
+  run(_input, context) {
+    context.setFact('price', remembered ?? null)
+    return 'said'
+  },
+})
+
+interface Count {
+  readonly order: Order | null
+}
+
+const instructions = 'You pay.'
+
+export const workers = {
+  payer: defineWorker({ instructions, tools: [pay] }),
+  'careless-payer': defineWorker({ instructions, tools: [payTwice] }),
+  forgetful: defineWorker({ instructions, tools: [forget, recall] }),
+
+  /** Its letter has the name of its key: a second one takes the place of the first. */
+  clerk: defineWorker<Count>({
+    initial: { order: null },
+    receive(message, self) {
+      if (message.kind === 'input') {
+        const order = message.value as Order
+        self.setState({ order })
+        writeFileSync(join(order.folder, `letter-${self.idempotencyKey.replaceAll(/\W/g, '_')}`), 'a letter')
+        self.spawn('stamp', order.cents)
+      }
+      if (message.kind === 'result' && message.status === 'completed') self.reply({ stamped: message.value })
+    },
+  }),
+  stamp: defineWorker({ receive: (message, self) => self.reply(Number('value' in message && message.value) * 2) }),
+
+  /** Its letters are not guarded. */
+  'careless-clerk': defineWorker({
+    receive(message, self) {
+      if (message.kind === 'input') appendFileSync(join((message.value as Order).folder, 'letters'), 'a letter\n')
+      self.reply('written')
+    },
+  }),
+
+  quitter: defineWorker({
+    receive() {
+      process.stderr.write('nobody can work like this\n')
+      process.exit(3)
+    },
+  }),
+}
