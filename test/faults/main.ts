@@ -1,6 +1,6 @@
 /**
- * `npm run faults`: does to the runtime what it promises to survive, as often as the table says, on a Redis of its own. Prints promise,
- * trials and violations; progress goes to stderr. Exit codes: 0 no violation, 1 a violation, 2 wrong usage, 69 no Redis.
+ * `npm run faults`: does to the runtime what it promises to survive, as often as the table says, each row on a Redis of its own. Prints
+ * promise, trials and violations; progress goes to stderr. Exit codes: 0 no violation, 1 a violation, 2 wrong usage, 69 no Redis.
  */
 import { randomInt } from 'node:crypto'
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
@@ -34,12 +34,12 @@ async function main(argv: readonly string[]): Promise<number> {
 
 async function runAll(flags: Flags): Promise<number> {
   const say = (line: string) => void process.stderr.write(`${line}\n`)
-  await using server = await RedisServer.start({ durability: 'everysec' })
   const results: RowResult[] = []
   const chosen = flags.only ?? rows.filter(({ id }) => id !== 'F45' || flags.minutes !== undefined)
   const scale = { isLong: !flags.short, kills: flags.kills, minutes: flags.minutes }
   say(`seed ${flags.seed}: repeat with --seed ${flags.seed}`)
   for (const row of chosen) {
+    await using server = await RedisServer.start({ durability: 'everysec' })
     const result = await runRow(row, { scale, seed: flags.seed, redisUrl: server.url, say })
     results.push(result)
     if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`)
@@ -59,7 +59,7 @@ function readFlags(argv: readonly string[]): Flags | number {
     )
     .option('--seed <n>', 'all chances follow from it', parseWhole(1), randomInt(1, 2 ** 31))
     .option('--kills <n>', 'processes to kill in each storm; default 200', parseWhole(1))
-    .option('--minutes <n>', 'length of the soak (F45), which is not run without', parseWhole(1))
+    .option('--minutes <n>', 'length of the soak (F45): without it one minute if it is named, else none', parseWhole(1))
     .option('--only <rows>', 'run only these, for example F01,F10', parseRows)
     .option('--short', 'each row as short as it is in npm test', false)
     .option('--json', 'a line of JSON for each row, and {"trials":…,"violations":…} last', false)

@@ -1,9 +1,14 @@
 /** All rows, in the order of docs/faults.md. */
 import type { Row } from './row.ts'
+import { blockedRow } from './rows/blocked.ts'
+import { clockRow } from './rows/clocks.ts'
 import { crashPointRow, ringRow } from './rows/crash-points.ts'
 import { bombRow, herdRow, parkedRow, sweepStormRow } from './rows/crowds.ts'
 import { busyRow, darkRow, recoveryRow, renewRow, rollingRow } from './rows/deaths.ts'
 import { cancelRow, childFailureRow, poisonRow } from './rows/families.ts'
+import { floodRow } from './rows/floods.ts'
+import { loadingRow } from './rows/loading.ts'
+import { longHistoryRow } from './rows/long-histories.ts'
 import { lostReplyRow } from './rows/lost-replies.ts'
 import { duplicateRow, lateMessageRow, sizeRow } from './rows/messages.ts'
 import { namedTestRows } from './rows/named-tests.ts'
@@ -13,6 +18,8 @@ import { everySecondRow, fullRow, readOnlyRow, tornFileRow } from './rows/redis-
 import { sabotageRow } from './rows/sabotage.ts'
 import { soakRow } from './rows/soak.ts'
 import { stormRow } from './rows/storm.ts'
+import { unheededStopRow } from './rows/unheeded-stops.ts'
+import { versionRow } from './rows/versions.ts'
 import { zombieRow } from './rows/zombie.ts'
 
 const all: readonly Row[] = [
@@ -24,9 +31,11 @@ const all: readonly Row[] = [
   lateMessageRow,
   duplicateRow,
   sabotageRow,
+  blockedRow,
   zombieRow,
   busyRow,
   rollingRow,
+  unheededStopRow,
   lostReplyRow,
   redisDownRow,
   redisKillRow,
@@ -34,15 +43,20 @@ const all: readonly Row[] = [
   tornFileRow,
   readOnlyRow,
   fullRow,
+  loadingRow,
   networkRow,
+  clockRow,
   renewRow,
   poisonRow,
   parkedRow,
   sizeRow,
+  longHistoryRow,
+  floodRow,
   herdRow,
   bombRow,
   childFailureRow,
   cancelRow,
+  versionRow,
   sweepStormRow,
   soakRow,
   ...namedTestRows,

@@ -1,4 +1,5 @@
 /** The workers of fault tests. Each writes down in the ledger what it really does. */
+import { closeSync, openSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineWorker, type HandlerDefinition, type Self } from '../../src/core/define-worker.ts'
 import type { Message } from '../../src/core/message.ts'
@@ -10,6 +11,14 @@ export interface TreeInput {
   readonly children: number
   readonly steps: number
   readonly stepMs: number
+}
+
+export interface BlockInput {
+  readonly ms: number
+  /** With all the processor's time, or waiting in a call. */
+  readonly how: 'busy' | 'waiting'
+  /** At the first start only; else at each. */
+  readonly once?: boolean
 }
 
 interface LeafInput {
@@ -98,6 +107,28 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
+    /** Blocks its process: no timer, no reply and no signal is seen meanwhile, by any turn of it. */
+    blocker: defineWorker({
+      receive(message, self) {
+        const { ms, how, once } = message.value as BlockInput
+        if (!once || isFirst(`${order.ledger}.${self.id}`)) {
+          write('blocked', self, message.value)
+          block(ms, how)
+          write('unblocked', self)
+        }
+        self.reply('done')
+      },
+    }),
+
+    /** Spawns the child that it is told to and replies what became of it. */
+    'parent-of': defineWorker({
+      receive(message, self) {
+        if (message.kind !== 'input') return self.reply(describe(message))
+        const { kind, input } = message.value as { kind: string; input: unknown }
+        self.spawn(kind, input)
+      },
+    }),
+
     /** Gives birth to a deadly worker and replies what became of it. */
     'deadly-parent': defineWorker({
       receive(message, self) {
@@ -171,6 +202,22 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
   }
+}
+
+/** Whether no process has asked this before: the answer is a file, so that it outlives what blocks. */
+function isFirst(file: string): boolean {
+  try {
+    closeSync(openSync(file, 'wx'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+function block(ms: number, how: BlockInput['how']): void {
+  const until = performance.now() + ms
+  if (how === 'waiting') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+  while (performance.now() < until);
 }
 
 function describe(message: Message): unknown {

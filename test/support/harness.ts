@@ -42,6 +42,14 @@ export interface NodeSettings {
   readonly lateMessages?: number
   /** Its path to Redis goes through this proxy. */
   readonly proxy?: TcpProxy
+  /** What is loaded into its process first. */
+  readonly preload?: Preload
+}
+
+interface Preload {
+  readonly program: URL
+  /** What that reads from its environment. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 const crashHook = new URL('../programs/crash-hook.ts', import.meta.url)
@@ -150,11 +158,13 @@ export class NodeProcess {
   #output = ''
   #draining = 0
 
-  constructor(order: NodeOrder, { program = nodeProgram, crashAt }: Pick<NodeSettings, 'program' | 'crashAt'> = {}) {
+  constructor(order: NodeOrder, settings: Pick<NodeSettings, 'program' | 'crashAt' | 'preload'> = {}) {
+    const { program = nodeProgram, crashAt, preload } = settings
+    const first = [...(crashAt ? [crashHook] : []), ...(preload ? [preload.program] : [])]
     this.name = order.name
     this.#child = fork(program, [JSON.stringify(order)], {
-      execArgv: ['--conditions=troupe-source', ...(crashAt ? ['--import', crashHook.href] : [])],
-      env: { PATH: process.env.PATH, ...(crashAt ? { TROUPE_CRASH_AT: crashAt } : {}) },
+      execArgv: ['--conditions=troupe-source', ...first.flatMap(({ href }) => ['--import', href])],
+      env: { PATH: process.env.PATH, ...(crashAt ? { TROUPE_CRASH_AT: crashAt } : {}), ...preload?.env },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {

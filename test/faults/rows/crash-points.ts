@@ -98,7 +98,11 @@ async function nodeCrash(point: CrashPoint, stage: Stage): Promise<void> {
   await harness.start('heir')
   const signal = AbortSignal.timeout(30_000)
   for (const { session, expected } of work)
-    assert.partialDeepStrictEqual(await session.result({ signal }), expected, `${point.name}, session ${session.id}`)
+    assert.partialDeepStrictEqual(
+      await session.result({ signal, run: expected.run }),
+      expected,
+      `${point.name}, session ${session.id}`,
+    )
   const { workers, dead } = await expectInvariants(harness.redis, harness.namespace)
   assert.equal(dead.length, 0, 'a message became a dead letter')
   for (const { id, record } of workers.values())
@@ -116,21 +120,34 @@ function oncePerDeath(harness: Harness): void {
     assert.ok(lines.length <= 2, `${key} ran ${lines.length} times`)
 }
 
-async function submit(harness: Harness): Promise<{ session: Session; expected: object }[]> {
-  const create = async (kind: string, input: unknown, expected: object) => ({
+interface Work {
+  readonly session: Session
+  readonly expected: { readonly status: string; readonly run: number; readonly value?: unknown }
+}
+
+async function submit(harness: Harness): Promise<Work[]> {
+  const create = async (kind: string, input: unknown, expected: Work['expected']): Promise<Work> => ({
     session: await harness.client.sessions.create({ kind, input }),
     expected,
   })
   const completed = (value: unknown) => ({ status: 'completed', run: 1, value })
-  const cancelled = await create('tree', { ...tree, stepMs: 20_000 }, { status: 'cancelled' })
+  const cancelled = await create('tree', { ...tree, stepMs: 20_000 }, { status: 'cancelled', run: 1 })
   const work = await Promise.all([
     create('tree', tree, completed(treeResult(tree))),
     create('tree', tree, completed(treeResult(tree))),
-    create('chain', chain, { status: 'completed' }),
+    create('chain', chain, { status: 'completed', run: 1 }),
     create('slow', { ms: 400 }, completed({ ms: 400 })),
+    converse(harness),
   ])
   await cancelled.session.cancel('enough')
   return [...work, cancelled]
+}
+
+/** Messages that wait together are received in one turn, with a step for each. */
+async function converse(harness: Harness): Promise<Work> {
+  const session = await harness.client.sessions.create({ kind: 'tally', input: 1, keepOpen: true })
+  await Promise.all(Array.from({ length: 19 }, () => session.root.send(1)))
+  return { session, expected: { status: 'completed', run: 20, value: { count: 20, sum: 20 } } }
 }
 
 async function untilDead(point: CrashPoint, node: NodeProcess, harness: Harness): Promise<void> {

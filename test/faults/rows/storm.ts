@@ -22,6 +22,7 @@ export const stormRow: Row = {
   id: 'F01',
   promise: 'no accepted message is lost, doubled or out of order, whatever is killed when (I1 to I9)',
   done: '4 nodes, killed at random every 0.2 to 2 s; messages to 50 conversations, trees of 11 workers; a trial is a kill',
+  atOnce: 2,
   trials({ isLong, kills = isLong ? 200 : short.kills }) {
     const size = isLong ? { kills, talks: 50, messages: 200, trees: kills } : { ...short, kills }
     return Array.from({ length: isLong ? 20 : 1 }, (_, index) => ({

@@ -1,0 +1,44 @@
+/**
+ * Loaded into a program of fault tests before itself (`--import`): makes its node one of a later version, which writes what this one
+ * does not know: entries of another type, fields, blocks and words in those that are known, one number more in what agents have used.
+ */
+import type { CommitRequest } from '../../src/core/ports.ts'
+import { type EntryFacts, Journal } from '../../src/runtime/agent/journal.ts'
+import { RedisTurnStore } from '../../src/store/turn-store.ts'
+
+const version = 2
+const marks = { v: version, mood: 'new' }
+const observed = { type: 'observed', by: 'a later version' } as unknown as EntryFacts
+
+// oxlint-disable-next-line typescript/unbound-method -- called with its own receiver below
+const { makeEntry, record } = Journal.prototype
+
+/** What agents record: each entry is marked, and a step that does not end the run is followed by one of an unknown type. */
+Journal.prototype.record = function (this: Journal, entries, parts, options) {
+  record.call(this, parts?.outcome === undefined ? [...entries, observed] : entries, parts, options)
+}
+Journal.prototype.makeEntry = function (this: Journal, facts, run) {
+  const entry = makeEntry.call(this, facts, run)
+  if (entry.type !== 'assistant') return { ...entry, ...marks }
+  const content = [...entry.content, { type: 'citation', source: 'a later version' }]
+  return { ...entry, ...marks, finishReason: 'well-said', content } as unknown as typeof entry
+}
+
+// oxlint-disable-next-line typescript/unbound-method -- called with its own receiver below
+const { commit } = RedisTurnStore.prototype
+RedisTurnStore.prototype.commit = function (this: RedisTurnStore, request) {
+  return commit.call(this, request.stateJson?.startsWith('a ') ? ofAgent(request) : ofHandler(request))
+}
+
+function ofAgent(request: CommitRequest): CommitRequest {
+  return { ...request, stateJson: `${request.stateJson} 1` }
+}
+
+/** The last entry of a step may be its result: what is added comes before the others. */
+function ofHandler(request: CommitRequest): CommitRequest {
+  const [first] = request.entries
+  if (first === undefined) return request
+  const { at, run, epoch } = JSON.parse(first) as Record<string, unknown>
+  const others = request.entries.map((json) => JSON.stringify({ ...(JSON.parse(json) as object), ...marks }))
+  return { ...request, entries: [JSON.stringify({ ...observed, v: version, at, run, epoch }), ...others] }
+}
