@@ -94,8 +94,8 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'bell rule on post',
     script: postScript,
-    from: 'local bells = writeBellsOf(tag, woke.pools, seed, now, bellMs)',
-    to: "local bells = ''",
+    from: 'return position, writeBellsOf(tag, woke.pools, seed, now, bellMs)',
+    to: "return position, ''",
     check: checks.aPostToAnIdleWorkerRings,
   },
   {
@@ -318,8 +318,8 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'limit of the mailbox, for a post',
     script: postScript,
-    from: 'if plan.length >= limits.mailbox then',
-    to: off,
+    from: "if plan.length >= most then return nil, { 'mailbox_full', digits(most) } end",
+    to: '',
     check: checks.aFullMailboxRefusesAPost,
   },
   {

@@ -1,13 +1,13 @@
 --[[ post – puts a message into a worker's mailbox and wakes the worker.
 Why a script   a message accepted without a place in the run queue would be lost until someone else wrote.
 KEYS[1] record    hash               KEYS[2] user     list   declared    KEYS[3] run      zset   declared
-KEYS[4] events    stream             KEYS[5] idem     string
+KEYS[4] events    stream declared    KEYS[5] idem     string
 ARGV[1] worker        ARGV[2] mail         ARGV[3] idemMs       ARGV[4] seed         ARGV[5] bellMs
 ARGV[6] event
 Returns {"ok", position, bells} | {"again", position, bells} | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
 Builds  T:s:<session>; T:bells, T:busy, T:slots and T:share of the worker's pool.
 Events  message.accepted. A known key gets the first answer again, as "again". Writes nothing unless it returns "ok". ]]
-local recordKey, eventsKey, idemKey = KEYS[1], KEYS[4], KEYS[5]
+local recordKey, idemKey = KEYS[1], KEYS[5]
 local worker, mail, idemMs, seed, bellMs, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6]
 
 local tag = tagOf(recordKey)
@@ -16,25 +16,11 @@ if known then
   local position, knownBells = string.match(known, '^(%d+) ?(.*)$')
   return { 'again', position, knownBells }
 end
-local plan, why = planMail(tag, worker, 'user', mail)
-if not plan then return { why } end
-local state = sessionState(tag, plan.session)
-if state ~= 'active' then return { 'session_finished', state or 'pruned' } end
-local limits = limitsOf(plan)
+local plan, refusal = planInput(tag, worker, mail)
+if not plan then return refusal end
 checkArguments(bellMs, tonumber(idemMs) - 1)
 checkLast(event)
-if plan.length >= limits.mailbox then return { 'mailbox_full', digits(limits.mailbox) } end
 
-local now, woke = nowMs(), newWakes()
-local consumed = tonumber(redis.call('HGET', recordKey, 'user') or '0')
-if not isWhole(consumed) then error('field user of ' .. recordKey .. ' should be a whole number', 0) end
-local position = digits(consumed + writeMail(tag, plan, now, woke) - 1)
-writeScores(tag, woke)
-if worker == rootOf(plan.session) then
-  redis.pcall('XADD', eventsKey, '*', 'session', plan.session, 'events', event)
-else
-  redis.pcall('XADD', eventsKey, '*', 'session', plan.session, 'events', event, 'worker', worker)
-end
-local bells = writeBellsOf(tag, woke.pools, seed, now, bellMs)
+local position, bells = writeInput(tag, plan, event, seed, bellMs)
 redis.call('SET', idemKey, position .. ' ' .. bells, 'PX', idemMs)
 return { 'ok', position, bells }

@@ -1,14 +1,14 @@
 --[[ redrive – puts a message that was put aside back into its worker's mailbox, once; the dead letter stays, as evidence.
 Why a script   a message put back without a mark would be put back again by the next call, and one marked without a place would be lost.
 KEYS[1] record    hash               KEYS[2] user     list   declared    KEYS[3] dead     stream
-KEYS[4] redriven  zset               KEYS[5] run      zset   declared    KEYS[6] events   stream
+KEYS[4] redriven  zset               KEYS[5] run      zset   declared    KEYS[6] events   stream declared
 ARGV[1] worker        ARGV[2] letter       its id in the stream          ARGV[3] seed         ARGV[4] bellMs
 ARGV[5] event
 Returns {"ok", position, bells} | {"again", position, bells} | {"no_letter"}: none of this worker has that id
         | {"no_message"}: it is evidence alone | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
 Builds  T:s:<session>; T:bells, T:busy, T:slots and T:share of the worker's pool.
 Events  message.redriven. A letter that was put back gets the first answer again, as "again". Writes nothing unless it returns "ok". ]]
-local recordKey, deadKey, redrivenKey, eventsKey = KEYS[1], KEYS[3], KEYS[4], KEYS[6]
+local recordKey, deadKey, redrivenKey = KEYS[1], KEYS[3], KEYS[4]
 local worker, letter, seed, bellMs, event = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
 
 local tag = tagOf(recordKey)
@@ -24,26 +24,12 @@ local fields = {}
 for index = 1, found and #found[2] or 0, 2 do fields[found[2][index]] = found[2][index + 1] end
 if fields.worker ~= worker then return { 'no_letter' } end
 if not fields.mail then return { 'no_message' } end
-local plan, why = planMail(tag, worker, 'user', fields.mail)
-if not plan then return { why } end
-local state = sessionState(tag, plan.session)
-if state ~= 'active' then return { 'session_finished', state or 'pruned' } end
-local limits = limitsOf(plan)
+local plan, refusal = planInput(tag, worker, fields.mail)
+if not plan then return refusal end
 checkArguments(bellMs)
 checkLast(event)
-if plan.length >= limits.mailbox then return { 'mailbox_full', digits(limits.mailbox) } end
 
-local now, woke = nowMs(), newWakes()
-local consumed = tonumber(redis.call('HGET', recordKey, 'user') or '0')
-if not isWhole(consumed) then error('field user of ' .. recordKey .. ' should be a whole number', 0) end
-local position = digits(consumed + writeMail(tag, plan, now, woke) - 1)
-writeScores(tag, woke)
-if worker == rootOf(plan.session) then
-  redis.pcall('XADD', eventsKey, '*', 'session', plan.session, 'events', event)
-else
-  redis.pcall('XADD', eventsKey, '*', 'session', plan.session, 'events', event, 'worker', worker)
-end
-local bells = writeBellsOf(tag, woke.pools, seed, now, bellMs)
+local position, bells = writeInput(tag, plan, event, seed, bellMs)
 redis.call('ZADD', redrivenKey, at, letter .. ' ' .. position .. ' ' .. bells)
 -- A mark goes when its letter was trimmed.
 local oldest = redis.call('XRANGE', deadKey, '-', '+', 'COUNT', 1)[1]

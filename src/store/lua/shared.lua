@@ -284,6 +284,33 @@ local function writeScores(tag, woke)
   end
 end
 
+-- A message from outside, of which everything is checked: a plan, or nil and the answer that refuses it.
+local function planInput(tag, id, text)
+  local plan, why = planMail(tag, id, 'user', text)
+  if not plan then return nil, { why } end
+  local state = sessionState(tag, plan.session)
+  if state ~= 'active' then return nil, { 'session_finished', state or 'pruned' } end
+  local most = limitsOf(plan).mailbox
+  plan.consumed = tonumber(redis.call('HGET', plan.record, 'user') or '0')
+  if not isWhole(plan.consumed) then error('field user of ' .. plan.record .. ' should be a whole number', 0) end
+  if plan.length >= most then return nil, { 'mailbox_full', digits(most) } end
+  return plan
+end
+
+-- Returns its position in the lane, and the bells.
+local function writeInput(tag, plan, event, seed, bellMs)
+  local now, woke = nowMs(), newWakes()
+  local position = digits(plan.consumed + writeMail(tag, plan, now, woke) - 1)
+  writeScores(tag, woke)
+  local facts = { 'session', plan.session, 'events', event }
+  if plan.id ~= rootOf(plan.session) then
+    facts[5] = 'worker'
+    facts[6] = plan.id
+  end
+  redis.pcall('XADD', tag .. ':events', '*', unpack(facts))
+  return position, writeBellsOf(tag, woke.pools, seed, now, bellMs)
+end
+
 -- Drops what only the ended run could have used: its open timers, and timer messages and results nobody received.
 -- Returns how many mails went from the control and the family lane.
 local function writeRunLeftovers(tag, id, record, awaited)
