@@ -12,7 +12,12 @@ import { root } from './dependencies.mjs'
 const files = ['test/store/mutants.test.ts', 'test/mutants/agent-mutants.test.ts']
 const title = /^without its guard a test goes red: (.+) \[(\w+)\]$/
 
-const { values } = parseArgs({ options: { json: { type: 'boolean' }, only: { type: 'string' } } })
+const usage = `Usage: npm run mutants -- [--json] [--only <text>]
+
+Takes each guard out of the scripts and of the agent runtime, one at a time, and says which test noticed.
+Exit codes: 0 all caught, 1 one escaped, 2 wrong usage.
+`
+const values = readFlags()
 const folder = mkdtempSync(join(tmpdir(), 'troupe-mutants-'))
 const report = join(folder, 'report.json')
 try {
@@ -20,6 +25,19 @@ try {
   process.exitCode = tell(output, code)
 } finally {
   rmSync(folder, { recursive: true, force: true })
+}
+
+function readFlags() {
+  try {
+    const options = { json: { type: 'boolean' }, only: { type: 'string' }, help: { type: 'boolean', short: 'h' } }
+    const { values } = parseArgs({ options })
+    if (!values.help) return values
+    process.stdout.write(usage)
+    process.exit(0)
+  } catch (error) {
+    process.stderr.write(`${error.message}\n${usage}`)
+    process.exit(2)
+  }
 }
 
 function runTests() {

@@ -89,7 +89,8 @@ function providerVariables(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(isOfProvider)) as Record<string, string>
 }
 
-function checkRedisUrl(url: string): void {
+/** Throws a ConfigError for what no client could connect to. */
+export function checkRedisUrl(url: string): void {
   if (!/^(rediss?|unix):\/\//.test(url) && !url.startsWith('/')) {
     throw new ConfigError(`the Redis URL must begin with redis://, rediss:// or unix://, like ${defaultRedisUrl}.`)
   }

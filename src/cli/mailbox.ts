@@ -6,6 +6,7 @@ import type { Failure } from '../core/failure.ts'
 import type { Mail } from '../core/message.ts'
 import { withTroupe } from './connection.ts'
 import { formatMoment } from './duration.ts'
+import { exitCodes } from './exit-code.ts'
 import { failureCause } from './failure-text.ts'
 import { addGroup } from './group.ts'
 import { messageLine } from './message-line.ts'
@@ -90,8 +91,9 @@ function addRedriveCommand(group: Command): void {
     if ((workerId === undefined) !== all || (all && id !== undefined))
       throw new InputError('mailbox redrive takes the id of a worker, with or without --id, or --all.')
     return withTroupe(flags, async (troupe) => {
-      const done = await troupe.redrive({ ...(workerId && { workerId }), ...(id && { letter: id }) })
+      const done = await troupe.redrive({ all, ...(workerId && { workerId }), ...(id && { letter: id }) })
       printRows(done, redrivenColumns, flags, 'There is nothing to put back.')
+      if (done.some(({ status }) => status === 'refused')) process.exitCode = exitCodes.failed
     })
   })
 }

@@ -14,7 +14,7 @@ import { awaitRedis, checkRedis, openRedis, type Redis } from '../store/redis.ts
 import { guarded, guardedReads, ScriptCaller } from '../store/script.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import { type AuditReport, audit } from './audit/audit.ts'
-import { DeadLetters } from './dead-letters.ts'
+import { DeadLetters, type RedriveQuery } from './dead-letters.ts'
 import { EventHub } from './event-hub.ts'
 import { type Health, readHealth } from './health.ts'
 import { sessionReport, type WorkerReport, workerReport } from './report.ts'
@@ -240,10 +240,10 @@ export class Troupe implements AsyncDisposable {
   }
 
   /**
-   * Puts dead letters back into their mailboxes, each once: the one of this id, or all of a worker, or all. They are received as
-   * new messages. Throws when the worker or the letter that was named is refused; of all, refusals are told with their letters.
+   * Puts dead letters back into their mailboxes, each once: the one of this id, or those of a worker, or all. They are received as
+   * new messages. Throws when the letter that was named is refused; of several, refusals are told with their letters.
    */
-  async redrive(query: { workerId?: string; letter?: string } = {}): Promise<Redriven[]> {
+  async redrive(query: RedriveQuery): Promise<Redriven[]> {
     return this.#dead.redrive(query)
   }
 

@@ -12,6 +12,14 @@ import type { DeadRow, InspectStore } from '../store/inspect-store.ts'
 import type { RedriveRefused, SessionStore } from '../store/session-store.ts'
 import type { DeadLetter, Redriven } from './summaries.ts'
 
+/** One of the three. */
+export interface RedriveQuery {
+  readonly workerId?: string
+  readonly letter?: string
+  /** Those of all workers. */
+  readonly all?: boolean
+}
+
 export interface DeadLettersPlace {
   readonly inspect: InspectStore
   readonly store: SessionStore
@@ -38,25 +46,32 @@ export class DeadLetters {
 
   /**
    * Puts letters back, oldest first: one by its id, or all of a worker, or all there are, that hold a message and were not put back
-   * before. A refusal is thrown where a worker or a letter is named; of all there are, it is told with the letter.
+   * before. The refusal of one letter that is named is thrown; of several it is told with the letter, and the others go on.
    */
-  async redrive(query: { readonly workerId?: string; readonly letter?: string }): Promise<Redriven[]> {
-    const workerId = query.workerId === undefined ? undefined : parseId(query.workerId, 'worker')
-    const all = (await this.list(Number.MAX_SAFE_INTEGER, workerId)).toReversed()
-    if (query.letter !== undefined) {
-      const letter = all.find(({ id }) => id === query.letter)
-      if (letter === undefined) throw noLetter(query.letter, workerId)
+  async redrive(query: RedriveQuery): Promise<Redriven[]> {
+    const { workerId, letter: wanted, all: everything = false } = query
+    if (everything === (workerId !== undefined || wanted !== undefined))
+      throw new InputError('redrive takes the id of a worker, or of a letter, or all: true.')
+    const id = workerId === undefined ? undefined : parseId(workerId, 'worker')
+    const all = (await this.list(Number.MAX_SAFE_INTEGER, id)).toReversed()
+    if (wanted !== undefined) {
+      const letter = all.find((one) => one.id === wanted)
+      if (letter === undefined) throw noLetter(wanted, id)
       return [await this.#redriveOne(letter)]
     }
+    if (id !== undefined && all.length === 0) await this.#checkWorker(id)
     const done: Redriven[] = []
     for (const letter of all) {
       if (letter.message === null || letter.redrivenAs !== null) continue
-      const redriving = this.#redriveOne(letter)
-      done.push(
-        await (workerId === undefined ? redriving.catch((error: unknown) => refused(letter, error)) : redriving),
-      )
+      done.push(await this.#redriveOne(letter).catch((error: unknown) => refused(letter, error)))
     }
     return done
+  }
+
+  async #checkWorker(workerId: string): Promise<void> {
+    const { inspect } = this.#places[partitionOf(workerId)] as DeadLettersPlace
+    if ((await inspect.workers([workerId])).length === 0)
+      throw refusalError({ reason: 'not_found', limit: 0, id: workerId }, `worker ${workerId}`)
   }
 
   async #redriveOne(letter: DeadLetter): Promise<Redriven> {

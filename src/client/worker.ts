@@ -35,17 +35,20 @@ export class Worker {
     return workerReport(row)
   }
 
-  /** Entries after position `after`, oldest first. */
+  /** Entries after position `after`, oldest first. Throws when there is no such worker. */
   async history(options: { after?: number; limit?: number } = {}): Promise<HistoryItem[]> {
     const items = await this.#store.history(this.id, options.after ?? -1, options.limit ?? 1_000)
+    if (items.length === 0) await this.report()
     return items.map(({ position, json }) => ({ position, entry: decodeEntry(json) }))
   }
 
-  /** What waits, in the order of lanes: control, family, user. */
+  /** What waits, in the order of lanes: control, family, user. Throws when there is no such worker. */
   async mailbox(limit = 1_000): Promise<Mail[]> {
     const lanes = await this.#store.mailbox(this.id, limit)
-    return (['control', 'family', 'user'] as Lane[]).flatMap((lane) =>
+    const mails = (['control', 'family', 'user'] as Lane[]).flatMap((lane) =>
       lanes[lane].flatMap((text, index) => (text === '' ? [] : [decodeMail(lane, index, text)])),
     )
+    if (mails.length === 0) await this.report()
+    return mails
   }
 }

@@ -53,6 +53,8 @@ export const policy = {
   suspectAfterStarts: 2,
   /** Starts alone without a commit before the run is quarantined. */
   poisonAfterStartsAlone: 3,
+  /** How long code that goes on after its turn was taken from it keeps its node from claiming workers that run apart. */
+  outlastMs: 60_000,
 
   turnSliceMs: 30_000,
   turnSliceSteps: 20,

@@ -53,7 +53,7 @@ export class RuntimeNode {
   readonly id: string
   readonly #o: NodeOptions
   readonly #slots: Slots
-  readonly #suspects = new SuspectGate()
+  readonly #suspects: SuspectGate
   readonly #partitions: readonly Partition[]
   readonly #awake = new Set<Promise<void>>()
   #kindPools: ReadonlyMap<string, string> = new Map()
@@ -61,6 +61,7 @@ export class RuntimeNode {
 
   constructor(options: NodeOptions) {
     this.id = options.id
+    this.#suspects = new SuspectGate(options.policy.outlastMs)
     this.#o = options
     this.#slots = new Slots(options.concurrency)
     this.#partitions = options.stores.map((stores) => this.#partition(stores))
@@ -188,7 +189,7 @@ export class RuntimeNode {
       })
       // A handler that ignores its signal must not hold the slot: the turn being over is enough.
       await Promise.race([behaving, turn.finished])
-      await turn.finished
+      if ((await turn.finished) !== 'ended') this.#suspects.outlast(behaving)
     } finally {
       place.renewer.remove(turn)
       place.pace.note(grant.pool, performance.now() - turn.startedAt - turn.committingMs)

@@ -65,7 +65,12 @@ async function loadWorker(file: string): Promise<WorkerDefinition> {
     module = (await import(pathToFileURL(file).href)) as { default?: unknown }
   } catch (cause) {
     const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
-    throw new ConfigError(`worker file ${file} cannot be loaded: ${reason.replace(/\.?\s*$/, '.')}`, { cause })
+    throw new ConfigError(
+      `worker file ${file}${placeOf(cause, file)} cannot be loaded: ${reason.replace(/\.?\s*$/, '.')}`,
+      {
+        cause,
+      },
+    )
   }
   if (!isWorkerDefinition(module.default)) {
     throw new ConfigError(
@@ -73,6 +78,13 @@ async function loadWorker(file: string): Promise<WorkerDefinition> {
     )
   }
   return module.default
+}
+
+/** Where the syntax is wrong, which Node says in the first line of the stack alone, if at all. It may be a file that this one imports. */
+function placeOf(thrown: unknown, file: string): string {
+  const place = thrown instanceof SyntaxError ? /^(?:file:\/\/)?(\S+):(\d+)\n/.exec(thrown.stack ?? '') : null
+  if (place === null) return ''
+  return place[1] === file ? `, line ${place[2]},` : ` (line ${place[2]} of ${place[1]})`
 }
 
 function describe(module: object): string {

@@ -23,6 +23,8 @@ export interface RunOrder {
   /** Where the folders of all runs are. */
   readonly home: string
   readonly crashAt: CrashPoint | null
+  /** Processes that are alive are in it. */
+  readonly nodes: Set<NodeProcess>
 }
 
 export interface RunEnd {
@@ -39,7 +41,7 @@ const pollMs = 25
 const slots = 10
 
 export async function runScenario(order: RunOrder): Promise<RunEnd> {
-  const { plan, redisUrl, id, home } = order
+  const { plan, redisUrl, id, home, nodes } = order
   const place: RunPlace = { id, folder: join(home, id) }
   await mkdir(place.folder)
   const journal = join(home, `${id}.ndjson`)
@@ -47,6 +49,7 @@ export async function runScenario(order: RunOrder): Promise<RunEnd> {
     redisUrl,
     namespace: id,
     workers: plan.workers,
+    kind: plan.kind,
     models: plan.models,
     replies: plan.replies,
     concurrency: slots,
@@ -58,11 +61,14 @@ export async function runScenario(order: RunOrder): Promise<RunEnd> {
   // The second one is loaded meanwhile: it begins when the first is dead.
   const first = new NodeProcess(nodeOrder, plan.nodeArguments, compiled)
   const second = order.crashAt && new NodeProcess({ ...nodeOrder, crashAt: null }, plan.nodeArguments, compiled)
+  const both = second ? [first, second] : [first]
+  for (const node of both) nodes.add(node)
   try {
     await using client = await connectInternal({ redisUrl, namespace: id, policy: nodeOrder.policy })
     return await new CrashRun(order, place, journal, first, second, client).toItsEnd()
   } finally {
-    await Promise.all([first.kill(), second?.kill()])
+    await Promise.all(both.map((node) => node.kill()))
+    for (const node of both) nodes.delete(node)
   }
 }
 
@@ -135,10 +141,11 @@ class CrashRun {
     const outcome: Outcome = { ...this.#place, result, histories, runs, point }
     const broken = await brokenInvariants(this.#client, report)
     try {
-      await plan.check(outcome)
+      await plan.check?.(outcome)
     } catch (error) {
       broken.push(`check: ${error instanceof Error ? error.message : String(error)}`)
     }
+    if (point === null && plan.check === null && result.status !== 'completed') broken.push(unexpected(result))
     return this.#end(outcome, crashed, broken)
   }
 
@@ -179,6 +186,13 @@ class CrashRun {
     const log = [this.#first, this.#second].map((node) => node?.log ?? '').filter(Boolean)
     return [`the session did not end within ${this.#order.plan.runMsMax} ms`, ...states, ...log].join('\n')
   }
+}
+
+/** A scenario that ends so and has no check would prove nothing, however often it ends so again. */
+function unexpected(result: RunResult): string {
+  const what =
+    result.status === 'failed' ? `failed with ${result.failure.code}: ${result.failure.message}` : result.status
+  return `the run ${what}\nA scenario that should end so needs a check that says it.`
 }
 
 function endedWith(how: number | NodeJS.Signals, node: NodeProcess): string {

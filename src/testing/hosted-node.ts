@@ -57,6 +57,8 @@ async function load(order: NodeOrder): Promise<Begin> {
   const maker = new WatchedKinds(watch, (kind) => scripted(kind, order.replies) ?? models)
   const kinds = [...(await definitionsAt(order.workers))].map(([name, definition]) => maker.make(name, definition))
   const known = new Set(kinds.map(({ name }) => name))
+  if (!known.has(order.kind))
+    throw new ConfigError(`${order.workers} does not define kind "${order.kind}"; it defines ${[...known].join(', ')}.`)
   for (const kind of Object.keys(order.replies))
     if (!known.has(kind)) throw new ConfigError(`replies names kind "${kind}", which ${order.workers} does not define.`)
   return () =>

@@ -1,7 +1,7 @@
 /**
  * Duty: `crashMatrix`: a scenario run once for each moment at which its node may die.
  * M1 The run without a crash lists the points; a scenario that fails without a crash is tried no further.
- * M2 Whatever happens, nothing is left of it: no process, no folder, no key in a Redis that was given.
+ * M2 Whatever happens, a signal included, nothing is left of it: no process, no folder, no key in a Redis that was given and answers.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
@@ -12,9 +12,10 @@ import { readConfig } from '../config.ts'
 import { ConfigError } from '../core/errors.ts'
 import { findOrStartRedis } from '../dev/redis.ts'
 import { tagOf } from '../store/keys.ts'
-import { openRedis } from '../store/redis.ts'
+import { openRedis, type Redis, withDeadline } from '../store/redis.ts'
 import { type CrashPoint, pointName, pointsPassed, spread } from './crash-point.ts'
 import { type RunEnd, runScenario } from './crash-run.ts'
+import type { NodeProcess } from './node-process.ts'
 import { CrashMatrixError, type CrashReport, type Violation } from './report.ts'
 import { type Outcome, type Plan, planOf, type Scenario } from './scenario.ts'
 
@@ -35,16 +36,35 @@ export async function crashMatrix(scenario: Scenario): Promise<CrashReport> {
   await using redis = await findOrStartRedis({ url: plan.redisUrl, mode: 'test', path, mayInstall: false })
   const home = await realpath(await mkdtemp(join(tmpdir(), 'troupe-crash-')))
   const matrix = new Matrix(plan, redis.url, home)
+  const cleanUp = async () => {
+    await matrix.killAll()
+    await rm(home, { recursive: true, force: true })
+    if (redis.how === 'given') await removeKeys(redis.url, matrix.namespaces)
+  }
+  let interrupted: Promise<void> | undefined
+  const onSignal = (signal: NodeJS.Signals) => {
+    interrupted ??= cleanUp().finally(() => {
+      // Whoever else listens decides what becomes of the process; if nobody does, it ends by the signal.
+      if (process.listenerCount(signal) === 0) process.kill(process.pid, signal)
+      throw new Error(`crashMatrix was interrupted by ${signal}.`)
+    })
+    interrupted.catch(() => {})
+  }
+  for (const signal of signals) process.once(signal, onSignal)
   let report: CrashReport
   try {
     report = await matrix.run()
   } finally {
-    await rm(home, { recursive: true, force: true })
-    if (redis.how === 'given') await removeKeys(redis.url, matrix.namespaces)
+    for (const signal of signals) process.off(signal, onSignal)
+    await (interrupted ?? cleanUp())
   }
   if (report.violations.length > 0 && plan.violations === 'throw') throw new CrashMatrixError(report)
   return report
 }
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/** How long the keys of a Redis that does not answer are tried to be removed. */
+const removeMsMax = 5_000
 
 /** A point that was not passed is tried so often: where work goes on side by side, its order is not always the same. */
 const triesMax = 3
@@ -54,6 +74,7 @@ class Matrix {
   readonly #plan: Plan
   readonly #redisUrl: string
   readonly #home: string
+  readonly #nodes = new Set<NodeProcess>()
   readonly #name = `crash-${randomBytes(6).toString('hex')}`
   readonly #found = new Map<CrashPoint | null, readonly string[]>()
   readonly #missed = new Set<CrashPoint>()
@@ -73,6 +94,11 @@ class Matrix {
     const points = spread(this.#wanted(passed), this.#plan.pointsMax)
     await this.#each(points, (point) => this.#tryPoint(point, calm.outcome as Outcome, points.length + 1))
     return this.#report(points, passed.length - points.length)
+  }
+
+  /** Ends every run that goes on, at once. */
+  async killAll(): Promise<void> {
+    await Promise.all([...this.#nodes].map((node) => node.kill()))
   }
 
   #wanted(passed: readonly CrashPoint[]): readonly CrashPoint[] {
@@ -111,7 +137,14 @@ class Matrix {
   async #run(crashAt: CrashPoint | null): Promise<RunEnd> {
     const id = `${this.#name}-${this.namespaces.length}`
     this.namespaces.push(id)
-    return runScenario({ plan: this.#plan, redisUrl: this.#redisUrl, id, home: this.#home, crashAt })
+    return runScenario({
+      plan: this.#plan,
+      redisUrl: this.#redisUrl,
+      id,
+      home: this.#home,
+      crashAt,
+      nodes: this.#nodes,
+    })
   }
 
   #otherResult(outcome: Outcome | null, calm: Outcome): string[] {
@@ -159,15 +192,21 @@ function brief(value: unknown): string {
   return text.length > briefChars ? `${text.slice(0, briefChars)} …` : text
 }
 
+/** One that does not answer keeps them: what went wrong with it is told by the run. */
 async function removeKeys(url: string, namespaces: readonly string[]): Promise<void> {
   const redis = openRedis(url)
   try {
-    for (const namespace of namespaces) {
-      const match = `${tagOf(namespace, 0)}*`
-      for await (const keys of redis.scanStream({ match, count: 1_000 }))
-        if ((keys as string[]).length > 0) await redis.unlink(...(keys as string[]))
-    }
+    await withDeadline(redis.ping(), removeMsMax)
+    for (const namespace of namespaces) await withDeadline(removeNamespace(redis, namespace), removeMsMax)
+  } catch {
+    // Said above.
   } finally {
     redis.disconnect()
   }
+}
+
+async function removeNamespace(redis: Redis, namespace: string): Promise<void> {
+  const match = `${tagOf(namespace, 0)}*`
+  for await (const keys of redis.scanStream({ match, count: 1_000 }))
+    if ((keys as string[]).length > 0) await redis.unlink(...(keys as string[]))
 }

@@ -12,6 +12,8 @@ export interface NodeOrder {
   readonly namespace: string
   /** Absolute path of a folder of worker files, or of a module that exports definitions. */
   readonly workers: string
+  /** Of the root worker, which they must define. */
+  readonly kind: string
   readonly models: ModelSettings | null
   readonly replies: Replies
   readonly concurrency: number

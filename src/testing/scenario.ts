@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { checkRedisUrl } from '../config.ts'
 import type { Json } from '../core/chat-message.ts'
 import type { Entry, RunResult } from '../core/entry.ts'
 import { ConfigError } from '../core/errors.ts'
@@ -89,7 +90,8 @@ export interface Plan {
   readonly workers: string
   readonly kind: string
   readonly inputOf: (place: RunPlace) => unknown
-  readonly check: (outcome: Outcome) => void | Promise<void>
+  /** Null: nothing but troupe's own invariants is checked, and the run must complete. */
+  readonly check: ((outcome: Outcome) => void | Promise<void>) | null
   readonly replies: Replies
   readonly models: ModelSettings | null
   readonly redisUrl: string | undefined
@@ -106,19 +108,45 @@ export interface Plan {
 
 const leaseMsMin = 500
 
+/** Each field, so that the compiler sees when one is missing here. */
+const fields: Readonly<Record<keyof Scenario, true>> = {
+  workers: true,
+  kind: true,
+  input: true,
+  check: true,
+  replies: true,
+  models: true,
+  redisUrl: true,
+  sameResult: true,
+  violations: true,
+  onProgress: true,
+  pointsMax: true,
+  only: true,
+  concurrency: true,
+  leaseMs: true,
+  runMsMax: true,
+  nodeArguments: true,
+}
+
 /** Throws a ConfigError that names the field. */
 export async function planOf(scenario: Scenario): Promise<Plan> {
-  const { input, violations = 'throw' } = scenario
+  const { input, violations = 'throw', redisUrl } = scenario
+  const unknown = Object.keys(scenario).find((name) => !(name in fields))
+  if (unknown !== undefined)
+    throw wrong(`there is no field ${unknown}; a scenario has ${Object.keys(fields).join(', ')}.`)
   if (violations !== 'throw' && violations !== 'report') throw wrong('violations is "throw" or "report".')
   if (scenario.check !== undefined && typeof scenario.check !== 'function') throw wrong('check is a function.')
+  if (redisUrl !== undefined) checkRedisUrl(redisUrl)
+  checkReplies(scenario.replies ?? {})
+  checkOnly(scenario.only)
   return {
     workers: await workersAt(scenario.workers),
     kind: parseKind(scenario.kind),
     inputOf: typeof input === 'function' ? input : () => input,
-    check: scenario.check ?? (() => {}),
+    check: scenario.check ?? null,
     replies: scenario.replies ?? {},
     models: scenario.models ?? null,
-    redisUrl: scenario.redisUrl,
+    redisUrl,
     sameResult: scenario.sameResult ?? true,
     violations,
     onProgress: scenario.onProgress ?? (() => {}),
@@ -129,6 +157,20 @@ export async function planOf(scenario: Scenario): Promise<Plan> {
     runMsMax: whole('runMsMax', scenario.runMsMax ?? 30_000, 1),
     nodeArguments: scenario.nodeArguments ?? [],
   }
+}
+
+function checkReplies(replies: unknown): void {
+  const lists: [string, unknown][] = typeof replies === 'object' && replies !== null ? Object.entries(replies) : []
+  if (typeof replies !== 'object') throw wrong('replies is an object of lists by kind.')
+  for (const [kind, list] of lists)
+    if (!Array.isArray(list) || list.length === 0)
+      throw wrong(`the replies of kind "${kind}" are a list of what \`say\`, \`call\` and \`together\` give.`)
+}
+
+function checkOnly(only: unknown): void {
+  if (only === undefined) return
+  if (!Array.isArray(only) || only.length === 0 || !only.every((name) => typeof name === 'string'))
+    throw wrong('only is a list of names of points, like ["after claim #1"].')
 }
 
 async function workersAt(workers: unknown): Promise<string> {

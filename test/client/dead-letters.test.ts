@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineTool } from '../../src/core/define-tool.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { call, say } from '../../src/models/scripted-model.ts'
 import { workerKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
@@ -36,7 +37,8 @@ describe('a message that was put aside', () => {
     expect(redriven).toMatchObject({ letterId: id, status: 'redriven', messageId: 'user-1', refusal: null })
     expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'hello' })
     expect(await troupe.client.redrive({ letter: id })).toMatchObject([{ status: 'again', messageId: 'user-1' }])
-    expect(await troupe.client.redrive()).toEqual([])
+    expect(await troupe.client.redrive({ all: true })).toEqual([])
+    await expect(troupe.client.redrive({})).rejects.toMatchObject({ code: 'input_invalid' })
     expect(await troupe.client.deadLetters()).toMatchObject([{ id, redrivenAs: 'user-1' }])
     await expectInvariants(troupe.redis, troupe.namespace)
   })
@@ -48,13 +50,15 @@ describe('a message that was put aside', () => {
     await troupe.startNode({ echo })
     await session.result()
     const refused = { code: 'session_finished', message: expect.stringContaining(session.rootId) }
-    await expect(troupe.client.redrive({ workerId: session.rootId })).rejects.toMatchObject(refused)
-    expect(await troupe.client.redrive()).toMatchObject([{ status: 'refused', messageId: null, refusal: refused }])
+    const [letter] = await troupe.client.deadLetters()
+    await expect(troupe.client.redrive({ letter: letter?.id ?? '' })).rejects.toMatchObject(refused)
+    const told = [{ status: 'refused', messageId: null, refusal: refused }]
+    expect(await troupe.client.redrive({ workerId: session.rootId })).toMatchObject(told)
+    expect(await troupe.client.redrive({ all: true })).toMatchObject(told)
     await troupe.client.sessions.prune({ olderThanMs: 0 })
-    await expect(troupe.client.redrive({ workerId: session.rootId })).rejects.toMatchObject({
-      code: 'worker_not_found',
-      message: expect.stringContaining('pruned'),
-    })
+    const gone = { code: 'worker_not_found', message: expect.stringContaining('pruned') }
+    expect(await troupe.client.redrive({ workerId: session.rootId })).toMatchObject([{ refusal: gone }])
+    await expect(troupe.client.redrive({ workerId: rootIdOf(newId(0)) })).rejects.toMatchObject(gone)
     await expect(troupe.client.redrive({ letter: '1-1' })).rejects.toMatchObject({ code: 'letter_not_found' })
   })
 })

@@ -10,9 +10,21 @@ const statesMostByDefault = 1_200_000
 /** Share of the bound that each small scene may use; the mixed scene gets what is left. */
 const smallShare = 0.04
 
-function readStates(): { json: boolean; states: number } | null {
+const usage = `Usage: npm run model -- [--json] [--states <number>]
+
+Searches the worlds of the model (docs/model.md) for a state that breaks an invariant; ${statesMostByDefault} states by default.
+Exit codes: 0 no violation, 1 a violation, 2 wrong usage.
+`
+
+function readStates(): { json: boolean; states: number } | 'help' | null {
   try {
-    const { values } = parseArgs({ options: { json: { type: 'boolean' }, states: { type: 'string' } } })
+    const options = {
+      json: { type: 'boolean' },
+      states: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    } as const
+    const { values } = parseArgs({ options })
+    if (values.help === true) return 'help'
     const states = values.states === undefined ? statesMostByDefault : Number(values.states)
     return Number.isInteger(states) && states > 0 ? { json: values.json === true, states } : null
   } catch {
@@ -22,8 +34,12 @@ function readStates(): { json: boolean; states: number } | null {
 
 function main(): number {
   const flags = readStates()
+  if (flags === 'help') {
+    process.stdout.write(usage)
+    return 0
+  }
   if (flags === null) {
-    process.stderr.write('Usage: npm run model -- [--json] [--states <number>]\n')
+    process.stderr.write(usage)
     return 2
   }
   const startedAt = performance.now()

@@ -1,9 +1,20 @@
 /** What users prove with it: correct workers pass at every point, and each seeded fault is found at the point where it shows. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Redis } from 'ioredis'
 import { ConfigError } from 'troupe'
-import { CrashMatrixError, type CrashReport, call, crashMatrix, type Progress, type Scenario, say } from 'troupe/test'
+import {
+  CrashMatrixError,
+  type CrashReport,
+  call,
+  crashMatrix,
+  type Progress,
+  type RunPlace,
+  type Scenario,
+  say,
+} from 'troupe/test'
 import { describe, expect, inject, test } from 'vitest'
 import { isLong } from '../support/fault-settings.ts'
 
@@ -167,6 +178,32 @@ describe('a scenario that cannot be run', { timeout: 60_000 }, () => {
     expect(message).toBe('The scenario fails without a crash:\n  no crash: check: this is never right')
   })
 
+  test('is not tried further when its run fails and no check says that it should', async () => {
+    const { report, message } = await reportOf(
+      crashMatrix(scenario('payer', { replies: { payer: [call('nothing')] } })),
+    )
+    expect(report).toMatchObject({ points: [], runs: 1 })
+    expect(message).toMatch(/no crash: the run failed with [\s\S]*needs a check that says it/)
+  })
+
+  test('says so when its Redis does not answer', async () => {
+    const running = crashMatrix(scenario('stamp', { redisUrl: 'redis://127.0.0.1:1' }))
+    await expect(running).rejects.toThrow('Redis at redis://127.0.0.1:1 does not answer')
+  })
+
+  test('leaves nothing behind when its process is told to end', async () => {
+    const child = fork(new URL('../programs/matrix.ts', import.meta.url), [inject('redisUrl')], {
+      execArgv: ['--conditions=troupe-source'],
+    })
+    const [{ id, folder }] = (await once(child, 'message')) as [RunPlace]
+    const ended = once(child, 'exit')
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([null, 'SIGTERM'])
+    const redis = new Redis(inject('redisUrl'))
+    expect(await redis.keys(`{${id}.0}*`).finally(() => redis.disconnect())).toEqual([])
+    expect(existsSync(dirname(folder))).toBe(false)
+  })
+
   test('tells what a node printed that ended by itself', async () => {
     const { message } = await reportOf(crashMatrix(scenario('quitter')))
     expect(message).toMatch(/a node ended by itself with 3[\s\S]*nobody can work like this/)
@@ -176,7 +213,13 @@ describe('a scenario that cannot be run', { timeout: 60_000 }, () => {
     ['workers that do not exist', { workers: 'no/such/folder' }, /no\/such\/folder, which does not exist/],
     ['definitions themselves', { workers: {} as string }, /workers is a path or a file URL/],
     ['a module without workers', { workers: new URL(import.meta.resolve('zod')) }, /must export its workers by kind/],
-    ['replies of a kind that is not there', { replies: { nobody: [] } }, /kind "nobody"/],
+    ['a kind that is not there', { kind: 'tilt' }, /does not define kind "tilt"; it defines payer/],
+    ['replies of a kind that is not there', { replies: { nobody: [say('x')] } }, /kind "nobody"/],
+    ['replies that are no list', { replies: { clerk: 'x' as never } }, /replies of kind "clerk" are a list/],
+    ['an empty list of points', { only: [] }, /only is a list of names/],
+    ['a point instead of a list', { only: 'after claim #1' as never }, /only is a list of names/],
+    ['a field that is misspelt', { chek: () => {} } as never, /no field chek; a scenario has .*check/],
+    ['a Redis that is none', { redisUrl: 'http://127.0.0.1' }, /must begin with redis:/],
     ['a number that is none', { pointsMax: 0 }, /pointsMax must be a whole number from 1, not 0/],
     ['a point that is not passed', { only: ['after lunch'] }, /no point "after lunch".*before claim #1/],
   ] as [string, Partial<Scenario>, RegExp][])('is refused: %s', async (_what, more, sentence) => {
