@@ -86,7 +86,7 @@ export async function startInternalNode(options: InternalNodeOptions): Promise<T
   try {
     const redis = connections.open()
     await awaitRedis(redis, redisUrl, options.deadlineMs ?? 5_000)
-    const checking = checkRedis(redis, options.namespace ?? defaultNamespace, options.partitions)
+    const checking = () => checkRedis(redis, options.namespace ?? defaultNamespace, options.partitions)
     const partitions = await guarded('checking the set-up', checking, options.deadlineMs ?? 5_000)
     return await startParts(partsOf(options, partitions, redis, connections), connections, options)
   } catch (error) {

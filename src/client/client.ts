@@ -51,7 +51,7 @@ export async function connectInternal(options: InternalConnectOptions): Promise<
   const redis = openRedis(redisUrl)
   try {
     await awaitRedis(redis, redisUrl, Math.min(options.deadlineMs ?? 5_000, 5_000))
-    const checking = checkRedis(redis, options.namespace ?? defaultNamespace, options.partitions)
+    const checking = () => checkRedis(redis, options.namespace ?? defaultNamespace, options.partitions)
     const partitions = await guarded('checking the set-up', checking, options.deadlineMs ?? 5_000)
     return new Troupe(redis, redisUrl, partitions, options)
   } catch (error) {

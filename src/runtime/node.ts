@@ -189,7 +189,11 @@ export class RuntimeNode {
       })
       // A handler that ignores its signal must not hold the slot: the turn being over is enough.
       await Promise.race([behaving, turn.finished])
-      if ((await turn.finished) !== 'ended') this.#suspects.outlast(behaving)
+      const over = await turn.finished
+      if (over === 'ended') return
+      const what = 'a turn was given up, as its lease is not certain any more; the worker goes on elsewhere'
+      this.#o.log.warn(what, { worker: grant.workerId, kind: grant.kind, why: over })
+      this.#suspects.outlast(behaving)
     } finally {
       place.renewer.remove(turn)
       place.pace.note(grant.pool, performance.now() - turn.startedAt - turn.committingMs)

@@ -10,7 +10,8 @@ import type { RunPosition } from './step.ts'
 /** `step` is what was next each time: a message, a model call, tool calls. */
 export function quarantined(grant: Grant, step: string): TerminalError {
   return new TerminalError(
-    `worker ${grant.name} (${grant.workerId}) took its node down ${grant.crashes} times without a commit; the next step was ${step}. It was quarantined.`,
+    // This claim, which runs nothing of it, was counted as well.
+    `worker ${grant.name} (${grant.workerId}) was started ${grant.starts - 1} times and never committed; the next step was ${step}. It was quarantined.`,
     { code: 'poison' },
   )
 }

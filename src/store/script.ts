@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import { InvariantError, RuntimeError, TransientError } from '../core/errors.ts'
 import { type Redis, withDeadline } from './redis.ts'
 
@@ -72,11 +73,11 @@ export class ScriptCaller {
         return await withDeadline(this.#once(script, flat), Math.max(1, give - performance.now()))
       } catch (thrown) {
         const error = storeError(thrown, script.file)
-        const pauseMs = Math.min(20 * 2 ** attempt, 1_000) * (0.5 + Math.random() / 2)
+        const pauseMs = pauseAfter(attempt)
         if (error.code === 'store_refused') refusal = error
         if (!error.retryable || performance.now() + pauseMs >= give || options.signal?.aborted)
           throw error === refusal || refusal === undefined ? error : silentAfter(refusal, error)
-        await new Promise((resolve) => setTimeout(resolve, pauseMs))
+        await pause(pauseMs)
       }
     }
   }
@@ -91,12 +92,25 @@ export class ScriptCaller {
   }
 }
 
-/** An answer within the deadline, or an error that says what was being done and what to do. */
-export async function guarded<T>(doing: string, answer: Promise<T>, deadlineMs: number): Promise<T> {
-  try {
-    return await withDeadline(answer, deadlineMs)
-  } catch (thrown) {
-    throw thrown instanceof RuntimeError ? thrown : storeError(thrown, doing)
+function pauseAfter(attempt: number): number {
+  return Math.min(20 * 2 ** attempt, 1_000) * (0.5 + Math.random() / 2)
+}
+
+/**
+ * What was read within the deadline, or an error that says what was being done and what to do. A Redis that says "not now" is asked
+ * again: reading twice does no harm.
+ */
+export async function guarded<T>(doing: string, read: () => Promise<T>, deadlineMs: number): Promise<T> {
+  const give = performance.now() + deadlineMs
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await withDeadline(read(), Math.max(1, give - performance.now()))
+    } catch (thrown) {
+      const error = thrown instanceof RuntimeError ? thrown : storeError(thrown, doing)
+      const pauseMs = pauseAfter(attempt)
+      if (error.code !== 'store_refused' || performance.now() + pauseMs >= give) throw error
+      await pause(pauseMs)
+    }
   }
 }
 
@@ -107,8 +121,15 @@ export function guardedReads<Store extends object>(store: Store, deadlineMs: num
       const member: unknown = Reflect.get(target, name, target)
       if (typeof member !== 'function') return member
       return (...args: unknown[]) => {
-        const answer: unknown = Reflect.apply(member, target, args)
-        return answer instanceof Promise ? guarded(`reading ${String(name)}`, answer, deadlineMs) : answer
+        const first: unknown = Reflect.apply(member, target, args)
+        if (!(first instanceof Promise)) return first
+        let isFirst = true
+        const read = () => {
+          if (!isFirst) return Reflect.apply(member, target, args) as Promise<unknown>
+          isFirst = false
+          return first
+        }
+        return guarded(`reading ${String(name)}`, read, deadlineMs)
       }
     },
   })
@@ -126,13 +147,10 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
   const refused = refusedNow.exec(message)
   if (refused) {
     const [, why, code] = refused as unknown as [string, string, string]
-    return new TransientError(
-      `Redis refused to write (${what}: ${firstSentence(why)}). ${adviceFor(code)} ${nothingWritten}`,
-      {
-        code: 'store_refused',
-        cause: thrown,
-      },
-    )
+    return new TransientError(`Redis refused (${what}: ${firstSentence(why)}). ${adviceFor(code)} ${nothingWritten}`, {
+      code: 'store_refused',
+      cause: thrown,
+    })
   }
   if (connectionLost.test(message)) {
     return new TransientError(`Redis cannot be reached (${what}: ${firstSentence(message)}).`, {

@@ -227,7 +227,7 @@ export class SessionStore {
   async poolOf(kind: string): Promise<string> {
     const known = this.#pools.get(kind)
     if (known && known.until > performance.now()) return known.pool
-    const line = await guarded('reading kinds', this.#redis.hget(this.#keys.kinds, kind), this.#deadlineMs)
+    const line = await guarded('reading kinds', () => this.#redis.hget(this.#keys.kinds, kind), this.#deadlineMs)
     const pool = line?.split(' ')[0] ?? unhosted
     if (this.#pools.size > 1_000) this.#pools.clear()
     this.#pools.set(kind, { pool, until: performance.now() + this.#policy.sweepEveryMs })

@@ -182,8 +182,8 @@ export class RedisTurnStore implements TurnStore {
     const { log } = workerKeys(keys.tag, workerId)
     const entries: string[] = []
     for (let start = from; ; start += historyPage) {
-      const reading = redis.lrange(log, start, start + historyPage - 1)
-      const page = await guarded('reading a history', reading, policy.leaseMs)
+      const read = () => redis.lrange(log, start, start + historyPage - 1)
+      const page = await guarded('reading a history', read, policy.leaseMs)
       for (const entry of page) entries.push(entry)
       if (page.length < historyPage) return entries
     }

@@ -139,8 +139,8 @@ export class RedisUpkeepStore implements UpkeepStore {
     const { log } = workerKeys(keys.tag, workerId)
     const newest: Entry[] = []
     for (let most = firstPage; ; most = Math.min(most * 2, lastPage)) {
-      const reading = redis.lrange(log, -newest.length - most, -newest.length - 1)
-      const page = await guarded('reading a history', reading, policy.leaseMs)
+      const read = () => redis.lrange(log, -newest.length - most, -newest.length - 1)
+      const page = await guarded('reading a history', read, policy.leaseMs)
       newest.unshift(...page.map(decodeEntry))
       const found = openCallsIn(newest)
       if (found !== null) return found

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { InvariantError, TransientError } from '../../src/core/errors.ts'
 import { defaultSessionLimits, encodeLimits } from '../../src/core/policy.ts'
 import { safeUrl, withDeadline } from '../../src/store/redis.ts'
-import { storeError } from '../../src/store/script.ts'
+import { guarded, storeError } from '../../src/store/script.ts'
 import { postScript } from '../../src/store/scripts.ts'
 import { Place } from './support/place.ts'
 
@@ -32,7 +32,7 @@ describe('storeError', () => {
       const error = storeError(new Error(message), 'post.lua')
       expect(error).toBeInstanceOf(TransientError)
       expect(error).toMatchObject({ code: 'store_refused', retryable: true })
-      expect(error.message).toMatch(/^Redis refused to write \(post: /)
+      expect(error.message).toMatch(/^Redis refused \(post: /)
       expect(error.message).toMatch(advice)
     }
   })
@@ -92,6 +92,19 @@ describe('a call', () => {
         code: 'store_refused',
         message: expect.stringMatching(/You may not write here\)\. It is a read-only replica/),
       })
+  })
+
+  test('that only reads is made again while Redis says "not now", and no longer than its deadline', async () => {
+    let asked = 0
+    const read = async () => {
+      if (++asked < 3) throw new Error('LOADING Redis is loading the dataset in memory')
+      return 'read'
+    }
+    expect(await guarded('reading', read, 20_000)).toBe('read')
+    const refused = async () => {
+      throw new Error('LOADING for ever')
+    }
+    await expect(guarded('reading', refused, 50)).rejects.toMatchObject({ code: 'store_refused' })
   })
 
   test('that is aborted gives up at the next error', async () => {
