@@ -37,7 +37,9 @@ async function parked(stage: Stage, count: number): Promise<number> {
     if (first === 0 && made >= count / 10) first = await heapOf(node, heapFile)
   }
   const grown = (await heapOf(node, heapFile)) / first - 1
-  stage.say(`the node's heap: ${Math.round(first / 1024)} KiB at a tenth, ${Math.round(100 * grown)} % more at ${count}`)
+  stage.say(
+    `the node's heap: ${Math.round(first / 1024)} KiB at a tenth, ${Math.round(100 * grown)} % more at ${count}`,
+  )
   const queue = new Queue('bell-default', { connection: { url: harness.redisUrl }, prefix: `${harness.tag}:q` })
   const jobs = waitUntil('no job is active', async () => (await queue.getActiveCount()) === 0)
   try {
