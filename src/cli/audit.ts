@@ -4,7 +4,7 @@ import type { AuditReport } from '../client/audit/audit.ts'
 import type { MessageCounts } from '../client/audit/counts.ts'
 import type { AuditFinding } from '../client/audit/finding.ts'
 import { withTroupe } from './connection.ts'
-import { exitCodes } from './exit-code.ts'
+import { exitCodes, Unanswered } from './exit-code.ts'
 import { count } from './findings.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
 import { columnsOf, dim, paint, print, printJson, safe } from './output.ts'
@@ -20,16 +20,29 @@ export function addAuditCommand(program: Command): void {
   addExamples(command, [
     ['troupe audit', 'all sessions; nodes may go on meanwhile'],
     ['troupe audit 0199…', 'one session'],
-    ['troupe audit --json | jq -c \'select(.type == "finding")\'', 'for a monitor; exit code 1 when there is one'],
+    ['troupe audit --json | jq -c \'select(.type == "finding")\'', 'for a monitor'],
   ])
-  command.action((sessionId: string | undefined, flags: ConnectionFlags) =>
-    withTroupe(flags, async (troupe) => {
-      const report = await troupe.audit(sessionId === undefined ? {} : { sessionId })
-      if (flags.json) printObjects(report)
-      else show(report)
-      process.exitCode = report.findings.length > 0 ? exitCodes.failed : exitCodes.ok
-    }),
-  )
+  command.addHelpText('after', exitCodesHelp)
+  command.action(async (sessionId: string | undefined, flags: ConnectionFlags) => {
+    const report = await reportOf(sessionId, flags)
+    if (flags.json) printObjects(report)
+    else show(report)
+    process.exitCode = report.findings.length > 0 ? exitCodes.failed : exitCodes.ok
+  })
+}
+
+const exitCodesHelp = `
+Exit codes: 0 nothing was found, 1 a finding. When nothing can be said:
+2 the command is wrong, or the namespace is one where nothing was ever started,
+66 no such session, 69 Redis is unavailable, 70 the audit itself failed.`
+
+async function reportOf(sessionId: string | undefined, flags: ConnectionFlags): Promise<AuditReport> {
+  const mode = { isReadOnly: true }
+  try {
+    return await withTroupe(flags, (troupe) => troupe.audit(sessionId === undefined ? {} : { sessionId }), mode)
+  } catch (thrown) {
+    throw new Unanswered(thrown)
+  }
 }
 
 function printObjects({ findings, ...facts }: AuditReport): void {
@@ -56,7 +69,11 @@ function show({ sessions, workers, removed, counts, findings }: AuditReport): vo
     `${count(findings.length, 'finding')} in ${count(sessions, 'session')} with ${count(workers, 'worker')}${pruned}`,
   )
   if (findings.length > 0)
-    print(dim('I1 to I16: docs/protocol.md. Keep what is in Redis, and `troupe worker history` of those workers.'))
+    print(
+      dim(
+        'I1 to I17: docs/protocol.md, section Invariants; key: something else wrote it. Keep what is in Redis, and `troupe worker history` of those workers.',
+      ),
+    )
 }
 
 const margin = 5

@@ -1,5 +1,5 @@
 /** Duty: from flags to a connected client, closed again whatever happens. Loads the client only when a command needs it. */
-import type { Troupe } from '../client/client.ts'
+import type { InternalConnectOptions, Troupe } from '../client/client.ts'
 import type { Config } from '../config.ts'
 import type { ConnectionFlags, NodeFlags } from './options.ts'
 
@@ -11,11 +11,14 @@ export async function configOf(flags: NodeFlags): Promise<Config> {
   return readConfig(flags)
 }
 
+type Mode = Pick<InternalConnectOptions, 'isReadOnly'>
+
 /** Commands but `demo` start no Redis: they say that there is none (exit code 69). */
-export async function connectTo(config: Config): Promise<Troupe> {
-  const { connect } = await import('../client/client.ts')
+export async function connectTo(config: Config, mode: Mode = {}): Promise<Troupe> {
+  const { connectInternal } = await import('../client/client.ts')
   const { redisUrl, namespace, partitions } = config
-  return connect({
+  return connectInternal({
+    ...mode,
     namespace,
     deadlineMs: connectMsMax,
     ...(redisUrl === undefined ? {} : { redisUrl }),
@@ -27,8 +30,9 @@ export async function connectTo(config: Config): Promise<Troupe> {
 export async function withTroupe<Result>(
   flags: ConnectionFlags,
   use: (troupe: Troupe, config: Config) => Promise<Result>,
+  mode: Mode = {},
 ): Promise<Result> {
   const config = await configOf(flags)
-  await using troupe = await connectTo(config)
+  await using troupe = await connectTo(config, mode)
   return await use(troupe, config)
 }

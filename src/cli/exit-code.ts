@@ -1,10 +1,19 @@
 /**
  * Duty: what a thrown value means at the command line: one sentence, a code for programs, an exit code for shells.
  * The exit codes are a contract: 0 ok, 1 it failed, 2 the command is wrong, 69 Redis or a node is unavailable, 128 + n signal n.
+ * Where 1 is an answer (`audit`): 66 what was asked about is not there, 70 there is no answer, by a fault of troupe.
  */
-import { type ErrorCode, RuntimeError } from '../core/errors.ts'
+import { type ErrorCode, NotFoundError, RuntimeError } from '../core/errors.ts'
 
-export const exitCodes = { ok: 0, failed: 1, usage: 2, unavailable: 69, interrupted: 130 } as const
+export const exitCodes = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 66,
+  unavailable: 69,
+  fault: 70,
+  interrupted: 130,
+} as const
 
 export interface Complaint {
   readonly code: ErrorCode
@@ -23,9 +32,22 @@ const exitCodeOf: Partial<Record<ErrorCode, number>> = {
   store_refused: exitCodes.unavailable,
 }
 
+/** What a command threw whose exit code 1 is an answer, so that it may not mean an error as well. */
+export class Unanswered extends Error {
+  constructor(cause: unknown) {
+    super('there is no answer', { cause })
+  }
+}
+
 export function toComplaint(thrown: unknown): Complaint {
   // What went wrong first counts, not what went wrong with closing afterwards.
   if (isSuppressedError(thrown)) return toComplaint(thrown.suppressed)
+  if (thrown instanceof Unanswered) {
+    const complaint = toComplaint(thrown.cause)
+    if (complaint.exitCode !== exitCodes.failed) return complaint
+    const exitCode = thrown.cause instanceof NotFoundError ? exitCodes.notFound : exitCodes.fault
+    return { ...complaint, exitCode }
+  }
   if (thrown instanceof RuntimeError) {
     const stack = thrown.code === 'bug' ? thrown.stack : undefined
     return { code: thrown.code, message: thrown.message, exitCode: exitCodeOf[thrown.code] ?? exitCodes.failed, stack }

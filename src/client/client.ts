@@ -10,7 +10,7 @@ import { BullBellRinger } from '../queue/bells.ts'
 import { AuditStore } from '../store/audit-store.ts'
 import { InspectStore, type NodeRow } from '../store/inspect-store.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
-import { awaitRedis, checkRedis, openRedis, type Redis } from '../store/redis.ts'
+import { awaitRedis, checkRedis, lookAtRedis, openRedis, type Redis } from '../store/redis.ts'
 import { guarded, guardedReads, ScriptCaller } from '../store/script.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import { type AuditReport, audit } from './audit/audit.ts'
@@ -36,6 +36,8 @@ export interface ConnectOptions {
 export interface InternalConnectOptions extends ConnectOptions {
   readonly policy?: Partial<Policy>
   readonly ringer?: BellRinger
+  /** For who only looks: a namespace that is not set up stays so. */
+  readonly isReadOnly?: boolean
 }
 
 /** A node that was not seen for this long is not counted as live. */
@@ -51,7 +53,8 @@ export async function connectInternal(options: InternalConnectOptions): Promise<
   const redis = openRedis(redisUrl)
   try {
     await awaitRedis(redis, redisUrl, Math.min(options.deadlineMs ?? 5_000, 5_000))
-    const checking = () => checkRedis(redis, options.namespace ?? defaultNamespace, options.partitions)
+    const check = options.isReadOnly ? lookAtRedis : checkRedis
+    const checking = () => check(redis, options.namespace ?? defaultNamespace, options.partitions)
     const partitions = await guarded('checking the set-up', checking, options.deadlineMs ?? 5_000)
     return new Troupe(redis, redisUrl, partitions, options)
   } catch (error) {
@@ -249,9 +252,14 @@ export class Troupe implements AsyncDisposable {
 
   /**
    * Is every accepted message accounted for, and does what is stored agree with itself? Of one session, or of all. Writes nothing.
-   * What it finds broken it has looked at several times.
+   * What it finds broken it has looked at several times. Throws a ConfigError where nothing was ever started.
    */
   async audit(query: { sessionId?: string } = {}): Promise<AuditReport> {
+    const unused = await Promise.all(this.#audits.map((store) => store.isUnused()))
+    if (unused.every(Boolean))
+      throw new ConfigError(
+        `nothing was ever started in namespace "${this.#namespace}": check TROUPE_NAMESPACE or --namespace.`,
+      )
     if (query.sessionId === undefined) return audit(this.#audits, null)
     const sessionId = parseId(query.sessionId, 'session')
     this.#inspectOf(sessionId)

@@ -1,8 +1,10 @@
 /**
  * Duty: what the audit reads of one partition, page by page, and nothing written. A picture is of one moment: records, lanes and the
  * sets they stand in are read by one script. Histories only grow, so that entries read later, up to the length that a picture tells,
- * are those of its moment.
+ * are those of its moment. A key that somebody wrote over is named (by a picture, or by `damagedKeys`) and reads as if it held
+ * nothing: it keeps nobody from looking at the others.
  */
+import { isPool, rootIdOf } from '../core/ids.ts'
 import type { Lane } from '../core/message.ts'
 import { type RecordFields, toEntries } from './inspect-store.ts'
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
@@ -24,12 +26,20 @@ export interface WorkerPicture {
   readonly historyLength: number
   readonly failureJson: string
   readonly lanes: Readonly<Record<Lane, LanePicture>>
-  /** Timers that have a value, each with whether it has a time. */
-  readonly timers: readonly { readonly id: string; readonly isTimed: boolean }[]
-  readonly isLeased: boolean
+  /** Timers that have a value, each with whether it has a time. Here and below null: the key that says so cannot be read. */
+  readonly timers: readonly { readonly id: string; readonly isTimed: boolean | null }[]
+  readonly isLeased: boolean | null
   /** Pools in whose run queue it stands. */
   readonly queuedIn: readonly string[]
-  readonly hasRetryTimer: boolean
+  /** Pools whose run queue cannot be read. */
+  readonly unreadPools: readonly string[]
+  readonly hasRetryTimer: boolean | null
+}
+
+/** A worker, or a session, with keys that are not what they should be; `keys` says of each what it is. */
+export interface Damaged {
+  readonly id: string
+  readonly keys: readonly string[]
 }
 
 export interface SessionPicture {
@@ -38,8 +48,10 @@ export interface SessionPicture {
   readonly fields: RecordFields | null
   readonly listed: number
   readonly cancelled: readonly string[]
-  readonly isIndexed: boolean
-  readonly isCancelling: boolean
+  readonly isIndexed: boolean | null
+  readonly isCancelling: boolean | null
+  /** What is wrong with its keys: nothing, or all above but `isIndexed` is unknown. */
+  readonly damage: readonly string[]
 }
 
 export interface Picture {
@@ -47,12 +59,15 @@ export interface Picture {
   readonly workers: readonly WorkerPicture[]
   /** Ids without a record, each with whether its session lists it. */
   readonly missing: readonly { readonly id: string; readonly isListed: boolean }[]
+  readonly damaged: readonly Damaged[]
 }
 
 export interface Page<Item> {
   readonly items: readonly Item[]
   /** Where the next page begins; null at the end. */
   readonly next: string | null
+  /** False when the key is of another sort. */
+  readonly isRead?: boolean
 }
 
 const pageSize = 1_000
@@ -76,38 +91,81 @@ export class AuditStore {
     this.#deadlineMs = deadlineMs
   }
 
-  /** Every pool that can have a run queue. */
+  /** Every pool that can have a run queue; where nothing says which there are, those that have one. */
   async pools(): Promise<string[]> {
-    const [kinds, nodes] = await Promise.all([this.#redis.hvals(this.#keys.kinds), this.#redis.hvals(this.#keys.nodes)])
-    const hosted = nodes.flatMap((line) => (line.split(' ')[2] ?? '').split(',').filter(Boolean))
-    return [...new Set(['default', 'unhosted', ...kinds.map((line) => line.split(' ')[0] as string), ...hosted])]
+    const registers = [this.#keys.kinds, this.#keys.nodes]
+    const [kinds, nodes] = await Promise.all(registers.map((key) => orElse(this.#redis.hvals(key), null)))
+    const hosted = (nodes ?? []).flatMap((line) => (line.split(' ')[2] ?? '').split(',').filter(isPool))
+    const known = (kinds ?? []).map((line) => line.split(' ')[0] as string).filter(isPool)
+    const found = kinds && nodes ? [] : (await this.#walk(this.#keys.run(''))).filter(isPool)
+    return [...new Set(['default', 'unhosted', ...known, ...hosted, ...found])]
+  }
+
+  /** Was nothing ever started here? Then no key tells of a node or a session. */
+  async isUnused(): Promise<boolean> {
+    const { sessions, events, dead, kinds, nodes, retired } = this.#keys
+    return (await this.#redis.exists(sessions, events, dead, kinds, nodes, retired)) === 0
+  }
+
+  /** What is wrong with the keys of the whole partition. */
+  async damagedKeys(pools: readonly string[]): Promise<string[]> {
+    const { meta, nodes, kinds, retired, leases, timers, sessions, redriven, cancelling, events, dead } = this.#keys
+    const { run, bells, busy, slots, share } = this.#keys
+    const sorted = {
+      hash: [meta, nodes, kinds, retired],
+      zset: [leases, timers, sessions, redriven, ...pools.flatMap((pool) => [run(pool), bells(pool), busy(pool)])],
+      set: [cancelling],
+      stream: [events, dead],
+      string: pools.flatMap((pool) => [slots(pool), share(pool)]),
+    }
+    const all = Object.entries(sorted).flatMap(([sort, keys]) => keys.map((key) => ({ sort, key })))
+    const types = await Promise.all(all.map(({ key }) => this.#redis.type(key)))
+    return all.flatMap(({ sort, key }, index) => {
+      const type = types[index] as string
+      return type === 'none' || type === sort ? [] : [`key ${key} is a ${type} and should be a ${sort}`]
+    })
   }
 
   async look(sessionId: string | null, workerIds: readonly string[], pools: readonly string[]): Promise<Picture> {
     const { leases, timers, sessions, cancelling } = this.#keys
-    const [session, workers] = (await this.#caller.call(
+    const [session, workers, unreadPools] = (await this.#caller.call(
       lookScript,
       { leases, timers, sessions, cancelling },
       { session: sessionId ?? '', headBytes, budget: budgetBytes, asked: [pools.length, ...pools, ...workerIds] },
       { deadlineMs: this.#deadlineMs },
-    )) as [Reply, Reply[]]
+    )) as [Reply, Reply[], string[]]
+    const damaged = workers.filter((reply) => reply[1] === 'damaged')
     return {
       session: sessionId === null ? null : sessionPicture(sessionId, session),
-      workers: workers.filter((reply) => reply.length > 2).map(workerPicture),
+      workers: workers.filter((reply) => reply.length > 3).map((reply) => workerPicture(reply, unreadPools)),
       missing: workers
         .filter((reply) => reply.length === 2)
         .map(([id, isListed]) => ({ id: String(id), isListed: isListed === 1 })),
+      damaged: damaged.map(([id, , keys]) => ({ id: String(id), keys: keys as string[] })),
     }
   }
 
+  /** By the index; where that cannot be read, those that have a record. */
   async sessionIds(cursor: string): Promise<Page<string>> {
-    const [next, flat] = await this.#redis.zscan(this.#keys.sessions, cursor, 'COUNT', pageSize)
-    return { items: flat.filter((_, index) => index % 2 === 0), next: next === '0' ? null : next }
+    const page = await this.#members(this.#keys.sessions, cursor)
+    if (page.isRead) return page
+    return { items: (await this.#walk(`${this.#keys.tag}:s:`)).filter((id) => !id.includes(':')), next: null }
   }
 
   async createdAt(sessionId: string): Promise<number | null> {
-    const score = await this.#redis.zscore(this.#keys.sessions, sessionId)
+    const score = await orElse(this.#redis.zscore(this.#keys.sessions, sessionId), null)
     return score === null ? null : Number(score)
+  }
+
+  /** Those of up to a page of sessions that are in no index and whose roots have no record. */
+  async gone(sessionIds: readonly string[]): Promise<string[]> {
+    const nobody = sessionIds.map(() => null)
+    const roots = sessionIds.map((id) => workerKeys(this.#keys.tag, rootIdOf(id)).record)
+    const [scores, records] = await Promise.all([
+      orElse(this.#redis.zmscore(this.#keys.sessions, ...sessionIds), nobody),
+      Promise.all(roots.map((key) => this.#redis.exists(key))),
+    ])
+    return sessionIds.filter((_, index) => scores[index] === null && records[index] === 0)
   }
 
   async sessionExists(sessionId: string): Promise<boolean> {
@@ -117,19 +175,25 @@ export class AuditStore {
   /** Workers of a session but its root, in the order they were spawned. */
   async memberIds(sessionId: string, cursor: string): Promise<Page<string>> {
     const from = Number(cursor)
-    const items = await this.#redis.lrange(sessionKeys(this.#keys.tag, sessionId).workers, from, from + pageSize - 1)
+    const { workers } = sessionKeys(this.#keys.tag, sessionId)
+    const items = await orElse(this.#redis.lrange(workers, from, from + pageSize - 1), [])
     return { items, next: items.length < pageSize ? null : String(from + pageSize) }
   }
 
   /** Entries as they are stored, from this position on, `most` at most. */
   async entries(workerId: string, from: number, most: number): Promise<string[]> {
-    return this.#redis.lrange(workerKeys(this.#keys.tag, workerId).log, from, from + Math.min(most, pageSize) - 1)
+    const { log } = workerKeys(this.#keys.tag, workerId)
+    return orElse(this.#redis.lrange(log, from, from + Math.min(most, pageSize) - 1), [])
   }
 
   /** What the session says of how these runs ended: "<status> <position>", or null. */
   async results(sessionId: string, runs: readonly number[]): Promise<(string | null)[]> {
     const names = runs.map((run) => `result:${run}`)
-    return this.#redis.hmget(sessionKeys(this.#keys.tag, sessionId).session, ...names)
+    const { session } = sessionKeys(this.#keys.tag, sessionId)
+    return orElse(
+      this.#redis.hmget(session, ...names),
+      names.map(() => null),
+    )
   }
 
   /** Entries of the event stream after this stream id. */
@@ -141,20 +205,34 @@ export class AuditStore {
     return this.#stream(this.#keys.dead, after)
   }
 
-  async deadLength(): Promise<number> {
-    return this.#redis.xlen(this.#keys.dead)
-  }
-
   async #stream(key: string, after: string) {
-    const items = toEntries(await this.#redis.xrange(key, `(${after}`, '+', 'COUNT', pageSize))
-    return { items, next: items.length < pageSize ? null : (items.at(-1)?.id ?? null) }
+    const found = await orElse(this.#redis.xrange(key, `(${after}`, '+', 'COUNT', pageSize), null)
+    const items = toEntries(found ?? [])
+    return { items, isRead: found !== null, next: items.length < pageSize ? null : (items.at(-1)?.id ?? null) }
   }
 
   /** Members of a set of this partition: workers that run, or that are queued in a pool; `<worker>:<timer>`. */
   async standing(where: { readonly pool: string } | 'leases' | 'timers', cursor: string): Promise<Page<string>> {
-    const key = typeof where === 'object' ? this.#keys.run(where.pool) : this.#keys[where]
-    const [next, flat] = await this.#redis.zscan(key, cursor, 'COUNT', pageSize)
-    return { items: flat.filter((_, index) => index % 2 === 0), next: next === '0' ? null : next }
+    return this.#members(typeof where === 'object' ? this.#keys.run(where.pool) : this.#keys[where], cursor)
+  }
+
+  async #members(zset: string, cursor: string): Promise<Page<string>> {
+    const found = await orElse(this.#redis.zscan(zset, cursor, 'COUNT', pageSize), null)
+    if (found === null) return { items: [], next: null, isRead: false }
+    const [next, flat] = found
+    return { items: flat.filter((_, index) => index % 2 === 0), next: next === '0' ? null : next, isRead: true }
+  }
+
+  /** The ends of all keys that begin so: for when what lists them cannot be read. */
+  async #walk(prefix: string): Promise<string[]> {
+    const ends: string[] = []
+    let cursor = '0'
+    do {
+      const [next, keys] = await this.#redis.scan(cursor, 'MATCH', `${prefix}*`, 'COUNT', pageSize)
+      for (const key of keys) ends.push(key.slice(prefix.length))
+      cursor = next
+    } while (cursor !== '0')
+    return [...new Set(ends)]
   }
 
   /** Ids of records, whoever knows of them: a walk over all keys of this Redis. */
@@ -162,14 +240,14 @@ export class AuditStore {
     const prefix = `${this.#keys.tag}:w:`
     const [next, keys] = await this.#redis.scan(cursor, 'MATCH', `${prefix}*`, 'COUNT', pageSize)
     const ids = [...new Set(keys.map((key) => key.slice(prefix.length)))].filter((id) => !id.includes(':'))
-    const sessions = await Promise.all(ids.map((id) => this.#redis.hget(`${prefix}${id}`, 'session')))
+    const sessions = await Promise.all(ids.map((id) => orElse(this.#redis.hget(`${prefix}${id}`, 'session'), null)))
     const items = ids.map((id, index) => ({ id, session: sessions[index] ?? null }))
     return { items, next: next === '0' ? null : next }
   }
 
   /** What pruning counted: sessions, workers, and what the lanes of those had accepted. */
   async retired(): Promise<Readonly<Record<'sessions' | 'workers' | Lane, number>>> {
-    const fields = await this.#redis.hgetall(this.#keys.retired)
+    const fields: RecordFields = await orElse(this.#redis.hgetall(this.#keys.retired), {})
     const count = (name: string) => Number(fields[name] ?? 0)
     return {
       sessions: count('sessions'),
@@ -181,13 +259,27 @@ export class AuditStore {
   }
 }
 
+/** What a key holds, or this when somebody made it another sort. */
+async function orElse<Read, Instead>(reading: Promise<Read>, instead: Instead): Promise<Read | Instead> {
+  try {
+    return await reading
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return instead
+    throw error
+  }
+}
+
+/** What a script says of standing somewhere. */
+const isThere = (answer: number | null) => (answer === null ? null : answer === 1)
+
 function sessionPicture(id: string, reply: Reply): SessionPicture {
-  const [values, listed, cancelled, isIndexed, isCancelling] = reply as [
+  const [values, listed, cancelled, isIndexed, isCancelling, damage] = reply as [
     (string | null)[],
     number,
     string[],
-    number,
-    number,
+    number | null,
+    number | null,
+    string[],
   ]
   const fields: Record<string, string> = {}
   for (const [index, name] of sessionFields.entries()) if (values[index] != null) fields[name] = values[index]
@@ -196,12 +288,13 @@ function sessionPicture(id: string, reply: Reply): SessionPicture {
     fields: fields.schema === undefined ? null : fields,
     listed,
     cancelled,
-    isIndexed: isIndexed === 1,
-    isCancelling: isCancelling === 1,
+    isIndexed: isThere(isIndexed),
+    isCancelling: isThere(isCancelling),
+    damage,
   }
 }
 
-function workerPicture(reply: Reply): WorkerPicture {
+function workerPicture(reply: Reply, unreadPools: readonly string[]): WorkerPicture {
   const [id, flat, historyLength, failureJson, control, family, user, timers, leased, queuedIn, retry] = reply as [
     string,
     string[],
@@ -210,10 +303,10 @@ function workerPicture(reply: Reply): WorkerPicture {
     Reply,
     Reply,
     Reply,
-    [string, number][],
-    number,
+    [string, number | null][],
+    number | null,
     string[],
-    number,
+    number | null,
   ]
   const fields: Record<string, string> = {}
   for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index] as string] = flat[index + 1] as string
@@ -223,10 +316,11 @@ function workerPicture(reply: Reply): WorkerPicture {
     historyLength,
     failureJson,
     lanes: { control: lanePicture(control), family: lanePicture(family), user: lanePicture(user) },
-    timers: timers.map(([timer, isTimed]) => ({ id: timer, isTimed: isTimed === 1 })),
-    isLeased: leased === 1,
+    timers: timers.map(([timer, isTimed]) => ({ id: timer, isTimed: isThere(isTimed) })),
+    isLeased: isThere(leased),
     queuedIn,
-    hasRetryTimer: retry === 1,
+    unreadPools,
+    hasRetryTimer: isThere(retry),
   }
 }
 

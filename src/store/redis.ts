@@ -1,6 +1,7 @@
 /**
  * Duty: connections to Redis, and what a Redis must be before troupe uses it.
  * R-a Boot refuses a Redis that may evict keys, is older than 6.2, or was set up with another number of partitions.
+ *     A set-up that is only looked at is not written.
  * R-b Commands are re-sent after a reconnect (ioredis does so for all that are in flight), hence every script is idempotent.
  */
 import { Redis, type RedisOptions } from 'ioredis'
@@ -98,18 +99,37 @@ export function unfit(info: string): string | null {
 
 /** Checks version, eviction and partitions; on the first start it writes the number of partitions. Returns that number. */
 export async function checkRedis(redis: Redis, namespace: string, partitions: number | undefined): Promise<number> {
+  return readSetUp(redis, namespace, partitions, async (meta, wanted) => {
+    await redis.hsetnx(meta, 'schema', schemaVersion)
+    await redis.hsetnx(meta, 'partitions', wanted)
+    return redis.hget(meta, 'partitions')
+  })
+}
+
+/** The same for who writes nothing. */
+export async function lookAtRedis(redis: Redis, namespace: string, partitions: number | undefined): Promise<number> {
+  return readSetUp(redis, namespace, partitions, async (_meta, wanted) => String(wanted))
+}
+
+/** `setUp` is told what to write where nothing is written yet, and answers what is written then. */
+async function readSetUp(
+  redis: Redis,
+  namespace: string,
+  partitions: number | undefined,
+  setUp: (meta: string, wanted: number) => Promise<string | null>,
+): Promise<number> {
   const problem = unfit(await redis.info())
   if (problem !== null) throw new ConfigError(problem)
   const { meta } = partitionKeys(tagOf(namespace, 0))
-  const stored = await redis.hmget(meta, 'partitions', 'schema')
+  const stored = await redis.hmget(meta, 'partitions', 'schema').catch((cause: unknown) => {
+    throw String(cause).includes('WRONGTYPE') ? new Error(`key ${meta} should be a hash`, { cause }) : cause
+  })
   if (stored[0] == null) {
     const wanted = partitions ?? 1
     if (!Number.isInteger(wanted) || wanted < 1 || wanted > partitionsMax) {
       throw new ConfigError(`partitions must be a whole number from 1 to ${partitionsMax}, not ${wanted}.`)
     }
-    await redis.hsetnx(meta, 'schema', schemaVersion)
-    await redis.hsetnx(meta, 'partitions', wanted)
-    stored[0] = await redis.hget(meta, 'partitions')
+    stored[0] = await setUp(meta, wanted)
   }
   const found = Number(stored[0])
   if (partitions !== undefined && partitions !== found) {

@@ -6,11 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AuditReport } from '../../src/client/audit/audit.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { keySeeds } from './support/audit-key-seeds.ts'
 import { rareSeeds } from './support/audit-rare-seeds.ts'
 import { type Cast, play, workers } from './support/audit-scenes.ts'
 import { seeds as usualSeeds } from './support/audit-seeds.ts'
 
-const seeds = [...usualSeeds, ...rareSeeds]
+const seeds = [...usualSeeds, ...rareSeeds, ...keySeeds]
 
 let troupe: TestTroupe
 let whole: AuditReport

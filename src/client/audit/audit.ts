@@ -8,7 +8,8 @@ import { NotFoundError } from '../../core/errors.ts'
 import { sessionIdOfRoot } from '../../core/ids.ts'
 import type { AuditStore, Page } from '../../store/audit-store.ts'
 import { type Counts, Tally } from './counts.ts'
-import { type AuditFinding, nameOf, type Suspicion, toFinding } from './finding.ts'
+import { type AuditFinding, damaged, nameOf, type Suspicion, toFinding } from './finding.ts'
+import { lostEndedSessions, lostSessions } from './lost-sessions.ts'
 import { type Ahead, auditSession } from './session-audit.ts'
 import { Told } from './told.ts'
 
@@ -53,6 +54,7 @@ class PartitionAudit {
   readonly #known = new Set<string>()
   readonly #sessionsKnown = new Set<string>()
   #pools: readonly string[] = []
+  #isWhole = true
 
   constructor(store: AuditStore, tally: Tally) {
     this.#store = store
@@ -64,19 +66,37 @@ class PartitionAudit {
       this.#store.createdAt(sessionId),
       this.#store.sessionExists(sessionId),
     ])
-    if (createdAt === null && !exists)
-      throw new NotFoundError('session_not_found', `session ${sessionId} is not known: it may have been pruned.`)
+    this.#isWhole = false
     this.#pools = await this.#store.pools()
     const told = new Told(this.#store, (createdAt ?? 0) - slackMs)
-    return this.#settle(told, await this.#round(told, [sessionId]))
+    const suspicions = await this.#round(told, [sessionId])
+    suspicions.push(...(await lostSessions(this.#store, told, [sessionId])), ...(await this.#around(told)))
+    const findings = await this.#settle(told, suspicions)
+    if (createdAt === null && !exists && !findings.some((one) => one.sessionId === sessionId)) {
+      const why = told.hasEnded(sessionId) ? 'it has ended and is gone' : 'it may have been pruned'
+      throw new NotFoundError('session_not_found', `session ${sessionId} is not known: ${why}.`)
+    }
+    return findings
   }
 
   async everything(): Promise<AuditFinding[]> {
     this.#pools = await this.#store.pools()
     const told = new Told(this.#store, 0)
     const suspicions = await this.#round(told, this.#sessionIds())
-    suspicions.push(...(await this.#strays()))
+    suspicions.push(...(await lostSessions(this.#store, told, this.#unseen(told))), ...(await this.#around(told)))
     return this.#settle(told, suspicions)
+  }
+
+  /** Sessions whose creation is told and that were not looked at. */
+  #unseen(told: Told): string[] {
+    return told.created.filter((id) => !this.#sessionsKnown.has(id))
+  }
+
+  /** What is of no session that was looked at. */
+  async #around(told: Told): Promise<Suspicion[]> {
+    const keys = damaged(await this.#store.damagedKeys(this.#pools), null, null)
+    if (!this.#isWhole) return keys
+    return [...keys, ...(await this.#strays()), ...(await lostEndedSessions(this.#store, told, this.#unseen(told)))]
   }
 
   async *#sessionIds(): AsyncGenerator<string> {
@@ -94,12 +114,14 @@ class PartitionAudit {
     const ahead: Ahead[] = []
     for await (const sessionId of sessionIds) {
       const found = await auditSession(this.#store, told, this.#pools, sessionId)
-      if (found.seen.length > 0) this.sessions++
+      if (found.seen.length + found.unread.length > 0) this.sessions++
+      this.workers += found.unread.length
       for (const seen of found.seen) {
         this.workers++
         this.#known.add(seen.picture.id)
         this.#tally.add(seen)
       }
+      for (const id of found.unread) this.#known.add(id)
       suspicions.push(...found.suspicions)
       ahead.push(...found.ahead)
     }
@@ -123,7 +145,7 @@ class PartitionAudit {
     const left: Suspicion[] = []
     for (const [sessionId, suspicions] of Map.groupBy(before, (one) => one.sessionId)) {
       const names = new Set(suspicions.map(nameOf))
-      const again = sessionId === null ? await this.#strays() : await this.#lookAgain(told, sessionId)
+      const again = sessionId === null ? await this.#around(told) : await this.#lookAgain(told, sessionId)
       for (const one of again) {
         const name = nameOf(one)
         if (!names.has(name) || seen.has(name)) continue
@@ -136,7 +158,8 @@ class PartitionAudit {
 
   async #lookAgain(told: Told, sessionId: string): Promise<Suspicion[]> {
     const { suspicions, ahead } = await auditSession(this.#store, told, this.#pools, sessionId)
-    return [...suspicions, ...(await doubled(told, ahead))]
+    const lost = await lostSessions(this.#store, told, [sessionId])
+    return [...suspicions, ...(await doubled(told, ahead)), ...lost]
   }
 
   /** What stands in a set, or has a record, and belongs to nothing that was looked at. */
@@ -150,19 +173,20 @@ class PartitionAudit {
       for await (const member of items((cursor) => this.#store.standing(place, cursor))) {
         const id = member.slice(0, 36)
         if (this.#known.has(id)) continue
-        const { workers } = await this.#store.look(null, [id], [])
-        if (workers.length === 0 && (await this.#stands(place, member)))
+        const { missing } = await this.#store.look(null, [id], [])
+        if (missing.length > 0 && (await this.#stands(place, member)))
           say('I7', `stray-${name}`, id, `${name} names worker ${id}, which has no record`)
       }
     }
     for await (const { id, session } of items((cursor) => this.#store.recordIds(cursor))) {
       if (this.#known.has(id)) continue
       const sessionId = session ?? sessionIdOfRoot(id)
-      const { workers, session: about } = await this.#store.look(sessionId, [id], [])
-      if (workers.length === 0) continue
-      if (about?.fields === null)
+      const { missing, session: about, damaged: broken } = await this.#store.look(sessionId, [id], [])
+      if (missing.length > 0 || about === null || about.damage.length > 0) continue
+      for (const { keys } of broken) suspicions.push(...damaged(keys, null, id))
+      if (about.fields === null)
         say('I16', 'orphan', id, `worker ${id} is of session ${sessionId}, which has no record`)
-      else if (about?.isIndexed === false)
+      else if (about.isIndexed === false)
         say('I16', 'index', id, `worker ${id} is of session ${sessionId}, which is not in the index`)
     }
     return suspicions

@@ -1,7 +1,7 @@
 /** Duty: what an audit found broken: which invariant of docs/protocol.md, of which worker or session, in words. */
 
 export interface AuditFinding {
-  /** `I1` to `I16`. */
+  /** `I1` to `I17`, or `key`: what is stored there is not of the sort it should be. */
   readonly invariant: string
   /** The rule in one word, the same for each look at the same thing. */
   readonly rule: string
@@ -26,6 +26,13 @@ export function toFinding({ invariant, rule, sessionId, workerId, what }: Suspic
 }
 
 export type Say = (invariant: string, rule: string, what: string, involved?: readonly string[]) => void
+
+/** Keys and fields that somebody wrote over, of a worker, a session, or a whole partition. */
+export function damaged(keys: readonly string[], sessionId: string | null, workerId: string | null): Suspicion[] {
+  if (keys.length === 0) return []
+  const involved = workerId === null ? [] : [workerId]
+  return [{ invariant: 'key', rule: 'damaged', sessionId, workerId, what: keys.join('; '), involved }]
+}
 
 /** Collects suspicions of one worker. */
 export function sayOf(found: Suspicion[], sessionId: string, workerId: string | null): Say {

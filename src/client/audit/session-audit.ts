@@ -5,7 +5,8 @@
 import { decodeEntry } from '../../core/entry.ts'
 import { rootIdOf } from '../../core/ids.ts'
 import type { AuditStore, Picture, SessionPicture, WorkerPicture } from '../../store/audit-store.ts'
-import { nameOf, type Suspicion, sayOf } from './finding.ts'
+import { damaged, nameOf, type Suspicion, sayOf } from './finding.ts'
+import { malformedSession, malformedWorker } from './form-rules.ts'
 import { HistoryFold } from './history-fold.ts'
 import { arrivals, groupRules } from './session-rules.ts'
 import type { Told } from './told.ts'
@@ -25,6 +26,8 @@ export interface Ahead {
 export interface SessionAudit {
   readonly suspicions: readonly Suspicion[]
   readonly seen: readonly Seen[]
+  /** Workers that are there and whose keys cannot be read: no rule is held to them. */
+  readonly unread: readonly string[]
   /** More from outside than was told when the streams were read: to be compared once they have been read again. */
   readonly ahead: readonly Ahead[]
 }
@@ -35,7 +38,7 @@ export async function auditSession(
   pools: readonly string[],
   sessionId: string,
 ): Promise<SessionAudit> {
-  const found: Found = { suspicions: [], ahead: [] }
+  const found: Found = { suspicions: [], ahead: [], unread: new Set() }
   const members = [rootIdOf(sessionId), ...(await membersOf(store, sessionId))]
   const ids = [...new Set(members)]
   if (ids.length < members.length)
@@ -48,12 +51,18 @@ export async function auditSession(
       await look([one, ...others.slice(from, from + groupMost - 1)])
   // Of several of one name the first is told: what follows may follow from it.
   const named = new Map(found.suspicions.toReversed().map((one) => [nameOf(one), one]))
-  return { suspicions: [...named.values()].toReversed(), seen: groups.flat(), ahead: found.ahead }
+  return {
+    suspicions: [...named.values()].toReversed(),
+    seen: groups.flat(),
+    unread: [...found.unread],
+    ahead: found.ahead,
+  }
 }
 
 interface Found {
   readonly suspicions: Suspicion[]
   readonly ahead: Ahead[]
+  readonly unread: Set<string>
 }
 
 async function auditGroup(
@@ -62,17 +71,20 @@ async function auditGroup(
   pools: readonly string[],
   sessionId: string,
   ids: readonly string[],
-  { suspicions, ahead }: Found,
+  { suspicions, ahead, unread }: Found,
 ): Promise<readonly Seen[]> {
   const picture = await store.look(sessionId, ids, pools)
-  const session = picture.session as SessionPicture
-  const group = await readGroup(store, picture, suspicions)
+  const session = formed(picture.session as SessionPicture)
+  suspicions.push(...damaged(session.damage, sessionId, null))
+  const workers = readable(picture, sessionId, suspicions, unread)
+  const group = await readGroup(store, workers, session, suspicions)
   for (const one of group.values()) {
     workerRules(one)
     toldRules(one, told, ahead)
   }
   // Children that were born since the list was read are seen by the next audit.
-  const isWhole = group.size === session.listed + 1 && Number(session.fields?.retired ?? 0) === 0
+  const isWhole =
+    session.damage.length === 0 && group.size === session.listed + 1 && Number(session.fields?.retired ?? 0) === 0
   groupRules({ session, seen: group, missing: picture.missing, isWhole }, suspicions)
   await resultRules(store, sessionId, group.get(rootIdOf(sessionId)), session)
   return [...group.values()]
@@ -100,10 +112,29 @@ async function membersOf(store: AuditStore, sessionId: string): Promise<string[]
   return ids
 }
 
-async function readGroup(store: AuditStore, picture: Picture, found: Suspicion[]): Promise<Map<string, Seen>> {
-  const session = picture.session as SessionPicture
+function formed(session: SessionPicture): SessionPicture {
+  return { ...session, damage: [...session.damage, ...malformedSession(session.id, session.fields)] }
+}
+
+/** Says of which workers something is not what it should be, and gives the others. */
+function readable(picture: Picture, sessionId: string, found: Suspicion[], unread: Set<string>): WorkerPicture[] {
+  const malformed = picture.workers.map(({ id, fields }) => ({ id, keys: malformedWorker(fields) }))
+  for (const { id, keys } of [...picture.damaged, ...malformed]) {
+    if (keys.length === 0) continue
+    unread.add(id)
+    found.push(...damaged(keys, sessionId, id))
+  }
+  return picture.workers.filter(({ id }) => !unread.has(id))
+}
+
+async function readGroup(
+  store: AuditStore,
+  workers: readonly WorkerPicture[],
+  session: SessionPicture,
+  found: Suspicion[],
+): Promise<Map<string, Seen>> {
   const group = new Map<string, Seen>()
-  const waiting = [...picture.workers]
+  const waiting = [...workers]
   const read = async () => {
     for (let worker = waiting.shift(); worker !== undefined; worker = waiting.shift()) {
       const own: Suspicion[] = []
@@ -154,7 +185,7 @@ function toldRules(seen: Seen, told: Told, ahead: Ahead[]): void {
 
 // I16: each run of the root has its result in the session.
 async function resultRules(store: AuditStore, sessionId: string, root: Seen | undefined, session: SessionPicture) {
-  if (root === undefined || session.fields === null) return
+  if (root === undefined || session.fields === null || session.damage.length > 0) return
   const { fold, say } = root
   const [status, , run, position] = (session.fields.ended ?? '').split(' ')
   const runs = fold.runs.filter((one) => String(one.run) !== run)

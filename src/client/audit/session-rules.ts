@@ -32,7 +32,7 @@ export function groupRules(group: Group, found: Suspicion[]): void {
 
 // I1, I8: whoever was created has a record until the session is pruned.
 function missingRules({ session, missing, seen }: Group, say: Say): void {
-  if (session.fields === null) return
+  if (session.fields === null || session.damage.length > 0) return
   for (const { id, isListed } of missing) {
     if (!isListed) continue
     const parent = [...seen.values()].find(({ fold }) => fold.children.some((child) => child.id === id))
@@ -77,8 +77,8 @@ function childRules(parent: Seen, child: SpawnedChild, { session, seen, missing,
     say('I8', 'early', `it has a result of its child ${child.id}, which has not ended`, involved)
 }
 
-function isStopped({ fields, cancelled }: SessionPicture): boolean {
-  return cancelled.length > 0 || fields?.cancel !== undefined
+function isStopped({ fields, cancelled, damage }: SessionPicture): boolean {
+  return damage.length > 0 || cancelled.length > 0 || fields?.cancel !== undefined
 }
 
 // I1, I2: as many messages as were sent, or given at birth, came.
@@ -119,17 +119,18 @@ function grantRule({ picture, say }: Seen, seen: ReadonlyMap<string, Seen>): voi
 function stateRules({ session, seen, missing }: Group, say: Say): void {
   const { id, fields } = session
   const root = rootIdOf(id)
+  if (session.damage.length > 0) return
   if (fields === null) {
     if (session.isIndexed) say('I16', 'session', `session ${id} is in the index and has no record`)
     return
   }
-  if (!session.isIndexed) say('I16', 'index', `session ${id} has a record and is not in the index`)
+  if (session.isIndexed === false) say('I16', 'index', `session ${id} has a record and is not in the index`)
   if (missing.some((one) => one.id === root)) say('I16', 'root', `session ${id} has no root`, [root])
   const count = session.listed + 1 + Number(fields.retired ?? 0)
   if (Number(fields.workers ?? 1) !== count)
     say('I16', 'count', `session ${id} counts ${fields.workers ?? 1} workers and lists ${count}`)
   const unfinished = fields.state === 'cancelling' || session.cancelled.length > 0
-  if (unfinished && !session.isCancelling)
+  if (unfinished && session.isCancelling === false)
     say('I12', 'unfinished', `a cancel in session ${id} is not finished, and no sweep knows of it`)
   const status = fields.ended?.split(' ')[0]
   if (status === 'cancelled') {

@@ -1,5 +1,6 @@
 /**
- * Duty: what the streams tell of messages: how many each worker accepted from outside, how many of it were put aside.
+ * Duty: what the streams tell of sessions, that they were created and that they ended, and of messages: how many each worker
+ *    accepted from outside, how many of it were put aside.
  * D1 Streams are trimmed from their beginning. Of a session whose creation is still told, everything is.
  */
 import { decodeEvents, type TroupeEvent } from '../../core/event.ts'
@@ -7,10 +8,13 @@ import { rootIdOf } from '../../core/ids.ts'
 import { policy } from '../../core/policy.ts'
 import type { AuditStore } from '../../store/audit-store.ts'
 
+const ends: ReadonlySet<string> = new Set(['session.completed', 'session.failed', 'session.cancelled'])
+
 export class Told {
   readonly #store: AuditStore
   readonly #accepted = new Map<string, number>()
   readonly #created = new Set<string>()
+  readonly #ended = new Set<string>()
   #dead = new Map<string, number>()
   #isDeadWhole = true
   #after: string
@@ -31,7 +35,8 @@ export class Told {
           if (type === 'session.created') {
             this.#created.add(sessionId)
             this.#accept(rootIdOf(sessionId))
-          } else if (type === 'message.accepted' && details.kind === 'input') this.#accept(workerId)
+          } else if (ends.has(type)) this.#ended.add(sessionId)
+          else if (type === 'message.accepted' && details.kind === 'input') this.#accept(workerId)
         }
       }
       next = page.next
@@ -46,9 +51,11 @@ export class Told {
   async #readDead(): Promise<void> {
     const dead = new Map<string, number>()
     let length = 0
+    let isRead = true
     for (let next: string | null = '0-0'; next !== null; ) {
       const page = await this.#store.deadLetters(next)
       length += page.items.length
+      isRead = page.isRead !== false
       for (const { fields } of page.items) {
         // A letter without a message is evidence alone.
         if (fields.mail === undefined) continue
@@ -59,12 +66,25 @@ export class Told {
     }
     this.#dead = dead
     // Below its limit nothing of it was ever trimmed.
-    this.#isDeadWhole = length < policy.deadLettersKept
+    this.#isDeadWhole = isRead && length < policy.deadLettersKept
   }
 
   /** Messages from outside that this worker accepted, its session's first among them; null when not all of it is told any more. */
   accepted(sessionId: string, workerId: string): number | null {
     return this.#created.has(sessionId) ? (this.#accepted.get(workerId) ?? 0) : null
+  }
+
+  /** Sessions whose creation is still told. */
+  get created(): readonly string[] {
+    return [...this.#created]
+  }
+
+  wasCreated(sessionId: string): boolean {
+    return this.#created.has(sessionId)
+  }
+
+  hasEnded(sessionId: string): boolean {
+    return this.#ended.has(sessionId)
   }
 
   /** Its dead letters; null when some were trimmed. */

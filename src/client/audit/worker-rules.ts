@@ -38,11 +38,12 @@ function placeRules({ picture, say }: Seen): void {
   const { fields, queuedIn, isLeased } = picture
   const { state = '', token = '', pool = 'default' } = fields
   const isQueued = state === 'queued'
-  if (isQueued && !queuedIn.includes(pool)) say('I7', 'line', `it is queued and not in the run queue of pool ${pool}`)
+  if (isQueued && !picture.unreadPools.includes(pool) && !queuedIn.includes(pool))
+    say('I7', 'line', `it is queued and not in the run queue of pool ${pool}`)
   const elsewhere = queuedIn.filter((name) => !isQueued || name !== pool)
   if (elsewhere.length > 0)
     say('I7', 'elsewhere', `it is ${state} in pool ${pool} and stands in the run queue of ${elsewhere.join(', ')}`)
-  if (state === 'running' && !isLeased)
+  if (state === 'running' && isLeased === false)
     say('I7', 'lease', 'it is running and holds no lease: no sweep would take it back')
   if (state !== 'running' && isLeased) say('I7', 'leased', `it is ${state} and holds a lease`)
   const holds = /^\d+:./.test(token)
@@ -82,21 +83,22 @@ function hasWork(picture: WorkerPicture): boolean {
   return lanes.family.heads.some((head) => head.split('\t')[2] === String(next))
 }
 
+/** Or may be. */
 function isCancelled({ session }: Seen): boolean {
-  return session.cancelled.length > 0 || session.fields?.state === 'cancelling'
+  return session.damage.length > 0 || session.cancelled.length > 0 || session.fields?.state === 'cancelling'
 }
 
 // I9: a timer that was set fires, and then is received.
 function timerRules({ picture, say }: Seen): void {
   const { fields, timers, lanes, hasRetryTimer } = picture
   for (const { id, isTimed } of timers)
-    if (!isTimed) say('I9', `timer-${id}`, `timer ${id} has a value and is never due`)
+    if (isTimed === false) say('I9', `timer-${id}`, `timer ${id} has a value and is never due`)
   const open = Number(fields.timersOpen ?? 0)
   const there = timers.length + lanes.control.length
   // Who runs may have received timers that are not committed yet; they stay in their lane until then.
   if (open !== there) say('I9', 'timers', `${open} of its timers are open, ${there} are there`)
   const retries = fields.state === 'parked' && fields.wait === 'retry'
-  if (retries && !hasRetryTimer) say('I9', 'retry', 'it waits for a retry that is never due')
+  if (retries && hasRetryTimer === false) say('I9', 'retry', 'it waits for a retry that is never due')
 }
 
 // I4, I5: the record and the history tell of the same runs.

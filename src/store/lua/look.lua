@@ -5,10 +5,13 @@ KEYS[4] cancelling set
 ARGV[1] session       id; empty: workers alone
 ARGV[2] headBytes     of each mail that are answered             ARGV[3] budget       most bytes of mails that are read in this call
 ARGV[4] asked         count of pools, then their names; then the ids of workers
-Returns {session, workers}. session: empty, or {fields, workers listed, cancelled, in the index, being cancelled}. Of each worker
-        {id, record, history length, failure, control, family, user, timers, leased, pools it is queued in, retry is timed, listed},
-        each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a time}; without a record {id, listed}.
+Returns {session, workers, pools whose line cannot be read}. session: empty, or {fields, workers listed, cancelled, in the index, being
+        cancelled, what is wrong with its keys}. Of each worker {id, record, history length, failure, control, family, user, timers,
+        leased, pools it is queued in, retry is timed, listed}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
+        time}; without a record {id, listed}; with a key that is of another sort {id, "damaged", what is wrong with each}.
+        Null: whether it stands there cannot be read.
 Builds  T:s:<session>, T:w:<id> and their keys; T:run of the pools.
+A key of another sort than it should be is told, and the rest is answered.
 Events  none. ]]
 local leasesKey, timersKey, sessionsKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local session, headBytes, budget = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -20,6 +23,26 @@ checkArguments(headBytes, budget, poolCount)
 if poolCount > #asked - cursor then error('the list of pools should be as long as its count says', 0) end
 for index = 1, poolCount do pools[index] = asked[cursor + index] end
 cursor = cursor + #pools + 1
+
+-- Keys of the partition that cannot be read, each with true.
+local unread = {}
+local function checkRead(sort, key)
+  local fine, why = pcall(checkSort, sort, key)
+  if not fine and not isDamage(why) then error(why, 0) end
+  if not fine then unread[key] = true end
+  return fine
+end
+
+-- What is wrong with these keys, given as sort and key; when nothing is, what else was thrown.
+local function damageOf(thrown, ...)
+  if not isDamage(thrown) then error(thrown, 0) end
+  local sorted, found = { ... }, {}
+  for index = 1, #sorted, 2 do
+    local fine, why = pcall(checkSort, sorted[index], sorted[index + 1])
+    if not fine then found[#found + 1] = type(why) == 'table' and why.err or why end
+  end
+  return #found > 0 and found or { type(thrown) == 'table' and thrown.err or thrown }
+end
 
 -- The heads of a lane's mails, in pieces, for as long as the budget lasts.
 local function headsOf(laneKey)
@@ -36,6 +59,7 @@ local function headsOf(laneKey)
 end
 
 local function isIn(zsetKey, member)
+  if unread[zsetKey] then return false end
   return redis.call('ZSCORE', zsetKey, member) and 1 or 0
 end
 
@@ -46,8 +70,10 @@ local function timersOf(id, record)
   return found
 end
 
+local about, isAboutWhole = {}, true
 local function listed(id)
   if session == '' or id == rootOf(session) then return 1 end
+  if not isAboutWhole then return 0 end
   return redis.call('LPOS', sessionKey(tag, session) .. ':workers', id) and 1 or 0
 end
 
@@ -55,6 +81,8 @@ local function pictureOf(id)
   local record = workerKey(tag, id)
   local flat = redis.call('HGETALL', record)
   if #flat == 0 then return { id, listed(id) } end
+  -- Read by nobody here; of another sort it fails as the others do.
+  redis.call('STRLEN', record .. ':state')
   local queued = {}
   for index = 1, #pools do
     if isIn(tag .. ':run:' .. pools[index], id) == 1 then queued[#queued + 1] = pools[index] end
@@ -66,14 +94,38 @@ local function pictureOf(id)
   }
 end
 
-local about = {}
-if session ~= '' then
-  local key = sessionKey(tag, session)
-  about = {
+local function aboutOf(key)
+  return {
     redis.call('HMGET', key, 'schema', 'state', 'ended', 'workers', 'cancel', 'marks', 'retired'), redis.call('LLEN', key .. ':workers'),
-    redis.call('SMEMBERS', key .. ':cancelled'), isIn(sessionsKey, session), redis.call('SISMEMBER', cancellingKey, session),
+    redis.call('SMEMBERS', key .. ':cancelled'), isIn(sessionsKey, session),
+    not unread[cancellingKey] and redis.call('SISMEMBER', cancellingKey, session), {},
   }
 end
+
+checkRead('zset', leasesKey)
+checkRead('zset', timersKey)
+checkRead('zset', sessionsKey)
+checkRead('set', cancellingKey)
+local unreadPools = {}
+for index = 1, #pools do
+  if not checkRead('zset', tag .. ':run:' .. pools[index]) then unreadPools[#unreadPools + 1] = pools[index] end
+end
+if session ~= '' then
+  local key = sessionKey(tag, session)
+  isAboutWhole, about = pcall(aboutOf, key)
+  if not isAboutWhole then
+    about = { {}, 0, {}, isIn(sessionsKey, session), false, damageOf(about, 'hash', key, 'list', key .. ':workers', 'set', key .. ':cancelled') }
+  end
+end
 local workers = {}
-for index = cursor, #asked do workers[#workers + 1] = pictureOf(asked[index]) end
-return { about, workers }
+for index = cursor, #asked do
+  local id = asked[index]
+  local fine, found = pcall(pictureOf, id)
+  if not fine then
+    local record = workerKey(tag, id)
+    found = { id, 'damaged', damageOf(found, 'hash', record, 'list', record .. ':log', 'string', record .. ':state', 'string', record .. ':failure',
+      'hash', record .. ':timers', 'list', record .. laneKeys.control, 'list', record .. laneKeys.family, 'list', record .. laneKeys.user) }
+  end
+  workers[#workers + 1] = found
+end
+return { about, workers, unreadPools }

@@ -51,7 +51,7 @@ end
 -- arguments to count with are whole numbers. Each check throws, and names what is wrong. A check is a command, so scripts that every turn
 -- runs do without where they can: the first write may fail by itself, what was read is of its sort, and what may be missed (events,
 -- bells, scores) or has a second place (the line) is written by pcall: the sweeps, which have time, check those keys.
-local sizes = { hash = 'HLEN', list = 'LLEN', set = 'SCARD', zset = 'ZCARD', stream = 'XLEN' }
+local sizes = { hash = 'HLEN', list = 'LLEN', set = 'SCARD', zset = 'ZCARD', stream = 'XLEN', string = 'STRLEN' }
 local function checkSort(sort, ...)
   local keys = { ... }
   for index = 1, #keys do

@@ -1,0 +1,59 @@
+/**
+ * Duty: fields that are not what they should be. Somebody wrote them: such a record is named, and held to no other rule, since
+ * whatever else could be said of it might follow from that.
+ */
+import { decodeRunState, runStates, workerStates } from '../../core/run-state.ts'
+import type { RecordFields } from '../../store/inspect-store.ts'
+
+type Form = RegExp | readonly string[]
+
+const whole = /^\d+$/
+const numbers = (...names: string[]) => names.map((name): [string, Form] => [name, whole])
+
+/** Absent fields are at their start. */
+const workerForms: readonly [string, Form][] = [
+  ['state', workerStates],
+  ['mode', ['job', 'conversation']],
+  ['open', ['0', '1']],
+  ['failed', ['0', '1']],
+  ['token', /^(\d+:.*)?$/],
+  ['commit', /^\d+:/],
+  ['wait', /^(any|control|retry|result:[0-9a-f-]{36}|family:\d+)$/],
+  ['awaits', /^(\d+(-\d+)?(,\d+(-\d+)?)*)?$/],
+  ['attempt', /^\d+( \S+)?$/],
+  ['limits', /^\d+ \d+ \d+ \d+$/],
+  ...numbers('run', 'version', 'depth', 'control', 'family', 'user', 'alone', 'crashes', 'timersOpen', 'calls'),
+]
+const sessionForms: readonly [string, Form][] = [
+  ['state', ['active', 'cancelling']],
+  ['ended', /^(completed|failed|cancelled) \d+( \d+ \d+)?$/],
+  ...numbers('workers', 'marks', 'retired'),
+]
+
+/** What is wrong with the fields of a worker's record, a sentence for each. */
+export function malformedWorker(fields: RecordFields): string[] {
+  const found = malformed(fields, workerForms, 'its record')
+  for (const name of ['kind', 'state']) if (!fields[name]) found.push(`its record should have a field ${name}`)
+  if (fields.fsm !== undefined && !runStates.includes(decodeRunState(fields.fsm).run))
+    found.push(wrong('fsm', 'its record', fields.fsm))
+  const depth = whole.test(fields.depth ?? '0') ? Number(fields.depth ?? 0) : 0
+  for (let level = 1; level <= Math.min(depth, 64); level++)
+    if (fields[`path${level}`] === undefined) found.push(`its record should have a field path${level}`)
+  return found
+}
+
+export function malformedSession(id: string, fields: RecordFields | null): string[] {
+  return fields === null ? [] : malformed(fields, sessionForms, `the record of session ${id}`)
+}
+
+function malformed(fields: RecordFields, forms: readonly [string, Form][], where: string): string[] {
+  return forms.flatMap(([name, form]) => {
+    const text = fields[name]
+    if (text === undefined || ('test' in form ? form.test(text) : form.includes(text))) return []
+    return [wrong(name, where, text)]
+  })
+}
+
+function wrong(name: string, where: string, text: string): string {
+  return `field ${name} of ${where} should not be ${JSON.stringify(text.slice(0, 40))}`
+}

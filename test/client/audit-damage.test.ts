@@ -1,0 +1,101 @@
+/** audit where somebody wrote over a key of a whole partition: the key is named, once, and everything else is looked at. */
+import type { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { sessionIdOfRoot } from '../../src/core/ids.ts'
+import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { play, type Scene, workers } from './support/audit-scenes.ts'
+
+let troupe: TestTroupe
+let queued: string
+const scenes: readonly Scene[] = ['queued', 'family', 'flaky', 'broken', 'backlog', 'cancelled', 'done']
+
+beforeAll(async () => {
+  troupe = await TestTroupe.connect()
+  const special = defineWorker({ pool: 'special', receive() {} })
+  const node = await troupe.startNode({ ...workers, special })
+  const casts = await Promise.all(scenes.map((scene) => play(troupe, scene)))
+  queued = casts[0]?.root as string
+  const broken = casts[scenes.indexOf('broken')]?.root as string
+  await node.stop()
+  // Its queue is known by the register of kinds alone.
+  await troupe.create('special')
+  await quarantine(broken)
+}, 60_000)
+afterAll(() => troupe[Symbol.asyncDispose]())
+
+/** As if the message of its failed run had been put aside. */
+async function quarantine(worker: string): Promise<void> {
+  const { log } = workerKeys(troupe.tag, worker)
+  await troupe.redis.lpop(log)
+  const end = (await troupe.redis.lindex(log, 0)) as string
+  await troupe.redis.lset(log, 0, end.replace('"code":"run_failed"', '"code":"poison"'))
+  await troupe.redis.hset(sessionKeys(troupe.tag, sessionIdOfRoot(worker)).session, 'result:1', 'failed 0')
+  await troupe.redis.xadd(partitionKeys(troupe.tag).dead, '*', 'worker', worker, 'mail', 'i\t-\t0')
+}
+
+/** Writes over a key; what stood there is put back at the end. */
+async function spoilt(redis: Redis, key: string): Promise<AsyncDisposable> {
+  const aside = `aside:${key}`
+  const isThere = (await redis.exists(key)) === 1
+  if (isThere) await redis.rename(key, aside)
+  await redis.set(key, 'not what it was')
+  return {
+    async [Symbol.asyncDispose]() {
+      await redis.del(key)
+      if (isThere) await redis.rename(aside, key)
+    },
+  }
+}
+
+type Name = keyof ReturnType<typeof partitionKeys>
+
+/** `leases`, or `run of default`. */
+function keyOf(name: string): string {
+  const keys = partitionKeys(troupe.tag)
+  const [of, pool] = name.split(' of ')
+  return pool === undefined ? (keys[of as Name] as string) : keys[of as 'run'](pool)
+}
+
+describe('a key of a partition that is of another sort', () => {
+  test.each([
+    [['leases']],
+    [['timers']],
+    [['sessions']],
+    [['cancelling']],
+    [['nodes', 'kinds']],
+    [['events']],
+    [['dead']],
+    [['retired', 'redriven', 'bells of default', 'busy of default']],
+    [['run of default']],
+    [['run of unhosted']],
+  ])('(%j) is named, and the rest is whole', { timeout: 20_000 }, async (names) => {
+    const whole = await troupe.client.audit()
+    expect(whole.findings).toEqual([])
+    await using spoils = new AsyncDisposableStack()
+    for (const name of names) spoils.use(await spoilt(troupe.redis, keyOf(name)))
+    const { sessions, workers: seen, findings, counts } = await troupe.client.audit()
+    const what = expect.stringMatching(/ is a string and should be a (hash|zset|set|stream)$/)
+    expect(findings).toEqual([{ invariant: 'key', rule: 'damaged', sessionId: null, workerId: null, what }])
+    for (const name of names) expect(findings[0]?.what).toContain(`key ${keyOf(name)} is`)
+    expect({ sessions, seen, counts }).toEqual({ sessions: whole.sessions, seen: whole.workers, counts: whole.counts })
+  })
+
+  test.each(['leases', 'kinds'])('(%s) hides no fault of a worker', { timeout: 20_000 }, async (name) => {
+    const { user } = workerKeys(troupe.tag, queued)
+    await troupe.redis.rename(user, `aside:${user}`)
+    await using _ = await spoilt(troupe.redis, keyOf(name))
+    const { findings } = await troupe.client.audit()
+    await troupe.redis.rename(`aside:${user}`, user)
+    const named = new Set(findings.map(({ invariant, workerId }) => `${invariant} ${workerId}`))
+    expect(named).toEqual(new Set([`I1 ${queued}`, 'key null']))
+  })
+})
+
+test('an audit of one session names keys of its partition', async () => {
+  await using _ = await spoilt(troupe.redis, keyOf('leases'))
+  const [{ id } = { id: '' }] = await troupe.client.sessions.list({ kind: 'broken' })
+  const { findings } = await troupe.client.audit({ sessionId: id })
+  expect(findings.map(({ what }) => what)).toEqual([`key ${keyOf('leases')} is a string and should be a zset`])
+})

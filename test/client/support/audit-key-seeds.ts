@@ -1,0 +1,113 @@
+/** Keys and fields that somebody wrote over, and sessions of which nothing is left. */
+import type { Hand, Seed } from './audit-seeds.ts'
+
+async function write(hand: Hand, key: string): Promise<void> {
+  await hand.redis.del(key)
+  await hand.redis.set(key, 'not what it was')
+}
+
+async function writeHash({ redis }: Hand, key: string): Promise<void> {
+  await redis.del(key)
+  await redis.hset(key, 'not', 'what it was')
+}
+
+type WorkerKey = 'record' | 'log' | 'timers' | 'control' | 'family' | 'user' | 'state' | 'failure'
+type SessionKey = 'session' | 'workers' | 'cancelled'
+
+const sorts: Readonly<Record<WorkerKey | SessionKey, string>> = {
+  record: 'hash',
+  log: 'list',
+  timers: 'hash',
+  control: 'list',
+  family: 'list',
+  user: 'list',
+  state: 'string',
+  failure: 'string',
+  session: 'hash',
+  workers: 'list',
+  cancelled: 'set',
+}
+
+const ofWorkers = (['record', 'log', 'timers', 'control', 'family', 'user', 'state', 'failure'] as const).map(
+  (name): Seed => ({
+    what: `a key of a worker (${name})`,
+    scene: name === 'failure' ? 'broken' : 'family',
+    tamper: (hand) => {
+      const key = hand.of(hand.cast.root)[name]
+      return sorts[name] === 'string' ? writeHash(hand, key) : write(hand, key)
+    },
+    invariant: 'key',
+    names: 'root',
+    words: new RegExp(`^key \\S+ is a (string|hash) and should be a ${sorts[name]}$`),
+  }),
+)
+
+const ofSessions = (['session', 'workers', 'cancelled'] as const).map(
+  (name): Seed => ({
+    what: `a key of a session (${name})`,
+    scene: 'family',
+    tamper: (hand) => write(hand, hand.own[name]),
+    invariant: 'key',
+    names: 'session',
+    words: new RegExp(`^key \\S+ is a string and should be a ${sorts[name]}$`),
+  }),
+)
+
+const fields = (
+  [
+    ['state', 'bogus'],
+    ['fsm', 'Bogus'],
+    ['run', 'two'],
+    ['wait', 'for nothing'],
+    ['depth', '2'],
+  ] as const
+).map(
+  ([name, text]): Seed => ({
+    what: `a field of a record (${name})`,
+    scene: 'chat',
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, name, text),
+    invariant: 'key',
+    names: 'root',
+    words:
+      name === 'depth'
+        ? /^its record should have a field path1; its record should have a field path2$/
+        : new RegExp(`^field ${name} of its record should not be "${text}"$`),
+  }),
+)
+
+export const keySeeds: readonly Seed[] = [
+  ...ofWorkers,
+  ...ofSessions,
+  ...fields,
+  {
+    what: 'a key of a worker, beside another fault in its session',
+    scene: 'family',
+    async tamper(hand) {
+      await write(hand, hand.of(hand.cast.second).log)
+      await hand.redis.del(hand.of(hand.cast.first).timers)
+    },
+    invariant: 'I9',
+    names: 'first',
+    words: /1 of its timers are open, 0 are there/,
+  },
+  {
+    what: 'a field of a session',
+    scene: 'done',
+    tamper: ({ redis, own }) => redis.hset(own.session, 'ended', 'somehow'),
+    invariant: 'key',
+    names: 'session',
+    words: /^field ended of the record of session \S+ should not be "somehow"$/,
+  },
+  {
+    what: 'a whole session that waited',
+    scene: 'queued',
+    async tamper({ redis, keys, of, own, cast }) {
+      await redis.del(own.session, of(cast.root).record, of(cast.root).user)
+      await redis.zrem(keys.sessions, cast.session.id)
+      await redis.zrem(keys.run('unhosted'), cast.root)
+    },
+    invariant: 'I16',
+    names: 'session',
+    words: /was created and did not end, and neither it nor its root is there/,
+  },
+]

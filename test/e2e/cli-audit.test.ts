@@ -1,0 +1,74 @@
+/** `troupe audit`: its exit codes, and that it leaves nothing behind. */
+import { Redis } from 'ioredis'
+import { describe, expect, inject, it } from 'vitest'
+import { rootIdOf } from '../../src/core/ids.ts'
+import { partitionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
+import { CliProject, unknownId } from '../cli/cli-project.ts'
+
+const cli = new CliProject('audit', { withNode: false })
+
+async function withRedis<Result>(use: (redis: Redis) => Promise<Result>): Promise<Result> {
+  const redis = new Redis(inject('redisUrl'))
+  try {
+    return await use(redis)
+  } finally {
+    redis.disconnect()
+  }
+}
+
+const auditIn = (namespace: string, ...args: string[]) =>
+  cli.project.run(['audit', ...args, '--json', '--namespace', namespace])
+
+async function submitted(namespace: string): Promise<string> {
+  const { objects } = await cli.project.run(['submit', 'echo', 'x', '--json', '--namespace', namespace])
+  return String(objects[0]?.sessionId)
+}
+
+describe.concurrent('troupe audit', () => {
+  it('says that nothing was ever started in a namespace, and creates nothing in it', async () => {
+    const namespace = `${cli.namespace}-nothere`
+    const { code, objects, stderr } = await auditIn(namespace)
+    expect(stderr).toBe(
+      `troupe: nothing was ever started in namespace "${namespace}": check TROUPE_NAMESPACE or --namespace.\n`,
+    )
+    expect({ code, error: objects[0]?.code }).toEqual({ code: 2, error: 'config_invalid' })
+    expect(await withRedis((redis) => redis.keys(`{${namespace}*`))).toEqual([])
+  })
+
+  it('refuses a namespace of another number of partitions', async () => {
+    const namespace = `${cli.namespace}-partitions`
+    await submitted(namespace)
+    const env = { TROUPE_PARTITIONS: '3' }
+    const { code, stderr } = await cli.project.run(['audit', '--namespace', namespace], { env })
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('was set up with 1 partition, not 3') })
+  })
+
+  it('exits with 0, with 1 for a finding, and with 66 for a session that is not known', async () => {
+    const namespace = `${cli.namespace}-codes`
+    const sessionId = await submitted(namespace)
+    expect(await auditIn(namespace, sessionId)).toMatchObject({ code: 0, objects: [{ type: 'audit', sessions: 1 }] })
+    const unknown = await auditIn(namespace, unknownId)
+    expect(unknown).toMatchObject({ code: 66, objects: [{ type: 'error', code: 'session_not_found' }] })
+    const { log } = workerKeys(tagOf(namespace, 0), rootIdOf(sessionId))
+    await withRedis((redis) => redis.set(log, 'not what it was'))
+    const { code, objects, stderr } = await auditIn(namespace)
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+    expect(objects[1]).toMatchObject({ type: 'finding', invariant: 'key', sessionId })
+    expect(objects[1]?.what).toBe(`key ${log} is a string and should be a list`)
+  })
+
+  it('exits with 70 when it cannot look, and names the key that keeps it from looking', async () => {
+    const namespace = `${cli.namespace}-fault`
+    await submitted(namespace)
+    const { meta } = partitionKeys(tagOf(namespace, 0))
+    await withRedis((redis) => redis.multi().del(meta).set(meta, 'not what it was').exec())
+    const { code, objects, stderr } = await auditIn(namespace)
+    expect({ code, error: objects[0]?.code }).toEqual({ code: 70, error: 'bug' })
+    expect(stderr).toContain(`key ${meta} should be a hash`)
+  })
+
+  it('exits with 69 without Redis', async () => {
+    const { code } = await cli.project.run(['audit', '--redis-url', 'redis://127.0.0.1:1'])
+    expect(code).toBe(69)
+  })
+})
