@@ -41,9 +41,12 @@ function open(url: string, patience: Patience): Redis {
   return redis
 }
 
+/** A packet that is this long goes out: Redis begins with it while this process still makes the next. */
+const packetBytes = 4_096
+
 /**
- * Commands issued in one turn of the event loop go out as one packet: a write for each would cost this process and Redis more
- * than the command itself (docs/performance.md).
+ * Commands issued in one turn of the event loop go out as few packets: a write for each would cost this process and Redis more
+ * than the command itself, and one for all would have each wait for the other (docs/performance.md).
  */
 function joinWrites(redis: Redis): void {
   const send = redis.sendCommand.bind(redis)
@@ -53,7 +56,12 @@ function joinWrites(redis: Redis): void {
       stream.cork()
       process.nextTick(() => stream.uncork())
     }
-    return send(command, target)
+    const sent = send(command, target)
+    if (stream?.writableCorked && stream.writableLength >= packetBytes) {
+      stream.uncork()
+      stream.cork()
+    }
+    return sent
   }
 }
 
