@@ -180,10 +180,10 @@ describe.concurrent('troupe audit', () => {
     expect(json.objects[1]).toMatchObject({ workerId: submitted?.workerId, sessionId: submitted?.sessionId })
   })
 
-  it('of a session that is not known exits with 1 and one sentence', async () => {
+  it('of a session that is not known exits with 66 and one sentence', async () => {
     const { code, stderr } = await cli.project.run(['audit', unknownId])
     expect({ code, stderr }).toEqual({
-      code: 1,
+      code: 66,
       stderr: `troupe: session ${unknownId} is not known: it may have been pruned.\n`,
     })
   })

@@ -98,7 +98,7 @@ describe('children', () => {
       effect: 'pure',
       input: z.object({}),
       run: (_, context) => {
-        context.setFact('secret', { code: 42 })
+        context.setFact('secret', { code: 'sesame' })
         context.setFact('other', 1)
         return 'found'
       },
@@ -142,10 +142,10 @@ describe('children', () => {
       value: expect.stringContaining("no fact 'nothing' to give"),
     })
     expect(lastOutput(parent.requests[4]?.messages)).toMatchObject({
-      value: [{ status: 'completed', given: ['secret'], facts: { seen: { secret: { code: 42 } } } }],
+      value: [{ status: 'completed', given: ['secret'], facts: { seen: { secret: { code: 'sesame' } } } }],
     })
     // Neither model ever saw the fact; the child saw its input and nothing else of its parent's.
-    expect(JSON.stringify([parent.requests.slice(0, 4), child.requests])).not.toContain('42')
+    expect(JSON.stringify([parent.requests.slice(0, 4), child.requests])).not.toContain('sesame')
     expect(child.requests[0]?.messages).toHaveLength(1)
     expect(textOf(child.requests[0]?.messages[0])).toContain('{"deep":[1]}')
   })
