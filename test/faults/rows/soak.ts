@@ -1,10 +1,12 @@
 /** F45: everything at once, for as long as one likes; afterwards everything is as it was. */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
+import { policy } from '../../../src/core/policy.ts'
 import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
 import type { Harness, NodeProcess } from '../../support/harness.ts'
 import { expectInvariants } from '../../support/oracle.ts'
 import type { TcpProxy } from '../../support/tcp-proxy.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { Row, Stage } from '../row.ts'
 
 const tree: TreeInput = { children: 5, steps: 3, stepMs: 100 }
@@ -51,12 +53,12 @@ async function soak(stage: Stage, minutes: number): Promise<number> {
     assert.partialDeepStrictEqual(result, { status: 'completed', value: treeResult(tree) })
   const { dead } = await expectInvariants(harness.redis, harness.namespace, 60_000)
   assert.equal(dead.length, 0)
-  await Promise.all(nodes.map((node) => node.stop()))
   await harness.client.sessions.prune({ olderThanMs: 0 })
-  const left = await keyCount(harness)
-  stage.say(`${faults} faults, ${results.length} trees; ${keysAtRest} keys before, ${left} after`)
-  // Answers kept under the keys of the client go by themselves; so do nodes that were killed.
-  assert.ok(left <= keysAtRest + 20, `${left} keys are left, there were ${keysAtRest}`)
+  // Nodes that were killed are forgotten by the others after a while. What grants, events and counts of the living need stays.
+  const isTidy = async () => (await keyCount(harness)) <= keysAtRest + 10
+  await waitUntil(`no more than ${keysAtRest + 10} keys are left`, isTidy, policy.nodeForgottenMs + 30_000)
+  stage.say(`${faults} faults, ${results.length} trees; ${keysAtRest} keys before, ${await keyCount(harness)} after`)
+  await Promise.all(nodes.map((node) => node.stop()))
   return faults
 }
 
