@@ -40,6 +40,8 @@ export type {
   ChatMessage,
   ChildFacts,
   Json,
+  MessageHead,
+  SystemMessage,
   ToolCallBlock,
   ToolResultMessage,
   Usage,
@@ -89,6 +91,7 @@ export type { TroupeEvent } from './core/event.ts'
 export type { Failure } from './core/failure.ts'
 export { ConversationHistory } from './core/history.ts'
 export type { InputMessage, Mail, Message, ResultMessage, TimerMessage } from './core/message.ts'
+export { chat } from './core/message-factories.ts'
 export type { Model, ModelCall, ModelDelta, ModelReply, ModelRequest, PromptMessage, ToolSpec } from './core/model.ts'
 export type { SessionLimits } from './core/policy.ts'
 export type { CoarseState, FineState, RunState } from './core/run-state.ts'

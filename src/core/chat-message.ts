@@ -189,7 +189,7 @@ export interface ChildFacts {
   readonly failure?: string | undefined
 }
 
-interface MessageHead {
+export interface MessageHead {
   readonly id: string
   readonly at: number
 }

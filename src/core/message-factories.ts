@@ -1,0 +1,59 @@
+/**
+ * Duty: messages of a conversation by hand: for tests, and for conversations that begin elsewhere.
+ * F1 Only a tool's result names a call. F2 Whoever makes a message says its id and its time, in ms: there is no clock here.
+ */
+import type {
+  AssistantBlock,
+  AssistantMessage,
+  Json,
+  MessageHead,
+  SystemMessage,
+  ToolCallBlock,
+  ToolResultMessage,
+  UserBlock,
+  UserMessage,
+} from './chat-message.ts'
+
+/** `chat.user({ id: 'm1', at: Date.now() }, 'hello')`; text alone is one block of text. */
+export const chat = {
+  system(head: MessageHead, text: string): SystemMessage {
+    return { type: 'system', ...head, text }
+  },
+
+  user(head: MessageHead, content: string | readonly UserBlock[]): UserMessage {
+    return { type: 'user', ...head, content: blocksOf(content) }
+  },
+
+  /** A reply of nobody in particular: its usage is not known, which counts as nothing. */
+  assistant(head: MessageHead, model: string, content: string | readonly AssistantBlock[]): AssistantMessage {
+    const blocks = blocksOf(content)
+    const finishReason = blocks.some(({ type }) => type === 'tool-call') ? 'tool-calls' : 'stop'
+    return {
+      type: 'assistant',
+      ...head,
+      model,
+      content: blocks,
+      finishReason,
+      usage: { inputTokens: 0, outputTokens: 0 },
+    }
+  },
+
+  /** What a call gave: text, or any other JSON. */
+  tool(
+    head: MessageHead,
+    { toolCallId, toolName }: Pick<ToolCallBlock, 'toolCallId' | 'toolName'>,
+    output: Json,
+  ): ToolResultMessage {
+    const value =
+      typeof output === 'string'
+        ? ({ type: 'text', value: output } as const)
+        : ({ type: 'json', value: output } as const)
+    return { type: 'toolResult', ...head, toolCallId, toolName, status: 'ok', output: value }
+  },
+} as const
+
+function blocksOf<Block>(
+  content: string | readonly Block[],
+): readonly (Block | { readonly type: 'text'; readonly text: string })[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}
