@@ -6,12 +6,14 @@ import { disagreements, type LuaScript } from './architecture/lua-header.ts'
 
 const folder = new URL('../src/store/lua/', import.meta.url)
 const read = (file: string) => readFileSync(new URL(file, folder), 'utf8')
-const shared = read('shared.lua')
+const shared = readdirSync(new URL('shared/', folder))
+  .map((file) => read(`shared/${file}`))
+  .join('\n')
 const descriptors = Object.values(scripts)
 
 describe('the scripts', () => {
   test('each file has one descriptor, and each descriptor a file', () => {
-    const files = readdirSync(folder).filter((file) => file !== 'shared.lua')
+    const files = readdirSync(folder).filter((file) => file.endsWith('.lua'))
     expect(descriptors.map(({ file }) => file).sort()).toEqual(files.sort())
   })
 
@@ -19,8 +21,8 @@ describe('the scripts', () => {
     expect(disagreements({ file, text: read(file), shared, keys, args })).toEqual([])
   })
 
-  test('shared.lua calls nothing itself and uses no KEYS or ARGV', () => {
-    const code = shared.replace(/--\[\[[\s\S]*?\]\]/, '').replace(/--[^\n]*/g, '')
+  test('what they share calls nothing itself and uses no KEYS or ARGV', () => {
+    const code = shared.replace(/--\[\[[\s\S]*?\]\]/g, '').replace(/--[^\n]*/g, '')
     expect(code).not.toMatch(/\b(KEYS|ARGV)\b/)
     expect(code).not.toMatch(/^redis\.call/m)
   })

@@ -1,6 +1,6 @@
 /**
  * Duty: a grant as the claim scripts give it: the record as it was before the claim, and the mail that may be received now.
- * A field that is absent has its value from the start (shared.lua).
+ * A field that is absent has its value from the start (lua/shared/records.lua).
  */
 import { sessionIdOfRoot } from '../core/ids.ts'
 import { decodeMail, type Lane, type Mail } from '../core/message.ts'

@@ -25,7 +25,8 @@ export interface Script<Key extends string, Arg extends string> extends ScriptDe
 }
 
 const read = (file: string) => readFileSync(new URL(`./lua/${file}`, import.meta.url), 'utf8')
-const shared = read('shared.lua')
+/** What stands in front of each script: each of these builds on those before it. */
+const shared = ['checks', 'records', 'mail', 'claims', 'children'].map((name) => read(`shared/${name}.lua`)).join('\n')
 
 export function defineScript<const Key extends string, const Arg extends string>(
   descriptor: ScriptDescriptor<Key, Arg>,

@@ -1,6 +1,6 @@
 /**
  * A Lua script as text: its header, its binding block and its body, and what disagrees between them and its descriptor.
- * The form of a header is in CONTRIBUTING.md; what scripts share is in shared.lua.
+ * The form of a header is in CONTRIBUTING.md; what scripts share is in lua/shared/.
  */
 
 export interface LuaScript {
@@ -186,7 +186,7 @@ function builtIn(code: string): Set<string> {
   return names
 }
 
-/** The functions of shared.lua that a body calls, and those they call. */
+/** The shared functions that a body calls, and those they call. */
 function helpersOf(body: string, shared: string): Map<string, string> {
   const all = new Map(
     [...withoutComments(shared).matchAll(/^local function (\w+)\([\s\S]*?^end$/gm)].map((found) => [

@@ -1,4 +1,4 @@
-/** claim.lua, and the claims of shared.lua that commit.lua makes as well. */
+/** claim.lua, and the claims of shared/claims.lua that commit.lua makes as well. */
 import type { ClaimCall, Claimed, Claiming, Granted, LeaveCall } from './calls.ts'
 import type { Mark, Store } from './records.ts'
 import { cancelHit, dropBell, type Rules, record, starts, writeBell, writeBells } from './shared-rules.ts'

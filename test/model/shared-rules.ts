@@ -1,4 +1,4 @@
-/** What shared.lua holds: the rules that several scripts apply. `plan…` and `is…` only read, `write…` writes to a draft. */
+/** What lua/shared/ holds: the rules that several scripts apply. `plan…` and `is…` only read, `write…` writes to a draft. */
 import { type Dated, newRecord, rootId, type Store, type WorkerRecord } from './records.ts'
 
 /** A guard that is taken out, to see that the search finds the harm. */

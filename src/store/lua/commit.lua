@@ -95,31 +95,6 @@ for index = 1, takeCount() do
 end
 if cursor ~= #lists + 1 then error('the lists at the end should be as long as their counts say', 0) end
 
--- A grant's lines by their first word; of a word that comes twice the last one counts.
-local function grantOf(text)
-  local grant = {}
-  for what, words in string.gmatch(text .. '\n', '(%S+) ?([^\n]*)\n') do grant[what] = words end
-  return grant
-end
--- Is this path the outer one or below it? By its text alone: a step up below the outer one is not.
-local function isWithin(path, outer)
-  if string.match(outer, '^%a:') then path, outer = string.gsub(path, '\\', '/'), string.gsub(outer, '\\', '/') end
-  path, outer = path .. '/', string.gsub(outer, '/+$', '') .. '/'
-  return string.sub(path, 1, #outer) == outer and not string.find(path, '/../', #outer, true)
-end
--- Every restriction of the worker stands in the child's grant as well, and is no wider there.
-local function mayGive(granted, spawn)
-  local given = grantOf(spawn.grant)
-  for what, own in pairs(granted) do
-    if not given[what] then return false end
-    if what == 'folder' and not isWithin(given.folder, own) then return false end
-    for name in string.gmatch(what == 'folder' and '' or given[what], '%S+') do
-      if not string.find(' ' .. own .. ' ', ' ' .. name .. ' ', 1, true) then return false end
-    end
-  end
-  return not granted.kinds or string.find(' ' .. granted.kinds .. ' ', ' ' .. spawn.kind .. ' ', 1, true) ~= nil
-end
-
 -- Results that are taken stand in the lane, or are the first of it.
 local function checkFamily()
   local taken, length = tonumber(record.family or '0'), lengthOf(familyKey)
@@ -295,37 +270,10 @@ local now, woke = nil, newWakes()
 if turnEnds or #born > 0 or #mails > 0 or #timers > 0 or outcome ~= '' then now = nowMs() end
 if #born > 0 then
   local ids, score = {}, sessionFields[2]
+  local parent = { id = worker, record = record, session = session, run = run, depth = depth }
   for index = 1, #born do
     local spawn = born[index]
-    local detached = spawn.detached == '1'
-    local childKey = workerKey(tag, spawn.id)
-    local child = { 'schema', '1', 'session', session, 'parent', worker, 'parentRun', detached and '-' or run, 'call', spawn.call,
-      'kind', spawn.kind, 'depth', digits(depth + 1), 'state', 'queued' }
-    if record.limits then
-      child[#child + 1] = 'limits'
-      child[#child + 1] = record.limits
-    end
-    if spawn.name ~= spawn.kind then
-      child[#child + 1] = 'name'
-      child[#child + 1] = spawn.name
-    end
-    if spawn.grant ~= '' then
-      child[#child + 1] = 'grant'
-      child[#child + 1] = spawn.grant
-    end
-    if spawn.pool ~= 'default' then
-      child[#child + 1] = 'pool'
-      child[#child + 1] = spawn.pool
-    end
-    for level = 1, depth + 1 do
-      local element = record['path' .. level] or (worker .. ':' .. run)
-      child[#child + 1] = 'path' .. level
-      child[#child + 1] = detached and (string.sub(element, 1, 36) .. ':-') or element
-    end
-    redis.call('HSET', childKey, unpack(child))
-    for from = 1, #spawn.mails, 1000 do
-      redis.call('RPUSH', childKey .. laneKeys.user, unpack(spawn.mails, from, math.min(from + 999, #spawn.mails)))
-    end
+    writeChild(tag, spawn, parent)
     score = writeQueued(tag, spawn.pool, spawn.id, score, now)
     woke.pools[spawn.pool] = true
     ids[index] = spawn.id

@@ -1,0 +1,66 @@
+--[[ checks – what is looked at before a script's first write. ]]
+
+-- Nothing may fail after the first write. What could is checked before it: that keys are of the sort they should be, and that fields and
+-- arguments to count with are whole numbers. Each check throws, and names what is wrong. A check is a command, so scripts that every turn
+-- runs do without where they can: the first write may fail by itself, what was read is of its sort, and what may be missed (events,
+-- bells, scores) or has a second place (the line) is written by pcall: the sweeps, which have time, check those keys.
+local sizes = { hash = 'HLEN', list = 'LLEN', set = 'SCARD', zset = 'ZCARD', stream = 'XLEN', string = 'STRLEN' }
+local function checkSort(sort, ...)
+  local keys = { ... }
+  for index = 1, #keys do
+    local size = redis.pcall(sizes[sort], keys[index])
+    if type(size) == 'table' then
+      -- Whatever else it is says so itself.
+      if not string.find(size.err, 'WRONGTYPE', 1, true) then redis.call(sizes[sort], keys[index]) end
+      error('key ' .. keys[index] .. ' is a ' .. redis.call('TYPE', keys[index]).ok .. ' and should be a ' .. sort, 0)
+    end
+  end
+end
+
+-- The length of a list that is about to be written to, which checks its sort as well.
+local function lengthOf(listKey)
+  local length = redis.pcall('LLEN', listKey)
+  if type(length) == 'table' then checkSort('list', listKey) end
+  return length
+end
+
+local function isWhole(number)
+  return number and number >= 0 and number <= 9007199254740992 and number == math.floor(number)
+end
+
+local function checkArguments(...)
+  for index = 1, select('#', ...) do
+    if not isWhole((select(index, ...))) then error('number ' .. index .. ' of the arguments should be a whole number', 0) end
+  end
+end
+
+-- Arguments that are missing are missing from the end.
+local function checkLast(argument)
+  if not argument then error('the arguments should be as many as the header says', 0) end
+end
+
+-- Fields of a record that scripts count with; absent ones are at their start.
+local counters = { 'run', 'version', 'depth', 'control', 'family', 'user', 'alone', 'crashes' }
+local function checkRecord(recordKey, record)
+  for index = 1, #counters do
+    local text = record[counters[index]]
+    if text and not string.find(text, '^%d+$') then error('field ' .. counters[index] .. ' of ' .. recordKey .. ' should be a whole number', 0) end
+  end
+  local depth = tonumber(record.depth or '0')
+  for level = 1, depth do
+    if not record['path' .. level] then error('record ' .. recordKey .. ' should have a field path' .. level, 0) end
+  end
+  if not record.kind or not record.state then error('record ' .. recordKey .. ' should have a kind and a state', 0) end
+  if record.limits and not string.find(record.limits, '^%d+ %d+ %d+ %d+$') then error('field limits of ' .. recordKey .. ' should be four numbers', 0) end
+end
+
+-- How often something of a session was cancelled, which is counted up.
+local function checkMarks(sessionHash)
+  if not string.find(redis.call('HGET', sessionHash, 'marks') or '0', '^%d+$') then error('field marks of ' .. sessionHash .. ' should be a whole number', 0) end
+end
+
+-- Does this error say that something stored is not as it should be? Other errors may pass by themselves.
+local function isDamage(thrown)
+  local text = type(thrown) == 'table' and thrown.err or tostring(thrown)
+  return string.find(text, ' should ', 1, true) or string.find(text, 'WRONGTYPE', 1, true)
+end

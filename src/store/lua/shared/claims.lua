@@ -1,0 +1,175 @@
+--[[ claims – the next worker for a slot, with all that its node needs to run it. A claim of its own, or at the end of a commit. ]]
+
+-- Reads one lane from its head, at most `most` bytes (one mail at least), in pieces so that a full mailbox is never read whole.
+-- Tells whether there is more.
+local function readLane(laneKey, most)
+  local mails, bytes, from = {}, 0, 0
+  while true do
+    local piece = redis.call('LRANGE', laneKey, from, from + 15)
+    for index = 1, #piece do
+      bytes = bytes + #piece[index]
+      if #mails > 0 and bytes > most then return mails, true end
+      mails[#mails + 1] = piece[index]
+    end
+    if #piece < 16 then return mails, false end
+    from = from + 16
+  end
+end
+
+-- The result that the worker waits for, when the lane's head holds more bytes than one grant hands out: its place and its text.
+local function readAwaited(laneKey, wait, from)
+  local child = string.match(wait or '', '^result:(.*)$')
+  while child do
+    local piece = redis.call('LRANGE', laneKey, from, from + 15)
+    for index = 1, #piece do
+      if string.sub(piece[index], 3, 38) == child then return { digits(from + index - 1), piece[index] } end
+    end
+    if #piece < 16 then return {} end
+    from = from + 16
+  end
+  return {}
+end
+
+-- Everything a node needs to run the turn: the record, the state if it has a key of its own, the lanes that may be received from.
+-- Timers and results belong to a run: between runs only the user lane is read.
+local function readGrant(tag, id, record, flat, token, mark, suspect, most)
+  local base = workerKey(tag, id)
+  local control, family, awaited = {}, {}, {}
+  if record.open == '1' then
+    if (record.timersOpen or '0') ~= '0' then control = readLane(base .. laneKeys.control, most) end
+    if (record.awaits or '') ~= '' then
+      local more
+      family, more = readLane(base .. laneKeys.family, most)
+      if more then awaited = readAwaited(base .. laneKeys.family, record.wait, #family) end
+    end
+  end
+  local user = {}
+  if record.open ~= '1' then user = readLane(base .. laneKeys.user, most) end
+  local state = record.data or ''
+  if state == '@' then state = redis.call('GET', base .. ':state') or '' end
+  return { 'grant', id, mark, token, suspect and '1' or '0', flat, state, control, family, user, awaited }
+end
+
+-- A worker in line, with its grant if this node can run it; else a word that says why not: gone | unfit.
+-- mark: run | cancelled (for its cancelling end only) | poison (quarantined: for its failing end only).
+local function readCandidate(tag, claim, id)
+  local recordKey = workerKey(tag, id)
+  local record, flat = readHash(recordKey)
+  if record.state ~= 'queued' then return nil, 'gone' end
+  checkRecord(recordKey, record)
+  if not string.find(claim.kinds, ' ' .. record.kind .. ' ', 1, true) then return nil, 'unfit' end
+  local session, starts = sessionOf(id, record), startsOf(record)
+  local suspect = starts >= claim.suspectAfter
+  local mark = 'run'
+  if cancelHit(tag, session, record, id) then
+    mark = 'cancelled'
+  elseif tonumber(record.alone or '0') >= claim.poisonAfter then
+    mark = 'poison'
+  end
+  if mark == 'run' and suspect and claim.maySuspect ~= '1' then return nil, 'unfit' end
+  if starts > 0 then
+    -- Its last turn could not commit: is there something that no commit could write to? Then the worker is not to blame.
+    checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family, recordKey .. laneKeys.user)
+    checkSort('hash', recordKey .. ':timers', sessionKey(tag, session))
+    checkSort('stream', tag .. ':events', tag .. ':dead')
+    checkSort('zset', tag .. ':timers')
+  end
+  local token = digits(epochOf(record) + 1) .. ':' .. claim.nonce
+  local reply = readGrant(tag, id, record, flat, token, mark, suspect and mark == 'run', claim.mailBytes)
+  return { id = id, record = record, token = token, mark = mark, suspect = suspect and mark == 'run', reply = reply }
+end
+
+-- The first queued worker that this node can run. Reads before it writes, also when it follows a commit in one script. One whose keys
+-- cannot be read or written is damaged: it must not keep others from running.
+local function planClaim(tag, claim)
+  local runKey = tag .. ':run:' .. claim.pool
+  local from, unfit, gone, damaged = 0, false, {}, {}
+  while from < 32 do
+    local candidates = redis.call('ZRANGE', runKey, from, from == 0 and 0 or 31)
+    for index = 1, #candidates do
+      local fine, found, why = pcall(readCandidate, tag, claim, candidates[index])
+      if not fine then
+        if not isDamage(found) then error(found, 0) end
+        damaged[#damaged + 1] = candidates[index]
+      elseif found then
+        found.gone, found.damaged = gone, damaged
+        return found
+      elseif why == 'gone' then
+        gone[#gone + 1] = candidates[index]
+      else
+        unfit = true
+      end
+    end
+    if #candidates == 0 then break end
+    from = from == 0 and 1 or 32
+  end
+  return { tag = unfit and 'unfit' or 'empty', gone = gone, damaged = damaged }
+end
+
+-- Out of the line: sweeps put such a worker back, so that it is looked at about once a second until it is mended.
+local function writeDamaged(tag, runKey, damaged)
+  for index = 1, #damaged do
+    local score = redis.call('ZSCORE', runKey, damaged[index])
+    redis.call('ZREM', runKey, damaged[index])
+    redis.call('ZADD', tag .. ':run:unhosted', score, damaged[index])
+  end
+end
+
+local function claimNext(tag, claim, now)
+  local plan = planClaim(tag, claim)
+  local runKey, bellsKey = tag .. ':run:' .. claim.pool, tag .. ':bells:' .. claim.pool
+  local id, record = plan.id, plan.record
+  if #plan.damaged > 0 then checkSort('zset', tag .. ':run:unhosted') end
+  if id then
+    -- The first write, so it may fail.
+    redis.call('ZADD', tag .. ':leases', digits(now + claim.leaseMs), id)
+    writeDamaged(tag, runKey, plan.damaged)
+    redis.call('ZREM', runKey, id, unpack(plan.gone))
+    local changes = { 'state', 'running', 'token', plan.token }
+    if plan.mark == 'run' then
+      if plan.suspect then
+        changes[#changes + 1] = 'alone'
+        changes[#changes + 1] = digits(tonumber(record.alone or '0') + 1)
+      end
+      if record.failed == '1' and record.open ~= '1' and (record.attempt or '0') == '0' then
+        -- A run starts: what the last one failed with is no longer true of this worker.
+        changes[#changes + 1] = 'failed'
+        changes[#changes + 1] = '0'
+        redis.call('DEL', workerKey(tag, id) .. ':failure')
+      end
+    end
+    redis.call('HSET', workerKey(tag, id), unpack(changes))
+    redis.pcall('HSET', tag .. ':grants:' .. claim.node, claim.slot, claim.nonce .. ' ' .. id .. (plan.mark == 'run' and '' or (' ' .. plan.mark)))
+    if claim.bell ~= '' and claim.keepBell == '1' then
+      redis.pcall('ZADD', bellsKey, digits(now + claim.bellMs), claim.bell)
+      if claim.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
+    end
+    return plan.reply
+  end
+  writeDamaged(tag, runKey, plan.damaged)
+  if #plan.gone > 0 then redis.call('ZREM', runKey, unpack(plan.gone)) end
+  if claim.bell ~= '' then
+    redis.pcall('ZREM', bellsKey, claim.bell)
+    if claim.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
+  end
+  return { plan.tag }
+end
+
+-- Is this nonce older than that which the slot was granted since? Nonces are "<number>.<random>", numbered by their node.
+local function isOlderNonce(nonce, held)
+  local number, heldNumber = string.match(nonce, '^(%w+)%.'), string.match(held, '^(%w+)%.')
+  return number and heldNumber and tonumber(number, 36) < tonumber(heldNumber, 36)
+end
+
+-- What this slot was answered under this nonce before: the same grant, or empty when that turn is over. An older nonce is that of a
+-- duplicate which comes late: it takes no worker, since nobody would run it. nil: the nonce is new.
+local function sameGrant(tag, claim)
+  local held = redis.call('HGET', tag .. ':grants:' .. claim.node, claim.slot)
+  if not held then return nil end
+  local nonce, id, mark = string.match(held, '^(%S+) (%S+) ?(%S*)$')
+  if nonce ~= claim.nonce then return isOlderNonce(claim.nonce, nonce) and { 'empty' } or nil end
+  local record, flat = readHash(workerKey(tag, id))
+  if string.match(record.token or '', ':(.*)$') ~= nonce then return { 'empty' } end
+  local suspect = mark == '' and startsOf(record) > claim.suspectAfter
+  return readGrant(tag, id, record, flat, record.token, mark == '' and 'run' or mark, suspect, claim.mailBytes)
+end

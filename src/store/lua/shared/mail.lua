@@ -1,0 +1,166 @@
+--[[ mail – mail into lanes, workers into the line, bells for those who are in it. ]]
+
+-- Does a message in this lane wake a worker in this state, waiting for this? `text` is the mail, `tail` the lane's length for ever
+-- counted with it. Waits: any | control | retry | result:<child> | family:<length>.
+local function wakes(state, wait, lane, text, tail)
+  if state == 'idle' then return true end
+  if state ~= 'parked' or wait == 'retry' then return false end
+  if lane == 'control' or wait == 'any' then return true end
+  if lane ~= 'family' then return false end
+  if string.sub(wait, 1, 7) == 'result:' then
+    return string.sub(text, 3, 38) == string.sub(wait, 8)
+  end
+  if string.sub(wait, 1, 7) == 'family:' then
+    return tail >= tonumber(string.sub(wait, 8))
+  end
+  return false
+end
+
+-- Puts a worker into the run queue. The score is the time, but at least one more than the session's last one, so that a session
+-- with many runnable workers stands in line behind those with few.
+local function writeQueued(tag, pool, id, lastScore, now)
+  local score = now
+  local last = type(lastScore) ~= 'table' and tonumber(lastScore)
+  if last and last >= score then score = last + 1 end
+  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, digits(score), id)
+  -- A line that is none: sweeps take the worker from among the unhosted once it is mended.
+  if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', digits(score), id) end
+  return score
+end
+
+-- The bell rule: while bells out < min(workers queued, max(1, slots - busy)), one more bell. Where turns are short, one slot that
+-- is awake is expected to take `share` workers in a row, so that fewer are woken. Returns the new bells, comma-separated.
+local bellsMost = 50
+local function writeBells(tag, pool, seed, now, bellMs)
+  if pool == 'unhosted' then return '' end
+  local queued = redis.call('ZCARD', tag .. ':run:' .. pool)
+  if queued == 0 then return '' end
+  local out = redis.call('ZCOUNT', tag .. ':bells:' .. pool, digits(now), '+inf')
+  if out >= queued then return '' end
+  local facts = redis.call('MGET', tag .. ':slots:' .. pool, tag .. ':share:' .. pool)
+  local slots, share = tonumber(facts[1] or '0'), tonumber(facts[2] or '1')
+  local wanted = math.ceil(queued / share)
+  if out >= wanted then return '' end
+  if slots > 1 and wanted > 1 then
+    wanted = math.min(wanted, math.max(1, slots - redis.call('ZCARD', tag .. ':busy:' .. pool)))
+  else
+    wanted = math.min(wanted, 1)
+  end
+  local bells = {}
+  for number = 1, math.min(wanted - out, bellsMost) do
+    bells[number] = 'b' .. seed .. '-' .. pool .. '-' .. number
+    redis.call('ZADD', tag .. ':bells:' .. pool, digits(now + bellMs), bells[number])
+  end
+  return table.concat(bells, ',')
+end
+
+-- The bell rule for each of these pools.
+-- A key of bells that is none costs bells and nothing else: the sweeps say so, and wake without them.
+local function writeBellsOf(tag, pools, seed, now, bellMs)
+  local all = ''
+  for pool in pairs(pools) do
+    local fine, bells = pcall(writeBells, tag, pool, seed, now, bellMs)
+    if fine and bells ~= '' then all = all == '' and bells or (all .. ',' .. bells) end
+  end
+  return all
+end
+
+-- What a recipient must show before mail is written to it. Returns a plan, or nil and a tag word that says why not.
+local planFields = { 'state', 'wait', 'session', 'pool', 'run', 'open', 'limits' }
+local function planMail(tag, id, lane, text)
+  local record = workerKey(tag, id)
+  local field = redis.pcall('HMGET', record, unpack(planFields))
+  if field.err then
+    checkSort('hash', record)
+    error(field.err, 0)
+  end
+  if not field[1] then return nil, 'not_found' end
+  if field[1] == 'terminal' then return nil, 'terminal' end
+  return {
+    id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), state = field[1], wait = field[2] or 'any',
+    session = field[3] or sessionOf(id, {}), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7] or nil,
+  }
+end
+
+-- What mail did in this script: who was woken, the last score of each session, which pools got work.
+local function newWakes()
+  return { woken = {}, last = {}, touched = {}, pools = {} }
+end
+
+local function writeWoken(tag, plan, now, woke)
+  woke.woken[plan.id] = true
+  local last = woke.last[plan.session] or redis.pcall('HGET', sessionKey(tag, plan.session), 'score')
+  woke.last[plan.session] = writeQueued(tag, plan.pool, plan.id, last, now)
+  woke.touched[plan.session] = true
+  woke.pools[plan.pool] = true
+end
+
+-- Appends the mail; queues the worker if that wakes it. Returns the lane's length now.
+local function writeMail(tag, plan, now, woke)
+  local length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
+  if not woke.woken[plan.id] and (plan.state == 'idle' or plan.state == 'parked') then
+    local tail = length
+    if string.sub(plan.wait, 1, 7) == 'family:' then
+      tail = length + tonumber(redis.call('HGET', plan.record, 'family') or '0')
+    end
+    if wakes(plan.state, plan.wait, plan.lane, plan.text, tail) then
+      writeWoken(tag, plan, now, woke)
+      redis.call('HSET', plan.record, 'state', 'queued')
+    end
+  end
+  return length
+end
+
+local function writeScores(tag, woke)
+  for session in pairs(woke.touched) do
+    redis.pcall('HSET', sessionKey(tag, session), 'score', digits(woke.last[session]))
+  end
+end
+
+-- A message from outside, of which everything is checked: a plan, or nil and the answer that refuses it.
+local function planInput(tag, id, text)
+  local plan, why = planMail(tag, id, 'user', text)
+  if not plan then return nil, { why } end
+  local state = sessionState(tag, plan.session)
+  if state ~= 'active' then return nil, { 'session_finished', state or 'pruned' } end
+  local most = limitsOf(plan).mailbox
+  plan.consumed = tonumber(redis.call('HGET', plan.record, 'user') or '0')
+  if not isWhole(plan.consumed) then error('field user of ' .. plan.record .. ' should be a whole number', 0) end
+  if plan.length >= most then return nil, { 'mailbox_full', digits(most) } end
+  return plan
+end
+
+-- Returns its position in the lane, and the bells.
+local function writeInput(tag, plan, event, seed, bellMs)
+  local now, woke = nowMs(), newWakes()
+  local position = digits(plan.consumed + writeMail(tag, plan, now, woke) - 1)
+  writeScores(tag, woke)
+  local facts = { 'session', plan.session, 'events', event }
+  if plan.id ~= rootOf(plan.session) then
+    facts[5] = 'worker'
+    facts[6] = plan.id
+  end
+  redis.pcall('XADD', tag .. ':events', '*', unpack(facts))
+  return position, writeBellsOf(tag, woke.pools, seed, now, bellMs)
+end
+
+-- Drops what only the ended run could have used: its open timers, and timer messages and results nobody received.
+-- Returns how many mails went from the control and the family lane.
+local function writeRunLeftovers(tag, id, record, awaited)
+  local base = workerKey(tag, id)
+  if (record.attempt or '0') ~= '0' then redis.call('ZREM', tag .. ':timers', id .. ':retry') end
+  local control, family = 0, 0
+  if (record.timersOpen or '0') ~= '0' then
+    local timers = redis.call('HKEYS', base .. ':timers')
+    for index = 1, #timers do
+      redis.call('ZREM', tag .. ':timers', id .. ':' .. timers[index])
+    end
+    control = redis.call('LLEN', base .. laneKeys.control)
+    redis.call('DEL', base .. ':timers', base .. laneKeys.control)
+  end
+  if awaited then
+    family = redis.call('LLEN', base .. laneKeys.family)
+    if family > 0 then redis.call('DEL', base .. laneKeys.family) end
+  end
+  return control, family
+end

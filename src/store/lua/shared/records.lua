@@ -1,0 +1,104 @@
+--[[ records – names of keys, time, and what records and sessions say.
+What scripts have in common is in this folder; defineScript puts all of it in front of each of them, and it calls nothing itself.
+A script reads and checks everything first and writes afterwards; `plan…`, `read…` and `check…` only read, `write…` only write.
+A record holds only what differs from the start: no run means 1, no version 0, no pool "default", no name the kind. ]]
+
+local function tagOf(anyKey)
+  return string.match(anyKey, '^{[^}]*}')
+end
+
+local function nowMs()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- Numbers as whole digits: the default conversion would write a time in milliseconds as 1.7e+12.
+local function digits(number)
+  return string.format('%.0f', number)
+end
+
+local function workerKey(tag, id)
+  return tag .. ':w:' .. id
+end
+
+local function sessionKey(tag, id)
+  return tag .. ':s:' .. id
+end
+
+-- The root's id is the session's with version 8 instead of 7, so neither needs to be stored with the other.
+local function rootOf(session)
+  return string.sub(session, 1, 14) .. '8' .. string.sub(session, 16)
+end
+
+local function sessionOf(id, record)
+  return record.session or (string.sub(id, 1, 14) .. '7' .. string.sub(id, 16))
+end
+
+-- How often the worker was claimed. It stands in the token while there is one ("<epoch>:<nonce>", "<epoch>:" after a lease that
+-- ended), and in the id of the last commit.
+local function epochOf(record)
+  local claimed = tonumber(string.match(record.token or '', '^(%d+)') or '0')
+  local committed = tonumber(string.match(record.commit or '', '^(%d+)') or '0')
+  return math.max(claimed, committed), committed
+end
+
+-- Claims since the last commit.
+local function startsOf(record)
+  local epoch, committed = epochOf(record)
+  return epoch - committed
+end
+
+local laneKeys = { control = ':mail:control', family = ':mail:family', user = ':mail:user' }
+
+-- A hash as a table, and as the flat list that Redis gives.
+local function readHash(hashKey)
+  local flat = redis.pcall('HGETALL', hashKey)
+  if flat.err then
+    checkSort('hash', hashKey)
+    error(flat.err, 0)
+  end
+  local fields = {}
+  for index = 1, #flat, 2 do fields[flat[index]] = flat[index + 1] end
+  return fields, flat
+end
+
+-- active, cancelling, or how it ended ("<status> <time in ms> <run> <history position of the result>"); nil without such a session.
+local function sessionState(tag, session)
+  local field = redis.call('HMGET', sessionKey(tag, session), 'schema', 'state', 'ended')
+  if not field[1] then return nil end
+  return field[3] and string.match(field[3], '^%a+') or field[2] or 'active'
+end
+
+-- A record's limits: "<workers> <children> <depth> <mailbox>".
+-- Absent: those a session starts with by default.
+local startLimits = '200 20 5 1000'
+local function limitsOf(record)
+  local workers, children, depth, mailbox = string.match(record.limits or startLimits, '^(%d+) (%d+) (%d+) (%d+)$')
+  if not workers then error('limits "' .. record.limits .. '" should be four numbers', 0) end
+  return { workers = tonumber(workers), children = tonumber(children), depth = tonumber(depth), mailbox = tonumber(mailbox) }
+end
+
+-- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only) or 'whole' (for good).
+-- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
+-- field each, since a value over 64 bytes would make the whole record several times as large in memory.
+-- The session counts what was cancelled in it: only then is the set read. So its hash is known to be one, for who writes to it next.
+local function cancelHit(tag, session, record, id)
+  local sessionHash = sessionKey(tag, session)
+  local marks = redis.pcall('HGET', sessionHash, 'marks')
+  if not marks then return nil end
+  if type(marks) == 'table' then checkSort('hash', sessionHash) end
+  local probes = {}
+  for level = 1, tonumber(record.depth or '0') do
+    local element = record['path' .. level]
+    probes[#probes + 1] = element
+    probes[#probes + 1] = string.sub(element, 1, 36) .. ':*'
+  end
+  probes[#probes + 1] = id .. ':*'
+  probes[#probes + 1] = id .. ':' .. (record.run or '1')
+  local found = redis.call('SMISMEMBER', sessionHash .. ':cancelled', unpack(probes))
+  for index = 1, #probes - 1 do
+    if found[index] == 1 then return 'whole' end
+  end
+  if found[#probes] == 1 then return 'own' end
+  return nil
+end
