@@ -1,5 +1,6 @@
 /** A dead letter is put back into its worker's mailbox exactly once, and stays as evidence. */
 import { describe, expect, test } from 'vitest'
+import { waitUntil } from '../support/wait-until.ts'
 import { completion } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
@@ -90,8 +91,11 @@ describe('a redrive', () => {
 
   test('forgets its marks when their letters were trimmed', async () => {
     await using place = await Place.open()
-    const { redrive, root, node } = await quarantined(place)
+    const { redrive, root, node, letter } = await quarantined(place)
     await redrive()
+    // Marks go by the millisecond of their letters.
+    const letterAt = Number(letter.split('-')[0])
+    await waitUntil('the clock of Redis goes on', async () => (await place.now()) > letterAt)
     await place.redis.zadd(place.keys.redriven, 5, '5-0 0 ')
     const turn = await node.claim()
     await turn.complete({ outcome: 'failed', runState: 'Failed', dead: '{}' })

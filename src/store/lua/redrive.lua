@@ -31,7 +31,7 @@ checkLast(event)
 
 local position, bells = writeInput(tag, plan, event, seed, bellMs)
 redis.call('ZADD', redrivenKey, at, letter .. ' ' .. position .. ' ' .. bells)
--- A mark goes when its letter was trimmed.
+-- A mark goes when its letter was trimmed, and every other of that millisecond.
 local oldest = redis.call('XRANGE', deadKey, '-', '+', 'COUNT', 1)[1]
 redis.call('ZREMRANGEBYSCORE', redrivenKey, '-inf', '(' .. string.match(oldest[1], '^%d+'))
 return { 'ok', position, bells }
