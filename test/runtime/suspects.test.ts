@@ -1,7 +1,14 @@
 /** The permission to claim a suspect: one slot at a time, and none while a turn that was given up goes on. */
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import { defineWorker } from '../../src/core/define-worker.ts'
 import { SuspectGate } from '../../src/runtime/suspects.ts'
+import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
+import { expectInvariants } from '../support/oracle.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
 test('one slot at a time has the permission', () => {
   const gate = new SuspectGate(60_000)
@@ -31,4 +38,45 @@ test('behaviour that never ends keeps it for a while only', async () => {
   gate.outlast(new Promise(() => {}))
   expect(gate.ask(1)).toBe(false)
   await waitUntil('the time is over', () => gate.ask(1))
+})
+
+test('a node claims no suspect while a handler goes on whose turn was taken from it, and claims others', async () => {
+  const ended = Promise.withResolvers<void>()
+  let starts = 0
+  const deaf = defineWorker({
+    async receive(_, self) {
+      starts++
+      if (starts === 1) await ended.promise
+      self.reply(starts)
+    },
+  })
+  const lines: string[] = []
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  // After its first renewal a turn hears of its lease by a hint alone: no renewal puts back the one that is taken away here.
+  const policy = { leaseMs: 60_000, renewEveryMs: 60_000 }
+  await using troupe = await TestTroupe.start({ workers: { echo, deaf }, logger, policy })
+  const { leases, hints, busy } = partitionKeys(troupe.tag)
+
+  const suspect = await troupe.create('echo', 'one', { keepOpen: true })
+  await suspect.result({ run: 1 })
+  const { record } = workerKeys(troupe.tag, suspect.rootId)
+  await waitUntil('it is idle', async () => (await suspect.root.report()).place === 'idle')
+  // Claimed three times, and the commit of its run was made under the first: two starts without one.
+  await troupe.redis.hset(record, 'token', '3:')
+
+  const taken = await troupe.create('deaf')
+  await waitUntil('its turn was renewed', async () => (await troupe.redis.zcard(busy('default'))) === 1)
+  await troupe.redis.zadd(leases, 1, taken.rootId)
+  expect(await taken.result()).toMatchObject({ status: 'completed', value: 2 })
+  await troupe.redis.publish(hints, taken.id)
+  await waitUntil('the node gives its first turn up', () => lines.some((line) => line.includes('a turn was given up')))
+
+  await suspect.root.send('two')
+  // They stand in line behind it: who claims them has passed it by.
+  for (const number of [1, 2, 3]) expect(await troupe.run('echo', number)).toMatchObject({ value: number })
+  expect(await suspect.root.report()).toMatchObject({ place: 'queued', mailbox: { pending: 1 } })
+  expect(await troupe.redis.hget(record, 'token')).toBe('3:')
+  ended.resolve()
+  expect(await suspect.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
+  await expectInvariants(troupe.redis, troupe.namespace)
 })
