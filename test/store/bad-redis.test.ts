@@ -1,16 +1,17 @@
 /** A Redis that is full, read-only, gone, frozen, or not fit for troupe: a clear error in time, and nothing half written. */
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connectInternal } from '../../src/client/client.ts'
+import { connectInternal, type Troupe } from '../../src/client/client.ts'
 import { ConfigError, type TransientError } from '../../src/core/errors.ts'
 import { awaitRedis, checkRedis, openRedis } from '../../src/store/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { RedisServer } from '../support/redis-server.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { calls } from './support/calls.ts'
 import { changes } from './support/dump.ts'
 import { HandTurn } from './support/hand-node.ts'
-import { Place } from './support/place.ts'
+import { type MadeSession, Place } from './support/place.ts'
 
 /** Calls give up soon, so that the tests do. */
 const impatient = { policy: { leaseMs: 120 }, deadlineMs: 120 }
@@ -113,6 +114,61 @@ describe('a read-only replica', () => {
     await redis.replicaof('127.0.0.1', '1')
     await expect(connectTo(server.url)).rejects.toThrow(/read-only replica: point TROUPE_REDIS_URL at the primary/)
     redis.disconnect()
+  })
+})
+
+describe('a Redis that is busy with a script of somebody else', () => {
+  let server: RedisServer
+  beforeAll(async () => {
+    server = await RedisServer.start({ durability: 'none', settings: ['lua-time-limit 10'] })
+  })
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]()
+  })
+
+  /** From here on Redis refuses nearly all commands, until the function that this returns is called. */
+  async function occupy(): Promise<() => Promise<void>> {
+    const [spinning, looking] = [openRedis(server.url), openRedis(server.url)]
+    // A connection that is made while Redis is busy is refused as a whole.
+    await Promise.all([spinning.ping(), looking.ping()])
+    const ended = spinning.eval('while true do end', 0).catch(() => {})
+    const answer = () => looking.get('any').catch(String)
+    await waitUntil('Redis is busy', async () => (await answer())?.includes('BUSY'))
+    return async () => {
+      await looking.script('KILL')
+      await ended
+      for (const redis of [spinning, looking]) redis.disconnect()
+    }
+  }
+
+  const reads: readonly [string, (client: Troupe, made: MadeSession) => Promise<unknown>, object][] = [
+    ['a list of sessions', (client) => client.sessions.list(), [{ name: 'one', state: 'active' }]],
+    ['a report', (client, { root }) => client.workers.get(root).report(), { name: 'one', place: 'queued' }],
+    ['an audit', (client, { id }) => client.audit({ sessionId: id }), { sessions: 1, workers: 1, findings: [] }],
+  ]
+
+  test.each(reads)('is asked again by a client that reads, until it answers: %s', async (_, read, expected) => {
+    await using place = await Place.open({ redisUrl: server.url })
+    const made = await place.create()
+    await using proxy = await TcpProxy.start(server.url)
+    const silent = { ringer: { ring() {} } }
+    await using client = await connectInternal({ redisUrl: proxy.url, namespace: place.namespace, ...silent })
+    const release = await occupy()
+    // Nothing but the read goes through the proxy, so that each reply is a refusal of it.
+    let refusals = 0
+    proxy.resetWhen(() => {
+      refusals++
+      return false
+    })
+    const untilRefused = async () => {
+      try {
+        await waitUntil('the read was refused', () => refusals > 0)
+      } finally {
+        await release()
+      }
+    }
+    const [answer] = await Promise.all([read(client, made), untilRefused()])
+    expect(answer).toMatchObject(expected)
   })
 })
 
