@@ -4,7 +4,7 @@
  * `result()` needs no read at all. What is told to who listens now and never stored comes from one more connection, which only
  * those open who ask for it.
  */
-import { decodeEvents, type Ended, type TroupeEvent } from '../core/event.ts'
+import { decodeEvents, type Ended, endedOf, mayEndRun, type TroupeEvent } from '../core/event.ts'
 import { partitionOf } from '../core/ids.ts'
 import { EventTail, type StreamEntry } from '../store/event-tail.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
@@ -12,6 +12,14 @@ import { type LiveListener, LiveTail } from '../store/live-channel.ts'
 import { type Redis, withDeadline } from '../store/redis.ts'
 
 type Listener = (event: TroupeEvent) => void
+
+/** What this client wants of one session. */
+interface Watched {
+  /** Not tracked: undefined; not ended yet: null. */
+  ended: Ended | null | undefined
+  listeners: Listener[]
+  wakers: (() => void)[]
+}
 
 /** Sessions whose end is remembered; the oldest are forgotten first, and then read from their records. */
 const trackedMax = 10_000
@@ -26,8 +34,7 @@ export class EventHub {
   readonly #tails = new Map<number, Promise<EventTail>>()
   /** Partitions whose tail listens already. */
   readonly #listening = new Set<number>()
-  readonly #listeners = new Map<string, Set<Listener>>()
-  readonly #tracked = new Map<string, Ended | null>()
+  readonly #watched = new Map<string, Watched>()
   readonly #live: LiveTail
 
   /** `open` gives a fresh connection: a tail blocks on its own. */
@@ -40,16 +47,29 @@ export class EventHub {
   /** Calls back for each event of the session from now on; resolves, when that is so, with the id after which they come. */
   async listen(sessionId: string, listener: Listener): Promise<string> {
     const tail = await this.#tail(partitionOf(sessionId))
-    const listeners = this.#listeners.get(sessionId) ?? new Set()
-    listeners.add(listener)
-    this.#listeners.set(sessionId, listeners)
+    this.#watch(sessionId).listeners.push(listener)
     return tail.last
   }
 
   unlisten(sessionId: string, listener: Listener): void {
-    const listeners = this.#listeners.get(sessionId)
-    listeners?.delete(listener)
-    if (listeners?.size === 0) this.#listeners.delete(sessionId)
+    const watched = this.#watched.get(sessionId)
+    if (watched === undefined) return
+    watched.listeners = watched.listeners.filter((one) => one !== listener)
+    this.#dropIfIdle(sessionId, watched)
+  }
+
+  /** Calls back when a run of the session may have ended; resolves when that is so. */
+  async wakeAtEnds(sessionId: string, wake: () => void): Promise<void> {
+    const partition = partitionOf(sessionId)
+    if (!this.#listening.has(partition)) await this.#tail(partition)
+    this.#watch(sessionId).wakers.push(wake)
+  }
+
+  sleep(sessionId: string, wake: () => void): void {
+    const watched = this.#watched.get(sessionId)
+    if (watched === undefined) return
+    watched.wakers = watched.wakers.filter((one) => one !== wake)
+    this.#dropIfIdle(sessionId, watched)
   }
 
   /** Calls back for what is told and not stored; resolves when that is so, or after a while. */
@@ -65,13 +85,36 @@ export class EventHub {
   /** The session is about to be created: remember its end, if the tail listens already; else its end might come before. */
   track(sessionId: string): void {
     if (!this.#listening.has(partitionOf(sessionId))) return
-    this.#tracked.set(sessionId, null)
-    if (this.#tracked.size > trackedMax) this.#tracked.delete(this.#tracked.keys().next().value as string)
+    this.#watch(sessionId).ended = null
+    if (this.#watched.size <= trackedMax) return
+    const [oldest] = this.#watched.keys()
+    if (oldest !== undefined) this.forget(oldest)
   }
 
   /** Not tracked: undefined; not ended yet: null. */
   ended(sessionId: string): Ended | null | undefined {
-    return this.#tracked.get(sessionId)
+    return this.#watched.get(sessionId)?.ended
+  }
+
+  /** Its end was told to who remembers it by themselves, or is to be read from its record. */
+  forget(sessionId: string): void {
+    const watched = this.#watched.get(sessionId)
+    if (watched === undefined) return
+    watched.ended = undefined
+    this.#dropIfIdle(sessionId, watched)
+  }
+
+  #watch(sessionId: string): Watched {
+    let watched = this.#watched.get(sessionId)
+    if (watched === undefined) {
+      watched = { ended: undefined, listeners: [], wakers: [] }
+      this.#watched.set(sessionId, watched)
+    }
+    return watched
+  }
+
+  #dropIfIdle(sessionId: string, { ended, listeners, wakers }: Watched): void {
+    if (ended === undefined && listeners.length === 0 && wakers.length === 0) this.#watched.delete(sessionId)
   }
 
   #tail(partition: number): Promise<EventTail> {
@@ -92,13 +135,13 @@ export class EventHub {
   }
 
   #tell({ id, fields }: StreamEntry): void {
-    const sessionId = fields.session ?? ''
-    const listeners = this.#listeners.get(sessionId)
-    const tracked = fields.ended !== undefined && this.#tracked.has(sessionId)
-    if (listeners === undefined && !tracked) return
+    const watched = this.#watched.get(fields.session ?? '')
+    if (watched === undefined) return
+    if (fields.ended !== undefined && watched.ended === null) watched.ended = endedOf(fields.ended, fields)
+    if (mayEndRun(fields)) for (const wake of watched.wakers) wake()
+    if (watched.listeners.length === 0) return
     for (const event of decodeEvents(id, fields)) {
-      if (event.ended && tracked) this.#tracked.set(sessionId, event.ended)
-      for (const listener of listeners ?? []) {
+      for (const listener of watched.listeners) {
         try {
           listener(event)
         } catch {

@@ -30,6 +30,8 @@ export class Session {
   /** Set by `create`: why the session may have to wait, such as a kind that no live node hosts. */
   readonly warning: string | null
   readonly #context: SessionContext
+  /** With which the session ended, once it is known without asking Redis. */
+  #result: RunResult | undefined
 
   constructor(id: string, context: SessionContext, warning: string | null = null) {
     this.id = id
@@ -74,26 +76,15 @@ export class Session {
   async result(options: { run?: number; signal?: AbortSignal } = {}): Promise<RunResult> {
     const { hub } = this.#context
     options.signal?.throwIfAborted()
-    let wake = () => {}
-    const listener = (event: TroupeEvent) => {
-      if (
-        event.ended ||
-        event.type === 'run.completed' ||
-        event.type === 'worker.failed' ||
-        event.type === 'worker.cancelled'
-      )
-        wake()
-    }
-    const abort = () => wake()
-    options.signal?.addEventListener('abort', abort)
-    await hub.listen(this.id, listener)
+    let woken = Promise.withResolvers<void>()
+    const wake = () => woken.resolve()
+    options.signal?.addEventListener('abort', wake)
+    await hub.wakeAtEnds(this.id, wake)
     try {
       let wanted = options.run
       let missed = false
       while (true) {
-        const woken = new Promise<void>((resolve) => {
-          wake = resolve
-        })
+        woken = Promise.withResolvers<void>()
         const found = await this.#look(wanted, missed)
         if (typeof found === 'object') return found
         wanted = found ?? wanted
@@ -102,22 +93,27 @@ export class Session {
           missed = true
           wake()
         }, pollMs)
-        await woken
+        await woken.promise
         clearTimeout(timer)
         options.signal?.throwIfAborted()
       }
     } finally {
-      hub.unlisten(this.id, listener)
-      options.signal?.removeEventListener('abort', abort)
+      hub.sleep(this.id, wake)
+      options.signal?.removeEventListener('abort', wake)
     }
   }
 
   // The result, or the run to wait for (undefined: the end of the session). The record is read unless an event will tell; also
   // then when none came for long.
   async #look(run: number | undefined, missed: boolean): Promise<RunResult | number | undefined> {
+    if (run === undefined && this.#result) return this.#result
     const tracked = run === undefined ? this.#context.hub.ended(this.id) : undefined
     if (tracked === null && !missed) return undefined
-    if (tracked?.entryJson) return resultOf(tracked.entryJson, tracked.status, null)
+    if (tracked?.entryJson) {
+      this.#result = resultOf(tracked.entryJson, tracked.status, null)
+      this.#context.hub.forget(this.id)
+      return this.#result
+    }
     if (tracked && tracked.position !== null) return this.#read(null, tracked.status, tracked.position)
     const fields = await this.#fields(run)
     const finished = fields.state !== 'active' && fields.state !== 'cancelling'

@@ -80,19 +80,27 @@ export function decodeEvents(id: string, fields: Readonly<Record<string, string>
   const head = { sessionId, workerId: fields.worker ?? rootIdOf(sessionId), at: Number(id.split('-')[0]) }
   const events: Omit<TroupeEvent, 'id'>[] = notes.map(([type, details]) => ({ ...head, type, details: details ?? {} }))
   if (fields.ended !== undefined) {
-    const [status, position] = fields.ended.split(' ') as [ResultStatus, string?]
-    const ended: Ended = {
-      status,
-      position: position === undefined ? null : Number(position),
-      entryJson: fields.result ?? null,
-    }
+    const ended = endedOf(fields.ended, fields)
     // The end of a session is the end of a run too; the stream says it once.
-    if (fields.events === undefined && status === 'completed' && position !== undefined) {
+    if (fields.events === undefined && ended.status === 'completed' && ended.position !== null) {
       events.push({ ...head, type: 'run.completed', details: {} })
     }
-    events.push({ ...head, type: `session.${status}`, details: {}, ended })
+    events.push({ ...head, type: `session.${ended.status}`, details: {}, ended })
   }
   return events.map((event, index) => ({ id: `${id}.${index}`, ...event }))
+}
+
+/** `ended` of a stream entry: `<status> <position>`, the second where there is a result. */
+export function endedOf(ended: string, { result }: Readonly<Record<string, string>>): Ended {
+  const [status, position] = ended.split(' ') as [ResultStatus, string?]
+  return { status, position: position === undefined ? null : Number(position), entryJson: result ?? null }
+}
+
+const runEnds = /"(?:run\.completed|worker\.failed|worker\.cancelled)"/
+
+/** False only for stream entries with which no run has ended; told without decoding them. */
+export function mayEndRun({ ended, events = '' }: Readonly<Record<string, string>>): boolean {
+  return ended !== undefined || runEnds.test(events)
 }
 
 /** Order of event ids; a stream id without a number stands behind all events of its entry. */

@@ -26,6 +26,8 @@ export interface Grant {
   readonly suspect: boolean
   readonly sessionId: string
   readonly parentId: string | null
+  /** The root of a session that ends with its run. */
+  readonly isJob: boolean
   /** The parent's call and run that wait for this worker's first result; null when nobody waits. */
   readonly call: number | null
   readonly kind: string

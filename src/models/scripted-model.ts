@@ -28,7 +28,8 @@ export function scriptedModel(id: string, script: Script): ScriptedModel {
       call.signal.throwIfAborted()
       calls += 1
       const number = calls
-      const answer = await beforeAbort(Promise.try(answerOf, script, request, number, id), call.signal)
+      const given = answerOf(script, request, number, id)
+      const answer = given instanceof Promise ? await beforeAbort(given, call.signal) : given
       if (answer instanceof Error) throw answer
       return tell(id, answer, call)
     },

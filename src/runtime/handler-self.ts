@@ -36,7 +36,7 @@ export interface SelfContext {
   readonly state: unknown
   readonly definition: HandlerDefinition
   readonly limits: SessionLimits
-  readonly signal: AbortSignal
+  readonly signal: () => AbortSignal
   readonly log: WorkerLog
   readonly message: Message
   /** Pool of a kind; "unhosted" when no node ever registered it. */
@@ -98,7 +98,7 @@ export class HandlerSelf implements Self<unknown> {
     return this.#state
   }
   get signal(): AbortSignal {
-    return this.#context.signal
+    return this.#context.signal()
   }
   get log(): WorkerLog {
     return this.#context.log

@@ -7,14 +7,7 @@
 import type { z } from 'zod'
 import type { HandlerDefinition, Self } from '../core/define-worker.ts'
 import { completedEntry, entryJson } from '../core/entry.ts'
-import {
-  CancelledError,
-  InputError,
-  type RuntimeError,
-  TimeoutError,
-  TransientError,
-  toRuntimeError,
-} from '../core/errors.ts'
+import { CancelledError, InputError, type RuntimeError, TransientError, toRuntimeError } from '../core/errors.ts'
 import type { EventNote } from '../core/event.ts'
 import { type FailureOrigin, toFailure } from '../core/failure.ts'
 import type { Mail } from '../core/message.ts'
@@ -23,6 +16,7 @@ import { HandlerInbox } from './handler-inbox.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
 import type { Behaviour } from './kind.ts'
 import { evidenceJson, quarantined } from './quarantine.ts'
+import { type ReceiveTimeout, timeoutOf } from './receive-timeout.ts'
 import { afterRun, endingOf } from './run-ending.ts'
 import { emptyStep, type RunPosition, type Step } from './step.ts'
 import type { Turn } from './turn.ts'
@@ -57,7 +51,7 @@ class HandlerTurn {
       if (this.#sliceIsOver()) return turn.end('again')
       const step = await this.#receive(mail, position)
       // Cancelled or given back meanwhile: what comes next is not this turn's to receive.
-      if (turn.over || turn.signal.aborted) return
+      if (turn.over || turn.aborted) return
       turn.record(step)
       if (step.position.runState === 'TransientFailure') return turn.end('retry', this.#retryMs(step))
       this.#inbox.take(mail)
@@ -89,13 +83,13 @@ class HandlerTurn {
   async #receive(mail: Mail, position: RunPosition): Promise<Step> {
     const { grant, host } = this.#turn
     const attempt = triesOf(mail, position) + 1
-    const timeout = timeoutOf(this.#definition, this.#turn.signal)
+    const timeout = timeoutOf(this.#definition, this.#turn)
     let self: HandlerSelf | undefined
     try {
       this.#checkInput(mail)
-      self = new HandlerSelf(this.#context(mail, position, attempt, timeout.signal))
+      self = new HandlerSelf(this.#context(mail, position, attempt, timeout))
       const received = this.#definition.receive(mail.message, self as unknown as Self<never>)
-      if (received instanceof Promise) await Promise.race([received, timeout.expired])
+      if (received instanceof Promise) await (timeout.expired ? Promise.race([received, timeout.expired]) : received)
       self.close()
       return this.#stepOf(mail, self, position, attempt)
     } catch (thrown) {
@@ -130,7 +124,7 @@ class HandlerTurn {
     Object.assign(mail.message, { value: checked.data })
   }
 
-  #context(mail: Mail, position: RunPosition, attempt: number, signal: AbortSignal): SelfContext {
+  #context(mail: Mail, position: RunPosition, attempt: number, timeout: ReceiveTimeout): SelfContext {
     const { grant, host } = this.#turn
     const received = mail.message.kind === 'result' ? 1 : 0
     return {
@@ -142,7 +136,7 @@ class HandlerTurn {
       state: this.#readState(),
       definition: this.#definition,
       limits: grant.limits,
-      signal,
+      signal: () => timeout.signal,
       log: host.workerLog(grant, position.run),
       message: mail.message,
       poolOf: (kind) => host.poolOf(kind),
@@ -331,26 +325,4 @@ function isResultOf(mail: Mail, call: number): boolean {
 /** A handler parked on children waits as an agent does while its tools run; on timers alone it still works on its message. */
 function runStateOf(awaits: readonly number[]): RunPosition['runState'] {
   return awaits.length > 0 ? 'ExecutingTools' : 'ProcessingUserMessage'
-}
-
-/** A signal that fires with the turn's or after the definition's time, and a promise that rejects with it. */
-function timeoutOf(definition: HandlerDefinition, parent: AbortSignal) {
-  const ms = (definition as { timeoutMs?: number }).timeoutMs
-  if (ms === undefined)
-    return { signal: parent, expired: new Promise<never>(() => {}), reason: undefined, clear: () => {} }
-  const controller = new AbortController()
-  const { promise: expired, reject } = Promise.withResolvers<never>()
-  expired.catch(() => {})
-  const handle = {
-    signal: AbortSignal.any([parent, controller.signal]),
-    expired,
-    reason: undefined as Error | undefined,
-    clear: () => clearTimeout(timer),
-  }
-  const timer = setTimeout(() => {
-    handle.reason = new TimeoutError(`receive took longer than ${ms} ms.`)
-    controller.abort(handle.reason)
-    reject(handle.reason)
-  }, ms)
-  return handle
 }

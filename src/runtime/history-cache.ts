@@ -5,7 +5,7 @@
  */
 import type { ContextContainer } from '../core/context-container.ts'
 import type { Grant } from '../core/ports.ts'
-import type { Turn } from './turn.ts'
+import type { Left } from './turn.ts'
 
 export interface KnownHistory {
   readonly container: ContextContainer
@@ -16,8 +16,9 @@ export interface KnownHistory {
   readonly lastJson: string
 }
 
-interface Kept extends KnownHistory {
-  readonly turn: Turn
+interface Kept {
+  readonly known: KnownHistory
+  readonly left: Left
 }
 
 export class HistoryCache {
@@ -35,18 +36,17 @@ export class HistoryCache {
     if (kept === undefined) return null
     this.#drop(grant.workerId, kept)
     // It was given back before the ending commit was answered: only its turn knows whether that was accepted.
-    if (kept.turn.over !== 'ended' || kept.turn.signal.aborted) return null
-    const { commitId, version } = kept.turn.committed
-    return { known: kept, isWhole: commitId === grant.commitId && version === grant.version }
+    const { over, aborted, commitId, version } = kept.left
+    if (over !== 'ended' || aborted) return null
+    return { known: kept.known, isWhole: commitId === grant.commitId && version === grant.version }
   }
 
-  /** To be called just before the turn's ending commit, with what will be true after it. */
-  give(turn: Turn, known: KnownHistory): void {
-    const { workerId } = turn.grant
+  /** To be called just before the turn's ending commit, with what will be true after it; `left` is that of the turn. */
+  give(workerId: string, left: Left, known: KnownHistory): void {
     const old = this.#kept.get(workerId)
     if (old) this.#drop(workerId, old)
     if (known.bytes > this.#bytesMax) return
-    this.#kept.set(workerId, { ...known, turn })
+    this.#kept.set(workerId, { known, left })
     this.#bytes += known.bytes
     for (const [id, kept] of this.#kept) {
       if (this.#bytes <= this.#bytesMax) break
@@ -56,6 +56,6 @@ export class HistoryCache {
 
   #drop(workerId: string, kept: Kept): void {
     this.#kept.delete(workerId)
-    this.#bytes -= kept.bytes
+    this.#bytes -= kept.known.bytes
   }
 }

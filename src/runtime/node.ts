@@ -227,7 +227,7 @@ export class RuntimeNode {
   }
 
   get turnsRunning(): number {
-    return this.#partitions.reduce((total, { renewer }) => total + renewer.turns.size, 0)
+    return this.#partitions.reduce((total, { renewer }) => total + renewer.size, 0)
   }
 
   /**
@@ -259,7 +259,7 @@ export class RuntimeNode {
   }
 
   #turns(): Turn[] {
-    return this.#partitions.flatMap(({ renewer }) => [...renewer.turns])
+    return this.#partitions.flatMap(({ renewer }) => renewer.turns)
   }
 }
 

@@ -6,6 +6,7 @@
  * L3 A verdict of the store ends a turn at once: fenced is abandoned, cancelled makes its cancelling end.
  */
 
+import { Bag } from '../core/bag.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Bell, TurnStore } from '../core/ports.ts'
 import type { WorkerLog } from '../core/worker-log.ts'
@@ -18,7 +19,7 @@ export class Renewer {
   readonly #policy: Policy
   readonly #ring: (bells: readonly Bell[]) => void
   readonly #log: WorkerLog
-  readonly #turns = new Set<Turn>()
+  readonly #turns = new Bag<Turn>()
   #timer: NodeJS.Timeout | undefined
   #renewing = false
 
@@ -29,8 +30,12 @@ export class Renewer {
     this.#log = log
   }
 
-  get turns(): ReadonlySet<Turn> {
-    return this.#turns
+  get turns(): readonly Turn[] {
+    return this.#turns.list()
+  }
+
+  get size(): number {
+    return this.#turns.size
   }
 
   add(turn: Turn): void {
@@ -39,16 +44,16 @@ export class Renewer {
   }
 
   remove(turn: Turn): void {
-    this.#turns.delete(turn)
+    this.#turns.remove(turn)
     if (this.#turns.size === 0) this.stop()
   }
 
   /** Renews what is due, or every turn of a session that was just cancelled. */
   async runOnce(sessionId?: string): Promise<void> {
     const now = performance.now()
-    for (const turn of this.#turns) if (now >= turn.trustedUntil) turn.abandon('unreachable')
+    for (const turn of this.turns) if (now >= turn.trustedUntil) turn.abandon('unreachable')
     if (this.#renewing && sessionId === undefined) return
-    const due = [...this.#turns].filter((turn) =>
+    const due = this.turns.filter((turn) =>
       sessionId === undefined ? this.#isDue(turn, now) : turn.grant.sessionId === sessionId,
     )
     if (due.length === 0) return

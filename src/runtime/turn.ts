@@ -55,9 +55,19 @@ export type CancelledStep = (position: RunPosition) => Step
 
 export type TurnOver = 'ended' | 'fenced' | 'stale' | 'unreachable'
 
+/** How a turn ended and what it left in the record: all that must outlive it. Final once `over` is set. */
+export interface Left {
+  readonly over: TurnOver | undefined
+  readonly aborted: boolean
+  readonly commitId: string
+  readonly version: number
+}
+
 export class Turn {
   readonly grant: Grant
   readonly host: TurnHost
+  /** Of the renewer. */
+  place = -1
   readonly startedAt = performance.now()
   /** Time spent waiting for commits. */
   committingMs = 0
@@ -71,14 +81,17 @@ export class Turn {
   doing: { readonly run: RunState; readonly firstByteSeen: boolean } | undefined
   /** What the slot got with the ending commit. */
   claimed: ClaimAnswer = { kind: 'none' }
-  readonly #abort = new AbortController()
+  readonly #left: { -readonly [Name in keyof Left]: Left[Name] }
+  /** Made when somebody asks for the signal: most turns end before. */
+  #abort: AbortController | undefined
+  #abortReason: Error | undefined
+  readonly #abortListeners = new Set<(reason: Error) => void>()
   readonly #finished = Promise.withResolvers<TurnOver>()
   #cancelledStep: CancelledStep | undefined
   #steps: Step[] = []
   /** As acknowledged by the store, and as recorded so far. */
   #position: RunPosition
   #latest: RunPosition
-  #version: number
   #sequence = 0
   #inFlight: Promise<void> | undefined
   #pumpAsked = false
@@ -87,25 +100,44 @@ export class Turn {
   #recorded = 0
   #acknowledged = 0
   #eager = 0
-  #over: TurnOver | undefined
   #ending = false
 
   constructor(grant: Grant, host: TurnHost) {
     this.grant = grant
     this.host = host
     this.trustedUntil = grant.trustedUntil
-    this.#version = grant.version
+    this.#left = { over: undefined, aborted: false, commitId: '', version: grant.version }
     const { run, calls, runState, open, attempt, retrying, awaits, timersOpen } = grant
     this.#position = { run, calls, runState, open, attempt, retrying, awaits, timersOpen }
     this.#latest = this.#position
   }
 
   get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController()
+      if (this.#abortReason) this.#abort.abort(this.#abortReason)
+    }
     return this.#abort.signal
   }
 
+  /** Has the signal fired? */
+  get aborted(): boolean {
+    return this.#left.aborted
+  }
+
+  /** As a listener of the signal, without the cost of one; at once when it has fired. Returns what takes the listener away. */
+  whenAborted(listener: (reason: Error) => void): () => void {
+    if (this.#abortReason) listener(this.#abortReason)
+    this.#abortListeners.add(listener)
+    return () => this.#abortListeners.delete(listener)
+  }
+
   get over(): TurnOver | undefined {
-    return this.#over
+    return this.#left.over
+  }
+
+  get left(): Left {
+    return this.#left
   }
 
   /** Resolves when the turn is over, whatever the behaviour still does. */
@@ -125,7 +157,7 @@ export class Turn {
 
   /** `lazy`: nothing depends on it but work saved after a crash (U5). */
   record(step: Step, { lazy = false }: { lazy?: boolean } = {}): void {
-    if (this.#over || this.#ending) return
+    if (this.#left.over || this.#ending) return
     this.#steps.push(step)
     this.#latest = step.position
     this.#recorded++
@@ -149,18 +181,13 @@ export class Turn {
 
   /** Resolves when everything recorded so far is acknowledged but what is lazy, or the turn is over. */
   async settled(): Promise<void> {
-    while (!this.#over && this.#acknowledged < this.#eager) await (this.#inFlight ?? Promise.resolve())
+    while (!this.#left.over && this.#acknowledged < this.#eager) await (this.#inFlight ?? Promise.resolve())
   }
 
   /** May an external call begin? Abandons the turn when its lease can no longer be trusted. */
   isTrusted(): boolean {
-    if (!this.#over && performance.now() >= this.trustedUntil) this.abandon('unreachable')
-    return !this.#over && !this.#ending
-  }
-
-  /** The id and version of the record that this turn left; to be asked when it has ended. */
-  get committed(): { readonly commitId: string; readonly version: number } {
-    return { commitId: `${this.grant.token}:${this.#sequence}`, version: this.#version }
+    if (!this.#left.over && performance.now() >= this.trustedUntil) this.abandon('unreachable')
+    return !this.#left.over && !this.#ending
   }
 
   /** What the renewer writes into the record; empty for nothing. */
@@ -170,38 +197,47 @@ export class Turn {
 
   /** Ends the turn: the last steps, what the worker waits for and the slot's next claim in one commit. */
   async end(wait: string, retryMs?: number): Promise<void> {
-    if (this.#over || this.#ending) return
+    if (this.#left.over || this.#ending) return
     this.#ending = true
     await this.#afterInFlight(() => this.#drain({ wait, ...(retryMs === undefined ? {} : { retryMs }) }))
   }
 
   /** The run was cancelled: its signal fires and the cancelling end is committed at once, whatever the behaviour does. */
   async cancel(): Promise<void> {
-    if (this.#over || this.#abort.signal.aborted) return
-    this.#abort.abort(new CancelledError(`the run of worker ${this.grant.workerId} was cancelled.`))
+    if (this.#left.over || this.#left.aborted) return
+    this.#fire(new CancelledError(`the run of worker ${this.grant.workerId} was cancelled.`))
     this.#ending = true
     await this.#afterInFlight(() => this.#commitCancelled())
   }
 
   /** The lease is gone or no longer trusted: nothing is written any more. */
   abandon(why: 'fenced' | 'stale' | 'unreachable'): void {
-    if (this.#over) return
+    if (this.#left.over) return
     this.#steps = []
-    this.#abort.abort(new LeaseLostError(`this node no longer holds worker ${this.grant.workerId} (${why}).`))
+    this.#fire(new LeaseLostError(`this node no longer holds worker ${this.grant.workerId} (${why}).`))
     this.#finish(why)
   }
 
   /** The node stops: what was recorded stands, the message in hand is given back for another node. */
   async release(): Promise<void> {
-    if (this.#over || this.#ending) return
+    if (this.#left.over || this.#ending) return
     this.#ending = true
-    this.#abort.abort(new LeaseLostError(`this node is stopping; worker ${this.grant.workerId} goes on elsewhere.`))
+    this.#fire(new LeaseLostError(`this node is stopping; worker ${this.grant.workerId} goes on elsewhere.`))
     await this.#afterInFlight(() => this.#drain({ wait: 'again' }))
   }
 
+  #fire(reason: Error): void {
+    if (this.#left.aborted) return
+    this.#left.aborted = true
+    this.#abortReason = reason
+    this.#abort?.abort(reason)
+    for (const listener of this.#abortListeners) listener(reason)
+  }
+
   #finish(over: TurnOver): void {
-    if (this.#over) return
-    this.#over = over
+    if (this.#left.over) return
+    this.#left.over = over
+    this.#left.commitId = `${this.grant.token}:${this.#sequence}`
     clearTimeout(this.#lazyTimer)
     this.#finished.resolve(over)
   }
@@ -217,7 +253,7 @@ export class Turn {
   }
 
   #pump(): void {
-    if (this.#over || this.#ending || this.#inFlight || this.#eager <= this.#recorded - this.#steps.length) return
+    if (this.#left.over || this.#ending || this.#inFlight || this.#eager <= this.#recorded - this.#steps.length) return
     clearTimeout(this.#lazyTimer)
     this.#lazyTimer = undefined
     const batch = this.#steps.splice(0, batchLength(this.#steps))
@@ -231,13 +267,13 @@ export class Turn {
   // What ends the turn waits for the commit on its way, and for another end that came before it (U1, U2).
   #afterInFlight(work: () => Promise<void>): Promise<void> {
     const before = this.#inFlight ?? Promise.resolve()
-    const working = before.then(() => (this.#over ? undefined : work()))
+    const working = before.then(() => (this.#left.over ? undefined : work()))
     this.#inFlight = working
     return working
   }
 
   async #drain(end: { wait: string; retryMs?: number }): Promise<void> {
-    while (!this.#over) {
+    while (!this.#left.over) {
       const length = batchLength(this.#steps)
       const batch = this.#steps.splice(0, length)
       const last = this.#steps.length === 0
@@ -247,7 +283,7 @@ export class Turn {
   }
 
   async #commit(steps: readonly Step[], end: { wait: string; retryMs?: number } | undefined): Promise<void> {
-    if (this.#over) return
+    if (this.#left.over) return
     const step = mergeSteps(steps)
     let answer: CommitAnswer
     const asked = performance.now()
@@ -274,7 +310,7 @@ export class Turn {
   ): Promise<void> {
     switch (answer.kind) {
       case 'ok':
-        this.#version = answer.version
+        this.#left.version = answer.version
         this.#acknowledged += steps.length
         this.#position = step.position
         this.host.ring(answer.bells)
@@ -293,7 +329,7 @@ export class Turn {
         this.abandon('stale')
         return
       case 'cancelled':
-        this.#abort.abort(new CancelledError(`the run of worker ${this.grant.workerId} was cancelled.`))
+        this.#fire(new CancelledError(`the run of worker ${this.grant.workerId} was cancelled.`))
         this.#ending = true
         await this.#commitCancelled()
         return
@@ -310,7 +346,7 @@ export class Turn {
   ): Promise<void> {
     if (steps.length > 1) {
       for (const [index, step] of steps.entries()) {
-        if (this.#over) return
+        if (this.#left.over) return
         await this.#commit([step], index === steps.length - 1 ? end : undefined)
       }
       return
@@ -347,7 +383,7 @@ export class Turn {
       pool: grant.pool,
       token: grant.token,
       sequence: this.#sequence,
-      version: this.#version,
+      version: this.#left.version,
       runState: position.runState,
       open: position.open,
       attempt: position.attempt,

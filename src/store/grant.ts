@@ -41,6 +41,7 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     suspect: suspect === '1',
     sessionId: record.session ?? sessionIdOfRoot(workerId),
     parentId,
+    isJob: parentId === null && record.mode !== 'conversation',
     call: parentId !== null && record.parentRun !== '-' && run === 1 ? number('call') : null,
     kind,
     name: record.name ?? kind,

@@ -5,10 +5,11 @@
  *     connection), until the caller's deadline; all scripts give a duplicate the earlier answer.
  */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { InvariantError, RuntimeError, TransientError } from '../core/errors.ts'
+import { Deadlines } from './deadlines.ts'
 import { type Redis, withDeadline } from './redis.ts'
+import { scriptSource } from './script-source.ts'
 
 export type Argument = string | number
 
@@ -24,14 +25,10 @@ export interface Script<Key extends string, Arg extends string> extends ScriptDe
   readonly sha: string
 }
 
-const read = (file: string) => readFileSync(new URL(`./lua/${file}`, import.meta.url), 'utf8')
-/** What stands in front of each script: each of these builds on those before it. */
-const shared = ['checks', 'records', 'mail', 'claims', 'children'].map((name) => read(`shared/${name}.lua`)).join('\n')
-
 export function defineScript<const Key extends string, const Arg extends string>(
   descriptor: ScriptDescriptor<Key, Arg>,
 ): Script<Key, Arg> {
-  const source = `${shared}\n${read(descriptor.file)}`
+  const source = scriptSource(descriptor.file)
   return { ...descriptor, source, sha: createHash('sha1').update(source).digest('hex') }
 }
 
@@ -46,6 +43,7 @@ export type Reply = (string | number | null | Reply)[]
 
 export class ScriptCaller {
   readonly #redis: Redis
+  readonly #deadlines = new Deadlines()
 
   constructor(redis: Redis) {
     this.#redis = redis
@@ -57,22 +55,28 @@ export class ScriptCaller {
     args: Readonly<Record<Arg, Argument | readonly Argument[]>>,
     options: CallOptions,
   ): Promise<Reply> {
-    const flat: Argument[] = []
-    for (const name of script.keys) flat.push(keys[name])
+    const words: Argument[] = [script.sha, script.keys.length]
+    for (const name of script.keys) words.push(keys[name])
     for (const name of script.args) {
       const value: Argument | readonly Argument[] = args[name]
       if (typeof value === 'object') {
-        for (const item of value) flat.push(item)
+        for (const item of value) words.push(item)
       } else {
-        flat.push(value)
+        words.push(value)
       }
     }
     const give = performance.now() + options.deadlineMs
+    let isKnown = true
     let refusal: RuntimeError | undefined
     for (let attempt = 0; ; attempt++) {
       try {
-        return await withDeadline(this.#once(script, flat), Math.max(1, give - performance.now()))
+        return await this.#deadlines.within(this.#send(words, isKnown), Math.max(1, give - performance.now()))
       } catch (thrown) {
+        if (isKnown && thrown instanceof Error && thrown.message.startsWith('NOSCRIPT')) {
+          isKnown = false
+          words[0] = script.source
+          continue
+        }
         const error = storeError(thrown, script.file)
         const pauseMs = pauseAfter(attempt)
         if (error.code === 'store_refused') refusal = error
@@ -83,13 +87,9 @@ export class ScriptCaller {
     }
   }
 
-  async #once(script: Script<string, string>, flat: Argument[]): Promise<Reply> {
-    try {
-      return (await this.#redis.evalsha(script.sha, script.keys.length, ...flat)) as Reply
-    } catch (error) {
-      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
-      return (await this.#redis.eval(script.source, script.keys.length, ...flat)) as Reply
-    }
+  #send(words: Argument[], isKnown: boolean): Promise<Reply> {
+    const all = words as [string, number, ...Argument[]]
+    return (isKnown ? this.#redis.evalsha(...all) : this.#redis.eval(...all)) as Promise<Reply>
   }
 }
 

@@ -21,6 +21,7 @@ function grant(more: Partial<Grant> = {}): Grant {
     suspect: false,
     sessionId: newId(0),
     parentId: null,
+    isJob: true,
     call: null,
     kind: 'echo',
     name: 'echo',

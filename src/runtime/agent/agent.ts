@@ -37,9 +37,14 @@ async function advance(scene: Scene): Promise<void> {
     const wait = await proceedOrFail(scene, steps)
     if (wait === null) continue
     // Given back before the commit: its answer may bring this very worker's next turn.
-    parts.histories.give(turn, journal.known)
+    if (!isLast(scene, wait)) parts.histories.give(turn.grant.workerId, turn.left, journal.known)
     return turn.end(wait.for, wait.retryMs)
   }
+}
+
+/** The root of a job has answered: what it knows is not needed again, unless it had more input, and is then read anew. */
+function isLast({ turn, journal }: Scene, wait: Wait): boolean {
+  return turn.grant.isJob && !journal.position.open && wait.for === 'any'
 }
 
 /** G4: what nobody foresaw fails the run, and the worker lives on; the next node would meet it again. */

@@ -17,20 +17,22 @@ export async function askModel(
 ): Promise<ModelReply> {
   const { policy } = turn.host
   const deltas = new Deltas(turn, iteration)
-  const limit = new AbortController()
-  const signal = AbortSignal.any([turn.signal, limit.signal])
+  const asked = new AbortController()
   const { promise: stopped, reject } = Promise.withResolvers<never>()
   stopped.catch(() => {})
-  signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-  if (signal.aborted) reject(signal.reason as Error)
+  const stop = (reason: Error) => {
+    reject(reason)
+    asked.abort(reason)
+  }
+  const unlisten = turn.whenAborted(stop)
   const timer = setTimeout(
-    () => limit.abort(new TimeoutError(`model ${model.id} gave no reply within ${policy.modelCallMs} ms.`)),
+    () => stop(new TimeoutError(`model ${model.id} gave no reply within ${policy.modelCallMs} ms.`)),
     policy.modelCallMs,
   )
   turn.doing = { run: 'AwaitingLLMResponse', firstByteSeen: false }
   try {
     const asking = model.reply(request, {
-      signal,
+      signal: asked.signal,
       onFirstByte: () => {
         turn.doing = { run: 'AwaitingLLMResponse', firstByteSeen: true }
       },
@@ -41,6 +43,7 @@ export async function askModel(
     return reply
   } finally {
     clearTimeout(timer)
+    unlisten()
     deltas.close()
     turn.doing = undefined
   }

@@ -80,7 +80,7 @@ async function runCall(host: CallsHost, local: LocalCall): Promise<CallsEnd> {
   if (!turn.isTrusted()) return done
   const startedAt = performance.now()
   const outcome = await host.executor.run({ tool, input: local.input, parts: partsOf(host, local) })
-  if (turn.over || turn.signal.aborted) return done
+  if (turn.over || turn.aborted) return done
   return settle(host, local, outcome, Math.round(performance.now() - startedAt))
 }
 
@@ -116,7 +116,7 @@ async function reconcile(host: CallsHost, local: LocalCall): Promise<CallsEnd | 
   let why = `tool "${tool.name}" has no reconcile function`
   if (tool.reconcile !== undefined) {
     const answer = await host.executor.reconcile(tool, local.input, partsOf(host, local))
-    if (journal.turn.over || journal.turn.signal.aborted) return done
+    if (journal.turn.over || journal.turn.aborted) return done
     if ('unknown' in answer) why = answer.why
     else if (!answer.done) return 'run'
     else {

@@ -54,7 +54,7 @@ export class Scene {
 
   /** The turn is over or about to be: what comes next is not its to record. */
   get isOver(): boolean {
-    return this.turn.over !== undefined || this.turn.signal.aborted
+    return this.turn.over !== undefined || this.turn.aborted
   }
 
   get who(): string {
