@@ -68,6 +68,7 @@ export type { DeadLetter, KindSummary, NodeSummary, Redriven, Session, SessionSu
 export class Troupe implements AsyncDisposable {
   readonly #redis: Redis
   readonly #namespace: string
+  readonly #deadlineMs: number
   readonly #inspect: readonly InspectStore[]
   readonly #audits: readonly AuditStore[]
   readonly #submission: Submission
@@ -84,6 +85,7 @@ export class Troupe implements AsyncDisposable {
     })
     const log = toWorkerLog(options.logger ?? silentLogger())
     const deadlineMs = options.deadlineMs ?? 10_000
+    this.#deadlineMs = deadlineMs
     const caller = new ScriptCaller(redis)
     this.#bull = options.ringer ? null : new BullBellRinger(redis, places, log)
     this.#inspect = places.map(({ keys, partition }) =>
@@ -151,6 +153,7 @@ export class Troupe implements AsyncDisposable {
       hub: this.#hub,
       redis: this.#redis,
       tag: tagOf(this.#namespace, store.partition),
+      deadlineMs: this.#deadlineMs,
     }
   }
 

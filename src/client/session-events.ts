@@ -25,6 +25,8 @@ interface EventsContext {
   readonly hub: EventHub
   readonly redis: Redis
   readonly tag: string
+  /** How long a read may take while Redis is away, or busy. */
+  readonly deadlineMs: number
   createdAt(): Promise<number | null>
   hasEnded(): Promise<boolean>
 }
@@ -83,7 +85,7 @@ async function* pastEvents(
   const from = after === '0-0' ? `${Math.max(0, ((await context.createdAt()) ?? 1) - 1)}-0` : after
   let [seen, readTo, isOver] = [from, from, false]
   for (;;) {
-    const page = await readEvents(context.redis, partitionKeys(context.tag), readTo)
+    const page = await readEvents(context.redis, partitionKeys(context.tag), readTo, context.deadlineMs)
     if (page.trimmed) yield trimmedEvent(sessionId, readTo)
     for (const event of page.events) {
       if (event.sessionId !== sessionId) continue

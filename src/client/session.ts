@@ -20,6 +20,8 @@ export interface SessionContext {
   readonly hub: EventHub
   readonly redis: Redis
   readonly tag: string
+  /** How long a read may take while Redis is away, or busy. */
+  readonly deadlineMs: number
 }
 
 /** Events tell at once; should one be missed, the record is read after this long. */
@@ -152,9 +154,9 @@ export class Session {
    * carry the id of the event before them, and may be lost; `{ transient: false }` leaves them out.
    */
   events(query: EventsQuery = {}): AsyncGenerator<TroupeEvent, void, undefined> {
-    const { hub, redis, tag, store } = this.#context
+    const { hub, redis, tag, store, deadlineMs } = this.#context
     const createdAt = () => store.createdAt(this.id)
-    return sessionEvents(this.id, { hub, redis, tag, createdAt, hasEnded: () => this.#hasEnded() }, query)
+    return sessionEvents(this.id, { hub, redis, tag, deadlineMs, createdAt, hasEnded: () => this.#hasEnded() }, query)
   }
 
   async #hasEnded(): Promise<boolean> {

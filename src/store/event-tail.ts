@@ -7,6 +7,7 @@ import { decodeEvents, isEventBefore, streamIdOf, type TroupeEvent } from '../co
 import { type RecordFields, toEntries } from './inspect-store.ts'
 import type { PartitionKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
+import { guarded } from './script.ts'
 
 /** One entry of the stream, not decoded: most are of sessions that nobody here follows. */
 export interface StreamEntry {
@@ -98,12 +99,24 @@ export class EventTail {
   }
 }
 
+interface EventPage {
+  readonly events: TroupeEvent[]
+  readonly last: string
+  readonly more: boolean
+  readonly trimmed: boolean
+}
+
 /** A page of past events after the event `after`; `trimmed` when events after it are gone. Uses a connection that does not block. */
 export async function readEvents(
   redis: Redis,
   keys: PartitionKeys,
   after: string,
-): Promise<{ events: TroupeEvent[]; last: string; more: boolean; trimmed: boolean }> {
+  deadlineMs: number,
+): Promise<EventPage> {
+  return guarded('reading events', () => readPage(redis, keys, after), deadlineMs)
+}
+
+async function readPage(redis: Redis, keys: PartitionKeys, after: string): Promise<EventPage> {
   const from = streamIdOf(after)
   const entries = toEntries(await redis.xrange(keys.events, from, '+', 'COUNT', pageSize))
   const first = await redis.xrange(keys.events, '-', '+', 'COUNT', 1)

@@ -141,10 +141,18 @@ describe('a Redis that is busy with a script of somebody else', () => {
     }
   }
 
+  const list = (client: Troupe) => client.sessions.list()
+  const report = (client: Troupe, { root }: MadeSession) => client.workers.get(root).report()
+  const audit = (client: Troupe, { id }: MadeSession) => client.audit({ sessionId: id })
+  const firstEvent = async (client: Troupe, { id }: MadeSession) => {
+    for await (const event of client.sessions.get(id).events({ after: '0-1', transient: false })) return event
+  }
+
   const reads: readonly [string, (client: Troupe, made: MadeSession) => Promise<unknown>, object][] = [
-    ['a list of sessions', (client) => client.sessions.list(), [{ name: 'one', state: 'active' }]],
-    ['a report', (client, { root }) => client.workers.get(root).report(), { name: 'one', place: 'queued' }],
-    ['an audit', (client, { id }) => client.audit({ sessionId: id }), { sessions: 1, workers: 1, findings: [] }],
+    ['a list of sessions', list, [{ name: 'one', state: 'active' }]],
+    ['a report', report, { name: 'one', place: 'queued' }],
+    ['an audit', audit, { sessions: 1, workers: 1, findings: [] }],
+    ['past events', firstEvent, { type: 'session.created' }],
   ]
 
   test.each(reads)('is asked again by a client that reads, until it answers: %s', async (_, read, expected) => {
@@ -153,6 +161,8 @@ describe('a Redis that is busy with a script of somebody else', () => {
     await using proxy = await TcpProxy.start(server.url)
     const silent = { ringer: { ring() {} } }
     await using client = await connectInternal({ redisUrl: proxy.url, namespace: place.namespace, ...silent })
+    // Connections of its own that the read needs are open from here on.
+    await read(client, made)
     const release = await occupy()
     // Nothing but the read goes through the proxy, so that each reply is a refusal of it.
     let refusals = 0

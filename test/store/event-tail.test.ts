@@ -17,6 +17,8 @@ async function tailed() {
   return { place, tail, connection, [Symbol.asyncDispose]: close }
 }
 
+const pageAfter = (place: Place, after: string) => readEvents(place.redis, place.keys, after, 5_000)
+
 const add = (place: Place, session: string) =>
   place.redis.xadd(place.keys.events, '*', 'session', session, 'events', '[["run.started"]]')
 
@@ -100,7 +102,7 @@ describe('past events', () => {
     const all: string[] = []
     let after = '0-0'
     for (let more = true; more; ) {
-      const page = await readEvents(place.redis, place.keys, after)
+      const page = await pageAfter(place, after)
       all.push(...page.events.map(({ id }) => id))
       after = page.last
       more = page.more
@@ -109,25 +111,25 @@ describe('past events', () => {
     expect(all).toHaveLength(1_400)
     expect(new Set(all).size).toBe(1_400)
     for (const place1 of [0, 1, 698, 699, 1_398]) {
-      const { events } = await readEvents(place.redis, place.keys, all[place1] as string)
+      const { events } = await pageAfter(place, all[place1] as string)
       expect(events[0]?.id).toBe(all[place1 + 1])
     }
-    expect((await readEvents(place.redis, place.keys, all.at(-1) as string)).events).toEqual([])
+    expect((await pageAfter(place, all.at(-1) as string)).events).toEqual([])
   })
 
   test('that were trimmed are told as gone, and only then', async () => {
     await using place = await Place.open()
     await addMany(place, 30)
     const ids = (await place.redis.xrange(place.keys.events, '-', '+')).map(([id]) => id)
-    expect(await readEvents(place.redis, place.keys, `${ids[9]}.1`)).toMatchObject({ trimmed: false })
+    expect(await pageAfter(place, `${ids[9]}.1`)).toMatchObject({ trimmed: false })
     await place.redis.xtrim(place.keys.events, 'MINID', ids[20] as string)
-    expect(await readEvents(place.redis, place.keys, `${ids[9]}.1`)).toMatchObject({ trimmed: true })
-    expect(await readEvents(place.redis, place.keys, `${ids[20]}.0`)).toMatchObject({ trimmed: false })
-    expect(await readEvents(place.redis, place.keys, `${ids[29]}.1`)).toMatchObject({ trimmed: false, events: [] })
+    expect(await pageAfter(place, `${ids[9]}.1`)).toMatchObject({ trimmed: true })
+    expect(await pageAfter(place, `${ids[20]}.0`)).toMatchObject({ trimmed: false })
+    expect(await pageAfter(place, `${ids[29]}.1`)).toMatchObject({ trimmed: false, events: [] })
   })
 
   test('of a namespace without any are none', async () => {
     await using place = await Place.open()
-    expect(await readEvents(place.redis, place.keys, '0-0')).toMatchObject({ events: [], more: false, trimmed: false })
+    expect(await pageAfter(place, '0-0')).toMatchObject({ events: [], more: false, trimmed: false })
   })
 })
