@@ -94,7 +94,7 @@ export class Troupe implements AsyncDisposable {
     this.#audits = places.map(({ keys, partition }) =>
       guardedReads(new AuditStore(redis, caller, keys, partition, deadlineMs), deadlineMs),
     )
-    this.#hub = new EventHub(this.#namespace, () => openRedis(redisUrl))
+    this.#hub = new EventHub(this.#namespace, () => openRedis(redisUrl), deadlineMs)
     this.#submission = new Submission({
       redis,
       caller,

@@ -31,16 +31,18 @@ const subscribeMsMax = 1_000
 export class EventHub {
   readonly #namespace: string
   readonly #open: () => Redis
+  readonly #deadlineMs: number
   readonly #tails = new Map<number, Promise<EventTail>>()
   /** Partitions whose tail listens already. */
   readonly #listening = new Set<number>()
   readonly #watched = new Map<string, Watched>()
   readonly #live: LiveTail
 
-  /** `open` gives a fresh connection: a tail blocks on its own. */
-  constructor(namespace: string, open: () => Redis) {
+  /** `open` gives a fresh connection: a tail blocks on its own. `deadlineMs`: how long it may take to begin to listen. */
+  constructor(namespace: string, open: () => Redis, deadlineMs: number) {
     this.#namespace = namespace
     this.#open = open
+    this.#deadlineMs = deadlineMs
     this.#live = new LiveTail(open, namespace)
   }
 
@@ -128,7 +130,8 @@ export class EventHub {
   }
 
   async #openTail(partition: number): Promise<EventTail> {
-    const tail = new EventTail(this.#open(), partitionKeys(tagOf(this.#namespace, partition)))
+    const keys = partitionKeys(tagOf(this.#namespace, partition))
+    const tail = new EventTail(this.#open(), keys, this.#deadlineMs)
     await tail.listen((entry) => this.#tell(entry))
     this.#listening.add(partition)
     return tail

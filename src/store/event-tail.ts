@@ -23,16 +23,18 @@ const pageSize = 500
 export class EventTail {
   readonly #redis: Redis
   readonly #keys: PartitionKeys
+  readonly #deadlineMs: number
   readonly #listeners = new Set<EventListener>()
   #reading: Promise<void> | undefined
   #started: Promise<string> | undefined
   #last = '0-0'
   #stopped = false
 
-  /** `redis` is a connection that only this tail uses: it blocks. */
-  constructor(redis: Redis, keys: PartitionKeys) {
+  /** `redis` is a connection that only this tail uses: it blocks. `deadlineMs`: how long it may take to begin. */
+  constructor(redis: Redis, keys: PartitionKeys, deadlineMs: number) {
     this.#redis = redis
     this.#keys = keys
+    this.#deadlineMs = deadlineMs
   }
 
   /** Calls back for each entry from now on; resolves with the id after which it listens. */
@@ -53,7 +55,8 @@ export class EventTail {
   }
 
   async #start(): Promise<string> {
-    const newest = await this.#redis.xrevrange(this.#keys.events, '+', '-', 'COUNT', 1)
+    const read = () => this.#redis.xrevrange(this.#keys.events, '+', '-', 'COUNT', 1)
+    const newest = await guarded('listening to events', read, this.#deadlineMs)
     this.#last = newest[0]?.[0] ?? '0-0'
     this.#reading = this.#read()
     return this.#last

@@ -13,9 +13,11 @@ const schemaVersion = 1
 
 export type { Redis }
 
-/** A connection that never gives up by itself; who waits sets a deadline of their own. */
+/** A connection that never gives up by itself, but where its login is refused; who waits sets a deadline of their own. */
 export function openRedis(url: string): Redis {
-  return open(url, { enableOfflineQueue: true, autoResendUnfulfilledCommands: true })
+  const redis = open(url, { enableOfflineQueue: true, autoResendUnfulfilledCommands: true })
+  keepWaiting(redis)
+  return redis
 }
 
 /** A connection whose commands fail while Redis is away and are never sent again: for what may be lost and must not come twice. */
@@ -39,6 +41,16 @@ function open(url: string, patience: Patience): Redis {
   redis.on('error', () => {})
   joinWrites(redis)
   return redis
+}
+
+/**
+ * A Redis that is busy with a script refuses what a new connection begins with. ioredis then connects again, and fails all that waits
+ * for the connection; here that goes on waiting.
+ */
+function keepWaiting(redis: Redis): void {
+  const recover = redis.recoverFromFatalError.bind(redis)
+  redis.recoverFromFatalError = (commandError, error, options) =>
+    recover(commandError, error, { ...options, offlineQueue: loginRefused.test(error.message) })
 }
 
 /** A packet that is this long goes out: Redis begins with it while this process still makes the next. */
@@ -65,6 +77,8 @@ function joinWrites(redis: Redis): void {
   }
 }
 
+const loginRefused = /NOAUTH|WRONGPASS|NOPERM/
+
 /** Resolves when Redis answers; throws a TransientError that names the address when it does not within `deadlineMs`. */
 export async function awaitRedis(redis: Redis, url: string, deadlineMs: number): Promise<void> {
   let last: Error | undefined
@@ -76,7 +90,7 @@ export async function awaitRedis(redis: Redis, url: string, deadlineMs: number):
     await withDeadline(redis.ping(), deadlineMs)
   } catch (cause) {
     const reason = last?.message || (cause instanceof Error ? cause.message : String(cause))
-    if (/NOAUTH|WRONGPASS|NOPERM/.test(reason)) {
+    if (loginRefused.test(reason)) {
       throw new ConfigError(
         `Redis at ${safeUrl(url)} refused the login (${reason}); put user and password into the URL.`,
         { cause },

@@ -3,7 +3,8 @@ import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectInternal, type Troupe } from '../../src/client/client.ts'
 import { ConfigError, type TransientError } from '../../src/core/errors.ts'
-import { awaitRedis, checkRedis, openRedis } from '../../src/store/redis.ts'
+import { EventTail } from '../../src/store/event-tail.ts'
+import { awaitRedis, checkRedis, openRedis, type Redis } from '../../src/store/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
@@ -141,6 +142,35 @@ describe('a Redis that is busy with a script of somebody else', () => {
     }
   }
 
+  /** What a call gives that begins while Redis is busy. Redis is let go once `isRefused` says that it refused the call. */
+  async function begunWhileBusy<T>(isRefused: () => boolean, call: () => Promise<T>): Promise<T> {
+    const release = await occupy()
+    const untilRefused = async () => {
+      try {
+        await waitUntil('the call was refused', isRefused)
+      } finally {
+        await release()
+      }
+    }
+    const [answer] = await Promise.all([call(), untilRefused()])
+    return answer
+  }
+
+  /** For calls that alone use the proxy: each reply from now on is a refusal. */
+  function someReply(proxy: TcpProxy): () => boolean {
+    let replies = 0
+    proxy.resetWhen(() => {
+      replies++
+      return false
+    })
+    return () => replies > 0
+  }
+
+  /** Beside the client nobody uses the proxy. */
+  async function clientOf(place: Place, proxy: TcpProxy): Promise<Troupe> {
+    return connectInternal({ redisUrl: proxy.url, namespace: place.namespace, ringer: { ring() {} } })
+  }
+
   const list = (client: Troupe) => client.sessions.list()
   const report = (client: Troupe, { root }: MadeSession) => client.workers.get(root).report()
   const audit = (client: Troupe, { id }: MadeSession) => client.audit({ sessionId: id })
@@ -159,26 +189,47 @@ describe('a Redis that is busy with a script of somebody else', () => {
     await using place = await Place.open({ redisUrl: server.url })
     const made = await place.create()
     await using proxy = await TcpProxy.start(server.url)
-    const silent = { ringer: { ring() {} } }
-    await using client = await connectInternal({ redisUrl: proxy.url, namespace: place.namespace, ...silent })
+    await using client = await clientOf(place, proxy)
     // Connections of its own that the read needs are open from here on.
     await read(client, made)
-    const release = await occupy()
-    // Nothing but the read goes through the proxy, so that each reply is a refusal of it.
-    let refusals = 0
-    proxy.resetWhen(() => {
-      refusals++
-      return false
-    })
-    const untilRefused = async () => {
-      try {
-        await waitUntil('the read was refused', () => refusals > 0)
-      } finally {
-        await release()
-      }
-    }
-    const [answer] = await Promise.all([read(client, made), untilRefused()])
+    const answer = await begunWhileBusy(someReply(proxy), () => read(client, made))
     expect(answer).toMatchObject(expected)
+  })
+
+  test('is asked again by a tail that begins to listen', async () => {
+    await using place = await Place.open({ redisUrl: server.url })
+    const newest = await place.redis.xadd(place.keys.events, '*', 'session', 'one', 'events', '[]')
+    await using proxy = await TcpProxy.start(server.url)
+    const connection = openRedis(proxy.url)
+    const tail = new EventTail(connection, place.keys, 5_000)
+    await connection.ping()
+    expect(await begunWhileBusy(someReply(proxy), () => tail.listen(() => {}))).toBe(newest)
+    await tail.stop()
+  })
+
+  test('and that refuses a new connection keeps nothing that waits for it from being asked', async () => {
+    await using proxy = await TcpProxy.start(server.url)
+    let redis: Redis | undefined
+    const ask = () => {
+      redis = openRedis(proxy.url)
+      return redis.get('any')
+    }
+    // Who was refused connects again.
+    expect(await begunWhileBusy(() => proxy.opened > 1, ask)).toBe(null)
+    redis?.disconnect()
+  })
+
+  test('and that refuses a new connection gives a client its first result once it answers', async () => {
+    await using place = await Place.open({ redisUrl: server.url })
+    const { id } = await place.create()
+    await place.sessions.cancel(id, 'enough')
+    await place.node().upkeep.finishCancelled()
+    await using proxy = await TcpProxy.start(server.url)
+    await using client = await clientOf(place, proxy)
+    const openedFirst = proxy.opened + 1
+    const isRefused = () => proxy.opened > openedFirst
+    const result = await begunWhileBusy(isRefused, () => client.sessions.get(id).result())
+    expect(result).toEqual({ status: 'cancelled', run: 1 })
   })
 })
 

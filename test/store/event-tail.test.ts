@@ -9,7 +9,7 @@ import { Place } from './support/place.ts'
 async function tailed() {
   const place = await Place.open()
   const connection = openRedis(place.redisUrl)
-  const tail = new EventTail(connection, place.keys)
+  const tail = new EventTail(connection, place.keys, 5_000)
   const close = async () => {
     await tail.stop()
     await place[Symbol.asyncDispose]()

@@ -22,6 +22,7 @@ export class TcpProxy implements AsyncDisposable {
   #delayMs = 0
   #isReset: () => boolean = () => false
   #losing = { word: '', left: 0, lost: 0 }
+  #opened = 0
 
   private constructor(server: Server, target: URL, port: number) {
     this.#server = server
@@ -47,6 +48,11 @@ export class TcpProxy implements AsyncDisposable {
   /** Open connections through the proxy. */
   get connections(): number {
     return this.#pairs.size
+  }
+
+  /** How many connections there were through the proxy by now. */
+  get opened(): number {
+    return this.#opened
   }
 
   /** Ends all connections and refuses new ones. */
@@ -125,6 +131,7 @@ export class TcpProxy implements AsyncDisposable {
     const far = tcpConnect(Number(this.#target.port), this.#target.hostname)
     const pair = { near, far }
     this.#pairs.add(pair)
+    this.#opened++
     near.setNoDelay(true)
     far.setNoDelay(true)
     let isDoomed = false
