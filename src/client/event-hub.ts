@@ -33,6 +33,8 @@ export class EventHub {
   readonly #open: () => Redis
   readonly #deadlineMs: number
   readonly #tails = new Map<number, Promise<EventTail>>()
+  /** All that have a connection: also those that do not listen yet. */
+  readonly #connected = new Set<EventTail>()
   /** Partitions whose tail listens already. */
   readonly #listening = new Set<number>()
   readonly #watched = new Map<string, Watched>()
@@ -132,7 +134,15 @@ export class EventHub {
   async #openTail(partition: number): Promise<EventTail> {
     const keys = partitionKeys(tagOf(this.#namespace, partition))
     const tail = new EventTail(this.#open(), keys, this.#deadlineMs)
-    await tail.listen((entry) => this.#tell(entry))
+    this.#connected.add(tail)
+    try {
+      await tail.listen((entry) => this.#tell(entry))
+    } catch (error) {
+      // Who listens next opens another: this one would connect for ever, and nobody would hear it.
+      this.#connected.delete(tail)
+      await tail.stop()
+      throw error
+    }
     this.#listening.add(partition)
     return tail
   }
@@ -156,9 +166,7 @@ export class EventHub {
 
   async stop(): Promise<void> {
     this.#live.stop()
-    const stopping = Promise.allSettled(this.#tails.values()).then((tails) =>
-      Promise.all(tails.flatMap((tail) => (tail.status === 'fulfilled' ? [tail.value.stop()] : []))),
-    )
+    const stopping = Promise.all([...this.#connected].map((tail) => tail.stop()))
     await Promise.race([stopping, new Promise((resolve) => setTimeout(resolve, stopMsMax).unref())])
   }
 }
