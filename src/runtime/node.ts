@@ -139,12 +139,13 @@ export class RuntimeNode {
       bellSetAt = performance.now()
       return true
     }
-    const nextClaim = (): NextClaim => ({
+    const nextClaim = (isAborted = false): NextClaim => ({
       pool: bell.pool,
       bell: bell.id,
       slot: String(slot),
       nonce: newNonce(),
-      maySuspect: this.#suspects.ask(slot),
+      // Whether code goes on though it was told to stop is known only when its turn is over.
+      maySuspect: !isAborted && this.#suspects.ask(slot),
       wasBusy: busy,
       keepBell: keepBell(),
     })
@@ -158,7 +159,7 @@ export class RuntimeNode {
         this.#turnHost(place, bell.id, () => {
           if (this.#draining || performance.now() > until) return null
           busy = turn.bellIsBusy
-          return nextClaim()
+          return nextClaim(turn.signal.aborted)
         }),
       )
       busy = false
@@ -190,7 +191,11 @@ export class RuntimeNode {
       // A handler that ignores its signal must not hold the slot: the turn being over is enough.
       await Promise.race([behaving, turn.finished])
       const over = await turn.finished
-      if (over === 'ended') return
+      if (over === 'ended') {
+        // Cancelled: its end was committed without asking the behaviour.
+        if (turn.signal.aborted) await this.#suspects.outlastIfDeaf(behaving)
+        return
+      }
       const what = 'a turn was given up, as its lease is not certain any more; the worker goes on elsewhere'
       this.#o.log.warn(what, { worker: grant.workerId, kind: grant.kind, why: over })
       this.#suspects.outlast(behaving)

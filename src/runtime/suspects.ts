@@ -25,6 +25,15 @@ export class SuspectGate {
     if (this.#holder === slot) this.#holder = null
   }
 
+  /** The turn of this behaviour was ended for it. One that has heeded its signal returns within this pass of the event loop. */
+  async outlastIfDeaf(behaving: Promise<void>): Promise<void> {
+    const isDeaf = await Promise.race([
+      behaving.then(() => false),
+      new Promise<boolean>((resolve) => setImmediate(resolve, true)),
+    ])
+    if (isDeaf) this.outlast(behaving)
+  }
+
   /** The turn of this behaviour is over without having ended. */
   outlast(behaving: Promise<void>): void {
     this.#outlasting++

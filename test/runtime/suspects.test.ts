@@ -40,6 +40,53 @@ test('behaviour that never ends keeps it for a while only', async () => {
   await waitUntil('the time is over', () => gate.ask(1))
 })
 
+test('nobody has it while behaviour goes on whose turn was ended for it, unless it is about to return', async () => {
+  const gate = new SuspectGate(60_000)
+  await gate.outlastIfDeaf(Promise.resolve().then(() => {}))
+  expect(gate.ask(1)).toBe(true)
+  const deaf = Promise.withResolvers<void>()
+  await gate.outlastIfDeaf(deaf.promise)
+  expect(gate.ask(1)).toBe(false)
+  deaf.resolve()
+  await waitUntil('it has ended', () => gate.ask(1))
+})
+
+/** An idle worker that the next claim takes for a suspect. */
+async function suspectOf(troupe: TestTroupe) {
+  const session = await troupe.create('echo', 'one', { keepOpen: true })
+  await session.result({ run: 1 })
+  const { record } = workerKeys(troupe.tag, session.rootId)
+  await waitUntil('it is idle', async () => (await session.root.report()).place === 'idle')
+  // Claimed three times, and the commit of its run was made under the first: two starts without one.
+  await troupe.redis.hset(record, 'token', '3:')
+  return { session, token: () => troupe.redis.hget(record, 'token') }
+}
+
+test('a node claims no suspect while a cancelled handler goes on, not even with the cancelling end, and claims others', async () => {
+  const begun = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<void>()
+  const deaf = defineWorker({
+    receive() {
+      begun.resolve()
+      return ended.promise
+    },
+  })
+  // One slot: what the suspect waits for first is the end of the cancelled turn, whose commit claims for the slot.
+  await using troupe = await TestTroupe.start({ workers: { echo, deaf }, concurrency: 1 })
+  const { session, token } = await suspectOf(troupe)
+  const cancelled = await troupe.create('deaf')
+  await begun.promise
+  await session.root.send('two')
+  await cancelled.cancel()
+  expect(await cancelled.result()).toMatchObject({ status: 'cancelled' })
+  for (const number of [1, 2, 3]) expect(await troupe.run('echo', number)).toMatchObject({ value: number })
+  expect(await session.root.report()).toMatchObject({ place: 'queued', mailbox: { pending: 1 } })
+  expect(await token()).toBe('3:')
+  ended.resolve()
+  expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
+  await expectInvariants(troupe.redis, troupe.namespace)
+})
+
 test('a node claims no suspect while a handler goes on whose turn was taken from it, and claims others', async () => {
   const ended = Promise.withResolvers<void>()
   let starts = 0
@@ -57,13 +104,7 @@ test('a node claims no suspect while a handler goes on whose turn was taken from
   await using troupe = await TestTroupe.start({ workers: { echo, deaf }, logger, policy })
   const { leases, hints, busy } = partitionKeys(troupe.tag)
 
-  const suspect = await troupe.create('echo', 'one', { keepOpen: true })
-  await suspect.result({ run: 1 })
-  const { record } = workerKeys(troupe.tag, suspect.rootId)
-  await waitUntil('it is idle', async () => (await suspect.root.report()).place === 'idle')
-  // Claimed three times, and the commit of its run was made under the first: two starts without one.
-  await troupe.redis.hset(record, 'token', '3:')
-
+  const { session: suspect, token } = await suspectOf(troupe)
   const taken = await troupe.create('deaf')
   await waitUntil('its turn was renewed', async () => (await troupe.redis.zcard(busy('default'))) === 1)
   await troupe.redis.zadd(leases, 1, taken.rootId)
@@ -75,7 +116,7 @@ test('a node claims no suspect while a handler goes on whose turn was taken from
   // They stand in line behind it: who claims them has passed it by.
   for (const number of [1, 2, 3]) expect(await troupe.run('echo', number)).toMatchObject({ value: number })
   expect(await suspect.root.report()).toMatchObject({ place: 'queued', mailbox: { pending: 1 } })
-  expect(await troupe.redis.hget(record, 'token')).toBe('3:')
+  expect(await token()).toBe('3:')
   ended.resolve()
   expect(await suspect.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
   await expectInvariants(troupe.redis, troupe.namespace)
