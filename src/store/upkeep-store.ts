@@ -43,7 +43,9 @@ export class RedisUpkeepStore implements UpkeepStore {
   async registerKinds(kinds: readonly { kind: string; pool: string; description: string }[]): Promise<void> {
     if (kinds.length === 0) return
     const lines = kinds.flatMap(({ kind, pool, description }) => [kind, `${pool} ${JSON.stringify({ description })}`])
-    await this.#o.redis.hset(this.#o.keys.kinds, ...lines)
+    const { redis, keys, policy } = this.#o
+    // Writing the same lines twice does no harm either.
+    await guarded('registering kinds', () => redis.hset(keys.kinds, ...lines), policy.leaseMs)
   }
 
   async sweep(
@@ -94,7 +96,9 @@ export class RedisUpkeepStore implements UpkeepStore {
 
   async finishCancelled(): Promise<void> {
     const { keys, redis, policy } = this.#o
-    for (const sessionId of await redis.srandmember(keys.cancelling, policy.sweepBatch)) await this.#finish(sessionId)
+    const read = () => redis.srandmember(keys.cancelling, policy.sweepBatch)
+    const sessionIds = await guarded('reading cancelled sessions', read, policy.leaseMs)
+    for (const sessionId of sessionIds) await this.#finish(sessionId)
   }
 
   async #finish(sessionId: string): Promise<void> {
@@ -149,7 +153,8 @@ export class RedisUpkeepStore implements UpkeepStore {
   }
 
   async kindPools(): Promise<ReadonlyMap<string, string>> {
-    const lines = await this.#o.redis.hgetall(this.#o.keys.kinds)
+    const { redis, keys, policy } = this.#o
+    const lines = await guarded('reading kinds', () => redis.hgetall(keys.kinds), policy.leaseMs)
     return new Map(Object.entries(lines).map(([kind, line]) => [kind, line.split(' ')[0] as string]))
   }
 

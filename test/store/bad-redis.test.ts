@@ -5,6 +5,7 @@ import { connectInternal, type Troupe } from '../../src/client/client.ts'
 import { ConfigError, type TransientError } from '../../src/core/errors.ts'
 import { EventTail } from '../../src/store/event-tail.ts'
 import { awaitRedis, checkRedis, openRedis, type Redis } from '../../src/store/redis.ts'
+import type { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
@@ -194,6 +195,25 @@ describe('a Redis that is busy with a script of somebody else', () => {
     await read(client, made)
     const answer = await begunWhileBusy(someReply(proxy), () => read(client, made))
     expect(answer).toMatchObject(expected)
+  })
+
+  const upkeep: readonly [string, (store: RedisUpkeepStore) => Promise<unknown>][] = [
+    ['registering kinds', (store) => store.registerKinds([{ kind: 'echo', pool: 'default', description: '' }])],
+    ['finishing cancels', (store) => store.finishCancelled()],
+    ['reading kinds', (store) => store.kindPools()],
+  ]
+
+  test.each(upkeep)('is asked again by a node that starts or sweeps: %s', async (_, call) => {
+    await using proxy = await TcpProxy.start(server.url)
+    await using place = await Place.open({ redisUrl: server.url, wireUrl: proxy.url })
+    const { id } = await place.create()
+    await place.redis.hset(place.keys.kinds, 'echo', 'default {"description":""}')
+    await place.sessions.cancel(id, 'enough')
+    const store = place.node().upkeep
+    await begunWhileBusy(someReply(proxy), () => call(store))
+    await store.finishCancelled()
+    expect(await place.session(id)).toMatchObject({ state: 'cancelled' })
+    expect(await store.kindPools()).toEqual(new Map([['echo', 'default']]))
   })
 
   test('is asked again by a tail that begins to listen', async () => {
