@@ -25,7 +25,8 @@ import { Renewer } from './renewer.ts'
 import { Slots } from './slots.ts'
 import { SuspectGate } from './suspects.ts'
 import { Sweeper } from './sweeper.ts'
-import { Turn, type TurnHost } from './turn.ts'
+import { Turn } from './turn.ts'
+import type { TurnHost } from './turn-host.ts'
 
 export interface PartitionStores {
   readonly turns: TurnStore
@@ -159,7 +160,7 @@ export class RuntimeNode {
         this.#turnHost(place, bell.id, () => {
           if (this.#draining || performance.now() > until) return null
           busy = turn.bellIsBusy
-          return nextClaim(turn.signal.aborted)
+          return nextClaim(turn.aborted)
         }),
       )
       busy = false
@@ -193,7 +194,7 @@ export class RuntimeNode {
       const over = await turn.finished
       if (over === 'ended') {
         // Cancelled: its end was committed without asking the behaviour.
-        if (turn.signal.aborted) await this.#suspects.outlastIfDeaf(behaving)
+        if (turn.aborted) await this.#suspects.outlastIfDeaf(behaving)
         return
       }
       const what = 'a turn was given up, as its lease is not certain any more; the worker goes on elsewhere'

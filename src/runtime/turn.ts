@@ -12,43 +12,12 @@
 
 import { CancelledError, LeaseLostError, toRuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event.ts'
-import type { Policy } from '../core/policy.ts'
-import type {
-  Bell,
-  ClaimAnswer,
-  CommitAnswer,
-  CommitRequest,
-  Grant,
-  LivePublisher,
-  NextClaim,
-  Refusal,
-  TurnStore,
-} from '../core/ports.ts'
+import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, Refusal } from '../core/ports.ts'
 import { refusalError } from '../core/refusal.ts'
 import { encodeRunState, type RunState } from '../core/run-state.ts'
-import type { WorkerLog } from '../core/worker-log.ts'
+import { LazySignal } from './lazy-signal.ts'
 import { batchLength, emptyStep, mergeSteps, type RunPosition, type Step } from './step.ts'
-
-/** What a turn needs of its node. */
-export interface TurnHost {
-  readonly store: TurnStore
-  readonly log: WorkerLog
-  readonly policy: Policy
-  /** The bell this turn's slot answers; empty when it answers none. */
-  readonly bell: string
-  ring(bells: readonly Bell[]): void
-  /** What the slot wants next, or null to leave. Asked once, just before the ending commit. */
-  nextClaim(): NextClaim | null
-  /** A timer was committed: the sweeper looks again when it is due. */
-  noteTimer(ms: number): void
-  /** Pool of a kind; "unhosted" when no node ever registered it. */
-  poolOf(kind: string): string
-  /** What this node knows of a kind; empty for a kind it does not host. */
-  describeKind(kind: string): string
-  readonly live: LivePublisher
-  /** A log with the worker's ids. */
-  workerLog(grant: Grant, run: number): WorkerLog
-}
+import type { TurnHost } from './turn-host.ts'
 
 /** How a cancelled run ends; the behaviour knows what its entries look like. */
 export type CancelledStep = (position: RunPosition) => Step
@@ -82,10 +51,7 @@ export class Turn {
   /** What the slot got with the ending commit. */
   claimed: ClaimAnswer = { kind: 'none' }
   readonly #left: { -readonly [Name in keyof Left]: Left[Name] }
-  /** Made when somebody asks for the signal: most turns end before. */
-  #abort: AbortController | undefined
-  #abortReason: Error | undefined
-  readonly #abortListeners = new Set<(reason: Error) => void>()
+  readonly #abort = new LazySignal()
   readonly #finished = Promise.withResolvers<TurnOver>()
   #cancelledStep: CancelledStep | undefined
   #steps: Step[] = []
@@ -113,23 +79,17 @@ export class Turn {
   }
 
   get signal(): AbortSignal {
-    if (this.#abort === undefined) {
-      this.#abort = new AbortController()
-      if (this.#abortReason) this.#abort.abort(this.#abortReason)
-    }
     return this.#abort.signal
   }
 
   /** Has the signal fired? */
   get aborted(): boolean {
-    return this.#left.aborted
+    return this.#abort.aborted
   }
 
-  /** As a listener of the signal, without the cost of one; at once when it has fired. Returns what takes the listener away. */
+  /** As a listener of the signal, at a small part of its cost. */
   whenAborted(listener: (reason: Error) => void): () => void {
-    if (this.#abortReason) listener(this.#abortReason)
-    this.#abortListeners.add(listener)
-    return () => this.#abortListeners.delete(listener)
+    return this.#abort.whenAborted(listener)
   }
 
   get over(): TurnOver | undefined {
@@ -145,7 +105,7 @@ export class Turn {
     return this.#finished.promise
   }
 
-  /** The position after the last recorded step. */
+  /** After the last recorded step. */
   get position(): RunPosition {
     return this.#latest
   }
@@ -227,11 +187,8 @@ export class Turn {
   }
 
   #fire(reason: Error): void {
-    if (this.#left.aborted) return
     this.#left.aborted = true
-    this.#abortReason = reason
-    this.#abort?.abort(reason)
-    for (const listener of this.#abortListeners) listener(reason)
+    this.#abort.abort(reason)
   }
 
   #finish(over: TurnOver): void {

@@ -5,7 +5,8 @@ import { newId } from '../../src/core/ids.ts'
 import { defaultSessionLimits, policy } from '../../src/core/policy.ts'
 import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant } from '../../src/core/ports.ts'
 import { handlerKind } from '../../src/runtime/kind-maker.ts'
-import { Turn, type TurnHost } from '../../src/runtime/turn.ts'
+import { Turn } from '../../src/runtime/turn.ts'
+import type { TurnHost } from '../../src/runtime/turn-host.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
