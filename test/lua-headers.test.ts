@@ -76,6 +76,12 @@ describe('a disagreement is noticed:', () => {
     ],
     ['a key too many', 'KEYS[2] run   zset   declared', 'KEYS[2] run zset declared KEYS[3] log list declared', /3 log/],
     ['other numbers', 'ARGV[1] worker   ARGV[2] leaseMs', 'ARGV[2] worker   ARGV[1] leaseMs', /the header has ARGV/],
+    [
+      'a fact that is not explained',
+      'local plan, why',
+      'local extra = given.hurry\nlocal plan, why',
+      /the fact hurry is not explained/,
+    ],
     ['another local for a key', 'local recordKey', 'local logKey', /KEYS\[1\] record is bound to the name logKey/],
     [
       'another local for an argument',

@@ -44,8 +44,14 @@ const places: readonly (readonly [name: keyof AgentTally, digits: number])[] = [
   ['ignoredEvents', 5],
 ]
 
+/** The highest number that so many digits say. */
+const mosts = places.map(([, digits]) => radix ** digits - 1)
+
 export function encodeTally(tally: AgentTally): string {
-  return mark + places.map(([name, digits]) => encodeNumber(tally[name], digits)).join(' ')
+  let text = 'a'
+  for (let index = 0; index < places.length; index++)
+    text += ` ${encodeNumber(tally[(places[index] as (typeof places)[0])[0]], mosts[index] as number)}`
+  return text
 }
 
 /** Null for what is no tally, such as the state of a handler. Numbers that a newer troupe adds behind are passed over. */
@@ -62,8 +68,8 @@ export function decodeTally(text: string): AgentTally | null {
 }
 
 /** What a provider counted may be a fraction or missing; the record holds whole numbers. */
-function encodeNumber(value: number, digits: number): string {
-  const most = radix ** digits - 1
+function encodeNumber(value: number, most: number): string {
+  if (value === 0) return '0'
   const whole = Number.isNaN(value) ? 0 : Math.trunc(value)
   return Math.min(most, Math.max(0, whole)).toString(radix)
 }

@@ -222,7 +222,7 @@ export class ContextContainer {
     this.#started.delete(message.toolCallId)
     this.#results.push(message)
     this.#run.failure ??= message.failure ?? null
-    if (this.history.openCalls().length > 0) return
+    if (this.history.openCount > 0) return
     // The iteration is over: did it end with the very errors of the one before (2.14)?
     const errors = this.#results
       .filter(({ status }) => status === 'error')

@@ -118,6 +118,10 @@ export class ConversationHistory {
     return this.#fold.openCalls()
   }
 
+  get openCount(): number {
+    return this.#fold.openCount
+  }
+
   /** Was this id ever given to a call? */
   hasCall(toolCallId: string): boolean {
     return this.#callIds.has(toolCallId)

@@ -114,11 +114,16 @@ function fromBusyStates<const Event extends string>(event: Event, to: RunState, 
   return busyStates.map((from) => ({ event, from, to, why }))
 }
 
-const nextStates = new Map(runArrows.map(({ event, from, to }) => [`${from} ${event}`, to]))
+const nextStates = new Map(
+  [...Map.groupBy(runArrows, ({ from }) => from)].map(([from, arrows]) => [
+    from,
+    new Map<RunEvent, RunState>(arrows.map(({ event, to }) => [event, to])),
+  ]),
+)
 
 /** The next state; null when the event does not apply. */
 export function transition(state: RunState, event: RunEvent): RunState | null {
-  return nextStates.get(`${state} ${event}`) ?? null
+  return nextStates.get(state)?.get(event) ?? null
 }
 
 export class RunMachine {

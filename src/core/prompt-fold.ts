@@ -84,6 +84,12 @@ export class PromptFold {
     return this.#slots.filter(({ output }) => output === null).map(({ call }) => call)
   }
 
+  get openCount(): number {
+    let count = 0
+    for (const { output } of this.#slots) if (output === null) count++
+    return count
+  }
+
   /** Answers the open calls; what answers them later is left out. */
   closeCalls(output: ToolOutput): void {
     if (this.#open.size === 0) return

@@ -150,19 +150,18 @@ export class RuntimeNode {
       wasBusy: busy,
       keepBell: keepBell(),
     })
+    let turn: Turn
+    const host = this.#turnHost(place, bell.id, () => {
+      if (this.#draining || performance.now() > until) return null
+      busy = turn.bellIsBusy
+      return nextClaim(turn.aborted)
+    })
     // A claim that fails is not tried again here: the bell goes stale, and a sweep of a node that reaches Redis puts a new one.
     let answer: ClaimAnswer = await place.turns.claim(nextClaim())
     while (answer.kind === 'grant') {
       const { grant } = answer
       if (!grant.suspect) this.#suspects.giveBack(slot)
-      const turn: Turn = new Turn(
-        grant,
-        this.#turnHost(place, bell.id, () => {
-          if (this.#draining || performance.now() > until) return null
-          busy = turn.bellIsBusy
-          return nextClaim(turn.aborted)
-        }),
-      )
+      turn = new Turn(grant, host)
       busy = false
       // A grant that was asked for before the drain began is given back at its first step.
       turn.draining = this.#draining

@@ -86,22 +86,27 @@ function stepBytes(step: Step): number {
 
 export function mergeSteps(steps: readonly Step[]): Step {
   if (steps.length === 1) return steps[0] as Step
-  const last = steps.at(-1) as Step
-  return {
-    ...last,
-    entries: steps.flatMap((step) => step.entries),
-    controlUsed: sum(steps, (step) => step.controlUsed),
-    userUsed: sum(steps, (step) => step.userUsed),
-    familyUsed: steps.flatMap((step) => step.familyUsed),
-    stateJson: steps.findLast((step) => step.stateJson !== undefined)?.stateJson,
-    failure: steps.findLast((step) => step.failure !== undefined)?.failure,
-    spawns: steps.flatMap((step) => step.spawns),
-    sends: steps.flatMap((step) => step.sends),
-    timers: steps.flatMap((step) => step.timers),
-    notes: steps.flatMap((step) => step.notes),
+  let { entries, controlUsed, userUsed, familyUsed, stateJson, failure, spawns, sends, timers, notes } =
+    steps[0] as Step
+  for (let index = 1; index < steps.length; index++) {
+    const step = steps[index] as Step
+    entries = joined(entries, step.entries)
+    controlUsed += step.controlUsed
+    userUsed += step.userUsed
+    familyUsed = joined(familyUsed, step.familyUsed)
+    stateJson = step.stateJson ?? stateJson
+    failure = step.failure === undefined ? failure : step.failure
+    spawns = joined(spawns, step.spawns)
+    sends = joined(sends, step.sends)
+    timers = joined(timers, step.timers)
+    notes = joined(notes, step.notes)
   }
+  const last = steps.at(-1) as Step
+  return { ...last, entries, controlUsed, userUsed, familyUsed, stateJson, failure, spawns, sends, timers, notes }
 }
 
-function sum(steps: readonly Step[], of: (step: Step) => number): number {
-  return steps.reduce((total, step) => total + of(step), 0)
+/** Most lists are empty. */
+function joined<Item>(before: readonly Item[], after: readonly Item[]): readonly Item[] {
+  if (after.length === 0) return before
+  return before.length === 0 ? after : [...before, ...after]
 }

@@ -84,6 +84,18 @@ export function workerKeys(tag: string, id: string) {
   }
 }
 
+/** What every commit is given: it builds the others where it needs them. */
+export function commitKeys({ tag, leases, events }: PartitionKeys, workerId: string, sessionId: string) {
+  const record = `${tag}:w:${workerId}`
+  return { record, log: `${record}:log`, session: `${tag}:s:${sessionId}`, user: `${record}:mail:user`, leases, events }
+}
+
+/** What creates a session is given. */
+export function spawnKeys({ tag, sessions, events }: PartitionKeys, sessionId: string, rootId: string) {
+  const record = `${tag}:w:${rootId}`
+  return { session: `${tag}:s:${sessionId}`, record, user: `${record}:mail:user`, sessions, events }
+}
+
 /** The keys of one session; until pruned. */
 export function sessionKeys(tag: string, id: string) {
   const session = `${tag}:s:${id}`

@@ -6,8 +6,8 @@ type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? 
 
 export const spawnScript = defineScript({
   file: 'spawn.lua',
-  keys: words('session record user sessions run bells busy slots events idem'),
-  args: words('sessionId worker kind name pool mode mail idemMs limits grant seed bellMs event'),
+  keys: words('session record user sessions events'),
+  args: words('kind pool mail seed bellMs event facts'),
 })
 
 export const postScript = defineScript({
@@ -26,12 +26,8 @@ export const claimScript = defineScript({
 
 export const commitScript = defineScript({
   file: 'commit.lua',
-  keys: words(
-    'record log session cancelled control family user stateKey failureKey leases run bells busy slots grants events timers workers',
-  ),
-  args: words(
-    'worker token sequence version fsm open attempt controlUsed userUsed familyUsed familySeen stateMode state failure outcome result dead wait retryMs event deadKept awaits awaiting timersOpen leaseMs bell bellMs seed nonce slot node kinds maySuspect wasBusy keepBell mailBytes suspectAfter poisonAfter entries',
-  ),
+  keys: words('record log session user leases events'),
+  args: words('token sequence version fsm open userUsed wait event bellMs seed entries'),
 })
 
 export const renewScript = defineScript({

@@ -5,10 +5,10 @@
 
 import { InvariantError } from '../core/errors.ts'
 import { rootIdOf, sessionIdOfRoot } from '../core/ids.ts'
-import { encodeLimits, type Policy, type SessionLimits } from '../core/policy.ts'
+import { defaultSessionLimits, encodeLimits, type Policy, type SessionLimits } from '../core/policy.ts'
 import type { Bell } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
-import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
+import { type PartitionKeys, sessionKeys, spawnKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
 import { guarded, type Reply, type ScriptCaller } from './script.ts'
 import { cancelScript, closeScript, postScript, redriveScript, spawnScript } from './scripts.ts'
@@ -52,6 +52,8 @@ interface Redriven {
 }
 export type RedriveRefused = { readonly kind: 'no_letter' | 'no_message' } | PostRefused
 
+const startLimits = encodeLimits(defaultSessionLimits)
+
 export class SessionStore {
   readonly partition: number
   readonly #caller: ScriptCaller
@@ -78,43 +80,35 @@ export class SessionStore {
   }
 
   async spawn(order: SpawnSession): Promise<{ sessionId: string; workerId: string; bells: readonly Bell[] }> {
-    const { tag } = this.#keys
-    const session = sessionKeys(tag, order.sessionId)
     const workerId = rootIdOf(order.sessionId)
-    const worker = workerKeys(tag, workerId)
     const reply = await this.#caller.call(
       spawnScript,
+      spawnKeys(this.#keys, order.sessionId, workerId),
       {
-        session: session.session,
-        record: worker.record,
-        user: worker.user,
-        sessions: this.#keys.sessions,
-        run: this.#keys.run(order.pool),
-        bells: this.#keys.bells(order.pool),
-        busy: this.#keys.busy(order.pool),
-        slots: this.#keys.slots(order.pool),
-        events: this.#keys.events,
-        idem: this.#keys.idem(order.keyDigest ?? ''),
-      },
-      {
-        sessionId: order.sessionId,
-        worker: workerId,
         kind: order.kind,
-        name: order.name,
         pool: order.pool,
-        mode: order.mode,
         mail: order.mail,
-        idemMs: order.keyDigest === null ? 0 : this.#policy.givenKeyMs,
-        limits: encodeLimits(order.limits),
-        grant: order.grant ?? '',
         seed: order.seed,
         bellMs: this.#policy.bellMs,
         event: order.event,
+        facts: this.#factsOf(order),
       },
       { deadlineMs: this.#deadlineMs },
     )
     const [, sessionId, bells] = reply as [string, string, string]
     return { sessionId, workerId: rootIdOf(sessionId), bells: parseBells(bells) }
+  }
+
+  /** What is not as a session starts by default. */
+  #factsOf({ kind, name, mode, limits, grant, keyDigest }: SpawnSession): string[] {
+    const facts: string[] = []
+    if (name !== kind) facts.push('name', name)
+    if (mode !== 'job') facts.push('mode', mode)
+    const limitsText = encodeLimits(limits)
+    if (limitsText !== startLimits) facts.push('limits', limitsText)
+    if (grant) facts.push('grant', grant)
+    if (keyDigest !== null) facts.push('idem', keyDigest, 'idemMs', String(this.#policy.givenKeyMs))
+    return facts
   }
 
   async post(workerId: string, mail: string, keyDigest: string, keyMs: number, event: string): Promise<PostAnswer> {

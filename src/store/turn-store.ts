@@ -21,9 +21,9 @@ import type {
 import { newSeed, parseBells } from './bells.ts'
 import { encodeCalls } from './call-ranges.ts'
 import { decodeGrant } from './grant.ts'
-import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
+import { commitKeys, type PartitionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
-import { guarded, type Reply, type ScriptCaller } from './script.ts'
+import { type Argument, guarded, type Reply, type ScriptCaller } from './script.ts'
 import { claimScript, commitScript, renewScript } from './scripts.ts'
 
 export interface TurnStoreOptions {
@@ -99,81 +99,63 @@ export class RedisTurnStore implements TurnStore {
 
   async commit(request: CommitRequest): Promise<CommitAnswer> {
     const asked = performance.now()
-    const reply = await this.#o.caller.call(commitScript, this.#commitKeys(request), this.#commitArguments(request), {
-      deadlineMs: this.#o.policy.leaseMs,
-    })
+    const { caller, keys, policy } = this.#o
+    const reply = await caller.call(
+      commitScript,
+      commitKeys(keys, request.workerId, request.sessionId),
+      this.#commitArguments(request),
+      { deadlineMs: policy.leaseMs },
+    )
     return this.#decodeCommit(reply, asked)
   }
 
-  #commitKeys(request: CommitRequest) {
-    const { keys, nodeId } = this.#o
-    const worker = workerKeys(keys.tag, request.workerId)
-    const session = sessionKeys(keys.tag, request.sessionId)
-    return {
-      record: worker.record,
-      log: worker.log,
-      session: session.session,
-      cancelled: session.cancelled,
-      control: worker.control,
-      family: worker.family,
-      user: worker.user,
-      stateKey: worker.state,
-      failureKey: worker.failure,
-      leases: keys.leases,
-      run: keys.run(request.pool),
-      bells: keys.bells(request.pool),
-      busy: keys.busy(request.pool),
-      slots: keys.slots(request.pool),
-      grants: keys.grants(nodeId),
-      events: keys.events,
-      timers: keys.timers,
-      workers: session.workers,
-    }
-  }
-
   #commitArguments(request: CommitRequest) {
-    const { nodeId, policy } = this.#o
-    const next = request.end?.next ?? null
     return {
-      worker: request.workerId,
       token: request.token,
       sequence: request.sequence,
       version: request.version,
       fsm: request.runState,
       open: request.open ? '1' : '0',
-      attempt: request.retrying === '' ? request.attempt : `${request.attempt} ${request.retrying}`,
-      controlUsed: request.controlUsed,
       userUsed: request.userUsed,
-      familyUsed: request.familyUsed.join(','),
-      familySeen: request.familySeen,
-      ...stateArguments(request.stateJson),
-      failure: request.failure === undefined ? '' : request.failure === null ? '-' : JSON.stringify(request.failure),
-      outcome: request.outcome ?? '',
-      result: request.result ?? '',
-      dead: request.dead ?? '',
       wait: request.end?.wait ?? '',
-      retryMs: request.end?.retryMs ?? 0,
       event: request.event,
-      deadKept: policy.deadLettersKept,
-      awaits: encodeCalls(request.awaits),
-      awaiting: request.awaiting,
-      timersOpen: request.timersOpen,
-      leaseMs: policy.leaseMs,
-      bell: request.bell,
-      bellMs: policy.bellMs,
+      bellMs: this.#o.policy.bellMs,
       seed: newSeed(),
-      nonce: next?.nonce ?? '',
-      slot: next?.slot ?? '',
-      node: nodeId,
-      kinds: this.#kindLists.get(request.pool) ?? ' ',
-      maySuspect: next?.maySuspect ? '1' : '0',
-      wasBusy: request.wasBusy || next?.wasBusy ? '1' : '0',
-      keepBell: next?.keepBell ? '1' : '0',
-      mailBytes: policy.claimMailBytes,
-      suspectAfter: policy.suspectAfterStarts,
-      poisonAfter: policy.poisonAfterStartsAlone,
-      entries: listArguments(request),
+      entries: this.#listsOf(request),
     }
+  }
+
+  /** The entries, and what else is not as it is by default. */
+  #listsOf(request: CommitRequest): Argument[] {
+    const { nodeId, policy } = this.#o
+    const { entries, end } = request
+    const lists: Argument[] = [entries.length, ...entries]
+    addFacts(lists, request, policy)
+    const { spawns, sends, timers } = request
+    for (const { id, kind, name, pool, detached, call, grant = '', mail } of spawns)
+      lists.push('spawn', id, kind, name, pool, detached ? '1' : '0', call, grant, mail)
+    for (const { workerId, mail } of sends) lists.push('send', workerId, mail)
+    for (const { id, ms, valueJson } of timers) lists.push('timer', id, ms, valueJson)
+    if (end === undefined) return lists
+    const { next } = end
+    if (next === null) lists.push('leave', request.bell, request.wasBusy ? '1' : '0')
+    else
+      lists.push(
+        'claim',
+        request.bell,
+        request.wasBusy || next.wasBusy ? '1' : '0',
+        next.nonce,
+        next.slot,
+        nodeId,
+        this.#kindLists.get(request.pool) ?? ' ',
+        next.maySuspect ? '1' : '0',
+        next.keepBell ? '1' : '0',
+        policy.leaseMs,
+        policy.claimMailBytes,
+        policy.suspectAfterStarts,
+        policy.poisonAfterStartsAlone,
+      )
+    return lists
   }
 
   /** In pages: a long history must not hold Redis for long, nor come as one answer. */
@@ -253,23 +235,23 @@ export class RedisTurnStore implements TurnStore {
   }
 }
 
-/** A value over 64 bytes gets a key of its own, so that the record stays small in memory. "@" marks that key. */
-function stateArguments(stateJson: string | undefined): { stateMode: string; state: string } {
-  if (stateJson === undefined) return { stateMode: 'keep', state: '' }
-  return { stateMode: Buffer.byteLength(stateJson) <= 64 ? 'inline' : 'key', state: stateJson }
-}
-
-function listArguments(request: CommitRequest): (string | number)[] {
-  const flat: (string | number)[] = [request.entries.length, ...request.entries, request.spawns.length]
-  for (const spawn of request.spawns) {
-    const { id, kind, name, pool, detached, call, grant = '', mail } = spawn
-    flat.push(id, kind, name, pool, detached ? '1' : '0', call, grant, mail)
-  }
-  flat.push(request.sends.length)
-  for (const send of request.sends) flat.push(send.workerId, send.mail)
-  flat.push(request.timers.length)
-  for (const timer of request.timers) flat.push(timer.id, timer.ms, timer.valueJson)
-  return flat
+function addFacts(lists: Argument[], request: CommitRequest, policy: Policy): void {
+  const { attempt, retrying, controlUsed, familyUsed, familySeen, awaits, awaiting, timersOpen } = request
+  if (attempt !== 0) lists.push('attempt', retrying === '' ? attempt : `${attempt} ${retrying}`)
+  if (controlUsed !== 0) lists.push('controlUsed', controlUsed)
+  if (familyUsed.length > 0) lists.push('familyUsed', familyUsed.join(','))
+  if (familySeen !== 0) lists.push('familySeen', familySeen)
+  if (awaits.length > 0) lists.push('awaits', encodeCalls(awaits))
+  if (awaiting !== 0) lists.push('awaiting', awaiting)
+  if (timersOpen !== 0) lists.push('timersOpen', timersOpen)
+  const { stateJson, failure, outcome, result, dead, end } = request
+  // A value over 64 bytes gets a key of its own, so that the record stays small in memory.
+  if (stateJson !== undefined) lists.push(Buffer.byteLength(stateJson) <= 64 ? 'state' : 'stateKey', stateJson)
+  if (failure !== undefined) lists.push('failure', failure === null ? '-' : JSON.stringify(failure))
+  if (outcome !== undefined) lists.push('outcome', outcome)
+  if (result !== undefined) lists.push('result', result)
+  if (dead !== undefined) lists.push('dead', dead, 'deadKept', policy.deadLettersKept)
+  if (end?.retryMs !== undefined) lists.push('retryMs', end.retryMs)
 }
 
 function decodeRefusal(reply: Reply): Refusal {

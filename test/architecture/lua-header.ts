@@ -29,7 +29,7 @@ interface Parts {
 export function disagreements(script: LuaScript): string[] {
   const parts = partsOf(script.text)
   if (parts === null) return ['has no header']
-  const checks = [titleRules, slotRules, bindingRules, tailRules, bodyRules, wordRules, buildRules]
+  const checks = [titleRules, slotRules, bindingRules, tailRules, factRules, bodyRules, wordRules, buildRules]
   return checks.flatMap((check) => check(parts, script))
 }
 
@@ -129,6 +129,13 @@ function tailRules({ header, binding }: Parts): string[] {
   const explained = new RegExp(`ARGV\\[${last?.number}\\] ${last?.name} .*\\b(count|then)\\b`)
   if (!explained.test(header)) found.push(`the list at ARGV[${last?.number}] is not explained`)
   return found
+}
+
+/** What is given by name stands in the header with its name and its meaning. */
+function factRules({ header, body }: Parts): string[] {
+  const used = new Set([...matches(body, /\bgiven\.(\w+)/g), ...matches(body, /\bname == '(\w+)'/g)])
+  const isExplained = (name: string) => new RegExp(`(?: {2}|, )${name}[ ,:]`).test(header)
+  return [...used].filter((name) => !isExplained(name)).map((name) => `the fact ${name} is not explained`)
 }
 
 function bodyRules({ body }: Parts): string[] {

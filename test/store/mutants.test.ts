@@ -24,8 +24,8 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'token check of commit',
     script: commitScript,
-    from: "if record.token ~= token then return { 'fenced', claimedBefore() } end",
-    to: '',
+    from: 'if repeated or record.token ~= token then',
+    to: 'if repeated then',
     check: checks.aStaleNodeCannotCommit,
   },
   {
@@ -52,8 +52,8 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'commit id',
     script: commitScript,
-    from: 'if commitToken == token and sequence <= tonumber(commitSequence) then',
-    to: off,
+    from: 'local repeated = commitToken == token and sequence <= tonumber(commitSequence)',
+    to: 'local repeated = false',
     check: checks.aCommitSentTwiceIsOk,
   },
   {
@@ -80,7 +80,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'end-of-turn test of the control lane',
     script: commitScript,
-    from: "    again = redis.call('EXISTS', controlKey) == 1",
+    from: "    again = redis.call('EXISTS', recordKey .. laneKeys.control) == 1",
     to: 'again = false',
     check: checks.aTimerBeforeTheEndQueuesTheWorker,
   },
@@ -129,7 +129,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'bell rule after a turn that leaves',
     script: commitScript,
-    from: "  if wasBusy == '1' then redis.pcall('ZREM', busyKey, bell) end\n  woke.pools[pool] = true",
+    from: "  if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.bell) end\n  woke.pools[pool] = true",
     to: '',
     check: checks.aTurnThatLeavesRingsForTheNext,
   },
@@ -171,8 +171,8 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'a session is created once',
     script: spawnScript,
-    from: "if redis.call('ZADD', sessionsKey, 'NX', digits(now), sessionId) == 0 then",
-    to: "redis.call('ZADD', sessionsKey, digits(now), sessionId)\nif false then",
+    from: "if redis.call('ZADD', sessionsKey, 'NX', now, sessionId) == 0 then",
+    to: "redis.call('ZADD', sessionsKey, now, sessionId)\nif false then",
     check: checks.aSpawnSentTwiceIsOneSession,
   },
   {
@@ -248,7 +248,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'children of an ended run',
     script: commitScript,
-    from: "redis.call('SADD', cancelledKey, worker .. ':' .. run)",
+    from: "redis.call('SADD', sessionHash .. ':cancelled', worker .. ':' .. run)",
     to: '',
     check: checks.childrenOfAnEndedRunAreCancelled,
   },

@@ -66,7 +66,7 @@ export function failAsRecorded({ journal, end }: Scene): boolean {
 /** The iteration has all its results: go on, unless the same errors come again and again (2.14). */
 function afterCalls(scene: Scene): null {
   const { journal } = scene
-  if (journal.container.pending.calls.length === 0 && journal.machine.state === 'ExecutingTools') {
+  if (journal.container.history.openCount === 0 && journal.machine.state === 'ExecutingTools') {
     journal.machine.apply('toolsFinished')
   }
   return null

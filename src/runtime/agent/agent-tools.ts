@@ -18,6 +18,8 @@ import type { LocalCall } from './local-calls.ts'
 export class AgentTools {
   readonly #definition: AgentDefinition
   readonly #registry: ToolRegistry
+  /** Of an agent that is restricted in nothing and spawns nothing. */
+  readonly #own: readonly ToolSpec[]
   /** By what the grant allows and what is known of the kinds: adapters keep what they make of a list. */
   readonly #specs = new Map<string, readonly ToolSpec[]>()
 
@@ -25,6 +27,7 @@ export class AgentTools {
   constructor(definition: AgentDefinition) {
     this.#definition = definition
     this.#registry = new ToolRegistry(definition.tools ?? [])
+    this.#own = this.#registry.specs()
   }
 
   kinds({ allowed }: Grant): readonly string[] {
@@ -34,6 +37,7 @@ export class AgentTools {
 
   specs({ grant, host }: Turn): readonly ToolSpec[] {
     const kinds = this.kinds(grant)
+    if (kinds.length === 0 && grant.allowed.tools === undefined) return this.#own
     const describe = (kind: string) => host.describeKind(kind)
     const key = JSON.stringify([grant.allowed.tools, kinds.map((kind) => [kind, describe(kind)])])
     const known = this.#specs.get(key)

@@ -72,7 +72,7 @@ async function proceed(scene: Scene, steps: number): Promise<Wait | null> {
   if (!position.open) return receive(scene, steps)
   if (failAsRecorded(scene)) return null
   if (sliceIsOver(scene, steps)) return { for: 'again' }
-  if (container.pending.calls.length > 0) return act(scene)
+  if (container.history.openCount > 0) return act(scene)
   return breakCircuit(scene) ? null : think(scene)
 }
 

@@ -51,7 +51,10 @@ export async function askModel(
 
 /** A history entry has a limit; a model that writes more is asked again, and may be briefer. */
 function checkSize(reply: ModelReply, id: string, most: number): void {
-  const bytes = Buffer.byteLength(JSON.stringify(reply.content))
+  const json = JSON.stringify(reply.content)
+  // A UTF-16 unit is at most three bytes: most replies need no count.
+  if (json.length * 3 <= most) return
+  const bytes = Buffer.byteLength(json)
   if (bytes <= most) return
   throw new TransientError(`model ${id} replied with ${bytes} bytes; a reply may have ${most}.`, {
     code: 'model_garbled',

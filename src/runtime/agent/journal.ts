@@ -23,6 +23,8 @@ export interface StepParts extends Partial<Omit<Step, 'entries' | 'position' | '
   readonly notes?: readonly EventNote[]
 }
 
+const none: readonly EventNote[] = []
+
 export class Journal {
   readonly turn: Turn
   readonly container: ContextContainer
@@ -124,8 +126,8 @@ export class Journal {
   }
 
   makeEntry(facts: EntryFacts, run: number = this.position.run): Entry {
-    const { type, ...rest } = facts
-    return { type, v: entryVersion, at: Date.now(), run, epoch: this.turn.grant.epoch, ...rest } as unknown as Entry
+    const head = { type: facts.type, v: entryVersion, at: Date.now(), run, epoch: this.turn.grant.epoch }
+    return { ...head, ...facts } as unknown as Entry
   }
 
   #entries(entries: readonly EntryFacts[]): readonly { readonly entry: Entry; readonly json: string }[] {
@@ -135,13 +137,14 @@ export class Journal {
     })
   }
 
-  #step(made: readonly { json: string }[], { position, notes, ...parts }: StepParts): Step {
-    const runState = this.machine.state
+  #step(made: readonly { json: string }[], parts: StepParts): Step {
+    const step = emptyStep({ ...this.position, runState: this.machine.state, ...parts.position })
     return {
-      ...emptyStep({ ...this.position, runState, ...position }),
+      ...step,
       ...parts,
+      position: step.position,
       entries: made.map(({ json }) => json),
-      notes: notes ?? [],
+      notes: parts.notes ?? none,
       stateJson: encodeTally(this.tally),
     }
   }

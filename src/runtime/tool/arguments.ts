@@ -24,7 +24,9 @@ export function checkArguments(tool: Tool, call: Pick<ToolCallBlock, 'input' | '
   if (isDeeperThan(call.input, policy.jsonDepthMax)) {
     return refused(`arguments are nested deeper than ${policy.jsonDepthMax} levels`)
   }
-  const bytes = Buffer.byteLength(JSON.stringify(call.input) ?? '')
+  const json = JSON.stringify(call.input) ?? ''
+  // A UTF-16 unit is at most three bytes: most arguments need no count.
+  const bytes = json.length * 3 > policy.messageBytesMax ? Buffer.byteLength(json) : json.length
   return bytes > policy.messageBytesMax ? refused(tooBig(bytes)) : checkValue(tool, form, call.input)
 }
 

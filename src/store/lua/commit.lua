@@ -1,103 +1,103 @@
 --[[ commit – records a step, or the end of a turn, exactly once; at the end of a turn it claims the slot's next worker.
 Why a script   history, state, mail, spawns, the run's outcome and the slot's next claim must happen together or not at all.
 KEYS[1] record    hash               KEYS[2] log      list               KEYS[3] session   hash
-KEYS[4] cancelled set                KEYS[5] control  list               KEYS[6] family    list
-KEYS[7] user      list               KEYS[8] stateKey string             KEYS[9] failureKey string
-KEYS[10] leases   zset               KEYS[11] run     zset   declared    KEYS[12] bells    zset
-KEYS[13] busy     zset               KEYS[14] slots   string declared    KEYS[15] grants   hash   declared
-KEYS[16] events   stream             KEYS[17] timers  zset               KEYS[18] workers  list
-ARGV[1] worker        ARGV[2] token        ARGV[3] sequence     of this commit under the token, from 1
-ARGV[4] version       the version this commit builds on
-ARGV[5] fsm           state of the run     ARGV[6] open         1 while a run is in progress
-ARGV[7] attempt       0, or "<tries> <lane>:<place>" of a message that waits for its retry
-ARGV[8] controlUsed   ARGV[9] userUsed     mails consumed from the head of the lane
-ARGV[10] familyUsed   positions consumed, comma-separated       ARGV[11] familySeen   length for ever the node has seen
-ARGV[12] stateMode    keep | inline | key  ARGV[13] state       json
-ARGV[14] failure      empty: keep; - : clear; else json
-ARGV[15] outcome      empty, or completed | failed | cancelled: the run ends     ARGV[16] result      mail for the parent
-ARGV[17] dead         evidence json of a quarantine: a consumed input goes to the dead letters with it, not into the history
-ARGV[18] wait         empty: the turn goes on; else what the worker waits for    ARGV[19] retryMs
-ARGV[20] event        json                 ARGV[21] deadKept    length of the stream of dead letters
-ARGV[22] awaits       calls whose results are still to come     ARGV[23] awaiting   how many those are, or were when the run ended
-ARGV[24] timersOpen   timers of the run that have not been received
-ARGV[25] leaseMs      of the next claim: renew alone keeps leases               ARGV[26] bell        ARGV[27] bellMs
-ARGV[28] seed         names of new bells   ARGV[29] nonce       of the claim that follows; empty: none (leave)
-ARGV[30] slot         ARGV[31] node        ARGV[32] kinds       ARGV[33] maySuspect   ARGV[34] wasBusy    ARGV[35] keepBell
-ARGV[36] mailBytes    ARGV[37] suspectAfter ARGV[38] poisonAfter
-ARGV[39] entries      count of history entries, then each; then the count of spawns, each as id, kind, name, pool, detached, call,
-                      grant (empty: none), mail; then of sends, each as worker, mail; then of timers, each as id, ms, json
+KEYS[4] user      list               KEYS[5] leases   zset               KEYS[6] events    stream
+ARGV[1] token         ARGV[2] sequence     of this commit under the token, from 1
+ARGV[3] version       the version this commit builds on
+ARGV[4] fsm           state of the run     ARGV[5] open         1 while a run is in progress
+ARGV[6] userUsed      mails consumed from the head of the lane
+ARGV[7] wait          empty: the turn goes on; else what the worker waits for
+ARGV[8] event         json                 ARGV[9] bellMs       ARGV[10] seed       names of new bells
+ARGV[11] entries      count of history entries, then each; then facts: the name of each, then its values. Absent: as without it.
+  attempt      "<tries> <lane>:<place>" of a message that waits for its retry          retryMs      until then
+  state        json, kept in the record    stateKey    json, kept under a key of its own
+  failure      json; - : clear it          controlUsed mails consumed from the head of the lane
+  familyUsed   positions consumed, comma-separated     familySeen   length for ever the node has seen
+  awaits       calls whose results are still to come   awaiting     how many those are, or were when the run ended
+  timersOpen   timers of the run that have not been received
+  outcome      completed | failed | cancelled: the run ends                result       mail for the parent
+  dead         evidence json of a quarantine: a consumed input goes to the dead letters with it, not into the history
+  deadKept     length of the stream of dead letters
+  spawn        id, kind, name, pool, detached, call, grant (empty: none), mail
+  send         worker, mail                timer       id, ms, json
+  leave        bell (empty: none), wasBusy: no claim follows
+  claim        bell, wasBusy, nonce, slot, node, kinds, maySuspect, keepBell, leaseMs, mailBytes, suspectAfter, poisonAfter
 Returns {"ok", version, bells, claimed} | {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list}
-Builds  T:w:<id> and its keys of recipients, children, the parent and the next worker; T:s:<session> of recipients; T:dead;
-        T:cancelling; T:share.
+Builds  T:w:<id> and its keys of this worker, of recipients, children, the parent and the next worker; T:s:<session> of recipients, and
+        its keys; T:dead; T:cancelling; T:timers; T:share; what a claim needs: T:run, T:bells, T:busy, T:slots, T:grants.
 Events  what the node says happened, then session.completed and its like. Writes nothing unless it returns "ok". ]]
-local recordKey, logKey, sessionHash, cancelledKey, controlKey, familyKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local userKey, stateKey, failureKey, leasesKey, bellsKey, busyKey = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[12], KEYS[13]
-local eventsKey, timersKey, workersKey = KEYS[16], KEYS[17], KEYS[18]
-local worker, token, sequence, version = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
-local fsm, open, attempt, controlUsed, userUsed = ARGV[5], ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
-local familyUsed, familySeen, stateMode, state, failure = ARGV[10], tonumber(ARGV[11]), ARGV[12], ARGV[13], ARGV[14]
-local outcome, result, dead, wait, retryMs = ARGV[15], ARGV[16], ARGV[17], ARGV[18], ARGV[19]
-local event, deadKept, awaits, awaiting, timersOpen = ARGV[20], ARGV[21], ARGV[22], tonumber(ARGV[23]), ARGV[24]
-local leaseMs, bell, bellMs, seed, nonce, slot, node = tonumber(ARGV[25]), ARGV[26], tonumber(ARGV[27]), ARGV[28], ARGV[29], ARGV[30], ARGV[31]
-local kinds, maySuspect, wasBusy, keepBell = ARGV[32], ARGV[33], ARGV[34], ARGV[35]
-local mailBytes, suspectAfter, poisonAfter = tonumber(ARGV[36]), tonumber(ARGV[37]), tonumber(ARGV[38])
-local lists, cursor = ARGV, 39
+local recordKey, logKey, sessionHash, userKey, leasesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local token, sequence, version, fsm, open, userUsed = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
+local wait, event, bellMs, seed = ARGV[7], ARGV[8], tonumber(ARGV[9]), ARGV[10]
+local lists, cursor = ARGV, 11
 
+-- 1. What is asked for.
 local tag = tagOf(recordKey)
-local turnEnds = wait ~= ''
+local worker = string.sub(recordKey, #tag + 4)
 local record = readHash(recordKey)
 local pool = record.pool or 'default'
-local claim = {
-  pool = pool, bell = bell, node = node, slot = slot, nonce = nonce, kinds = kinds, maySuspect = maySuspect, wasBusy = wasBusy,
-  keepBell = keepBell, leaseMs = leaseMs, bellMs = bellMs, mailBytes = mailBytes, suspectAfter = suspectAfter,
-  poisonAfter = poisonAfter,
-}
+local turnEnds = wait ~= ''
+local given, entries, spawns, sends, timers, claim = {}, {}, {}, {}, {}, nil
+local count = tonumber(lists[cursor])
+checkArguments(sequence, userUsed, bellMs, count)
+if count > #lists then error('the entries should be as many as their count says', 0) end
+for index = 1, count do entries[index] = lists[cursor + index] end
+cursor = cursor + count + 1
+while cursor <= #lists do
+  local name, first, second = lists[cursor], lists[cursor + 1], lists[cursor + 2]
+  local values = 1
+  if name == 'spawn' then
+    spawns[#spawns + 1] = { id = first, kind = second, name = lists[cursor + 3], pool = lists[cursor + 4], detached = lists[cursor + 5],
+      call = lists[cursor + 6], grant = lists[cursor + 7], mails = { lists[cursor + 8] } }
+    values = 8
+  elseif name == 'send' then
+    sends[#sends + 1] = { worker = first, mail = second }
+    values = 2
+  elseif name == 'timer' then
+    timers[#timers + 1] = { id = first, ms = tonumber(second), value = lists[cursor + 3] }
+    checkArguments(timers[#timers].ms)
+    values = 3
+  elseif name == 'claim' then
+    claim = { pool = pool, bellMs = bellMs, bell = first, wasBusy = second, nonce = lists[cursor + 3], slot = lists[cursor + 4],
+      node = lists[cursor + 5], kinds = lists[cursor + 6], maySuspect = lists[cursor + 7], keepBell = lists[cursor + 8],
+      leaseMs = tonumber(lists[cursor + 9]), mailBytes = tonumber(lists[cursor + 10]), suspectAfter = tonumber(lists[cursor + 11]),
+      poisonAfter = tonumber(lists[cursor + 12]) }
+    checkArguments(claim.leaseMs, claim.mailBytes, claim.suspectAfter, claim.poisonAfter)
+    values = 12
+  elseif name == 'leave' then
+    given.bell, given.wasBusy = first, second
+    values = 2
+  else
+    given[name] = first
+  end
+  cursor = cursor + values + 1
+end
+if cursor ~= #lists + 1 then error('each fact should have as many values as the header says', 0) end
+local controlUsed, familyUsed, familySeen = tonumber(given.controlUsed or '0'), given.familyUsed or '', tonumber(given.familySeen or '0')
+local awaiting, retryMs = tonumber(given.awaiting or '0'), tonumber(given.retryMs or '0')
+local outcome, dead = given.outcome, given.dead
+checkArguments(controlUsed, familySeen, awaiting, retryMs)
+if dead then checkArguments(tonumber(given.deadKept)) end
 
--- 1. May this node write, and has it not written this already?
-local function claimedBefore()
-  return nonce ~= '' and sameGrant(tag, claim) or { 'none' }
-end
+-- 2. May this node write, and has it not written this already?
 local commitToken, commitSequence = string.match(record.commit or '', '^(.*):(%d+)$')
-if commitToken == token and sequence <= tonumber(commitSequence) then
-  return { 'ok', record.version, record.bells or '', claimedBefore() }
+local repeated = commitToken == token and sequence <= tonumber(commitSequence)
+if repeated or record.token ~= token then
+  local before = claim and sameGrant(tag, claim) or { 'none' }
+  if repeated then return { 'ok', record.version, record.bells or '', before } end
+  return { 'fenced', before }
 end
-if record.token ~= token then return { 'fenced', claimedBefore() } end
-checkArguments(sequence, controlUsed, userUsed, familySeen, awaiting, leaseMs, bellMs, mailBytes, suspectAfter, poisonAfter, tonumber(deadKept))
-if wait == 'retry' then checkArguments(tonumber(retryMs)) end
 checkRecord(recordKey, record)
-if recordKey ~= workerKey(tag, worker) then error('the first key should be that of worker ' .. worker, 0) end
 if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end
 local session = sessionOf(worker, record)
 local hit = cancelHit(tag, session, record, worker)
 if hit and outcome ~= 'cancelled' then return { 'cancelled' } end
 
--- 2. Check all that would be written, without writing.
-local function take()
-  cursor = cursor + 1
-  return lists[cursor - 1]
-end
-local entries, spawns, sends, timers, refused = {}, {}, {}, {}, {}
-local function takeCount()
-  local count = tonumber(take())
-  checkArguments(count)
-  if count > #lists then error('the lists at the end should be as long as their counts say', 0) end
-  return count
-end
-for index = 1, takeCount() do entries[index] = take() end
-for index = 1, takeCount() do
-  spawns[index] = { id = take(), kind = take(), name = take(), pool = take(), detached = take(), call = take(), grant = take(),
-    mails = { take() } }
-end
-for index = 1, takeCount() do sends[index] = { worker = take(), mail = take() } end
-for index = 1, takeCount() do
-  timers[index] = { id = take(), ms = tonumber(take()), value = take() }
-  checkArguments(timers[index].ms)
-end
-if cursor ~= #lists + 1 then error('the lists at the end should be as long as their counts say', 0) end
-
+-- 3. Check all that would be written, without writing.
+local refused = {}
 -- Results that are taken stand in the lane, or are the first of it.
 local function checkFamily()
-  local taken, length = tonumber(record.family or '0'), lengthOf(familyKey)
+  local taken, length = tonumber(record.family or '0'), lengthOf(recordKey .. laneKeys.family)
   for position in string.gmatch(familyUsed, '%d+') do
     local place = tonumber(position) - taken
     if place < 0 or place >= length then error('position ' .. position .. ' should be one of the family lane of ' .. recordKey, 0) end
@@ -169,29 +169,29 @@ for index = 1, #sends do
 end
 if #refused > 0 then return { 'refused', refused } end
 local parentPlan = nil
-if outcome ~= '' and result ~= '' and record.parent and run == '1' and record.parentRun ~= '-' then
-  local plan = planMail(tag, record.parent, 'family', result)
+if outcome and given.result and record.parent and run == '1' and record.parentRun ~= '-' then
+  local plan = planMail(tag, record.parent, 'family', given.result)
   if plan and plan.open == '1' and plan.run == record.parentRun then parentPlan = plan end
 end
 
 local hadTimers = (record.timersOpen or '0') ~= '0'
-if controlUsed > 0 or (outcome ~= '' and hadTimers) then checkSort('list', controlKey) end
+if controlUsed > 0 or (outcome and hadTimers) then checkSort('list', recordKey .. laneKeys.control) end
 if userUsed > 0 then checkSort('list', userKey) end
 local waitsForOne = string.find(wait, ':', 1, true)
 if familyUsed ~= '' or awaiting > 0 or waitsForOne then checkFamily() end
-if dead ~= '' then checkSort('stream', tag .. ':dead') end
-if #timers > 0 or wait == 'retry' or (outcome ~= '' and (hadTimers or (record.attempt or '0') ~= '0')) then
-  checkSort('zset', timersKey)
+if dead then checkSort('stream', tag .. ':dead') end
+if #timers > 0 or wait == 'retry' or (outcome and (hadTimers or (record.attempt or '0') ~= '0')) then
+  checkSort('zset', tag .. ':timers')
   checkSort('hash', recordKey .. ':timers')
 end
 for index = 1, known > 0 and #born or 0 do checkSort('list', workerKey(tag, born[index].id) .. laneKeys.user) end
-if #born > 0 then checkSort('list', workersKey) end
-if outcome ~= '' and awaiting > 0 then
-  checkSort('set', cancelledKey, tag .. ':cancelling')
+if #born > 0 then checkSort('list', sessionHash .. ':workers') end
+if outcome and awaiting > 0 then
+  checkSort('set', sessionHash .. ':cancelled', tag .. ':cancelling')
   checkMarks(sessionHash)
 end
 
--- 3. Write: history, mail taken, state, failure. Fields that are mostly empty exist only when they were ever needed.
+-- 4. Write: history, mail taken, state, failure. Fields that are mostly empty exist only when they were ever needed.
 local changes = {}
 local function change(name, value, absent)
   if (record[name] or absent) ~= value then
@@ -210,16 +210,16 @@ for from = 1, #entries, 1000 do
   last = digits(length - 1)
 end
 local control, family, user = tonumber(record.control or '0'), tonumber(record.family or '0'), tonumber(record.user or '0')
-if controlUsed > 0 then redis.call('LPOP', controlKey, controlUsed) end
+if controlUsed > 0 then redis.call('LPOP', recordKey .. laneKeys.control, controlUsed) end
 control = control + controlUsed
-if dead ~= '' then
+if dead then
   -- Without an input that is put aside, the evidence alone: what was killed by is a step that is recorded.
   local letter = { 'session', session, 'worker', worker, 'evidence', dead }
   if userUsed > 0 then
     letter[#letter + 1] = 'mail'
     letter[#letter + 1] = redis.call('LINDEX', userKey, 0) or ''
   end
-  redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', deadKept, '*', unpack(letter))
+  redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', given.deadKept, '*', unpack(letter))
 end
 if userUsed == 1 then redis.call('LPOP', userKey) elseif userUsed > 1 then redis.call('LPOP', userKey, userUsed) end
 user = user + userUsed
@@ -232,12 +232,12 @@ if familyUsed ~= '' then
     middle[ahead] = nil
     ahead = ahead + 1
   end
-  for place in pairs(middle) do redis.call('LSET', familyKey, place, '') end
+  for place in pairs(middle) do redis.call('LSET', recordKey .. laneKeys.family, place, '') end
   if ahead > 0 then
-    redis.call('LPOP', familyKey, ahead)
+    redis.call('LPOP', recordKey .. laneKeys.family, ahead)
     family = family + ahead
-    while redis.call('LINDEX', familyKey, 0) == '' do
-      redis.call('LPOP', familyKey)
+    while redis.call('LINDEX', recordKey .. laneKeys.family, 0) == '' do
+      redis.call('LPOP', recordKey .. laneKeys.family)
       family = family + 1
     end
   end
@@ -247,27 +247,27 @@ change('fsm', fsm, 'Idle')
 change('open', open, '0')
 change('commit', token .. ':' .. digits(sequence))
 change('alone', '0', '0')
-change('attempt', attempt, '0')
-change('awaits', awaits, '')
-change('timersOpen', timersOpen, '0')
-if stateMode == 'inline' then
-  if record.data == '@' then redis.call('DEL', stateKey) end
-  change('data', state)
-elseif stateMode == 'key' then
-  redis.call('SET', stateKey, state)
+change('attempt', given.attempt or '0', '0')
+change('awaits', given.awaits or '', '')
+change('timersOpen', given.timersOpen or '0', '0')
+if given.state then
+  if record.data == '@' then redis.call('DEL', recordKey .. ':state') end
+  change('data', given.state)
+elseif given.stateKey then
+  redis.call('SET', recordKey .. ':state', given.stateKey)
   change('data', '@')
 end
-if failure == '-' then
-  if record.failed == '1' then redis.call('DEL', failureKey) end
+if given.failure == '-' then
+  if record.failed == '1' then redis.call('DEL', recordKey .. ':failure') end
   change('failed', '0', '0')
-elseif failure ~= '' then
-  redis.call('SET', failureKey, failure)
+elseif given.failure then
+  redis.call('SET', recordKey .. ':failure', given.failure)
   change('failed', '1')
 end
 
--- 4. Children, sends, timers.
+-- 5. Children, sends, timers.
 local now, woke = nil, newWakes()
-if turnEnds or #born > 0 or #mails > 0 or #timers > 0 or outcome ~= '' then now = nowMs() end
+if turnEnds or #born > 0 or #mails > 0 or #timers > 0 or outcome then now = nowMs() end
 if #born > 0 then
   local ids, score = {}, sessionFields[2]
   local parent = { id = worker, record = record, session = session, run = run, depth = depth }
@@ -279,30 +279,30 @@ if #born > 0 then
     ids[index] = spawn.id
   end
   for from = 1, #ids, 1000 do
-    redis.call('RPUSH', workersKey, unpack(ids, from, math.min(from + 999, #ids)))
+    redis.call('RPUSH', sessionHash .. ':workers', unpack(ids, from, math.min(from + 999, #ids)))
   end
   redis.call('HSET', sessionHash, 'workers', digits(tonumber(sessionFields[1] or '1') + #born))
   woke.last[session] = score
   woke.touched[session] = true
 end
-if #spawns > 0 and outcome == '' then change('calls', spawns[#spawns].call) end
+if #spawns > 0 and not outcome then change('calls', spawns[#spawns].call) end
 for index = 1, #mails do writeMail(tag, mails[index], now, woke) end
-if outcome == '' then
+if not outcome then
   for index = 1, #timers do
     redis.call('HSET', recordKey .. ':timers', timers[index].id, timers[index].value)
-    redis.call('ZADD', timersKey, digits(now + timers[index].ms), worker .. ':' .. timers[index].id)
+    redis.call('ZADD', tag .. ':timers', digits(now + timers[index].ms), worker .. ':' .. timers[index].id)
   end
 end
 
--- 5. The end of a run: its result goes to the parent or the session; what still runs below it is cancelled.
+-- 6. The end of a run: its result goes to the parent or the session; what still runs below it is cancelled.
 local ended = nil
-if outcome ~= '' then
+if outcome then
   change('run', digits(tonumber(run) + 1))
   change('calls', '0', '0')
   local controlLeft, familyLeft = writeRunLeftovers(tag, worker, record, awaiting > 0)
   control, family = control + controlLeft, family + familyLeft
   if awaiting > 0 then
-    redis.call('SADD', cancelledKey, worker .. ':' .. run)
+    redis.call('SADD', sessionHash .. ':cancelled', worker .. ':' .. run)
     redis.call('HINCRBY', sessionHash, 'marks', 1)
     redis.call('SADD', tag .. ':cancelling', session)
   end
@@ -320,25 +320,25 @@ change('control', digits(control), '0')
 change('family', digits(family), '0')
 change('user', digits(user), '0')
 
--- 6. The end of the turn: is a message there that wakes it? Then it is queued again, in this same script.
+-- 7. The end of the turn: is a message there that wakes it? Then it is queued again, in this same script.
 if turnEnds then
   local again = false
   if hit == 'whole' then
     -- Cancelled for good: its mail is kept for reading, and nothing of it runs again.
     wait = 'any'
   elseif wait == 'retry' then
-    redis.call('ZADD', timersKey, digits(now + tonumber(retryMs)), worker .. ':retry')
+    redis.call('ZADD', tag .. ':timers', digits(now + retryMs), worker .. ':retry')
   elseif wait == 'again' then
     again, wait = ended == nil, 'any'
   elseif wait == 'any' then
     again = ended == nil and redis.call('EXISTS', userKey) == 1
-    if not again and open == '1' then again = redis.call('EXISTS', controlKey, familyKey) > 0 end
+    if not again and open == '1' then again = redis.call('EXISTS', recordKey .. laneKeys.control, recordKey .. laneKeys.family) > 0 end
   else
-    again = redis.call('EXISTS', controlKey) == 1
+    again = redis.call('EXISTS', recordKey .. laneKeys.control) == 1
     if not again and waitsForOne then
       -- An ended run may have dropped results that this turn has not seen: then all that is there is unseen.
       local seen = math.max(familySeen, family)
-      local unseen = redis.call('LRANGE', familyKey, seen - family, -1)
+      local unseen = redis.call('LRANGE', recordKey .. laneKeys.family, seen - family, -1)
       for index = 1, #unseen do
         if wakes('parked', wait, 'family', unseen[index], seen + index) then again = true end
       end
@@ -361,31 +361,37 @@ writeScores(tag, woke)
 redis.call('HSET', recordKey, unpack(changes))
 if event ~= '' or ended then
   local facts = { 'session', session }
-  local function tell(name, value)
-    facts[#facts + 1] = name
-    facts[#facts + 1] = value
-  end
   -- What the session's end says already is not said twice.
-  if not (ended and (event == '' or event == '[["run.completed"]]')) then tell('events', event) end
-  if record.parent then tell('worker', worker) end
+  if not (ended and (event == '' or event == '[["run.completed"]]')) then
+    facts[3] = 'events'
+    facts[4] = event
+  end
+  if record.parent then
+    facts[#facts + 1] = 'worker'
+    facts[#facts + 1] = worker
+  end
   if ended then
-    tell('ended', ended .. ' ' .. last)
+    facts[#facts + 1] = 'ended'
+    facts[#facts + 1] = ended .. ' ' .. last
     -- A small result travels with the event: who waits for it need not ask for it.
-    if #entries > 0 and #entries[#entries] <= 256 then tell('result', entries[#entries]) end
+    if #entries > 0 and #entries[#entries] <= 256 then
+      facts[#facts + 1] = 'result'
+      facts[#facts + 1] = entries[#entries]
+    end
   end
   redis.pcall('XADD', eventsKey, '*', unpack(facts))
 end
 
--- 7. The slot's next worker, then the bell rule for every pool that got work.
+-- 8. The slot's next worker, then the bell rule for every pool that got work.
 local claimed = { 'none' }
-if turnEnds and nonce ~= '' then
+if turnEnds and claim then
   -- A key that may not be touched just now (a slot that migrates) must not undo what was written above.
   local fine, answer = pcall(claimNext, tag, claim, now)
   claimed = fine and answer or { 'empty' }
   if claimed[1] == 'unfit' then woke.pools[pool] = true end
-elseif turnEnds and bell ~= '' then
-  redis.pcall('ZREM', bellsKey, bell)
-  if wasBusy == '1' then redis.pcall('ZREM', busyKey, bell) end
+elseif turnEnds and (given.bell or '') ~= '' then
+  redis.pcall('ZREM', tag .. ':bells:' .. pool, given.bell)
+  if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.bell) end
   woke.pools[pool] = true
 end
 local bells = writeBellsOf(tag, woke.pools, seed, now, bellMs)

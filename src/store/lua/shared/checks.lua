@@ -39,6 +39,16 @@ local function checkLast(argument)
   if not argument then error('the arguments should be as many as the header says', 0) end
 end
 
+-- Facts at the end of the arguments, from this place on: each a name and its value.
+local function readFacts(lists, cursor)
+  local facts = {}
+  for place = cursor, #lists, 2 do
+    checkLast(lists[place + 1])
+    facts[lists[place]] = lists[place + 1]
+  end
+  return facts
+end
+
 -- Fields of a record that scripts count with; absent ones are at their start.
 local counters = { 'run', 'version', 'depth', 'control', 'family', 'user', 'alone', 'crashes' }
 local function checkRecord(recordKey, record)
