@@ -17,7 +17,7 @@ type GrantReply = [
   mark: Grant['mark'],
   token: string,
   suspect: '0' | '1',
-  record: string[],
+  record: string,
   state: string,
   control: string[],
   family: string[],
@@ -26,8 +26,8 @@ type GrantReply = [
 ]
 
 export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
-  const [, workerId, mark, token, suspect, flat, state, control, family, user, awaited] = reply as GrantReply
-  const record = toFields(flat)
+  const [, workerId, mark, token, suspect, fields, state, control, family, user, awaited] = reply as GrantReply
+  const record = toFields(fields)
   const number = (name: string, absent = 0) => Number(record[name] ?? absent)
   const kind = record.kind as string
   const run = number('run', 1)
@@ -87,8 +87,9 @@ function epochOfCommit(commit: string | undefined): number {
   return commit === undefined ? 0 : Number(commit.slice(0, commit.indexOf(':')))
 }
 
-/** A hash as Redis gives it to scripts: names and values in turn. */
-function toFields(flat: readonly string[]): Record<string, string> {
+/** A hash as a script gives it: names and values in turn, joined by zero bytes. */
+function toFields(text: string): Record<string, string> {
+  const flat = text.split('\0')
   const fields: Record<string, string> = {}
   for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index] as string] = flat[index + 1] as string
   return fields

@@ -66,7 +66,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'end-of-turn test of the user lane',
     script: commitScript,
-    from: "again = ended == nil and redis.call('EXISTS', userKey) == 1",
+    from: 'again = ended == nil and userLeft > 0',
     to: 'again = false',
     check: checks.inputBeforeTheEndQueuesTheWorker,
   },
@@ -87,7 +87,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'run-queue entry on post',
     script: postScript,
-    from: "redis.pcall('ZADD', tag .. ':run:' .. pool, digits(score), id)",
+    from: "redis.pcall('ZADD', tag .. ':run:' .. pool, score, id)",
     to: '0',
     check: checks.aPostedMessageIsClaimed,
   },
@@ -122,7 +122,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'bell rule: stale bells',
     script: postScript,
-    from: "redis.call('ZCOUNT', tag .. ':bells:' .. pool, digits(now), '+inf')",
+    from: "redis.call('ZCOUNT', tag .. ':bells:' .. pool, now, '+inf')",
     to: "redis.call('ZCARD', tag .. ':bells:' .. pool)",
     check: checks.staleBellsDoNotCount,
   },

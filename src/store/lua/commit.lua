@@ -176,7 +176,8 @@ end
 
 local hadTimers = (record.timersOpen or '0') ~= '0'
 if controlUsed > 0 or (outcome and hadTimers) then checkSort('list', recordKey .. laneKeys.control) end
-if userUsed > 0 then checkSort('list', userKey) end
+-- Read once, to know that it is a list, and whether more waits there.
+local userLeft = (userUsed > 0 or turnEnds or outcome) and lengthOf(userKey) - userUsed or 0
 local waitsForOne = string.find(wait, ':', 1, true)
 if familyUsed ~= '' or awaiting > 0 or waitsForOne then checkFamily() end
 if dead then checkSort('stream', tag .. ':dead') end
@@ -192,7 +193,7 @@ if outcome and awaiting > 0 then
 end
 
 -- 4. Write: history, mail taken, state, failure. Fields that are mostly empty exist only when they were ever needed.
-local changes = {}
+local changes = { 'version', digits(tonumber(version) + 1), 'commit', token .. ':' .. digits(sequence) }
 local function change(name, value, absent)
   if (record[name] or absent) ~= value then
     changes[#changes + 1] = name
@@ -209,9 +210,9 @@ for from = 1, #entries, 1000 do
   end
   last = digits(length - 1)
 end
-local control, family, user = tonumber(record.control or '0'), tonumber(record.family or '0'), tonumber(record.user or '0')
+local control, family = tonumber(record.control or '0') + controlUsed, tonumber(record.family or '0')
+local user = tonumber(record.user or '0') + userUsed
 if controlUsed > 0 then redis.call('LPOP', recordKey .. laneKeys.control, controlUsed) end
-control = control + controlUsed
 if dead then
   -- Without an input that is put aside, the evidence alone: what was killed by is a step that is recorded.
   local letter = { 'session', session, 'worker', worker, 'evidence', dead }
@@ -222,7 +223,6 @@ if dead then
   redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', given.deadKept, '*', unpack(letter))
 end
 if userUsed == 1 then redis.call('LPOP', userKey) elseif userUsed > 1 then redis.call('LPOP', userKey, userUsed) end
-user = user + userUsed
 if familyUsed ~= '' then
   -- Results are consumed in call order, which need not be the order they came in: those in the middle are emptied, and go when
   -- all before them have gone.
@@ -242,14 +242,12 @@ if familyUsed ~= '' then
     end
   end
 end
-change('version', digits(tonumber(version) + 1))
 change('fsm', fsm, 'Idle')
 change('open', open, '0')
-change('commit', token .. ':' .. digits(sequence))
-change('alone', '0', '0')
-change('attempt', given.attempt or '0', '0')
-change('awaits', given.awaits or '', '')
-change('timersOpen', given.timersOpen or '0', '0')
+if record.alone then change('alone', '0') end
+if given.attempt or record.attempt then change('attempt', given.attempt or '0', '0') end
+if given.awaits or record.awaits then change('awaits', given.awaits or '', '') end
+if given.timersOpen or record.timersOpen then change('timersOpen', given.timersOpen or '0', '0') end
 if given.state then
   if record.data == '@' then redis.call('DEL', recordKey .. ':state') end
   change('data', given.state)
@@ -259,7 +257,7 @@ elseif given.stateKey then
 end
 if given.failure == '-' then
   if record.failed == '1' then redis.call('DEL', recordKey .. ':failure') end
-  change('failed', '0', '0')
+  if record.failed then change('failed', '0') end
 elseif given.failure then
   redis.call('SET', recordKey .. ':failure', given.failure)
   change('failed', '1')
@@ -286,11 +284,14 @@ if #born > 0 then
   woke.touched[session] = true
 end
 if #spawns > 0 and not outcome then change('calls', spawns[#spawns].call) end
-for index = 1, #mails do writeMail(tag, mails[index], now, woke) end
+for index = 1, #mails do
+  writeMail(tag, mails[index], now, woke)
+  if mails[index].id == worker then userLeft = userLeft + 1 end
+end
 if not outcome then
   for index = 1, #timers do
     redis.call('HSET', recordKey .. ':timers', timers[index].id, timers[index].value)
-    redis.call('ZADD', tag .. ':timers', digits(now + timers[index].ms), worker .. ':' .. timers[index].id)
+    redis.call('ZADD', tag .. ':timers', now + timers[index].ms, worker .. ':' .. timers[index].id)
   end
 end
 
@@ -298,7 +299,7 @@ end
 local ended = nil
 if outcome then
   change('run', digits(tonumber(run) + 1))
-  change('calls', '0', '0')
+  if record.calls then change('calls', '0') end
   local controlLeft, familyLeft = writeRunLeftovers(tag, worker, record, awaiting > 0)
   control, family = control + controlLeft, family + familyLeft
   if awaiting > 0 then
@@ -308,7 +309,7 @@ if outcome then
   end
   if parentPlan then writeMail(tag, parentPlan, now, woke) end
   if not record.parent then
-    if record.mode ~= 'conversation' and outcome ~= 'cancelled' and redis.call('EXISTS', userKey) == 0 then
+    if record.mode ~= 'conversation' and outcome ~= 'cancelled' and userLeft == 0 then
       ended = outcome
       redis.call('HSET', sessionHash, 'ended', outcome .. ' ' .. digits(now) .. ' ' .. run .. ' ' .. last)
     else
@@ -316,9 +317,9 @@ if outcome then
     end
   end
 end
-change('control', digits(control), '0')
-change('family', digits(family), '0')
-change('user', digits(user), '0')
+if control > 0 then change('control', digits(control)) end
+if family > 0 then change('family', digits(family)) end
+if user > 0 then change('user', digits(user)) end
 
 -- 7. The end of the turn: is a message there that wakes it? Then it is queued again, in this same script.
 if turnEnds then
@@ -327,11 +328,11 @@ if turnEnds then
     -- Cancelled for good: its mail is kept for reading, and nothing of it runs again.
     wait = 'any'
   elseif wait == 'retry' then
-    redis.call('ZADD', tag .. ':timers', digits(now + retryMs), worker .. ':retry')
+    redis.call('ZADD', tag .. ':timers', now + retryMs, worker .. ':retry')
   elseif wait == 'again' then
     again, wait = ended == nil, 'any'
   elseif wait == 'any' then
-    again = ended == nil and redis.call('EXISTS', userKey) == 1
+    again = ended == nil and userLeft > 0
     if not again and open == '1' then again = redis.call('EXISTS', recordKey .. laneKeys.control, recordKey .. laneKeys.family) > 0 end
   else
     again = redis.call('EXISTS', recordKey .. laneKeys.control) == 1
@@ -356,7 +357,7 @@ if turnEnds then
     change('state', (open == '1' or wait == 'retry') and 'parked' or 'idle')
   end
 end
-change('bells', '', '')
+if record.bells then change('bells', '') end
 writeScores(tag, woke)
 redis.call('HSET', recordKey, unpack(changes))
 if event ~= '' or ended then
@@ -396,4 +397,4 @@ elseif turnEnds and (given.bell or '') ~= '' then
 end
 local bells = writeBellsOf(tag, woke.pools, seed, now, bellMs)
 if bells ~= '' then redis.call('HSET', recordKey, 'bells', bells) end
-return { 'ok', digits(tonumber(version) + 1), bells, claimed }
+return { 'ok', changes[2], bells, claimed }

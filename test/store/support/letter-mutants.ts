@@ -42,8 +42,8 @@ export const letterMutants: readonly Mutant[] = [
   {
     guard: 'keys are looked at before the first write',
     script: commitScript,
-    from: "if userUsed > 0 then checkSort('list', userKey) end",
-    to: '',
+    from: 'lengthOf(userKey) - userUsed or 0',
+    to: '0',
     check: checks.aCommitThatFailsWritesNothing,
   },
 ]

@@ -47,7 +47,8 @@ local function readGrant(tag, id, record, flat, token, mark, suspect, most)
   if record.open ~= '1' then user = readLane(base .. laneKeys.user, most) end
   local state = record.data or ''
   if state == '@' then state = redis.call('GET', base .. ':state') or '' end
-  return { 'grant', id, mark, token, suspect and '1' or '0', flat, state, control, family, user, awaited }
+  -- The record as one string: many short ones cost Redis and the node several times as much. No value holds a zero byte.
+  return { 'grant', id, mark, token, suspect and '1' or '0', table.concat(flat, '\0'), state, control, family, user, awaited }
 end
 
 -- A worker in line, with its grant if this node can run it; else a word that says why not: gone | unfit.
@@ -122,7 +123,7 @@ local function claimNext(tag, claim, now)
   if #plan.damaged > 0 then checkSort('zset', tag .. ':run:unhosted') end
   if id then
     -- The first write, so it may fail.
-    redis.call('ZADD', tag .. ':leases', digits(now + claim.leaseMs), id)
+    redis.call('ZADD', tag .. ':leases', now + claim.leaseMs, id)
     writeDamaged(tag, runKey, plan.damaged)
     redis.call('ZREM', runKey, id, unpack(plan.gone))
     local changes = { 'state', 'running', 'token', plan.token }
@@ -141,7 +142,7 @@ local function claimNext(tag, claim, now)
     redis.call('HSET', workerKey(tag, id), unpack(changes))
     redis.pcall('HSET', tag .. ':grants:' .. claim.node, claim.slot, claim.nonce .. ' ' .. id .. (plan.mark == 'run' and '' or (' ' .. plan.mark)))
     if claim.bell ~= '' and claim.keepBell == '1' then
-      redis.pcall('ZADD', bellsKey, digits(now + claim.bellMs), claim.bell)
+      redis.pcall('ZADD', bellsKey, now + claim.bellMs, claim.bell)
       if claim.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
     end
     return plan.reply

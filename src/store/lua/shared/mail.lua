@@ -22,9 +22,9 @@ local function writeQueued(tag, pool, id, lastScore, now)
   local score = now
   local last = type(lastScore) ~= 'table' and tonumber(lastScore)
   if last and last >= score then score = last + 1 end
-  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, digits(score), id)
+  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, score, id)
   -- A line that is none: sweeps take the worker from among the unhosted once it is mended.
-  if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', digits(score), id) end
+  if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', score, id) end
   return score
 end
 
@@ -35,7 +35,7 @@ local function writeBells(tag, pool, seed, now, bellMs)
   if pool == 'unhosted' then return '' end
   local queued = redis.call('ZCARD', tag .. ':run:' .. pool)
   if queued == 0 then return '' end
-  local out = redis.call('ZCOUNT', tag .. ':bells:' .. pool, digits(now), '+inf')
+  local out = redis.call('ZCOUNT', tag .. ':bells:' .. pool, now, '+inf')
   if out >= queued then return '' end
   local facts = redis.call('MGET', tag .. ':slots:' .. pool, tag .. ':share:' .. pool)
   local slots, share = tonumber(facts[1] or '0'), tonumber(facts[2] or '1')
@@ -49,7 +49,7 @@ local function writeBells(tag, pool, seed, now, bellMs)
   local bells = {}
   for number = 1, math.min(wanted - out, bellsMost) do
     bells[number] = 'b' .. seed .. '-' .. pool .. '-' .. number
-    redis.call('ZADD', tag .. ':bells:' .. pool, digits(now + bellMs), bells[number])
+    redis.call('ZADD', tag .. ':bells:' .. pool, now + bellMs, bells[number])
   end
   return table.concat(bells, ',')
 end
@@ -113,7 +113,7 @@ end
 
 local function writeScores(tag, woke)
   for session in pairs(woke.touched) do
-    redis.pcall('HSET', sessionKey(tag, session), 'score', digits(woke.last[session]))
+    redis.pcall('HSET', sessionKey(tag, session), 'score', woke.last[session])
   end
 end
 
