@@ -5,7 +5,7 @@
  *     a repeated spawn is the same child.
  * I-c Every id is validated before it becomes part of a key.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { v7 } from 'uuid'
 import { InputError } from './errors.ts'
 
@@ -32,7 +32,7 @@ export function sessionIdOfRoot(rootId: string): string {
 
 /** The id of the child that call number `call` of this run spawns: same input, same id. */
 export function childId(parentId: string, run: number, call: number): string {
-  const hex = createHash('sha256').update(`${parentId}:${run}:${call}`).digest('hex')
+  const hex = hash('sha256', `${parentId}:${run}:${call}`)
   const variant = '89ab'[Number.parseInt(hex[16] as string, 16) % 4]
   const id = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
   return withPartition(id, partitionOf(parentId))
@@ -44,7 +44,7 @@ export function partitionOf(id: string): number {
 
 /** The partition of a session that is created under a given idempotency key: a retry meets the first. */
 export function partitionOfKey(key: string, partitions: number): number {
-  return createHash('sha256').update(key).digest().readUInt32BE(0) % partitions
+  return Number.parseInt(hash('sha256', key).slice(0, 8), 16) % partitions
 }
 
 export function isId(value: unknown): value is string {
@@ -82,7 +82,7 @@ export function isNamespace(value: unknown): value is string {
 
 /** An idempotency key of the caller as a piece of a Redis key: digested, so that any text is safe there. */
 export function digestKey(key: string): string {
-  return createHash('sha256').update(key).digest('base64url').slice(0, 32)
+  return hash('sha256', key, 'base64url').slice(0, 32)
 }
 
 function withPartition(id: string, partition: number): string {

@@ -72,7 +72,7 @@ class HandlerTurn {
     const { grant } = this.#turn
     const { state: schema, initial } = this.#definition as unknown as { state?: z.ZodType; initial?: unknown }
     try {
-      const raw: unknown = this.#stateJson === null ? structuredClone(initial ?? null) : JSON.parse(this.#stateJson)
+      const raw: unknown = this.#stateJson === null ? freshCopy(initial ?? null) : JSON.parse(this.#stateJson)
       return schema ? schema.parse(raw) : raw
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause)
@@ -325,4 +325,8 @@ function isResultOf(mail: Mail, call: number): boolean {
 /** A handler parked on children waits as an agent does while its tools run; on timers alone it still works on its message. */
 function runStateOf(awaits: readonly number[]): RunPosition['runState'] {
   return awaits.length > 0 ? 'ExecutingTools' : 'ProcessingUserMessage'
+}
+
+function freshCopy(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? structuredClone(value) : value
 }

@@ -1,4 +1,7 @@
-/** Duty: the time one receive may take: a signal that fires with the turn's or after that time, and a promise that rejects with it. */
+/**
+ * Duty: the time one receive may take: a signal that fires with the turn's or after that time, and a promise that rejects with it.
+ * Classes and no literals with accessors: V8 makes a hidden class for each of those, which keeps what its accessor closes over.
+ */
 import type { HandlerDefinition } from '../core/define-worker.ts'
 import { TimeoutError } from '../core/errors.ts'
 import type { Turn } from './turn.ts'
@@ -12,37 +15,50 @@ export interface ReceiveTimeout {
 
 export function timeoutOf(definition: HandlerDefinition, turn: Turn): ReceiveTimeout {
   const ms = (definition as { timeoutMs?: number }).timeoutMs
-  if (ms === undefined) return unlimited(turn)
-  const controller = new AbortController()
-  const unlisten = turn.whenAborted((reason) => controller.abort(reason))
-  const { promise: expired, reject } = Promise.withResolvers<never>()
-  expired.catch(() => {})
-  let reason: Error | undefined
-  const timer = setTimeout(() => {
-    reason = new TimeoutError(`receive took longer than ${ms} ms.`)
-    controller.abort(reason)
-    reject(reason)
-  }, ms)
-  return {
-    signal: controller.signal,
-    expired,
-    get reason() {
-      return reason
-    },
-    clear() {
-      clearTimeout(timer)
-      unlisten()
-    },
-  }
+  return ms === undefined ? new Unlimited(turn) : new Limited(turn, ms)
 }
 
 /** The signal is the turn's, made only for who asks. */
-function unlimited(turn: Turn): ReceiveTimeout {
-  return {
-    get signal() {
-      return turn.signal
-    },
-    reason: undefined,
-    clear() {},
+class Unlimited implements ReceiveTimeout {
+  readonly #turn: Turn
+  readonly reason = undefined
+
+  constructor(turn: Turn) {
+    this.#turn = turn
+  }
+
+  get signal(): AbortSignal {
+    return this.#turn.signal
+  }
+
+  clear(): void {}
+}
+
+class Limited implements ReceiveTimeout {
+  readonly expired: Promise<never>
+  reason: Error | undefined
+  readonly #controller = new AbortController()
+  readonly #timer: NodeJS.Timeout
+  readonly #unlisten: () => void
+
+  constructor(turn: Turn, ms: number) {
+    const { promise, reject } = Promise.withResolvers<never>()
+    promise.catch(() => {})
+    this.expired = promise
+    this.#unlisten = turn.whenAborted((reason) => this.#controller.abort(reason))
+    this.#timer = setTimeout(() => {
+      this.reason = new TimeoutError(`receive took longer than ${ms} ms.`)
+      this.#controller.abort(this.reason)
+      reject(this.reason)
+    }, ms)
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer)
+    this.#unlisten()
   }
 }
