@@ -2,6 +2,7 @@
  * Duty: makes sessions and messages: checks what a caller gave, builds ids, first mail and event, calls the store, rings.
  * Used by the client and by the listener of the submission queue alike, so that both refuse the same things in the same words.
  */
+import { performance } from 'node:perf_hooks'
 import { z } from 'zod'
 import { InputError, type RuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event.ts'

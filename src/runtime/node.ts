@@ -5,6 +5,7 @@
  * N3 Draining: no new claim; each turn ends at its next step, at the latest after the drain time, when it is given back.
  */
 
+import { performance } from 'node:perf_hooks'
 import type { Policy } from '../core/policy.ts'
 import type {
   Bell,

@@ -6,6 +6,7 @@
  * L3 A verdict of the store ends a turn at once: fenced is abandoned, cancelled makes its cancelling end.
  */
 
+import { performance } from 'node:perf_hooks'
 import { Bag } from '../core/bag.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Bell, TurnStore } from '../core/ports.ts'

@@ -10,6 +10,7 @@
  * U5 A lazy step waits for the next one, at most `lazyCommitMs`: what only saves work after a crash costs no script of its own.
  */
 
+import { performance } from 'node:perf_hooks'
 import { CancelledError, LeaseLostError, toRuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event.ts'
 import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, Refusal } from '../core/ports.ts'
@@ -139,9 +140,13 @@ export class Turn {
     return this.#acknowledged
   }
 
+  get isSettled(): boolean {
+    return this.#left.over !== undefined || this.#acknowledged >= this.#eager
+  }
+
   /** Resolves when everything recorded so far is acknowledged but what is lazy, or the turn is over. */
   async settled(): Promise<void> {
-    while (!this.#left.over && this.#acknowledged < this.#eager) await (this.#inFlight ?? Promise.resolve())
+    while (!this.isSettled) await (this.#inFlight ?? Promise.resolve())
   }
 
   /** May an external call begin? Abandons the turn when its lease can no longer be trusted. */
@@ -214,7 +219,7 @@ export class Turn {
     clearTimeout(this.#lazyTimer)
     this.#lazyTimer = undefined
     const batch = this.#steps.splice(0, batchLength(this.#steps))
-    const committing = this.#commit(batch, undefined).finally(() => {
+    const committing = this.#commit(batch, undefined).then(() => {
       if (this.#inFlight === committing) this.#inFlight = undefined
       this.#pump()
     })

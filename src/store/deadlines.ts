@@ -3,6 +3,7 @@
  * promises for each would cost more than the rest of a call (docs/performance.md).
  */
 
+import { performance } from 'node:perf_hooks'
 import { Bag, type Baggable } from '../core/bag.ts'
 
 const lookEveryMs = 25

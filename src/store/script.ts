@@ -4,7 +4,9 @@
  * S-a A script is sent again as a whole after an error that came before its first write (LOADING, READONLY, OOM, TRYAGAIN, a lost
  *     connection), until the caller's deadline; all scripts give a duplicate the earlier answer.
  */
+
 import { createHash } from 'node:crypto'
+import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import { InvariantError, RuntimeError, TransientError } from '../core/errors.ts'
 import { Deadlines } from './deadlines.ts'

@@ -5,6 +5,7 @@
  * T-b `trustedUntil` is counted from before the call was sent, so the node stops trusting its lease before Redis does.
  */
 
+import { performance } from 'node:perf_hooks'
 import { InvariantError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 import type {

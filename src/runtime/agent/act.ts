@@ -14,9 +14,10 @@ export async function act(scene: Scene): Promise<Wait | null> {
   const { container, machine } = journal
   if (machine.state === 'TransientFailure') machine.apply('toolRetried')
   const open = new Set(container.pending.calls.map(({ toolCallId }) => toolCallId))
-  const { checked } = iterate(scene, container.lastReply ?? { content: [] }, 0)
+  const { checked } = scene.iteration ?? iterate(scene, container.lastReply ?? { content: [] }, 0)
+  scene.iteration = null
   const calls = checked.filter(({ call }) => open.has(call.toolCallId))
-  const delegated = new DelegatedCalls(journal, () => scene.folder())
+  const delegated = new DelegatedCalls(journal, async () => scene.folder())
   for (const one of calls) {
     // Accepted when it was recorded, and no longer: the kind has changed since.
     if (one.kind === 'invalid') journal.record([invalidResult(one, journal.nextId())])
@@ -35,12 +36,13 @@ async function runLocal(scene: Scene, calls: Parameters<typeof runLocalCalls>[1]
   if (calls.length === 0) return { kind: 'done' }
   const { journal, parts, kind, retries } = scene
   try {
+    const folder = scene.folder()
     return await runLocalCalls(
       {
         journal,
         executor: parts.executor,
         definition: kind.definition,
-        folder: await scene.folder(),
+        folder: folder && (await folder),
         attempt: retries.failed('tool'),
         tries: retries.most,
       },

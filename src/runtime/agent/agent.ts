@@ -4,6 +4,7 @@
  * G2 No model call, and no effect of a tool, before the reply it follows from is acknowledged.
  * G3 Every wait is an ending commit that names it: a retry's timer, the results of children. G4 No throw leaves the loop.
  */
+import { performance } from 'node:perf_hooks'
 import type { AgentDefinition } from '../../core/define-worker.ts'
 import { InputError, InvariantError } from '../../core/errors.ts'
 import type { Mail } from '../../core/message.ts'
@@ -67,7 +68,7 @@ async function proceedOrFail(scene: Scene, steps: number): Promise<Wait | null> 
 }
 
 /** One thing more: null to go on, or what the turn ends with. */
-async function proceed(scene: Scene, steps: number): Promise<Wait | null> {
+function proceed(scene: Scene, steps: number): Promise<Wait | null> | Wait | null {
   const { container, position } = scene.journal
   if (!position.open) return receive(scene, steps)
   if (failAsRecorded(scene)) return null

@@ -34,41 +34,43 @@ export interface IterationRules {
   check(call: ToolCallBlock): CheckedCall
 }
 
-type Stage = (iteration: Iteration, rules: IterationRules) => Iteration
+/** While the stages work on it. */
+type Draft = { -readonly [Name in keyof Iteration]: Iteration[Name] } & { trace: string[] }
+type Stage = (draft: Draft, rules: IterationRules) => void
 
-const parse: Stage = (iteration) => {
-  const calls = toolCallsOf(iteration.reply as AssistantMessage)
-  if (calls.length > 0) return { ...iteration, calls, trace: [...iteration.trace, 'parse_tool_calls'] }
-  const isBlank = textOf(iteration.reply.content).trim() === ''
-  return {
-    ...iteration,
-    decision: isBlank ? 'blank' : 'done',
-    trace: [...iteration.trace, isBlank ? 'parse_blank_stop' : 'parse_no_tools'],
+const parse: Stage = (draft) => {
+  draft.calls = toolCallsOf(draft.reply as AssistantMessage)
+  if (draft.calls.length > 0) {
+    draft.trace.push('parse_tool_calls')
+    return
   }
+  draft.decision = textOf(draft.reply.content).trim() === '' ? 'blank' : 'done'
+  draft.trace.push(draft.decision === 'blank' ? 'parse_blank_stop' : 'parse_no_tools')
 }
 
-const validate: Stage = (iteration, rules) => ({
-  ...iteration,
-  checked: iteration.calls.map((call) => rules.check(call)),
-  trace: [...iteration.trace, 'validate_calls'],
-})
+const validate: Stage = (draft, rules) => {
+  draft.checked = draft.calls.map((call) => rules.check(call))
+  draft.trace.push('validate_calls')
+}
 
 /** Tools run only if another model call may read their results (2.7, conflict 11). */
-const guard: Stage = (iteration, { who }) => {
-  if (iteration.number < iteration.most) return { ...iteration, trace: [...iteration.trace, 'budget_ok'] }
-  const error = new LimitError(
+const guard: Stage = (draft, { who }) => {
+  if (draft.number < draft.most) {
+    draft.trace.push('budget_ok')
+    return
+  }
+  draft.error = new LimitError(
     'iterations_exceeded',
-    `${who} has made ${iteration.number} of ${iteration.most} model calls of this run and asked for ${iteration.calls.length} more tool calls, which were not run. Raise limits.iterations.`,
+    `${who} has made ${draft.number} of ${draft.most} model calls of this run and asked for ${draft.calls.length} more tool calls, which were not run. Raise limits.iterations.`,
   )
-  return { ...iteration, error, trace: [...iteration.trace, 'budget_exceeded_iterations'] }
+  draft.trace.push('budget_exceeded_iterations')
 }
 
 /** The place where calls will wait for a person; no call needs one yet. */
-const approve: Stage = (iteration) => ({
-  ...iteration,
-  decision: 'continue',
-  trace: [...iteration.trace, 'approve_all'],
-})
+const approve: Stage = (draft) => {
+  draft.decision = 'continue'
+  draft.trace.push('approve_all')
+}
 
 const stages: readonly Stage[] = [parse, validate, guard, approve]
 
@@ -77,10 +79,10 @@ export function runStages(
   number: number,
   most: number,
   rules: IterationRules,
-) {
-  let iteration: Iteration = { reply, number, most, calls: [], checked: [], decision: null, error: null, trace: [] }
+): Iteration {
+  const draft: Draft = { reply, number, most, calls: [], checked: [], decision: null, error: null, trace: [] }
   for (const stage of stages) {
-    if (iteration.error === null && iteration.decision === null) iteration = stage(iteration, rules)
+    if (draft.error === null && draft.decision === null) stage(draft, rules)
   }
-  return iteration
+  return draft
 }

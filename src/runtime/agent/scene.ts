@@ -8,6 +8,7 @@ import { AgentEnd } from './agent-end.ts'
 import { agentFolder } from './agent-folder.ts'
 import { AgentInbox } from './agent-inbox.ts'
 import type { AgentTools } from './agent-tools.ts'
+import type { Iteration } from './iteration.ts'
 import type { Journal } from './journal.ts'
 import { Retries } from './retries.ts'
 
@@ -37,6 +38,8 @@ export class Scene {
   readonly inbox: AgentInbox
   readonly end: AgentEnd
   readonly retries: Retries
+  /** Of the newest reply, when this very turn recorded it. */
+  iteration: Iteration | null = null
   #folder: Promise<string | null> | undefined
 
   constructor(kind: AgentKind, parts: AgentParts, journal: Journal) {
@@ -62,8 +65,9 @@ export class Scene {
     return `worker ${name} (${workerId})`
   }
 
-  /** Rejects with an error that fails the run. */
-  folder(): Promise<string | null> {
+  /** Rejects with an error that fails the run; at once null where no folder is named. */
+  folder(): Promise<string | null> | null {
+    if (this.kind.definition.folder === undefined && this.turn.grant.allowed.folder === undefined) return null
     this.#folder ??= agentFolder(this.kind.definition, this.turn.grant, this.journal.container)
     return this.#folder
   }

@@ -24,12 +24,13 @@ export async function think(scene: Scene): Promise<Wait | null> {
   toRequest(machine)
   const limit = kind.definition.limits?.tokens
   if (limit !== undefined && container.run.tokens >= limit) return overBudget(scene, limit)
-  await turn.settled()
+  if (!turn.isSettled) await turn.settled()
   if (!turn.isTrusted()) return null
   const { iterations, blanks } = container.run
   const number = iterations + 1
   try {
-    container.agentPrompt = kind.tools.instructions(turn, await scene.folder())
+    const folder = scene.folder()
+    container.agentPrompt = kind.tools.instructions(turn, folder && (await folder))
   } catch (thrown) {
     return cannotAsk(scene, thrown)
   }
@@ -65,6 +66,7 @@ function replied(scene: Scene, reply: ModelReply): Wait | null {
   const { journal, end } = scene
   const { container, machine } = journal
   const iteration = iterate(scene, reply, container.run.iterations + 1)
+  scene.iteration = iteration
   journal.countUsage(reply.usage, iteration.decision === 'blank')
   if (iteration.decision === 'blank') return blank(scene, reply)
   const { inputTokens, outputTokens } = reply.usage
