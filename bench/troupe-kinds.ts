@@ -23,6 +23,8 @@ const parent = defineWorker({
   state: z.object({ answers: z.array(z.string()) }),
   initial: { answers: [] },
   spawns: ['child'],
+  // As the parents of BullMQ's trees: it does nothing before the last answer is there.
+  gather: 'all',
   receive(message, self) {
     if (message.kind === 'input') {
       for (let index = 0; index < childrenPerTree; index++) self.spawn('child', childQuestion(index))

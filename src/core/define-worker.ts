@@ -74,6 +74,11 @@ export interface HandlerWorker<State = unknown> {
   readonly pool?: string
   /** Retries of a message whose `receive` threw, before the run fails. Default 3. */
   readonly retries?: number
+  /**
+   * When a parent that waits for its children is woken. `each` (default): by the next result in call order, so that it may act on it at
+   * once. `all`: when the last of them has reported; then it receives all results, in call order, in one turn. That costs a fraction.
+   */
+  readonly gather?: 'each' | 'all'
   /** A `receive` that takes longer is aborted and counts as thrown. Default: none. */
   readonly timeoutMs?: number
   receive(message: Message, self: Self<State>): void | Promise<void>
@@ -99,6 +104,7 @@ const handlerKeys = new Set([
   'pool',
   'retries',
   'timeoutMs',
+  'gather',
   'receive',
 ])
 
@@ -152,6 +158,8 @@ function checkHandler(worker: HandlerWorker<never> | HandlerWorker<unknown>): vo
     throw new ConfigError('a worker with a state schema needs an initial state.')
   }
   checkNumber('timeoutMs', worker.timeoutMs, 1, timerMsMax)
+  if (worker.gather !== undefined && worker.gather !== 'each' && worker.gather !== 'all')
+    throw new ConfigError(`gather is 'each' or 'all', not ${JSON.stringify(worker.gather)}.`)
 }
 
 function checkCommon(worker: { pool?: unknown; spawns?: unknown; retries?: unknown }): void {

@@ -2,7 +2,8 @@
  * Duty: which message a handler worker receives next: a pure function of what was granted and what was received since.
  * H1 While a run is open: timers first, then results in call order; other input waits for the end of the run.
  * H2 Between runs: the head of the user lane.
- * H3 What a worker waits for names exactly the message that `next` would give.
+ * H3 What a worker waits for names exactly the message that `next` would give; or, where all results are gathered, as many results as
+ *    are still to come. Of those that were granted none is left then: with some in hand it is the next that is missing.
  */
 import { childId } from '../core/ids.ts'
 import type { Mail } from '../core/message.ts'
@@ -20,9 +21,14 @@ export class HandlerInbox {
   readonly #control: Mail[]
   readonly #family: Mail[]
   readonly #user: Mail[]
+  /** Results that this worker was ever given, this turn's included. */
+  readonly #seen: number
+  readonly #gathersAll: boolean
 
-  constructor(grant: Pick<Grant, 'workerId' | 'mail'>) {
+  constructor(grant: Pick<Grant, 'workerId' | 'mail' | 'familySeen'>, gather: 'each' | 'all' = 'each') {
     this.#workerId = grant.workerId
+    this.#seen = grant.familySeen
+    this.#gathersAll = gather === 'all'
     this.#control = [...grant.mail.control]
     this.#family = [...grant.mail.family]
     this.#user = [...grant.mail.user]
@@ -52,6 +58,8 @@ export class HandlerInbox {
   wait(work: OpenWork): string {
     if (!work.open) return 'any'
     const expected = work.awaits[0]
-    return expected === undefined ? 'control' : `result:${childId(this.#workerId, work.run, expected)}`
+    if (expected === undefined) return 'control'
+    if (this.#gathersAll && this.#family.length === 0) return `family:${this.#seen + work.awaits.length}`
+    return `result:${childId(this.#workerId, work.run, expected)}`
   }
 }

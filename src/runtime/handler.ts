@@ -35,7 +35,7 @@ class HandlerTurn {
   constructor(turn: Turn, definition: HandlerDefinition) {
     this.#turn = turn
     this.#definition = definition
-    this.#inbox = new HandlerInbox(turn.grant)
+    this.#inbox = new HandlerInbox(turn.grant, (definition as { gather?: 'each' | 'all' }).gather)
     this.#stateJson = turn.grant.stateJson
   }
 
@@ -52,10 +52,14 @@ class HandlerTurn {
       const step = await this.#receive(mail, position)
       // Cancelled or given back meanwhile: what comes next is not this turn's to receive.
       if (turn.over || turn.aborted) return
-      turn.record(step)
-      if (step.position.runState === 'TransientFailure') return turn.end('retry', this.#retryMs(step))
+      if (step.position.runState === 'TransientFailure') {
+        turn.record(step)
+        return turn.end('retry', this.#retryMs(step))
+      }
       this.#inbox.take(mail)
       if (step.outcome !== undefined) this.#inbox.dropRun()
+      // What nobody else sees may wait a moment for what comes of the next message, which is here.
+      turn.record(step, { lazy: isOwnAffair(step) && this.#inbox.next(step.position) !== null })
     }
   }
 
@@ -325,6 +329,11 @@ function isResultOf(mail: Mail, call: number): boolean {
 /** A handler parked on children waits as an agent does while its tools run; on timers alone it still works on its message. */
 function runStateOf(awaits: readonly number[]): RunPosition['runState'] {
   return awaits.length > 0 ? 'ExecutingTools' : 'ProcessingUserMessage'
+}
+
+/** Nothing but the worker's own state and history changes. */
+function isOwnAffair({ outcome, spawns, sends, timers }: Step): boolean {
+  return outcome === undefined && spawns.length + sends.length + timers.length === 0
 }
 
 function freshCopy(value: unknown): unknown {

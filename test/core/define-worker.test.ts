@@ -31,6 +31,7 @@ describe('defineWorker', () => {
       pool: 'gpu',
       retries: 0,
       timeoutMs: 1_000,
+      gather: 'all',
       receive,
     }
     expect(isWorkerDefinition(define(full))).toBe(true)
@@ -46,6 +47,7 @@ describe('defineWorker', () => {
       { receive, recieve: receive },
       /does not know the field "recieve" of a handler; it takes description, /,
     ],
+    ['a way to gather that there is not', { receive, gather: 'some' }, /gather is 'each' or 'all', not "some"/],
     ['a state schema without initial', { receive, state: z.string() }, /state schema needs an initial state/],
     ['a pool with a colon', { receive, pool: 'a:b' }, /pool "a:b" is not a pool name/],
     ['the pool that is reserved', { receive, pool: 'unhosted' }, /pool "unhosted" is reserved/],
