@@ -38,7 +38,10 @@ function open(url: string, patience: Patience): Redis {
     reconnectOnError: (error) => (/(^|: -)READONLY/.test(error.message) ? 1 : false),
   })
   // Without a listener ioredis prints each failed reconnect; who needs to know hears it from the call that fails.
-  redis.on('error', () => {})
+  redis.on('error', (error: Error & { command?: { name?: string } }) => {
+    // ioredis would go on in database 0, and write there.
+    if (error.command?.name === 'select') redis.disconnect(true)
+  })
   joinWrites(redis)
   return redis
 }
@@ -78,18 +81,27 @@ function joinWrites(redis: Redis): void {
 }
 
 const loginRefused = /NOAUTH|WRONGPASS|NOPERM/
+const databaseRefused = /DB index|SELECT is not allowed/i
 
 /** Resolves when Redis answers; throws a TransientError that names the address when it does not within `deadlineMs`. */
 export async function awaitRedis(redis: Redis, url: string, deadlineMs: number): Promise<void> {
   let last: Error | undefined
+  const { promise: noDatabase, reject } = Promise.withResolvers<never>()
   const remember = (error: Error) => {
     last = error
+    if (databaseRefused.test(error.message)) reject(error)
   }
   redis.on('error', remember)
   try {
-    await withDeadline(redis.ping(), deadlineMs)
+    await withDeadline(Promise.race([redis.ping(), noDatabase]), deadlineMs)
   } catch (cause) {
     const reason = last?.message || (cause instanceof Error ? cause.message : String(cause))
+    if (databaseRefused.test(reason)) {
+      throw new ConfigError(
+        `Redis at ${safeUrl(url)} has no such database (${reason}): end the URL with the number of one that it has, or with none.`,
+        { cause },
+      )
+    }
     if (loginRefused.test(reason)) {
       throw new ConfigError(
         `Redis at ${safeUrl(url)} refused the login (${reason}); put user and password into the URL.`,

@@ -301,6 +301,14 @@ describe('a Redis that may not be used', () => {
     redis.disconnect()
   })
 
+  test('because it has no database of that number, and database 0 is not written to instead', async () => {
+    await using server = await RedisServer.start({ durability: 'none' })
+    await expect(connectTo(`${server.url}/99`)).rejects.toThrow(/has no such database .*end the URL/)
+    const redis = openRedis(server.url)
+    expect(await redis.dbsize()).toBe(0)
+    redis.disconnect()
+  })
+
   test('two clients that set up a namespace at once agree on its partitions', async () => {
     await using place = await Place.open()
     const counts = await Promise.allSettled(
