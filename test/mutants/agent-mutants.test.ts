@@ -45,7 +45,7 @@ const mutants: readonly AgentMutant[] = [
   {
     guard: 'a model call waits until all before it is settled',
     file: think,
-    from: '  await turn.settled()\n',
+    from: '  if (!turn.isSettled) await turn.settled()\n',
     to: '',
     check: 'aModelCallFollowsWhatIsRecorded',
   },
