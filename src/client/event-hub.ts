@@ -38,6 +38,8 @@ export class EventHub {
   /** Partitions whose tail listens already. */
   readonly #listening = new Set<number>()
   readonly #watched = new Map<string, Watched>()
+  /** Those of them whose end is remembered. */
+  #trackedCount = 0
   readonly #live: LiveTail
 
   /** `open` gives a fresh connection: a tail blocks on its own. `deadlineMs`: how long it may take to begin to listen. */
@@ -89,10 +91,20 @@ export class EventHub {
   /** The session is about to be created: remember its end, if the tail listens already; else its end might come before. */
   track(sessionId: string): void {
     if (!this.#listening.has(partitionOf(sessionId))) return
-    this.#watch(sessionId).ended = null
-    if (this.#watched.size <= trackedMax) return
-    const [oldest] = this.#watched.keys()
-    if (oldest !== undefined) this.forget(oldest)
+    const watched = this.#watch(sessionId)
+    if (watched.ended === undefined) this.#trackedCount++
+    watched.ended = null
+    while (this.#trackedCount > trackedMax) this.#forgetOldest()
+  }
+
+  // What is watched for somebody stays, behind all others.
+  #forgetOldest(): void {
+    for (const [sessionId, watched] of this.#watched) {
+      this.#watched.delete(sessionId)
+      this.#watched.set(sessionId, watched)
+      this.forget(sessionId)
+      return
+    }
   }
 
   /** Not tracked: undefined; not ended yet: null. */
@@ -104,6 +116,7 @@ export class EventHub {
   forget(sessionId: string): void {
     const watched = this.#watched.get(sessionId)
     if (watched === undefined) return
+    if (watched.ended !== undefined) this.#trackedCount--
     watched.ended = undefined
     this.#dropIfIdle(sessionId, watched)
   }

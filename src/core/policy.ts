@@ -119,3 +119,17 @@ export function retryDelayMs(
   const full = Math.min(settings.retryBackoffMsMax, settings.retryBackoffMs * 2 ** Math.min(attempt - 1, 30))
   return Math.round(full / 2 + (full / 2) * random)
 }
+
+/** Longer waits are cut: nobody means them. */
+const waitMsMax = 366 * 24 * 3_600_000
+
+/** The wait before the next try: what the error asks for, in whole ms, where that is a time at all; else by the rule above. */
+export function retryWaitMs(
+  given: number | undefined,
+  attempt: number,
+  random: number,
+  settings?: Pick<Policy, 'retryBackoffMs' | 'retryBackoffMsMax'>,
+): number {
+  if (given === undefined || Number.isNaN(given)) return retryDelayMs(attempt, random, settings)
+  return Math.round(Math.min(waitMsMax, Math.max(0, given)))
+}

@@ -11,7 +11,7 @@ import { CancelledError, InputError, type RuntimeError, TransientError, toRuntim
 import type { EventNote } from '../core/event.ts'
 import { type FailureOrigin, toFailure } from '../core/failure.ts'
 import type { Mail } from '../core/message.ts'
-import { retryDelayMs } from '../core/policy.ts'
+import { retryWaitMs } from '../core/policy.ts'
 import { HandlerInbox } from './handler-inbox.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
 import type { Behaviour } from './kind.ts'
@@ -59,7 +59,9 @@ class HandlerTurn {
       this.#inbox.take(mail)
       if (step.outcome !== undefined) this.#inbox.dropRun()
       // What nobody else sees may wait a moment for what comes of the next message, which is here.
-      turn.record(step, { lazy: isOwnAffair(step) && this.#inbox.next(step.position) !== null })
+      // Not after a start that came to nothing: what is at fault must stand apart from what is not.
+      const mayWait = turn.grant.starts <= 1 && isOwnAffair(step) && this.#inbox.next(step.position) !== null
+      turn.record(step, { lazy: mayWait })
     }
   }
 
@@ -228,10 +230,8 @@ class HandlerTurn {
   #retryStep(mail: Mail, error: RuntimeError, position: RunPosition, attempt: number): Step {
     const at = Date.now()
     const failure = toFailure(error, 'handler', attempt, at)
-    const retryMs =
-      error instanceof TransientError && error.retryAfterMs !== undefined
-        ? error.retryAfterMs
-        : retryDelayMs(attempt, Math.random(), this.#turn.host.policy)
+    const given = error instanceof TransientError ? error.retryAfterMs : undefined
+    const retryMs = retryWaitMs(given, attempt, Math.random(), this.#turn.host.policy)
     return {
       ...emptyStep({ ...position, runState: 'TransientFailure', attempt, retrying: placeOf(mail) }),
       entries: [entryJson('attemptFailed', position.run, this.#turn.grant.epoch, at, { failure, retryMs })],

@@ -39,13 +39,13 @@ class Limited implements ReceiveTimeout {
   reason: Error | undefined
   readonly #controller = new AbortController()
   readonly #timer: NodeJS.Timeout
-  readonly #unlisten: () => void
 
   constructor(turn: Turn, ms: number) {
     const { promise, reject } = Promise.withResolvers<never>()
     promise.catch(() => {})
     this.expired = promise
-    this.#unlisten = turn.whenAborted((reason) => this.#controller.abort(reason))
+    // Also after the receive: what it left running hears of the turn's end.
+    turn.whenAborted((reason) => this.#controller.abort(reason))
     this.#timer = setTimeout(() => {
       this.reason = new TimeoutError(`receive took longer than ${ms} ms.`)
       this.#controller.abort(this.reason)
@@ -59,6 +59,5 @@ class Limited implements ReceiveTimeout {
 
   clear(): void {
     clearTimeout(this.#timer)
-    this.#unlisten()
   }
 }

@@ -122,11 +122,15 @@ export class Turn {
     this.#steps.push(step)
     this.#latest = step.position
     this.#recorded++
-    if (lazy) this.#lazyTimer ??= setTimeout(() => this.flush(), this.host.policy.lazyCommitMs)
+    if (lazy) this.#waitLazily()
     else {
       this.#eager = this.#recorded
       this.#askPump()
     }
+  }
+
+  #waitLazily(): void {
+    this.#lazyTimer ??= setTimeout(() => this.flush(), this.host.policy.lazyCommitMs)
   }
 
   /** What is lazy is recorded now. */
@@ -219,6 +223,7 @@ export class Turn {
     clearTimeout(this.#lazyTimer)
     this.#lazyTimer = undefined
     const batch = this.#steps.splice(0, batchLength(this.#steps))
+    if (this.#steps.length > 0) this.#waitLazily()
     const committing = this.#commit(batch, undefined).then(() => {
       if (this.#inFlight === committing) this.#inFlight = undefined
       this.#pump()

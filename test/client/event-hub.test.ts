@@ -1,7 +1,9 @@
 /** The connections over which a client follows events: none outlives the client, nor an attempt to listen that failed. */
 import { expect, inject, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
+import { EventHub } from '../../src/client/event-hub.ts'
 import { newId } from '../../src/core/ids.ts'
+import { openRedis } from '../../src/store/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -39,4 +41,21 @@ test('a client that is closed while it begins to listen to events leaves no conn
   expect(await told).toMatchObject({ code: 'store_unavailable' })
   proxy.mend()
   await waitUntil('none is open', () => proxy.connections === 0)
+})
+
+test('ends that nobody asks for are forgotten, the oldest first, also behind a session that is watched for long', async () => {
+  const hub = new EventHub(newNamespace(), () => openRedis(inject('redisUrl')), 5_000)
+  try {
+    const [followed, ...ids] = Array.from({ length: 10_101 }, () => newId(0)) as [string, ...string[]]
+    await hub.listen(followed, () => {})
+    hub.track(followed)
+    for (const id of ids) hub.track(id)
+    expect(ids.filter((id) => hub.ended(id) !== undefined)).toEqual(ids.slice(-10_000))
+    const again = newId(0)
+    hub.track(again)
+    hub.forget(again)
+    expect(ids.filter((id) => hub.ended(id) !== undefined)).toHaveLength(9_999)
+  } finally {
+    await hub.stop()
+  }
 })

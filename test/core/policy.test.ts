@@ -8,6 +8,7 @@ import {
   hardSessionLimits,
   policy,
   retryDelayMs,
+  retryWaitMs,
 } from '../../src/core/policy.ts'
 
 const attempts = fc.integer({ min: 1, max: 100_000 })
@@ -69,5 +70,20 @@ describe('times agree with each other', () => {
 
   test('a turn is busy long before its bell is stale', () => {
     expect(policy.busyAfterMs * 4).toBeLessThan(policy.bellMs)
+  })
+})
+
+describe('retryWaitMs', () => {
+  test.each([
+    [0, 0],
+    [10.5, 11],
+    [-5, 0],
+    [Number.POSITIVE_INFINITY, 366 * 24 * 3_600_000],
+  ])('an error that asks for %d ms waits for %d', (given, ms) => {
+    expect(retryWaitMs(given, 1, 0.5)).toBe(ms)
+  })
+
+  test.each([undefined, Number.NaN])('%s is no time: the rule decides', (given) => {
+    expect(retryWaitMs(given, 3, 0.5)).toBe(retryDelayMs(3, 0.5))
   })
 })

@@ -106,4 +106,23 @@ describe('a handler that takes its process down', () => {
     expect(dead).toHaveLength(3)
     expect(node.deaths).toBeLessThanOrEqual(3 * startsAtMost)
   })
+
+  test.concurrent('is told by the message that it dies of, and not by the one whose step waited to be recorded with it', {
+    timeout: 90_000,
+  }, async () => {
+    await using harness = await Harness.open()
+    const node = keepAlive(harness, 'only')
+    try {
+      const session = await harness.client.sessions.create({ kind: 'dies-of-second', input: null })
+      expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({
+        status: 'failed',
+        failure: { code: 'poison', message: expect.stringMatching(/:2 \(result\)/) },
+      })
+    } finally {
+      await node.stop()
+    }
+    const gathered = harness.ledger.lines('gathered').map(({ note }) => note)
+    expect(gathered.filter((call) => call === 1).length).toBeLessThanOrEqual(2)
+    await expectInvariants(harness.redis, harness.namespace)
+  })
 })

@@ -137,6 +137,17 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
+    /** Gathers the answers of two harmless children, and dies of the second. */
+    'dies-of-second': defineWorker({
+      gather: 'all',
+      receive(message, self) {
+        if (message.kind === 'input') for (const number of [1, 2]) self.spawn('deadly', number)
+        if (message.kind !== 'result') return
+        write('gathered', self, message.call)
+        if (message.call === 2) process.kill(process.pid, 'SIGKILL')
+      },
+    }),
+
     /** A chain of steps in one turn: each step sends the next to itself, so that a drain has steps to end between. */
     chain: defineWorker<{ steps: number }>({
       initial: { steps: 0 },

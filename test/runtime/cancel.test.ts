@@ -249,3 +249,32 @@ describe('session.cancel', () => {
     expect(left.map(({ record }) => `${record.kind} ${record.state}`)).toEqual([])
   })
 })
+
+test.each([undefined, 10_000])(
+  'what an earlier receive left running hears of it, with timeoutMs %s',
+  async (timeoutMs) => {
+    const gate = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    let signal: AbortSignal | undefined
+    const worker = defineWorker({
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      async receive(message, self) {
+        if (message.value === 'first') {
+          signal = self.signal
+          self.reply(1)
+          return
+        }
+        begun.resolve()
+        await gate.promise
+      },
+    })
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('worker', 'first', { keepOpen: true })
+    await session.root.send('second')
+    await troupe.startNode({ worker })
+    await begun.promise
+    await session.cancel()
+    await waitUntil('the signal has fired', () => signal?.aborted === true)
+    gate.resolve()
+  },
+)

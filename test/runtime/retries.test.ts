@@ -294,3 +294,20 @@ describe('timeoutMs', () => {
     expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual(['received', 'failed'])
   })
 })
+
+test.each([10.5, -5, Number.NaN])(
+  'a wait of %d ms that a handler asks for is made one that can be kept',
+  async (retryAfterMs) => {
+    let tries = 0
+    const moody = defineWorker({
+      receive(_message, self) {
+        if (++tries === 1) throw new TransientError('later', { retryAfterMs })
+        self.reply(self.attempt)
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { moody } })
+    expect(await troupe.run('moody')).toMatchObject({ status: 'completed', value: 2 })
+    // Started a second time by its timer, and not because its lease had ended.
+    expect(tries).toBe(2)
+  },
+)

@@ -56,6 +56,14 @@ describe('the run of a root', () => {
     })
   })
 
+  test('ends its session also when somebody has removed its mailbox meanwhile', async () => {
+    await using scene = await started()
+    const { place, turn, session } = scene
+    await place.redis.del(place.workerKeys(turn.worker).user)
+    await turn.complete()
+    expect(await place.session(session.id)).toMatchObject({ state: 'completed' })
+  })
+
   test('ends no session while input waits: the next run answers it', async () => {
     await using scene = await started()
     const { place, turn, node, session } = scene

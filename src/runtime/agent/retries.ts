@@ -5,7 +5,7 @@
 import type { AgentDefinition } from '../../core/define-worker.ts'
 import { type RuntimeError, TransientError } from '../../core/errors.ts'
 import { toFailure } from '../../core/failure.ts'
-import { retryDelayMs } from '../../core/policy.ts'
+import { retryWaitMs } from '../../core/policy.ts'
 import type { Journal } from './journal.ts'
 
 export class Retries {
@@ -39,7 +39,7 @@ export class Retries {
     const attempt = this.failed(origin) + 1
     if (!error.retryable || attempt >= this.most) return null
     const given = afterMs ?? (error instanceof TransientError ? error.retryAfterMs : undefined)
-    const retryMs = Math.round(given ?? retryDelayMs(attempt, Math.random(), turn.host.policy))
+    const retryMs = retryWaitMs(given, attempt, Math.random(), turn.host.policy)
     const failure = toFailure(error, origin, attempt, Date.now())
     machine.apply(origin === 'model' ? 'replyFailed' : 'toolFailed')
     const calls = toolCallIds.length > 0 ? { toolCallIds } : {}

@@ -309,7 +309,7 @@ if outcome then
   end
   if parentPlan then writeMail(tag, parentPlan, now, woke) end
   if not record.parent then
-    if record.mode ~= 'conversation' and outcome ~= 'cancelled' and userLeft == 0 then
+    if record.mode ~= 'conversation' and outcome ~= 'cancelled' and userLeft <= 0 then
       ended = outcome
       redis.call('HSET', sessionHash, 'ended', outcome .. ' ' .. digits(now) .. ' ' .. run .. ' ' .. last)
     else

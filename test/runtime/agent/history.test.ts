@@ -2,10 +2,11 @@
 import { describe, expect, test } from 'vitest'
 import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
-import { call, say } from '../../../src/models/scripted-model.ts'
+import { call, say, scriptedModel } from '../../../src/models/scripted-model.ts'
 import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 function talker(name: string) {
   const model = recordedModel(`test/${name}`, (request) => say(`${name} was sent ${request.messages.length}`))
@@ -95,3 +96,27 @@ describe('a kind that changes under a living run', () => {
     })
   })
 })
+
+test('an input is recorded while its model thinks, also when it follows a run of the same turn', async () => {
+  const [first, asked, second] = [1, 2, 3].map(() => Promise.withResolvers<void>()) as [Gate, Gate, Gate]
+  const model = scriptedModel('test/slow', async (_request, number) => {
+    if (number === 1) await first.promise
+    else {
+      asked.resolve()
+      await second.promise
+    }
+    return say(`answer ${number}`)
+  })
+  const agent = defineWorker({ model, instructions: 'You answer.' })
+  await using troupe = await TestTroupe.connect()
+  const session = await troupe.create('agent', 'one', { keepOpen: true })
+  await session.root.send('two')
+  first.resolve()
+  await troupe.startNode({ agent })
+  await asked.promise
+  await waitUntil('the second input is in the history', async () => (await troupe.history(session.rootId)).length === 4)
+  second.resolve()
+  expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed' })
+})
+
+type Gate = PromiseWithResolvers<void>
