@@ -137,14 +137,16 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
-    /** Gathers the answers of two harmless children, and dies of the second. */
+    /** Gathers the answers of two harmless children, and dies a little after it was given the second. */
     'dies-of-second': defineWorker({
       gather: 'all',
-      receive(message, self) {
+      async receive(message, self) {
         if (message.kind === 'input') for (const number of [1, 2]) self.spawn('deadly', number)
         if (message.kind !== 'result') return
         write('gathered', self, message.call)
-        if (message.call === 2) process.kill(process.pid, 'SIGKILL')
+        if (message.call !== 2) return
+        await pause(20)
+        process.kill(process.pid, 'SIGKILL')
       },
     }),
 
