@@ -124,18 +124,18 @@ test('agents end right, and nothing is repeated, while nodes are killed at rando
   withSeed(async (random) => {
     await using stage = await Stage.open(2)
     const endsAt = Date.now() + (isLong ? 60_000 : 5_000)
-    let isOver = false
+    const over = new AbortController()
     const killing = (async () => {
       // A machine that has much to do takes long to start a node again: three have to die while sessions run.
       while (Date.now() < endsAt || stage.kills.size <= 2) {
         await pause(150 + 900 * random())
         await stage.nodes[Math.floor(random() * 2)]?.kill()
       }
-      isOver = true
+      over.abort()
     })()
     const values: number[] = []
     const sessions: Session[] = []
-    for (let n = 0; n < (isLong ? 150 : 12) || !isOver; n++) {
+    for (let n = 0; n < (isLong ? 150 : 12) || !over.signal.aborted; n++) {
       values.push(n)
       sessions.push(await stage.create('root', { n, plan: '' }))
       await pause(300 * random())

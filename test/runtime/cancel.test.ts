@@ -275,6 +275,7 @@ test.each([undefined, 10_000])(
     await begun.promise
     await session.cancel()
     await waitUntil('the signal has fired', () => signal?.aborted === true)
+    expect(await session.result()).toMatchObject({ status: 'cancelled' })
     gate.resolve()
   },
 )
