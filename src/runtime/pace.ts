@@ -8,7 +8,7 @@
 
 /** User code of all the turns expected of one slot takes at most this long. */
 const budgetMs = 10
-const shareMost = 8
+const shareMost = 16
 
 export class Pace {
   readonly #pools = new Map<string, { turns: number; busyMs: number; longest: number }>()

