@@ -27,6 +27,22 @@ describe('the scripts', () => {
     expect(code).not.toMatch(/^redis\.call/m)
   })
 
+  test.each(descriptors)(
+    '$file has what it uses of lua/shared/, before it is used, and nothing else',
+    ({ file, source }) => {
+      const declared = [...shared.matchAll(/^local (?:function )?(\w+)/gm)].map(([, name]) => name as string)
+      const code = source.replace(/--\[\[[\s\S]*?\]\]/g, '').replace(/--[^\n]*/g, '')
+      for (const name of declared) {
+        const [first, ...uses] = [...code.matchAll(new RegExp(`\\b${name}\\b`, 'g'))]
+        if (first === undefined) continue
+        const line = code.slice(code.lastIndexOf('\n', first.index) + 1, first.index)
+        expect({ file, name, line }).toMatchObject({ line: expect.stringMatching(/^local |^ *local /) })
+        if (source.indexOf(`local function ${name}(`) >= 0)
+          expect({ file, name, uses: uses.length > 0 }).toMatchObject({ uses: true })
+      }
+    },
+  )
+
   test('no script decodes JSON, sends error replies or reads a clock but the one of Redis', () => {
     for (const { file, source } of descriptors)
       expect({ file, found: /\b(cjson|cmsgpack|error_reply|os\.)/.exec(source)?.[0] }).toEqual({ file })

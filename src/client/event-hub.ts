@@ -71,7 +71,7 @@ export class EventHub {
     this.#watch(sessionId).wakers.push(wake)
   }
 
-  sleep(sessionId: string, wake: () => void): void {
+  stopWaking(sessionId: string, wake: () => void): void {
     const watched = this.#watched.get(sessionId)
     if (watched === undefined) return
     watched.wakers = watched.wakers.filter((one) => one !== wake)

@@ -100,7 +100,7 @@ export class Session {
         options.signal?.throwIfAborted()
       }
     } finally {
-      hub.sleep(this.id, wake)
+      hub.stopWaking(this.id, wake)
       options.signal?.removeEventListener('abort', wake)
     }
   }

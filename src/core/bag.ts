@@ -1,7 +1,7 @@
 /**
  * Duty: what is under way, in no order: put in and taken out in constant time, without garbage.
  * A Set that is filled and emptied all the time makes new tables again and again, and V8 has each old one point at the next: one that
- * outlived two young collections keeps all that ever was in those after it, until a full one (docs/performance.md).
+ * outlived two young collections keeps all that ever was in those after it, until a full one (decision 0013).
  */
 
 /** Held by one bag at a time; `place` belongs to the bag. */

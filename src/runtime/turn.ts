@@ -85,7 +85,7 @@ export class Turn {
 
   /** Has the signal fired? */
   get aborted(): boolean {
-    return this.#abort.aborted
+    return this.#left.aborted
   }
 
   /** As a listener of the signal, at a small part of its cost. */

@@ -1,6 +1,6 @@
 /**
  * Duty: time limits of calls that are made by the thousand: one timer looks at all of them, a little late. A timer and a race of
- * promises for each would cost more than the rest of a call (docs/performance.md).
+ * promises for each would cost more than the rest of a call (decision 0013).
  */
 
 import { performance } from 'node:perf_hooks'

@@ -1,7 +1,7 @@
 /**
  * Duty: the source of a script: its file, and in front of it what it uses of lua/shared/, directly or through others.
  * Lua makes a closure of each function whenever a script runs, whether it is called or not; what is not there costs nothing
- * (docs/performance.md).
+ * (decision 0012).
  */
 import { readFileSync } from 'node:fs'
 

@@ -9,6 +9,7 @@ import {
   encodeEvents,
   eventTypes,
   isEventBefore,
+  mayEndRun,
   transientTypes,
 } from '../../src/core/event.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
@@ -82,6 +83,19 @@ describe('events', () => {
       expect(type).toMatch(/^[a-z]+\.[a-z]+([A-Z][a-z]+)*(ed|en)$/)
     for (const type of exceptions) expect(eventTypes).toContain(type)
     expect(new Set(eventTypes).size).toBe(eventTypes.length)
+  })
+})
+
+describe('what is told without being decoded', () => {
+  test.each(['run.completed', 'worker.failed', 'worker.cancelled'] as const)('%s may end a run', (type) => {
+    expect(mayEndRun({ session: newId(0), events: encodeEvents([['model.replied'], [type]]) })).toBe(true)
+  })
+
+  test('the end of a session ends a run, and what only happens on the way does not', () => {
+    expect(mayEndRun({ session: newId(0), ended: 'completed 4' })).toBe(true)
+    expect(
+      mayEndRun({ session: newId(0), events: encodeEvents([['run.started'], ['model.replied', { calls: 1 }]]) }),
+    ).toBe(false)
   })
 })
 

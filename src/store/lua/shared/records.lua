@@ -12,7 +12,8 @@ local function nowMs()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- Numbers as whole digits: the default conversion would write a time in milliseconds as 1.7e+12.
+-- Numbers as whole digits, in texts and answers: the default conversion would write a time in milliseconds as 1.7e+12. Commands take
+-- numbers as they are: Redis writes all of their digits.
 local function digits(number)
   return string.format('%.0f', number)
 end
