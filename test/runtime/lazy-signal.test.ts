@@ -5,13 +5,17 @@ import { LazySignal } from '../../src/runtime/lazy-signal.ts'
 const reason = new Error('enough')
 
 describe('a lazy signal', () => {
-  test.each(['before', 'after'])('that is asked for %s the abort has fired, with the first reason', (when) => {
-    const lazy = new LazySignal()
-    if (when === 'before') expect(lazy.signal.aborted).toBe(false)
-    lazy.abort(reason)
-    lazy.abort(new Error('too late'))
-    expect(lazy.aborted).toBe(true)
-    expect(lazy.signal).toMatchObject({ aborted: true, reason })
+  test('that is asked for before the abort fires with it, and one that is asked for later has fired, for the first reason', () => {
+    const [early, late] = [new LazySignal(), new LazySignal()]
+    const { signal } = early
+    expect(signal.aborted).toBe(false)
+    for (const lazy of [early, late]) {
+      lazy.abort(reason)
+      lazy.abort(new Error('too late'))
+      expect(lazy.aborted).toBe(true)
+    }
+    expect(signal).toMatchObject({ aborted: true, reason })
+    expect(late.signal).toMatchObject({ aborted: true, reason })
   })
 
   test('tells each listener once, also one that comes late, and none that was taken away', () => {
