@@ -19,6 +19,7 @@ import type { Kind } from './runtime/kind.ts'
 import { KindMaker } from './runtime/kind-maker.ts'
 import { RuntimeNode } from './runtime/node.ts'
 import { loadWorkers } from './runtime/worker-loader.ts'
+import { hearCancels } from './store/cancel-hints.ts'
 import { type PartitionKeys, partitionKeys, tagOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
 import { awaitRedis, checkRedis, openLossyRedis, openRedis, type Redis } from './store/redis.ts'
@@ -193,7 +194,7 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
     ringer.attach(node)
     await node.start()
     options.onRinger?.(ringer)
-    await subscribeHints(connections.open(), parts.places, node)
+    await hearHints(parts, connections, node)
     return new ComposedNode(node, [...parts.kinds.keys()], [], async () => {
       connections.close()
       await options.onStopped?.()
@@ -206,7 +207,7 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
   let listeners: readonly Listener[]
   try {
     listeners = await listen(parts, queueConnection, node, ringer)
-    await subscribeHints(connections.open(), parts.places, node)
+    await hearHints(parts, connections, node)
   } catch (error) {
     await node.stop({ force: true })
     throw error
@@ -243,13 +244,9 @@ async function listen(
   return listeners
 }
 
-async function subscribeHints(redis: Redis, places: readonly Place[], node: RuntimeNode): Promise<Redis> {
-  redis.on('message', (channel: string, sessionId: string) => {
-    const place = places.find(({ keys }) => keys.hints === channel)
-    if (place) void node.hint(place.partition, sessionId)
-  })
-  await redis.subscribe(...places.map(({ keys }) => keys.hints))
-  return redis
+async function hearHints({ places, policy }: Parts, connections: Connections, node: RuntimeNode): Promise<void> {
+  const heard = (place: Place, sessionId: string) => void node.hint(place.partition, sessionId)
+  await hearCancels(connections.open(), places, heard, policy.leaseMs)
 }
 
 function nodeFacts(): Record<string, unknown> {

@@ -51,6 +51,8 @@ describe('bytes', () => {
     const providerOptions = { openai: { itemId: 'rs_1', reasoningEncryptedContent: 'blob' } }
     expect(estimatedBytes(assistant({ type: 'reasoning', text: 'plan', providerOptions }))).toBe(8)
     expect(estimatedBytes(assistant({ type: 'text', text: 'plan', providerOptions }))).toBe(4)
+    const odd = { some: { cached: true, count: 7, nothing: null, list: [{ deep: 'blob' }, 'blob'] } }
+    expect(estimatedBytes(assistant({ type: 'reasoning', text: 'plan', providerOptions: odd }))).toBe(12)
   })
 })
 

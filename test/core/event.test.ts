@@ -53,6 +53,17 @@ describe('events', () => {
     expect(read[0]?.ended).toBeUndefined()
   })
 
+  test.each([
+    ['completed 4', undefined, ['run.completed', 'session.completed']],
+    ['completed 4', '[]', ['session.completed']],
+    ['completed', undefined, ['session.completed']],
+    ['failed 4', undefined, ['session.failed']],
+    ['cancelled', undefined, ['session.cancelled']],
+  ])('the end "%s" with the events %s is read as %j', (ended, events, types) => {
+    const read = decodeEvents('5-0', { session, ended, ...(events === undefined ? {} : { events }) })
+    expect(read.map(({ type }) => type)).toEqual(types)
+  })
+
   test('an end that has no result says so', () => {
     expect(decodeEvents('5-0', { session, events: '[]', ended: 'cancelled' })).toEqual([
       expect.objectContaining({

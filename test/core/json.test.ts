@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { InputError, LimitError } from '../../src/core/errors.ts'
-import { toJson } from '../../src/core/json.ts'
+import { isDeeperThan, toJson } from '../../src/core/json.ts'
 import { policy } from '../../src/core/policy.ts'
 
 describe('toJson', () => {
@@ -55,5 +55,28 @@ describe('toJson', () => {
       `the reply has ${policy.messageBytesMax + 2} bytes of JSON; the limit is ${policy.messageBytesMax}. Store large data elsewhere and pass a reference.`,
     )
     expect(() => toJson(text, 'the reply')).toThrow(expect.objectContaining({ code: 'message_too_big' }))
+  })
+})
+
+describe('isDeeperThan', () => {
+  test.each<[unknown, number]>([
+    ['text', 0],
+    [null, 0],
+    [undefined, 0],
+    [7, 0],
+    [[], 1],
+    [{}, 1],
+    [[1, null, 'x'], 1],
+    [{ a: 'x', b: [] }, 2],
+    [['x', { a: [null, { b: 1 }] }, []], 4],
+  ])('%j has depth %i', (value, depth) => {
+    expect(isDeeperThan(value, depth)).toBe(false)
+    if (depth > 0) expect(isDeeperThan(value, depth - 1)).toBe(true)
+  })
+
+  test('a value that is nested deeper than a stack is looked at all the same', () => {
+    let value: unknown = 'core'
+    for (let level = 0; level < 200_000; level++) value = [value]
+    expect([isDeeperThan(value, 199_999), isDeeperThan(value, 200_000)]).toEqual([true, false])
   })
 })

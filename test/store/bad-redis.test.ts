@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectInternal, type Troupe } from '../../src/client/client.ts'
 import { ConfigError, type TransientError } from '../../src/core/errors.ts'
+import { hearCancels } from '../../src/store/cancel-hints.ts'
 import { EventTail } from '../../src/store/event-tail.ts'
 import { awaitRedis, checkRedis, openRedis, type Redis } from '../../src/store/redis.ts'
 import type { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
@@ -225,6 +226,20 @@ describe('a Redis that is busy with a script of somebody else', () => {
     await connection.ping()
     expect(await begunWhileBusy(someReply(proxy), () => tail.listen(() => {}))).toBe(newest)
     await tail.stop()
+  })
+
+  test('is asked again by a node that begins to hear of cancels', async () => {
+    await using place = await Place.open({ redisUrl: server.url })
+    await using proxy = await TcpProxy.start(server.url)
+    const connection = openRedis(proxy.url)
+    await connection.ping()
+    const heard: string[] = []
+    const hear = () => hearCancels(connection, [place], (_, sessionId) => heard.push(sessionId), 5_000)
+    await begunWhileBusy(someReply(proxy), hear)
+    await place.redis.publish(place.keys.hints, 'one')
+    await waitUntil('the hint was heard', () => heard.length > 0)
+    expect(heard).toEqual(['one'])
+    connection.disconnect()
   })
 
   test('and that refuses a new connection keeps nothing that waits for it from being asked', async () => {
