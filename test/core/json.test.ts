@@ -70,8 +70,7 @@ describe('isDeeperThan', () => {
     [{ a: 'x', b: [] }, 2],
     [['x', { a: [null, { b: 1 }] }, []], 4],
   ])('%j has depth %i', (value, depth) => {
-    expect(isDeeperThan(value, depth)).toBe(false)
-    if (depth > 0) expect(isDeeperThan(value, depth - 1)).toBe(true)
+    expect([depth - 1, depth].map((most) => isDeeperThan(value, most))).toEqual([depth > 0, false])
   })
 
   test('a value that is nested deeper than a stack is looked at all the same', () => {
