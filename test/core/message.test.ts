@@ -124,3 +124,34 @@ describe('a mail', () => {
     expect(() => decodeMessage('', 'user-0')).toThrow(InvariantError)
   })
 })
+
+describe('a mail that cannot be read', () => {
+  test('is told as an input that holds how it begins, and why', () => {
+    const text = `i\t-\t{"half${'x'.repeat(2_000)}`
+    expect(decodeMail('user', 7, text)).toEqual({
+      lane: 'user',
+      sequence: 7,
+      message: { kind: 'input', id: 'user-7', from: null, value: text.slice(0, 1_000) },
+      malformed: expect.stringContaining('JSON'),
+    })
+  })
+
+  test.each(['', '?', 'x\ty', 'i', 'r', 't'])('does not throw: %j', (text) => {
+    expect(decodeMail('family', 0, text)).toMatchObject({ malformed: expect.any(String) })
+  })
+
+  test('answers the parent that waits for a result, as one that failed for good', () => {
+    const text = encodeResult(child, 3, { status: 'completed', valueJson: '1' }).slice(0, -4)
+    expect(decodeMail('family', 2, text)).toMatchObject({
+      message: {
+        kind: 'result',
+        id: `${child.id}:3`,
+        from: child.id,
+        call: 3,
+        status: 'failed',
+        value: null,
+        failure: { code: 'input_invalid', retryable: false, message: expect.stringContaining(child.id) },
+      },
+    })
+  })
+})
