@@ -40,6 +40,26 @@ const result = (toolCallId: string, toolName: string, status = 'ok', value = 'x'
     ...more,
   })
 
+const reported = (from: string, call: number, more = {}) =>
+  entry({
+    type: 'received',
+    message: {
+      kind: 'result',
+      id: `${from}:${call}`,
+      from,
+      name: 'n',
+      workerKind: 'k',
+      call,
+      status: 'completed',
+      value: { text: 'ok', facts: { sum: 3 } },
+      failure: null,
+      ...more,
+    },
+  })
+const delegates = (toolCallId: string, call: number, more = {}) =>
+  entry({ type: 'delegated', toolCallId, spawned: [{ call, id: 'c', kind: 'k', name: 'n', ...more }] })
+const completed = entry({ type: 'completed', value: { text: '' } })
+
 function contextOf(...entries: Entry[]): ContextContainer {
   const context = new ContextContainer(session)
   for (const one of entries) context.apply(one)
@@ -49,6 +69,8 @@ function contextOf(...entries: Entry[]): ContextContainer {
 describe('a context container', () => {
   test('begins empty and to be continued', () => {
     const context = contextOf()
+    expect(context.session).toBe(session)
+    expect([context.firstInput, context.input, context.lastReply]).toEqual([null, null, null])
     expect(context.history.isEmpty).toBe(true)
     expect(context.action).toBe('continue')
     expect(context.pending.calls).toEqual([])
@@ -112,32 +134,131 @@ describe('a context container', () => {
   })
 
   test('tells what children reported, with the facts they were given', () => {
+    const failure = { code: 'run_failed', message: 'no luck', origin: 'handler', at: 1, attempt: 1, retryable: false }
+    const first = reported('c', 1)
+    const second = reported('d', 2, { status: 'failed', value: null, failure })
     const context = contextOf(
       user('go'),
-      asks('a', ['spawn_workers']),
-      entry({
-        type: 'delegated',
-        toolCallId: 'a-0',
-        spawned: [{ call: 1, id: 'c', kind: 'k', name: 'n', facts: ['part'] }],
-      }),
-      entry({
-        type: 'received',
-        message: {
-          kind: 'result',
-          id: 'c:1',
-          from: 'c',
-          name: 'n',
-          workerKind: 'k',
-          call: 1,
-          status: 'completed',
-          value: { text: 'ok', facts: { sum: 3 } },
-          failure: null,
-        },
-      }),
+      asks('a', ['spawn_workers', 'spawn_workers']),
+      delegates('a-0', 1, { facts: ['part'] }),
+      delegates('a-1', 2),
+      first,
+      second,
     )
-    expect(context.run.children).toEqual([
-      { workerId: 'c', name: 'n', kind: 'k', status: 'completed', facts: { sum: 3 }, given: ['part'] },
+    const child = { name: 'n', kind: 'k' }
+    expect(context.run.children).toStrictEqual([
+      { ...child, workerId: 'c', status: 'completed', facts: { sum: 3 }, given: ['part'] },
+      { ...child, workerId: 'd', status: 'failed', facts: {}, given: [], failure: 'no luck' },
     ])
+    expect([...context.pending.childResults.entries()]).toEqual([
+      [1, (first as { message?: unknown }).message],
+      [2, (second as { message?: unknown }).message],
+    ])
+  })
+
+  test('what another message than a result said is no report of a child', () => {
+    const timer = entry({ type: 'received', message: { kind: 'timer', id: 't', from: null, value: 1 } })
+    expect(contextOf(user('go'), timer).run.children).toEqual([])
+  })
+
+  test.each([
+    ['the model replies again', asks('b', ['t'])],
+    ['the run ends', completed],
+    ['a run begins', user('again', {}, 2)],
+  ])('forgets what was pending when %s', (_, next) => {
+    const started = entry({ type: 'toolStarted', toolCallId: 'a-1', toolName: 'pay' })
+    const context = contextOf(user('go'), asks('a', ['spawn_workers', 'pay']), delegates('a-0', 1), started)
+    context.apply(reported('c', 1))
+    expect([context.pending.started.size, context.pending.delegated.size, context.pending.childResults.size]).toEqual([
+      1, 1, 1,
+    ])
+    context.apply(next)
+    expect([context.pending.started.size, context.pending.delegated.size, context.pending.childResults.size]).toEqual([
+      0, 0, 0,
+    ])
+  })
+
+  test('a call that was started is so until it is answered, or its attempt is given up', () => {
+    const started = (id: string) => entry({ type: 'toolStarted', toolCallId: id, toolName: 'pay' })
+    const context = contextOf(
+      user('go'),
+      asks('a', ['pay', 'pay', 'pay']),
+      started('a-0'),
+      started('a-1'),
+      started('a-2'),
+    )
+    context.apply(result('a-0', 'pay'))
+    expect([...context.pending.started]).toEqual(['a-1', 'a-2'])
+    context.apply(entry({ type: 'attemptFailed' }))
+    context.apply(entry({ type: 'attemptFailed', toolCallIds: ['a-2'] }))
+    expect([...context.pending.started]).toEqual(['a-1'])
+  })
+
+  test('knows the newest reply of the run in progress, and none before or after it', () => {
+    const context = contextOf(user('go'))
+    expect(context.lastReply).toBeNull()
+    context.apply(asks('a', ['t']))
+    context.apply(asks('b', ['t']))
+    expect(context.lastReply?.id).toBe('b')
+    context.apply(result('b-0', 't'))
+    expect(context.lastReply?.id).toBe('b')
+    context.apply(completed)
+    expect(context.lastReply).toBeNull()
+  })
+
+  test('the first failure of a run is what it is to fail with, and the next run has none', () => {
+    const failed = (code: string) => ({
+      failure: { code, message: code, origin: 'tool', at: 1, attempt: 1, retryable: false },
+    })
+    const context = contextOf(user('go'), asks('a', ['t', 't', 't']))
+    expect(context.run.failure).toBeNull()
+    context.apply(result('a-0', 't'))
+    context.apply(result('a-1', 't', 'error', 'x', failed('tool_failed')))
+    context.apply(result('a-2', 't', 'error', 'x', failed('tool_unknown')))
+    expect(context.run.failure?.code).toBe('tool_failed')
+    context.apply(entry({ type: 'failed', failure: failed('tool_failed').failure }))
+    expect(context.run.failure).toBeNull()
+  })
+
+  test('the same errors are the same in whatever order they came', () => {
+    const context = contextOf(user('go'))
+    for (const [id, order] of [
+      ['a', [0, 1]],
+      ['b', [1, 0]],
+    ] as const) {
+      context.apply(asks(id, ['t', 'u']))
+      for (const place of order) context.apply(result(`${id}-${place}`, place === 0 ? 't' : 'u', 'error', 'bad'))
+    }
+    expect(context.run.sameErrors).toBe(2)
+  })
+
+  test('goes on with what is said after an end, and a run that began without a word to it has its number', () => {
+    const context = contextOf(user('go'), asks('a', ['t']), result('a-0', 't'), completed)
+    expect([context.action, context.run.iterations, context.input]).toEqual(['stop', 0, null])
+    context.apply(user('again', {}, 2))
+    expect([context.action, context.run.iterations, context.input]).toEqual(['continue', 0, 'again'])
+    context.apply(asks('b', [], 2))
+    // An entry that an older run left behind does not begin it again.
+    context.apply(entry({ type: 'hologram' }, 1))
+    expect(context.run.iterations).toBe(1)
+    context.apply(entry({ type: 'hologram' }, 3))
+    expect([context.run.iterations, context.input, context.firstInput]).toEqual([0, null, 'go'])
+  })
+
+  test.each([
+    ['{"path":"a"}', { path: 'a' }],
+    ['[1]', [1]],
+    ['"text"', 'text'],
+    [' 7', 7],
+    ['-1', -1],
+    ['true', true],
+    ['false', false],
+    ['null', null],
+    ['no json', 'no json'],
+    ['{half', '{half'],
+    ['', ''],
+  ])('an input %j is told as %j', (text, value) => {
+    expect(contextOf(user(text)).input).toEqual(value)
   })
 
   test('passes over what it does not know, and says how often', () => {
@@ -150,7 +271,15 @@ describe('a context container', () => {
     const context = contextOf(user('go'))
     context.agentPrompt = 'Be brief.'
     context.pushInput('more', { id: 'm', at: 2 }, 'w2')
-    expect(context.toMessages().map(({ type }) => type)).toEqual(['system', 'user', 'user'])
-    expect(context.estimatedTokens()).toBe(1)
+    context.pushInput('and more', { id: 'n', at: 3 })
+    const said = { type: 'user', content: [{ type: 'text', text: 'more' }] }
+    const andMore = { type: 'user', content: [{ type: 'text', text: 'and more' }] }
+    expect(context.toMessages()).toStrictEqual([
+      { type: 'system', id: 'prompt', at: 0, text: 'Be brief.' },
+      expect.objectContaining({ type: 'user', id: 'u' }),
+      { ...said, id: 'm', at: 2, from: 'w2' },
+      { ...andMore, id: 'n', at: 3 },
+    ])
+    expect(context.estimatedTokens()).toBe(3)
   })
 })
