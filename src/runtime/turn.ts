@@ -68,6 +68,8 @@ export class Turn {
   #acknowledged = 0
   #eager = 0
   #ending = false
+  /** It was cancelled, and how such a run ends is not known yet: the behaviour still reads. */
+  #endsCancelled = false
 
   constructor(grant: Grant, host: TurnHost) {
     this.grant = grant
@@ -111,9 +113,10 @@ export class Turn {
     return this.#latest
   }
 
-  /** Must be called before the first step. */
+  /** Must be called before the first step. A cancel that came before ends the turn now. */
   whenCancelled(step: CancelledStep): void {
     this.#cancelledStep = step
+    if (this.#endsCancelled) void this.#afterInFlight(() => this.#commitCancelled())
   }
 
   /** `lazy`: nothing depends on it but work saved after a crash (U5). */
@@ -224,19 +227,31 @@ export class Turn {
     this.#lazyTimer = undefined
     const batch = this.#steps.splice(0, batchLength(this.#steps))
     if (this.#steps.length > 0) this.#waitLazily()
-    const committing = this.#commit(batch, undefined).then(() => {
+    const done = () => {
       if (this.#inFlight === committing) this.#inFlight = undefined
       this.#pump()
-    })
+    }
+    const committing = this.#commit(batch, undefined).then(done, (error: unknown) => this.#break(error))
     this.#inFlight = committing
   }
 
   // What ends the turn waits for the commit on its way, and for another end that came before it (U1, U2).
   #afterInFlight(work: () => Promise<void>): Promise<void> {
     const before = this.#inFlight ?? Promise.resolve()
-    const working = before.then(() => (this.#left.over ? undefined : work()))
+    const working = before
+      .then(() => (this.#left.over ? undefined : work()))
+      .catch((error: unknown) => this.#break(error))
     this.#inFlight = working
     return working
+  }
+
+  /** What nobody foresaw: the turn is given up, like one whose behaviour throws. */
+  #break(error: unknown): void {
+    this.host.log.error('a turn broke; the worker goes on elsewhere when its lease has ended', {
+      worker: this.grant.workerId,
+      error: String((error as Error)?.stack ?? error),
+    })
+    this.abandon('unreachable')
   }
 
   async #drain(end: { wait: string; retryMs?: number }): Promise<void> {
@@ -336,8 +351,8 @@ export class Turn {
 
   async #commitCancelled(): Promise<void> {
     this.#steps = []
-    const step = this.#cancelledStep?.(this.#position)
-    if (step) await this.#commit([step], { wait: 'any' })
+    this.#endsCancelled = this.#cancelledStep === undefined
+    if (this.#cancelledStep) await this.#commit([this.#cancelledStep(this.#position)], { wait: 'any' })
   }
 
   #request(step: Step, end: { wait: string; retryMs?: number } | undefined): CommitRequest {

@@ -5,6 +5,8 @@ import { newId } from '../../src/core/ids.ts'
 import { defaultSessionLimits, policy } from '../../src/core/policy.ts'
 import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant } from '../../src/core/ports.ts'
 import { handlerKind } from '../../src/runtime/kind-maker.ts'
+import { afterRun } from '../../src/runtime/run-ending.ts'
+import { emptyStep, type Step } from '../../src/runtime/step.ts'
 import { Turn } from '../../src/runtime/turn.ts'
 import type { TurnHost } from '../../src/runtime/turn-host.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -145,5 +147,46 @@ describe('a turn', () => {
     store.commits[0]?.answer(ok({ kind: 'none' }))
     await turn.finished
     expect(seen).toHaveLength(1)
+  })
+
+  describe('whose behaviour still reads what it is about', () => {
+    const cancelled: Step = { ...emptyStep(afterRun(1)), entries: ['{"type":"cancelled"}'], outcome: 'cancelled' }
+
+    test('is cancelled as soon as the behaviour can say how, and not before', async () => {
+      const store = new HeldStore()
+      const turn = new Turn(grant(), store.host())
+      await turn.cancel()
+      expect([turn.aborted, store.commits.length]).toEqual([true, 0])
+      turn.whenCancelled(() => cancelled)
+      await waitUntil('the cancelling end is on its way', () => store.commits.length === 1)
+      expect(store.commits[0]?.request).toMatchObject({ outcome: 'cancelled', end: { wait: 'any' } })
+      store.commits[0]?.answer(ok({ kind: 'none' }))
+      expect(await turn.finished).toBe('ended')
+      expect(store.commits).toHaveLength(1)
+    })
+
+    test('is so too when Redis says it, to a turn that is given back', async () => {
+      const store = new HeldStore()
+      const turn = new Turn(grant(), store.host())
+      void turn.release()
+      await waitUntil('it is given back', () => store.commits.length === 1)
+      store.commits[0]?.answer({ kind: 'cancelled' })
+      await waitUntil('the answer is seen', () => turn.aborted)
+      turn.whenCancelled(() => cancelled)
+      await waitUntil('the cancelling end is on its way', () => store.commits.length === 2)
+      store.commits[1]?.answer(ok({ kind: 'none' }))
+      expect(await turn.finished).toBe('ended')
+    })
+
+    test('is given up when it cannot say how', async () => {
+      const store = new HeldStore()
+      const turn = new Turn(grant(), store.host())
+      turn.whenCancelled(() => {
+        throw new Error('no idea')
+      })
+      await turn.cancel()
+      expect(await turn.finished).toBe('unreachable')
+      expect(store.commits).toEqual([])
+    })
   })
 })

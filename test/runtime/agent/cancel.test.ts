@@ -4,6 +4,7 @@ import type { Session } from '../../../src/client/session.ts'
 import { toolCallsOf } from '../../../src/core/chat-message.ts'
 import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
+import type { TurnStore } from '../../../src/core/ports.ts'
 import { call, say, together } from '../../../src/models/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
@@ -36,6 +37,10 @@ const parent = defineWorker({
 })
 /** A node that can run none of the others, and so finishes what they left. */
 const idle = { idle: defineWorker({ instructions, model: recordedModel('test/idle', () => say('x')) }) }
+
+type Gate = PromiseWithResolvers<void>
+
+const talker = defineWorker({ instructions, model: recordedModel('test/talker', () => say('hello')) })
 
 const placesOf = async (session: Session) => (await session.report()).workers.map(({ place, run }) => `${place} ${run}`)
 
@@ -122,5 +127,46 @@ describe('a cancel', () => {
     for (const line of await results(troupe, session)) {
       expect(line).toMatch(/^(leader: cancelled, unknown|patient: (cancelled, cancelled)?)$/)
     }
+  })
+
+  test('that comes while the history is read ends the run once it is', async () => {
+    const [reading, told, mayRead] = [1, 2, 3].map(() => Promise.withResolvers<void>()) as [Gate, Gate, Gate]
+    /** Holds back the history, and says when the node was told of the cancel. */
+    const held = (turns: TurnStore): TurnStore => ({
+      partition: turns.partition,
+      claim: (next) => turns.claim(next),
+      leave: (pool, bell) => turns.leave(pool, bell),
+      commit: (request) => turns.commit(request),
+      async readHistory(workerId, from) {
+        reading.resolve()
+        await mayRead.promise
+        return turns.readHistory(workerId, from)
+      },
+      async renew(requests) {
+        const answer = await turns.renew(requests)
+        if (answer.verdicts.includes('cancelled')) told.resolve()
+        return answer
+      },
+    })
+    await using troupe = await TestTroupe.connect()
+    const node = await troupe.startNode({ patient: talker })
+    const session = await troupe.create('patient', 'go', { keepOpen: true })
+    await session.result({ run: 1 })
+    await node.stop()
+    await troupe.startNode({ patient: talker }, { aroundTurns: held, concurrency: 1 })
+    await session.root.send('on')
+    await reading.promise
+    await session.cancel()
+    await told.promise
+    mayRead.resolve()
+    await cancelled(session)
+    expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual([
+      'user',
+      'assistant',
+      'completed',
+      'cancelled',
+    ])
+    // Its slot is free again.
+    expect(await troupe.run('patient')).toMatchObject({ status: 'completed' })
   })
 })
