@@ -6,7 +6,7 @@
 import type { z } from 'zod'
 import type { ChildFacts, Json } from './chat-message.ts'
 import { ConfigError } from './errors.ts'
-import type { SessionLimits } from './policy.ts'
+import { policy, type SessionLimits } from './policy.ts'
 import type { WorkerLog } from './worker-log.ts'
 
 export type Effect = 'pure' | 'idempotent' | 'once'
@@ -87,8 +87,6 @@ const knownKeys = new Set([
 ])
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/
 const reservedNames = new Set(['spawn_workers', 'send_message'])
-/** Longer timers of Node fire at once. */
-const timerMsMax = 2_147_483_647
 
 /**
  * Defines a tool.
@@ -132,7 +130,7 @@ export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool {
   if (tool.input !== undefined && typeof (tool.input as { safeParse?: unknown }).safeParse !== 'function') {
     throw wrong('input must be a zod schema.')
   }
-  checkNumber('timeoutMs', tool.timeoutMs, timerMsMax)
+  checkNumber('timeoutMs', tool.timeoutMs, policy.timeoutMsMax)
   checkNumber('outputBytesMax', tool.outputBytesMax, 1_000_000)
   return Object.freeze({ ...tool, [toolMark]: true }) as unknown as Tool
 

@@ -8,7 +8,7 @@ import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
 import { ConfigError } from './errors.ts'
 import { isKind, isPool } from './ids.ts'
 import type { Message } from './message.ts'
-import type { SessionLimits } from './policy.ts'
+import { policy, type SessionLimits } from './policy.ts'
 import type { WorkerLog } from './worker-log.ts'
 
 /** A child that was spawned, or any worker one may send to. */
@@ -88,8 +88,6 @@ const definitionMark = Symbol.for('troupe.worker')
 
 /** Where workers wait whose kind no node ever registered. */
 const reservedPool = 'unhosted'
-/** Longer timers of Node fire at once. */
-const timerMsMax = 2_147_483_647
 
 export type HandlerDefinition = HandlerWorker<never> & { readonly [definitionMark]: true }
 export type AgentDefinition = AgentWorker & { readonly [definitionMark]: true }
@@ -157,7 +155,7 @@ function checkHandler(worker: HandlerWorker<never> | HandlerWorker<unknown>): vo
   if (worker.state !== undefined && worker.initial === undefined) {
     throw new ConfigError('a worker with a state schema needs an initial state.')
   }
-  checkNumber('timeoutMs', worker.timeoutMs, 1, timerMsMax)
+  checkNumber('timeoutMs', worker.timeoutMs, 1, policy.timeoutMsMax)
   if (worker.gather !== undefined && worker.gather !== 'each' && worker.gather !== 'all')
     throw new ConfigError(`gather is 'each' or 'all', not ${JSON.stringify(worker.gather)}.`)
 }

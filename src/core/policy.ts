@@ -46,6 +46,10 @@ export const policy = {
 
   sweepEveryMs: 1_000,
   sweepBatch: 100,
+  /** Old sessions are pruned, and kinds registered anew, this often. */
+  pruneEveryMs: 60_000,
+  /** Of each sweep while old sessions are left. */
+  pruneMs: 200,
   /** A node unseen for this long is forgotten, with its grants. Later than its leases and bells. */
   nodeForgottenMs: 60_000,
 
@@ -55,6 +59,11 @@ export const policy = {
   poisonAfterStartsAlone: 3,
   /** How long code that goes on after its turn was taken from it keeps its node from claiming workers that run apart. */
   outlastMs: 60_000,
+
+  /** A timeout that code may set: longer timers of Node fire at once. */
+  timeoutMsMax: 2_147_483_647,
+  /** A timer that a handler may set. */
+  timerMsMax: 366 * 24 * 3_600_000,
 
   turnSliceMs: 30_000,
   turnSliceSteps: 20,

@@ -183,6 +183,11 @@ export interface PoolShare {
   readonly share: number
 }
 
+export interface DamagedSession {
+  readonly sessionId: string
+  readonly error: Error
+}
+
 /** The store as the sweeper needs it. One partition. */
 export interface UpkeepStore {
   readonly partition: number
@@ -194,8 +199,10 @@ export interface UpkeepStore {
     leaving: boolean,
   ): Promise<{ healed: number; bells: readonly Bell[]; damaged: readonly string[] }>
   fire(): Promise<{ fired: number; dueInMs: number | null; bells: readonly Bell[] }>
-  finishCancelled(): Promise<void>
-  prune(): Promise<number>
+  /** Those that cannot be finished before they are mended, since what is stored of them is not as it should be. */
+  finishCancelled(): Promise<readonly DamagedSession[]>
+  /** One batch, which goes on where the last one stopped. `done`: it reached the end of the index. */
+  prune(): Promise<{ pruned: number; done: boolean }>
   /** Pool of each kind that nodes have ever registered. */
   kindPools(): Promise<ReadonlyMap<string, string>>
 }

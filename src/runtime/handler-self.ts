@@ -9,7 +9,7 @@ import { InputError, LimitError, TerminalError } from '../core/errors.ts'
 import { childId, isId, newId, parseKind, partitionOf } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
 import { encodeInput, type Message } from '../core/message.ts'
-import type { SessionLimits } from '../core/policy.ts'
+import { policy, type SessionLimits } from '../core/policy.ts'
 import type { Grant, SpawnOrder } from '../core/ports.ts'
 import { encodeGrant } from '../core/worker-grant.ts'
 import type { WorkerLog } from '../core/worker-log.ts'
@@ -42,8 +42,6 @@ export interface SelfContext {
   /** Pool of a kind; "unhosted" when no node ever registered it. */
   poolOf(kind: string): string
 }
-
-const timerMsMax = 366 * 24 * 3_600_000
 
 export class HandlerSelf implements Self<unknown> {
   readonly wishes: Wishes = {
@@ -175,8 +173,8 @@ export class HandlerSelf implements Self<unknown> {
 
   after(ms: number, value: unknown): void {
     this.#open('after')
-    if (!Number.isFinite(ms) || ms < 0 || ms > timerMsMax)
-      throw new InputError(`after takes milliseconds from 0 to ${timerMsMax} (a year), not ${ms}.`)
+    if (!Number.isFinite(ms) || ms < 0 || ms > policy.timerMsMax)
+      throw new InputError(`after takes milliseconds from 0 to ${policy.timerMsMax} (a year), not ${ms}.`)
     this.wishes.timers.push({
       id: newId(partitionOf(this.id)),
       ms: Math.round(ms),

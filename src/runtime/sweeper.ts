@@ -20,8 +20,6 @@ export interface SweeperHost {
   register(): Promise<void>
 }
 
-const pruneEveryMs = 60_000
-
 export class Sweeper {
   readonly #store: UpkeepStore
   readonly #policy: Policy
@@ -32,6 +30,7 @@ export class Sweeper {
   #running: Promise<void> | undefined
   #stopped = false
   #failing = false
+  /** Workers and sessions. */
   #damaged: ReadonlySet<string> = new Set()
 
   constructor(store: UpkeepStore, policy: Policy, host: SweeperHost) {
@@ -47,43 +46,63 @@ export class Sweeper {
     this.#schedule(this.#policy.sweepEveryMs * (0.8 + Math.random() * 0.4))
   }
 
-  /** A timer becomes due: sweep then, if that is earlier than planned. */
+  /** A timer becomes due: sweep then, if that is earlier than planned. What comes later than the next sweep is seen by that one. */
   dueIn(ms: number): void {
-    if (this.#stopped || performance.now() + ms >= this.#nextAt) return
+    if (this.#stopped || ms > this.#policy.sweepEveryMs || performance.now() + ms >= this.#nextAt) return
     this.#schedule(ms + 1)
   }
 
   async runOnce(): Promise<void> {
-    const { sweepBatch } = this.#policy
+    const damaged = new Set<string>()
+    await this.#heal(damaged)
+    await this.#fire()
+    for (const { sessionId, error } of await this.#store.finishCancelled()) {
+      this.#tellOf(damaged, sessionId, 'a cancel cannot be finished; it waits until the session is mended', {
+        session: sessionId,
+        error: error.message,
+      })
+    }
+    this.#damaged = damaged
+    this.#host.learnKinds(await this.#store.kindPools())
+    await this.#prune()
+  }
+
+  async #heal(damaged: Set<string>): Promise<void> {
     for (let more = true; more; ) {
       const swept = await this.#store.sweep(this.#host.slots, this.#host.shares(), false)
       for (const bell of swept.bells) this.#host.answer(bell)
-      this.#tellOfDamage(swept.damaged)
-      more = swept.healed >= sweepBatch
-    }
-    for (let more = true; more; ) {
-      const { fired, dueInMs, bells } = await this.#store.fire()
-      this.#host.ring(bells)
-      more = fired >= sweepBatch
-      if (!more && dueInMs !== null) this.dueIn(dueInMs)
-    }
-    await this.#store.finishCancelled()
-    this.#host.learnKinds(await this.#store.kindPools())
-    if (performance.now() - this.#prunedAt > pruneEveryMs) {
-      this.#prunedAt = performance.now()
-      await this.#store.prune()
-      await this.#host.register()
+      const what = 'the record of a worker cannot be read; the worker waits until it is put back, and the others go on'
+      for (const worker of swept.damaged) this.#tellOf(damaged, worker, what, { worker })
+      more = swept.healed >= this.#policy.sweepBatch
     }
   }
 
-  /** Once for each worker, while it is damaged. */
-  #tellOfDamage(workers: readonly string[]): void {
-    for (const worker of workers) {
-      if (this.#damaged.has(worker)) continue
-      const what = 'the record of a worker cannot be read; the worker waits until it is put back, and the others go on'
-      this.#host.log.error(what, { worker })
+  async #fire(): Promise<void> {
+    for (let more = true; more; ) {
+      const { fired, dueInMs, bells } = await this.#store.fire()
+      this.#host.ring(bells)
+      more = fired >= this.#policy.sweepBatch
+      if (!more && dueInMs !== null) this.dueIn(dueInMs)
     }
-    this.#damaged = new Set(workers)
+  }
+
+  /** What is left when its time is over follows with the next sweep. */
+  async #prune(): Promise<void> {
+    const began = performance.now()
+    if (began - this.#prunedAt <= this.#policy.pruneEveryMs) return
+    while (performance.now() - began < this.#policy.pruneMs) {
+      const { done } = await this.#store.prune()
+      if (!done) continue
+      this.#prunedAt = performance.now()
+      await this.#host.register()
+      return
+    }
+  }
+
+  /** Once, while it is damaged. */
+  #tellOf(damaged: Set<string>, id: string, what: string, fields: Record<string, string>): void {
+    damaged.add(id)
+    if (!this.#damaged.has(id)) this.#host.log.error(what, fields)
   }
 
   #schedule(ms: number): void {

@@ -6,9 +6,10 @@
  */
 
 import { decodeEntry, type Entry, entryVersion } from '../core/entry.ts'
+import { InvariantError } from '../core/errors.ts'
 import { cancelledEntries, type OpenCalls, openCallsIn } from '../core/open-calls.ts'
 import type { Policy } from '../core/policy.ts'
-import type { Bell, PoolShare, UpkeepStore } from '../core/ports.ts'
+import type { Bell, DamagedSession, PoolShare, UpkeepStore } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
@@ -94,11 +95,21 @@ export class RedisUpkeepStore implements UpkeepStore {
     return { fired: Number(fired), dueInMs: dueIn === 'none' ? null : Number(dueIn), bells: parseBells(bells) }
   }
 
-  async finishCancelled(): Promise<void> {
+  async finishCancelled(): Promise<readonly DamagedSession[]> {
     const { keys, redis, policy } = this.#o
     const read = () => redis.srandmember(keys.cancelling, policy.sweepBatch)
     const sessionIds = await guarded('reading cancelled sessions', read, policy.leaseMs)
-    for (const sessionId of sessionIds) await this.#finish(sessionId)
+    const damaged: DamagedSession[] = []
+    for (const sessionId of sessionIds) {
+      try {
+        await this.#finish(sessionId)
+      } catch (error) {
+        // What is wrong with one session holds up no other.
+        if (!(error instanceof InvariantError)) throw error
+        damaged.push({ sessionId, error })
+      }
+    }
+    return damaged
   }
 
   async #finish(sessionId: string): Promise<void> {
@@ -158,7 +169,7 @@ export class RedisUpkeepStore implements UpkeepStore {
     return new Map(Object.entries(lines).map(([kind, line]) => [kind, line.split(' ')[0] as string]))
   }
 
-  async prune(): Promise<number> {
+  async prune(): Promise<{ pruned: number; done: boolean }> {
     const { pruned, cursor } = await pruneOnce(
       this.#o.caller,
       this.#o.keys,
@@ -167,7 +178,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       this.#pruneCursor,
     )
     this.#pruneCursor = cursor ?? '0'
-    return pruned
+    return { pruned, done: cursor === null }
   }
 }
 

@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { defineWorker, type HandlerDefinition } from '../../src/core/define-worker.ts'
 import { say } from '../../src/models/scripted-model.ts'
-import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
+import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -108,6 +108,32 @@ describe('a worker whose key was written over', () => {
     expect(await troupe.client.deadLetters()).toEqual([])
     await expectInvariants(troupe.redis, troupe.namespace)
   })
+})
+
+describe('a cancelled session whose key was written over', () => {
+  test.each(['session', 'workers'] as const)(
+    '(%s) rests when it is mended; nodes start, and finish the others',
+    async (name) => {
+      await using troupe = await TestTroupe.connect()
+      const spoilt = await troupe.create('echo', 'one')
+      const other = await troupe.create('echo', 'two')
+      for (const session of [spoilt, other]) await session.cancel()
+      const key = sessionKeys(troupe.tag, spoilt.id)[name]
+      const mend = await spoil(troupe, key)
+      const lines: string[] = []
+      const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+      await troupe.startNode({ echo }, { logger })
+      expect(await troupe.run('echo', 'fine')).toMatchObject({ value: 'fine' })
+      expect(await other.result()).toMatchObject({ status: 'cancelled' })
+      await waitUntil('the log names the key', () =>
+        lines.some((line) => line.includes(`${key} is a string and should`)),
+      )
+      expect(lines.filter((line) => line.includes(key) && line.includes(spoilt.id))).toHaveLength(1)
+      await mend()
+      expect(await spoilt.result()).toMatchObject({ status: 'cancelled' })
+      await expectInvariants(troupe.redis, troupe.namespace)
+    },
+  )
 })
 
 describe('a line that was written over', () => {

@@ -19,6 +19,10 @@ local lists, cursor = ARGV, 7
 
 local tag = tagOf(sessionHash)
 local now = nowMs()
+checkSort('hash', sessionHash)
+checkSort('list', workersKey)
+checkSort('set', cancelledKey, cancellingKey)
+checkSort('zset', tag .. ':timers')
 local state = sessionState(tag, sessionId)
 if not state then
   redis.call('SREM', cancellingKey, sessionId)
@@ -44,8 +48,6 @@ for _ = 1, answered do
   end
   answers[id] = { version = version, entries = entries }
 end
-checkSort('set', cancelledKey, cancellingKey)
-checkSort('zset', tag .. ':timers')
 -- A worker of this session and whether it is cancelled; an error when something of it cannot be read or written.
 local function readCancelled(id, recordKey)
   local record = readHash(recordKey)
