@@ -77,7 +77,7 @@ export interface InternalNodeOptions extends Omit<StartNodeOptions, 'workers' | 
   readonly onRinger?: (ringer: BellRinger) => void
   /** Goes round the store that turns see, to watch what they ask of it. */
   readonly aroundTurns?: (turns: TurnStore) => TurnStore
-  /** When the node has stopped. */
+  /** When the node has stopped, also because it could not start. */
   readonly onStopped?: () => Promise<void>
 }
 
@@ -188,35 +188,26 @@ function nodeOf(parts: Parts, ringer: BellRinger): RuntimeNode {
 }
 
 async function startParts(parts: Parts, connections: Connections, options: InternalNodeOptions): Promise<TroupeNode> {
-  if (options.bells === 'in-process') {
-    const ringer = new InProcessRinger()
-    const node = nodeOf(parts, ringer)
-    ringer.attach(node)
-    await node.start()
-    options.onRinger?.(ringer)
-    await hearHints(parts, connections, node)
-    return new ComposedNode(node, [...parts.kinds.keys()], [], async () => {
-      connections.close()
-      await options.onStopped?.()
-    })
-  }
-  const queueConnection = connections.open()
-  const ringer = new BullBellRinger(queueConnection, parts.places, parts.log)
+  const queue = options.bells === 'in-process' ? undefined : connections.open()
+  const ringer = queue ? new BullBellRinger(queue, parts.places, parts.log) : new InProcessRinger()
   const node = nodeOf(parts, ringer)
-  await node.start()
-  let listeners: readonly Listener[]
-  try {
-    listeners = await listen(parts, queueConnection, node, ringer)
-    await hearHints(parts, connections, node)
-  } catch (error) {
-    await node.stop({ force: true })
-    throw error
-  }
-  return new ComposedNode(node, [...parts.kinds.keys()], listeners, async () => {
-    await ringer.stop()
+  const started = new ComposedNode(node, [...parts.kinds.keys()], async () => {
+    if (ringer instanceof BullBellRinger) await ringer.stop()
     connections.close()
     await options.onStopped?.()
   })
+  try {
+    if (ringer instanceof InProcessRinger) ringer.attach(node)
+    await node.start()
+    if (queue) await started.listen(listenersOf(parts, queue, node, ringer))
+    else options.onRinger?.(ringer)
+    await hearHints(parts, connections, node)
+    return started
+  } catch (error) {
+    // What was begun would go on claiming workers.
+    await started.stop({ force: true })
+    throw error
+  }
 }
 
 interface Listener {
@@ -225,23 +216,16 @@ interface Listener {
 }
 
 /** Bells of every pool in every partition; submissions in the first partition. */
-async function listen(
-  parts: Parts,
-  connection: Redis,
-  node: RuntimeNode,
-  ringer: BellRinger,
-): Promise<readonly Listener[]> {
+function listenersOf(parts: Parts, connection: Redis, node: RuntimeNode, ringer: BellRinger): readonly Listener[] {
   const { places, kindsByPool, concurrency, log, redis, caller, namespace, policy } = parts
-  const listeners: Listener[] = places.flatMap((place) =>
+  const bells = places.flatMap((place) =>
     [...kindsByPool.keys()].map((pool) => {
       const answer: AnswerBell = (bell) => node.answer(place.partition, bell)
       return new BullBellListener(connection, place, pool, concurrency, answer, log)
     }),
   )
   const submit = openSubmission({ redis, caller, namespace, partitions: places.length, ringer, policy })
-  listeners.push(new BullSubmissionListener(connection, places[0] as Place, submit, log))
-  await Promise.all(listeners.map((listener) => listener.ready()))
-  return listeners
+  return [...bells, new BullSubmissionListener(connection, places[0] as Place, submit, log)]
 }
 
 async function hearHints({ places, policy }: Parts, connections: Connections, node: RuntimeNode): Promise<void> {
@@ -279,15 +263,20 @@ class InProcessRinger implements BellRinger {
 class ComposedNode implements TroupeNode {
   readonly kinds: readonly string[]
   readonly #node: RuntimeNode
-  readonly #listeners: readonly Listener[]
   readonly #close: () => Promise<void>
+  #listeners: readonly Listener[] = []
   #stopping: Promise<void> | undefined
 
-  constructor(node: RuntimeNode, kinds: readonly string[], listeners: readonly Listener[], close: () => Promise<void>) {
+  constructor(node: RuntimeNode, kinds: readonly string[], close: () => Promise<void>) {
     this.#node = node
     this.kinds = kinds
-    this.#listeners = listeners
     this.#close = close
+  }
+
+  /** From now on they are stopped with the node. Resolves when all are ready. */
+  async listen(listeners: readonly Listener[]): Promise<void> {
+    this.#listeners = listeners
+    await Promise.all(listeners.map((listener) => listener.ready()))
   }
 
   get id(): string {

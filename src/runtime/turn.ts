@@ -227,11 +227,11 @@ export class Turn {
     this.#lazyTimer = undefined
     const batch = this.#steps.splice(0, batchLength(this.#steps))
     if (this.#steps.length > 0) this.#waitLazily()
-    const done = () => {
+    const goOn = () => {
       if (this.#inFlight === committing) this.#inFlight = undefined
       this.#pump()
     }
-    const committing = this.#commit(batch, undefined).then(done, (error: unknown) => this.#break(error))
+    const committing = this.#commit(batch, undefined).then(goOn, (error: unknown) => this.#break(error))
     this.#inFlight = committing
   }
 

@@ -176,3 +176,25 @@ describe('a node', () => {
     expect(most).toBe(3)
   })
 })
+
+describe('a node that cannot start', () => {
+  test('leaves nothing behind that listens, sweeps or holds a connection', async () => {
+    await using troupe = await TestTroupe.connect()
+    const user = `half-${troupe.namespace}`
+    // It may do all but listen for cancels.
+    await troupe.redis.acl('SETUSER', user, 'on', 'nopass', '~*', '+@all', 'resetchannels')
+    const url = new URL(troupe.redisUrl)
+    url.username = user
+    url.password = 'any'
+    const clients = async () =>
+      ((await troupe.redis.client('LIST')) as string).split('\n').filter((line) => line.includes(` user=${user} `))
+    try {
+      const starting = startNode({ redisUrl: url.href, namespace: troupe.namespace, workers: { echo } })
+      await expect(starting).rejects.toThrow(/NOPERM/)
+      await waitUntil('all its connections are closed', async () => (await clients()).length === 0)
+      expect(await troupe.client.nodes()).toEqual([])
+    } finally {
+      await troupe.redis.acl('DELUSER', user)
+    }
+  })
+})
