@@ -1,7 +1,8 @@
 /**
  * Duty: a node: its slots claim workers and run their turns, in all partitions.
  * N1 A slot that was woken claims until there is nothing left, its bell job has lasted its bound, or the node drains.
- * N2 The nonce of a claim is random and never used twice.
+ * N2 The nonce of a claim is random and not used again, but by a slot that was never answered: what Redis gave it meanwhile it is
+ *    given again, instead of keeping a lease that nobody knows of.
  * N3 Draining: no new claim; each turn ends at its next step, at the latest after the drain time, when it is given back.
  */
 
@@ -46,6 +47,8 @@ export interface NodeOptions {
 }
 
 interface Partition extends PartitionStores {
+  /** By slot: the nonce of its last claim, while that has no answer. */
+  readonly unanswered: Map<number, string>
   readonly pace: Pace
   readonly renewer: Renewer
   readonly sweeper: Sweeper
@@ -76,6 +79,7 @@ export class RuntimeNode {
     const pace = new Pace()
     return {
       ...stores,
+      unanswered: new Map(),
       pace,
       renewer: new Renewer(stores.turns, policy, ring, log),
       sweeper: new Sweeper(stores.upkeep, policy, {
@@ -145,7 +149,7 @@ export class RuntimeNode {
       pool: bell.pool,
       bell: bell.id,
       slot: String(slot),
-      nonce: newNonce(),
+      nonce: nonceOf(place, slot),
       // Whether code goes on though it was told to stop is known only when its turn is over.
       maySuspect: !isAborted && this.#suspects.ask(slot),
       wasBusy: busy,
@@ -158,7 +162,7 @@ export class RuntimeNode {
       return nextClaim(turn.aborted)
     })
     // A claim that fails is not tried again here: the bell goes stale, and a sweep of a node that reaches Redis puts a new one.
-    let answer: ClaimAnswer = await place.turns.claim(nextClaim())
+    let answer = await this.#claim(place, slot, nextClaim)
     while (answer.kind === 'grant') {
       const { grant } = answer
       if (!grant.suspect) this.#suspects.giveBack(slot)
@@ -169,12 +173,30 @@ export class RuntimeNode {
       await this.#runTurn(place, turn)
       busy = turn.bellIsBusy
       answer = turn.claimed
-      if (answer.kind === 'none' && turn.over !== 'ended') {
+      if (answer.kind !== 'none') place.unanswered.delete(slot)
+      else if (turn.over !== 'ended') {
         if (this.#draining) break
-        answer = await place.turns.claim(nextClaim())
+        answer = await this.#claim(place, slot, nextClaim)
       }
       if (answer.kind !== 'grant') this.#suspects.giveBack(slot)
     }
+  }
+
+  async #claim(place: Partition, slot: number, nextClaim: () => NextClaim): Promise<ClaimAnswer> {
+    const isAgain = place.unanswered.has(slot)
+    const next = nextClaim()
+    const answer = await place.turns.claim(next)
+    // It may have been granted long ago: then its lease is older than this question.
+    const grant = isAgain && answer.kind === 'grant' ? await this.#renewed(place, answer.grant, next.bell) : null
+    place.unanswered.delete(slot)
+    if (!isAgain) return answer
+    return grant ? { kind: 'grant', grant } : this.#claim(place, slot, nextClaim)
+  }
+
+  async #renewed(place: Partition, grant: Grant, bell: string): Promise<Grant | null> {
+    const { workerId, token } = grant
+    const { verdicts, trustedUntil } = await place.turns.renew([{ workerId, token, bell, becomesBusy: false }])
+    return verdicts[0] === 'fenced' ? null : { ...grant, trustedUntil }
   }
 
   async #runTurn(place: Partition, turn: Turn): Promise<void> {
@@ -267,6 +289,12 @@ export class RuntimeNode {
   #turns(): Turn[] {
     return this.#partitions.flatMap(({ renewer }) => renewer.turns)
   }
+}
+
+function nonceOf({ unanswered }: Partition, slot: number): string {
+  const nonce = unanswered.get(slot) ?? newNonce()
+  unanswered.set(slot, nonce)
+  return nonce
 }
 
 function childLog(log: WorkerLog, grant: Grant, run: number): WorkerLog {

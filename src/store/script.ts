@@ -35,7 +35,7 @@ export function defineScript<const Key extends string, const Arg extends string>
 }
 
 export interface CallOptions {
-  /** Give up after this long; the script may still run later, which does no harm. */
+  /** Give up after this long. The script may still run later: what a claim takes then, its slot is given with its next claim. */
   readonly deadlineMs: number
   readonly signal?: AbortSignal
 }

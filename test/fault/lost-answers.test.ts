@@ -1,0 +1,70 @@
+/**
+ * A claim that Redis made and whose answer never came: the worker it gave away must not wait for the end of a lease that nobody knows
+ * of, nor be charged with a crash. Leases last a minute here, so nothing but the slot's next claim helps.
+ */
+import { describe, expect, test } from 'vitest'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { TransientError } from '../../src/core/errors.ts'
+import type { ClaimAnswer, TurnStore } from '../../src/core/ports.ts'
+import { workerKeys } from '../../src/store/keys.ts'
+import { expectInvariants } from '../support/oracle.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+
+const policy = { leaseMs: 60_000, renewEveryMs: 60_000, busyAfterMs: 60_000, leaseMarginMs: 1_000, bellMs: 300 }
+
+/** Loses the first answer of this call that grants a worker, and keeps what was asked of the store, and under which nonces. */
+function losing(call: 'claim' | 'commit', asked: string[], nonces: string[]) {
+  let isLost = false
+  const lose = (claimed: ClaimAnswer) => {
+    if (isLost || claimed.kind !== 'grant') return
+    isLost = true
+    asked.push(`lost ${claimed.grant.workerId}`)
+    throw new TransientError('no answer', { code: 'store_unavailable' })
+  }
+  return (turns: TurnStore): TurnStore => ({
+    partition: turns.partition,
+    leave: (pool, bell) => turns.leave(pool, bell),
+    readHistory: (workerId, from) => turns.readHistory(workerId, from),
+    renew(requests) {
+      asked.push(...requests.map(({ workerId }) => `renewed ${workerId}`))
+      return turns.renew(requests)
+    },
+    async claim(next) {
+      nonces.push(next.nonce)
+      const answer = await turns.claim(next)
+      if (call === 'claim') lose(answer)
+      return answer
+    },
+    async commit(request) {
+      if (request.end?.next) nonces.push(request.end.next.nonce)
+      const answer = await turns.commit(request)
+      if (call === 'commit' && answer.kind === 'ok') lose(answer.claimed)
+      return answer
+    },
+  })
+}
+
+describe('a worker that was granted to a slot without its knowledge', () => {
+  test.each(['claim', 'commit'] as const)('by a %s is run as soon as the slot claims again', async (call) => {
+    const [asked, nonces]: [string[], string[]] = [[], []]
+    const echo = defineWorker({
+      receive(message, self) {
+        asked.push(`ran ${self.idempotencyKey.slice(0, 36)}`)
+        self.reply(message.value)
+      },
+    })
+    await using troupe = await TestTroupe.connect()
+    const sessions = await Promise.all([1, 2, 3].map((number) => troupe.create('echo', number)))
+    await troupe.startNode({ echo }, { policy, concurrency: 1, aroundTurns: losing(call, asked, nonces) })
+    for (const [index, session] of sessions.entries()) {
+      expect(await session.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ value: index + 1 })
+      expect(await troupe.redis.hget(workerKeys(troupe.tag, session.rootId).record, 'crashes')).toBeNull()
+    }
+    const [, lost = ''] = asked.find((word) => word.startsWith('lost'))?.split(' ') ?? []
+    // Its lease is older than the node knows: it is renewed before the worker runs.
+    expect(asked.filter((word) => word.endsWith(lost))).toEqual([`lost ${lost}`, `renewed ${lost}`, `ran ${lost}`])
+    // Only the nonce that had no answer is used again.
+    expect(nonces.length - new Set(nonces).size).toBe(1)
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+})
