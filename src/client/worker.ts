@@ -1,7 +1,7 @@
 /** Duty: one worker as programs see it: send to it, read its report, its history, its mailbox. */
 import { decodeEntry, type Entry } from '../core/entry.ts'
 import { NotFoundError } from '../core/errors.ts'
-import { decodeMail, type Lane, type Mail } from '../core/message.ts'
+import { decodeMail, type Mail } from '../core/message.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
 import { type WorkerReport, workerReport } from './report.ts'
 import type { Submission } from './submission.ts'
@@ -45,8 +45,8 @@ export class Worker {
   /** What waits, in the order of lanes: control, family, user. Throws when there is no such worker. */
   async mailbox(limit = 1_000): Promise<Mail[]> {
     const lanes = await this.#store.mailbox(this.id, limit)
-    const mails = (['control', 'family', 'user'] as Lane[]).flatMap((lane) =>
-      lanes[lane].flatMap((text, index) => (text === '' ? [] : [decodeMail(lane, index, text)])),
+    const mails = lanes.flatMap(({ lane, first, mails: texts }) =>
+      texts.flatMap((text, index) => (text === '' ? [] : [decodeMail(lane, first + index, text)])),
     )
     if (mails.length === 0) await this.report()
     return mails

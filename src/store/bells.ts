@@ -15,9 +15,19 @@ export function firstBell(seed: string, pool: string): Bell {
   return { id: `b${seed}-${pool}-1`, pool }
 }
 
+/** As scripts give them, comma-separated: the name of one, or `<count>*<name without its number>`. */
 export function parseBells(text: unknown): readonly Bell[] {
   if (typeof text !== 'string' || text === '') return none
-  return text.split(',').map((id) => ({ id, pool: id.slice(id.indexOf('-') + 1, id.lastIndexOf('-')) }))
+  return text.split(',').flatMap((word) => {
+    const star = word.indexOf('*')
+    if (star < 0) return bellOf(word)
+    const name = word.slice(star + 1)
+    return Array.from({ length: Number(word.slice(0, star)) }, (_, index) => bellOf(`${name}-${index + 1}`))
+  })
+}
+
+function bellOf(id: string): Bell {
+  return { id, pool: id.slice(id.indexOf('-') + 1, id.lastIndexOf('-')) }
 }
 
 const none: readonly Bell[] = []

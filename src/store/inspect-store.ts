@@ -3,6 +3,7 @@
  * worker. A report is put together from several reads; each line is true at the moment it was read.
  */
 import { rootIdOf } from '../core/ids.ts'
+import type { Lane } from '../core/message.ts'
 import type { PartitionKeys } from './keys.ts'
 import { sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
@@ -28,6 +29,17 @@ export interface DeadRow {
 }
 
 const deadPage = 500
+
+export interface LaneRow {
+  readonly lane: Lane
+  /** How many mails of this lane were consumed: the number of the first that waits. */
+  readonly first: number
+  /** A mail that was consumed before one ahead of it is empty. */
+  readonly mails: readonly string[]
+}
+
+/** As they are received. */
+const lanes: readonly Lane[] = ['control', 'family', 'user']
 
 export interface NodeRow {
   readonly id: string
@@ -148,15 +160,21 @@ export class InspectStore {
     return held
   }
 
-  /** Waiting mails, at most `limit` of each lane; consumed ones in the middle of a lane are empty. */
-  async mailbox(workerId: string, limit: number): Promise<Record<'control' | 'family' | 'user', string[]>> {
+  /** What waits in each lane, in the order in which it is received; at most `limit` of each. */
+  async mailbox(workerId: string, limit: number): Promise<LaneRow[]> {
     const keys = workerKeys(this.#keys.tag, workerId)
-    const [control, family, user] = await Promise.all([
-      this.#redis.lrange(keys.control, 0, limit - 1),
-      this.#redis.lrange(keys.family, 0, limit - 1),
-      this.#redis.lrange(keys.user, 0, limit - 1),
-    ])
-    return { control, family, user }
+    // At one moment: what is consumed in between would shift all places.
+    const reading = this.#redis.multi().hmget(keys.record, ...lanes)
+    for (const lane of lanes) reading.lrange(keys[lane], 0, limit - 1)
+    const replies = ((await reading.exec()) ?? []).map(([error, reply]) => {
+      if (error) throw error
+      return reply as (string | null)[]
+    })
+    return lanes.map((lane, index) => ({
+      lane,
+      first: Number(replies[0]?.[index] ?? 0),
+      mails: replies[index + 1] as string[],
+    }))
   }
 
   async nodes(): Promise<NodeRow[]> {

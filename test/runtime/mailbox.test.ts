@@ -32,6 +32,38 @@ describe('the mailbox', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
+  test('shows what waits under the number that the sender was told', async () => {
+    const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await using troupe = await TestTroupe.start({
+      workers: {
+        collector: defineWorker({
+          async receive(message, self) {
+            if (message.value === 'slow') {
+              begun.resolve()
+              await gate.promise
+            }
+            self.reply(message.value)
+          },
+        }),
+      },
+    })
+    const session = await troupe.create('collector', 'zero', { keepOpen: true })
+    await session.result({ run: 1 })
+    await session.root.send('slow')
+    await begun.promise
+    const sent = [await session.root.send('two'), await session.root.send('three')]
+    const waiting = await session.root.mailbox()
+    expect(waiting.map(({ lane, sequence, message }) => `${lane} ${sequence} ${message.id} ${message.value}`)).toEqual([
+      'user 1 user-1 slow',
+      'user 2 user-2 two',
+      'user 3 user-3 three',
+    ])
+    expect(sent.map(({ position }) => position)).toEqual([2, 3])
+    gate.resolve()
+    expect(await session.result({ run: 4 })).toMatchObject({ value: 'three' })
+    expect(await session.root.mailbox()).toEqual([])
+  })
+
   test('input that comes while a run waits for a child is not received before that run has ended', async () => {
     const gate = Promise.withResolvers<void>()
     const seen: string[] = []

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { encodeInput } from '../../src/core/message.ts'
 import type { SessionLimits } from '../../src/core/policy.ts'
+import { workerKeys } from '../../src/store/keys.ts'
 import type { CommitWish } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
@@ -91,6 +92,24 @@ describe('a spawn', () => {
     expect(await place.redis.zcard(place.keys.run('default'))).toBe(1_000)
     expect((await place.session(scene.session.id)).workers).toBe('1001')
     expect((await place.record(turn.worker)).awaits).toBe('1-1000')
+  })
+
+  test('of many that ring many bells keeps the record small, and rings the same ones again (0001)', async () => {
+    await using scene = await started({ children: 50 })
+    const { place, node, turn } = scene
+    await place.redis.set(place.keys.slots('default'), '50')
+    const calls = Array.from({ length: 40 }, (_, index) => index + 1)
+    const spawns = calls.map((call) => place.child(turn.worker, call, `child ${call}`))
+    const request = turn.request({ spawns, end: { wait: 'control', next: null }, userUsed: 1 })
+    const first = await node.turns.commit(request)
+    const again = await node.turns.commit(request)
+    expect(again).toEqual(first)
+    const bells = first.kind === 'ok' ? first.bells.map(({ id }) => id) : []
+    // That of the session's creation is out still.
+    expect(new Set(bells).size).toBe(39)
+    expect(await place.redis.zrange(place.keys.bells('default'), '0', '-1')).toEqual(expect.arrayContaining(bells))
+    const { record } = workerKeys(place.keys.tag, turn.worker)
+    expect(await place.redis.object('ENCODING', record)).toBe('listpack')
   })
 
   test('into several pools puts each child where it can run', async () => {

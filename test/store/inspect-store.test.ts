@@ -136,11 +136,11 @@ describe('histories and mailboxes', () => {
     const { root } = await place.create()
     for (const text of ['b', 'c', 'd']) await place.post(root, text)
     await still(place)
-    expect(await place.inspect.mailbox(root, 2)).toEqual({
-      control: [],
-      family: [],
-      user: ['i\t-\t"first"', 'i\t-\t"b"'],
-    })
+    expect(await place.inspect.mailbox(root, 2)).toEqual([
+      { lane: 'control', first: 0, mails: [] },
+      { lane: 'family', first: 0, mails: [] },
+      { lane: 'user', first: 0, mails: ['i\t-\t"first"', 'i\t-\t"b"'] },
+    ])
   })
 })
 

@@ -75,6 +75,8 @@ test('bells are told apart by call, pool and number, and come back from an answe
   for (const pool of ['default', 'a-b_c', 'gpu-2']) {
     const bell = firstBell(seeds[0] as string, pool)
     expect(parseBells(`${bell.id},bx-${pool}-12`)).toEqual([bell, { id: `bx-${pool}-12`, pool }])
+    const second = { id: `${bell.id.slice(0, -1)}2`, pool }
+    expect(parseBells(`2*${bell.id.slice(0, -2)},bx-${pool}-1`)).toEqual([bell, second, { id: `bx-${pool}-1`, pool }])
     expect(bell.id).not.toContain(':')
   }
 })

@@ -29,7 +29,8 @@ local function writeQueued(tag, pool, id, lastScore, now)
 end
 
 -- The bell rule: while bells out < min(workers queued, max(1, slots - busy)), one more bell. Where turns are short, one slot that
--- is awake is expected to take `share` workers in a row, so that fewer are woken. Returns the new bells, comma-separated.
+-- is awake is expected to take `share` workers in a row, so that fewer are woken. Returns the new bells: the name of one, or
+-- "<count>*<name without its number>", so that a record that keeps them stays small.
 local bellsMost = 50
 local function writeBells(tag, pool, seed, now, bellMs)
   if pool == 'unhosted' then return '' end
@@ -46,15 +47,17 @@ local function writeBells(tag, pool, seed, now, bellMs)
   else
     wanted = math.min(wanted, 1)
   end
-  local bells = {}
-  for number = 1, math.min(wanted - out, bellsMost) do
-    bells[number] = 'b' .. seed .. '-' .. pool .. '-' .. number
-    redis.call('ZADD', tag .. ':bells:' .. pool, now + bellMs, bells[number])
+  if out >= wanted then return '' end
+  local name, count, bells = 'b' .. seed .. '-' .. pool, math.min(wanted - out, bellsMost), {}
+  for number = 1, count do
+    bells[#bells + 1] = now + bellMs
+    bells[#bells + 1] = name .. '-' .. number
   end
-  return table.concat(bells, ',')
+  redis.call('ZADD', tag .. ':bells:' .. pool, unpack(bells))
+  return count == 1 and bells[2] or (digits(count) .. '*' .. name)
 end
 
--- The bell rule for each of these pools.
+-- The bell rule for each of these pools; the new bells, comma-separated.
 -- A key of bells that is none costs bells and nothing else: the sweeps say so, and wake without them.
 local function writeBellsOf(tag, pools, seed, now, bellMs)
   local all = ''
