@@ -1,4 +1,4 @@
-/** Duty: `connect`: what programs, the command line and the HTTP edge all call. */
+/** Duty: `connect`: what programs and the command line call. */
 
 import { defaultNamespace, defaultRedisUrl } from '../config.ts'
 import { ConfigError } from '../core/errors.ts'

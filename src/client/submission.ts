@@ -205,7 +205,7 @@ const sessionJob = z.strictObject({
 })
 const messageJob = z.strictObject({ worker: z.string(), input: z.unknown() })
 
-/** What the listener of the submission queue calls for each job: `{kind, input, name?, limits?}` or `{worker, input}`. */
+/** What the listener of the submission queue calls for each job: `{kind, input, name?, limits?, keepOpen?, grant?}` or `{worker, input}`. */
 export function openSubmission(
   context: SubmissionContext,
 ): (data: unknown, key: string) => Promise<{ sessionId: string; workerId: string }> {

@@ -1,5 +1,6 @@
 /**
- * Duty: every limit and default, in one table, each with its unit in its name. Nothing else in the code holds such a number.
+ * Duty: the limits and defaults that a user may meet, in one table, each with its unit in its name. How large the batches and pages of a
+ * module are is its own.
  * A node or a session may set its own; the scripts enforce what the session's record says.
  */
 

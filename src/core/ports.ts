@@ -44,9 +44,9 @@ export interface Grant {
   readonly wait: string
   readonly starts: number
   readonly crashes: number
-  /** Failed tries of the message at `retrying`. */
+  /** Failed tries of what is at `retrying`. */
   readonly attempt: number
-  /** `<lane>:<place>` of the message that waits for its retry; empty for none. */
+  /** What waits for its retry: `<lane>:<place>` of a message, or `model:` or `tool:` and the iteration of an agent; empty for none. */
   readonly retrying: string
   /** Spawning calls made so far in this run. */
   readonly calls: number
@@ -167,8 +167,6 @@ export type Verdict = 'kept' | 'fenced' | 'cancelled'
 export interface TurnStore {
   readonly partition: number
   claim(next: NextClaim): Promise<ClaimAnswer>
-  /** Claims nothing and gives the bell back. */
-  leave(pool: string, bell: string): Promise<readonly Bell[]>
   commit(request: CommitRequest): Promise<CommitAnswer>
   /** History entries from this position on, as they are stored. */
   readHistory(workerId: string, from: number): Promise<string[]>

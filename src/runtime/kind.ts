@@ -2,7 +2,7 @@
 import type { WorkerDefinition } from '../core/define-worker.ts'
 import type { Turn } from './turn.ts'
 
-/** Runs a turn to its end; all it wants recorded goes through the turn. Handlers are one behaviour; agents will be another. */
+/** Runs a turn to its end; all it wants recorded goes through the turn. Handlers are one behaviour, agents another. */
 export type Behaviour = (turn: Turn) => Promise<void>
 
 export interface Kind {

@@ -41,9 +41,9 @@ export interface RunPosition {
   readonly calls: number
   readonly runState: RunState
   readonly open: boolean
-  /** Failed tries of the message at `retrying`. */
+  /** Failed tries of what is at `retrying`. */
   readonly attempt: number
-  /** `<lane>:<place>` of the message that waits for its retry; empty for none. */
+  /** What waits for its retry: `<lane>:<place>` of a message, or `model:` or `tool:` and the iteration of an agent; empty for none. */
   readonly retrying: string
   readonly awaits: readonly number[]
   readonly timersOpen: number

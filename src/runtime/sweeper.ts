@@ -1,7 +1,7 @@
 /**
  * Duty: once about every second, in every node: heal, fire timers, finish cancels, prune, and answer in this process what no bell
  * has woken. So the system goes on, slower, when BullMQ's jobs are lost.
- * W1 A sweep never rings BullMQ for what it finds itself; the node answers those bells with its own free slots.
+ * W1 A sweep rings BullMQ for the timers it fires alone. For what it finds in line the node answers bells with its own free slots.
  * W2 Batches are repeated while there is more. W3 A sweep that fails is logged and tried again: Redis may be away for a while.
  */
 

@@ -10,7 +10,7 @@ export interface TurnHost {
   /** The bell this turn's slot answers; empty when it answers none. */
   readonly bell: string
   ring(bells: readonly Bell[]): void
-  /** What the slot wants next, or null to leave. Asked once, just before the ending commit. */
+  /** What the slot wants next, or null to leave. Asked just before each try of the ending commit. */
   nextClaim(): NextClaim | null
   /** A timer was committed: the sweeper looks again when it is due. */
   noteTimer(ms: number): void

@@ -76,7 +76,7 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
   }
 }
 
-/** "<tries> <lane>:<place>", or nothing. */
+/** "<tries> <what>" (`Grant.retrying`), or nothing. */
 function decodeAttempt(text = '0'): Pick<Grant, 'attempt' | 'retrying'> {
   const [attempt, retrying = ''] = text.split(' ')
   return { attempt: Number(attempt), retrying }

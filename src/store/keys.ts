@@ -28,7 +28,7 @@ export function partitionKeys(tag: string) {
     nodes: `${tag}:nodes`,
     /** hash; kind to `<pool> <json of its description>`; for ever, rewritten by nodes. */
     kinds: `${tag}:kinds`,
-    /** stream; one entry per commit, trimmed to about the last 100 000. */
+    /** stream; what happened, an entry of each script that tells something, trimmed to about the last 100 000. */
     events: `${tag}:events`,
     /** stream; dead letters with evidence, trimmed. */
     dead: `${tag}:dead`,
@@ -100,7 +100,7 @@ export function spawnKeys({ tag, sessions, events }: PartitionKeys, sessionId: s
 export function sessionKeys(tag: string, id: string) {
   const session = `${tag}:s:${id}`
   return {
-    /** hash; state while cancelled, counts, `result:<run>` and `ended` (status, time, run, place of the result); until pruned. */
+    /** hash; state while cancelled, counts, `result:<run>` and `ended` (status, time, and of a result its run and place); until pruned. */
     session,
     /** list; ids of all workers but the root, in the order they were spawned. */
     workers: `${session}:workers`,

@@ -18,9 +18,9 @@ export const postScript = defineScript({
 
 export const claimScript = defineScript({
   file: 'claim.lua',
-  keys: words('run leases grants bells busy slots'),
+  keys: words('run leases grants bells busy'),
   args: words(
-    'pool bell node slot nonce kinds maySuspect wasBusy keepBell leaseMs bellMs mailBytes suspectAfter poisonAfter leave seed',
+    'pool bell node slot nonce kinds maySuspect wasBusy keepBell leaseMs bellMs mailBytes suspectAfter poisonAfter',
   ),
 })
 

@@ -53,20 +53,8 @@ export class RedisTurnStore implements TurnStore {
 
   async claim(next: NextClaim): Promise<ClaimAnswer> {
     const asked = performance.now()
-    return this.#decodeClaim(await this.#callClaim(next, '0'), asked)
-  }
-
-  async leave(pool: string, bell: string): Promise<readonly Bell[]> {
-    const reply = await this.#callClaim(
-      { pool, bell, slot: '', nonce: '', maySuspect: false, wasBusy: true, keepBell: false },
-      '1',
-    )
-    return parseBells(reply[1])
-  }
-
-  #callClaim(next: NextClaim, leave: '0' | '1'): Promise<Reply> {
     const { keys, nodeId, policy } = this.#o
-    return this.#o.caller.call(
+    const reply = await this.#o.caller.call(
       claimScript,
       {
         run: keys.run(next.pool),
@@ -74,7 +62,6 @@ export class RedisTurnStore implements TurnStore {
         grants: keys.grants(nodeId),
         bells: keys.bells(next.pool),
         busy: keys.busy(next.pool),
-        slots: keys.slots(next.pool),
       },
       {
         pool: next.pool,
@@ -91,11 +78,10 @@ export class RedisTurnStore implements TurnStore {
         mailBytes: policy.claimMailBytes,
         suspectAfter: policy.suspectAfterStarts,
         poisonAfter: policy.poisonAfterStartsAlone,
-        leave,
-        seed: leave === '1' ? newSeed() : '',
       },
       { deadlineMs: policy.leaseMs },
     )
+    return this.#decodeClaim(reply, asked)
   }
 
   async commit(request: CommitRequest): Promise<CommitAnswer> {

@@ -29,10 +29,6 @@ export class WatchedTurns implements TurnStore {
     return answer
   }
 
-  leave(pool: string, bell: string) {
-    return this.#turns.leave(pool, bell)
-  }
-
   readHistory(workerId: string, from: number): Promise<string[]> {
     return this.#turns.readHistory(workerId, from)
   }

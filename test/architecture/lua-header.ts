@@ -1,6 +1,6 @@
 /**
  * A Lua script as text: its header, its binding block and its body, and what disagrees between them and its descriptor.
- * The form of a header is in CONTRIBUTING.md; what scripts share is in lua/shared/.
+ * What scripts share is in lua/shared/.
  */
 
 export interface LuaScript {

@@ -23,7 +23,6 @@ function losing(call: 'claim' | 'commit', asked: string[], nonces: string[]) {
   }
   return (turns: TurnStore): TurnStore => ({
     partition: turns.partition,
-    leave: (pool, bell) => turns.leave(pool, bell),
     readHistory: (workerId, from) => turns.readHistory(workerId, from),
     renew(requests) {
       asked.push(...requests.map(({ workerId }) => `renewed ${workerId}`))

@@ -30,12 +30,6 @@ export interface ClaimCall extends Claiming {
   readonly kind: 'claim'
 }
 
-export interface LeaveCall {
-  readonly kind: 'leave'
-  readonly bell: string
-  readonly seed: number
-}
-
 export interface CommitCall {
   readonly kind: 'commit'
   readonly worker: string
@@ -84,16 +78,7 @@ export interface FinishCall {
   readonly kind: 'finish'
 }
 
-export type Call =
-  | SpawnCall
-  | PostCall
-  | ClaimCall
-  | LeaveCall
-  | CommitCall
-  | RenewCall
-  | SweepCall
-  | CancelCall
-  | FinishCall
+export type Call = SpawnCall | PostCall | ClaimCall | CommitCall | RenewCall | SweepCall | CancelCall | FinishCall
 
 export interface Granted {
   readonly kind: 'grant'
@@ -124,7 +109,6 @@ export type Answer =
   | { readonly kind: 'conflict'; readonly version: number }
   | { readonly kind: 'cancelled' | 'not_found' | 'terminal' | 'done' | 'wait' }
   | { readonly kind: 'session_finished'; readonly state: string }
-  | { readonly kind: 'left'; readonly bells: readonly string[] }
   | { readonly kind: 'verdict'; readonly verdict: 'kept' | 'fenced' | 'cancelled'; readonly bells: readonly string[] }
   | { readonly kind: 'swept'; readonly healed: number; readonly bells: readonly string[] }
   | Claimed

@@ -1,7 +1,7 @@
 /** claim.lua, and the claims of shared/claims.lua that commit.lua makes as well. */
-import type { ClaimCall, Claimed, Claiming, Granted, LeaveCall } from './calls.ts'
+import type { ClaimCall, Claimed, Claiming, Granted } from './calls.ts'
 import type { Mark, Store } from './records.ts'
-import { cancelHit, dropBell, type Rules, record, starts, writeBell, writeBells } from './shared-rules.ts'
+import { cancelHit, dropBell, type Rules, record, starts, writeBell } from './shared-rules.ts'
 
 interface Plan {
   readonly id: string
@@ -86,9 +86,4 @@ export function sameGrant(store: Store, claim: Claiming, rules: Rules): Claimed 
 
 export function claim(store: Store, call: ClaimCall, rules: Rules): Claimed {
   return sameGrant(store, call, rules) ?? claimNext(store, call, rules)
-}
-
-export function leave(store: Store, call: LeaveCall, rules: Rules): { kind: 'left'; bells: string[] } {
-  dropBell(store, call.bell, true)
-  return { kind: 'left', bells: writeBells(store, call.seed, rules) }
 }

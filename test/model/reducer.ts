@@ -4,7 +4,7 @@
  * grants, shares, the register of nodes, events.
  */
 import type { Answer, Call, PostCall, RenewCall, SpawnCall, SweepCall } from './calls.ts'
-import { claim, leave } from './claim-rules.ts'
+import { claim } from './claim-rules.ts'
 import { commit } from './commit-rules.ts'
 import { copyStore, newRecord, rootId, type Store } from './records.ts'
 import {
@@ -37,8 +37,6 @@ function run(store: Store, call: Call, rules: Rules): Answer {
       return post(store, call, rules)
     case 'claim':
       return claim(store, call, rules)
-    case 'leave':
-      return leave(store, call, rules)
     case 'commit':
       return commit(store, call, rules)
     case 'renew':

@@ -111,10 +111,6 @@ export class Stage implements AsyncDisposable {
         return this.#post(call, expected)
       case 'claim':
         return this.#claimed(await this.#node(call.node).turns.claim(this.#next(call)))
-      case 'leave': {
-        const bells = await this.#node('n1').turns.leave('default', this.#realBell(call.bell))
-        return { kind: 'left', bells: this.#learn(bells, expected) }
-      }
       case 'commit':
         return this.#committed(await this.#node(call.next.node).turns.commit(this.#request(call)), expected)
       case 'renew': {

@@ -53,11 +53,9 @@ describe('the mailbox', () => {
     await begun.promise
     const sent = [await session.root.send('two'), await session.root.send('three')]
     const waiting = await session.root.mailbox()
-    expect(waiting.map(({ lane, sequence, message }) => `${lane} ${sequence} ${message.id} ${message.value}`)).toEqual([
-      'user 1 user-1 slow',
-      'user 2 user-2 two',
-      'user 3 user-3 three',
-    ])
+    expect(waiting.map(({ lane, sequence, message }) => [lane, sequence, message.id, message.value].join(' '))).toEqual(
+      ['user 1 user-1 slow', 'user 2 user-2 two', 'user 3 user-3 three'],
+    )
     expect(sent.map(({ position }) => position)).toEqual([2, 3])
     gate.resolve()
     expect(await session.result({ run: 4 })).toMatchObject({ value: 'three' })

@@ -232,25 +232,6 @@ describe('a bell', () => {
     expect(await node.ask({ bell, wasBusy: true })).toEqual({ kind: 'empty' })
     expect(await place.dump()).not.toHaveProperty('busy:default')
   })
-
-  test('that is left goes, and those who wait are rung for', async () => {
-    await using place = await Place.open()
-    const { bells } = await place.create()
-    const node = place.node()
-    const left = await node.turns.leave('default', bells[0] as string)
-    expect(left).toHaveLength(1)
-    expect(left[0]?.id).not.toBe(bells[0])
-    expect(await place.redis.zrange(place.keys.bells('default'), 0, '-1')).toEqual(left.map(({ id }) => id))
-  })
-
-  test('that is left with nobody waiting rings none', async () => {
-    await using place = await Place.open()
-    const { bells } = await place.create()
-    const node = place.node()
-    await node.claim()
-    expect(await node.turns.leave('default', bells[0] as string)).toEqual([])
-    expect(await place.dump()).not.toHaveProperty('bells:default')
-  })
 })
 
 describe('poison', () => {

@@ -135,7 +135,6 @@ describe('a cancel', () => {
     const held = (turns: TurnStore): TurnStore => ({
       partition: turns.partition,
       claim: (next) => turns.claim(next),
-      leave: (pool, bell) => turns.leave(pool, bell),
       commit: (request) => turns.commit(request),
       async readHistory(workerId, from) {
         reading.resolve()

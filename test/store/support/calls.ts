@@ -92,15 +92,6 @@ export const calls: readonly Call[] = [
       return () => node.turns.claim(next)
     },
   },
-  {
-    name: 'leave',
-    forgetsBells: true,
-    prepare: async (place) => {
-      const { node } = await running(place)
-      await place.create({ label: 'two' })
-      return () => node.turns.leave('default', 'mine')
-    },
-  },
   ...commitCalls,
   {
     name: 'renew',

@@ -1,5 +1,5 @@
 --[[ records – names of keys, time, and what records and sessions say.
-What scripts have in common is in this folder; defineScript puts all of it in front of each of them, and it calls nothing itself.
+What scripts have in common is in this folder; in front of each script stands what it uses of it. It calls nothing itself.
 A script reads and checks everything first and writes afterwards; `plan…`, `read…` and `check…` only read, `write…` only write.
 A record holds only what differs from the start: no run means 1, no version 0, no pool "default", no name the kind. ]]
 
@@ -63,7 +63,7 @@ local function readHash(hashKey)
   return fields, flat
 end
 
--- active, cancelling, or how it ended ("<status> <time in ms> <run> <history position of the result>"); nil without such a session.
+-- active, cancelling, or how it ended ("<status> <time in ms>", and of a result " <run> <its history position>"); nil without such a session.
 local function sessionState(tag, session)
   local field = redis.call('HMGET', sessionKey(tag, session), 'schema', 'state', 'ended')
   if not field[1] then return nil end
