@@ -224,7 +224,8 @@ export class RuntimeNode {
       this.#suspects.outlast(behaving)
     } finally {
       place.renewer.remove(turn)
-      place.pace.note(grant.pool, performance.now() - turn.startedAt - turn.committingMs)
+      const isNews = place.pace.note(grant.pool, performance.now() - turn.startedAt - turn.committingMs)
+      if (isNews) place.sweeper.dueIn(0)
     }
   }
 

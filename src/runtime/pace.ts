@@ -9,24 +9,36 @@
 /** User code of all the turns expected of one slot takes at most this long. */
 const budgetMs = 10
 const shareMost = 16
+/** So many turns after a quiet time are news. */
+const burstTurns = 20
 
 export class Pace {
   readonly #pools = new Map<string, { turns: number; busyMs: number; longest: number }>()
+  /** Pools that ran turns in the last period. */
+  readonly #told = new Set<string>()
 
-  /** A turn of this pool has ended, with so much time outside of commits. */
-  note(pool: string, busyMs: number): void {
+  /**
+   * A turn of this pool has ended, with so much time outside of commits. Tells whether this is news: turns after a quiet time, whose
+   * share nobody knows before it is taken.
+   */
+  note(pool: string, busyMs: number): boolean {
     const seen = this.#pools.get(pool) ?? { turns: 0, busyMs: 0, longest: 0 }
     seen.turns++
     seen.busyMs += busyMs
     seen.longest = Math.max(seen.longest, busyMs)
     this.#pools.set(pool, seen)
+    return seen.turns === burstTurns && !this.#told.has(pool)
   }
 
   /** The share for the period since the last call, which begins anew; 0 when there was no turn. */
   take(pool: string): number {
     const seen = this.#pools.get(pool)
-    if (seen === undefined) return 0
+    if (seen === undefined) {
+      this.#told.delete(pool)
+      return 0
+    }
     this.#pools.delete(pool)
+    this.#told.add(pool)
     if (seen.longest >= 100) return 1
     return Math.max(1, Math.min(shareMost, Math.floor(budgetMs / Math.max(seen.busyMs / seen.turns, 0.1))))
   }

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { startNode } from '../../src/compose.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -174,6 +175,17 @@ describe('a node', () => {
     const sessions = await Promise.all(Array.from({ length: 30 }, () => troupe.create('slow')))
     await Promise.all(sessions.map((session) => session.result()))
     expect(most).toBe(3)
+  })
+})
+
+describe('a burst of short turns', () => {
+  test('is told of at once, so that fewer bells are rung for what follows (0002)', async () => {
+    // No other sweep is due within the test.
+    await using troupe = await TestTroupe.start({ workers: { echo }, policy: { sweepEveryMs: 60_000 } })
+    const share = partitionKeys(troupe.tag).share('default')
+    expect(await troupe.redis.get(share)).toBeNull()
+    await Promise.all(Array.from({ length: 40 }, (_, number) => troupe.run('echo', number)))
+    await waitUntil('the share is known', async () => Number(await troupe.redis.get(share)) > 1)
   })
 })
 

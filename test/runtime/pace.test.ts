@@ -14,7 +14,7 @@ test('ten milliseconds of user code are expected of one slot, by the mean of the
   expect(shareAfter(6)).toBe(1)
 })
 
-test('a slot is expected to take eight at most, however short the turns are', () => {
+test('a slot is expected to take sixteen at most, however short the turns are', () => {
   expect(shareAfter(0, 0.01)).toBe(16)
 })
 
@@ -28,4 +28,16 @@ test('a period without turns tells nothing, and pools are told apart', () => {
   expect(pace.take('gpu')).toBe(0)
   expect(pace.take('default')).toBe(10)
   expect(pace.take('default')).toBe(0)
+})
+
+test('the twentieth turn after a quiet time is news, and no other; pools are told apart', () => {
+  const pace = new Pace()
+  const news = (pool: string) =>
+    Array.from({ length: 60 }, () => pace.note(pool, 1)).flatMap((is, at) => (is ? [at] : []))
+  expect([news('default'), news('gpu')]).toEqual([[19], [19]])
+  pace.take('default')
+  expect([news('default'), news('gpu')]).toEqual([[], []])
+  pace.take('default')
+  pace.take('default')
+  expect(news('default')).toEqual([19])
 })
