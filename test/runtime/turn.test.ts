@@ -1,94 +1,13 @@
 /** Turns: what breaks if a cancel, a stop or a lost lease comes while a commit is on its way? The store's answers are held back here. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
-import { newId } from '../../src/core/ids.ts'
-import { defaultSessionLimits, policy } from '../../src/core/policy.ts'
-import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant } from '../../src/core/ports.ts'
+import type { ClaimAnswer, CommitAnswer } from '../../src/core/ports.ts'
 import { handlerKind } from '../../src/runtime/kind-maker.ts'
 import { afterRun } from '../../src/runtime/run-ending.ts'
 import { emptyStep, type Step } from '../../src/runtime/step.ts'
 import { Turn } from '../../src/runtime/turn.ts'
-import type { TurnHost } from '../../src/runtime/turn-host.ts'
 import { waitUntil } from '../support/wait-until.ts'
-
-const log = { debug() {}, info() {}, warn() {}, error() {} }
-
-function grant(more: Partial<Grant> = {}): Grant {
-  const workerId = newId(0)
-  return {
-    workerId,
-    mark: 'run',
-    retrying: '',
-    token: '1:nonce',
-    epoch: 1,
-    suspect: false,
-    sessionId: newId(0),
-    parentId: null,
-    isJob: true,
-    call: null,
-    kind: 'echo',
-    name: 'echo',
-    pool: 'default',
-    depth: 0,
-    limits: defaultSessionLimits,
-    run: 1,
-    open: false,
-    runState: 'ProcessingUserMessage',
-    version: 0,
-    wait: 'any',
-    starts: 1,
-    crashes: 0,
-    attempt: 0,
-    calls: 0,
-    awaits: [],
-    timersOpen: 0,
-    stateJson: null,
-    commitId: '',
-    familyTaken: 0,
-    familySeen: 0,
-    allowed: {},
-    mail: {
-      control: [],
-      family: [],
-      user: [{ lane: 'user', sequence: 0, message: { kind: 'input', id: newId(0), from: null, value: 1 } }],
-    },
-    trustedUntil: performance.now() + 60_000,
-    ...more,
-  }
-}
-
-/** A store whose answers to commits the test gives, one by one. */
-class HeldStore {
-  readonly commits: { readonly request: CommitRequest; answer(answer: CommitAnswer): void }[] = []
-
-  host(): TurnHost {
-    const next = {
-      pool: 'default',
-      bell: 'b',
-      slot: '0',
-      nonce: 'n',
-      maySuspect: false,
-      wasBusy: false,
-      keepBell: false,
-    }
-    return {
-      store: {
-        commit: (request: CommitRequest) =>
-          new Promise<CommitAnswer>((resolve) => this.commits.push({ request, answer: resolve })),
-      } as unknown as TurnHost['store'],
-      log,
-      policy,
-      bell: 'b',
-      ring() {},
-      nextClaim: () => next,
-      noteTimer() {},
-      describeKind: () => '',
-      live: { publish() {} },
-      poolOf: () => 'default',
-      workerLog: () => log,
-    }
-  }
-}
+import { grantByHand, HeldStore } from './support/held-store.ts'
 
 const ok = (claimed: ClaimAnswer): CommitAnswer => ({
   kind: 'ok',
@@ -101,7 +20,7 @@ const echo = handlerKind('echo', defineWorker({ receive: (message, self) => self
 describe('a turn', () => {
   test('has one commit in flight at a time, also when a cancel comes while the last one is on its way (U1)', async () => {
     const store = new HeldStore()
-    const turn = new Turn(grant(), store.host())
+    const turn = new Turn(grantByHand(), store.host())
     void echo.behaviour(turn)
     await waitUntil('the ending commit is on its way', () => store.commits.length === 1)
     void turn.cancel()
@@ -111,13 +30,13 @@ describe('a turn', () => {
 
   test('keeps the worker that its ending commit claimed when a cancel comes too late', async () => {
     const store = new HeldStore()
-    const turn = new Turn(grant(), store.host())
+    const turn = new Turn(grantByHand(), store.host())
     void echo.behaviour(turn)
     await waitUntil('the ending commit is on its way', () => store.commits.length === 1)
     void turn.cancel()
     await new Promise((resolve) => setImmediate(resolve))
     // Both answers arrive together, as on one connection.
-    store.commits[0]?.answer(ok({ kind: 'grant', grant: grant() }))
+    store.commits[0]?.answer(ok({ kind: 'grant', grant: grantByHand() }))
     store.commits[1]?.answer({ kind: 'fenced', claimed: { kind: 'none' } })
     await turn.finished
     await new Promise((resolve) => setImmediate(resolve))
@@ -137,8 +56,8 @@ describe('a turn', () => {
         },
       }),
     )
-    const mail = grant().mail.user.concat(grant().mail.user)
-    const turn = new Turn(grant({ mail: { control: [], family: [], user: mail } }), store.host())
+    const mail = grantByHand().mail.user.concat(grantByHand().mail.user)
+    const turn = new Turn(grantByHand({ mail: { control: [], family: [], user: mail } }), store.host())
     void deaf.behaviour(turn)
     await waitUntil('the first is received', () => seen.length === 1)
     void turn.release()
@@ -154,7 +73,7 @@ describe('a turn', () => {
 
     test('is cancelled as soon as the behaviour can say how, and not before', async () => {
       const store = new HeldStore()
-      const turn = new Turn(grant(), store.host())
+      const turn = new Turn(grantByHand(), store.host())
       await turn.cancel()
       expect([turn.aborted, store.commits.length]).toEqual([true, 0])
       turn.whenCancelled(() => cancelled)
@@ -167,7 +86,7 @@ describe('a turn', () => {
 
     test('is so too when Redis says it, to a turn that is given back', async () => {
       const store = new HeldStore()
-      const turn = new Turn(grant(), store.host())
+      const turn = new Turn(grantByHand(), store.host())
       void turn.release()
       await waitUntil('it is given back', () => store.commits.length === 1)
       store.commits[0]?.answer({ kind: 'cancelled' })
@@ -180,7 +99,7 @@ describe('a turn', () => {
 
     test('is given up when it cannot say how', async () => {
       const store = new HeldStore()
-      const turn = new Turn(grant(), store.host())
+      const turn = new Turn(grantByHand(), store.host())
       turn.whenCancelled(() => {
         throw new Error('no idea')
       })

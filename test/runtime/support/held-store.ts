@@ -1,0 +1,84 @@
+/** A grant and a node by hand: what a turn asks of its store is kept, and the test answers it. */
+import { newId } from '../../../src/core/ids.ts'
+import { defaultSessionLimits, policy } from '../../../src/core/policy.ts'
+import type { CommitAnswer, CommitRequest, Grant } from '../../../src/core/ports.ts'
+import type { TurnHost } from '../../../src/runtime/turn-host.ts'
+
+export const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
+
+export function grantByHand(more: Partial<Grant> = {}): Grant {
+  const workerId = newId(0)
+  return {
+    workerId,
+    mark: 'run',
+    retrying: '',
+    token: '1:nonce',
+    epoch: 1,
+    suspect: false,
+    sessionId: newId(0),
+    parentId: null,
+    isJob: true,
+    call: null,
+    kind: 'echo',
+    name: 'echo',
+    pool: 'default',
+    depth: 0,
+    limits: defaultSessionLimits,
+    run: 1,
+    open: false,
+    runState: 'ProcessingUserMessage',
+    version: 0,
+    wait: 'any',
+    starts: 1,
+    crashes: 0,
+    attempt: 0,
+    calls: 0,
+    awaits: [],
+    timersOpen: 0,
+    stateJson: null,
+    commitId: '',
+    familyTaken: 0,
+    familySeen: 0,
+    allowed: {},
+    mail: {
+      control: [],
+      family: [],
+      user: [{ lane: 'user', sequence: 0, message: { kind: 'input', id: newId(0), from: null, value: 1 } }],
+    },
+    trustedUntil: performance.now() + 60_000,
+    ...more,
+  }
+}
+
+/** A store whose answers to commits the test gives, one by one. */
+export class HeldStore {
+  readonly commits: { readonly request: CommitRequest; answer(answer: CommitAnswer): void }[] = []
+
+  host(): TurnHost {
+    const next = {
+      pool: 'default',
+      bell: 'b',
+      slot: '0',
+      nonce: 'n',
+      maySuspect: false,
+      wasBusy: false,
+      keepBell: false,
+    }
+    return {
+      store: {
+        commit: (request: CommitRequest) =>
+          new Promise<CommitAnswer>((resolve) => this.commits.push({ request, answer: resolve })),
+      } as unknown as TurnHost['store'],
+      log: silentLog,
+      policy,
+      bell: 'b',
+      ring() {},
+      nextClaim: () => next,
+      noteTimer() {},
+      describeKind: () => '',
+      live: { publish() {} },
+      poolOf: () => 'default',
+      workerLog: () => silentLog,
+    }
+  }
+}
