@@ -3,6 +3,7 @@
  * F1 Every value is made JSON, and checked for size, at the call that gives it, so that the error points at the author's line.
  * F2 After receive has returned, self is closed: a late call is an error, not a lost effect.
  */
+import { inspect } from 'node:util'
 import type { HandlerDefinition, Self, SpawnOptions, WorkerRef } from '../core/define-worker.ts'
 import type { SpawnNote } from '../core/entry.ts'
 import { InputError, LimitError, TerminalError } from '../core/errors.ts'
@@ -168,7 +169,7 @@ export class HandlerSelf implements Self<unknown> {
     if (this.wishes.replyJson !== undefined || this.wishes.failure !== undefined) {
       throw new TerminalError(`${this.kind} ended its run twice: a run ends once.`)
     }
-    this.wishes.failure = typeof error === 'string' ? new TerminalError(error) : error
+    this.wishes.failure = failureOf(error)
   }
 
   after(ms: number, value: unknown): void {
@@ -201,4 +202,12 @@ export class HandlerSelf implements Self<unknown> {
     if (this.#closed)
       throw new TerminalError(`self.${call} was called after receive had returned: await everything before it returns.`)
   }
+}
+
+/** A run that was told to fail fails, whatever it was told as the reason. */
+function failureOf(error: unknown): Error {
+  if (error instanceof Error) return error
+  if (typeof error === 'string' && error !== '') return new TerminalError(error)
+  const given = error === undefined || error === '' ? 'without a reason' : `with ${inspect(error, { depth: 2 })}`
+  return new TerminalError(`self.fail was called ${given}: it takes an Error or a text.`)
 }

@@ -59,9 +59,8 @@ class HandlerTurn {
       this.#inbox.take(mail)
       if (step.outcome !== undefined) this.#inbox.dropRun()
       // What nobody else sees may wait a moment for what comes of the next message, which is here.
-      // Not after a start that came to nothing: what is at fault must stand apart from what is not.
-      const mayWait = turn.grant.starts <= 1 && isOwnAffair(step) && this.#inbox.next(step.position) !== null
-      turn.record(step, { lazy: mayWait })
+      turn.record(step, { lazy: isOwnAffair(step) && this.#inbox.next(step.position) !== null })
+      if (turn.isRetaken) await turn.settled()
     }
   }
 

@@ -2,12 +2,13 @@
  * Duty: one turn: what a node does with a grant, from its first step to the ending commit.
  * Owns: the order of commits, their batching, and what is done when one is not accepted. Does not own: what a step is (the
  * behaviour), slots and claims (the node), leases (the renewer).
- * U1 One commit of a turn is in flight at a time; steps recorded meanwhile go out with the next.
- * U2 Nothing is committed after the turn is over; a turn is over once, for one reason.
- * U3 The ending commit holds the last steps, so that a turn of one step costs one script.
+ * U1 One commit of a turn is in flight at a time; steps recorded meanwhile go out with the next. U2 Nothing is committed after the turn
+ *    is over; a turn is over once, for one reason. U3 The ending commit holds the last steps: a turn of one step costs one script.
  * U4 When Redis refuses a step (a limit, an unknown recipient), the step says what then: its run fails with a typed error, or it is
  *    dropped and the behaviour goes on; steps before it stand.
  * U5 A lazy step waits for the next one, at most `lazyCommitMs`: what only saves work after a crash costs no script of its own.
+ * U6 After a start that came to nothing no step waits, and the next thing begins when the one before is recorded: what takes the
+ *    process down must not be blamed on what was there before it.
  */
 
 import { performance } from 'node:perf_hooks'
@@ -36,8 +37,7 @@ export interface Left {
 export class Turn {
   readonly grant: Grant
   readonly host: TurnHost
-  /** Of the renewer. */
-  place = -1
+  place = -1 // Of the renewer.
   readonly startedAt = performance.now()
   /** Time spent waiting for commits. */
   committingMs = 0
@@ -95,6 +95,11 @@ export class Turn {
     return this.#abort.whenAborted(listener)
   }
 
+  /** An earlier start came to nothing (U6). */
+  get isRetaken(): boolean {
+    return this.grant.starts > 1
+  }
+
   get over(): TurnOver | undefined {
     return this.#left.over
   }
@@ -125,7 +130,7 @@ export class Turn {
     this.#steps.push(step)
     this.#latest = step.position
     this.#recorded++
-    if (lazy) this.#waitLazily()
+    if (lazy && !this.isRetaken) this.#waitLazily()
     else {
       this.#eager = this.#recorded
       this.#askPump()

@@ -32,6 +32,19 @@ describe('receive', () => {
     expect(await troupe.run('quiet')).toEqual({ status: 'completed', run: 1, value: null })
   })
 
+  test.each([
+    [undefined, 'self.fail was called without a reason: it takes an Error or a text.'],
+    ['', 'self.fail was called without a reason: it takes an Error or a text.'],
+    [{ code: 7 }, 'self.fail was called with { code: 7 }: it takes an Error or a text.'],
+    [null, 'self.fail was called with null: it takes an Error or a text.'],
+    [new TypeError('no luck'), 'no luck'],
+  ])('self.fail(%j) fails the run, whatever the reason is', async (reason, message) => {
+    await using troupe = await TestTroupe.start({
+      workers: { quitter: defineWorker({ retries: 0, receive: (_, self) => self.fail(reason as Error) }) },
+    })
+    expect(await troupe.run('quitter')).toMatchObject({ status: 'failed', failure: { message } })
+  })
+
   test('self.fail ends the run as failed, without a retry', async () => {
     let calls = 0
     await using troupe = await TestTroupe.start({

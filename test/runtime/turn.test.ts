@@ -1,8 +1,14 @@
 /** Turns: what breaks if a cancel, a stop or a lost lease comes while a commit is on its way? The store's answers are held back here. */
 import { describe, expect, test } from 'vitest'
+import { defineTool } from '../../src/core/define-tool.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import { newId } from '../../src/core/ids.ts'
+import type { Mail } from '../../src/core/message.ts'
 import type { ClaimAnswer, CommitAnswer } from '../../src/core/ports.ts'
-import { handlerKind } from '../../src/runtime/kind-maker.ts'
+import { openModels } from '../../src/models/model-source.ts'
+import { call, say, scriptedModel } from '../../src/models/scripted-model.ts'
+import type { Kind } from '../../src/runtime/kind.ts'
+import { handlerKind, KindMaker } from '../../src/runtime/kind-maker.ts'
 import { afterRun } from '../../src/runtime/run-ending.ts'
 import { emptyStep, type Step } from '../../src/runtime/step.ts'
 import { Turn } from '../../src/runtime/turn.ts'
@@ -66,6 +72,65 @@ describe('a turn', () => {
     store.commits[0]?.answer(ok({ kind: 'none' }))
     await turn.finished
     expect(seen).toHaveLength(1)
+  })
+
+  describe('of a worker whose earlier start came to nothing', () => {
+    const seen: unknown[] = []
+    const noting = handlerKind('echo', defineWorker({ receive: (message) => void seen.push(message.value) }))
+    const looks = defineTool({
+      name: 'look',
+      description: 'Looks.',
+      effect: 'pure',
+      run: () => void seen.push('looked'),
+    })
+    const looking = () =>
+      new KindMaker(openModels({ env: {} })).make(
+        'agent',
+        defineWorker({
+          instructions: 'Look.',
+          model: scriptedModel('test/looks', [call('look'), say('seen')]),
+          tools: [looks],
+        }),
+      )
+    const mail = (value: number) => ({ ...(grantByHand().mail.user[0] as Mail), message: inputOf(value) })
+    const inputOf = (value: number) => ({ kind: 'input', id: newId(0), from: null, value }) as const
+    const begun = async (kind: Kind, starts: number) => {
+      seen.length = 0
+      const store = new HeldStore()
+      const user = kind === noting ? [mail(1), mail(2)] : [mail(1)]
+      const turn = new Turn(grantByHand({ starts, mail: { control: [], family: [], user } }), store.host())
+      void kind.behaviour(turn)
+      await waitUntil('a commit is on its way', () => store.commits.length === 1)
+      return { store, turn }
+    }
+
+    test('the next message is received when the one before is recorded; else at once (U6)', async () => {
+      const { store, turn } = await begun(noting, 2)
+      expect(seen).toEqual([1])
+      store.commits[0]?.answer(ok({ kind: 'none' }))
+      await waitUntil('the second is received', () => seen.length === 2)
+      turn.abandon('fenced')
+      const first = await begun(noting, 1)
+      expect(seen).toEqual([1, 2])
+      first.turn.abandon('fenced')
+    })
+
+    test('a tool without effects runs when the reply that calls it is recorded; else at once (U6)', async () => {
+      const { store, turn } = await begun(looking(), 2)
+      expect(store.commits[0]?.request.entries.join()).not.toContain('"assistant"')
+      store.commits[0]?.answer(ok({ kind: 'none' }))
+      await waitUntil('the reply is on its way', () => store.commits.length === 2)
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(store.commits[1]?.request.entries.join()).toContain('"assistant"')
+      expect(seen).toEqual([])
+      store.commits[1]?.answer(ok({ kind: 'none' }))
+      await waitUntil('the tool ran', () => seen.length === 1)
+      turn.abandon('fenced')
+      const first = await begun(looking(), 1)
+      await waitUntil('the tool ran', () => seen.length === 1)
+      expect(first.store.commits).toHaveLength(1)
+      first.turn.abandon('fenced')
+    })
   })
 
   describe('whose behaviour still reads what it is about', () => {

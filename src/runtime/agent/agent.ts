@@ -36,7 +36,10 @@ async function advance(scene: Scene): Promise<void> {
   }
   for (let steps = 0; !scene.isOver; steps++) {
     const wait = await proceedOrFail(scene, steps)
-    if (wait === null) continue
+    if (wait === null) {
+      if (turn.isRetaken) await turn.settled()
+      continue
+    }
     // Given back before the commit: its answer may bring this very worker's next turn.
     if (!isLast(scene, wait)) parts.histories.give(turn.grant.workerId, turn.left, journal.known)
     return turn.end(wait.for, wait.retryMs)
