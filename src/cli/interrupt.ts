@@ -8,6 +8,8 @@ import { exitCodeOfSignal, exitCodes } from './exit-code.ts'
 const samePressMs = 100
 /** How long a command that was interrupted may take to cancel and to stop. */
 export const commandEndMsMax = 15_000
+/** How long what was begun may take to come and to be put away. */
+const putAwayMsMax = 2_000
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** Thrown out of a command that a signal ended before it had anything to end well. */
@@ -57,14 +59,20 @@ export class Interrupt implements Disposable {
     return this.#exitCode
   }
 
-  /** The value, unless a signal comes first: then an Interrupted is thrown. For what cannot be cancelled itself. */
+  /**
+   * The value, unless a signal comes first: then an Interrupted is thrown, and what would have come is put away again. For what cannot
+   * be cancelled itself.
+   */
   async orThrow<Value>(promise: Promise<Value>): Promise<Value> {
     const { promise: interrupted, reject } = Promise.withResolvers<never>()
     const onAbort = () => reject(new Interrupted(this.#exitCode ?? exitCodes.interrupted))
     if (this.signal.aborted) onAbort()
     this.signal.addEventListener('abort', onAbort, { once: true })
     try {
-      return await Promise.race([promise, interrupted])
+      return await Promise.race([interrupted, promise])
+    } catch (thrown) {
+      if (thrown instanceof Interrupted) await putAway(promise)
+      throw thrown
     } finally {
       this.signal.removeEventListener('abort', onAbort)
     }
@@ -73,4 +81,16 @@ export class Interrupt implements Disposable {
   [Symbol.dispose](): void {
     for (const signal of signals) process.off(signal, this.#onSignal)
   }
+}
+
+/** A node that goes on starting would count as live when this process has gone. */
+async function putAway(promise: Promise<unknown>): Promise<void> {
+  const away = promise.then(async (value) => {
+    if (typeof value === 'object' && value !== null && Symbol.asyncDispose in value)
+      await (value as AsyncDisposable)[Symbol.asyncDispose]()
+  })
+  const { promise: late, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, putAwayMsMax)
+  await Promise.race([away.catch(() => {}), late])
+  clearTimeout(timer)
 }

@@ -6,9 +6,9 @@ import { configOf, connectTo } from './connection.ts'
 import { eventLine } from './event-lines.ts'
 import { exitCodes } from './exit-code.ts'
 import { followToEnd, type Teller } from './follow.ts'
-import { hostKind } from './host-kind.ts'
 import { addInputOptions, type InputFlags, readInput } from './input.ts'
 import { commandEndMsMax, Interrupt } from './interrupt.ts'
+import { KindHost } from './kind-host.ts'
 import { LiveText } from './live-text.ts'
 import { addConnectionOptions, addExamples, addModelOption, addNodeOptions, type NodeFlags } from './options.ts'
 import { printJson } from './output.ts'
@@ -49,7 +49,8 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   const tell = (line: string) => live.tell(line)
   using interrupt = new Interrupt(() => tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
   await using troupe = await interrupt.orThrow(connectTo(config))
-  await using _node = await interrupt.orThrow(hostKind(kind, troupe, config, tell))
+  await using host = new KindHost(kind, troupe, config, tell)
+  await interrupt.orThrow(host.start())
   const session = await troupe.sessions.create(sessionOrder(kind, input, flags))
   tell(`troupe: session ${session.id}`)
   live.watch(session.rootId)
@@ -58,6 +59,7 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
     : await followToEnd(session, interrupt, tellTo(live), live.isShown ? (event) => live.note(event) : undefined)
   live.end()
   if (result) printResult(session.id, result, flags)
+  else tell(`troupe: its cancel goes on; \`troupe session show ${session.id}\` says what it waits for`)
   process.exitCode = interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed)
 }
 

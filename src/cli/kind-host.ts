@@ -1,0 +1,111 @@
+/**
+ * Duty: somebody who runs the kind: a node that lives already, else one in this process with the worker files that are here.
+ * Where there is neither, the command is wrong, and the kinds that exist are named.
+ */
+import type { KindSummary, Troupe } from '../client/client.ts'
+import type { Config } from '../config.ts'
+import { ConfigError, NotFoundError } from '../core/errors.ts'
+import { closest } from './closest.ts'
+import { loadLocalKinds } from './local-kinds.ts'
+import { type LocalNode, startLocalNode } from './local-node.ts'
+import { safe } from './output.ts'
+import { workersFolder } from './workers-folder.ts'
+
+/** How often it is looked whether a node still hosts the kind. */
+const lookEveryMs = 3_000
+
+type Tell = (line: string) => void
+
+/** From `start` on somebody hosts the kind, also when the node that did has gone; what was started here goes with this. */
+export class KindHost implements AsyncDisposable {
+  readonly #kind: string
+  readonly #troupe: Troupe
+  readonly #config: Config
+  readonly #tell: Tell
+  #starting: Promise<LocalNode | undefined> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isMissed = false
+
+  constructor(kind: string, troupe: Troupe, config: Config, tell: Tell) {
+    this.#kind = kind
+    this.#troupe = troupe
+    this.#config = config
+    this.#tell = tell
+  }
+
+  /** Throws a NotFoundError where nobody knows the kind, or nobody can run it. */
+  async start(): Promise<void> {
+    this.#starting = this.#host()
+    if ((await this.#starting) === undefined) this.#lookAgain()
+  }
+
+  async #host(): Promise<LocalNode | undefined> {
+    const known = await this.#troupe.kinds()
+    if (isHosted(this.#kind, known)) return undefined
+    const folder = await workersFolder(this.#config)
+    if (folder === undefined) throw unknownKind(this.#kind, known, [])
+    const kinds = await loadLocalKinds(folder)
+    if (!kinds.has(this.#kind)) throw unknownKind(this.#kind, known, [...kinds.keys()])
+    const still = this.#isMissed ? ' any more' : ''
+    const where = `running it here, with the worker files of ${safe(folder)}`
+    this.#tell(`troupe: no live node hosts ${this.#kind}${still}: ${where}`)
+    return startLocalNode(this.#config, kinds, this.#tell)
+  }
+
+  #lookAgain(): void {
+    this.#timer = setTimeout(() => {
+      this.#starting = this.#look()
+      void this.#starting.then((node) => {
+        if (node === undefined && this.#timer) this.#lookAgain()
+      })
+    }, lookEveryMs)
+  }
+
+  /** Nobody waits in silence: a node runs here, or the person is told once that there is none. */
+  async #look(): Promise<LocalNode | undefined> {
+    try {
+      if (isHosted(this.#kind, await this.#troupe.kinds())) this.#isMissed = false
+      else if (!this.#isMissed) {
+        this.#isMissed = true
+        return await this.#host()
+      }
+    } catch (thrown) {
+      // A Redis that is away is told by who waits for the result.
+      if (thrown instanceof NotFoundError || thrown instanceof ConfigError) {
+        this.#tell(`troupe: no live node hosts ${this.#kind} any more; the session waits until one does`)
+      } else this.#isMissed = false
+    }
+    return undefined
+  }
+
+  /** Also of a node that was still starting. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const node = await this.#starting?.catch(() => undefined)
+    await node?.[Symbol.asyncDispose]()
+  }
+}
+
+function isHosted(kind: string, known: readonly KindSummary[]): boolean {
+  return known.some((summary) => summary.kind === kind && summary.hosted)
+}
+
+function unknownKind(kind: string, known: readonly KindSummary[], local: readonly string[]): NotFoundError {
+  if (known.some((summary) => summary.kind === kind)) {
+    const advice = 'start one with `troupe node`, or leave the work to wait with `troupe submit`'
+    return new NotFoundError(
+      'kind_unknown',
+      `no live node hosts "${kind}", and its worker file is not here: ${advice}.`,
+    )
+  }
+  const hosted = known.filter((summary) => summary.hosted).map((summary) => summary.kind)
+  const kinds = [...new Set([...hosted, ...local])].sort()
+  const near = closest(kind, kinds)
+  const hint = near === undefined ? '' : ` Did you mean ${near}?`
+  const list =
+    kinds.length === 0
+      ? 'no node is live, and there is no folder of worker files here'
+      : `there are: ${kinds.join(', ')}`
+  return new NotFoundError('kind_unknown', `there is no kind "${kind}"; ${list}.${hint}`)
+}

@@ -1,0 +1,44 @@
+/** `troupe run` and the nodes it leaves its work to: when they have gone it runs the work itself, or says that nobody does. */
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { partitionKeys, tagOf } from '../../src/store/keys.ts'
+import { CliProject } from '../cli/cli-project.ts'
+
+const here = new CliProject('hosts', { withNode: false })
+const nowhere = new CliProject('ghosts', { withNode: false })
+let redis: Redis
+beforeAll(() => {
+  redis = new Redis(inject('redisUrl'))
+})
+afterAll(() => redis.disconnect())
+
+/** A node that was killed a while ago still counts as live, for some seconds. */
+async function leaveGhost({ namespace }: CliProject): Promise<void> {
+  const keys = partitionKeys(tagOf(namespace, 0))
+  const [seconds] = (await redis.call('TIME')) as [string, string]
+  await redis.hset(keys.kinds, 'echo', 'default {"description":""}')
+  await redis.hset(keys.nodes, 'n-ghost', `${Number(seconds) * 1_000 - 11_000} 50 default echo {}`)
+}
+
+describe.concurrent('a run whose node has gone', () => {
+  it('goes on here, with the worker files that are here', { timeout: 40_000 }, async () => {
+    await leaveGhost(here)
+    const { code, stdout, stderr } = await here.project.run(['run', 'echo', 'hello'])
+    expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: 'hello\n' })
+    expect(stderr).toContain('no live node hosts echo any more: running it here, with the worker files of ./workers')
+  })
+
+  it('says so where there is none, and what an interrupted one leaves', { timeout: 60_000 }, async () => {
+    await leaveGhost(nowhere)
+    const cwd = await mkdtemp(join(tmpdir(), 'troupe-empty-'))
+    const running = nowhere.project.start(['run', 'echo', 'hello'], { cwd })
+    await running.saw('no live node hosts echo any more; the session waits until one does')
+    running.kill('SIGINT')
+    const { code, stderr } = await running.ended
+    expect(code).toBe(130)
+    expect(stderr).toMatch(/its cancel goes on; `troupe session show [0-9a-f-]{36}` says what it waits for/)
+  })
+})
