@@ -20,12 +20,25 @@ const known = new Set(['session', 'worker', 'kind', 'run'])
 /** `12:00:01  reader  info  read 12 files  bytes=5120`; undefined for what the events of the session tell already. */
 export function logLine({ at, level, fields, message }: LogRecord): string | undefined {
   const given = typeof fields === 'object' && fields !== null ? (fields as Readonly<Record<string, unknown>>) : {}
-  // What the runtime says about a turn is an event as well; what a worker's own code logs carries its session.
+  // What the runtime says about a turn is an event as well, but where in the author's code something was thrown; what a worker's own
+  // code logs carries its session.
   const isRuntimeOnTurn = given.worker !== undefined && given.session === undefined
+  if (isRuntimeOnTurn && typeof given.stack === 'string') {
+    const parts = [textOf(given.kind, 'node'), level, textOf(message, textOf(fields)), whatAndWhere(given.stack)]
+    return `${formatTime(at)}  ${escapeLine(parts.join('  '))}`
+  }
   if (isRuntimeOnTurn && level !== 'error' && level !== 'fatal') return undefined
   const shown = Object.entries(given)
     .filter(([name]) => !known.has(name))
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
   const parts = [textOf(given.kind, 'node'), level, textOf(message, textOf(fields)), ...shown]
   return `${formatTime(at)}  ${escapeLine(parts.filter(Boolean).join('  '))}`
+}
+
+/** `TypeError: no such thing, at /home/me/workers/reader.ts:12:7`: the first line of a stack, and its first place outside of libraries. */
+function whatAndWhere(stack: string): string {
+  const [what = '', ...frames] = stack.split('\n')
+  const own = frames.find((frame) => /^\s*at /.test(frame) && !/node_modules|node:/.test(frame))
+  const place = own && /\(?(?:file:\/\/)?([^\s()]+:\d+:\d+)\)?\s*$/.exec(own)?.[1]
+  return place ? `${what}, at ${place}` : what
 }

@@ -109,6 +109,8 @@ export const policy = {
   claimMailBytes: 4_194_304,
   nameBytesMax: 64,
 
+  /** How long a worker file may take to load. */
+  loadMs: 10_000,
   slots: 50,
   retentionMs: 7 * 24 * 3_600_000,
   /** How long an answer is kept under an idempotency key the caller gave, and under one the client made. */

@@ -7,7 +7,7 @@
 import type { z } from 'zod'
 import type { HandlerDefinition, Self } from '../core/define-worker.ts'
 import { completedEntry, entryJson } from '../core/entry.ts'
-import { CancelledError, InputError, type RuntimeError, TransientError, toRuntimeError } from '../core/errors.ts'
+import { CancelledError, InputError, RuntimeError, TransientError, toRuntimeError } from '../core/errors.ts'
 import type { EventNote } from '../core/event.ts'
 import { type FailureOrigin, toFailure } from '../core/failure.ts'
 import type { Mail } from '../core/message.ts'
@@ -107,6 +107,7 @@ class HandlerTurn {
         attempt,
         of: tries,
         error: error.message,
+        ...stackOf(thrown),
       })
       if (error.retryable && attempt < tries) return this.#retryStep(mail, error, position, attempt)
       return this.#failedStep(mail, error, position, attempt)
@@ -304,6 +305,12 @@ class HandlerTurn {
       ],
     ]
   }
+}
+
+/** Of what the handler's own code threw, for its author; troupe's errors say what to do by themselves. */
+function stackOf(thrown: unknown): { stack?: string } {
+  const isForeign = thrown instanceof Error && !(thrown instanceof RuntimeError)
+  return isForeign && thrown.stack !== undefined ? { stack: thrown.stack } : {}
 }
 
 /** Where a mail is: its lane and its place there. */

@@ -8,11 +8,15 @@ import { pathToFileURL } from 'node:url'
 import { isWorkerDefinition, type WorkerDefinition } from '../core/define-worker.ts'
 import { ConfigError } from '../core/errors.ts'
 import { isKind } from '../core/ids.ts'
+import { policy } from '../core/policy.ts'
 
 const endings = ['.ts', '.mts', '.js', '.mjs']
 
-/** Throws a ConfigError that names the folder or the file, and what is wrong with it. */
-export async function loadWorkers(folder: string): Promise<Map<string, WorkerDefinition>> {
+/** Throws a ConfigError that names the folder or the file, and what is wrong with it. `loadMs`: how long each file may take. */
+export async function loadWorkers(
+  folder: string,
+  loadMs: number = policy.loadMs,
+): Promise<Map<string, WorkerDefinition>> {
   const root = resolve(folder)
   const files = await workerFiles(root, root)
   const kinds = new Map<string, WorkerDefinition>()
@@ -23,7 +27,7 @@ export async function loadWorkers(folder: string): Promise<Map<string, WorkerDef
       )
     if (kinds.has(kind))
       throw new ConfigError(`kind "${kind}" is defined twice in ${root}: by ${file} and a file of the same name.`)
-    kinds.set(kind, await loadWorker(file))
+    kinds.set(kind, await loadWorker(file, loadMs))
   }
   return kinds
 }
@@ -59,10 +63,10 @@ function isWorkerFile(name: string): boolean {
   return endings.some((ending) => name.endsWith(ending)) && !/\.(test|spec|d)\.[^.]+$/.test(name)
 }
 
-async function loadWorker(file: string): Promise<WorkerDefinition> {
+async function loadWorker(file: string, loadMs: number): Promise<WorkerDefinition> {
   let module: { default?: unknown }
   try {
-    module = (await import(pathToFileURL(file).href)) as { default?: unknown }
+    module = await within(loadMs, import(pathToFileURL(file).href) as Promise<{ default?: unknown }>)
   } catch (cause) {
     const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
     throw new ConfigError(
@@ -78,6 +82,18 @@ async function loadWorker(file: string): Promise<WorkerDefinition> {
     )
   }
   return module.default
+}
+
+/** A file that waits at its top level for what never comes would end the process without a word, or never. */
+async function within<Module>(ms: number, loading: Promise<Module>): Promise<Module> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const error = new Error(`it awaits something at its top level that did not come within ${ms / 1_000} s`)
+  const timer = setTimeout(reject, ms, error)
+  try {
+    return await Promise.race([loading, late])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Where the syntax is wrong, which Node says in the first line of the stack alone, if at all. It may be a file that this one imports. */

@@ -31,7 +31,7 @@ test.each([
 ])('%s needs no putting away', async (_, begin) => {
   interrupt = new Interrupt(() => {})
   press()
-  await expect(interrupt.orThrow(begin())).rejects.toThrow()
+  await expect(interrupt.orThrow(begin())).rejects.toThrow(Interrupted)
 })
 
 test('what comes in time is given, and what fails fails', async () => {

@@ -286,6 +286,24 @@ describe('treeLeaves', () => {
 })
 
 describe('logLine', () => {
+  it.each([
+    [
+      'TypeError: no x\n    at of (file:///home/me/w/reader.ts:12:7)\n    at node:internal/x:1:1',
+      'TypeError: no x, at /home/me/w/reader.ts:12:7',
+    ],
+    [
+      'Error: no\n    at /a/node_modules/b/c.js:1:1\n    at async file:///home/me/w.ts:3:4',
+      'Error: no, at /home/me/w.ts:3:4',
+    ],
+    ['Error: no\n    at node:internal/x:1:1', 'Error: no'],
+    ['Error: no', 'Error: no'],
+  ])('says where in the author’s code something was thrown', (stack, told) => {
+    const fields = { worker: 'w', kind: 'reader', attempt: 1, error: 'no', stack }
+    expect(logLine({ at: 0, level: 'warn', fields, message: 'receive failed' })).toMatch(
+      new RegExp(`  reader  warn  receive failed  ${told.replace(/[.]/g, '\\.')}$`),
+    )
+  })
+
   const record = (fields: object, level: LogLevel = 'info') => ({ at, level, fields, message: 'read\u001b[2J it' })
 
   it('shows what a worker logs, with its fields', () => {

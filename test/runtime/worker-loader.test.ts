@@ -67,6 +67,13 @@ describe('loadWorkers', () => {
     }),
   )
 
+  test('names a file that waits at its top level for what never comes', () =>
+    inFolder({ 'a.ts': worker, 'stuck.ts': `await new Promise(() => {})\n${worker}` }, async (folder) => {
+      await expect(loadWorkers(folder, 50)).rejects.toThrow(
+        /stuck\.ts cannot be loaded: Error: it awaits something at its top level that did not come within 0\.05 s\.$/,
+      )
+    }))
+
   test('refuses a folder that is not there and names it', async () => {
     await expect(loadWorkers('/no/such/folder')).rejects.toMatchObject({
       code: 'config_invalid',
