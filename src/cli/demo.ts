@@ -1,6 +1,6 @@
 /** `troupe demo [folder]`: the main job on real input: a tree of workers surveys a folder, and the report is printed. */
-import { stat, writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { access, constants, stat, writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { AgentResult, RunResult } from '../core/entry.ts'
 import { InputError, TerminalError } from '../core/errors.ts'
@@ -56,6 +56,7 @@ export function addDemoCommand(program: Command): void {
 
 async function demo(argument: string, flags: DemoFlags): Promise<void> {
   const folder = await existingFolder(argument)
+  if (flags.out !== undefined) await checkWritable(flags.out)
   const config = await configOf(flags)
   using progress = new Progress()
   using interrupt = new Interrupt(() => progress.tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
@@ -117,6 +118,18 @@ async function existingFolder(argument: string): Promise<string> {
   if (found === undefined) throw new InputError(`there is no folder ${argument}.`)
   if (!found.isDirectory()) throw new InputError(`${argument} is not a folder.`)
   return folder
+}
+
+/** Before the survey, which may take long. Nothing is written yet. */
+async function checkWritable(file: string): Promise<void> {
+  try {
+    const found = await stat(file).catch(() => undefined)
+    if (found?.isDirectory()) throw new Error('it is a folder')
+    await access(found === undefined ? dirname(resolve(file)) : file, constants.W_OK)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new InputError(`the report cannot be written to ${file}: ${reason}.`, { cause })
+  }
 }
 
 async function writeReport(file: string, markdown: string): Promise<void> {

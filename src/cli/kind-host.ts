@@ -33,10 +33,12 @@ export class KindHost implements AsyncDisposable {
     this.#tell = tell
   }
 
-  /** Throws a NotFoundError where nobody knows the kind, or nobody can run it. */
-  async start(): Promise<void> {
+  /** Tells whether the kind is hosted here. Throws a NotFoundError where nobody knows the kind, or nobody can run it. */
+  async start(): Promise<boolean> {
     this.#starting = this.#host()
-    if ((await this.#starting) === undefined) this.#lookAgain()
+    const isHere = (await this.#starting) !== undefined
+    if (!isHere) this.#lookAgain()
+    return isHere
   }
 
   async #host(): Promise<LocalNode | undefined> {

@@ -1,5 +1,6 @@
 /** `troupe run <kind> [input]`: a session in the foreground: submitted, followed, its result printed. */
 import type { Command } from 'commander'
+import { TransientError } from '../core/errors.ts'
 import type { TroupeEvent } from '../core/event.ts'
 import { parseKind } from '../core/ids.ts'
 import { configOf, connectTo } from './connection.ts'
@@ -11,7 +12,7 @@ import { commandEndMsMax, Interrupt } from './interrupt.ts'
 import { KindHost } from './kind-host.ts'
 import { LiveText } from './live-text.ts'
 import { addConnectionOptions, addExamples, addModelOption, addNodeOptions, type NodeFlags } from './options.ts'
-import { printJson } from './output.ts'
+import { printJson, safe } from './output.ts'
 import { printResult } from './result.ts'
 import { addSessionOptions, type SessionFlags, sessionOrder } from './session-order.ts'
 
@@ -50,13 +51,20 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   using interrupt = new Interrupt(() => tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
   await using troupe = await interrupt.orThrow(connectTo(config))
   await using host = new KindHost(kind, troupe, config, tell)
-  await interrupt.orThrow(host.start())
+  const isHere = await interrupt.orThrow(host.start())
+  if (!isHere && flags.workers !== undefined)
+    tell(`troupe: a live node hosts ${kind}: it runs there, not with the worker files of ${safe(flags.workers)}`)
   const session = await troupe.sessions.create(sessionOrder(kind, input, flags))
   tell(`troupe: session ${session.id}`)
   live.watch(session.rootId)
-  const result = flags.json
-    ? await followToEnd(session, interrupt, printEvents, printJson)
-    : await followToEnd(session, interrupt, tellTo(live), live.isShown ? (event) => live.note(event) : undefined)
+  const following = flags.json
+    ? followToEnd(session, interrupt, printEvents, printJson)
+    : followToEnd(session, interrupt, tellTo(live), live.isShown ? (event) => live.note(event) : undefined)
+  const result = await following.catch((thrown: unknown) => {
+    if (thrown instanceof TransientError)
+      tell(`troupe: the session is not lost; its result later: troupe session result ${session.id} --wait`)
+    throw thrown
+  })
   live.end()
   if (result) printResult(session.id, result, flags)
   else tell(`troupe: its cancel goes on; \`troupe session show ${session.id}\` says what it waits for`)

@@ -1,5 +1,6 @@
 /** `troupe submit <kind> [input]`: a session in the background. */
 import type { Command } from 'commander'
+import type { Troupe } from '../client/client.ts'
 import { parseKind } from '../core/ids.ts'
 import { withTroupe } from './connection.ts'
 import { addInputOptions, type InputFlags, readInput } from './input.ts'
@@ -35,12 +36,19 @@ async function submit(kind: string, argument: string | undefined, flags: SubmitF
       ...sessionOrder(kind, input, flags),
       keepOpen: flags.keepOpen ?? false,
     })
-    if (session.warning) tell(`troupe: ${safe(session.warning)}`)
+    const warning = session.warning ?? (await unhostedWarning(kind, troupe))
+    if (warning) tell(`troupe: ${safe(warning)}`)
     if (flags.json) {
-      printJson({ type: 'submitted', sessionId: session.id, workerId: session.root.id, warning: session.warning })
+      printJson({ type: 'submitted', sessionId: session.id, workerId: session.root.id, warning })
       return
     }
     print(`session ${session.id}`)
     print(`worker  ${session.root.id}`)
   })
+}
+
+async function unhostedWarning(kind: string, troupe: Troupe): Promise<string | null> {
+  const known = await troupe.kinds()
+  if (known.some((summary) => summary.kind === kind && summary.hosted)) return null
+  return `no live node hosts "${kind}" just now: the session waits until one does.`
 }

@@ -93,10 +93,13 @@ class HandlerTurn {
     try {
       this.#checkInput(mail)
       self = new HandlerSelf(this.#context(mail, position, attempt, timeout))
-      const received = this.#definition.receive(mail.message, self as unknown as Self<never>)
-      if (received instanceof Promise) await (timeout.expired ? Promise.race([received, timeout.expired]) : received)
+      let given: unknown = this.#definition.receive(mail.message, self as unknown as Self<never>)
+      if (given instanceof Promise) given = await (timeout.expired ? Promise.race([given, timeout.expired]) : given)
       self.close()
-      return this.#stepOf(mail, self, position, attempt)
+      const step = this.#stepOf(mail, self, position, attempt)
+      if (given !== undefined && step.outcome === 'completed' && self.wishes.replyJson === undefined)
+        self.log.warn('receive returned a value and did not reply: the result is null; self.reply(value) sets it')
+      return step
     } catch (thrown) {
       self?.close()
       const error = toRuntimeError(timeout.reason ?? thrown)

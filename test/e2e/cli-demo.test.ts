@@ -27,6 +27,12 @@ describe.concurrent('troupe demo', () => {
     expect(await readFile(join(cli.project.folder, 'report.md'), 'utf8')).toMatch(/^# /)
   })
 
+  it('exits with 2 before it surveys for a report that cannot be written', async () => {
+    const { code, stdout, stderr } = await cli.project.run(['demo', 'workers', '--out', 'none/report.md'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/^troupe: the report cannot be written to none\/report\.md: ENOENT.*\n$/)
+  })
+
   it('exits with 2 for a folder that is not there', async () => {
     expect(await cli.project.run(['demo', 'nowhere'])).toMatchObject({
       code: 2,

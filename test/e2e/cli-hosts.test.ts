@@ -15,26 +15,43 @@ beforeAll(() => {
 })
 afterAll(() => redis.disconnect())
 
-/** A node that was killed a while ago still counts as live, for some seconds. */
-async function leaveGhost({ namespace }: CliProject): Promise<void> {
+/** A node that was killed still counts as live, until it was not seen for some time. */
+async function leaveGhost({ namespace }: CliProject): Promise<{ forget(): Promise<unknown> }> {
   const keys = partitionKeys(tagOf(namespace, 0))
   const [seconds] = (await redis.call('TIME')) as [string, string]
   await redis.hset(keys.kinds, 'echo', 'default {"description":""}')
-  await redis.hset(keys.nodes, 'n-ghost', `${Number(seconds) * 1_000 - 11_000} 50 default echo {}`)
+  await redis.hset(keys.nodes, 'n-ghost', `${Number(seconds) * 1_000 + 30_000} 50 default echo {}`)
+  return { forget: () => redis.hdel(keys.nodes, 'n-ghost') }
 }
+
+describe.concurrent('a command whose kind nobody hosts just now', () => {
+  it('submits, and says that it waits', async () => {
+    const keys = partitionKeys(tagOf(nowhere.namespace, 0))
+    await redis.hset(keys.kinds, 'once', 'default {"description":""}')
+    const { code, stderr, objects } = await nowhere.project.run(['submit', 'once', 'x', '--json'])
+    const warning = 'no live node hosts "once" just now: the session waits until one does.'
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `troupe: ${warning}\n` })
+    expect(objects[0]).toMatchObject({ type: 'submitted', warning })
+  })
+})
 
 describe.concurrent('a run whose node has gone', () => {
   it('goes on here, with the worker files that are here', { timeout: 40_000 }, async () => {
-    await leaveGhost(here)
-    const { code, stdout, stderr } = await here.project.run(['run', 'echo', 'hello'])
+    const ghost = await leaveGhost(here)
+    const running = here.project.start(['run', 'echo', 'hello'])
+    await running.saw('troupe: session')
+    await ghost.forget()
+    const { code, stdout, stderr } = await running.ended
     expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: 'hello\n' })
     expect(stderr).toContain('no live node hosts echo any more: running it here, with the worker files of ./workers')
   })
 
   it('says so where there is none, and what an interrupted one leaves', { timeout: 60_000 }, async () => {
-    await leaveGhost(nowhere)
+    const ghost = await leaveGhost(nowhere)
     const cwd = await mkdtemp(join(tmpdir(), 'troupe-empty-'))
     const running = nowhere.project.start(['run', 'echo', 'hello'], { cwd })
+    await running.saw('troupe: session')
+    await ghost.forget()
     await running.saw('no live node hosts echo any more; the session waits until one does')
     running.kill('SIGINT')
     const { code, stderr } = await running.ended

@@ -64,6 +64,18 @@ describe.concurrent('a Redis that refuses', () => {
   })
 })
 
+describe.concurrent('a Redis that goes while a run is watched', () => {
+  it('ends the command with 69, which says how to get the result later', { timeout: 60_000 }, async () => {
+    await using redis = await RedisServer.start({ durability: 'none' })
+    const running = cli.project.start(['run', 'waits', '--redis-url', redis.url])
+    await running.saw('started')
+    redis.freeze()
+    const { code, stderr } = await running.ended
+    expect(code).toBe(69)
+    expect(stderr).toMatch(/the session is not lost; its result later: troupe session result [0-9a-f-]{36} --wait/)
+  })
+})
+
 describe.concurrent('a second Ctrl+C', () => {
   it('ends the command at once, whatever keeps it', async () => {
     await using redis = await RedisServer.start({ durability: 'none' })

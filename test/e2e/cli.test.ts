@@ -66,6 +66,12 @@ export default defineWorker({ receive(message, self) { self.log.info('shouting',
     expect(stderr).toMatch(/shout {2}info {2}shouting {2}at=you/)
   })
 
+  it('says so where a live node hosts the kind, and other worker files are named', async () => {
+    const { code, stdout, stderr } = await cli.project.run(['run', 'echo', 'x', '--workers', 'elsewhere'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'x\n' })
+    expect(stderr).toContain('a live node hosts echo: it runs there, not with the worker files of elsewhere')
+  })
+
   it('exits with 2 for a kind that is nowhere, and names those there are', async () => {
     const { code, stdout, stderr } = await cli.project.run(['run', 'ecko', 'x', '--json'])
     expect(code).toBe(2)

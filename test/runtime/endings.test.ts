@@ -1,4 +1,5 @@
 /** How one receive may end, and what is recorded then: all of what it asked for, or nothing but its failure. */
+import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorker } from '../../src/core/define-worker.ts'
@@ -30,6 +31,27 @@ describe('receive', () => {
   test('a receive that returns without a reply ends the run with null', async () => {
     await using troupe = await TestTroupe.start({ workers: { quiet: defineWorker({ receive: () => {} }) } })
     expect(await troupe.run('quiet')).toEqual({ status: 'completed', run: 1, value: null })
+  })
+
+  test('what receive returns is not the result, and is told to its author', async () => {
+    const told: string[] = []
+    const logger = pino({ level: 'warn' }, { write: (line: string) => void told.push(line) })
+    const workers = {
+      returns: defineWorker({ receive: () => 'lost' as never }),
+      replies: defineWorker({
+        receive(_, self) {
+          self.reply('kept')
+          return 'unused' as never
+        },
+      }),
+    }
+    await using troupe = await TestTroupe.start({ workers, logger })
+    expect(await troupe.run('replies')).toMatchObject({ value: 'kept' })
+    expect(told).toEqual([])
+    expect(await troupe.run('returns')).toMatchObject({ status: 'completed', value: null })
+    expect(told.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
+      'receive returned a value and did not reply: the result is null; self.reply(value) sets it',
+    ])
   })
 
   test.each([
