@@ -1,7 +1,5 @@
 /** `troupe run` and the nodes it leaves its work to: when they have gone it runs the work itself, or says that nobody does. */
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
@@ -48,7 +46,7 @@ describe.concurrent('a run whose node has gone', () => {
 
   it('says so where there is none, and what an interrupted one leaves', { timeout: 60_000 }, async () => {
     const ghost = await leaveGhost(nowhere)
-    const cwd = await mkdtemp(join(tmpdir(), 'troupe-empty-'))
+    const cwd = dirname(await nowhere.project.write('empty/none.txt', ''))
     const running = nowhere.project.start(['run', 'echo', 'hello'], { cwd })
     await running.saw('troupe: session')
     await ghost.forget()
