@@ -1,0 +1,269 @@
+/** The commits of a turn, one by one: what goes out together and when, and what is done with each answer. */
+import { performance } from 'node:perf_hooks'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { CommitAnswer, Refusal } from '../../src/core/ports.ts'
+import { afterRun } from '../../src/runtime/run-ending.ts'
+import { emptyStep, type RunPosition, type Step } from '../../src/runtime/step.ts'
+import { Turn } from '../../src/runtime/turn.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { grantByHand, HeldStore } from './support/held-store.ts'
+
+const ok: CommitAnswer = { kind: 'ok', version: 1, bells: [], claimed: { kind: 'none' } }
+const refusal: Refusal = { reason: 'depth_exceeded', limit: 5, id: 'a child' }
+const open: RunPosition = { ...afterRun(0), open: true, runState: 'ProcessingUserMessage' }
+const step = (name: string, more: Partial<Step> = {}): Step => ({ ...emptyStep(open), entries: [name], ...more })
+/** All that is due in this turn of the event loop is done. */
+const soon = () => new Promise((resolve) => setImmediate(resolve))
+
+let store: HeldStore
+let noted: number[]
+let turn: Turn
+beforeEach(() => {
+  store = new HeldStore()
+  noted = []
+  turn = new Turn(grantByHand(), { ...store.host(), noteTimer: (ms) => void noted.push(ms) })
+})
+
+const sent = () => store.commits.map(({ request }) => [...request.entries, ...(request.end ? [request.end.wait] : [])])
+async function answer(place: number, with_: CommitAnswer = ok): Promise<void> {
+  await waitUntil(`commit ${place} is on its way`, () => store.commits.length > place)
+  store.commits[place]?.answer(with_)
+  await soon()
+}
+
+describe('steps', () => {
+  test('that are recorded while a commit is on its way go out together with the next', async () => {
+    turn.record(step('a'))
+    await soon()
+    turn.record(step('b', { notes: [['run.started']] }))
+    turn.record(step('c'))
+    await soon()
+    expect(sent()).toEqual([['a']])
+    await answer(0)
+    expect(sent()).toEqual([['a'], ['b', 'c']])
+    expect(store.commits.map(({ request }) => request.event)).toEqual(['', '[["run.started"]]'])
+  })
+
+  test('and the end that follows them directly are one commit (U3)', async () => {
+    turn.record(step('a'))
+    void turn.end('any')
+    await answer(0)
+    expect(sent()).toEqual([['a', 'any']])
+    expect(await turn.finished).toBe('ended')
+  })
+
+  test('that end a run stand alone before what comes after them', async () => {
+    turn.record(step('a', { outcome: 'completed', position: afterRun(1) }))
+    turn.record(step('b'))
+    void turn.end('any')
+    await answer(0)
+    await answer(1)
+    expect(sent()).toEqual([['a'], ['b', 'any']])
+  })
+
+  test('that are lazy wait for the next one, and are not waited for', async () => {
+    turn.record(step('a'), { lazy: true })
+    await soon()
+    await turn.settled()
+    expect([sent(), turn.isSettled, turn.acknowledged]).toEqual([[], true, 0])
+    turn.record(step('b'))
+    expect(turn.isSettled).toBe(false)
+    await answer(0)
+    expect([sent(), turn.isSettled, turn.acknowledged]).toEqual([[['a', 'b']], true, 2])
+  })
+
+  test('that are lazy go out by themselves after a while, again and again', async () => {
+    for (const name of ['a', 'b']) {
+      turn.record(step(name), { lazy: true })
+      const before = store.commits.length
+      await waitUntil(`${name} is on its way`, () => store.commits.length > before)
+      await answer(before)
+    }
+    expect(sent()).toEqual([['a'], ['b']])
+  })
+
+  test('are waited for until the store has them', async () => {
+    let isSettled = false
+    turn.record(step('a'))
+    const settling = turn.settled().then(() => {
+      isSettled = true
+    })
+    await soon()
+    expect(isSettled).toBe(false)
+    await answer(0)
+    await settling
+    expect(turn.isSettled).toBe(true)
+  })
+})
+
+describe('an end', () => {
+  test('comes once, and nothing is recorded after it', async () => {
+    void turn.end('any')
+    void turn.end('again')
+    void turn.release()
+    turn.record(step('late'))
+    expect(turn.isTrusted()).toBe(false)
+    await answer(0)
+    await soon()
+    expect(sent()).toEqual([['any']])
+    expect(turn.aborted).toBe(false)
+  })
+
+  test('tells the node of the timers it set, and of its retry', async () => {
+    turn.record(
+      step('a', {
+        timers: [
+          { id: 't', ms: 900, valueJson: '1' },
+          { id: 'u', ms: 400, valueJson: '1' },
+        ],
+      }),
+    )
+    void turn.end('retry', 250)
+    await answer(0)
+    expect(noted).toEqual([400, 250])
+    expect(store.commits[0]?.request.end).toMatchObject({ wait: 'retry', retryMs: 250 })
+  })
+
+  test('without a retry has none', async () => {
+    void turn.end('any')
+    await answer(0)
+    expect(noted).toEqual([])
+    expect(store.commits[0]?.request.end).not.toHaveProperty('retryMs')
+  })
+
+  test('counts how long its commits took', async () => {
+    void turn.end('any')
+    const began = performance.now()
+    await waitUntil('some time has passed', () => performance.now() > began + 5)
+    await answer(0)
+    expect(turn.committingMs).toBeGreaterThan(4)
+  })
+})
+
+describe('a turn that is given back', () => {
+  test('tells its code first; what was recorded stands, and the worker is queued again', async () => {
+    const reasons: string[] = []
+    turn.whenAborted((reason) => void reasons.push(reason.message))
+    turn.record(step('a'))
+    void turn.release()
+    void turn.release()
+    turn.record(step('late'))
+    expect(reasons).toEqual([`this node is stopping; worker ${turn.grant.workerId} goes on elsewhere.`])
+    await answer(0)
+    expect(sent()).toEqual([['a', 'again']])
+    expect(await turn.finished).toBe('ended')
+  })
+
+  test('is not, when it is over already', async () => {
+    turn.abandon('fenced')
+    await turn.release()
+    await turn.end('any')
+    await soon()
+    expect([store.commits, turn.over]).toEqual([[], 'fenced'])
+  })
+})
+
+describe('a turn that is given up', () => {
+  test('is so for its first reason, and commits nothing more', async () => {
+    turn.record(step('a'))
+    await soon()
+    turn.record(step('b'))
+    turn.abandon('fenced')
+    turn.abandon('stale')
+    await answer(0)
+    expect([turn.over, sent()]).toEqual(['fenced', [['a']]])
+  })
+
+  test('may begin nothing; one whose lease has run out is given up when it asks', () => {
+    expect(turn.isTrusted()).toBe(true)
+    turn.trustedUntil = performance.now() - 1
+    expect([turn.isTrusted(), turn.over]).toEqual([false, 'unreachable'])
+    expect(turn.isTrusted()).toBe(false)
+  })
+
+  test.each<[CommitAnswer, string]>([
+    [{ kind: 'fenced', claimed: { kind: 'empty' } }, 'fenced'],
+    [{ kind: 'conflict', version: 7 }, 'stale'],
+  ])('is so by the answer %j', async (given, over) => {
+    turn.record(step('a'))
+    await answer(0, given)
+    expect(await turn.finished).toBe(over)
+  })
+})
+
+describe('a cancel', () => {
+  test('ends the run by what the store has, not by what was on its way', async () => {
+    const positions: RunPosition[] = []
+    turn.whenCancelled((position) => {
+      positions.push(position)
+      return { ...emptyStep(afterRun(1)), entries: ['cancelled'], outcome: 'cancelled' }
+    })
+    const first = { ...open, calls: 1 }
+    turn.record(step('a', { position: first }))
+    await answer(0)
+    turn.record(step('b', { position: { ...open, calls: 2 } }))
+    turn.record(step('c'))
+    void turn.cancel()
+    await answer(1)
+    expect(sent()).toEqual([['a'], ['cancelled', 'any']])
+    expect(positions).toEqual([first])
+  })
+
+  test('that the store tells ends the turn, and nothing is recorded after it', async () => {
+    turn.whenCancelled(() => ({ ...emptyStep(afterRun(1)), entries: ['cancelled'], outcome: 'cancelled' }))
+    turn.record(step('a'))
+    await answer(0, { kind: 'cancelled' })
+    turn.record(step('late'))
+    expect([turn.aborted, turn.isTrusted()]).toEqual([true, false])
+    await answer(1)
+    await soon()
+    expect(sent()).toEqual([['a'], ['cancelled', 'any']])
+  })
+})
+
+describe('a refusal (U4)', () => {
+  const failing = (name: string) =>
+    step(name, { refused: () => ({ ...emptyStep(afterRun(1)), entries: [`${name} failed`], outcome: 'failed' }) })
+
+  test('of several steps sends each by itself: those before the one that is refused stand', async () => {
+    turn.record(step('first'))
+    await soon()
+    for (const name of ['a', 'b', 'c']) turn.record(failing(name))
+    await answer(0)
+    await answer(1, { kind: 'refused', refusals: [refusal] })
+    await answer(2)
+    await answer(3, { kind: 'refused', refusals: [refusal] })
+    await answer(4)
+    expect(sent()).toEqual([['first'], ['a', 'b', 'c'], ['a'], ['b'], ['b failed', 'any']])
+    expect(await turn.finished).toBe('ended')
+  })
+
+  test('of one that may be declined drops it, tells why, and goes on from before it', async () => {
+    const told: string[] = []
+    turn.record(step('a', { position: { ...open, calls: 9 }, declined: (error) => void told.push(error.message) }))
+    await answer(0, { kind: 'refused', refusals: [refusal] })
+    expect(told).toEqual([expect.stringContaining('depth')])
+    expect([turn.position.calls, turn.isSettled, turn.over]).toEqual([0, true, undefined])
+    void turn.end('any')
+    await answer(1)
+    expect(sent()).toEqual([['a'], ['any']])
+  })
+
+  test('of one that says nothing of it gives the turn up', async () => {
+    turn.record(step('a'))
+    turn.record(step('b'))
+    await answer(0, { kind: 'refused', refusals: [refusal] })
+    await answer(1, { kind: 'refused', refusals: [refusal] })
+    expect(await turn.finished).toBe('stale')
+    await soon()
+    expect(sent()).toEqual([['a', 'b'], ['a']])
+  })
+
+  test('after which the rest of the batch is over with the turn', async () => {
+    for (const name of ['a', 'b']) turn.record(failing(name))
+    await answer(0, { kind: 'refused', refusals: [refusal] })
+    await answer(1, { kind: 'fenced', claimed: { kind: 'none' } })
+    await soon()
+    expect([sent(), turn.over]).toEqual([[['a', 'b'], ['a']], 'fenced'])
+  })
+})
