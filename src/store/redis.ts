@@ -7,9 +7,11 @@
 import { Redis, type RedisOptions } from 'ioredis'
 import { ConfigError, TransientError } from '../core/errors.ts'
 import { partitionsMax } from '../core/ids.ts'
+import { Deadlines } from './deadlines.ts'
 import { partitionKeys, tagOf } from './keys.ts'
 
 const schemaVersion = 1
+const deadlines = new Deadlines()
 
 export type { Redis }
 
@@ -190,15 +192,6 @@ export function safeUrl(url: string): string {
   }
 }
 
-export async function withDeadline<T>(promise: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms)
-  })
-  try {
-    return await Promise.race([promise, expired])
-  } finally {
-    clearTimeout(timer)
-    promise.catch(() => {})
-  }
+export function withDeadline<T>(promise: Promise<T>, ms: number): Promise<T> {
+  return deadlines.within(promise, ms)
 }
