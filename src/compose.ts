@@ -4,9 +4,11 @@
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { connectRules } from './client/connect-options.ts'
 import { openSubmission } from './client/submission.ts'
 import { defaultNamespace, defaultRedisUrl, readModelSettings } from './config.ts'
-import type { WorkerDefinition } from './core/define-worker.ts'
+import { checkOptions, isObject, type Rules, wholeNumberRule } from './core/check-options.ts'
+import { isWorkerDefinition, type WorkerDefinition } from './core/define-worker.ts'
 import { ConfigError } from './core/errors.ts'
 import { policy as defaultPolicy, type Policy } from './core/policy.ts'
 import type { Bell, BellRinger, LivePublisher, TurnStore } from './core/ports.ts'
@@ -47,6 +49,26 @@ export interface StartNodeOptions {
   readonly deadlineMs?: number
 }
 
+const nodeRules: Rules<StartNodeOptions> = {
+  ...connectRules,
+  workers: {
+    isRequired: true,
+    expects: 'a folder of worker files, or definitions by kind, like { echo: defineWorker({ … }) }',
+    fits: (value) => (typeof value === 'string' ? value !== '' : isObject(value) && !isWorkerDefinition(value)),
+  },
+  pools: {
+    expects: "a list of names that is not empty, like ['default']",
+    fits: (value) => Array.isArray(value) && value.length > 0 && value.every((pool) => typeof pool === 'string'),
+  },
+  concurrency: wholeNumberRule(1, defaultPolicy.slotsMax),
+  models: { expects: 'an object like { default: "openai/gpt-5", env: { OPENAI_API_KEY: "…" } }', fits: isObject },
+}
+
+const modelRules: Rules<ModelSettings> = {
+  default: { expects: 'provider/model, like openai/gpt-5', fits: (value) => typeof value === 'string' },
+  env: { isRequired: true, expects: 'an object of variables, like { OPENAI_API_KEY: "…" }', fits: isObject },
+}
+
 export interface TroupeNode extends AsyncDisposable {
   readonly id: string
   readonly kinds: readonly string[]
@@ -58,6 +80,8 @@ export interface TroupeNode extends AsyncDisposable {
 
 /** Starts a node in this process. Throws a ConfigError or a TransientError (`store_unavailable`) with one clear sentence. */
 export async function startNode(options: StartNodeOptions): Promise<TroupeNode> {
+  checkOptions('startNode', options, nodeRules, ConfigError)
+  if (options.models !== undefined) checkOptions('models of startNode', options.models, modelRules, ConfigError)
   const definitions = typeof options.workers === 'string' ? await loadWorkers(options.workers) : options.workers
   const entries = definitions instanceof Map ? [...definitions] : Object.entries(definitions)
   const maker = new KindMaker(openModels(options.models ?? readModelSettings()))

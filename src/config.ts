@@ -75,7 +75,8 @@ export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = pro
     partitions: wholeNumber('partitions', flags.partitions ?? filled(env.TROUPE_PARTITIONS), 1, partitionsMax),
     workers: flags.workers ?? filled(env.TROUPE_WORKERS),
     concurrency:
-      wholeNumber('concurrency', flags.concurrency ?? filled(env.TROUPE_CONCURRENCY), 1, 10_000) ?? policy.slots,
+      wholeNumber('concurrency', flags.concurrency ?? filled(env.TROUPE_CONCURRENCY), 1, policy.slotsMax) ??
+      policy.slots,
     logLevel,
     model,
     modelSettings: { ...readModelSettings(env), ...(model === undefined ? {} : { default: model }) },
@@ -89,9 +90,14 @@ function providerVariables(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(isOfProvider)) as Record<string, string>
 }
 
+/** False for what no client could connect to. */
+export function isRedisUrl(url: string): boolean {
+  return /^(rediss?|unix):\/\//.test(url) || url.startsWith('/')
+}
+
 /** Throws a ConfigError for what no client could connect to. */
 export function checkRedisUrl(url: string): void {
-  if (!/^(rediss?|unix):\/\//.test(url) && !url.startsWith('/')) {
+  if (!isRedisUrl(url)) {
     throw new ConfigError(`the Redis URL must begin with redis://, rediss:// or unix://, like ${defaultRedisUrl}.`)
   }
 }

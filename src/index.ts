@@ -1,5 +1,6 @@
 /** The package. Authoring, running, using, errors, types: nothing else is public. */
-import type { ConnectOptions, Troupe } from './client/client.ts'
+import type { Troupe } from './client/client.ts'
+import type { ConnectOptions } from './client/connect-options.ts'
 import type { StartNodeOptions, TroupeNode } from './compose.ts'
 
 // Running and using. Loaded when they are first called: a module that only defines workers and tools, as the threads of tools load
@@ -19,7 +20,6 @@ export type { AuditReport } from './client/audit/audit.ts'
 export type { MessageCounts } from './client/audit/counts.ts'
 export type { AuditFinding } from './client/audit/finding.ts'
 export type {
-  ConnectOptions,
   DeadLetter,
   KindSummary,
   NodeSummary,
@@ -27,6 +27,7 @@ export type {
   SessionSummary,
   Troupe,
 } from './client/client.ts'
+export type { ConnectOptions } from './client/connect-options.ts'
 export type { Health } from './client/health.ts'
 export type { Report, SessionReport, UsageReport, WorkerReport } from './client/report.ts'
 export type { Session } from './client/session.ts'

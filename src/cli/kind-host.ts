@@ -4,8 +4,8 @@
  */
 import type { KindSummary, Troupe } from '../client/client.ts'
 import type { Config } from '../config.ts'
+import { closest } from '../core/closest.ts'
 import { ConfigError, NotFoundError } from '../core/errors.ts'
-import { closest } from './closest.ts'
 import { loadLocalKinds } from './local-kinds.ts'
 import { type LocalNode, startLocalNode } from './local-node.ts'
 import { safe } from './output.ts'

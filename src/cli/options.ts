@@ -39,6 +39,12 @@ export function addModelOption(command: Command): Command {
   return command.option('--model <provider/model>', 'model of agents that name none; default: TROUPE_MODEL')
 }
 
+/** A parser for commander: an idempotency key. An empty one is mostly a variable of a shell that was never set. */
+export function idempotencyKey(text: string): string {
+  if (text === '') throw new InvalidArgumentError('Expected a key that is not empty.')
+  return text
+}
+
 /** A parser for commander: a whole number, from `least` on. */
 export function wholeNumber(least: number): (text: string) => number {
   return (text) => {

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { InputError } from '../core/errors.ts'
 import { withTroupe } from './connection.ts'
 import { addInputOptions, type InputFlags, readInput } from './input.ts'
-import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
+import { addConnectionOptions, addExamples, type ConnectionFlags, idempotencyKey } from './options.ts'
 import { print, printJson } from './output.ts'
 
 interface SendFlags extends ConnectionFlags, InputFlags {
@@ -16,7 +16,7 @@ export function addSendCommand(program: Command): void {
     .description('send a message to a worker')
     .argument('<worker>', 'id of the worker')
     .argument('[text]', 'the message; - reads stdin')
-    .option('--key <key>', 'idempotency key: the same key sends once')
+    .option('--key <key>', 'idempotency key: the same key sends once', idempotencyKey)
   addConnectionOptions(addInputOptions(command))
   addExamples(command, [
     ['troupe send 0199… "and the tests, please"', 'text'],

@@ -1,7 +1,7 @@
 /** Duty: what `run` and `submit` say about the session they create: its name, its idempotency key, its limits. */
 import type { Command } from 'commander'
 import type { SessionLimits } from '../core/policy.ts'
-import { limits } from './options.ts'
+import { idempotencyKey, limits } from './options.ts'
 
 export interface SessionFlags {
   readonly name?: string
@@ -20,7 +20,7 @@ interface SessionOrder {
 export function addSessionOptions(command: Command): Command {
   return command
     .option('--name <name>', 'name of the first worker, for people')
-    .option('--key <key>', 'idempotency key: the same key gives the same session')
+    .option('--key <key>', 'idempotency key: the same key gives the same session', idempotencyKey)
     .option('--limit <name=n,…>', 'limits of the session: workers, children, depth, mailbox', limits)
 }
 

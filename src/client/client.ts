@@ -1,11 +1,12 @@
 /** Duty: `connect`: what programs and the command line call. */
 
 import { defaultNamespace, defaultRedisUrl } from '../config.ts'
+import { checkOptions } from '../core/check-options.ts'
 import { ConfigError } from '../core/errors.ts'
 import { parseId, partitionOf, rootIdOf } from '../core/ids.ts'
 import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
 import type { BellRinger } from '../core/ports.ts'
-import { type Logger, silentLogger, toWorkerLog } from '../log.ts'
+import { silentLogger, toWorkerLog } from '../log.ts'
 import { BullBellRinger } from '../queue/bells.ts'
 import { AuditStore } from '../store/audit-store.ts'
 import { InspectStore, type NodeRow } from '../store/inspect-store.ts'
@@ -14,6 +15,7 @@ import { awaitRedis, checkRedis, lookAtRedis, openRedis, type Redis } from '../s
 import { guarded, guardedReads, ScriptCaller } from '../store/script.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import { type AuditReport, audit } from './audit/audit.ts'
+import { type ConnectOptions, connectRules } from './connect-options.ts'
 import { DeadLetters, type RedriveQuery } from './dead-letters.ts'
 import { EventHub } from './event-hub.ts'
 import { type Health, readHealth } from './health.ts'
@@ -22,16 +24,6 @@ import { Session, type SessionContext } from './session.ts'
 import { type CreateSession, Submission } from './submission.ts'
 import type { DeadLetter, KindSummary, NodeSummary, Redriven, SessionSummary } from './summaries.ts'
 import { Worker } from './worker.ts'
-
-export interface ConnectOptions {
-  readonly redisUrl?: string
-  readonly namespace?: string
-  /** Refused when the namespace was set up with another number. */
-  readonly partitions?: number
-  /** How long a call may take while Redis is away, in ms. Default 10 000. */
-  readonly deadlineMs?: number
-  readonly logger?: Logger
-}
 
 export interface InternalConnectOptions extends ConnectOptions {
   readonly policy?: Partial<Policy>
@@ -45,6 +37,7 @@ const liveMs = 15_000
 
 /** Connects to Redis. Throws a ConfigError or TransientError with one clear sentence when that cannot be. */
 export async function connect(options: ConnectOptions = {}): Promise<Troupe> {
+  checkOptions('connect', options, connectRules, ConfigError)
   return connectInternal(options)
 }
 

@@ -5,7 +5,8 @@
  * V2 A transient event carries the id of the stored event before it, so resuming after any event leaves no stored one out.
  * V3 A follower that lags loses what is transient, never what is stored.
  */
-import { isEventBefore, type TroupeEvent } from '../core/event.ts'
+import { type Rules, signalRule, yesOrNo } from '../core/check-options.ts'
+import { isEventBefore, isEventId, type TroupeEvent } from '../core/event.ts'
 import { rootIdOf } from '../core/ids.ts'
 import { readEvents } from '../store/event-tail.ts'
 import { partitionKeys } from '../store/keys.ts'
@@ -19,6 +20,12 @@ export interface EventsQuery {
   /** False leaves text as it streams and progress of tools out, and subscribes to nothing. */
   readonly transient?: boolean
   readonly signal?: AbortSignal
+}
+
+export const eventsRules: Rules<EventsQuery> = {
+  after: { expects: 'an event id like "1700000000000-0.2", or "0-0" for all that are kept', fits: isEventId },
+  transient: yesOrNo,
+  signal: signalRule,
 }
 
 interface EventsContext {

@@ -2,15 +2,16 @@
  * Duty: one session as programs see it.
  * Results are latched: `result()` may be asked at any time, before or after the end, any number of times.
  */
+import { checkOptions } from '../core/check-options.ts'
 import type { CompletedEntry, Entry, FailedEntry, RunResult } from '../core/entry.ts'
-import { NotFoundError } from '../core/errors.ts'
+import { InputError, NotFoundError } from '../core/errors.ts'
 import type { TroupeEvent } from '../core/event.ts'
 import { rootIdOf } from '../core/ids.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
 import type { Redis } from '../store/redis.ts'
 import type { EventHub } from './event-hub.ts'
 import { lastResult, type Report, resultOfRun, sessionReport, workerReport } from './report.ts'
-import { type EventsQuery, sessionEvents } from './session-events.ts'
+import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
 import type { Submission } from './submission.ts'
 import { Worker } from './worker.ts'
 
@@ -152,8 +153,10 @@ export class Session {
    * with which the session ended. Nothing is doubled or left out between past and live.
    * Between them come, as they are said, events that are not kept (`transient: true`): text as it streams and progress of tools. They
    * carry the id of the event before them, and may be lost; `{ transient: false }` leaves them out.
+   * Throws an InputError, at once, for a query that can never be answered.
    */
   events(query: EventsQuery = {}): AsyncGenerator<TroupeEvent, void, undefined> {
+    checkOptions('events', query, eventsRules, InputError)
     const { hub, redis, tag, store, deadlineMs } = this.#context
     const createdAt = () => store.createdAt(this.id)
     return sessionEvents(this.id, { hub, redis, tag, deadlineMs, createdAt, hasEnded: () => this.#hasEnded() }, query)

@@ -4,6 +4,8 @@
  */
 import { performance } from 'node:perf_hooks'
 import { z } from 'zod'
+import { anything, checkOptions, isObject, keyRule, type Rules, yesOrNo } from '../core/check-options.ts'
+import { didYouMean } from '../core/closest.ts'
 import { InputError, type RuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event.ts'
 import { digestKey, isKind, newId, parseId, parseKind, partitionOf, partitionOfKey } from '../core/ids.ts'
@@ -12,7 +14,9 @@ import { encodeInput } from '../core/message.ts'
 import { defaultSessionLimits, hardSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
 import type { BellRinger } from '../core/ports.ts'
 import { refusalError } from '../core/refusal.ts'
+import { shown } from '../core/shown.ts'
 import { checkGrant, encodeGrant, type WorkerGrant } from '../core/worker-grant.ts'
+import { nameRule } from '../core/worker-name.ts'
 import { firstBell, newSeed } from '../store/bells.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import type { Redis } from '../store/redis.ts'
@@ -31,6 +35,16 @@ export interface CreateSession {
   readonly grant?: WorkerGrant | undefined
   /** The same key within 24 h gives the same session again. */
   readonly idempotencyKey?: string | undefined
+}
+
+const createRules: Rules<CreateSession> = {
+  kind: anything,
+  input: anything,
+  name: nameRule,
+  keepOpen: yesOrNo,
+  limits: { expects: 'an object like { workers: 500 }', fits: isObject },
+  grant: { expects: 'an object with tools, kinds or folder', fits: isObject },
+  idempotencyKey: keyRule,
 }
 
 export interface Created {
@@ -88,8 +102,9 @@ export class Submission {
 
   /** `creating` is told the id before Redis is asked, so that no event of the session is missed. */
   async create(request: CreateSession, creating: (sessionId: string) => void = () => {}): Promise<Created> {
+    checkOptions('sessions.create', request, createRules, InputError)
     const kind = parseKind(request.kind)
-    const name = checkSessionName(request.name ?? kind)
+    const name = request.name ?? kind
     const limits = checkLimits(request.limits)
     const grant = encodeGrant(checkGrant(request.grant ?? {}))
     const key = request.idempotencyKey
@@ -163,27 +178,20 @@ function randomPartition(partitions: number): number {
   return partitions === 1 ? 0 : Math.floor(Math.random() * partitions)
 }
 
-function checkSessionName(name: string): string {
-  if (name.length === 0 || Buffer.byteLength(name) > 64 || /\p{Cc}/u.test(name)) {
-    throw new InputError(
-      `${JSON.stringify(name.slice(0, 80))} is not a name: 1 to 64 bytes without control characters.`,
-    )
-  }
-  return name
-}
-
 function checkLimits(given: Partial<SessionLimits> = {}): SessionLimits {
   const limits: Record<string, number> = { ...defaultSessionLimits }
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue
+    if (!Object.hasOwn(hardSessionLimits, name)) {
+      const known = Object.keys(defaultSessionLimits)
+      throw new InputError(
+        `${shown(name)} is not a limit: the limits are ${known.join(', ')}.${didYouMean(name, known)}`,
+      )
+    }
     const most = hardSessionLimits[name as keyof SessionLimits]
-    if (most === undefined)
-      throw new InputError(`"${name}" is not a limit: the limits are ${Object.keys(defaultSessionLimits).join(', ')}.`)
     const least = name === 'depth' ? 0 : 1
     if (!Number.isInteger(value) || value < least || value > most) {
-      throw new InputError(
-        `the limit "${name}" must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}.`,
-      )
+      throw new InputError(`the limit "${name}" must be a whole number from ${least} to ${most}, not ${shown(value)}.`)
     }
     limits[name] = value
   }

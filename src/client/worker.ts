@@ -1,6 +1,7 @@
 /** Duty: one worker as programs see it: send to it, read its report, its history, its mailbox. */
+import { checkOptions, keyRule, type Rules } from '../core/check-options.ts'
 import { decodeEntry, type Entry } from '../core/entry.ts'
-import { NotFoundError } from '../core/errors.ts'
+import { InputError, NotFoundError } from '../core/errors.ts'
 import { decodeMail, type Mail } from '../core/message.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
 import { type WorkerReport, workerReport } from './report.ts'
@@ -11,6 +12,12 @@ export interface HistoryItem {
   readonly position: number
   readonly entry: Entry
 }
+
+interface SendOptions {
+  readonly idempotencyKey?: string
+}
+
+const sendRules: Rules<SendOptions> = { idempotencyKey: keyRule }
 
 export class Worker {
   readonly id: string
@@ -24,7 +31,8 @@ export class Worker {
   }
 
   /** Accepts an input message; it is processed in order. Throws a typed error that names the worker when it is refused. */
-  send(value: unknown, options: { idempotencyKey?: string } = {}): Promise<{ position: number }> {
+  async send(value: unknown, options: SendOptions = {}): Promise<{ position: number }> {
+    checkOptions('send', options, sendRules, InputError)
     return this.#submission.send(this.id, value, options.idempotencyKey)
   }
 

@@ -103,6 +103,14 @@ export function mayEndRun({ ended, events = '' }: Readonly<Record<string, string
   return ended !== undefined || runEnds.test(events)
 }
 
+// Redis counts to 2^64: 19 digits always fit.
+const eventIdPattern = /^\d{1,19}(?:-\d{1,19}(?:\.\d{1,19})?)?$/
+
+/** An event's id, or that of a stream entry: after all of its events; or a millisecond alone: after all of that. */
+export function isEventId(value: unknown): value is string {
+  return typeof value === 'string' && eventIdPattern.test(value)
+}
+
 /** Order of event ids; a stream id without a number stands behind all events of its entry. */
 export function isEventBefore(a: string, b: string): boolean {
   const [left, right] = [a, b].map((id) => {

@@ -8,11 +8,15 @@
 import { hash } from 'node:crypto'
 import { v7 } from 'uuid'
 import { InputError } from './errors.ts'
+import { shown } from './shown.ts'
 
 /** 12 bits are carried in an id. */
 export const partitionsMax = 4_096
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+/** The rule of `isKind`, as errors say it. */
+export const kindRule =
+  'use up to 64 letters, digits, "_" and "-", a lower-case letter or a digit first, in folders joined by "/"'
 const kindPattern = /^[a-z0-9][A-Za-z0-9_-]*(?:\/[a-z0-9][A-Za-z0-9_-]*)*$/
 const namespacePattern = /^[A-Za-z0-9_-]{1,64}$/
 
@@ -55,7 +59,7 @@ export function isId(value: unknown): value is string {
 export function parseId(value: unknown, what: 'worker' | 'session'): string {
   const id = typeof value === 'string' ? value.trim().toLowerCase() : value
   if (!isId(id))
-    throw new InputError(`${show(value)} is not a ${what} id: expected a UUID as \`troupe ${what} list\` prints it.`)
+    throw new InputError(`${shown(value)} is not a ${what} id: expected a UUID as \`troupe ${what} list\` prints it.`)
   return id
 }
 
@@ -65,9 +69,7 @@ export function isKind(value: unknown): value is string {
 
 export function parseKind(value: unknown): string {
   if (!isKind(value)) {
-    throw new InputError(
-      `${show(value)} is not a worker kind: expected up to 64 letters, digits, "_" or "-", in folders joined by "/".`,
-    )
+    throw new InputError(`${shown(value)} is not a worker kind: ${kindRule}.`)
   }
   return value
 }
@@ -87,8 +89,4 @@ export function digestKey(key: string): string {
 
 function withPartition(id: string, partition: number): string {
   return id.slice(0, -3) + partition.toString(16).padStart(3, '0')
-}
-
-function show(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value)
 }

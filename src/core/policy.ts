@@ -112,6 +112,8 @@ export const policy = {
   /** How long a worker file may take to load. */
   loadMs: 10_000,
   slots: 50,
+  /** The most that a node may be started with. */
+  slotsMax: 10_000,
   retentionMs: 7 * 24 * 3_600_000,
   /** How long an answer is kept under an idempotency key the caller gave, and under one the client made. */
   givenKeyMs: 24 * 3_600_000,

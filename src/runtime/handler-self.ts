@@ -14,7 +14,7 @@ import { policy, type SessionLimits } from '../core/policy.ts'
 import type { Grant, SpawnOrder } from '../core/ports.ts'
 import { encodeGrant } from '../core/worker-grant.ts'
 import type { WorkerLog } from '../core/worker-log.ts'
-import { checkName } from './worker-name.ts'
+import { checkName } from '../core/worker-name.ts'
 
 /** What a handler asked for in one receive. */
 export interface Wishes {

@@ -1,8 +1,15 @@
 /** Duty: makes the kinds that a node runs out of definitions: handlers, and agents with what those of one node share. */
-import { type HandlerDefinition, isAgentDefinition, type WorkerDefinition } from '../core/define-worker.ts'
+import {
+  type HandlerDefinition,
+  isAgentDefinition,
+  isWorkerDefinition,
+  type WorkerDefinition,
+} from '../core/define-worker.ts'
 import { ConfigError } from '../core/errors.ts'
+import { isKind, kindRule } from '../core/ids.ts'
 import type { ModelSource } from '../core/model.ts'
 import { policy } from '../core/policy.ts'
+import { shown } from '../core/shown.ts'
 import { agentBehaviour } from './agent/agent.ts'
 import type { AgentParts } from './agent/scene.ts'
 import { handlerBehaviour } from './handler.ts'
@@ -24,8 +31,11 @@ export class KindMaker {
     }
   }
 
-  /** Throws a ConfigError that names the kind: its model or a tool cannot be used. */
+  /** Throws a ConfigError that names the kind: it is none, was not defined, or its model or a tool cannot be used. */
   make(name: string, definition: WorkerDefinition): Kind {
+    if (!isKind(name)) throw new ConfigError(`${shown(name)} is not a worker kind: ${kindRule}.`)
+    if (!isWorkerDefinition(definition))
+      throw new ConfigError(`the worker of kind "${name}" is ${shown(definition)}: make it with defineWorker({ … }).`)
     if (!isAgentDefinition(definition)) return handlerKind(name, definition)
     const { pool, description } = definition
     try {

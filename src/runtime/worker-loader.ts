@@ -7,7 +7,7 @@ import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isWorkerDefinition, type WorkerDefinition } from '../core/define-worker.ts'
 import { ConfigError } from '../core/errors.ts'
-import { isKind } from '../core/ids.ts'
+import { isKind, kindRule } from '../core/ids.ts'
 import { policy } from '../core/policy.ts'
 
 const endings = ['.ts', '.mts', '.js', '.mjs']
@@ -21,10 +21,7 @@ export async function loadWorkers(
   const files = await workerFiles(root, root)
   const kinds = new Map<string, WorkerDefinition>()
   for (const { file, kind } of files) {
-    if (!isKind(kind))
-      throw new ConfigError(
-        `${file} is not named like a worker kind: use letters, digits, "_" and "-", lower case first.`,
-      )
+    if (!isKind(kind)) throw new ConfigError(`${file} is not named like a worker kind: ${kindRule}.`)
     if (kinds.has(kind))
       throw new ConfigError(`kind "${kind}" is defined twice in ${root}: by ${file} and a file of the same name.`)
     kinds.set(kind, await loadWorker(file, loadMs))

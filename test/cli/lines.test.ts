@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { closest } from '../../src/cli/closest.ts'
 import { eventLine } from '../../src/cli/event-lines.ts'
 import { type LogLevel, logLine } from '../../src/cli/log-line.ts'
 import { Roster } from '../../src/cli/roster.ts'
@@ -316,16 +315,5 @@ describe('logLine', () => {
     expect(logLine(record({ worker: 'w', kind: 'reader' }))).toBeUndefined()
     expect(logLine(record({ worker: 'w', kind: 'reader' }, 'error'))).toContain('error')
     expect(logLine(record({}))).toContain('node  info')
-  })
-})
-
-describe('closest', () => {
-  it('finds what was meant', () => {
-    const kinds = ['surveyor', 'reader', 'counter']
-    expect(closest('surveyer', kinds)).toBe('surveyor')
-    expect(closest('raeder', kinds)).toBe('reader')
-    expect(closest('Reader', kinds)).toBe('reader')
-    expect(closest('writer', kinds)).toBeUndefined()
-    expect(closest('x', [])).toBeUndefined()
   })
 })

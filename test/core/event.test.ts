@@ -9,6 +9,7 @@ import {
   encodeEvents,
   eventTypes,
   isEventBefore,
+  isEventId,
   mayEndRun,
   transientTypes,
 } from '../../src/core/event.ts'
@@ -86,6 +87,14 @@ describe('events', () => {
     const ordered = ['5-0.0', '5-0.1', '5-0', '5-1.0', '16-0.0']
     for (const [place, id] of ordered.entries())
       expect(ordered.map((other) => isEventBefore(other, id))).toEqual(ordered.map((_, index) => index < place))
+  })
+
+  test('an id is that of an event, of an entry, or a millisecond; nothing else that Redis would take or refuse', () => {
+    for (const id of ['1-0', '1-0.2', '0-0', '1700000000000-12.345', '1700000000000', '0'])
+      expect(isEventId(id)).toBe(true)
+    for (const id of ['', 'foo', 5, null, undefined, '1-', '-', '+', '(1-0', '1-0.', '1.2', '-1-0', '1-0\n', ' 1-0'])
+      expect(isEventId(id)).toBe(false)
+    expect(isEventId('99999999999999999999-0')).toBe(false)
   })
 
   test('types are facts of the past, noun and verb; what is not stored, and an outcome that is unknown, are none', () => {

@@ -147,7 +147,12 @@ describe('what becomes part of a key (I-c)', () => {
     for (const kind of ['', 'Echo', 'a b', '../a', 'a//b', '/a', 'a/', 'a/../b', 'a:b', 'a\n', 'x'.repeat(65), null, 1])
       expect(isKind(kind)).toBe(false)
     expect(parseKind('a/b')).toBe('a/b')
-    expect(() => parseKind('a b')).toThrow(/"a b" is not a worker kind: expected up to 64 letters/)
+    expect(() => parseKind('a b')).toThrow(/^"a b" is not a worker kind: use up to 64 letters/)
+    expect(() => parseKind('Counter')).toThrow(
+      /^"Counter" is not a worker kind: .*, a lower-case letter or a digit first/,
+    )
+    for (const value of [Object.create(null), Symbol('s'), () => 'echo', [null]])
+      expect(() => parseKind(value)).toThrow(InputError)
   })
 
   test('a namespace and a pool hold nothing that could end a hash tag or a bell', () => {

@@ -51,6 +51,7 @@ describe('loadWorkers', () => {
     ['a file that exports nothing', { 'empty.ts': '' }, 'it exports nothing'],
     ['a default export that is no definition', { 'plain.ts': 'export default { receive() {} }' }, 'something else'],
     ['a name that is no kind', { 'Reader Two.ts': worker }, 'Reader Two.ts'],
+    ['a name in capitals', { 'Counter.ts': worker }, 'a lower-case letter or a digit first'],
     ['a folder name that is no kind', { 'My Team/lead.ts': worker }, 'lead.ts'],
     ['a kind that is defined twice', { 'reader.ts': worker, 'reader.mjs': worker }, 'defined twice'],
     [

@@ -13,7 +13,7 @@ import { encodeGivenInput, encodeInput, type ResultMessage } from '../../core/me
 import type { ToolSpec } from '../../core/model.ts'
 import type { Grant, SpawnOrder } from '../../core/ports.ts'
 import { checkGrant, encodeGrant, grantName, narrowGrant } from '../../core/worker-grant.ts'
-import { checkName } from '../worker-name.ts'
+import { checkName } from '../../core/worker-name.ts'
 
 export const spawnToolName = 'spawn_workers'
 export const sendToolName = 'send_message'

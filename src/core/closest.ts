@@ -1,5 +1,11 @@
 /** Duty: "did you mean": the known word that a mistyped one is nearest to. */
 
+/** A sentence to go behind an error about this word; empty when no known one is near enough. */
+export function didYouMean(word: string, known: readonly string[]): string {
+  const near = closest(word, known)
+  return near === undefined ? '' : ` Did you mean ${near}?`
+}
+
 /** The nearest word, if a third of its letters at most differ; undefined when none is near enough. */
 export function closest(word: string, known: readonly string[]): string | undefined {
   let best: string | undefined

@@ -1,0 +1,38 @@
+/**
+ * Duty: the options of a connection, and what they may be, for `connect` and `startNode` alike: names, addresses and numbers as the
+ * command line takes them.
+ */
+import { defaultRedisUrl, isRedisUrl } from '../config.ts'
+import { isObject, type Rules, wholeNumberRule } from '../core/check-options.ts'
+import { isNamespace, partitionsMax } from '../core/ids.ts'
+import { policy } from '../core/policy.ts'
+import type { Logger } from '../log.ts'
+
+export interface ConnectOptions {
+  readonly redisUrl?: string
+  readonly namespace?: string
+  /** Refused when the namespace was set up with another number. */
+  readonly partitions?: number
+  /** How long a call may take while Redis is away, in ms. Default 10 000. */
+  readonly deadlineMs?: number
+  readonly logger?: Logger
+}
+
+export const connectRules: Rules<ConnectOptions> = {
+  redisUrl: {
+    expects: `a URL that begins with redis://, rediss:// or unix://, like ${defaultRedisUrl}`,
+    isSecret: true,
+    fits: (value) => typeof value === 'string' && isRedisUrl(value),
+  },
+  namespace: { expects: 'a text of 1 to 64 letters, digits, "_" or "-"', fits: isNamespace },
+  partitions: wholeNumberRule(1, partitionsMax),
+  deadlineMs: {
+    expects: `a number of milliseconds from 1 to ${policy.timeoutMsMax}`,
+    fits: (value) => typeof value === 'number' && value >= 1 && value <= policy.timeoutMsMax,
+  },
+  logger: {
+    expects: 'a logger like that of pino: an object with debug, info, warn and error',
+    fits: (value) =>
+      isObject(value) && ['debug', 'info', 'warn', 'error'].every((level) => typeof value[level] === 'function'),
+  },
+}

@@ -1,0 +1,17 @@
+/** Duty: a value that somebody gave, as an error shows it: in few words, and without a call of anything that the value itself brings. */
+
+const itemsMax = 5
+
+export function shown(value: unknown): string {
+  if (!Array.isArray(value)) return shownItem(value)
+  const items = value.slice(0, itemsMax).map(shownItem)
+  return `[${[...items, ...(value.length > itemsMax ? ['…'] : [])].join(', ')}]`
+}
+
+function shownItem(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 80))
+  if (typeof value === 'bigint') return `${value}n`
+  if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
+}

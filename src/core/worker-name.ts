@@ -1,0 +1,20 @@
+/** Duty: what may be the name of a worker, or of a session, which is that of its first one. */
+import type { Rule } from './check-options.ts'
+import { InputError } from './errors.ts'
+import { policy } from './policy.ts'
+import { shown } from './shown.ts'
+
+/** Names are shown to people and kept in the record. */
+export const nameRule: Rule = {
+  expects: `a text of 1 to ${policy.nameBytesMax} bytes without control characters`,
+  fits: (name) =>
+    typeof name === 'string' &&
+    name.length > 0 &&
+    Buffer.byteLength(name) <= policy.nameBytesMax &&
+    !/\p{Cc}/u.test(name),
+}
+
+export function checkName(name: string): string {
+  if (!nameRule.fits(name)) throw new InputError(`${shown(name)} is not a worker name: expected ${nameRule.expects}.`)
+  return name
+}
