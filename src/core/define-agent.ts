@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import type { Json } from './chat-message.ts'
 import { isTool, type Tool } from './define-tool.ts'
 import { ConfigError } from './errors.ts'
+import { shown } from './shown.ts'
 
 /** What instructions may depend on: who the worker is. */
 export interface AgentSelf {
@@ -88,11 +89,11 @@ export function checkAgent(agent: AgentWorker): void {
       throw new ConfigError(`limits of an agent are iterations and tokens, not ${JSON.stringify(name)}.`)
     }
     if (value !== undefined && !(Number.isInteger(value) && value >= 1)) {
-      throw new ConfigError(`limits.${name} must be a whole number from 1, not ${JSON.stringify(value)}.`)
+      throw new ConfigError(`limits.${name} must be a whole number from 1, not ${shown(value)}.`)
     }
   }
   if (onUnknown !== undefined && onUnknown !== 'fail' && onUnknown !== 'tell') {
-    throw new ConfigError(`onUnknown is "fail" or "tell", not ${JSON.stringify(onUnknown)}.`)
+    throw new ConfigError(`onUnknown is "fail" or "tell", not ${shown(onUnknown)}.`)
   }
   if (folder !== undefined && typeof folder !== 'function') {
     throw new ConfigError('folder is a function of the first input: folder: (input) => input.folder.')

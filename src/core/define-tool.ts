@@ -5,8 +5,10 @@
  */
 import type { z } from 'zod'
 import type { ChildFacts, Json } from './chat-message.ts'
+import { didYouMean } from './closest.ts'
 import { ConfigError } from './errors.ts'
 import { policy, type SessionLimits } from './policy.ts'
+import { shown } from './shown.ts'
 import type { WorkerLog } from './worker-log.ts'
 
 export type Effect = 'pure' | 'idempotent' | 'once'
@@ -104,13 +106,15 @@ export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool {
     throw new ConfigError('defineTool takes an object with name, effect and run.')
   const name = (tool as { name?: unknown }).name
   if (typeof name !== 'string' || !namePattern.test(name)) {
-    throw new ConfigError(`${JSON.stringify(name)} is not a tool's name: 1 to 64 letters, digits, "_" or "-".`)
+    throw new ConfigError(`${shown(name)} is not a tool's name: 1 to 64 letters, digits, "_" or "-".`)
   }
   const wrong = (what: string) => new ConfigError(`tool "${name}": ${what}`)
   if (reservedNames.has(name)) throw wrong('this name is reserved for a tool of troupe; choose another.')
   for (const key of Object.keys(tool)) {
     if (!knownKeys.has(key))
-      throw wrong(`defineTool does not know the field "${key}"; it takes ${[...knownKeys].join(', ')}.`)
+      throw wrong(
+        `defineTool does not know the field "${key}"; it takes ${[...knownKeys].join(', ')}.${didYouMean(key, [...knownKeys])}`,
+      )
   }
   if (typeof tool.description !== 'string' || tool.description === '') {
     throw wrong('it needs a description: a model chooses by it.')
@@ -136,7 +140,7 @@ export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool {
 
   function checkNumber(field: string, value: unknown, most: number): void {
     if (value === undefined || (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most)) return
-    throw wrong(`${field} must be a whole number from 1 to ${most}, not ${JSON.stringify(value)}.`)
+    throw wrong(`${field} must be a whole number from 1 to ${most}, not ${shown(value)}.`)
   }
 }
 

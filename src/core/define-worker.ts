@@ -4,11 +4,15 @@
  * `receive` returns, or not at all.
  */
 import type { z } from 'zod'
+import { isObject } from './check-options.ts'
+import { didYouMean } from './closest.ts'
 import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
 import { ConfigError } from './errors.ts'
-import { isKind, isPool } from './ids.ts'
+import { isKind, isPool, kindRule } from './ids.ts'
+import { toJson } from './json.ts'
 import type { Message } from './message.ts'
 import { policy, type SessionLimits } from './policy.ts'
+import { shown } from './shown.ts'
 import type { WorkerLog } from './worker-log.ts'
 
 /** A child that was spawned, or any worker one may send to. */
@@ -134,7 +138,7 @@ export function defineWorker<State = unknown>(worker: AgentWorker | HandlerWorke
   for (const key of Object.keys(worker)) {
     if (!known.has(key))
       throw new ConfigError(
-        `defineWorker does not know the field "${key}" of ${isAgent ? 'an agent' : 'a handler'}; it takes ${[...known].join(', ')}.`,
+        `defineWorker does not know the field "${key}" of ${isAgent ? 'an agent' : 'a handler'}; it takes ${[...known].join(', ')}.${didYouMean(key, [...known])}`,
       )
   }
   checkCommon(worker)
@@ -155,17 +159,18 @@ function checkHandler(worker: HandlerWorker<never> | HandlerWorker<unknown>): vo
   if (worker.state !== undefined && worker.initial === undefined) {
     throw new ConfigError('a worker with a state schema needs an initial state.')
   }
+  checkSchema('state', worker.state)
+  checkInitial(worker.initial)
   checkNumber('timeoutMs', worker.timeoutMs, 1, policy.timeoutMsMax)
   if (worker.gather !== undefined && worker.gather !== 'each' && worker.gather !== 'all')
-    throw new ConfigError(`gather is 'each' or 'all', not ${JSON.stringify(worker.gather)}.`)
+    throw new ConfigError(`gather is 'each' or 'all', not ${shown(worker.gather)}.`)
 }
 
-function checkCommon(worker: { pool?: unknown; spawns?: unknown; retries?: unknown }): void {
-  const { pool, spawns, retries } = worker
+function checkCommon(worker: { input?: unknown; pool?: unknown; spawns?: unknown; retries?: unknown }): void {
+  const { input, pool, spawns, retries } = worker
+  checkSchema('input', input)
   if (pool !== undefined && !isPool(pool)) {
-    throw new ConfigError(
-      `pool ${JSON.stringify(pool)} is not a pool name: up to 32 lower-case letters, digits, "_" or "-".`,
-    )
+    throw new ConfigError(`pool ${shown(pool)} is not a pool name: up to 32 lower-case letters, digits, "_" or "-".`)
   }
   if (pool === reservedPool) {
     throw new ConfigError(
@@ -176,15 +181,29 @@ function checkCommon(worker: { pool?: unknown; spawns?: unknown; retries?: unkno
     throw new ConfigError('spawns is the list of kinds a worker may spawn: spawns: ["reader"].')
   }
   for (const kind of (spawns as readonly unknown[] | undefined) ?? []) {
-    if (!isKind(kind)) throw new ConfigError(`spawns names ${JSON.stringify(kind)}, which is not a worker kind.`)
+    if (!isKind(kind)) throw new ConfigError(`spawns names ${shown(kind)}, which is not a worker kind: ${kindRule}.`)
   }
   checkNumber('retries', retries, 0, 1_000)
+}
+
+function checkSchema(field: string, schema: unknown): void {
+  if (schema === undefined || (isObject(schema) && typeof schema.safeParse === 'function')) return
+  throw new ConfigError(`${field} must be a zod schema, like z.object({ n: z.number() }), not ${shown(schema)}.`)
+}
+
+/** It is the state of a worker before the first commit, and states are kept as JSON. */
+function checkInitial(initial: unknown): void {
+  try {
+    toJson(initial, 'initial', Number.POSITIVE_INFINITY)
+  } catch (cause) {
+    throw new ConfigError((cause as Error).message, { cause })
+  }
 }
 
 function checkNumber(field: string, value: unknown, least: number, most: number): void {
   if (value === undefined || (Number.isInteger(value) && (value as number) >= least && (value as number) <= most))
     return
-  throw new ConfigError(`${field} must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}.`)
+  throw new ConfigError(`${field} must be a whole number from ${least} to ${most}, not ${shown(value)}.`)
 }
 
 export function isWorkerDefinition(value: unknown): value is WorkerDefinition {

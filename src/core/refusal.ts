@@ -13,7 +13,7 @@ export function refusalError({ reason, limit, id }: Refusal, who: string): Runti
     case 'children_exceeded':
       return new LimitError(
         'children_exceeded',
-        `${who} may not spawn: it has ${limit} live children already. Wait for results, or raise limits.children.`,
+        `${who} may not spawn: its session allows a worker ${limit} children whose results it still awaits, new ones included. Wait for results, or raise limits.children.`,
       )
     case 'workers_exceeded':
       return new LimitError(

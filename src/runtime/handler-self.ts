@@ -4,6 +4,7 @@
  * F2 After receive has returned, self is closed: a late call is an error, not a lost effect.
  */
 import { inspect } from 'node:util'
+import { checkOptions, isObject, type Rules, yesOrNo } from '../core/check-options.ts'
 import type { HandlerDefinition, Self, SpawnOptions, WorkerRef } from '../core/define-worker.ts'
 import type { SpawnNote } from '../core/entry.ts'
 import { InputError, LimitError, TerminalError } from '../core/errors.ts'
@@ -12,9 +13,11 @@ import { toJson } from '../core/json.ts'
 import { encodeInput, type Message } from '../core/message.ts'
 import { policy, type SessionLimits } from '../core/policy.ts'
 import type { Grant, SpawnOrder } from '../core/ports.ts'
+import { refusalError } from '../core/refusal.ts'
+import { shown } from '../core/shown.ts'
 import { encodeGrant } from '../core/worker-grant.ts'
 import type { WorkerLog } from '../core/worker-log.ts'
-import { checkName } from '../core/worker-name.ts'
+import { checkName, nameRule } from '../core/worker-name.ts'
 
 /** What a handler asked for in one receive. */
 export interface Wishes {
@@ -43,6 +46,8 @@ export interface SelfContext {
   /** Pool of a kind; "unhosted" when no node ever registered it. */
   poolOf(kind: string): string
 }
+
+const spawnRules: Rules<SpawnOptions> = { name: nameRule, detached: yesOrNo }
 
 export class HandlerSelf implements Self<unknown> {
   readonly wishes: Wishes = {
@@ -110,6 +115,7 @@ export class HandlerSelf implements Self<unknown> {
     this.#open('spawn')
     const { grant, limits, definition } = this.#context
     parseKind(kind)
+    checkOptions('spawn', options, spawnRules, InputError)
     if (definition.spawns && !definition.spawns.includes(kind)) {
       throw new TerminalError(
         `${this.kind} may not spawn "${kind}": its definition allows ${definition.spawns.join(', ') || 'nothing'}.`,
@@ -129,10 +135,8 @@ export class HandlerSelf implements Self<unknown> {
       )
     }
     if (!detached && this.openChildren + 1 > limits.children) {
-      throw new LimitError(
-        'children_exceeded',
-        `worker ${this.name} (${this.id}) has ${limits.children} live children, as many as the session allows: wait for results first.`,
-      )
+      const refusal = { reason: 'children_exceeded', limit: limits.children, id: this.id }
+      throw refusalError(refusal, `worker ${this.name} (${this.id})`)
     }
     const call = this.#context.calls + this.wishes.spawns.length + 1
     const id = childId(this.id, this.run, call)
@@ -146,8 +150,8 @@ export class HandlerSelf implements Self<unknown> {
 
   send(to: WorkerRef | string, value: unknown): void {
     this.#open('send')
-    const workerId = typeof to === 'string' ? to : to.id
-    if (!isId(workerId)) throw new InputError(`send takes a worker's reference or id, not ${JSON.stringify(workerId)}.`)
+    const workerId = isObject(to) ? to.id : to
+    if (!isId(workerId)) throw new InputError(`send takes a worker's reference or id, not ${shown(workerId ?? to)}.`)
     if (partitionOf(workerId) !== partitionOf(this.id)) {
       throw new InputError(
         `worker ${workerId} lives in another partition: sending between partitions is not possible yet.`,
@@ -175,7 +179,9 @@ export class HandlerSelf implements Self<unknown> {
   after(ms: number, value: unknown): void {
     this.#open('after')
     if (!Number.isFinite(ms) || ms < 0 || ms > policy.timerMsMax)
-      throw new InputError(`after takes milliseconds from 0 to ${policy.timerMsMax} (a year), not ${ms}.`)
+      throw new InputError(
+        `after takes a number of milliseconds from 0 to ${policy.timerMsMax} (a year), not ${shown(ms)}.`,
+      )
     this.wishes.timers.push({
       id: newId(partitionOf(this.id)),
       ms: Math.round(ms),

@@ -62,6 +62,16 @@ describe('defineTool', () => {
       { approve: true },
       /tool "look": defineTool does not know the field "approve"; it takes name, /,
     ],
+    [
+      'a field that is nearly one',
+      { timeoutMS: 5 },
+      /does not know the field "timeoutMS"; .* Did you mean timeoutMs\?$/,
+    ],
+    [
+      'a timeout that is no number at all',
+      { timeoutMs: 1n },
+      /timeoutMs must be a whole number from 1 to \d+, not 1n\.$/,
+    ],
     ['no description', { description: undefined }, /tool "look": it needs a description/],
     ['an empty description', { description: '' }, /tool "look": it needs a description/],
     ['no run', { run: 'x' }, /tool "look": it needs a run function/],

@@ -9,7 +9,13 @@ const who = 'worker reader (01890a5d-0000-774b-bcce-b302099a8057)'
 describe('refusalError', () => {
   test.each([
     ['depth_exceeded', LimitError, 'depth_exceeded', /allows a depth of 7/, /limits\.depth/],
-    ['children_exceeded', LimitError, 'children_exceeded', /7 live children/, /limits\.children/],
+    [
+      'children_exceeded',
+      LimitError,
+      'children_exceeded',
+      /7 children whose results it still awaits/,
+      /limits\.children/,
+    ],
     ['workers_exceeded', LimitError, 'workers_exceeded', /has had 7 workers/, /limits\.workers/],
   ] as const)('%s names who may not spawn, the limit, and where to raise it', (reason, type, code, what, advice) => {
     const error = refusalError({ reason, limit: 7, id }, who)

@@ -33,7 +33,13 @@ describe('limits', () => {
     const session = await troupe.create('spawner', { children: 4 }, { limits: { children: 3 } })
     expect(await session.result()).toMatchObject({
       status: 'failed',
-      failure: { code: 'children_exceeded', attempt: 1 },
+      failure: {
+        code: 'children_exceeded',
+        attempt: 1,
+        message: expect.stringMatching(
+          /allows a worker 3 children whose results it still awaits, .*raise limits\.children/,
+        ),
+      },
     })
     expect((await session.report()).workers).toHaveLength(1)
     await expectInvariants(troupe.redis, troupe.namespace)

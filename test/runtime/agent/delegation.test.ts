@@ -87,7 +87,10 @@ describe('children', () => {
     const result = await troupe.run('parent', 'go', { limits: { children: 3 } })
     expect(result).toMatchObject({ status: 'completed', value: { text: 'too many' } })
     const output = lastOutput(model.requests[1]?.messages)
-    expect(output).toMatchObject({ type: 'error-text', value: expect.stringContaining('3 live children') })
+    expect(output).toMatchObject({
+      type: 'error-text',
+      value: expect.stringContaining('3 children whose results it still awaits'),
+    })
     expect(child.requests).toHaveLength(0)
   })
 
