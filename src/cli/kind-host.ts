@@ -4,7 +4,7 @@
  */
 import type { KindSummary, Troupe } from '../client/client.ts'
 import type { Config } from '../config.ts'
-import { closest } from '../core/closest.ts'
+import { didYouMean } from '../core/closest.ts'
 import { ConfigError, NotFoundError } from '../core/errors.ts'
 import { loadLocalKinds } from './local-kinds.ts'
 import { type LocalNode, startLocalNode } from './local-node.ts'
@@ -103,11 +103,9 @@ function unknownKind(kind: string, known: readonly KindSummary[], local: readonl
   }
   const hosted = known.filter((summary) => summary.hosted).map((summary) => summary.kind)
   const kinds = [...new Set([...hosted, ...local])].sort()
-  const near = closest(kind, kinds)
-  const hint = near === undefined ? '' : ` Did you mean ${near}?`
   const list =
     kinds.length === 0
       ? 'no node is live, and there is no folder of worker files here'
       : `there are: ${kinds.join(', ')}`
-  return new NotFoundError('kind_unknown', `there is no kind "${kind}"; ${list}.${hint}`)
+  return new NotFoundError('kind_unknown', `there is no kind "${kind}"; ${list}.${didYouMean(kind, kinds)}`)
 }
