@@ -5,6 +5,7 @@
 import { ConfigError } from './core/errors.ts'
 import { isNamespace, partitionsMax } from './core/ids.ts'
 import { policy } from './core/policy.ts'
+import { checkRedisUrl } from './core/redis-url.ts'
 
 export interface ConfigFlags {
   readonly redisUrl?: string | undefined
@@ -88,18 +89,6 @@ export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = pro
 function providerVariables(env: NodeJS.ProcessEnv): Record<string, string> {
   const isOfProvider = ([name, value]: [string, string | undefined]) => /_(API_KEY|BASE_URL)$/.test(name) && value
   return Object.fromEntries(Object.entries(env).filter(isOfProvider)) as Record<string, string>
-}
-
-/** False for what no client could connect to. */
-export function isRedisUrl(url: string): boolean {
-  return /^(rediss?|unix):\/\//.test(url) || url.startsWith('/')
-}
-
-/** Throws a ConfigError for what no client could connect to. */
-export function checkRedisUrl(url: string): void {
-  if (!isRedisUrl(url)) {
-    throw new ConfigError(`the Redis URL must begin with redis://, rediss:// or unix://, like ${defaultRedisUrl}.`)
-  }
 }
 
 function wholeNumber(

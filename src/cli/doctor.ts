@@ -68,5 +68,6 @@ function placeOf({ redisUrl }: Config): string {
   if (redisUrl === undefined) return 'its default address'
   if (!URL.canParse(redisUrl)) return 'the given address'
   const { host, pathname } = new URL(redisUrl)
-  return safe(`${host}${pathname === '/' ? '' : pathname}`)
+  // Options may name the place.
+  return safe(`${host}${pathname === '/' ? '' : pathname}`) || 'the given address'
 }

@@ -2,7 +2,7 @@
  * Duty: the options of a connection, and what they may be, for `connect` and `startNode` alike: names, addresses and numbers as the
  * command line takes them.
  */
-import { defaultRedisUrl, isRedisUrl } from '../config.ts'
+import { defaultRedisUrl } from '../config.ts'
 import { isObject, type Rules, wholeNumberRule } from '../core/check-options.ts'
 import { isNamespace, partitionsMax } from '../core/ids.ts'
 import { policy } from '../core/policy.ts'
@@ -20,9 +20,10 @@ export interface ConnectOptions {
 
 export const connectRules: Rules<ConnectOptions> = {
   redisUrl: {
-    expects: `a URL that begins with redis://, rediss:// or unix://, like ${defaultRedisUrl}`,
+    // What else is wrong with it is told where it is opened.
+    expects: `a URL, like ${defaultRedisUrl}`,
     isSecret: true,
-    fits: (value) => typeof value === 'string' && isRedisUrl(value),
+    fits: (value) => typeof value === 'string',
   },
   namespace: { expects: 'a text of 1 to 64 letters, digits, "_" or "-"', fits: isNamespace },
   partitions: wholeNumberRule(1, partitionsMax),

@@ -97,6 +97,6 @@ function withoutPassword(url: string): string {
     return `${host}${pathname === '/' ? '' : pathname}`
   } catch {
     // A path of a Unix socket, or something the client will complain about.
-    return url.replace(/\/\/.*@/, '//')
+    return url.replace(/\/\/.*@/, '//').replace(/\?.*$/s, '')
   }
 }

@@ -7,6 +7,7 @@
 import { Redis, type RedisOptions } from 'ioredis'
 import { ConfigError, TransientError } from '../core/errors.ts'
 import { partitionsMax } from '../core/ids.ts'
+import { checkRedisUrl, safeUrl } from '../core/redis-url.ts'
 import { Deadlines } from './deadlines.ts'
 import { partitionKeys, tagOf } from './keys.ts'
 
@@ -15,7 +16,10 @@ const deadlines = new Deadlines()
 
 export type { Redis }
 
-/** A connection that never gives up by itself, but where its login is refused; who waits sets a deadline of their own. */
+/**
+ * A connection that never gives up by itself, but where its login is refused; who waits sets a deadline of their own.
+ * Throws a ConfigError, and opens nothing, where the address is wrong.
+ */
 export function openRedis(url: string): Redis {
   const redis = open(url, { enableOfflineQueue: true, autoResendUnfulfilledCommands: true })
   keepWaiting(redis)
@@ -30,6 +34,7 @@ export function openLossyRedis(url: string): Redis {
 type Patience = Pick<RedisOptions, 'enableOfflineQueue' | 'autoResendUnfulfilledCommands'>
 
 function open(url: string, patience: Patience): Redis {
+  checkRedisUrl(url)
   const redis = new Redis(url, {
     maxRetriesPerRequest: null,
     // Replies are plain in either protocol; the older one is decoded faster (docs/performance.md).
@@ -179,17 +184,6 @@ async function readSetUp(
     )
   }
   return found
-}
-
-/** The URL without its password. */
-export function safeUrl(url: string): string {
-  try {
-    const parsed = new URL(url)
-    if (parsed.password) parsed.password = '***'
-    return parsed.toString()
-  } catch {
-    return 'the given address'
-  }
 }
 
 export function withDeadline<T>(promise: Promise<T>, ms: number): Promise<T> {

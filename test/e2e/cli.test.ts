@@ -116,6 +116,12 @@ describe.concurrent('input', () => {
     [['send', unknownId, 'x', '--key', ''], /Expected a key that is not empty/],
     [['session', 'prune', '--older-than', '7'], /"7" is not a duration/],
     [['session', 'list', '--redis-url', 'localhost'], /must begin with redis:/],
+    [
+      ['session', 'list', '--redis-url', 'redis://127.0.0.1:1/abc'],
+      /the database in the Redis URL must be a whole number/,
+    ],
+    [['doctor', '--redis-url', 'redis://127.0.0.1:99999'], /the port in the Redis URL must be a whole number/],
+    [['kinds', '--redis-url', 'redis://:pa#ss@127.0.0.1:1'], /Percent-encode user and password/],
     [['session', 'list', '--namespace', 'a b'], /namespace "a b" is not valid/],
     [['node', '--log-level', 'loud'], /log level "loud" is not known/],
     [['sesion'], /unknown command 'sesion' \(Did you mean session\?\); see: troupe --help/],

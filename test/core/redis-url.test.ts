@@ -1,0 +1,116 @@
+/** Addresses of a Redis: what is refused, in which words, and what a client makes of those that are not. */
+import { Redis } from 'ioredis'
+import { describe, expect, test } from 'vitest'
+import { ConfigError } from '../../src/core/errors.ts'
+import { checkRedisUrl, safeUrl } from '../../src/core/redis-url.ts'
+
+const database = /^the database in the Redis URL must be a whole number from 0 on/
+const port = /^the port in the Redis URL must be a whole number from 1 to 65535/
+const password = /^the Redis URL cannot be read: .*Percent-encode user and password: # is %23/
+const noHost = /^the Redis URL names no host: it should be like redis:/
+const place = /^host and port in the Redis URL cannot be read/
+const scheme = /^the Redis URL must begin with redis:/
+const socket = /^the Redis URL must name the path of a socket/
+
+const wrong: readonly [url: string, why: RegExp][] = [
+  ['redis://127.0.0.1:7955/abc', database],
+  ['redis://127.0.0.1:7955/1.5', database],
+  ['redis://127.0.0.1:7955/-1', database],
+  ['redis://127.0.0.1:7955/1/2', database],
+  ['redis://127.0.0.1:7955//1', database],
+  ['redis://127.0.0.1:7955/0x1', database],
+  ['redis://127.0.0.1:7955?db=abc', database],
+  ['redis://127.0.0.1:7955/?db=1.5', database],
+  ['redis://127.0.0.1:7955?db=', database],
+  ['redis://127.0.0.1:7955?db=1&db=two', database],
+  ['/run/redis.sock?db=abc', database],
+  ['unix:///run/redis.sock?db=abc', database],
+  ['redis://127.0.0.1:99999', port],
+  ['redis://[::1]:99999', port],
+  ['redis://127.0.0.1:0', port],
+  ['redis://127.0.0.1:six', port],
+  ['redis://host?port=99999', port],
+  ['redis://user:hush', port],
+  ['redis://:hush', port],
+  ['redis://:hu#sh@127.0.0.1:6379', password],
+  ['redis://:hu/sh@127.0.0.1:6379', password],
+  ['redis://:hu?sh@127.0.0.1:6379', password],
+  ['redis://:hu%sh@127.0.0.1:6379', password],
+  ['redis://hu%sh:hush@127.0.0.1:6379', password],
+  // A client would take all of these for host "user" and port 12.
+  ['redis://user:12#hush@127.0.0.1:6379', password],
+  ['redis://user:12/hush@127.0.0.1:6379', password],
+  ['redis://user:12?hush@127.0.0.1:6379', password],
+  ['redis://user:12?a=hush@127.0.0.1:6379', password],
+  ['redis://127.0.0.1:6379#hush', /^the Redis URL has a "#"/],
+  ['redis://', noHost],
+  ['redis:///3', noHost],
+  ['redis://?db=3', noHost],
+  ['redis://:6379', noHost],
+  ['redis://:hush@', noHost],
+  ['redis://:hush@:6379', noHost],
+  ['redis://::1:6379', place],
+  ['redis://[::1', place],
+  ['redis://two hosts:6379', place],
+  ['localhost', scheme],
+  ['localhost:6379', scheme],
+  ['http://localhost:6379', scheme],
+  // A client would connect without TLS.
+  ['REDISS://localhost:6379', scheme],
+  ['', scheme],
+  ['unix://', socket],
+  ['unix:///?db=1', socket],
+  ['unix:///run/redis#1.sock', socket],
+  ['unix://user:hush@/run/redis.sock', /takes no user before its path/],
+]
+
+const local = { host: 'localhost', port: 6379, db: 0 }
+
+const fine: readonly [url: string, meant: object][] = [
+  ['redis://127.0.0.1:7955', { ...local, host: '127.0.0.1', port: 7955 }],
+  ['redis://host', { ...local, host: 'host' }],
+  ['redis://host/', { ...local, host: 'host' }],
+  ['redis://host:1/3', { ...local, host: 'host', port: 1, db: 3 }],
+  ['redis://host:1/3/', { ...local, host: 'host', port: 1, db: 3 }],
+  ['redis://host:1?db=3', { ...local, host: 'host', port: 1, db: 3 }],
+  ['redis://host:1?family=6&connectTimeout=100', { ...local, host: 'host', port: 1, family: 6 }],
+  ['redis://user:pass@host', { ...local, host: 'host', username: 'user', password: 'pass' }],
+  ['redis://:p%23a%2Fs%3Fs%25@host', { ...local, host: 'host', password: 'p#a/s?s%' }],
+  ['redis://:p@ss@host', { ...local, host: 'host', password: 'p@ss' }],
+  ['redis://host?password=p@ss', { ...local, host: 'host', password: 'p@ss' }],
+  ['redis://[::1]:6379', { ...local, host: '::1' }],
+  ['rediss://user:pass@host:1/2', { host: 'host', port: 1, db: 2, tls: true }],
+  ['//host:1/2', { host: 'host', port: 1, db: 2 }],
+  ['redis://?host=host&port=1', { host: 'host', port: 1 }],
+  ['redis://?path=/run/redis.sock', { path: '/run/redis.sock' }],
+  ['/run/redis#@1.sock', { path: '/run/redis#@1.sock' }],
+  ['/run/redis.sock?db=3&password=pass', { path: '/run/redis.sock', db: 3, password: 'pass' }],
+  ['unix:///run/redis.sock?db=3', { path: '///run/redis.sock', db: 3 }],
+]
+
+describe('the address of a Redis', () => {
+  test.each(wrong)('%s is refused in one sentence that holds none of it', (url, why) => {
+    const checking = () => checkRedisUrl(url)
+    expect(checking).toThrow(ConfigError)
+    expect(checking).toThrow(why)
+    expect(checking).toThrow(expect.objectContaining({ message: expect.not.stringMatching(/hush|sh@|\n/) }))
+  })
+
+  test.each(fine)('%s is taken, and a client goes where it says', (url, meant) => {
+    checkRedisUrl(url)
+    const redis = new Redis(url, { lazyConnect: true })
+    expect(redis.options).toMatchObject(meant)
+    redis.disconnect()
+  })
+
+  test.each([
+    ['redis://user:secret@host:1/2', 'redis://user:***@host:1/2'],
+    ['redis://host', 'redis://host'],
+    ['redis://host?db=1&password=secret&family=6', 'redis://host?db=1&password=***&family=6'],
+    ['/run/redis.sock?password=secret', '/run/redis.sock?password=***'],
+    ['unix:///run/redis.sock', 'unix:///run/redis.sock'],
+    ['redis://:secret@', 'the given address'],
+  ])('%s is shown without its password', (url, shown) => {
+    expect(safeUrl(url)).toBe(shown)
+  })
+})
