@@ -88,7 +88,15 @@ function joinWrites(redis: Redis): void {
 }
 
 const loginRefused = /NOAUTH|WRONGPASS|NOPERM/
+const permissionRefused = /NOPERM|user executing the script/
 const databaseRefused = /DB index|SELECT is not allowed/i
+
+/** What to do about a user whom Redis does not know, or does not let do this. */
+export function loginAdvice(reason: string): string {
+  return permissionRefused.test(reason)
+    ? 'its user may not do what troupe needs: allow it (ACL SETUSER), or put another user and password into the URL.'
+    : 'put user and password into the URL.'
+}
 
 /** Resolves when Redis answers; throws a TransientError that names the address when it does not within `deadlineMs`. */
 export async function awaitRedis(redis: Redis, url: string, deadlineMs: number): Promise<void> {
@@ -110,10 +118,8 @@ export async function awaitRedis(redis: Redis, url: string, deadlineMs: number):
       )
     }
     if (loginRefused.test(reason)) {
-      throw new ConfigError(
-        `Redis at ${safeUrl(url)} refused the login (${reason}); put user and password into the URL.`,
-        { cause },
-      )
+      const what = permissionRefused.test(reason) ? 'refused' : 'refused the login'
+      throw new ConfigError(`Redis at ${safeUrl(url)} ${what} (${reason}); ${loginAdvice(reason)}`, { cause })
     }
     throw new TransientError(
       `Redis at ${safeUrl(url)} does not answer (${reason}). Start it, or set TROUPE_REDIS_URL.`,

@@ -8,9 +8,9 @@
 import { createHash } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
-import { InvariantError, RuntimeError, TransientError } from '../core/errors.ts'
+import { ConfigError, InvariantError, RuntimeError, TransientError } from '../core/errors.ts'
 import { Deadlines } from './deadlines.ts'
-import { type Redis, withDeadline } from './redis.ts'
+import { loginAdvice, type Redis, withDeadline } from './redis.ts'
 import { scriptSource } from './script-source.ts'
 
 export type Argument = string | number
@@ -142,16 +142,25 @@ export function guardedReads<Store extends object>(store: Store, deadlineMs: num
 const refusedNow = /(?:^|: -)((OOM|READONLY|LOADING|TRYAGAIN|BUSY|MASTERDOWN|CLUSTERDOWN|MISCONF|NOREPLICAS)\b.*)/s
 /** What a script says of something stored that it cannot work with, before its first write. */
 const damage = /\b((?:key|field|record|limits) \S.*? should .*?)(?= script: |$)/s
+/** What Redis says to a user whom it does not know, or does not let do this. Redis 6.2 has no code for it in a script. */
+const userRefused = /(?:^|: -)((?:NOAUTH|WRONGPASS|NOPERM)\b.*)|(The user executing the script can't .*)/s
 const connectionLost = /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|Connection is closed|no answer within|max retries/i
 
 export function storeError(thrown: unknown, doing: string): RuntimeError {
-  const message = thrown instanceof Error ? thrown.message : String(thrown)
+  const message = messageOf(thrown)
   const what = doing.replace('.lua', '')
   const refused = refusedNow.exec(message)
   if (refused) {
     const [, why, code] = refused as unknown as [string, string, string]
     return new TransientError(`Redis refused (${what}: ${firstSentence(why)}). ${adviceFor(code)} ${nothingWritten}`, {
       code: 'store_refused',
+      cause: thrown,
+    })
+  }
+  const [, byCode, inScript] = userRefused.exec(message) ?? []
+  const forbidden = byCode ?? inScript
+  if (forbidden !== undefined) {
+    return new ConfigError(`Redis refused (${what}: ${firstSentence(forbidden)}); ${loginAdvice(forbidden)}`, {
       cause: thrown,
     })
   }
@@ -169,6 +178,13 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
     )
   }
   return new InvariantError(`the store failed (${what}: ${message}).`, { cause: thrown })
+}
+
+/** Of a transaction that Redis discarded: why it refused the first of its commands. */
+function messageOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown)
+  const { previousErrors } = thrown as Error & { previousErrors?: readonly Error[] }
+  return previousErrors?.[0]?.message ?? thrown.message
 }
 
 const nothingWritten = 'Nothing was written.'

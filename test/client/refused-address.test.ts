@@ -1,9 +1,13 @@
 /** Clients and nodes that are given a wrong address, or a user who may not do what they need. */
-import { expect, inject, test } from 'vitest'
-import { connect } from '../../src/client/client.ts'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { connect, connectInternal, type Troupe } from '../../src/client/client.ts'
 import { startNode } from '../../src/compose.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { ConfigError } from '../../src/core/errors.ts'
+import { newId } from '../../src/core/ids.ts'
+import { openRedis, type Redis } from '../../src/store/redis.ts'
+import { newNamespace } from '../support/namespace.ts'
+import { RedisServer } from '../support/redis-server.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 
 const workers = { echo: defineWorker({ receive: (message, self) => self.reply(message.value) }) }
@@ -18,4 +22,57 @@ test.each(starts)('%s with a wrong address is refused before a connection is ope
   await expect(start(`${proxy.url}/abc`)).rejects.toThrow(ConfigError)
   await expect(start(`${proxy.url}/abc`)).rejects.toThrow(/database in the Redis URL/)
   expect(proxy.opened).toBe(0)
+})
+
+describe('a user', () => {
+  let server: RedisServer
+  let admin: Redis
+  beforeAll(async () => {
+    server = await RedisServer.start({ durability: 'none' })
+    admin = openRedis(server.url)
+  })
+  afterAll(async () => {
+    admin.disconnect()
+    await server[Symbol.asyncDispose]()
+  })
+
+  const urlOf = (user: string) => server.url.replace('//', `//${user}:secret@`)
+  const allow = (user: string, ...rules: string[]) =>
+    admin.call('ACL', 'SETUSER', user, 'reset', 'on', '>secret', '~*', '&*', '+@all', ...rules)
+
+  const id = newId(0)
+  const calls: readonly [forbidden: string, what: string, call: (client: Troupe) => Promise<unknown>][] = [
+    ['evalsha', 'post', (client) => client.workers.get(id).send('x')],
+    ['rpush', 'spawn', (client) => client.sessions.create({ kind: 'echo', input: 1 })],
+    ['hmget', 'checking the set-up', async () => {}],
+    ['hmget', 'reading session', (client) => client.sessions.get(id).report()],
+    ['lrange', 'reading mailbox', (client) => client.workers.get(id).mailbox()],
+    ['xrange', 'reading events', (client) => client.sessions.get(id).events({ after: '0-0' }).next()],
+  ]
+
+  test.each(calls)('who may not %s is told so: %s', async (forbidden, what, call) => {
+    const connected = async () => connectInternal({ redisUrl: urlOf('some'), namespace: newNamespace() })
+    await allow('some', ...(what === 'checking the set-up' ? [`-${forbidden}`] : []))
+    const asking = async () => {
+      await using client = await connected()
+      await allow('some', `-${forbidden}`)
+      await call(client)
+    }
+    await expect(asking()).rejects.toMatchObject({
+      name: 'ConfigError',
+      retryable: false,
+      message: expect.stringMatching(
+        new RegExp(
+          `^Redis refused \\(${what}: (?:NOPERM|The user executing) .*\\); its user may not do what troupe needs: allow it`,
+        ),
+      ),
+    })
+  })
+
+  test('who may not even ask whether Redis is there is told so', async () => {
+    await allow('mute', '-ping')
+    await expect(connect({ redisUrl: urlOf('mute') })).rejects.toThrow(
+      /^Redis at redis:\/\/mute:\*\*\*@.* refused \(NOPERM .*\); its user may not do what troupe needs/,
+    )
+  })
 })
