@@ -11,7 +11,7 @@ import { BullBellRinger } from '../queue/bells.ts'
 import { AuditStore } from '../store/audit-store.ts'
 import { InspectStore, type NodeRow } from '../store/inspect-store.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
-import { awaitRedis, checkRedis, lookAtRedis, openRedis, type Redis } from '../store/redis.ts'
+import { awaitRedis, checkRedis, closeRedis, lookAtRedis, openRedis, type Redis } from '../store/redis.ts'
 import { guarded, guardedReads, ScriptCaller } from '../store/script.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import { type AuditReport, audit } from './audit/audit.ts'
@@ -68,6 +68,7 @@ export class Troupe implements AsyncDisposable {
   readonly #dead: DeadLetters
   readonly #hub: EventHub
   readonly #bull: BullBellRinger | null
+  #closing: Promise<void> | undefined
 
   constructor(redis: Redis, redisUrl: string, partitions: number, options: InternalConnectOptions) {
     this.#redis = redis
@@ -267,10 +268,17 @@ export class Troupe implements AsyncDisposable {
     return readHealth(this.#inspect, await this.nodes(), await this.kinds())
   }
 
-  async close(): Promise<void> {
-    await this.#bull?.stop()
-    await this.#hub.stop()
-    this.#redis.disconnect()
+  /**
+   * From then on all calls, and those that wait now, throw a ConflictError (`client_closed`). Safe to call twice.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([this.#hub.stop(), this.#bull?.stop()])
+    closeRedis(this.#redis)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -9,9 +9,10 @@ import { partitionOf } from '../core/ids.ts'
 import { EventTail, type StreamEntry } from '../store/event-tail.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import { type LiveListener, LiveTail } from '../store/live-channel.ts'
-import { type Redis, withDeadline } from '../store/redis.ts'
+import { clientClosed, type Redis, withDeadline } from '../store/redis.ts'
 
-type Listener = (event: TroupeEvent) => void
+/** `null`: the client was closed, and nothing comes any more. */
+type Listener = (event: TroupeEvent | null) => void
 
 /** What this client wants of one session. */
 interface Watched {
@@ -41,6 +42,7 @@ export class EventHub {
   /** Those of them whose end is remembered. */
   #trackedCount = 0
   readonly #live: LiveTail
+  #isStopped = false
 
   /** `open` gives a fresh connection: a tail blocks on its own. `deadlineMs`: how long it may take to begin to listen. */
   constructor(namespace: string, open: () => Redis, deadlineMs: number) {
@@ -48,6 +50,11 @@ export class EventHub {
     this.#open = open
     this.#deadlineMs = deadlineMs
     this.#live = new LiveTail(open, namespace)
+  }
+
+  /** The client was closed: nobody is told anything any more. */
+  get isStopped(): boolean {
+    return this.#isStopped
   }
 
   /** Calls back for each event of the session from now on; resolves, when that is so, with the id after which they come. */
@@ -64,7 +71,7 @@ export class EventHub {
     this.#dropIfIdle(sessionId, watched)
   }
 
-  /** Calls back when a run of the session may have ended; resolves when that is so. */
+  /** Calls back when a run of the session may have ended, or the client was closed; resolves when that is so. */
   async wakeAtEnds(sessionId: string, wake: () => void): Promise<void> {
     const partition = partitionOf(sessionId)
     if (!this.#listening.has(partition)) await this.#tail(partition)
@@ -80,6 +87,7 @@ export class EventHub {
 
   /** Calls back for what is told and not stored; resolves when that is so, or after a while. */
   async listenLive(sessionId: string, listener: LiveListener): Promise<void> {
+    if (this.#isStopped) return
     // Who may not subscribe, or cannot now, follows the events all the same.
     await withDeadline(this.#live.listen(sessionId, listener), subscribeMsMax).catch(() => {})
   }
@@ -134,7 +142,8 @@ export class EventHub {
     if (ended === undefined && listeners.length === 0 && wakers.length === 0) this.#watched.delete(sessionId)
   }
 
-  #tail(partition: number): Promise<EventTail> {
+  async #tail(partition: number): Promise<EventTail> {
+    if (this.#isStopped) throw clientClosed()
     let opening = this.#tails.get(partition)
     if (opening === undefined) {
       opening = this.#openTail(partition)
@@ -166,20 +175,28 @@ export class EventHub {
     if (fields.ended !== undefined && watched.ended === null) watched.ended = endedOf(fields.ended, fields)
     if (mayEndRun(fields)) for (const wake of watched.wakers) wake()
     if (watched.listeners.length === 0) return
-    for (const event of decodeEvents(id, fields)) {
-      for (const listener of watched.listeners) {
-        try {
-          listener(event)
-        } catch {
-          // A listener's failure is its own; it must not stop the others.
-        }
-      }
-    }
+    for (const event of decodeEvents(id, fields)) tellAll(watched.listeners, event)
   }
 
+  /** Whoever waits is told that nothing comes any more. */
   async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const { listeners, wakers } of this.#watched.values()) {
+      for (const wake of wakers) wake()
+      tellAll(listeners, null)
+    }
     this.#live.stop()
     const stopping = Promise.all([...this.#connected].map((tail) => tail.stop()))
     await Promise.race([stopping, new Promise((resolve) => setTimeout(resolve, stopMsMax).unref())])
+  }
+}
+
+function tellAll(listeners: readonly Listener[], event: TroupeEvent | null): void {
+  for (const listener of listeners) {
+    try {
+      listener(event)
+    } catch {
+      // A listener's failure is its own; it must not stop the others.
+    }
   }
 }

@@ -11,7 +11,7 @@ import { rootIdOf } from '../core/ids.ts'
 import { readEvents } from '../store/event-tail.ts'
 import { partitionKeys } from '../store/keys.ts'
 import type { LiveWord } from '../store/live-channel.ts'
-import type { Redis } from '../store/redis.ts'
+import { clientClosed, type Redis } from '../store/redis.ts'
 import type { EventHub } from './event-hub.ts'
 
 export interface EventsQuery {
@@ -53,6 +53,7 @@ export async function* sessionEvents(
   context: EventsContext,
   query: EventsQuery,
 ): AsyncGenerator<TroupeEvent, void, undefined> {
+  if (context.hub.isStopped) throw clientClosed()
   const inbox = new Inbox()
   const abort = () => inbox.wake()
   query.signal?.addEventListener('abort', abort)
@@ -118,7 +119,7 @@ class Inbox {
 
   /** Resolves, when both sorts are listened to, with the id after which stored events arrive. */
   async open(sessionId: string, hub: EventHub, withTransient: boolean): Promise<string> {
-    const onEvent = (event: TroupeEvent) => this.#push(event)
+    const onEvent = (event: TroupeEvent | null) => (event === null ? this.wake() : this.#push(event))
     const onWord = (word: LiveWord) => {
       if (this.#arrived.length < lagMax) this.#push({ ...word, at: Date.now() })
     }

@@ -8,7 +8,7 @@ import { InputError, NotFoundError } from '../core/errors.ts'
 import type { TroupeEvent } from '../core/event.ts'
 import { rootIdOf } from '../core/ids.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
-import type { Redis } from '../store/redis.ts'
+import { clientClosed, type Redis } from '../store/redis.ts'
 import type { EventHub } from './event-hub.ts'
 import { lastResult, type Report, resultOfRun, sessionReport, workerReport } from './report.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
@@ -74,7 +74,7 @@ export class Session {
 
   /**
    * The result of a run. Default: of a job, that with which the session ended; of a conversation, that of the run in progress,
-   * or of the last one when the root is idle. Throws the signal's reason when aborted.
+   * or of the last one when the root is idle. Throws the signal's reason when aborted, and `client_closed` when the client is closed.
    */
   async result(options: { run?: number; signal?: AbortSignal } = {}): Promise<RunResult> {
     const { hub } = this.#context
@@ -90,6 +90,7 @@ export class Session {
         woken = Promise.withResolvers<void>()
         const found = await this.#look(wanted, missed)
         if (typeof found === 'object') return found
+        if (hub.isStopped) throw clientClosed()
         wanted = found ?? wanted
         missed = false
         const timer = setTimeout(() => {

@@ -35,6 +35,7 @@ export type ErrorCode =
   | 'lease_lost'
   | 'cancelled'
   | 'deadline_exceeded'
+  | 'client_closed'
   | 'run_failed'
   | 'handler_failed'
   | 'poison'
@@ -87,7 +88,7 @@ export class NotFoundError extends RuntimeError {
   }
 }
 
-type ConflictCode = 'transition_illegal' | 'version_stale' | 'session_finished' | 'worker_terminal'
+type ConflictCode = 'transition_illegal' | 'version_stale' | 'session_finished' | 'worker_terminal' | 'client_closed'
 
 /** The thing exists, but its state does not allow the call. */
 export class ConflictError extends RuntimeError {

@@ -6,7 +6,7 @@
 import { decodeEvents, isEventBefore, streamIdOf, type TroupeEvent } from '../core/event.ts'
 import { type RecordFields, toEntries } from './inspect-store.ts'
 import type { PartitionKeys } from './keys.ts'
-import type { Redis } from './redis.ts'
+import { closeRedis, type Redis } from './redis.ts'
 import { guarded } from './script.ts'
 
 /** One entry of the stream, not decoded: most are of sessions that nobody here follows. */
@@ -97,7 +97,7 @@ export class EventTail {
 
   async stop(): Promise<void> {
     this.#stopped = true
-    this.#redis.disconnect()
+    closeRedis(this.#redis)
     await this.#reading
   }
 }

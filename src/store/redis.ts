@@ -5,7 +5,7 @@
  * R-b Commands are re-sent after a reconnect (ioredis does so for all that are in flight), hence every script is idempotent.
  */
 import { Redis, type RedisOptions } from 'ioredis'
-import { ConfigError, TransientError } from '../core/errors.ts'
+import { ConfigError, ConflictError, TransientError } from '../core/errors.ts'
 import { partitionsMax } from '../core/ids.ts'
 import { checkRedisUrl, safeUrl } from '../core/redis-url.ts'
 import { Deadlines } from './deadlines.ts'
@@ -85,6 +85,38 @@ function joinWrites(redis: Redis): void {
     }
     return sent
   }
+}
+
+/** What a client says of itself from its end on. */
+export function clientClosed(): ConflictError {
+  return new ConflictError('client_closed', 'this client was closed: connect again.')
+}
+
+/** What ioredis keeps to itself: commands without an answer, and what fails them. */
+interface Unanswered {
+  prevCommandQueue?: { shift(): { readonly command: { reject(error: Error): void } } | undefined } | null
+  flushQueue(error: Error, options?: object): void
+}
+
+/** Ends a client's connection: what it is asked from now on, and what gets no answer any more, is told that the client was closed. */
+export function closeRedis(redis: Redis): void {
+  redis.sendCommand = (command) => {
+    command.reject(clientClosed())
+    return command.promise
+  }
+  const inside = redis as unknown as Unanswered
+  const flush = inside.flushQueue.bind(redis)
+  inside.flushQueue = (_, options) => {
+    flush(clientClosed(), options)
+    // Commands of a connection that was lost wait here for the next one.
+    for (let sent = inside.prevCommandQueue?.shift(); sent; sent = inside.prevCommandQueue?.shift())
+      sent.command.reject(clientClosed())
+  }
+  // What Redis is working on may still be answered, and fails with the connection. What was never sent to it fails now, as there may be
+  // no connection whose end would tell.
+  const isAnswering = redis.status === 'ready'
+  redis.disconnect()
+  inside.flushQueue(clientClosed(), { commandQueue: !isAnswering })
 }
 
 const loginRefused = /NOAUTH|WRONGPASS|NOPERM/

@@ -83,7 +83,7 @@ export class ScriptCaller {
         const pauseMs = pauseAfter(attempt)
         if (error.code === 'store_refused') refusal = error
         if (!error.retryable || performance.now() + pauseMs >= give || options.signal?.aborted)
-          throw error === refusal || refusal === undefined ? error : silentAfter(refusal, error)
+          throw error === refusal || refusal === undefined || !error.retryable ? error : silentAfter(refusal, error)
         await pause(pauseMs)
       }
     }
@@ -109,7 +109,7 @@ export async function guarded<T>(doing: string, read: () => Promise<T>, deadline
     try {
       return await withDeadline(read(), Math.max(1, give - performance.now()))
     } catch (thrown) {
-      const error = thrown instanceof RuntimeError ? thrown : storeError(thrown, doing)
+      const error = storeError(thrown, doing)
       const pauseMs = pauseAfter(attempt)
       if (error.code !== 'store_refused' || performance.now() + pauseMs >= give) throw error
       await pause(pauseMs)
@@ -147,6 +147,7 @@ const userRefused = /(?:^|: -)((?:NOAUTH|WRONGPASS|NOPERM)\b.*)|(The user execut
 const connectionLost = /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|Connection is closed|no answer within|max retries/i
 
 export function storeError(thrown: unknown, doing: string): RuntimeError {
+  if (thrown instanceof RuntimeError) return thrown
   const message = messageOf(thrown)
   const what = doing.replace('.lua', '')
   const refused = refusedNow.exec(message)

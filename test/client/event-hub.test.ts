@@ -38,7 +38,7 @@ test('a client that is closed while it begins to listen to events leaves no conn
     .catch((error: unknown) => error)
   await waitUntil('its connection is on its way', () => proxy.waiting === 1)
   await client.close()
-  expect(await told).toMatchObject({ code: 'store_unavailable' })
+  expect(await told).toMatchObject({ code: 'client_closed' })
   proxy.mend()
   await waitUntil('none is open', () => proxy.connections === 0)
 })

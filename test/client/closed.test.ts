@@ -1,0 +1,120 @@
+/** What a client that was closed says, at once, to who calls it and to who waits for it. */
+import { describe, expect, inject, test } from 'vitest'
+import { connectInternal, type Troupe } from '../../src/client/client.ts'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { newId, rootIdOf } from '../../src/core/ids.ts'
+import { newNamespace } from '../support/namespace.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+const id = newId(0)
+const root = rootIdOf(id)
+
+const calls: readonly [string, (client: Troupe) => Promise<unknown>][] = [
+  ['sessions.create', (client) => client.sessions.create({ kind: 'echo', input: 1 })],
+  ['sessions.list', (client) => client.sessions.list()],
+  ['sessions.prune', (client) => client.sessions.prune()],
+  ['workers.list', (client) => client.workers.list()],
+  ['nodes', (client) => client.nodes()],
+  ['kinds', (client) => client.kinds()],
+  ['deadLetters', (client) => client.deadLetters()],
+  ['redrive', (client) => client.redrive({ all: true })],
+  ['audit', (client) => client.audit()],
+  ['health', (client) => client.health()],
+  ['session.report', (client) => client.sessions.get(id).report()],
+  ['session.result', (client) => client.sessions.get(id).result()],
+  ['session.events', (client) => client.sessions.get(id).events().next()],
+  ['session.events of the past', (client) => client.sessions.get(id).events({ after: '0-0' }).next()],
+  ['session.cancel', (client) => client.sessions.get(id).cancel()],
+  ['session.close', (client) => client.sessions.get(id).close()],
+  ['worker.send', (client) => client.workers.get(root).send('x')],
+  ['worker.report', (client) => client.workers.get(root).report()],
+  ['worker.history', (client) => client.workers.get(root).history()],
+  ['worker.mailbox', (client) => client.workers.get(root).mailbox()],
+]
+
+const closed = {
+  name: 'ConflictError',
+  code: 'client_closed',
+  retryable: false,
+  message: 'this client was closed: connect again.',
+}
+
+/** Of a call that waits for something else than the end of the client. */
+const msMax = 2_000
+
+async function outcome(call: Promise<unknown>): Promise<unknown> {
+  return call.catch((error: unknown) => error)
+}
+
+describe('a client that was closed', () => {
+  test.each(calls)('says so at once to who calls %s', async (_, call) => {
+    const client = await connectInternal({ redisUrl: inject('redisUrl'), namespace: newNamespace() })
+    await client.close()
+    const asked = performance.now()
+    expect(await outcome(call(client))).toMatchObject(closed)
+    expect(performance.now() - asked).toBeLessThan(msMax)
+  })
+
+  test('may be closed again, also at the same time', async () => {
+    const client = await connectInternal({ redisUrl: inject('redisUrl'), namespace: newNamespace() })
+    await Promise.all([client.close(), client.close()])
+    expect(await client.close()).toBe(undefined)
+  })
+
+  test('says so to who waits for a result, and still tells one that it knows', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    // Once it listens to events it remembers ends.
+    await troupe.run('echo')
+    const known = await troupe.create('echo', 1)
+    const result = await known.result()
+    const waiting = outcome((await troupe.create('nobody')).result())
+    await troupe.client.close()
+    expect(await waiting).toMatchObject(closed)
+    expect(await known.result()).toEqual(result)
+  })
+
+  const waits: readonly [string, (proxy: TcpProxy) => Promise<unknown>][] = [
+    [
+      'for an answer that was lost with its connection',
+      (proxy) => waitUntil('it is lost', () => proxy.connections === 0),
+    ],
+    [
+      'for a connection',
+      (proxy) => {
+        proxy.holdNew()
+        return waitUntil('it connects again', () => proxy.waiting > 0)
+      },
+    ],
+  ]
+  test.each(waits)('says so to who waits %s', async (_, whileWaiting) => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs: 60_000 })
+    proxy.resetWhen(() => {
+      proxy.cut()
+      return true
+    })
+    const waiting = [
+      outcome(client.workers.get(root).send('x')),
+      outcome(client.workers.get(root).report()),
+      outcome(client.sessions.get(id).result()),
+    ]
+    await whileWaiting(proxy)
+    const late = outcome(client.workers.get(root).history())
+    const asked = performance.now()
+    await client.close()
+    for (const told of await Promise.all([...waiting, late])) expect(told).toMatchObject(closed)
+    expect(performance.now() - asked).toBeLessThan(msMax)
+  })
+
+  test('says so to who waits for a Redis that stands still', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs: 60_000 })
+    proxy.blackhole()
+    const waiting = outcome(client.workers.get(root).send('x'))
+    await client.close()
+    expect(await waiting).toMatchObject(closed)
+  })
+})
