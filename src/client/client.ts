@@ -269,7 +269,8 @@ export class Troupe implements AsyncDisposable {
   }
 
   /**
-   * From then on all calls, and those that wait now, throw a ConflictError (`client_closed`). Safe to call twice.
+   * Followers of events end; from then on all other calls, and those that wait now, throw a ConflictError (`client_closed`). Safe to
+   * call twice.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close()

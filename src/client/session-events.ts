@@ -63,7 +63,7 @@ export async function* sessionEvents(
     if (past === 'ended') return
     inbox.passOver(past?.readTo)
     let seen = past?.seen ?? heardFrom
-    while (!query.signal?.aborted) {
+    while (!query.signal?.aborted && !context.hub.isStopped) {
       const woken = inbox.nextWake()
       for (let arrival = inbox.take(); arrival; arrival = inbox.take()) {
         if ('notes' in arrival) {
@@ -76,6 +76,9 @@ export async function* sessionEvents(
       }
       if (inbox.isEmpty) await woken
     }
+  } catch (error) {
+    // A read that the end of the client broke off is no failure of the follower.
+    if (!context.hub.isStopped) throw error
   } finally {
     inbox.close()
     query.signal?.removeEventListener('abort', abort)

@@ -151,7 +151,7 @@ export class Session {
 
   /**
    * Events of this session, live; with `after` (an event id, or "0-0" for all that are kept) past ones first. Ends after the event
-   * with which the session ended. Nothing is doubled or left out between past and live.
+   * with which the session ended, or when the client is closed. Nothing is doubled or left out between past and live.
    * Between them come, as they are said, events that are not kept (`transient: true`): text as it streams and progress of tools. They
    * carry the id of the event before them, and may be lost; `{ transient: false }` leaves them out.
    * Throws an InputError, at once, for a query that can never be answered.

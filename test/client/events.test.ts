@@ -1,8 +1,10 @@
 /** Events of a session: live and from the past, resumed by id without a gap or a duplicate. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import type { Session } from '../../src/client/session.ts'
+import type { EventsQuery } from '../../src/client/session-events.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { eventTypes, type TroupeEvent } from '../../src/core/event.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -88,6 +90,39 @@ describe('session.events', () => {
     controller.abort()
     await reading
     expect(seen).toEqual(['session.created'])
+  })
+
+  const follow: readonly [string, EventsQuery][] = [
+    ['live', {}],
+    ['from the past', { after: '0-0' }],
+    ['without what is transient', { after: '0-0', transient: false }],
+  ]
+  test.each(follow)('ends when its client is closed: %s', async (_, query) => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('nobody')
+    const waiting = session.events(query)
+    const seen: string[] = []
+    const reading = (async () => {
+      for await (const event of waiting) seen.push(event.type)
+      return 'ended'
+    })()
+    await waitUntil('it follows', async () => {
+      await session.root.send('hello')
+      return seen.includes('message.accepted')
+    })
+    await troupe.client.close()
+    expect(await reading).toBe('ended')
+  })
+
+  test('ends when its client is closed while it begins to listen', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    await using troupe = await TestTroupe.connect({ redisUrl: proxy.url })
+    const session = await troupe.create('nobody')
+    proxy.holdNew()
+    const next = session.events().next()
+    await waitUntil('its connections are on their way', () => proxy.waiting === 2)
+    await troupe.client.close()
+    expect(await next).toEqual({ done: true, value: undefined })
   })
 
   test('of a session that has ended, resumed after its last event, ends at once', async () => {
