@@ -130,6 +130,7 @@ describe('withDeadline', () => {
   test('gives the answer, or says how long it waited', async () => {
     expect(await withDeadline(Promise.resolve(7), 1_000)).toBe(7)
     await expect(withDeadline(new Promise(() => {}), 10)).rejects.toThrow('no answer within 10 ms')
+    await expect(withDeadline(new Promise(() => {}), 9.999_12)).rejects.toThrow('no answer within 10 ms')
     await expect(withDeadline(Promise.reject(new Error('x')), 1_000)).rejects.toThrow('x')
   })
 })
