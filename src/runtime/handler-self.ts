@@ -14,6 +14,7 @@ import { encodeInput, type Message } from '../core/message.ts'
 import { policy, type SessionLimits } from '../core/policy.ts'
 import type { Grant, SpawnOrder } from '../core/ports.ts'
 import { refusalError } from '../core/refusal.ts'
+import { problemText } from '../core/schema-problems.ts'
 import { shown } from '../core/shown.ts'
 import { encodeGrant } from '../core/worker-grant.ts'
 import type { WorkerLog } from '../core/worker-log.ts'
@@ -194,7 +195,7 @@ export class HandlerSelf implements Self<unknown> {
     const schema = this.#context.definition.state
     const checked = schema ? schema.safeParse(next) : undefined
     if (checked && !checked.success)
-      throw new TerminalError(`the new state of ${this.kind} does not fit its schema: ${checked.error.message}`)
+      throw new TerminalError(`the new state of ${this.kind} does not fit its schema: ${problemText(checked.error)}`)
     this.wishes.stateJson = toJson(next, 'the state')
     this.#state = next
   }

@@ -4,6 +4,7 @@
  * R2 What a receive asked for is recorded whole or not at all; a receive that throws records only its failure.
  * R3 The state that the next receive sees is that of the last recorded step.
  */
+
 import type { z } from 'zod'
 import type { HandlerDefinition, Self } from '../core/define-worker.ts'
 import { completedEntry, entryJson } from '../core/entry.ts'
@@ -12,6 +13,7 @@ import type { EventNote } from '../core/event.ts'
 import { type FailureOrigin, toFailure } from '../core/failure.ts'
 import type { Mail } from '../core/message.ts'
 import { retryWaitMs } from '../core/policy.ts'
+import { problemText } from '../core/schema-problems.ts'
 import { HandlerInbox } from './handler-inbox.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
 import type { Behaviour } from './kind.ts'
@@ -78,7 +80,10 @@ class HandlerTurn {
     const { state: schema, initial } = this.#definition as unknown as { state?: z.ZodType; initial?: unknown }
     try {
       const raw: unknown = this.#stateJson === null ? freshCopy(initial ?? null) : JSON.parse(this.#stateJson)
-      return schema ? schema.parse(raw) : raw
+      if (!schema) return raw
+      const checked = schema.safeParse(raw)
+      if (checked.success) return checked.data
+      throw new Error(problemText(checked.error), { cause: checked.error })
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause)
       throw new InputError(`the state of worker ${grant.workerId} does not fit ${grant.kind}: ${why}`, { cause })
@@ -129,7 +134,9 @@ class HandlerTurn {
     if (!schema || mail.message.kind !== 'input') return
     const checked = schema.safeParse(mail.message.value)
     if (!checked.success)
-      throw new InputError(`the input of ${this.#turn.grant.kind} does not fit its schema: ${checked.error.message}`)
+      throw new InputError(
+        `the input of ${this.#turn.grant.kind} does not fit its schema: ${problemText(checked.error)}`,
+      )
     Object.assign(mail.message, { value: checked.data })
   }
 

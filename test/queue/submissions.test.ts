@@ -124,6 +124,11 @@ describe('a job of the queue "submit"', () => {
     ['a text', 'echo', 'needs data'],
     ['no kind', { input: 1 }, 'kind'],
     ['a kind that is none', { kind: 'No Kind', input: 1 }, 'not a worker kind'],
+    [
+      'two fields of a wrong type',
+      { kind: 7, name: 8, input: 1 },
+      'not valid: kind: expected string, received number; name: expected string, received number. It takes',
+    ],
     ['no input', { kind: 'echo' }, 'input'],
     ['an unknown field', { kind: 'echo', input: 1, colour: 'red' }, 'colour'],
     ['a limit that is none', { kind: 'echo', input: 1, limits: { height: 1 } }, 'height'],

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { expectInvariants } from '../support/oracle.ts'
+import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 describe('schemas', () => {
@@ -22,12 +23,31 @@ describe('schemas', () => {
     const session = await troupe.create('strict', { text: 7 }, { keepOpen: true })
     expect(await session.result({ run: 1 })).toMatchObject({
       status: 'failed',
-      failure: { code: 'input_invalid', attempt: 1, message: expect.stringContaining('text') },
+      failure: {
+        code: 'input_invalid',
+        attempt: 1,
+        message: 'the input of strict does not fit its schema: text: expected string, received number',
+      },
     })
     await session.root.send({ text: 'seven' })
     expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed' })
     expect(seen).toEqual([{ text: 'seven', times: 1 }])
     await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('an input that does not fit an agent fails its run in the same words, without a call of its model', async () => {
+    const model = recordedModel('test/one', [])
+    await using troupe = await TestTroupe.start({
+      workers: { strict: defineWorker({ instructions: 'Count.', model, input: z.object({ n: z.number() }) }) },
+    })
+    expect(await troupe.run('strict', { n: 'x' })).toMatchObject({
+      status: 'failed',
+      failure: {
+        code: 'input_invalid',
+        message: 'the input of strict does not fit its schema: n: expected number, received string',
+      },
+    })
+    expect(model.requests).toHaveLength(0)
   })
 
   test('a state that does not fit fails the run at the call', async () => {
@@ -46,7 +66,10 @@ describe('schemas', () => {
     expect(await troupe.run('strict', 1)).toMatchObject({ value: { n: 1 } })
     expect(await troupe.run('strict', 'one')).toMatchObject({
       status: 'failed',
-      failure: { code: 'run_failed', message: expect.stringContaining('schema') },
+      failure: {
+        code: 'run_failed',
+        message: 'the new state of strict does not fit its schema: n: expected number, received string',
+      },
     })
   })
 
@@ -69,7 +92,10 @@ describe('schemas', () => {
     await session.root.send(1)
     expect(await session.result({ run: 2 })).toMatchObject({
       status: 'failed',
-      failure: { code: 'input_invalid', message: expect.stringContaining(session.rootId) },
+      failure: {
+        code: 'input_invalid',
+        message: `the state of worker ${session.rootId} does not fit setter: expected number, received string`,
+      },
     })
     await expectInvariants(troupe.redis, troupe.namespace)
   })

@@ -4,10 +4,12 @@
  * G2 No model call, and no effect of a tool, before the reply it follows from is acknowledged.
  * G3 Every wait is an ending commit that names it: a retry's timer, the results of children. G4 No throw leaves the loop.
  */
+
 import { performance } from 'node:perf_hooks'
 import type { AgentDefinition } from '../../core/define-worker.ts'
 import { InputError, InvariantError } from '../../core/errors.ts'
 import type { Mail } from '../../core/message.ts'
+import { problemText } from '../../core/schema-problems.ts'
 import type { Behaviour } from '../kind.ts'
 import { act, breakCircuit, failAsRecorded } from './act.ts'
 import { AgentTools } from './agent-tools.ts'
@@ -121,5 +123,5 @@ function inputProblem({ turn, kind }: Scene, { message, malformed }: Mail): Inpu
   }
   const checked = kind.definition.input?.safeParse(message.kind === 'input' ? message.value : null)
   if (checked === undefined || checked.success) return null
-  return new InputError(`the input of ${grant.kind} does not fit its schema: ${checked.error.message}`)
+  return new InputError(`the input of ${grant.kind} does not fit its schema: ${problemText(checked.error)}`)
 }

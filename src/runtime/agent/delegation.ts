@@ -3,6 +3,7 @@
  * E1 Ids, senders and what is given along are set here, never by the model's text. E2 Children of one call report as one result, in
  *    the order of the tasks; the failure of one is told beside the others.
  */
+
 import { z } from 'zod'
 import type { Json, ToolOutput } from '../../core/chat-message.ts'
 import type { AgentResult, SpawnNote } from '../../core/entry.ts'
@@ -12,6 +13,7 @@ import { toJson } from '../../core/json.ts'
 import { encodeGivenInput, encodeInput, type ResultMessage } from '../../core/message.ts'
 import type { ToolSpec } from '../../core/model.ts'
 import type { Grant, SpawnOrder } from '../../core/ports.ts'
+import { problemsOf } from '../../core/schema-problems.ts'
 import { checkGrant, encodeGrant, grantName, narrowGrant } from '../../core/worker-grant.ts'
 import { checkName } from '../../core/worker-name.ts'
 
@@ -41,7 +43,7 @@ export type Parsed<Value> =
 
 export function parseSpawn(input: Json, kinds: readonly string[]): Parsed<readonly SpawnTask[]> {
   const parsed = spawnSchema.safeParse(input)
-  if (!parsed.success) return { ok: false, reasons: reasonsOf(parsed.error) }
+  if (!parsed.success) return { ok: false, reasons: problemsOf(parsed.error) }
   const unknown = parsed.data.tasks.filter(({ kind }) => !kinds.includes(kind))
   if (unknown.length > 0) {
     const names = [...new Set(unknown.map(({ kind }) => `'${kind.slice(0, 64)}'`))].join(', ')
@@ -52,11 +54,7 @@ export function parseSpawn(input: Json, kinds: readonly string[]): Parsed<readon
 
 export function parseSend(input: Json): Parsed<SendInput> {
   const parsed = sendSchema.safeParse(input)
-  return parsed.success ? { ok: true, input: parsed.data } : { ok: false, reasons: reasonsOf(parsed.error) }
-}
-
-function reasonsOf(error: z.ZodError): string[] {
-  return error.issues.slice(0, 5).map(({ path, message }) => `${path.join('.') || 'input'}: ${message}`)
+  return parsed.success ? { ok: true, input: parsed.data } : { ok: false, reasons: problemsOf(parsed.error) }
 }
 
 /** How the two tools are shown to a model. `describe` tells what is known of a kind. */

@@ -3,11 +3,13 @@
  * history. Models of authors are checked like those of providers.
  * M-b of core/chat-message.ts: what a provider repeats, leaves out or makes too long is renamed here, before anything refers to it.
  */
+
 import { readChatMessage } from '../../core/chat-codec.ts'
 import { type AssistantBlock, chatMessageSchema } from '../../core/chat-message.ts'
 import { TransientError } from '../../core/errors.ts'
 import type { ConversationHistory } from '../../core/history.ts'
 import type { ModelReply } from '../../core/model.ts'
+import { problemText } from '../../core/schema-problems.ts'
 
 const idCharsMax = 128
 
@@ -18,8 +20,8 @@ export function checkedReply(reply: ModelReply, model: string): ModelReply {
   const checked = { model: given.model ?? model, content: content as ModelReply['content'], finishReason, usage }
   const message = { type: 'assistant', id: '', at: 0, ...checked }
   if (readChatMessage(message) !== null) return checked
-  const issue = chatMessageSchema.safeParse(message).error?.issues[0]
-  const why = issue ? `${issue.path.join('.')}: ${issue.message}` : 'it cannot be read'
+  const { error } = chatMessageSchema.safeParse(message)
+  const why = error ? problemText(error) : 'it cannot be read'
   throw new TransientError(`model ${model} gave a reply that is none: ${why}`, { code: 'model_garbled' })
 }
 

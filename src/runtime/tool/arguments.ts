@@ -3,19 +3,19 @@
  * schema, and the tool gets what the schema made of it.
  * AR1 Never throws. AR2 No key of the arguments reaches a prototype.
  */
+
 import type { z } from 'zod'
 import type { ToolCallBlock } from '../../core/chat-message.ts'
 import type { Tool } from '../../core/define-tool.ts'
 import { isDeeperThan } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
+import { problemsOf } from '../../core/schema-problems.ts'
 import { type InputForm, inputFormOf } from './input-form.ts'
 import { brief } from './messages.ts'
 
 export type CheckedArguments =
   | { readonly ok: true; readonly input: unknown }
   | { readonly ok: false; readonly reasons: string[] }
-
-const reasonsMax = 8
 
 export function checkArguments(tool: Tool, call: Pick<ToolCallBlock, 'input' | 'inputText'>): CheckedArguments {
   const form = inputFormOf(tool)
@@ -69,25 +69,11 @@ function checkSchema(schema: z.ZodType, value: unknown): CheckedArguments {
   try {
     const result = schema.safeParse(value)
     if (result.success) return { ok: true, input: result.data }
-    const reasons = result.error.issues.map(reasonOf)
-    const more = reasons.length - reasonsMax
-    return refused(...reasons.slice(0, reasonsMax), ...(more > 0 ? [`and ${more} more`] : []))
+    return refused(...problemsOf(result.error))
   } catch (thrown) {
     // The author's own check threw, or waits for something: schemas are checked at once.
     return refused(`the schema could not check them: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
   }
-}
-
-function reasonOf(issue: z.core.$ZodIssue): string {
-  const path = issue.path.map(String).join('.')
-  return brief(path === '' ? messageOf(issue) : `${path}: ${messageOf(issue)}`)
-}
-
-/** A union's own message says nothing: those of its members do. */
-function messageOf(issue: z.core.$ZodIssue): string {
-  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue.message
-  const messages = issue.errors.flatMap((issues) => issues.slice(0, 1).map(reasonOf))
-  return messages.length === 0 ? issue.message : [...new Set(messages)].join(', or ')
 }
 
 function tooBig(bytes: number): string {

@@ -1,0 +1,48 @@
+/** What a schema found wrong, in one line that people read. */
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { problemText } from '../../src/core/schema-problems.ts'
+
+const person = z.strictObject({ n: z.number(), list: z.array(z.object({ s: z.string() })).optional() })
+const either = z.object({ u: z.union([z.string(), z.object({ n: z.number() })]) })
+const wordy = z.string().refine(() => false, `two\nlines, ${'and more of them '.repeat(100)}`)
+
+function told(schema: z.ZodType, value: unknown): string {
+  const { error } = schema.safeParse(value)
+  return error ? problemText(error) : 'nothing'
+}
+
+describe('the problems of a value', () => {
+  test.each([
+    ['a wrong type', person, { n: 'x' }, 'n: expected number, received string'],
+    ['a wrong value as a whole', person, [], 'expected object, received array'],
+    [
+      'several, also deep inside',
+      person,
+      { list: [{ s: 'a' }, {}] },
+      'n: expected number, received undefined; list.1.s: expected string, received undefined',
+    ],
+    ['an unknown key', person, { n: 1, m: 2 }, 'Unrecognized key: "m"'],
+    [
+      'no member of a union',
+      either,
+      { u: { n: '' } },
+      'u: expected string, received object, or n: expected number, received string',
+    ],
+  ])('say where and what: %s', (_, schema, value, expected) => {
+    expect(told(schema, value)).toBe(expected)
+  })
+
+  test('are few, and the rest is counted', () => {
+    expect(told(z.array(z.number()), Array.from({ length: 20 }, String)).split('; ')).toEqual([
+      ...Array.from({ length: 8 }, (_, index) => `${index}: expected number, received string`),
+      'and 12 more',
+    ])
+  })
+
+  test('are short, and each on one line', () => {
+    const text = told(wordy, 'x')
+    expect(text).toMatch(/^two lines, and more .* …$/)
+    expect(text.length).toBeLessThan(210)
+  })
+})
