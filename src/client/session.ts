@@ -7,6 +7,7 @@ import type { CompletedEntry, Entry, FailedEntry, RunResult } from '../core/entr
 import { InputError, NotFoundError } from '../core/errors.ts'
 import type { TroupeEvent } from '../core/event.ts'
 import { rootIdOf } from '../core/ids.ts'
+import { sessionNotFound } from '../core/refusal.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
 import { clientClosed, type Redis } from '../store/redis.ts'
 import type { EventHub } from './event-hub.ts'
@@ -52,8 +53,7 @@ export class Session {
 
   async #fields(run?: number) {
     const fields = await this.#context.store.session(this.id, run)
-    if (fields === null)
-      throw new NotFoundError('session_not_found', `session ${this.id} is not known: it may have been pruned.`)
+    if (fields === null) throw sessionNotFound(this.id)
     return fields
   }
 
@@ -171,16 +171,14 @@ export class Session {
   /** From now on nothing of the session can start, spawn or commit. False when it had already ended by itself. */
   async cancel(reason = 'cancelled by the caller'): Promise<boolean> {
     const answer = await this.#context.submission.store(this.id).cancel(this.id, reason)
-    if (answer.kind === 'not_found')
-      throw new NotFoundError('session_not_found', `session ${this.id} is not known: it may have been pruned.`)
+    if (answer.kind === 'not_found') throw sessionNotFound(this.id)
     return answer.kind === 'ok'
   }
 
   /** Ends a conversation when what waits has been answered. */
   async close(): Promise<void> {
     const answer = await this.#context.submission.store(this.id).close(this.id)
-    if (answer.kind === 'not_found')
-      throw new NotFoundError('session_not_found', `session ${this.id} is not known: it may have been pruned.`)
+    if (answer.kind === 'not_found') throw sessionNotFound(this.id)
   }
 }
 

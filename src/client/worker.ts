@@ -1,8 +1,9 @@
 /** Duty: one worker as programs see it: send to it, read its report, its history, its mailbox. */
 import { checkOptions, keyRule, type Rules } from '../core/check-options.ts'
 import { decodeEntry, type Entry } from '../core/entry.ts'
-import { InputError, NotFoundError } from '../core/errors.ts'
+import { InputError } from '../core/errors.ts'
 import { decodeMail, type Mail } from '../core/message.ts'
+import { workerNotFound } from '../core/refusal.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
 import { type WorkerReport, workerReport } from './report.ts'
 import type { Submission } from './submission.ts'
@@ -38,8 +39,7 @@ export class Worker {
 
   async report(): Promise<WorkerReport> {
     const [row] = await this.#store.workers([this.id])
-    if (row === undefined)
-      throw new NotFoundError('worker_not_found', `worker ${this.id} is not known: it may have been pruned.`)
+    if (row === undefined) throw workerNotFound(this.id)
     return workerReport(row)
   }
 

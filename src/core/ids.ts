@@ -1,8 +1,8 @@
 /**
  * Duty: ids, and the partition each carries.
  * I-a An id is a UUID whose last 12 bits (three hex digits) are its partition, so that any id finds its keys by itself.
- * I-b New ids are version 7 and monotonic within a process. Child ids are version 8: a digest of parent, run and call, so that
- *     a repeated spawn is the same child.
+ * I-b Ids of sessions are version 7 and monotonic within a process; those of workers are version 8. A root's differs from its session's
+ *     in nothing else; a child's is a digest of parent, run and call, so that a repeated spawn is the same child.
  * I-c Every id is validated before it becomes part of a key.
  */
 import { hash } from 'node:crypto'
@@ -27,6 +27,11 @@ export function newId(partition: number): string {
 /** The root worker's id: the session's with version 8, so that neither is stored with the other. */
 export function rootIdOf(sessionId: string): string {
   return `${sessionId.slice(0, 14)}8${sessionId.slice(15)}`
+}
+
+/** An id of version 8 is a worker's, one of version 7 a session's (I-b). */
+export function isWorkerId(id: string): boolean {
+  return id[14] === '8'
 }
 
 /** The session of a root worker: the reverse of `rootIdOf`. */

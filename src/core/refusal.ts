@@ -1,5 +1,9 @@
-/** Duty: refusals of the store, which are values, as the typed errors that users see: what happened, to which id, what to do. */
+/**
+ * Duty: refusals of the store, which are values, as the typed errors that users see: what happened, to which id, what to do. The id
+ * of a session is easily taken for that of a worker, and the reverse: who asks for the one with the other is told so.
+ */
 import { ConflictError, LimitError, NotFoundError, type RuntimeError } from './errors.ts'
+import { isWorkerId, rootIdOf } from './ids.ts'
 import type { Refusal } from './ports.ts'
 
 /** A refusal of the store as the typed error that a user sees. */
@@ -31,7 +35,7 @@ export function refusalError({ reason, limit, id }: Refusal, who: string): Runti
         `the mailbox of worker ${id} is full (${limit} messages). Send again later, or raise limits.mailbox.`,
       )
     case 'not_found':
-      return new NotFoundError('worker_not_found', `worker ${id} is not known: check the id; it may have been pruned.`)
+      return workerNotFound(id)
     case 'session_finished':
       return new ConflictError(
         'session_finished',
@@ -43,4 +47,17 @@ export function refusalError({ reason, limit, id }: Refusal, who: string): Runti
         `worker ${id} was cancelled for good and takes no more messages: create a new session.`,
       )
   }
+}
+
+export function workerNotFound(id: string): NotFoundError {
+  const why = isWorkerId(id)
+    ? 'check the id; it may have been pruned.'
+    : `that is the id of a session, whose root worker is ${rootIdOf(id)}.`
+  return new NotFoundError('worker_not_found', `worker ${id} is not known: ${why}`)
+}
+
+/** `why` a session of this id would not be there. */
+export function sessionNotFound(id: string, why = 'it may have been pruned'): NotFoundError {
+  const because = isWorkerId(id) ? `that is the id of a worker, whose session \`troupe worker show ${id}\` tells` : why
+  return new NotFoundError('session_not_found', `session ${id} is not known: ${because}.`)
 }

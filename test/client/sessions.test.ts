@@ -1,6 +1,6 @@
 /** What programs ask of sessions: create once under a key, list, prune, reports, other namespaces, and what is refused. */
 import { describe, expect, test } from 'vitest'
-import { connectInternal } from '../../src/client/client.ts'
+import { connectInternal, type Session } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId } from '../../src/core/ids.ts'
 import { tagOf } from '../../src/store/keys.ts'
@@ -91,6 +91,31 @@ describe('sessions.get and workers.get', () => {
       code: 'worker_not_found',
       message: expect.stringContaining(id),
     })
+  })
+
+  const mistaken: readonly [string, (troupe: TestTroupe, session: Session) => Promise<unknown>, RegExp][] = [
+    ['send', ({ client }, { id }) => client.workers.get(id).send(1), /id of a session, whose root worker is \S+\.$/],
+    ['a report of a worker', ({ client }, { id }) => client.workers.get(id).report(), /id of a session, whose root/],
+    ['a history', ({ client }, { id }) => client.workers.get(id).history(), /id of a session, whose root/],
+    [
+      'a report of a session',
+      ({ client }, { rootId }) => client.sessions.get(rootId).report(),
+      /id of a worker, whose/,
+    ],
+    ['a result', ({ client }, { rootId }) => client.sessions.get(rootId).result(), /id of a worker, whose session/],
+    [
+      'events',
+      ({ client }, { rootId }) => client.sessions.get(rootId).events().next(),
+      /id of a worker, whose session/,
+    ],
+    ['cancel', ({ client }, { rootId }) => client.sessions.get(rootId).cancel(), /id of a worker, whose session/],
+    ['close', ({ client }, { rootId }) => client.sessions.get(rootId).close(), /id of a worker, whose session/],
+    ['an audit', ({ client }, { rootId }) => client.audit({ sessionId: rootId }), /id of a worker, whose session/],
+  ]
+  test.each(mistaken)('of an id of the other sort say so: %s', async (_, call, told) => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('nobody')
+    await expect(call(troupe, session)).rejects.toThrow(told)
   })
 
   test('of an id of a partition that the namespace does not have: a clear error', async () => {

@@ -1,10 +1,11 @@
 /** Refusals as errors: each names the id and says what to do. */
 import { describe, expect, test } from 'vitest'
 import { ConflictError, LimitError, NotFoundError } from '../../src/core/errors.ts'
-import { refusalError } from '../../src/core/refusal.ts'
+import { refusalError, sessionNotFound, workerNotFound } from '../../src/core/refusal.ts'
 
-const id = '01890a5d-ac96-774b-bcce-b302099a8057'
-const who = 'worker reader (01890a5d-0000-774b-bcce-b302099a8057)'
+const id = '01890a5d-ac96-874b-bcce-b302099a8057'
+const sessionId = '01890a5d-ac96-774b-bcce-b302099a8057'
+const who = 'worker reader (01890a5d-0000-874b-bcce-b302099a8057)'
 
 describe('refusalError', () => {
   test.each([
@@ -39,5 +40,30 @@ describe('refusalError', () => {
     expect(error.message).toContain(id)
     expect(error.message).toMatch(what)
     expect(error.message).toMatch(advice)
+  })
+})
+
+describe('an id that is not known', () => {
+  test.each([
+    ['a worker', workerNotFound(id), `worker ${id} is not known: check the id; it may have been pruned.`],
+    [
+      'a worker, by the id of a session',
+      workerNotFound(sessionId),
+      `worker ${sessionId} is not known: that is the id of a session, whose root worker is ${id}.`,
+    ],
+    ['a session', sessionNotFound(sessionId), `session ${sessionId} is not known: it may have been pruned.`],
+    [
+      'a session that is gone',
+      sessionNotFound(sessionId, 'it has ended'),
+      `session ${sessionId} is not known: it has ended.`,
+    ],
+    [
+      'a session, by the id of a worker',
+      sessionNotFound(id),
+      `session ${id} is not known: that is the id of a worker, whose session \`troupe worker show ${id}\` tells.`,
+    ],
+  ])('of %s', (_, error, message) => {
+    expect(error).toBeInstanceOf(NotFoundError)
+    expect(error.message).toBe(message)
   })
 })

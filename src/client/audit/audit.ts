@@ -4,8 +4,8 @@
  *    picture. A3 What looks broken is looked at again, until it is gone or has stayed the same: a running system gives no finding.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { NotFoundError } from '../../core/errors.ts'
 import { sessionIdOfRoot } from '../../core/ids.ts'
+import { sessionNotFound } from '../../core/refusal.ts'
 import type { AuditStore, Page } from '../../store/audit-store.ts'
 import { type Counts, Tally } from './counts.ts'
 import { type AuditFinding, damaged, nameOf, type Suspicion, toFinding } from './finding.ts'
@@ -74,7 +74,7 @@ class PartitionAudit {
     const findings = await this.#settle(told, suspicions)
     if (createdAt === null && !exists && !findings.some((one) => one.sessionId === sessionId)) {
       const why = told.hasEnded(sessionId) ? 'it has ended and is gone' : 'it may have been pruned'
-      throw new NotFoundError('session_not_found', `session ${sessionId} is not known: ${why}.`)
+      throw sessionNotFound(sessionId, why)
     }
     return findings
   }
