@@ -56,6 +56,7 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
     tell(`troupe: a live node hosts ${kind}: it runs there, not with the worker files of ${safe(flags.workers)}`)
   const session = await troupe.sessions.create(sessionOrder(kind, input, flags))
   tell(`troupe: session ${session.id}`)
+  if (session.warning) tell(`troupe: ${safe(session.warning)}`)
   live.watch(session.rootId)
   const following = flags.json
     ? followToEnd(session, interrupt, printEvents, printJson)

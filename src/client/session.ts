@@ -31,7 +31,7 @@ const pollMs = 2_000
 
 export class Session {
   readonly id: string
-  /** Set by `create`: why the session may have to wait, such as a kind that no live node hosts. */
+  /** Set by `create`: that its key was used before, or why it may have to wait, such as a kind that no node has ever hosted. */
   readonly warning: string | null
   readonly #context: SessionContext
   /** With which the session ended, once it is known without asking Redis. */

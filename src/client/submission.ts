@@ -139,9 +139,11 @@ export class Submission {
       partition,
       made.bells.filter((bell) => bell.id !== early),
     )
-    const warning =
-      pool === unhosted ? `no node has ever hosted kind "${kind}": the session waits until one does.` : null
-    return { sessionId: made.sessionId, workerId: made.workerId, warning }
+    return {
+      sessionId: made.sessionId,
+      workerId: made.workerId,
+      warning: warningOf(kind, pool, made.sessionId !== sessionId),
+    }
   }
 
   // On a quiet system the bell is needed almost surely: it goes out behind the post, over the same connection, without waiting for
@@ -243,4 +245,10 @@ function parseJob<Schema extends z.ZodType>(schema: Schema, data: unknown): z.in
   throw new InputError(
     `a submitted job is not valid: ${problemText(parsed.error)}. It takes {"kind", "input", "name"?, "limits"?, "keepOpen"?, "grant"?} or {"worker", "input"}.`,
   )
+}
+
+function warningOf(kind: string, pool: string, isKnown: boolean): string | null {
+  if (isKnown)
+    return 'its idempotency key was used before: this is the session it began then, and nothing was added to it.'
+  return pool === unhosted ? `no node has ever hosted kind "${kind}": the session waits until one does.` : null
 }

@@ -37,6 +37,15 @@ describe('sessions.create', () => {
     expect(await troupe.client.sessions.list()).toHaveLength(1)
   })
 
+  test('says of a session that its key had begun before that nothing was added to it', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const first = await troupe.create('echo', 'one', { idempotencyKey: 'k' })
+    const again = await troupe.create('echo', 'two', { idempotencyKey: 'k' })
+    expect([first.warning, again.id]).toEqual([null, first.id])
+    expect(again.warning).toMatch(/^its idempotency key was used before: this is the session it began then/)
+    expect(await again.result()).toMatchObject({ value: 'one' })
+  })
+
   test('a message sent twice under one key is received once', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 0, { keepOpen: true })
