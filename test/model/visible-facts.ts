@@ -1,5 +1,7 @@
 /** What can be seen of a session: of the model's store, and of the keys in Redis, in the same words. */
+
 import { decodeMessage } from '../../src/core/message.ts'
+import { parseBells } from '../../src/store/bells.ts'
 import { rootId, type Store } from './records.ts'
 import { childId } from './senders.ts'
 import type { Stage } from './stage.ts'
@@ -110,10 +112,7 @@ async function workersOf(stage: Stage): Promise<unknown> {
       user: (user ?? []).map(inputOf),
       family: (family ?? []).map((text) => (text === '' ? '' : `result:${childId}`)),
       log: (log ?? []).map((entry) => (entry.startsWith('{"type":"cancelled"') ? 'cancelled' : entry)),
-      bells: (view.bells ?? '')
-        .split(',')
-        .filter(Boolean)
-        .map((bell) => stage.bellName(bell)),
+      bells: parseBells(view.bells).map(({ id: bell }) => stage.bellName(bell)),
     }
     workers.push([id, facts])
   }
