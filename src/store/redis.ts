@@ -151,7 +151,8 @@ export async function awaitRedis(redis: Redis, url: string, deadlineMs: number):
     }
     if (loginRefused.test(reason)) {
       const what = permissionRefused.test(reason) ? 'refused' : 'refused the login'
-      throw new ConfigError(`Redis at ${safeUrl(url)} ${what} (${reason}); ${loginAdvice(reason)}`, { cause })
+      // Without its cause, which holds the password as an argument of the command.
+      throw new ConfigError(`Redis at ${safeUrl(url)} ${what} (${reason}); ${loginAdvice(reason)}`)
     }
     throw new TransientError(
       `Redis at ${safeUrl(url)} does not answer (${reason}). Start it, or set TROUPE_REDIS_URL.`,

@@ -161,9 +161,8 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
   const [, byCode, inScript] = userRefused.exec(message) ?? []
   const forbidden = byCode ?? inScript
   if (forbidden !== undefined) {
-    return new ConfigError(`Redis refused (${what}: ${firstSentence(forbidden)}); ${loginAdvice(forbidden)}`, {
-      cause: thrown,
-    })
+    // Without its cause, which holds the password where the login was refused.
+    return new ConfigError(`Redis refused (${what}: ${firstSentence(forbidden)}); ${loginAdvice(forbidden)}`)
   }
   if (connectionLost.test(message)) {
     return new TransientError(`Redis cannot be reached (${what}: ${firstSentence(message)}).`, {
