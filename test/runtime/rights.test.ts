@@ -56,8 +56,7 @@ test('a user with the documented rights runs, watches, cancels, audits and prune
     ])
     await client.health()
     expect(await client.sessions.prune({ olderThanMs: 0 })).toBe(2)
-    const refused = (await troupe.redis.acl('LOG')) as unknown as unknown[][]
-    expect(refused.filter((entry) => entry.includes(user))).toEqual([])
+    expect(JSON.stringify(await troupe.redis.acl('LOG'))).not.toContain(user)
   } finally {
     await troupe.redis.acl('DELUSER', user)
   }
