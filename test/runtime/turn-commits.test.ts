@@ -124,6 +124,16 @@ describe('an end', () => {
     expect(store.commits[0]?.request.end).toMatchObject({ wait: 'retry', retryMs: 250 })
   })
 
+  test('leaves what the record says then, and cannot be undone', async () => {
+    turn.record(step('a'))
+    await answer(0)
+    void turn.end('any')
+    await answer(1, { ...ok, version: 2 })
+    turn.abandon('fenced')
+    await turn.cancel()
+    expect(turn.left).toEqual({ over: 'ended', aborted: false, commitId: `${turn.grant.token}:2`, version: 2 })
+  })
+
   test('without a retry has none', async () => {
     void turn.end('any')
     await answer(0)
@@ -207,6 +217,18 @@ describe('a cancel', () => {
     await answer(1)
     expect(sent()).toEqual([['a'], ['cancelled', 'any']])
     expect(positions).toEqual([first])
+  })
+
+  test('comes once, and nothing is recorded after it', async () => {
+    turn.whenCancelled(() => ({ ...emptyStep(afterRun(1)), entries: ['cancelled'], outcome: 'cancelled' }))
+    void turn.cancel()
+    void turn.cancel()
+    turn.record(step('late'))
+    expect(turn.isTrusted()).toBe(false)
+    await answer(0)
+    await turn.release()
+    await soon()
+    expect(sent()).toEqual([['cancelled', 'any']])
   })
 
   test('that the store tells ends the turn, and nothing is recorded after it', async () => {
