@@ -47,8 +47,8 @@ export interface NodeOptions {
 }
 
 interface Partition extends PartitionStores {
-  /** By slot: the nonce of its last claim, while that has no answer. */
-  readonly unanswered: Map<number, string>
+  /** By slot: the nonce of its last claim, while that has no answer. No Map: it changes with each turn (decision 0013). */
+  readonly unanswered: (string | undefined)[]
   readonly pace: Pace
   readonly renewer: Renewer
   readonly sweeper: Sweeper
@@ -79,7 +79,7 @@ export class RuntimeNode {
     const pace = new Pace()
     return {
       ...stores,
-      unanswered: new Map(),
+      unanswered: Array.from({ length: this.#slots.total }),
       pace,
       renewer: new Renewer(stores.turns, policy, ring, log),
       sweeper: new Sweeper(stores.upkeep, policy, {
@@ -173,7 +173,7 @@ export class RuntimeNode {
       await this.#runTurn(place, turn)
       busy = turn.bellIsBusy
       answer = turn.claimed
-      if (answer.kind !== 'none') place.unanswered.delete(slot)
+      if (answer.kind !== 'none') place.unanswered[slot] = undefined
       else if (turn.over !== 'ended') {
         if (this.#draining) break
         answer = await this.#claim(place, slot, nextClaim)
@@ -183,12 +183,12 @@ export class RuntimeNode {
   }
 
   async #claim(place: Partition, slot: number, nextClaim: () => NextClaim): Promise<ClaimAnswer> {
-    const isAgain = place.unanswered.has(slot)
+    const isAgain = place.unanswered[slot] !== undefined
     const next = nextClaim()
     const answer = await place.turns.claim(next)
     // It may have been granted long ago: then its lease is older than this question.
     const grant = isAgain && answer.kind === 'grant' ? await this.#renewed(place, answer.grant, next.bell) : null
-    place.unanswered.delete(slot)
+    place.unanswered[slot] = undefined
     if (!isAgain) return answer
     return grant ? { kind: 'grant', grant } : this.#claim(place, slot, nextClaim)
   }
@@ -293,8 +293,8 @@ export class RuntimeNode {
 }
 
 function nonceOf({ unanswered }: Partition, slot: number): string {
-  const nonce = unanswered.get(slot) ?? newNonce()
-  unanswered.set(slot, nonce)
+  const nonce = unanswered[slot] ?? newNonce()
+  unanswered[slot] = nonce
   return nonce
 }
 
