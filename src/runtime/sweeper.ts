@@ -109,7 +109,8 @@ export class Sweeper {
     clearTimeout(this.#timer)
     this.#nextAt = performance.now() + ms
     this.#timer = setTimeout(() => {
-      this.#running = this.#sweep()
+      // One that became due while another runs comes after it.
+      this.#running = (this.#running ?? Promise.resolve()).then(() => this.#sweep())
     }, ms)
   }
 

@@ -11,6 +11,21 @@ function sweeperOf(store: UpkeepStore, place: Place, more: Partial<SweeperHost> 
   return new Sweeper(store, place.policy, { log, slots: 1, shares: () => [], ...nothing, ...more })
 }
 
+type Sweep = UpkeepStore['sweep']
+
+/** The same store, with something around each sweep. */
+function sweepingBy(store: UpkeepStore, around: (sweep: () => ReturnType<Sweep>) => ReturnType<Sweep>): UpkeepStore {
+  return {
+    partition: store.partition,
+    registerKinds: (kinds) => store.registerKinds(kinds),
+    sweep: (...args) => around(() => store.sweep(...args)),
+    fire: () => store.fire(),
+    finishCancelled: () => store.finishCancelled(),
+    prune: () => store.prune(),
+    kindPools: () => store.kindPools(),
+  }
+}
+
 describe('a sweep', () => {
   test('removes all old sessions that there are, batch by batch, and registers kinds when it is through', async () => {
     await using place = await Place.open({
@@ -32,6 +47,33 @@ describe('a sweep', () => {
   })
 })
 
+describe('a sweep that becomes due while another runs', () => {
+  test('comes after it', async () => {
+    await using place = await Place.open({ policy: { sweepEveryMs: 100 } })
+    let begun = 0
+    const mayEnd = Promise.withResolvers<void>()
+    const held = sweepingBy(place.node().upkeep, async (sweep) => {
+      // The first is that of the start.
+      if (++begun === 2) await mayEnd.promise
+      return sweep()
+    })
+    let isDue = false
+    const sweeper = sweeperOf(held, place)
+    await sweeper.start()
+    await waitUntil('a sweep is under way', () => begun === 2)
+    sweeper.dueIn(0)
+    // Timers fire in the order of their time: this one after the sweep that is due.
+    setTimeout(() => {
+      isDue = true
+    }, 20)
+    await waitUntil('the next one is due', () => isDue)
+    expect(begun).toBe(2)
+    mayEnd.resolve()
+    await waitUntil('it is made', () => begun > 2)
+    await sweeper.stop()
+  })
+})
+
 describe('a timer that is due in a month', () => {
   const warnings: Error[] = []
   const keep = (warning: Error) => void warnings.push(warning)
@@ -47,17 +89,10 @@ describe('a timer that is due in a month', () => {
     await turn.commit({ userUsed: 1, open: true, timersOpen: 1, timers: [{ id: 't', ms: month, valueJson: '1' }] })
     expect(await place.redis.zscore(place.keys.timers, `${root}:t`)).not.toBeNull()
     let [sweeps, atOnce, most] = [0, 0, 0]
-    const counting: UpkeepStore = Object.create(node.upkeep, {
-      sweep: {
-        async value(...args: Parameters<UpkeepStore['sweep']>) {
-          sweeps++
-          most = Math.max(most, ++atOnce)
-          return node.upkeep.sweep(...args).finally(() => atOnce--)
-        },
-      },
-      fire: { value: () => node.upkeep.fire() },
-      finishCancelled: { value: () => node.upkeep.finishCancelled() },
-      kindPools: { value: () => node.upkeep.kindPools() },
+    const counting = sweepingBy(node.upkeep, (sweep) => {
+      sweeps++
+      most = Math.max(most, ++atOnce)
+      return sweep().finally(() => atOnce--)
     })
     const sweeper = sweeperOf(counting, place)
     await sweeper.start()
