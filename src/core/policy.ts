@@ -63,7 +63,7 @@ export const policy = {
 
   /** A timeout that code may set: longer timers of Node fire at once. */
   timeoutMsMax: 2_147_483_647,
-  /** A timer that a handler may set. */
+  /** The longest wait: a timer that a handler sets, a retry that an error asks for. */
   timerMsMax: 366 * 24 * 3_600_000,
 
   turnSliceMs: 30_000,
@@ -134,10 +134,10 @@ export function retryDelayMs(
   return Math.round(full / 2 + (full / 2) * random)
 }
 
-/** Longer waits are cut: nobody means them. */
-const waitMsMax = 366 * 24 * 3_600_000
-
-/** The wait before the next try: what the error asks for, in whole ms, where that is a time at all; else by the rule above. */
+/**
+ * The wait before the next try: what the error asks for, in whole ms and at most what a timer takes, where that is a time at all; else
+ * by the rule above.
+ */
 export function retryWaitMs(
   given: number | undefined,
   attempt: number,
@@ -145,5 +145,5 @@ export function retryWaitMs(
   settings?: Pick<Policy, 'retryBackoffMs' | 'retryBackoffMsMax'>,
 ): number {
   if (given === undefined || Number.isNaN(given)) return retryDelayMs(attempt, random, settings)
-  return Math.round(Math.min(waitMsMax, Math.max(0, given)))
+  return Math.round(Math.min(policy.timerMsMax, Math.max(0, given)))
 }
