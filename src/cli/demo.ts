@@ -124,11 +124,10 @@ async function existingFolder(argument: string): Promise<string> {
 async function checkWritable(file: string): Promise<void> {
   try {
     const found = await stat(file).catch(() => undefined)
-    if (found?.isDirectory()) throw new Error('it is a folder')
+    if (found?.isDirectory()) throw new InputError(`the report cannot be written: ${file} is a folder.`)
     await access(found === undefined ? dirname(resolve(file)) : file, constants.W_OK)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new InputError(`the report cannot be written to ${file}: ${reason}.`, { cause })
+    throw unwritable(cause)
   }
 }
 
@@ -136,7 +135,12 @@ async function writeReport(file: string, markdown: string): Promise<void> {
   try {
     await writeFile(file, markdown.endsWith('\n') ? markdown : `${markdown}\n`)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new InputError(`the report cannot be written: ${reason}.`, { cause })
+    throw unwritable(cause)
   }
+}
+
+function unwritable(cause: unknown): InputError {
+  if (cause instanceof InputError) return cause
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new InputError(`the report cannot be written: ${reason}.`, { cause })
 }

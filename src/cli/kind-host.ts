@@ -74,7 +74,8 @@ export class KindHost implements AsyncDisposable {
     } catch (thrown) {
       // A Redis that is away is told by who waits for the result.
       if (thrown instanceof NotFoundError || thrown instanceof ConfigError) {
-        this.#tell(`troupe: no live node hosts ${this.#kind} any more; the session waits until one does`)
+        const here = thrown instanceof ConfigError ? `, and none can run here: ${safe(thrown.message)}` : ''
+        this.#tell(`troupe: no live node hosts ${this.#kind} any more; the session waits until one does${here}`)
       } else this.#isMissed = false
     }
     return undefined
@@ -89,7 +90,8 @@ export class KindHost implements AsyncDisposable {
   }
 }
 
-function isHosted(kind: string, known: readonly KindSummary[]): boolean {
+/** By a node that is live now. */
+export function isHosted(kind: string, known: readonly KindSummary[]): boolean {
   return known.some((summary) => summary.kind === kind && summary.hosted)
 }
 

@@ -68,7 +68,7 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   })
   live.end()
   if (result) printResult(session.id, result, flags)
-  else tell(`troupe: its cancel goes on; \`troupe session show ${session.id}\` says what it waits for`)
+  else tell(`troupe: the session has not ended yet; \`troupe session show ${session.id}\` says what it waits for`)
   process.exitCode = interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed)
 }
 

@@ -4,6 +4,7 @@ import type { Troupe } from '../client/client.ts'
 import { parseKind } from '../core/ids.ts'
 import { withTroupe } from './connection.ts'
 import { addInputOptions, type InputFlags, readInput } from './input.ts'
+import { isHosted } from './kind-host.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
 import { print, printJson, safe, tell } from './output.ts'
 import { addSessionOptions, type SessionFlags, sessionOrder } from './session-order.ts'
@@ -48,7 +49,6 @@ async function submit(kind: string, argument: string | undefined, flags: SubmitF
 }
 
 async function unhostedWarning(kind: string, troupe: Troupe): Promise<string | null> {
-  const known = await troupe.kinds()
-  if (known.some((summary) => summary.kind === kind && summary.hosted)) return null
+  if (isHosted(kind, await troupe.kinds())) return null
   return `no live node hosts "${kind}" just now: the session waits until one does.`
 }

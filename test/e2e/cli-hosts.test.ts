@@ -7,6 +7,7 @@ import { CliProject } from '../cli/cli-project.ts'
 
 const here = new CliProject('hosts', { withNode: false })
 const nowhere = new CliProject('ghosts', { withNode: false })
+const broken = new CliProject('broken', { withNode: false })
 let redis: Redis
 beforeAll(() => {
   redis = new Redis(inject('redisUrl'))
@@ -54,6 +55,17 @@ describe.concurrent('a run whose node has gone', () => {
     running.kill('SIGINT')
     const { code, stderr } = await running.ended
     expect(code).toBe(130)
-    expect(stderr).toMatch(/its cancel goes on; `troupe session show [0-9a-f-]{36}` says what it waits for/)
+    expect(stderr).toMatch(/the session has not ended yet; `troupe session show [0-9a-f-]{36}` says what it waits for/)
+  })
+
+  it('names the worker file for which it cannot go on here', { timeout: 40_000 }, async () => {
+    const ghost = await leaveGhost(broken)
+    const folder = dirname(await broken.project.write('broken/echo.ts', 'export default 7'))
+    const running = broken.project.start(['run', 'echo', 'hello', '--workers', folder])
+    await running.saw('troupe: session')
+    await ghost.forget()
+    await running.saw(/waits until one does, and none can run here: worker file .*echo\.ts must have/)
+    running.kill('SIGINT')
+    expect(await running.ended).toMatchObject({ code: 130 })
   })
 })
