@@ -93,6 +93,8 @@ export const policy = {
   threadGraceMs: 500,
   /** A thread without a tool ends after this. */
   threadIdleMs: 30_000,
+  /** MiB that the young generation of a thread's heap may take, so that a tool that uses up its memory ends its thread, not its node. */
+  threadYoungMb: 16,
   /** Blank replies in a row, before the run fails. */
   blankStops: 3,
   /** Iterations in a row with the same errors, before the run fails. */

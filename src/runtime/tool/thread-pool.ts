@@ -3,6 +3,8 @@
  * TP1 Never more than `threadsMax` threads; none before the first call, and idle ones end.
  * TP2 A call that waits gets the next thread that is free or may be started, in order, also after a thread died.
  * TP3 After `close` no thread is left, and no call waits.
+ * TP4 A tool that uses up its heap ends its thread, not its process. V8 ends the process where more lives on from one young
+ *     collection than the little that Node adds to a full heap: the young generation is kept smaller than that.
  */
 import { availableParallelism } from 'node:os'
 import type { ResourceLimits } from 'node:worker_threads'
@@ -17,7 +19,7 @@ export interface ThreadPoolSettings {
   readonly threadsMax?: number
   readonly idleMs?: number
   readonly graceMs?: number
-  /** Of each thread. Default: Node's. */
+  /** Of each thread. Default: Node's, but for the young generation (TP4). */
   readonly resourceLimits?: ResourceLimits
 }
 
@@ -96,8 +98,9 @@ export class ThreadPool implements ToolThreads {
       this.#threads.delete(thread)
     }
     if (this.#threads.size >= this.#settings.threadsMax) return null
-    const { graceMs, resourceLimits } = this.#settings
-    const thread = new ToolThread({ graceMs, ...(resourceLimits ? { resourceLimits } : {}) })
+    const { graceMs } = this.#settings
+    const resourceLimits = { maxYoungGenerationSizeMb: policy.threadYoungMb, ...this.#settings.resourceLimits }
+    const thread = new ToolThread({ graceMs, resourceLimits })
     this.#threads.add(thread)
     return thread
   }

@@ -20,7 +20,7 @@ const program = new URL(import.meta.url.replace(/tool-thread(\.\w+)$/, 'thread-m
 
 export interface ThreadSettings {
   readonly graceMs: number
-  readonly resourceLimits?: ResourceLimits
+  readonly resourceLimits: ResourceLimits
 }
 
 export class ToolThread {
@@ -35,7 +35,7 @@ export class ToolThread {
   constructor(settings: ThreadSettings) {
     this.#settings = settings
     // Without execArgv a thread has that of its process, its conditions included.
-    this.#worker = new Worker(program, settings.resourceLimits ? { resourceLimits: settings.resourceLimits } : {})
+    this.#worker = new Worker(program, { resourceLimits: settings.resourceLimits })
     this.#worker.on('error', (error: Error) => {
       this.#error = error
     })

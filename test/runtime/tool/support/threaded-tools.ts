@@ -1,5 +1,5 @@
 /** Tools that run in threads, each with something that may happen there. */
-import { isMainThread, threadId } from 'node:worker_threads'
+import { isMainThread, resourceLimits, threadId } from 'node:worker_threads'
 import { z } from 'zod'
 import { defineTool } from '../../../../src/core/define-tool.ts'
 import { TerminalError, TransientError } from '../../../../src/core/errors.ts'
@@ -8,6 +8,8 @@ const thread = import.meta.url
 const common = { description: 'For tests.', effect: 'pure', thread } as const
 
 export const whereTool = defineTool({ ...common, name: 'where', run: () => ({ isMainThread, threadId }) })
+
+export const limitsTool = defineTool({ ...common, name: 'limits', run: () => resourceLimits })
 
 export const contextTool = defineTool({
   ...common,
@@ -79,6 +81,16 @@ export const greedyTool = defineTool({
   run() {
     const hoard: string[][] = []
     for (;;) hoard.push(Array.from({ length: 100_000 }, (_, n) => `${n}`))
+  },
+})
+
+/** The same in long strings: all of them live on from each young collection. */
+export const greedyForTextTool = defineTool({
+  ...common,
+  name: 'greedy_for_text',
+  run() {
+    const hoard: string[] = []
+    for (;;) hoard.push('x'.repeat(10_000) + Math.random())
   },
 })
 
