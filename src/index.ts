@@ -29,6 +29,17 @@ export type {
 } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
 export type { Health } from './client/health.ts'
+export type {
+  AuditQuery,
+  DeadLettersQuery,
+  HistoryQuery,
+  MailboxQuery,
+  PruneQuery,
+  RedriveQuery,
+  ResultQuery,
+  SessionsQuery,
+  WorkersQuery,
+} from './client/queries.ts'
 export type { Report, SessionReport, UsageReport, WorkerReport } from './client/report.ts'
 export type { Session } from './client/session.ts'
 export type { EventsQuery } from './client/session-events.ts'

@@ -1,6 +1,7 @@
 /** `troupe session …`: what was submitted, how it stands, and its end. */
 import { type Command, Option } from 'commander'
 import type { SessionSummary } from '../client/client.ts'
+import { type SessionState, sessionStates } from '../client/report.ts'
 import { withTroupe } from './connection.ts'
 import { formatDuration } from './duration.ts'
 import { addGroup } from './group.ts'
@@ -13,10 +14,8 @@ import { paintState } from './state-colour.ts'
 import type { Column } from './table.ts'
 import { nameAndKind } from './worker-columns.ts'
 
-const states = ['active', 'completed', 'failed', 'cancelling', 'cancelled'] as const
-
 interface ListFlags extends ConnectionFlags {
-  readonly state?: (typeof states)[number]
+  readonly state?: SessionState
   readonly kind?: string
   readonly limit: number
 }
@@ -38,7 +37,7 @@ function addListCommand(group: Command): void {
   const command = group
     .command('list')
     .description('sessions, newest first')
-    .addOption(new Option('--state <state>', 'only sessions in this state').choices(states))
+    .addOption(new Option('--state <state>', 'only sessions in this state').choices(sessionStates))
     .option('--kind <kind>', 'only sessions of this kind')
     .option('--limit <n>', 'at most so many', wholeNumber(1), 20)
   addConnectionOptions(command)

@@ -2,8 +2,8 @@
 
 import { defaultNamespace, defaultRedisUrl } from '../config.ts'
 import { checkOptions } from '../core/check-options.ts'
-import { ConfigError } from '../core/errors.ts'
-import { parseId, partitionOf, rootIdOf } from '../core/ids.ts'
+import { ConfigError, InputError } from '../core/errors.ts'
+import { parseId, partitionOf } from '../core/ids.ts'
 import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
 import type { BellRinger } from '../core/ports.ts'
 import { silentLogger, toWorkerLog } from '../log.ts'
@@ -16,11 +16,26 @@ import { guarded, guardedReads, ScriptCaller } from '../store/script.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import { type AuditReport, audit } from './audit/audit.ts'
 import { type ConnectOptions, connectRules } from './connect-options.ts'
-import { DeadLetters, type RedriveQuery } from './dead-letters.ts'
+import { DeadLetters } from './dead-letters.ts'
 import { EventHub } from './event-hub.ts'
 import { type Health, readHealth } from './health.ts'
-import { sessionReport, type WorkerReport, workerReport } from './report.ts'
+import {
+  type AuditQuery,
+  auditRules,
+  type DeadLettersQuery,
+  deadLettersRules,
+  type PruneQuery,
+  pruneRules,
+  type RedriveQuery,
+  redriveRules,
+  type SessionsQuery,
+  sessionsRules,
+  type WorkersQuery,
+  workersRules,
+} from './queries.ts'
+import type { WorkerReport } from './report.ts'
 import { Session, type SessionContext } from './session.ts'
+import { SessionIndex } from './session-index.ts'
 import { type CreateSession, Submission } from './submission.ts'
 import type { DeadLetter, KindSummary, NodeSummary, Redriven, SessionSummary } from './summaries.ts'
 import { Worker } from './worker.ts'
@@ -64,6 +79,7 @@ export class Troupe implements AsyncDisposable {
   readonly #deadlineMs: number
   readonly #inspect: readonly InspectStore[]
   readonly #audits: readonly AuditStore[]
+  readonly #index: SessionIndex
   readonly #submission: Submission
   readonly #dead: DeadLetters
   readonly #hub: EventHub
@@ -85,6 +101,7 @@ export class Troupe implements AsyncDisposable {
     this.#inspect = places.map(({ keys, partition }) =>
       guardedReads(new InspectStore(redis, keys, partition), deadlineMs),
     )
+    this.#index = new SessionIndex(this.#inspect, (id) => this.#inspectOf(id))
     this.#audits = places.map(({ keys, partition }) =>
       guardedReads(new AuditStore(redis, caller, keys, partition, deadlineMs), deadlineMs),
     )
@@ -120,10 +137,13 @@ export class Troupe implements AsyncDisposable {
       return new Session(sessionId, this.#context(sessionId))
     },
     /** Newest first; `before` is the id of the last one of the page before. */
-    list: (query: { state?: string; kind?: string; limit?: number; before?: string } = {}): Promise<SessionSummary[]> =>
-      this.#listSessions(query),
+    list: async (query: SessionsQuery = {}): Promise<SessionSummary[]> => {
+      checkOptions('sessions.list', query, sessionsRules, InputError)
+      return this.#index.list(query)
+    },
     /** Removes sessions that finished longer ago (default 7 days); returns how many. */
-    prune: async (query: { olderThanMs?: number } = {}): Promise<number> => {
+    prune: async (query: PruneQuery = {}): Promise<number> => {
+      checkOptions('sessions.prune', query, pruneRules, InputError)
       let pruned = 0
       for (const store of this.#submission.stores)
         pruned += await store.prune(query.olderThanMs ?? defaultPolicy.retentionMs)
@@ -136,7 +156,12 @@ export class Troupe implements AsyncDisposable {
       const workerId = parseId(id, 'worker')
       return new Worker(workerId, this.#submission, this.#inspectOf(workerId))
     },
-    list: (query: { sessionId?: string; limit?: number } = {}): Promise<WorkerReport[]> => this.#listWorkers(query),
+    /** Those of a session, or of the newest sessions. */
+    list: async (query: WorkersQuery = {}): Promise<WorkerReport[]> => {
+      checkOptions('workers.list', query, workersRules, InputError)
+      if (query.sessionId === undefined) return this.#index.workers(query)
+      return (await this.sessions.get(query.sessionId).report()).workers.slice(0, query.limit ?? 200)
+    },
   }
 
   #context(id: string): SessionContext {
@@ -160,63 +185,6 @@ export class Troupe implements AsyncDisposable {
     return store
   }
 
-  async #listSessions(query: {
-    state?: string
-    kind?: string
-    limit?: number
-    before?: string
-  }): Promise<SessionSummary[]> {
-    const limit = query.limit ?? 50
-    const found: SessionSummary[] = []
-    for (const store of this.#inspect) {
-      let before = query.before
-      for (
-        let page = await store.sessionIds(limit, before);
-        page.length > 0;
-        page = await store.sessionIds(limit, before)
-      ) {
-        const summaries = await Promise.all(page.map(({ id, createdAt }) => this.#summary(store, id, createdAt)))
-        const fitting = summaries.filter(
-          (one) =>
-            one !== null && (!query.state || one.state === query.state) && (!query.kind || one.kind === query.kind),
-        )
-        found.push(...(fitting as SessionSummary[]))
-        before = page.at(-1)?.id
-        if (page.length < limit || found.length >= limit) break
-      }
-    }
-    return found.sort((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0) || (a.id < b.id ? 1 : -1)).slice(0, limit)
-  }
-
-  async #summary(store: InspectStore, id: string, createdAt: number): Promise<SessionSummary | null> {
-    const fields = await store.session(id)
-    if (fields === null) return null
-    const [row] = await store.workers([rootIdOf(id)])
-    const { name, kind, state, mode, finishedAt, usage } = sessionReport(
-      id,
-      fields,
-      createdAt,
-      row ? [workerReport(row)] : [],
-      row?.fields.mode ?? 'job',
-    )
-    return { id, name, kind, state, mode, createdAt, finishedAt, workers: usage.workers }
-  }
-
-  async #listWorkers(query: { sessionId?: string; limit?: number }): Promise<WorkerReport[]> {
-    const limit = query.limit ?? 200
-    if (query.sessionId !== undefined) {
-      const { workers } = await this.sessions.get(query.sessionId).report()
-      return workers.slice(0, limit)
-    }
-    const found: WorkerReport[] = []
-    for (const { id } of await this.#listSessions({ limit })) {
-      const store = this.#inspectOf(id)
-      found.push(...(await store.workers(await store.workerIds(id))).map(workerReport))
-      if (found.length >= limit) break
-    }
-    return found.slice(0, limit)
-  }
-
   async nodes(): Promise<NodeSummary[]> {
     const store = this.#inspect[0] as InspectStore
     const now = await store.now()
@@ -235,8 +203,10 @@ export class Troupe implements AsyncDisposable {
   }
 
   /** Newest first, of one worker if asked. */
-  async deadLetters(query: { limit?: number; workerId?: string } = {}): Promise<DeadLetter[]> {
-    return this.#dead.list(query.limit ?? 100, query.workerId)
+  async deadLetters(query: DeadLettersQuery = {}): Promise<DeadLetter[]> {
+    checkOptions('deadLetters', query, deadLettersRules, InputError)
+    const { limit = 100, workerId } = query
+    return this.#dead.list(limit, workerId === undefined ? undefined : parseId(workerId, 'worker'))
   }
 
   /**
@@ -244,6 +214,7 @@ export class Troupe implements AsyncDisposable {
    * new messages. Throws when the letter that was named is refused; of several, refusals are told with their letters.
    */
   async redrive(query: RedriveQuery): Promise<Redriven[]> {
+    checkOptions('redrive', query, redriveRules, InputError)
     return this.#dead.redrive(query)
   }
 
@@ -251,7 +222,8 @@ export class Troupe implements AsyncDisposable {
    * Is every accepted message accounted for, and does what is stored agree with itself? Of one session, or of all. Writes nothing.
    * What it finds broken it has looked at several times. Throws a ConfigError where nothing was ever started.
    */
-  async audit(query: { sessionId?: string } = {}): Promise<AuditReport> {
+  async audit(query: AuditQuery = {}): Promise<AuditReport> {
+    checkOptions('audit', query, auditRules, InputError)
     const unused = await Promise.all(this.#audits.map((store) => store.isUnused()))
     if (unused.every(Boolean))
       throw new ConfigError(

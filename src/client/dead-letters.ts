@@ -10,15 +10,8 @@ import type { BellRinger } from '../core/ports.ts'
 import { refusalError } from '../core/refusal.ts'
 import type { DeadRow, InspectStore } from '../store/inspect-store.ts'
 import type { RedriveRefused, SessionStore } from '../store/session-store.ts'
+import type { RedriveQuery } from './queries.ts'
 import type { DeadLetter, Redriven } from './summaries.ts'
-
-/** One of the three. */
-export interface RedriveQuery {
-  readonly workerId?: string
-  readonly letter?: string
-  /** Those of all workers. */
-  readonly all?: boolean
-}
 
 export interface DeadLettersPlace {
   readonly inspect: InspectStore

@@ -22,6 +22,7 @@ import { decodeCalls } from '../store/call-ranges.ts'
 import type { RecordFields, WorkerRow } from '../store/inspect-store.ts'
 
 export type SessionState = 'active' | 'completed' | 'failed' | 'cancelling' | 'cancelled'
+export const sessionStates: readonly SessionState[] = ['active', 'completed', 'failed', 'cancelling', 'cancelled']
 
 /** What an agent, or all of a session, used so far. */
 export interface UsageReport {

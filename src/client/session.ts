@@ -7,10 +7,13 @@ import type { CompletedEntry, Entry, FailedEntry, RunResult } from '../core/entr
 import { InputError, NotFoundError } from '../core/errors.ts'
 import type { TroupeEvent } from '../core/event.ts'
 import { rootIdOf } from '../core/ids.ts'
+import { policy } from '../core/policy.ts'
 import { sessionNotFound } from '../core/refusal.ts'
+import { shown } from '../core/shown.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
 import { clientClosed, type Redis } from '../store/redis.ts'
 import type { EventHub } from './event-hub.ts'
+import { type ResultQuery, resultRules } from './queries.ts'
 import { lastResult, type Report, resultOfRun, sessionReport, workerReport } from './report.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
 import type { Submission } from './submission.ts'
@@ -76,15 +79,16 @@ export class Session {
    * The result of a run. Default: of a job, that with which the session ended; of a conversation, that of the run in progress,
    * or of the last one when the root is idle. Throws the signal's reason when aborted, and `client_closed` when the client is closed.
    */
-  async result(options: { run?: number; signal?: AbortSignal } = {}): Promise<RunResult> {
+  async result(query: ResultQuery = {}): Promise<RunResult> {
+    checkOptions('result', query, resultRules, InputError)
     const { hub } = this.#context
-    options.signal?.throwIfAborted()
+    query.signal?.throwIfAborted()
     let woken = Promise.withResolvers<void>()
     const wake = () => woken.resolve()
-    options.signal?.addEventListener('abort', wake)
+    query.signal?.addEventListener('abort', wake)
     await hub.wakeAtEnds(this.id, wake)
     try {
-      let wanted = options.run
+      let wanted = query.run
       let missed = false
       while (true) {
         woken = Promise.withResolvers<void>()
@@ -99,11 +103,11 @@ export class Session {
         }, pollMs)
         await woken.promise
         clearTimeout(timer)
-        options.signal?.throwIfAborted()
+        query.signal?.throwIfAborted()
       }
     } finally {
       hub.stopWaking(this.id, wake)
-      options.signal?.removeEventListener('abort', wake)
+      query.signal?.removeEventListener('abort', wake)
     }
   }
 
@@ -170,6 +174,10 @@ export class Session {
 
   /** From now on nothing of the session can start, spawn or commit. False when it had already ended by itself. */
   async cancel(reason = 'cancelled by the caller'): Promise<boolean> {
+    if (typeof reason !== 'string' || Buffer.byteLength(reason) > policy.reasonBytesMax)
+      throw new InputError(
+        `reason of cancel must be a text of at most ${policy.reasonBytesMax} bytes, not ${shown(reason)}.`,
+      )
     const answer = await this.#context.submission.store(this.id).cancel(this.id, reason)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
     return answer.kind === 'ok'

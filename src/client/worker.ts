@@ -5,6 +5,7 @@ import { InputError } from '../core/errors.ts'
 import { decodeMail, type Mail } from '../core/message.ts'
 import { workerNotFound } from '../core/refusal.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
+import { type HistoryQuery, historyRules, type MailboxQuery, mailboxRules } from './queries.ts'
 import { type WorkerReport, workerReport } from './report.ts'
 import type { Submission } from './submission.ts'
 
@@ -44,15 +45,17 @@ export class Worker {
   }
 
   /** Entries after position `after`, oldest first. Throws when there is no such worker. */
-  async history(options: { after?: number; limit?: number } = {}): Promise<HistoryItem[]> {
-    const items = await this.#store.history(this.id, options.after ?? -1, options.limit ?? 1_000)
+  async history(query: HistoryQuery = {}): Promise<HistoryItem[]> {
+    checkOptions('history', query, historyRules, InputError)
+    const items = await this.#store.history(this.id, query.after ?? -1, query.limit ?? 1_000)
     if (items.length === 0) await this.report()
     return items.map(({ position, json }) => ({ position, entry: decodeEntry(json) }))
   }
 
-  /** What waits, in the order of lanes: control, family, user. Throws when there is no such worker. */
-  async mailbox(limit = 1_000): Promise<Mail[]> {
-    const lanes = await this.#store.mailbox(this.id, limit)
+  /** What waits, in the order of lanes: control, family, user; `limit` of each. Throws when there is no such worker. */
+  async mailbox(query: MailboxQuery = {}): Promise<Mail[]> {
+    checkOptions('mailbox', query, mailboxRules, InputError)
+    const lanes = await this.#store.mailbox(this.id, query.limit ?? 1_000)
     const mails = lanes.flatMap(({ lane, first, mails: texts }) =>
       texts.flatMap((text, index) => (text === '' ? [] : [decodeMail(lane, first + index, text)])),
     )

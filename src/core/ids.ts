@@ -56,6 +56,11 @@ export function partitionOfKey(key: string, partitions: number): number {
   return Number.parseInt(hash('sha256', key).slice(0, 8), 16) % partitions
 }
 
+/** When a session's id was made, in ms since the epoch, by the clock of who made it. */
+export function timeOf(sessionId: string): number {
+  return Number.parseInt(sessionId.slice(0, 8) + sessionId.slice(9, 13), 16)
+}
+
 export function isId(value: unknown): value is string {
   return typeof value === 'string' && uuidPattern.test(value)
 }

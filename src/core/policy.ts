@@ -110,6 +110,8 @@ export const policy = {
   /** A claim hands out at most this many bytes of mail; the rest follows with the next claim. */
   claimMailBytes: 4_194_304,
   nameBytesMax: 64,
+  /** Of the reason that a cancel gives, which each report shows. */
+  reasonBytesMax: 1_000,
 
   /** How long a worker file may take to load. */
   loadMs: 10_000,

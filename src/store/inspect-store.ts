@@ -28,6 +28,12 @@ export interface DeadRow {
   readonly redriven: number | null
 }
 
+/** Where a session stands among all, by their age. */
+export interface SessionPlace {
+  readonly id: string
+  readonly createdAt: number
+}
+
 const deadPage = 500
 
 export interface LaneRow {
@@ -81,19 +87,28 @@ export class InspectStore {
     return score === null ? null : Number(score)
   }
 
-  /** Newest first; those created before the session `before`, if given. */
-  async sessionIds(limit: number, before?: string): Promise<{ id: string; createdAt: number }[]> {
-    const rank = before === undefined ? null : await this.#redis.zrevrank(this.#keys.sessions, before)
-    const from = rank === null ? 0 : rank + 1
-    const flat = await this.#redis.zrevrange(this.#keys.sessions, from, from + limit - 1, 'WITHSCORES')
-    const rows: { id: string; createdAt: number }[] = []
-    for (let index = 0; index + 1 < flat.length; index += 2)
-      rows.push({ id: flat[index] as string, createdAt: Number(flat[index + 1]) })
-    return rows
+  /**
+   * Newest first, and of one millisecond the highest id first; those behind `from`, if given, which need not be there (any more), nor
+   * of this partition.
+   */
+  async sessionIds(limit: number, from?: SessionPlace): Promise<SessionPlace[]> {
+    if (from === undefined) return places(await this.#redis.zrevrange(this.#keys.sessions, 0, limit - 1, 'WITHSCORES'))
+    const { createdAt, id } = from
+    const beside = await this.#redis.zcount(this.#keys.sessions, createdAt, createdAt)
+    const most = limit + beside
+    const range = [createdAt, '-inf', 'WITHSCORES', 'LIMIT', 0, most] as const
+    return places(await this.#redis.zrevrangebyscore(this.#keys.sessions, ...range))
+      .filter((place) => place.createdAt < createdAt || place.id < id)
+      .slice(0, limit)
   }
 
-  async workerIds(sessionId: string): Promise<string[]> {
-    return [rootIdOf(sessionId), ...(await this.#redis.lrange(sessionKeys(this.#keys.tag, sessionId).workers, 0, -1))]
+  /** The root first; at most `limit`. */
+  async workerIds(sessionId: string, limit?: number): Promise<string[]> {
+    const last = limit === undefined ? -1 : limit - 2
+    // Redis takes -1 for the last one: of a single id asked for, none is read.
+    const children =
+      limit === 1 ? [] : await this.#redis.lrange(sessionKeys(this.#keys.tag, sessionId).workers, 0, last)
+    return [rootIdOf(sessionId), ...children]
   }
 
   /** Rows of the workers that exist, in the order of `ids`. */
@@ -252,10 +267,9 @@ export class InspectStore {
   async queuedKinds(pool: string, limit: number): Promise<{ id: string; kind: string; since: number }[]> {
     const flat = await this.#redis.zrange(this.#keys.run(pool), 0, String(limit - 1), 'WITHSCORES')
     const found: { id: string; kind: string; since: number }[] = []
-    for (let index = 0; index + 1 < flat.length; index += 2) {
-      const id = flat[index] as string
+    for (const { id, createdAt: since } of places(flat)) {
       const kind = await this.#redis.hget(workerKeys(this.#keys.tag, id).record, 'kind')
-      if (kind !== null) found.push({ id, kind, since: Number(flat[index + 1]) })
+      if (kind !== null) found.push({ id, kind, since })
     }
     return found
   }
@@ -277,6 +291,14 @@ function endedFields(fields: Record<string, string>): RecordFields {
   const [status = '', finished = '', run, position] = fields.ended.split(' ')
   const result = run === undefined ? {} : { [`result:${run}`]: `${status} ${position}` }
   return { ...fields, ...result, state: status, finished }
+}
+
+/** Members with their scores. */
+function places(flat: readonly string[]): SessionPlace[] {
+  const found: SessionPlace[] = []
+  for (let index = 0; index + 1 < flat.length; index += 2)
+    found.push({ id: flat[index] as string, createdAt: Number(flat[index + 1]) })
+  return found
 }
 
 /** Stream entries with their fields as an object. */

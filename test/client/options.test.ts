@@ -1,6 +1,6 @@
 /** What programs give wrongly is one clear sentence, before anything is connected or written. */
 import { describe, expect, test } from 'vitest'
-import { connect } from '../../src/client/client.ts'
+import { connect, type Troupe } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId } from '../../src/core/ids.ts'
 import { CountingServer } from '../support/counting-server.ts'
@@ -119,5 +119,100 @@ describe('session.events', () => {
     const types: string[] = []
     for await (const { type } of session.events({ after, signal: AbortSignal.timeout(10_000) })) types.push(type)
     expect([types.at(0), types.at(-1)]).toEqual(['session.created', 'session.completed'])
+  })
+})
+
+describe('a question', () => {
+  const id = newId(0)
+  const questions: readonly [string, (client: Troupe, query: never) => Promise<unknown>, unknown, RegExp][] = [
+    [
+      'sessions.list',
+      ({ sessions }, query) => sessions.list(query),
+      { stat: 'active' },
+      /"stat".*Did you mean state\?$/,
+    ],
+    [
+      'sessions.list',
+      ({ sessions }, query) => sessions.list(query),
+      { state: 'done' },
+      /^state of .* one of active, completed/,
+    ],
+    ['sessions.list', ({ sessions }, query) => sessions.list(query), { limit: 0 }, /^limit of .* whole number from 1/],
+    ['sessions.list', ({ sessions }, query) => sessions.list(query), { limit: Number.NaN }, /^limit of .* not NaN\.$/],
+    [
+      'sessions.list',
+      ({ sessions }, query) => sessions.list(query),
+      5,
+      /^sessions\.list takes an object with state, kind/,
+    ],
+    ['sessions.prune', ({ sessions }, query) => sessions.prune(query), { olderThan: 0 }, /Did you mean olderThanMs\?$/],
+    [
+      'sessions.prune',
+      ({ sessions }, query) => sessions.prune(query),
+      { olderThanMs: '7d' },
+      /^olderThanMs of .*, not "7d"/,
+    ],
+    [
+      'sessions.prune',
+      ({ sessions }, query) => sessions.prune(query),
+      { olderThanMs: -1 },
+      /^olderThanMs of .*, not -1/,
+    ],
+    ['workers.list', ({ workers }, query) => workers.list(query), { session: id }, /Did you mean sessionId\?$/],
+    [
+      'workers.list',
+      ({ workers }, query) => workers.list(query),
+      { sessionId: 5 },
+      /^sessionId of workers\.list must be an id/,
+    ],
+    ['deadLetters', (client, query) => client.deadLetters(query), { worker: id }, /Did you mean workerId\?$/],
+    ['deadLetters', (client, query) => client.deadLetters(query), { workerId: 'x' }, /^"x" is not a worker id/],
+    ['redrive', (client, query) => client.redrive(query), { all: 'yes' }, /^all of redrive must be true or false/],
+    ['redrive', (client, query) => client.redrive(query), {}, /^redrive takes the id of a worker, or of a letter/],
+    ['audit', (client, query) => client.audit(query), { session: id }, /Did you mean sessionId\?$/],
+    [
+      'history',
+      ({ workers }, query) => workers.get(id).history(query),
+      { from: 3 },
+      /^history does not know the option "from"/,
+    ],
+    ['history', ({ workers }, query) => workers.get(id).history(query), { after: -2 }, /^after of history .* from -1/],
+    [
+      'mailbox',
+      ({ workers }, query) => workers.get(id).mailbox(query),
+      10,
+      /^mailbox takes an object with limit, not 10/,
+    ],
+    [
+      'result',
+      ({ sessions }, query) => sessions.get(id).result(query),
+      { run: 'last' },
+      /^run of result .*, not "last"/,
+    ],
+    [
+      'result',
+      ({ sessions }, query) => sessions.get(id).result(query),
+      { timeoutMs: 5 },
+      /"timeoutMs"; it takes run, signal/,
+    ],
+    [
+      'cancel',
+      ({ sessions }, reason) => sessions.get(id).cancel(reason),
+      { reason: 'x' },
+      /^reason of cancel must be a text/,
+    ],
+    [
+      'cancel',
+      ({ sessions }, reason) => sessions.get(id).cancel(reason),
+      'x'.repeat(1_001),
+      /^reason of cancel .* 1000 bytes/,
+    ],
+  ]
+  test.each(questions)('of %s that is put wrongly is refused', async (_, ask, query, told) => {
+    await using troupe = await TestTroupe.connect()
+    await expect(ask(troupe.client, query as never)).rejects.toMatchObject({
+      code: 'input_invalid',
+      message: expect.stringMatching(told),
+    })
   })
 })

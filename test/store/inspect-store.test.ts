@@ -28,12 +28,29 @@ describe('sessions', () => {
     for (const [index, id] of made.entries()) await place.redis.zadd(place.keys.sessions, 1_000 + index, id)
     await still(place)
     const first = await place.inspect.sessionIds(3)
-    const second = await place.inspect.sessionIds(3, first.at(-1)?.id)
-    const third = await place.inspect.sessionIds(3, second.at(-1)?.id)
+    const second = await place.inspect.sessionIds(3, first.at(-1))
+    const third = await place.inspect.sessionIds(3, second.at(-1))
     expect([...first, ...second, ...third].map(({ id }) => id)).toEqual(made.toReversed())
     expect(first[0]?.createdAt).toBe(1_006)
     expect(await place.inspect.createdAt(made[2] as string)).toBe(1_002)
     expect(await place.inspect.createdAt(newId(0))).toBeNull()
+  })
+
+  test('of one millisecond are listed by id, behind any place, also one that is not there', async () => {
+    const place = await Place.open()
+    const made: string[] = []
+    for (let number = 0; number < 6; number++) made.push((await place.create({ label: `s${number}` })).id)
+    made.sort().reverse()
+    for (const [index, id] of made.entries()) await place.redis.zadd(place.keys.sessions, index < 5 ? 2_000 : 1_000, id)
+    await still(place)
+    const behind = async (createdAt: number, id: string, limit = 9) =>
+      (await place.inspect.sessionIds(limit, { createdAt, id })).map((one) => one.id)
+    expect(await behind(2_000, made[1] as string, 2)).toEqual(made.slice(2, 4))
+    expect(await behind(2_000, made[4] as string)).toEqual(made.slice(5))
+    expect(await behind(1_000, made[5] as string)).toEqual([])
+    expect(await behind(1_999, 'f')).toEqual(made.slice(5))
+    expect(await behind(2_000, '0')).toEqual(made.slice(5))
+    expect(await behind(2_001, '0')).toEqual(made)
   })
 
   test('say where they stand: active, cancelling, or how they ended', async () => {
@@ -66,6 +83,9 @@ describe('workers', () => {
     await still(place)
     const ids = await place.inspect.workerIds(id)
     expect(ids).toEqual([root, ...spawns.map((spawn) => spawn.id)])
+    expect(await place.inspect.workerIds(id, 1)).toEqual([root])
+    expect(await place.inspect.workerIds(id, 3)).toEqual(ids.slice(0, 3))
+    expect(await place.inspect.workerIds(id, 9)).toEqual(ids)
     expect((await place.inspect.workers([...ids, newId(0)])).map((row) => row.id)).toEqual(ids)
   })
 

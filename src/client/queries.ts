@@ -1,0 +1,81 @@
+/** Duty: what programs ask lists and histories with, and what each question may hold: a misspelt one would ask something else. */
+import { keyRule, type Rule, type Rules, signalRule, wholeNumberRule, yesOrNo } from '../core/check-options.ts'
+import { type SessionState, sessionStates } from './report.ts'
+
+export interface SessionsQuery {
+  readonly state?: SessionState
+  readonly kind?: string
+  /** Default 50. */
+  readonly limit?: number
+  /** Id of the last session of the page before. */
+  readonly before?: string
+}
+
+export interface WorkersQuery {
+  readonly sessionId?: string
+  /** Default 200. */
+  readonly limit?: number
+}
+
+export interface PruneQuery {
+  /** Sessions that ended longer ago than this, in ms. Default: 7 days. */
+  readonly olderThanMs?: number
+}
+
+export interface DeadLettersQuery {
+  readonly workerId?: string
+  /** Default 100. */
+  readonly limit?: number
+}
+
+/** One of the three; `workerId` and `letter` may be given together. */
+export interface RedriveQuery {
+  readonly workerId?: string
+  readonly letter?: string
+  /** Those of all workers. */
+  readonly all?: boolean
+}
+
+export interface AuditQuery {
+  readonly sessionId?: string
+}
+
+export interface HistoryQuery {
+  /** Entries behind this position. Default -1: from the first. */
+  readonly after?: number
+  /** Default 1 000. */
+  readonly limit?: number
+}
+
+export interface MailboxQuery {
+  /** Of each lane. Default 1 000. */
+  readonly limit?: number
+}
+
+export interface ResultQuery {
+  /** Number of the run, from 1. */
+  readonly run?: number
+  readonly signal?: AbortSignal
+}
+
+const count = wholeNumberRule(1, Number.MAX_SAFE_INTEGER)
+/** Whether it is one is told where it is looked up. */
+const id: Rule = { expects: 'an id', fits: (value) => typeof value === 'string' }
+
+export const sessionsRules: Rules<SessionsQuery> = {
+  state: {
+    expects: `one of ${sessionStates.join(', ')}`,
+    fits: (value) => sessionStates.includes(value as SessionState),
+  },
+  kind: keyRule,
+  limit: count,
+  before: id,
+}
+export const workersRules: Rules<WorkersQuery> = { sessionId: id, limit: count }
+export const pruneRules: Rules<PruneQuery> = { olderThanMs: wholeNumberRule(0, Number.MAX_SAFE_INTEGER) }
+export const deadLettersRules: Rules<DeadLettersQuery> = { workerId: id, limit: count }
+export const redriveRules: Rules<RedriveQuery> = { workerId: id, letter: keyRule, all: yesOrNo }
+export const auditRules: Rules<AuditQuery> = { sessionId: id }
+export const historyRules: Rules<HistoryQuery> = { after: wholeNumberRule(-1, Number.MAX_SAFE_INTEGER), limit: count }
+export const mailboxRules: Rules<MailboxQuery> = { limit: count }
+export const resultRules: Rules<ResultQuery> = { run: count, signal: signalRule }
