@@ -8,16 +8,18 @@ import { connectRules } from './client/connect-options.ts'
 import { openSubmission } from './client/submission.ts'
 import { defaultNamespace, defaultRedisUrl, readModelSettings } from './config.ts'
 import { checkOptions, isObject, type Rules, wholeNumberRule } from './core/check-options.ts'
+import { didYouMean } from './core/closest.ts'
 import { isWorkerDefinition, type WorkerDefinition } from './core/define-worker.ts'
 import { ConfigError } from './core/errors.ts'
 import { policy as defaultPolicy, type Policy } from './core/policy.ts'
 import type { Bell, BellRinger, LivePublisher, TurnStore } from './core/ports.ts'
+import { shown } from './core/shown.ts'
 import type { WorkerLog } from './core/worker-log.ts'
 import { type Logger, silentLogger, toWorkerLog } from './log.ts'
 import { type ModelSettings, openModels } from './models/model-source.ts'
 import { type AnswerBell, BullBellListener, BullBellRinger, type QueuePlace } from './queue/bells.ts'
 import { BullSubmissionListener } from './queue/submissions.ts'
-import type { Kind } from './runtime/kind.ts'
+import { defaultPool, type Kind } from './runtime/kind.ts'
 import { KindMaker } from './runtime/kind-maker.ts'
 import { RuntimeNode } from './runtime/node.ts'
 import { loadWorkers } from './runtime/worker-loader.ts'
@@ -82,13 +84,35 @@ export interface TroupeNode extends AsyncDisposable {
 export async function startNode(options: StartNodeOptions): Promise<TroupeNode> {
   checkOptions('startNode', options, nodeRules, ConfigError)
   if (options.models !== undefined) checkOptions('models of startNode', options.models, modelRules, ConfigError)
+  const { pools } = options
   const definitions = typeof options.workers === 'string' ? await loadWorkers(options.workers) : options.workers
   const entries = definitions instanceof Map ? [...definitions] : Object.entries(definitions)
+  if (entries.length === 0) throw new ConfigError(noKinds(options.workers))
+  checkPools(pools ?? [], [...new Set(entries.map(([, definition]) => poolOf(definition)))].sort())
   const maker = new KindMaker(openModels(options.models ?? readModelSettings()))
-  const kinds = entries.map(([name, definition]) => maker.make(name, definition))
-  const hosted = kinds.filter((kind) => options.pools === undefined || options.pools.includes(kind.pool))
-  if (hosted.length === 0) throw new ConfigError(noKinds(options, kinds))
-  return startInternalNode({ ...options, kinds: hosted, onStopped: () => maker.close() })
+  const kinds = entries
+    .filter(([, definition]) => pools === undefined || pools.includes(poolOf(definition)))
+    .map(([name, definition]) => maker.make(name, definition))
+  return startInternalNode({ ...options, kinds, onStopped: () => maker.close() })
+}
+
+/** Kinds of these that no node could be started with here, and why: a model without its key, for one. */
+export async function unusableKinds(
+  definitions: ReadonlyMap<string, WorkerDefinition>,
+  models: ModelSettings,
+): Promise<Map<string, ConfigError>> {
+  const maker = new KindMaker(openModels(models))
+  const unusable = new Map<string, ConfigError>()
+  for (const [kind, definition] of definitions) {
+    try {
+      maker.make(kind, definition)
+    } catch (thrown) {
+      if (!(thrown instanceof ConfigError)) throw thrown
+      unusable.set(kind, thrown)
+    }
+  }
+  await maker.close()
+  return unusable
 }
 
 /** Parts that only the project itself exchanges: behaviours of its own in the bench, shorter times in tests, no BullMQ for the bound. */
@@ -261,13 +285,21 @@ function nodeFacts(): Record<string, unknown> {
   return { pid: process.pid, host: hostname(), startedAt: Date.now() }
 }
 
-function noKinds(options: StartNodeOptions, kinds: readonly Kind[]): string {
-  if (kinds.length > 0)
-    return `no worker kind is in ${options.pools?.join(', ')}: the pools are ${[...new Set(kinds.map((kind) => kind.pool))].join(', ')}.`
-  const where =
-    typeof options.workers === 'string'
-      ? `the folder ${options.workers} holds no worker files`
-      : 'no workers were given'
+/** What is no definition is refused where its kind is made. */
+function poolOf(definition: WorkerDefinition): string {
+  return (isWorkerDefinition(definition) ? definition.pool : undefined) ?? defaultPool
+}
+
+/** A pool without a kind is a misspelt one: its kinds would wait for a node in silence. */
+function checkPools(wanted: readonly string[], known: readonly string[]): void {
+  const empty = wanted.find((pool) => !known.includes(pool))
+  if (empty === undefined) return
+  const advice = didYouMean(empty, known)
+  throw new ConfigError(`no worker kind is in the pool ${shown(empty)}: the pools are ${known.join(', ')}.${advice}`)
+}
+
+function noKinds(workers: StartNodeOptions['workers']): string {
+  const where = typeof workers === 'string' ? `the folder ${workers} holds no worker files` : 'no workers were given'
   return `${where}: a worker file has \`export default defineWorker({ … })\`.`
 }
 

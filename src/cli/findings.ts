@@ -190,7 +190,7 @@ function judgeDeadLetters({ deadLetters }: Health): Finding {
   }
 }
 
-function waits(workers: number): string {
+export function waits(workers: number): string {
   return workers === 1 ? '1 worker waits' : `${workers} workers wait`
 }
 

@@ -5,8 +5,9 @@
 import type { KindSummary, Troupe } from '../client/client.ts'
 import type { Config } from '../config.ts'
 import { didYouMean } from '../core/closest.ts'
+import type { WorkerDefinition } from '../core/define-worker.ts'
 import { ConfigError, NotFoundError } from '../core/errors.ts'
-import { loadLocalKinds } from './local-kinds.ts'
+import { loadLocalKinds, unusableLocalKinds } from './local-kinds.ts'
 import { type LocalNode, startLocalNode } from './local-node.ts'
 import { safe } from './output.ts'
 import { workersFolder } from './workers-folder.ts'
@@ -48,10 +49,22 @@ export class KindHost implements AsyncDisposable {
     if (folder === undefined) throw unknownKind(this.#kind, known, [])
     const kinds = await loadLocalKinds(folder)
     if (!kinds.has(this.#kind)) throw unknownKind(this.#kind, known, [...kinds.keys()])
+    await this.#leaveOut(kinds)
     const still = this.#isMissed ? ' any more' : ''
     const where = `running it here, with the worker files of ${safe(folder)}`
     this.#tell(`troupe: no live node hosts ${this.#kind}${still}: ${where}`)
     return startLocalNode(this.#config, kinds, this.#tell)
+  }
+
+  /** What this run may never need does not keep it from running. Throws what is wrong with its own kind. */
+  async #leaveOut(kinds: Map<string, WorkerDefinition>): Promise<void> {
+    const unusable = await unusableLocalKinds(kinds, this.#config.modelSettings)
+    const own = unusable.get(this.#kind)
+    if (own) throw own
+    for (const [kind, { message }] of unusable) {
+      kinds.delete(kind)
+      this.#tell(`troupe: not hosted here: ${safe(message)}`)
+    }
   }
 
   #lookAgain(): void {

@@ -15,6 +15,7 @@ import { addConnectionOptions, addExamples, addModelOption, addNodeOptions, type
 import { printJson, safe } from './output.ts'
 import { printResult } from './result.ts'
 import { addSessionOptions, type SessionFlags, sessionOrder } from './session-order.ts'
+import { UnhostedNotice } from './unhosted-notice.ts'
 
 interface RunFlags extends NodeFlags, InputFlags, SessionFlags {}
 
@@ -58,9 +59,14 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   tell(`troupe: session ${session.id}`)
   if (session.warning) tell(`troupe: ${safe(session.warning)}`)
   live.watch(session.rootId)
-  const following = flags.json
-    ? followToEnd(session, interrupt, printEvents, printJson)
-    : followToEnd(session, interrupt, tellTo(live), live.isShown ? (event) => live.note(event) : undefined)
+  using notice = new UnhostedNotice(troupe, kind, tell)
+  const teller = flags.json ? printEvents : tellTo(live)
+  const told: Teller = (commit, roster) => {
+    notice.see(roster)
+    teller(commit, roster)
+  }
+  const liveTeller = flags.json ? printJson : live.isShown ? (event: TroupeEvent) => live.note(event) : undefined
+  const following = followToEnd(session, interrupt, told, liveTeller)
   const result = await following.catch((thrown: unknown) => {
     if (thrown instanceof TransientError)
       tell(`troupe: the session is not lost; its result later: troupe session result ${session.id} --wait`)

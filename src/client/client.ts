@@ -47,9 +47,6 @@ export interface InternalConnectOptions extends ConnectOptions {
   readonly isReadOnly?: boolean
 }
 
-/** A node that was not seen for this long is not counted as live. */
-const liveMs = 15_000
-
 /** Connects to Redis. Throws a ConfigError or TransientError with one clear sentence when that cannot be. */
 export async function connect(options: ConnectOptions = {}): Promise<Troupe> {
   checkOptions('connect', options, connectRules, ConfigError)
@@ -188,7 +185,7 @@ export class Troupe implements AsyncDisposable {
   async nodes(): Promise<NodeSummary[]> {
     const store = this.#inspect[0] as InspectStore
     const now = await store.now()
-    return (await store.nodes()).map((row) => nodeSummary(row, now)).filter((node) => node.lastSeenMs < liveMs)
+    return (await store.liveNodes()).map((row) => nodeSummary(row, now))
   }
 
   /** Kinds that nodes have registered, with how many live nodes host each. */

@@ -6,7 +6,7 @@
 import { decodeTally } from '../core/agent-tally.ts'
 import type { ResultStatus } from '../core/entry.ts'
 import type { Failure } from '../core/failure.ts'
-import { childId, rootIdOf, sessionIdOfRoot } from '../core/ids.ts'
+import { childId, rootIdOf, sessionIdOfRoot, timeOf } from '../core/ids.ts'
 import { decodeLimits, defaultSessionLimits, type SessionLimits } from '../core/policy.ts'
 import {
   type CoarseState,
@@ -121,21 +121,18 @@ export function workerReport(row: WorkerRow): WorkerReport {
     mailbox: { pending: row.pending.user + row.pending.family + row.pending.control, control: row.pending.control },
     approvals: [],
     node: row.node,
-    waitsFor: waitsFor(row.id, fields, place),
+    waitsFor: waitsFor(row, place),
     children: decodeCalls(fields.awaits ?? '').length,
     historyLength: row.historyLength,
-    updatedAt: row.lastEntry === null ? createdAtOf(row) : (JSON.parse(row.lastEntry) as { at: number }).at,
+    updatedAt:
+      row.lastEntry === null
+        ? timeOf(fields.session ?? sessionIdOfRoot(row.id))
+        : (JSON.parse(row.lastEntry) as { at: number }).at,
   }
 }
 
-/** Ids of sessions carry their time. */
-function createdAtOf({ id, fields }: WorkerRow): number {
-  const sessionId = fields.session ?? sessionIdOfRoot(id)
-  return Number.parseInt(sessionId.replaceAll('-', '').slice(0, 12), 16)
-}
-
-function waitsFor(id: string, fields: RecordFields, place: WorkerState): string | null {
-  if (place === 'queued') return 'a free slot'
+function waitsFor({ id, fields, isHosted }: WorkerRow, place: WorkerState): string | null {
+  if (place === 'queued') return isHosted ? 'a free slot' : `a node that hosts ${fields.kind}`
   if (place !== 'parked') return null
   const wait = fields.wait ?? 'any'
   if (wait === 'retry') return retryText(fields.attempt ?? '1')

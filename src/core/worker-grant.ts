@@ -46,7 +46,10 @@ export function checkGrant(grant: WorkerGrant): WorkerGrant {
     ['tools', grant.tools],
     ['kinds', grant.kinds],
   ] as const) {
-    if (names !== undefined && !(Array.isArray(names) && names.every((name) => grantName.test(name)))) {
+    if (
+      names !== undefined &&
+      !(Array.isArray(names) && names.every((name) => typeof name === 'string' && grantName.test(name)))
+    ) {
       throw new InputError(`grant.${what} is a list of names, not ${JSON.stringify(names)}.`)
     }
   }

@@ -14,6 +14,12 @@ export const nameRule: Rule = {
     !/\p{Cc}/u.test(name),
 }
 
+/** Of a child that is given none: its kind and the number of its spawn; a long kind is cut. */
+export function defaultName(kind: string, call: number): string {
+  const number = `-${call}`
+  return `${kind.slice(0, policy.nameBytesMax - number.length)}${number}`
+}
+
 export function checkName(name: string): string {
   if (!nameRule.fits(name)) throw new InputError(`${shown(name)} is not a worker name: expected ${nameRule.expects}.`)
   return name

@@ -18,7 +18,7 @@ import { problemText } from '../core/schema-problems.ts'
 import { shown } from '../core/shown.ts'
 import { encodeGrant } from '../core/worker-grant.ts'
 import type { WorkerLog } from '../core/worker-log.ts'
-import { checkName, nameRule } from '../core/worker-name.ts'
+import { checkName, defaultName, nameRule } from '../core/worker-name.ts'
 
 /** What a handler asked for in one receive. */
 export interface Wishes {
@@ -141,7 +141,7 @@ export class HandlerSelf implements Self<unknown> {
     }
     const call = this.#context.calls + this.wishes.spawns.length + 1
     const id = childId(this.id, this.run, call)
-    const name = checkName(options.name ?? `${kind}-${call}`)
+    const name = checkName(options.name ?? defaultName(kind, call))
     const mail = encodeInput(this.id, toJson(input, `the input of ${name}`))
     const order = { id, kind, name, pool: this.#context.poolOf(kind), detached, call, mail }
     this.wishes.spawns.push({ ...order, grant: encodeGrant(grant.allowed) })

@@ -66,12 +66,8 @@ async function loadWorker(file: string, loadMs: number): Promise<WorkerDefinitio
     module = await within(loadMs, import(pathToFileURL(file).href) as Promise<{ default?: unknown }>)
   } catch (cause) {
     const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
-    throw new ConfigError(
-      `worker file ${file}${placeOf(cause, file)} cannot be loaded: ${reason.replace(/\.?\s*$/, '.')}`,
-      {
-        cause,
-      },
-    )
+    const sentence = `worker file ${file}${placeOf(cause, file)} cannot be loaded: ${reason.replace(/\.?\s*$/, '.')}`
+    throw new ConfigError(`${sentence}${adviceOn(cause)}`, { cause })
   }
   if (!isWorkerDefinition(module.default)) {
     throw new ConfigError(
@@ -98,6 +94,13 @@ function placeOf(thrown: unknown, file: string): string {
   const place = thrown instanceof SyntaxError ? /^(?:file:\/\/)?(\S+):(\d+)\n/.exec(thrown.stack ?? '') : null
   if (place === null) return ''
   return place[1] === file ? `, line ${place[2]},` : ` (line ${place[2]} of ${place[1]})`
+}
+
+/** Packages are looked for from the file upwards, not from where the command was typed. */
+function adviceOn(thrown: unknown): string {
+  const name = /^Cannot find package '([^']+)'/.exec(thrown instanceof Error ? thrown.message : '')?.[1]
+  if (name === undefined) return ''
+  return ` Type \`npm install ${name}\` in the folder of the worker files, or in one above it.`
 }
 
 function describe(module: object): string {

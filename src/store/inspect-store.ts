@@ -16,6 +16,8 @@ export interface WorkerRow {
   readonly failureJson: string | null
   /** The live node that holds it; null when none does. */
   readonly node: string | null
+  /** Of one that is queued: whether a live node hosts its kind. */
+  readonly isHosted: boolean
   readonly historyLength: number
   /** The newest history entry as JSON. */
   readonly lastEntry: string | null
@@ -33,6 +35,9 @@ export interface SessionPlace {
   readonly id: string
   readonly createdAt: number
 }
+
+/** A node that was not seen for this long is not counted as live. */
+const liveMs = 15_000
 
 const deadPage = 500
 
@@ -142,15 +147,21 @@ export class InspectStore {
             fields,
             failureJson,
             node: null,
+            isHosted: true,
             historyLength,
             lastEntry,
             pending: { user, family, control },
           })
       }
     }
-    if (!rows.some(({ fields }) => fields.state === 'running')) return rows
-    const holders = await this.#holders()
-    return rows.map((row) => ({ ...row, node: holders.get(`${row.id} ${row.fields.token?.split(':')[1]}`) ?? null }))
+    const isAny = (state: string) => rows.some(({ fields }) => fields.state === state)
+    const holders = isAny('running') ? await this.#holders() : undefined
+    const hosted = isAny('queued') ? new Set((await this.liveNodes()).flatMap(({ kinds }) => kinds)) : undefined
+    return rows.map((row) => ({
+      ...row,
+      node: holders?.get(`${row.id} ${row.fields.token?.split(':')[1]}`) ?? null,
+      isHosted: row.fields.state !== 'queued' || hosted?.has(row.fields.kind as string) === true,
+    }))
   }
 
   async history(workerId: string, after: number, limit: number): Promise<{ position: number; json: string }[]> {
@@ -190,6 +201,11 @@ export class InspectStore {
       first: Number(replies[0]?.[index] ?? 0),
       mails: replies[index + 1] as string[],
     }))
+  }
+
+  async liveNodes(): Promise<NodeRow[]> {
+    const [now, nodes] = await Promise.all([this.now(), this.nodes()])
+    return nodes.filter(({ lastSeen }) => now - lastSeen < liveMs)
   }
 
   async nodes(): Promise<NodeRow[]> {

@@ -12,7 +12,8 @@ const pending = { user: 0, family: 0, control: 0 }
 
 function row(fields: RecordFields, id = root): WorkerRow {
   const record = { kind: 'planner', session: sessionId, state: 'running', open: '1', ...fields }
-  return { id, fields: record, failureJson: null, node: null, historyLength: 0, lastEntry: null, pending }
+  const none = { failureJson: null, node: null, isHosted: true, historyLength: 0, lastEntry: null }
+  return { id, fields: record, ...none, pending }
 }
 
 const used: UsageReport = {

@@ -29,6 +29,8 @@ describe('checkGrant', () => {
     [{ tools: ['a b'] }, /grant\.tools/],
     [{ tools: ['a\nfolder /'] }, /grant\.tools/],
     [{ tools: 'a' }, /grant\.tools/],
+    [{ tools: [5] }, /^grant\.tools is a list of names, not \[5\]\.$/],
+    [{ kinds: [null] }, /grant\.kinds/],
     [{ kinds: [''] }, /grant\.kinds/],
     [{ folder: 'relative' }, /grant\.folder/],
     [{ folder: '/a\ntools' }, /grant\.folder/],

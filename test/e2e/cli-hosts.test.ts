@@ -7,12 +7,26 @@ import { CliProject } from '../cli/cli-project.ts'
 
 const here = new CliProject('hosts', { withNode: false })
 const nowhere = new CliProject('ghosts', { withNode: false })
+const family = new CliProject('family', { withNode: false })
 const broken = new CliProject('broken', { withNode: false })
 let redis: Redis
 beforeAll(() => {
   redis = new Redis(inject('redisUrl'))
 })
 afterAll(() => redis.disconnect())
+
+const sources = {
+  parent: `{ receive(message, self) {
+    if (message.kind === 'input') for (const name of ['one', 'two']) self.spawn('orphan', null, { name })
+    else if (self.openChildren === 0) self.reply('both are here')
+  } }`,
+  orphan: `{ receive(message, self) { self.reply('here') } }`,
+  thinker: `{ instructions: 'Think.', model: 'openai/gpt-5' }`,
+}
+
+function source(kind: keyof typeof sources): string {
+  return `import { defineWorker } from 'troupe'\nexport default defineWorker(${sources[kind]})\n`
+}
 
 /** A node that was killed still counts as live, until it was not seen for some time. */
 async function leaveGhost({ namespace }: CliProject): Promise<{ forget(): Promise<unknown> }> {
@@ -31,6 +45,38 @@ describe.concurrent('a command whose kind nobody hosts just now', () => {
     const warning = 'no live node hosts "once" just now: the session waits until one does.'
     expect({ code, stderr }).toEqual({ code: 0, stderr: `troupe: ${warning}\n` })
     expect(objects[0]).toMatchObject({ type: 'submitted', warning })
+  })
+})
+
+describe.concurrent('a run whose children nobody hosts', () => {
+  it('says so once, and goes on when somebody does', { timeout: 60_000 }, async () => {
+    const file = await family.project.write('family/parent.ts', source('parent'))
+    const running = family.project.start(['run', 'parent', 'x', '--workers', dirname(file)])
+    const line = 'no live node hosts orphan: 2 workers wait for one; start a node whose workers folder has orphan.ts'
+    await running.saw(`troupe: ${line}`)
+    const others = dirname(await family.project.write('orphans/orphan.ts', source('orphan')))
+    const node = family.project.start(['node', '--workers', others])
+    const { code, stdout, stderr } = await running.ended
+    node.kill('SIGTERM')
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'both are here\n' })
+    expect(stderr.split(line)).toHaveLength(2)
+    await node.ended
+  })
+
+  it('runs beside agents whose model lacks its key, and says that they are not hosted', {
+    timeout: 40_000,
+  }, async () => {
+    await family.project.write('mixed/thinker.ts', source('thinker'))
+    const folder = dirname(await family.project.write('mixed/parent.ts', source('parent')))
+    const running = family.project.start(['run', 'parent', 'x', '--workers', folder])
+    await running.saw(
+      'troupe: not hosted here: kind "thinker": the model openai/gpt-5 needs a key: set OPENAI_API_KEY.',
+    )
+    await running.saw('no live node hosts orphan')
+    running.kill('SIGINT')
+    expect(await running.ended).toMatchObject({ code: 130 })
+    const { code, stderr } = await family.project.run(['run', 'thinker', 'x', '--workers', folder])
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('set OPENAI_API_KEY') })
   })
 })
 

@@ -17,7 +17,8 @@ describe('a kind', () => {
     expect(session.warning).toContain('newcomer')
     expect((await troupe.client.health()).unhosted).toMatchObject([{ id: session.rootId, kind: 'newcomer' }])
     await troupe.startNode({ other: echo })
-    expect((await session.report()).workers[0]).toMatchObject({ place: 'queued', waitsFor: 'a free slot' })
+    const waitsFor = 'a node that hosts newcomer'
+    expect((await session.report()).workers[0]).toMatchObject({ place: 'queued', waitsFor })
     await troupe.startNode({ newcomer: echo })
     expect(await session.result()).toMatchObject({ status: 'completed', value: 'early' })
     await expectInvariants(troupe.redis, troupe.namespace)
@@ -60,10 +61,20 @@ describe('a kind', () => {
     expect([first.kinds, second.kinds]).toEqual([['plain'], ['heavy']])
     for (let number = 0; number < 5; number++) expect(await troupe.run('plain')).toMatchObject({ value: 'computed' })
     expect(new Set(ran)).toEqual(new Set(['plain on first', 'heavy on second']))
-    await expect(startNode({ ...options, workers: kinds('third'), pools: ['other'] })).rejects.toMatchObject({
-      code: 'config_invalid',
-      message: expect.stringContaining('default, gpu'),
+  })
+
+  test('that is hosted waits for a free slot', async () => {
+    const { promise: over, resolve: end } = Promise.withResolvers<void>()
+    await using troupe = await TestTroupe.start({
+      workers: { slow: defineWorker({ receive: () => over }) },
+      concurrency: 1,
     })
+    const running = await troupe.create('slow')
+    await waitUntil('it runs', async () => (await running.root.report()).place === 'running')
+    const waiting = await troupe.create('slow')
+    expect(await waiting.root.report()).toMatchObject({ place: 'queued', waitsFor: 'a free slot' })
+    expect((await running.root.report()).waitsFor).toBeNull()
+    end()
   })
 
   test('that nobody hosts any more does not keep others of its pool from running, however many wait', async () => {
@@ -77,6 +88,31 @@ describe('a kind', () => {
     const result = await session.result({ signal: AbortSignal.timeout(5_000) })
     expect(result).toMatchObject({ status: 'completed', value: 'through' })
     expect((await waiting[0]?.report())?.workers[0]?.place).toBe('queued')
+  })
+})
+
+describe('a node of some pools', () => {
+  const workers = { plain: echo, heavy: defineWorker({ pool: 'gpu', receive: () => undefined }) }
+
+  test.each([
+    [['other'], /^no worker kind is in the pool "other": the pools are default, gpu\.$/],
+    [['default', 'gpus'], /^no worker kind is in the pool "gpus": .*Did you mean gpu\?$/],
+  ])("%j, of which one is nobody's, does not start", async (pools, told) => {
+    await using troupe = await TestTroupe.connect()
+    const { redisUrl, namespace } = troupe
+    await expect(startNode({ redisUrl, namespace, workers, pools })).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(told),
+    })
+  })
+
+  test('needs no key for the models of another', async () => {
+    await using troupe = await TestTroupe.connect()
+    const agent = defineWorker({ pool: 'gpu', instructions: 'x', model: 'openai/gpt-5' })
+    const options = { redisUrl: troupe.redisUrl, namespace: troupe.namespace, models: { env: {} } }
+    await using node = await startNode({ ...options, workers: { plain: echo, agent }, pools: ['default'] })
+    expect(node.kinds).toEqual(['plain'])
+    await expect(startNode({ ...options, workers: { plain: echo, agent } })).rejects.toThrow(/set OPENAI_API_KEY/)
   })
 })
 

@@ -75,6 +75,13 @@ describe('loadWorkers', () => {
       )
     }))
 
+  test('says where a package is looked for that is not there', () =>
+    inFolder({ 'a.mjs': "import 'no-such-package'\nexport default 1" }, async (folder) => {
+      await expect(loadWorkers(folder)).rejects.toThrow(
+        /a\.mjs cannot be loaded: .*Cannot find package 'no-such-package'.* Type `npm install no-such-package` in the folder of the worker files, or in one above it\.$/,
+      )
+    }))
+
   test('refuses a folder that is not there and names it', async () => {
     await expect(loadWorkers('/no/such/folder')).rejects.toMatchObject({
       code: 'config_invalid',

@@ -15,7 +15,7 @@ import type { ToolSpec } from '../../core/model.ts'
 import type { Grant, SpawnOrder } from '../../core/ports.ts'
 import { problemsOf } from '../../core/schema-problems.ts'
 import { checkGrant, encodeGrant, grantName, narrowGrant } from '../../core/worker-grant.ts'
-import { checkName } from '../../core/worker-name.ts'
+import { checkName, defaultName } from '../../core/worker-name.ts'
 
 export const spawnToolName = 'spawn_workers'
 export const sendToolName = 'send_message'
@@ -136,7 +136,7 @@ export function delegate(
     const given = encodeGrant(checkGrant(narrowGrant(grant.allowed, { tools, folder: folder ?? undefined })))
     const detached = task.detached ?? false
     const id = childId(grant.workerId, run, call)
-    const name = checkName(task.name ?? `${kind}-${call}`)
+    const name = checkName(task.name ?? defaultName(kind, call))
     const mail = mailOf(task, name, grant.workerId, facts)
     const note = {
       call,

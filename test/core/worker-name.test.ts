@@ -1,0 +1,14 @@
+/** Names of workers: what may be one, and what a child is called that was given none. */
+import { describe, expect, test } from 'vitest'
+import { checkName, defaultName } from '../../src/core/worker-name.ts'
+
+describe('the name of a child that was given none', () => {
+  test('is its kind and the number of its spawn', () => expect(defaultName('reader', 3)).toBe('reader-3'))
+
+  test.each([60, 61, 62, 63, 64])('is a name also of a kind of %i letters, and still tells which', (length) => {
+    const names = [1, 10, 123_456].map((call) => defaultName('k'.repeat(length), call))
+    for (const name of names) expect(checkName(name)).toBe(name)
+    expect(names.map((name) => name.replace(/^k+/, ''))).toEqual(['-1', '-10', '-123456'])
+    expect(names[0]).toHaveLength(Math.min(64, length + 2))
+  })
+})
