@@ -15,8 +15,8 @@ export default defineConfig({
     pool: 'forks',
     // Tests of faults mostly wait; with one process on two cores, most of the machine would do so as well.
     maxWorkers: Math.max(2, availableParallelism() - 1),
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     teardownTimeout: 10_000,
     restoreMocks: true,
   },

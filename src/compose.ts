@@ -27,6 +27,7 @@ import { hearCancels } from './store/cancel-hints.ts'
 import { type PartitionKeys, partitionKeys, tagOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
 import { awaitRedis, checkRedis, openLossyRedis, openRedis, type Redis } from './store/redis.ts'
+import { checkRights } from './store/rights.ts'
 import { guarded, ScriptCaller } from './store/script.ts'
 import { RedisTurnStore } from './store/turn-store.ts'
 import { RedisUpkeepStore } from './store/upkeep-store.ts'
@@ -134,9 +135,11 @@ export async function startInternalNode(options: InternalNodeOptions): Promise<T
   const connections = new Connections(redisUrl)
   try {
     const redis = connections.open()
-    await awaitRedis(redis, redisUrl, options.deadlineMs ?? 5_000)
-    const checking = () => checkRedis(redis, options.namespace ?? defaultNamespace, options.partitions)
-    const partitions = await guarded('checking the set-up', checking, options.deadlineMs ?? 5_000)
+    const { namespace = defaultNamespace, deadlineMs = 5_000 } = options
+    await awaitRedis(redis, redisUrl, deadlineMs)
+    const checking = () => checkRedis(redis, namespace, options.partitions)
+    const partitions = await guarded('checking the set-up', checking, deadlineMs)
+    await checkRights(redis, namespace, deadlineMs)
     return await startParts(partsOf(options, partitions, redis, connections), connections, options)
   } catch (error) {
     connections.close()

@@ -12,6 +12,7 @@ import { AuditStore } from '../store/audit-store.ts'
 import { InspectStore, type NodeRow } from '../store/inspect-store.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import { awaitRedis, checkRedis, closeRedis, lookAtRedis, openRedis, type Redis } from '../store/redis.ts'
+import { checkRights } from '../store/rights.ts'
 import { guarded, guardedReads, ScriptCaller } from '../store/script.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import { type AuditReport, audit } from './audit/audit.ts'
@@ -60,7 +61,9 @@ export async function connectInternal(options: InternalConnectOptions): Promise<
     await awaitRedis(redis, redisUrl, Math.min(options.deadlineMs ?? 5_000, 5_000))
     const check = options.isReadOnly ? lookAtRedis : checkRedis
     const checking = () => check(redis, options.namespace ?? defaultNamespace, options.partitions)
-    const partitions = await guarded('checking the set-up', checking, options.deadlineMs ?? 5_000)
+    const deadlineMs = options.deadlineMs ?? 5_000
+    const partitions = await guarded('checking the set-up', checking, deadlineMs)
+    if (!options.isReadOnly) await checkRights(redis, options.namespace ?? defaultNamespace, deadlineMs)
     return new Troupe(redis, redisUrl, partitions, options)
   } catch (error) {
     redis.disconnect()

@@ -74,6 +74,8 @@ export const pruneScript = defineScript({
   args: words('retentionMs cursor batch'),
 })
 
+export const rightsScript = defineScript({ file: 'rights.lua', keys: words('meta'), args: words('hint') })
+
 export const lookScript = defineScript({
   file: 'look.lua',
   keys: words('leases timers sessions cancelling'),

@@ -61,12 +61,14 @@ export class RunningCommand {
     }
   }
 
+  /** A command that starts beside many others takes its time. */
   async saw(text: string | RegExp, where: 'stdout' | 'stderr' = 'stderr'): Promise<void> {
-    await waitUntil(`${text} on ${where}`, () => {
+    const isThere = () => {
       const seen = this[where]
       if (this.child.exitCode !== null) throw new Error(`it ended with ${this.child.exitCode}: ${this.stderr}`)
       return typeof text === 'string' ? seen.includes(text) : text.test(seen)
-    })
+    }
+    await waitUntil(`${text} on ${where}`, isThere, 30_000)
   }
 
   kill(signal: NodeJS.Signals): void {

@@ -81,7 +81,7 @@ describe.concurrent('a run whose children nobody hosts', () => {
 })
 
 describe.concurrent('a run whose node has gone', () => {
-  it('goes on here, with the worker files that are here', { timeout: 40_000 }, async () => {
+  it('goes on here, with the worker files that are here', async () => {
     const ghost = await leaveGhost(here)
     const running = here.project.start(['run', 'echo', 'hello'])
     await running.saw('troupe: session')
@@ -104,7 +104,7 @@ describe.concurrent('a run whose node has gone', () => {
     expect(stderr).toMatch(/the session has not ended yet; `troupe session show [0-9a-f-]{36}` says what it waits for/)
   })
 
-  it('names the worker file for which it cannot go on here', { timeout: 40_000 }, async () => {
+  it('names the worker file for which it cannot go on here', async () => {
     const ghost = await leaveGhost(broken)
     const folder = dirname(await broken.project.write('broken/echo.ts', 'export default 7'))
     const running = broken.project.start(['run', 'echo', 'hello', '--workers', folder])

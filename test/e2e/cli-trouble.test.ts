@@ -23,7 +23,7 @@ describe.concurrent('without Redis', () => {
     [['node']],
     [['demo', 'workers']],
     [['kinds', '--workers', '']],
-  ])('%j exits with 69 and one sentence', { timeout: 20_000 }, async (args) => {
+  ])('%j exits with 69 and one sentence', async (args) => {
     const cwd = args[0] === 'kinds' ? join(cli.project.folder, 'workers') : cli.project.folder
     const wanted = args[0] === 'kinds' ? ['kinds'] : args
     const { code, stdout, stderr } = await cli.project.run([...wanted, '--json', '--redis-url', url], { cwd })
@@ -34,7 +34,7 @@ describe.concurrent('without Redis', () => {
     expect(JSON.parse(stdout)).toMatchObject({ type: 'error', code: 'store_unavailable' })
   })
 
-  it('kinds lists the worker files here', { timeout: 20_000 }, async () => {
+  it('kinds lists the worker files here', async () => {
     const { code, stdout, stderr } = await cli.project.run(['kinds', '--redis-url', url])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^echo +0 +handler/m)

@@ -284,7 +284,7 @@ describe('a node that cannot start', () => {
     await using troupe = await TestTroupe.connect()
     const user = `half-${troupe.namespace}`
     // It may do all but listen for cancels.
-    await troupe.redis.acl('SETUSER', user, 'on', 'nopass', '~*', '+@all', 'resetchannels')
+    await troupe.redis.acl('SETUSER', user, 'on', 'nopass', '~*', '&*', '+@all', '-subscribe')
     const url = new URL(troupe.redisUrl)
     url.username = user
     url.password = 'any'

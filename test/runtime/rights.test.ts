@@ -24,6 +24,20 @@ const workers = {
   waits: defineWorker({ receive: (_, self) => self.after(600_000, null) }),
 }
 
+test('a user who lacks a command is refused by clients and nodes before they begin', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { namespace } = troupe
+  const user = `less-${namespace}`
+  await troupe.redis.acl('SETUSER', user, 'on', '>secret', '~*', '&*', '+@all', '-ltrim')
+  const { href: redisUrl } = Object.assign(new URL(troupe.redisUrl), { username: user, password: 'secret' })
+  try {
+    for (const starting of [connect({ redisUrl, namespace }), startNode({ redisUrl, namespace, workers })])
+      await expect(starting).rejects.toThrow(/^the Redis user may not call LTRIM, /)
+  } finally {
+    await troupe.redis.acl('DELUSER', user)
+  }
+})
+
 test('a user with the documented rights runs, watches, cancels, audits and prunes', async () => {
   await using troupe = await TestTroupe.connect()
   const { namespace } = troupe

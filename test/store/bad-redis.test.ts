@@ -18,7 +18,7 @@ import { HandTurn } from './support/hand-node.ts'
 import { type MadeSession, Place } from './support/place.ts'
 
 /** Calls give up soon, so that the tests do. */
-const impatient = { policy: { leaseMs: 120 }, deadlineMs: 120 }
+const impatient = { policy: { leaseMs: 250 }, deadlineMs: 250 }
 
 /** Long enough to connect again after a refusal. */
 const patient = { policy: { leaseMs: 500 }, deadlineMs: 500 }

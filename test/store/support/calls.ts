@@ -3,6 +3,8 @@
  * go through.
  */
 import { AuditStore } from '../../../src/store/audit-store.ts'
+import { checkRedis } from '../../../src/store/redis.ts'
+import { checkRights } from '../../../src/store/rights.ts'
 import { cancelledAgent } from './agent-checks.ts'
 import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'
@@ -177,6 +179,13 @@ export const calls: readonly Call[] = [
       const { session, turn } = await running(place)
       await turn.complete()
       return () => place.sessions.close(session.id)
+    },
+  },
+  {
+    name: 'rights of a user who has them',
+    prepare: async (place) => {
+      await checkRedis(place.redis, place.namespace, 1)
+      return () => checkRights(place.wire.face, place.namespace, 5_000)
     },
   },
   {

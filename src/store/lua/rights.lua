@@ -1,0 +1,41 @@
+--[[ rights – which of the commands that scripts call the user of this connection may not call.
+Why a script   Redis does not undo what a script wrote before it came to a command that its user may not call: half of it would stay.
+KEYS[1] meta      hash
+ARGV[1] hint      channel that nodes listen on
+Returns {"ok"} | {"refused", names}: of commands, each with a space behind
+Builds  T:rights, which is never there.
+Events  none. Each command is called so that it changes nothing: with what is stored already, on a key of another sort, or on none. ]]
+local metaKey, hint = KEYS[1], ARGV[1]
+
+local function isRefused(reply)
+  if type(reply) ~= 'table' or not reply.err then return false end
+  return string.find(reply.err, 'NOPERM', 1, true) or string.find(reply.err, 'user executing the script', 1, true)
+end
+
+checkLast(hint)
+local tag = tagOf(metaKey)
+local none = tag .. ':rights'
+local schema = redis.pcall('HGET', metaKey, 'schema')
+if isRefused(schema) then return { 'refused', 'HGET ' } end
+if type(schema) ~= 'string' or not isWhole(tonumber(schema)) then
+  error('field schema of ' .. metaKey .. ' should be a whole number', 0)
+end
+local calls = {
+  { 'SET', metaKey, '', 'NX' }, { 'GET', none }, { 'MGET', none }, { 'STRLEN', none }, { 'DEL', none }, { 'UNLINK', none },
+  { 'EXISTS', none }, { 'TYPE', none }, { 'TIME' }, { 'PUBLISH', hint, '' },
+  { 'HSET', metaKey, 'schema', schema }, { 'HINCRBY', metaKey, 'schema', '0' }, { 'HDEL', metaKey, '' }, { 'HGETALL', none },
+  { 'HMGET', none, '' }, { 'HKEYS', none }, { 'HLEN', none },
+  { 'RPUSH', metaKey, '' }, { 'LPOP', none }, { 'LSET', none, '0', '' }, { 'LTRIM', none, '0', '0' }, { 'LRANGE', none, '0', '0' },
+  { 'LINDEX', none, '0' }, { 'LLEN', none }, { 'LPOS', none, '' },
+  { 'SADD', metaKey, '' }, { 'SREM', none, '' }, { 'SMEMBERS', none }, { 'SISMEMBER', none, '' }, { 'SMISMEMBER', none, '' },
+  { 'SCARD', none },
+  { 'ZADD', metaKey, '0', '' }, { 'ZREM', none, '' }, { 'ZREMRANGEBYSCORE', none, '0', '0' }, { 'ZRANGE', none, '0', '0' },
+  { 'ZRANGEBYSCORE', none, '0', '0' }, { 'ZSCORE', none, '' }, { 'ZCARD', none }, { 'ZCOUNT', none, '0', '0' },
+  { 'XADD', metaKey, '*', '', '' }, { 'XTRIM', none, 'MAXLEN', '0' }, { 'XRANGE', none, '-', '+' }, { 'XLEN', none },
+}
+local refused = ''
+for index = 1, #calls do
+  if isRefused(redis.pcall(unpack(calls[index]))) then refused = refused .. calls[index][1] .. ' ' end
+end
+if refused ~= '' then return { 'refused', refused } end
+return { 'ok' }
