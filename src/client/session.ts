@@ -172,7 +172,10 @@ export class Session {
     return state !== 'active' && state !== 'cancelling'
   }
 
-  /** From now on nothing of the session can start, spawn or commit. False when it had already ended by itself. */
+  /**
+   * From now on nothing of the session can start, spawn or commit, also no detached worker that outlived it. False when it had
+   * already ended by itself: then it stays as it ended.
+   */
   async cancel(reason = 'cancelled by the caller'): Promise<boolean> {
     if (typeof reason !== 'string' || Buffer.byteLength(reason) > policy.reasonBytesMax)
       throw new InputError(

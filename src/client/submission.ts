@@ -126,7 +126,7 @@ export class Submission {
       pool,
       mode,
       mail,
-      keyDigest: key === undefined ? null : digestKey(key),
+      keyDigest: key === undefined ? null : digestKey(key, 'session'),
       limits,
       grant,
       event: encodeEvents([
@@ -166,7 +166,7 @@ export class Submission {
     const key = idempotencyKey === undefined ? newId(partitionOf(id)) : `${id}/${idempotencyKey}`
     const keyMs = idempotencyKey === undefined ? policy.madeKeyMs : policy.givenKeyMs
     const event = encodeEvents([['message.accepted', { kind: 'input' }]])
-    const answer = await store.post(id, mail, digestKey(key), keyMs, event)
+    const answer = await store.post(id, mail, digestKey(key, 'message'), keyMs, event)
     if (answer.kind !== 'ok') throw postError(answer, id)
     this.#context.ringer.ring(store.partition, answer.bells)
     return { position: answer.position }

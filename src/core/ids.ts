@@ -92,9 +92,12 @@ export function isNamespace(value: unknown): value is string {
   return typeof value === 'string' && namespacePattern.test(value)
 }
 
-/** An idempotency key of the caller as a piece of a Redis key: digested, so that any text is safe there. */
-export function digestKey(key: string): string {
-  return hash('sha256', key, 'base64url').slice(0, 32)
+/**
+ * An idempotency key of the caller as a piece of a Redis key: digested, so that any text is safe there. No key of a message is that of
+ * a session: they differ in their lengths.
+ */
+export function digestKey(key: string, of: 'session' | 'message'): string {
+  return (of === 'message' ? 'm' : '') + hash('sha256', key, 'base64url').slice(0, 32)
 }
 
 function withPartition(id: string, partition: number): string {

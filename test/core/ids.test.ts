@@ -163,8 +163,15 @@ describe('what becomes part of a key (I-c)', () => {
   })
 
   test('an idempotency key may be any text: it is digested', () => {
-    fc.assert(fc.property(anyText, (key) => /^[A-Za-z0-9_-]{32}$/.test(digestKey(key))))
-    expect(digestKey('a')).not.toBe(digestKey('b'))
+    fc.assert(fc.property(anyText, (key) => /^[A-Za-z0-9_-]{32}$/.test(digestKey(key, 'session'))))
+    expect(digestKey('a', 'session')).not.toBe(digestKey('b', 'session'))
+    expect(digestKey('a', 'message')).not.toBe(digestKey('b', 'message'))
+  })
+
+  test('no idempotency key of a message is that of a session', () => {
+    const differ = (one: string, other: string) => digestKey(one, 'message') !== digestKey(other, 'session')
+    expect(differ('a', 'a')).toBe(true)
+    fc.assert(fc.property(anyText, anyText, differ))
   })
 })
 

@@ -77,6 +77,24 @@ describe('cancel', () => {
     expect(changed).toEqual({})
   })
 
+  test('of a session that has ended cancels the detached worker that it left, and changes nothing else of it', async () => {
+    await using scene = await started()
+    const { place, session, node } = scene
+    const root = await node.claim()
+    await root.complete({ spawns: [place.child(root.worker, 1, 'free', { detached: true })] })
+    const free = await node.claim()
+    await free.park('control', { timers: [{ id: 't1', ms: 600_000, valueJson: '1' }], timersOpen: 1 })
+    const ended = await place.session(session.id)
+    const cancelling = () => place.sessions.cancel(session.id, 'late')
+    expect(await cancelling()).toEqual({ kind: 'finished', state: 'completed' })
+    expect(await place.changed(cancelling)).toEqual({})
+    await node.upkeep.finishCancelled()
+    expect(await states(place)).toEqual({ 'one.root': 'idle', free: 'terminal' })
+    expect(await place.dump()).not.toHaveProperty('timers')
+    expect(await place.dump()).not.toHaveProperty('cancelling')
+    expect(await place.session(session.id)).toEqual({ ...ended, marks: '1' })
+  })
+
   test('of a session that is not known is told so', async () => {
     await using scene = await started()
     expect(await scene.place.sessions.cancel('01890a5d-ac96-774b-bcce-b302099a8057', 'x')).toEqual({

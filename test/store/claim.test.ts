@@ -91,15 +91,18 @@ describe('a claim', () => {
     expect(grant.name).toBe('e')
   })
 
-  test('looks at 32 workers at most', async () => {
+  test.each([0, 1, 31, 32, 33, 511])('takes the first that fits, behind %i that do not', async (before) => {
     await using place = await Place.open()
-    for (let number = 0; number < 31; number++) await place.create({ label: `x${number}`, kind: 'other' })
+    for (let number = 0; number < before; number++) await place.create({ label: `x${number}`, kind: 'other' })
     await place.create({ label: 'in reach' })
-    await place.create({ label: 'x31', kind: 'other' })
+    expect((await place.node().claim()).grant.name).toBe('in reach')
+  })
+
+  test('looks at 512 workers at most', async () => {
+    await using place = await Place.open()
+    for (let number = 0; number < 512; number++) await place.create({ label: `x${number}`, kind: 'other' })
     await place.create({ label: 'out of reach' })
-    const node = place.node()
-    expect((await node.claim()).grant.name).toBe('in reach')
-    expect(await node.ask()).toEqual({ kind: 'unfit' })
+    expect(await place.node().ask()).toEqual({ kind: 'unfit' })
   })
 
   test('takes workers in the order in which they became runnable', async () => {

@@ -41,6 +41,39 @@ describe('close', () => {
     },
   )
 
+  test('between the last run and the end of its turn ends the conversation with that end', async () => {
+    await using scene = await conversation()
+    const { place, session, node } = scene
+    const turn = await node.claim()
+    await turn.record({ entries: ['{"type":"completed"}'], userUsed: 1, open: false, outcome: 'completed' })
+    expect(await place.sessions.close(session.id)).toEqual({ kind: 'ok', state: 'active' })
+    const changed = await place.changed(() => turn.record({ open: false, end: { wait: 'any', next: null } }))
+    expect(changed).toMatchObject({
+      's:<one>': { state: 'completed', finished: 'now' },
+      'w:<one.root>': { state: 'idle' },
+      events: [['session.completed <one.root>']],
+    })
+    expect(await place.session(session.id)).toMatchObject({ 'result:1': 'completed 0' })
+  })
+
+  test('does not end what that turn leaves: input that waits, a run that is open, a try that is still to come', async () => {
+    for (const end of [
+      { open: false, post: true, end: { wait: 'any', next: null } },
+      { open: true, post: false, end: { wait: 'control', next: null } },
+      { open: false, post: false, attempt: 1, end: { wait: 'retry', retryMs: 600_000, next: null } },
+    ] as const) {
+      await using scene = await conversation()
+      const { place, session, node } = scene
+      const { post, ...wish } = end
+      const turn = await node.claim()
+      await turn.record({ userUsed: 1, open: false, outcome: 'completed', entries: ['{}'] })
+      await place.sessions.close(session.id)
+      if (post) await place.post(session.root, 'more')
+      await turn.record(wish)
+      expect((await place.session(session.id)).state).toBe('active')
+    }
+  })
+
   test('lets all waiting input be answered, that which comes meanwhile too', async () => {
     await using scene = await conversation()
     const { place, session, node } = scene

@@ -15,6 +15,7 @@ import {
 import * as agentChecks from './support/agent-checks.ts'
 import * as checks from './support/checks.ts'
 import { letterMutants } from './support/letter-mutants.ts'
+import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
 
@@ -227,8 +228,8 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'mark of a cancel',
     script: cancelScript,
-    from: "redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*')",
-    to: '',
+    from: "redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*') == 1",
+    to: 'true',
     check: checks.aCancelledRunCannotCommit,
   },
   {
@@ -388,7 +389,7 @@ const mutants: readonly Mutant[] = [
 ]
 
 // `npm run mutants` reads these titles.
-for (const mutant of withNames([...mutants, ...letterMutants])) {
+for (const mutant of withNames([...mutants, ...letterMutants, ...lineMutants])) {
   test(`without its guard a test goes red: ${mutant.guard} [${mutant.caughtBy}]`, async () => {
     await expect(expectRedWithout(mutant)).resolves.toBeUndefined()
   })

@@ -1,5 +1,6 @@
 /** sweep: heals what a dead node left, keeps the register of nodes, puts bells for the sweeping node alone. */
 import { describe, expect, test } from 'vitest'
+import { waitUntil } from '../support/wait-until.ts'
 import type { HandTurn } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
@@ -22,7 +23,7 @@ describe('a lease that has ended', () => {
       'run:default': ['<one.root> now'],
       leases: null,
       nodes: { 'node-a': line(2) },
-      meta: { sweptAt: 'now' },
+      meta: { sweptAt: 'now', pools: 'default' },
       'slots:default': '2',
     })
   })
@@ -341,6 +342,35 @@ describe('a worker of a kind that no live node hosts any more', () => {
     await place.node({ id: 'node-b', kinds: { other: ['gone'] } }).sweep({ free: 0 })
     expect(await place.redis.zscore(place.keys.run('other'), root)).toBe(scores[1])
     expect((await place.record(root)).pool).toBe('other')
+  })
+
+  test('goes to the pool in which its kind was registered since, whoever sweeps, and keeps its place', async () => {
+    for (const others of [['echo'], []]) {
+      await using place = await Place.open()
+      const { root } = await place.create({ label: 'moved', kind: 'moved' })
+      const score = await place.redis.zscore(place.keys.run('default'), root)
+      if (others.length === 0) await place.node({ id: 'node-a' }).sweep({ free: 0, leaving: true })
+      await place.redis.hset(place.keys.kinds, 'moved', 'new {"description":""}')
+      const node = place.node({ id: 'node-b', kinds: others.length > 0 ? { default: others } : { new: ['moved'] } })
+      await node.sweep({ free: 5 })
+      expect(await place.dump()).toMatchObject({ 'run:new': ['<moved.root> now'], 'w:<moved.root>': { pool: 'new' } })
+      expect(await place.dump()).not.toHaveProperty('run:default')
+      expect(await place.redis.zscore(place.keys.run('new'), root)).toBe(score)
+    }
+  })
+
+  test('is found in a pool without a node behind any number of others that stay there', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2 } })
+    for (let number = 0; number < 5; number++) await place.create({ label: `stays ${number}`, kind: 'stays' })
+    const { root } = await place.create({ label: 'moved', kind: 'moved' })
+    await place.node().sweep({ free: 0, leaving: true })
+    await place.redis.hset(place.keys.kinds, 'moved', 'new {"description":""}')
+    const node = place.node({ id: 'node-b', kinds: { new: ['moved'] } })
+    await waitUntil('it has moved', async () => {
+      await node.sweep({ free: 0 })
+      return (await place.record(root)).pool === 'new'
+    })
+    expect(await place.redis.zcard(place.keys.run('default'))).toBe(5)
   })
 
   test('stays when another live node hosts it', async () => {

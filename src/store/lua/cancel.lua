@@ -4,8 +4,8 @@ KEYS[1] session   hash               KEYS[2] cancelled set               KEYS[3]
 KEYS[4] events    stream
 ARGV[1] sessionId     ARGV[2] reason       json string     ARGV[3] hint     channel that nodes listen on
 ARGV[4] event
-Returns {"ok"} | {"not_found"} | {"finished", state}: finished by itself before, nothing was written
-Events  session.cancelRequested. Cancelling a session that is being cancelled is "ok" and writes nothing. ]]
+Returns {"ok"} | {"not_found"} | {"finished", state}: it had ended before and stays as it ended; detached workers that it left are cancelled
+Events  session.cancelRequested of one that was active. Cancelling a session that is being cancelled is "ok" and writes nothing. ]]
 local sessionHash, cancelledKey, cancellingKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local sessionId, reason, hint, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
@@ -13,14 +13,18 @@ local tag = tagOf(sessionHash)
 local state = sessionState(tag, sessionId)
 if not state then return { 'not_found' } end
 if state == 'cancelling' then return { 'ok' } end
-if state ~= 'active' then return { 'finished', state } end
+local left = tonumber(redis.call('HGET', sessionHash, 'workers') or '1') - 1
+if state ~= 'active' and left <= 0 then return { 'finished', state } end
 checkSort('set', cancelledKey, cancellingKey)
 checkMarks(sessionHash)
 checkLast(event)
-redis.call('HSET', sessionHash, 'cancel', reason, 'state', 'cancelling')
-redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*')
-redis.call('HINCRBY', sessionHash, 'marks', 1)
-redis.call('SADD', cancellingKey, sessionId)
+if state == 'active' then redis.call('HSET', sessionHash, 'cancel', reason, 'state', 'cancelling') end
+-- Of an ended session this may be the second time.
+if redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*') == 1 then
+  redis.call('HINCRBY', sessionHash, 'marks', 1)
+  redis.call('SADD', cancellingKey, sessionId)
+  redis.call('PUBLISH', hint, sessionId)
+end
+if state ~= 'active' then return { 'finished', state } end
 redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'events', event)
-redis.call('PUBLISH', hint, sessionId)
 return { 'ok' }

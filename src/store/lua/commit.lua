@@ -216,10 +216,7 @@ if controlUsed > 0 then redis.call('LPOP', recordKey .. laneKeys.control, contro
 if dead then
   -- Without an input that is put aside, the evidence alone: what was killed by is a step that is recorded.
   local letter = { 'session', session, 'worker', worker, 'evidence', dead }
-  if userUsed > 0 then
-    letter[#letter + 1] = 'mail'
-    letter[#letter + 1] = redis.call('LINDEX', userKey, 0) or ''
-  end
+  if userUsed > 0 then letter[7], letter[8] = 'mail', redis.call('LINDEX', userKey, 0) or '' end
   redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', given.deadKept, '*', unpack(letter))
 end
 if userUsed == 1 then redis.call('LPOP', userKey) elseif userUsed > 1 then redis.call('LPOP', userKey, userUsed) end
@@ -351,10 +348,13 @@ if turnEnds then
   if again then
     change('state', 'queued')
     writeWoken(tag, { id = worker, session = session, pool = pool }, now, woke)
-  elseif hit == 'whole' then
-    change('state', 'terminal')
   else
-    change('state', (open == '1' or wait == 'retry') and 'parked' or 'idle')
+    change('state', hit == 'whole' and 'terminal' or (open == '1' or wait == 'retry') and 'parked' or 'idle')
+  end
+  -- Closed between its last run and this end of its turn: close ends a conversation that rests. No other root has this mode.
+  if record.mode == 'job' and not (again or outcome or hit) and open ~= '1' and wait == 'any' and sessionState(tag, session) == 'active' then
+    ended = 'completed'
+    redis.call('HSET', sessionHash, 'ended', ended .. ' ' .. digits(now))
   end
 end
 if record.bells then change('bells', '') end
@@ -373,9 +373,9 @@ if event ~= '' or ended then
   end
   if ended then
     facts[#facts + 1] = 'ended'
-    facts[#facts + 1] = ended .. ' ' .. last
+    facts[#facts + 1] = outcome and (ended .. ' ' .. last) or ended
     -- A small result travels with the event: who waits for it need not ask for it.
-    if #entries > 0 and #entries[#entries] <= 256 then
+    if outcome and #entries > 0 and #entries[#entries] <= 256 then
       facts[#facts + 1] = 'result'
       facts[#facts + 1] = entries[#entries]
     end

@@ -48,12 +48,15 @@ for _ = 1, answered do
   end
   answers[id] = { version = version, entries = entries }
 end
+-- Of a session that has ended only what still goes on is cancelled: its detached workers. The others stay as they ended.
+local hasEnded = state ~= 'active' and state ~= 'cancelling'
 -- A worker of this session and whether it is cancelled; an error when something of it cannot be read or written.
 local function readCancelled(id, recordKey)
   local record = readHash(recordKey)
   if not record.state then return record, nil end
   checkRecord(recordKey, record)
-  local hit = record.state ~= 'terminal' and cancelHit(tag, sessionId, record, id)
+  local rests = record.state == 'terminal' or (hasEnded and record.state == 'idle')
+  local hit = not rests and cancelHit(tag, sessionId, record, id)
   if hit and record.state ~= 'running' then
     checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family)
     checkSort('hash', recordKey .. ':timers')

@@ -12,7 +12,7 @@ ARGV[12] pools        count, then for each pool: its name, the node's kinds in i
 Returns {healed, bells, damaged}: leases taken away in this call; bells as "<pool> <bell>" for this node alone; workers whose records
         cannot be read, which wait until they are mended
 Builds  T:w:<id> and T:s:<session> of expired leases; T:run, T:bells, T:busy, T:slots, T:share of each pool; T:grants of forgotten
-        nodes; T:run:unhosted.
+        nodes; T:run:unhosted; T:kinds.
 Events  none. ]]
 local metaKey, leasesKey, nodesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local node, slots, facts, leaseMs, bellMs = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -70,6 +70,30 @@ local function readExpired(id, record)
   return fine and fields or nil
 end
 
+-- The kind in a record; of what is no record at all: nil, and that it is damaged.
+local function kindOf(record)
+  local kind = redis.pcall('HGET', record, 'kind')
+  if type(kind) ~= 'table' then return kind, false end
+  return nil, true
+end
+
+-- Where to look at one batch of a line that no claim shortens: elsewhere each time, so that what stays does not hide the others.
+local function windowOf(line)
+  return now % (math.max(0, redis.call('ZCARD', line) - batch) + 1)
+end
+
+-- A worker whose kind was registered in another pool since goes there. Tells whether it went.
+local function writeMoved(pool, id, kind)
+  local line = kind and redis.pcall('HGET', tag .. ':kinds', kind)
+  local home = type(line) == 'string' and string.match(line, '^%S+')
+  if not home or home == pool or not pcall(checkSort, 'zset', tag .. ':run:' .. home) then return false end
+  local score = redis.call('ZSCORE', tag .. ':run:' .. pool, id)
+  redis.call('ZREM', tag .. ':run:' .. pool, id)
+  redis.call('HSET', workerKey(tag, id), 'pool', home)
+  redis.call('ZADD', tag .. ':run:' .. home, score, id)
+  return true
+end
+
 -- Heal: leases that ended, scores ahead of the clock, nodes not seen for long.
 local healed, woke, damaged = 0, newWakes(), {}
 local last = tonumber(redis.call('HGET', metaKey, 'sweptAt') or '0') or 0
@@ -119,6 +143,21 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
       totals[name] = (totals[name] or 0) + ((now - seen <= leaseMs) and tonumber(count) or 0)
     end
   end
+  -- Pools that ever had a node: in those without one nobody sweeps.
+  local known = redis.call('HGET', metaKey, 'pools') or ''
+  for index = 1, #names do
+    if not string.find(' ' .. known .. ' ', ' ' .. names[index] .. ' ', 1, true) then
+      known = known == '' and names[index] or (known .. ' ' .. names[index])
+      redis.call('HSET', metaKey, 'pools', known)
+    end
+  end
+  for name in string.gmatch(known, '%S+') do
+    if (totals[name] or 0) == 0 and pcall(checkSort, 'zset', tag .. ':run:' .. name) then
+      local first = windowOf(tag .. ':run:' .. name)
+      local left = redis.call('ZRANGE', tag .. ':run:' .. name, first, first + batch - 1)
+      for index = 1, #left do writeMoved(name, left[index], kindOf(workerKey(tag, left[index]))) end
+    end
+  end
   for name, total in pairs(totals) do
     redis.call('SET', tag .. ':slots:' .. name, total)
     -- What is wrong with pools of others their own sweeps say.
@@ -134,17 +173,8 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
 end
 if leaving == '1' then return { healed, {}, {} } end
 
--- The kind in a record; of what is no record at all: nil, and that it is damaged.
-local function kindOf(record)
-  local kind = redis.pcall('HGET', record, 'kind')
-  if type(kind) ~= 'table' then return kind, false end
-  return nil, true
-end
-
--- Workers of kinds nobody hosted when they were created: this node takes those it hosts. It looks at one batch, which begins
--- elsewhere each time, so that a kind which nobody ever hosts does not hide the others.
-local beyond = math.max(0, redis.call('ZCARD', tag .. ':run:unhosted') - batch)
-local first = now % (beyond + 1)
+-- Workers of kinds nobody hosted when they were created: this node takes those it hosts.
+local first = windowOf(tag .. ':run:unhosted')
 local homeless = redis.call('ZRANGE', tag .. ':run:unhosted', first, first + batch - 1, 'WITHSCORES')
 for index = 1, #homeless, 2 do
   local record = workerKey(tag, homeless[index])
@@ -187,15 +217,17 @@ for index = 1, #pools do
   end
   if pool.free > 0 then
     local out = redis.call('ZCOUNT', tag .. ':bells:' .. pool.name, digits(now), '+inf')
-    local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, math.min(pool.free + out, batch) - 1)
-    local fit = 0
+    -- As far as claims look, and no further than there are slots for.
+    local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, lookMost - 1)
+    local fit, most = 0, math.min(pool.free + out, batch)
     for number = 1, #candidates do
+      if fit == most then break end
       local kind, isDamaged = kindOf(workerKey(tag, candidates[number]))
       if isDamaged then
         writeDamaged(tag, tag .. ':run:' .. pool.name, { candidates[number] })
       elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then
         fit = fit + 1
-      elseif kind and not isHosted(kind) then
+      elseif kind and not writeMoved(pool.name, candidates[number], kind) and not isHosted(kind) then
         local score = redis.call('ZSCORE', tag .. ':run:' .. pool.name, candidates[number])
         redis.call('ZREM', tag .. ':run:' .. pool.name, candidates[number])
         redis.call('ZADD', tag .. ':run:unhosted', score, candidates[number])

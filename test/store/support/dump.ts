@@ -126,8 +126,11 @@ export function changes(before: Dump, after: Dump): Dump {
     const [was, is] = [before[key], after[key]]
     if (same(was, is)) continue
     if (is === undefined) changed[key] = null
-    else if (isFields(is)) changed[key] = changes(isFields(was) ? was : (starts.get(is) ?? {}), is)
-    else if (isStream(is)) changed[key] = is.slice(Array.isArray(was) ? was.length : 0)
+    else if (isFields(is)) {
+      const fields = changes(isFields(was) ? was : (starts.get(is) ?? {}), is)
+      // The order of a hash's fields says nothing.
+      if (!isFields(was) || Object.keys(fields).length > 0) changed[key] = fields
+    } else if (isStream(is)) changed[key] = is.slice(Array.isArray(was) ? was.length : 0)
     else changed[key] = is
   }
   return changed

@@ -2,10 +2,11 @@
 import * as agentChecks from './agent-checks.ts'
 import * as checks from './checks.ts'
 import * as letterChecks from './letter-checks.ts'
+import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
 
 export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caughtBy: string })[] {
-  const known = Object.entries({ ...checks, ...agentChecks, ...letterChecks })
+  const known = Object.entries({ ...checks, ...agentChecks, ...letterChecks, ...lineChecks })
   return mutants.map((mutant) => {
     const [caughtBy] = known.find(([, check]) => check === mutant.check) ?? []
     if (caughtBy === undefined) throw new Error(`The check of mutant "${mutant.guard}" has no name.`)

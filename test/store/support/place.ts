@@ -120,7 +120,7 @@ export class Place implements AsyncDisposable {
       pool: options.pool ?? 'default',
       mode: options.mode ?? 'job',
       mail: encodeInput(null, JSON.stringify(options.input ?? 'first')),
-      keyDigest: key === undefined ? null : this.label(digestKey(key), key),
+      keyDigest: key === undefined ? null : this.label(digestKey(key, 'session'), key),
       limits: { ...defaultSessionLimits, ...options.limits },
       grant: options.grant,
       event: '[["session.created",{}]]',
@@ -131,7 +131,7 @@ export class Place implements AsyncDisposable {
   /** A message from outside, under an idempotency key that is the text itself. */
   post(workerId: string, text: string, key: string = text): Promise<PostAnswer> {
     const mail = encodeInput(null, JSON.stringify(text))
-    const digest = this.label(digestKey(`${this.namespace}/${key}`), `key ${key}`)
+    const digest = this.label(digestKey(`${this.namespace}/${key}`, 'message'), `key ${key}`)
     return this.sessions.post(workerId, mail, digest, this.policy.madeKeyMs, '[["message.accepted",{"kind":"input"}]]')
   }
 

@@ -80,15 +80,29 @@ local function readCandidate(tag, claim, id)
   return { id = id, record = record, token = token, mark = mark, suspect = suspect and mark == 'run', reply = reply }
 end
 
+-- How far into a line is looked. The first ones are nearly always fit; behind them a record is read only when what little of it
+-- is asked for does not say that this node cannot run the worker now.
+local readMost, lookMost = 32, 512
+local function mayFit(tag, claim, id)
+  local field = redis.pcall('HMGET', workerKey(tag, id), 'kind', 'token', 'commit')
+  if field.err or not field[1] then return true end
+  if not string.find(claim.kinds, ' ' .. field[1] .. ' ', 1, true) then return false end
+  return claim.maySuspect == '1' or startsOf({ token = field[2] or nil, commit = field[3] or nil }) < claim.suspectAfter
+end
+
 -- The first queued worker that this node can run. Reads before it writes, also when it follows a commit in one script. One whose keys
 -- cannot be read or written is damaged: it must not keep others from running.
 local function planClaim(tag, claim)
   local runKey = tag .. ':run:' .. claim.pool
   local from, unfit, gone, damaged = 0, false, {}, {}
-  while from < 32 do
-    local candidates = redis.call('ZRANGE', runKey, from, from == 0 and 0 or 31)
+  while from < lookMost do
+    local last = from == 0 and 0 or from < readMost and readMost - 1 or lookMost - 1
+    local candidates = redis.call('ZRANGE', runKey, from, last)
     for index = 1, #candidates do
-      local fine, found, why = pcall(readCandidate, tag, claim, candidates[index])
+      local fine, found, why = true, nil, 'unfit'
+      if from < readMost or mayFit(tag, claim, candidates[index]) then
+        fine, found, why = pcall(readCandidate, tag, claim, candidates[index])
+      end
       if not fine then
         if not isDamage(found) then error(found, 0) end
         damaged[#damaged + 1] = candidates[index]
@@ -102,7 +116,7 @@ local function planClaim(tag, claim)
       end
     end
     if #candidates == 0 then break end
-    from = from == 0 and 1 or 32
+    from = last + 1
   end
   return { tag = unfit and 'unfit' or 'empty', gone = gone, damaged = damaged }
 end

@@ -1,0 +1,22 @@
+/** Idempotency keys of sessions and of messages: the one never answers for the other. */
+import { expect, test } from 'vitest'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+test('a message is not lost to the key of a session', async () => {
+  await using troupe = await TestTroupe.start({ workers: { echo } })
+  const session = await troupe.create('echo', 1, { keepOpen: true })
+  await session.result({ run: 1 })
+  await troupe.create('echo', 2, { idempotencyKey: `${session.rootId}/step` })
+  await session.root.send('hello', { idempotencyKey: 'step' })
+  expect(await session.result({ run: 2, signal: AbortSignal.timeout(3_000) })).toMatchObject({ value: 'hello' })
+})
+
+test('a session is not lost to the key of a message', async () => {
+  await using troupe = await TestTroupe.start({ workers: { echo } })
+  const session = await troupe.create('echo', 1, { keepOpen: true })
+  await session.root.send('hello', { idempotencyKey: 'step' })
+  expect(await troupe.run('echo', 2, { idempotencyKey: `${session.rootId}/step` })).toMatchObject({ value: 2 })
+})

@@ -1,0 +1,33 @@
+/** A kind whose definition names another pool than before: what there is of it goes on there. */
+import { expect, test } from 'vitest'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const kind = (pool: string) =>
+  defineWorker({
+    pool,
+    receive: (message, self) => (message.kind === 'input' ? self.after(1_500, null) : self.reply('done')),
+  })
+
+test('a worker that was parked is run when it wakes', async () => {
+  await using troupe = await TestTroupe.connect()
+  const first = await troupe.startNode({ moved: kind('old') })
+  const session = await troupe.create('moved')
+  await waitUntil('it is parked', async () => (await session.root.report()).place === 'parked')
+  await first.stop()
+  await troupe.startNode({ moved: kind('new') })
+  expect(await session.result({ signal: AbortSignal.timeout(8_000) })).toMatchObject({ value: 'done' })
+})
+
+test('a session that a client creates just after the move is run', async () => {
+  await using troupe = await TestTroupe.connect()
+  const first = await troupe.startNode({ moved: kind('old') })
+  expect(await troupe.run('moved')).toMatchObject({ value: 'done' })
+  await first.stop()
+  // The client remembers the pool of a kind for a second.
+  await troupe.create('moved')
+  await troupe.startNode({ moved: kind('new') })
+  const session = await troupe.create('moved')
+  expect(await session.result({ signal: AbortSignal.timeout(8_000) })).toMatchObject({ value: 'done' })
+})

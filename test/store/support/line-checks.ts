@@ -1,0 +1,63 @@
+/** Short forms of what is promised of lines, moved kinds, and sessions that end late. Each expects a promise to be kept. */
+import { expect } from 'vitest'
+import type { Check } from './checks.ts'
+
+export const aClaimPassesWhatItCannotRun: Check = async (place) => {
+  for (let number = 0; number < 40; number++) await place.create({ label: `x${number}`, kind: 'other' })
+  await place.create({ label: 'fit' })
+  expect((await place.node().claim()).grant.name).toBe('fit')
+}
+
+export const aSweepRingsPastWhatItsNodeCannotRun: Check = async (place) => {
+  await place.node({ id: 'node-b', kinds: { default: ['other'] } }).sweep({ free: 0 })
+  for (let number = 0; number < 120; number++) await place.create({ label: `x${number}`, kind: 'other' })
+  await place.create({ label: 'fit' })
+  await place.redis.del(place.keys.bells('default'))
+  expect((await place.node().sweep({ free: 1 })).bells).toHaveLength(1)
+}
+
+export const aMovedKindIsFound: Check = async (place) => {
+  const { root } = await place.create({ kind: 'moved' })
+  await place.node().sweep({ free: 0, leaving: true })
+  await place.redis.hset(place.keys.kinds, 'moved', 'new {"description":""}')
+  await place.node({ id: 'node-b', kinds: { new: ['moved'] } }).sweep({ free: 0 })
+  expect((await place.record(root)).pool).toBe('new')
+}
+
+export const aClosedConversationEndsWithItsTurn: Check = async (place) => {
+  const { id } = await place.create({ mode: 'conversation' })
+  const turn = await place.node().claim()
+  await turn.record({ entries: ['{}'], userUsed: 1, open: false, outcome: 'completed' })
+  await place.sessions.close(id)
+  await turn.record({ open: false, end: { wait: 'any', next: null } })
+  expect((await place.session(id)).state).toBe('completed')
+}
+
+export const aCancelReachesWhatOutlivesItsSession: Check = async (place) => {
+  const { id } = await place.create()
+  const node = place.node()
+  const root = await node.claim()
+  await root.complete({ spawns: [place.child(root.worker, 1, 'free', { detached: true })] })
+  const free = await node.claim()
+  await place.sessions.cancel(id, 'late')
+  expect(await free.commit({ entries: ['{}'] })).toEqual({ kind: 'cancelled' })
+}
+
+export const anEndedSessionIsCancelledOnce: Check = async (place) => {
+  const { id } = await place.create()
+  const node = place.node()
+  const root = await node.claim()
+  await root.complete({ spawns: [place.child(root.worker, 1, 'free', { detached: true })] })
+  await place.sessions.cancel(id, 'late')
+  expect(await place.changed(() => place.sessions.cancel(id, 'again'))).toEqual({})
+}
+
+export const whatEndedStaysAsItEnded: Check = async (place) => {
+  const { id, root: rootId } = await place.create()
+  const node = place.node()
+  const root = await node.claim()
+  await root.complete({ spawns: [place.child(root.worker, 1, 'free', { detached: true })] })
+  await place.sessions.cancel(id, 'late')
+  await node.upkeep.finishCancelled()
+  expect((await place.record(rootId)).state).toBe('idle')
+}
