@@ -206,7 +206,7 @@ local function isHosted(kind)
 end
 
 -- Bells for this node's free slots, by the bell rule, counting only workers that it can run. Those that no live node can run leave
--- the line, or a claim, which looks at the first few only, would never get past them.
+-- the line, or a claim, which looks so far only, would never get past them.
 local rung = {}
 for index = 1, #pools do
   local pool = pools[index]
