@@ -86,8 +86,8 @@ export class Session {
     let woken = Promise.withResolvers<void>()
     const wake = () => woken.resolve()
     query.signal?.addEventListener('abort', wake)
-    await hub.wakeAtEnds(this.id, wake)
     try {
+      await hub.wakeAtEnds(this.id, wake)
       let wanted = query.run
       let missed = false
       while (true) {

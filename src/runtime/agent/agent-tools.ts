@@ -15,6 +15,9 @@ import { delegationSpecs, parseSend, parseSpawn, sendToolName, spawnToolName } f
 import type { CheckedCall } from './iteration.ts'
 import type { LocalCall } from './local-calls.ts'
 
+/** Lists of tools that an agent's workers share; those of other grants are made anew. */
+const specsKept = 100
+
 export class AgentTools {
   readonly #definition: AgentDefinition
   readonly #registry: ToolRegistry
@@ -39,10 +42,12 @@ export class AgentTools {
     const kinds = this.kinds(grant)
     if (kinds.length === 0 && grant.allowed.tools === undefined) return this.#own
     const describe = (kind: string) => host.describeKind(kind)
-    const key = JSON.stringify([grant.allowed.tools, kinds.map((kind) => [kind, describe(kind)])])
+    const own = this.#own.filter(({ name }) => isAllowed(grant, name))
+    const key = JSON.stringify([own.map(({ name }) => name), kinds.map((kind) => [kind, describe(kind)])])
     const known = this.#specs.get(key)
     if (known) return known
-    const own = this.#registry.specs().filter(({ name }) => isAllowed(grant, name))
+    // Grants are what models write: there may be as many as they like.
+    if (this.#specs.size === specsKept) this.#specs.clear()
     const specs = kinds.length === 0 ? own : [...own, ...delegationSpecs(kinds, describe)]
     this.#specs.set(key, specs)
     return specs
