@@ -2,7 +2,7 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker, type Self } from '../../src/core/define-worker.ts'
 import { TerminalError } from '../../src/core/errors.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -147,29 +147,36 @@ describe('receive', () => {
     expect(await session.result({ run: 2 })).toMatchObject({ value: 1 })
   })
 
-  test('self is closed after receive has returned: a late call is an error, not a lost effect', async () => {
+  test.each<[string, (self: Self) => unknown]>([
+    ['spawn', (self) => self.spawn('careless', 'late')],
+    ['send', (self) => self.send(self.id, 'late')],
+    ['reply', (self) => self.reply('late')],
+    ['fail', (self) => self.fail('late')],
+    ['after', (self) => self.after(0, 'late')],
+    ['setState', (self) => self.setState('late')],
+  ])('self is closed after receive has returned: a late %s is an error, not a lost effect', async (call, ask) => {
     const late = Promise.withResolvers<unknown>()
     await using troupe = await TestTroupe.start({
       workers: {
         careless: defineWorker({
+          // It replies nothing: of the calls that end a run it is the first.
           receive(_, self) {
             setImmediate(() => {
               try {
-                self.send(self.id, 'late')
+                ask(self)
                 late.resolve('accepted')
               } catch (error) {
                 late.resolve(error)
               }
             })
-            self.reply('done')
           },
         }),
       },
     })
-    expect(await troupe.run('careless')).toMatchObject({ value: 'done' })
+    expect(await troupe.run('careless')).toMatchObject({ value: null })
     expect(await late.promise).toMatchObject({
       code: 'run_failed',
-      message: expect.stringContaining('after receive had returned'),
+      message: `self.${call} was called after receive had returned: await everything before it returns.`,
     })
   })
 

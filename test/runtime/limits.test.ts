@@ -1,6 +1,7 @@
 /** Limits: what exceeds one is refused with a typed error, and nothing accepted is lost. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import type { RuntimeError } from '../../src/core/errors.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -42,6 +43,33 @@ describe('limits', () => {
       },
     })
     expect((await session.report()).workers).toHaveLength(1)
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('children: the refusal comes at the call, so a handler may go on without the child; detached ones do not count', async () => {
+    const open: number[] = []
+    const careful = defineWorker<string>({
+      initial: '',
+      receive(message, self) {
+        if (message.kind === 'input') {
+          self.spawn('echo', 'apart', { detached: true })
+          for (const child of [1, 2]) self.spawn('echo', child)
+          self.spawn('echo', 'apart as well', { detached: true })
+          try {
+            self.spawn('echo', 3)
+          } catch (error) {
+            self.setState((error as RuntimeError).code)
+          }
+        }
+        open.push(self.openChildren)
+        if (self.openChildren === 0) self.reply(self.state)
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { careful, echo } })
+    const session = await troupe.create('careful', null, { limits: { children: 2 } })
+    expect(await session.result()).toMatchObject({ status: 'completed', value: 'children_exceeded' })
+    expect(open).toEqual([2, 1, 0])
+    expect((await session.report()).workers).toHaveLength(5)
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 

@@ -1,9 +1,63 @@
 /** Input: first in, first out for each sender, processed between runs; messages between workers; when a session is complete. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import { say, scriptedModel } from '../../src/models/scripted-model.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
+
+/** Both tell `seen` of each input. */
+const busyKinds = {
+  handler: (seen: (input: unknown) => void | Promise<void>) =>
+    defineWorker({
+      async receive(message, self) {
+        await seen(message.value)
+        self.reply(null)
+      },
+    }),
+  agent: (seen: (input: unknown) => void | Promise<void>) =>
+    defineWorker({
+      instructions: 'x',
+      model: scriptedModel('test/busy', async ({ messages }) => {
+        const last = messages.at(-1)
+        await seen(last?.role === 'user' && last.content[0]?.type === 'text' && last.content[0].text)
+        return say('ok')
+      }),
+    }),
+}
+
+describe.each(['handler', 'agent'] as const)('a turn of an %s that has much to do', (kind) => {
+  test('ends after so many steps, and others have the slot before it goes on', async () => {
+    const seen: unknown[] = []
+    const busy = busyKinds[kind]((input) => void seen.push(input))
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('busy', 'a1', { keepOpen: true })
+    for (const input of ['a2', 'a3', 'a4', 'a5']) await session.root.send(input)
+    await troupe.create('busy', 'b1')
+    await troupe.startNode({ busy }, { concurrency: 1, policy: { turnSliceSteps: 2 } })
+    await session.result({ run: 5 })
+    expect(seen).toEqual(['a1', 'a2', 'b1', 'a3', 'a4', 'a5'])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('ends after some time, and others have the slot before it goes on', async () => {
+    const seen: unknown[] = []
+    const turnSliceMs = 200
+    const busy = busyKinds[kind](async (input) => {
+      const begun = performance.now()
+      seen.push(input)
+      if (input === 'a2') await waitUntil('its time is over', () => performance.now() - begun > turnSliceMs)
+    })
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('busy', 'a1', { keepOpen: true })
+    for (const input of ['a2', 'a3']) await session.root.send(input)
+    await troupe.create('busy', 'b1')
+    await troupe.startNode({ busy }, { concurrency: 1, policy: { turnSliceMs } })
+    await session.result({ run: 3 })
+    expect(seen).toEqual(['a1', 'a2', 'b1', 'a3'])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+})
 
 describe('the mailbox', () => {
   test('input that comes while the worker is busy waits, and is received in the order it was sent', async () => {

@@ -264,6 +264,24 @@ describe('timeoutMs', () => {
     expect(reasons).toMatchObject([{ code: 'deadline_exceeded' }, { code: 'deadline_exceeded' }])
   })
 
+  test('a receive that has returned in time hears nothing of that time later', async () => {
+    const signals: AbortSignal[] = []
+    const later = Promise.withResolvers<void>()
+    const quick = defineWorker({
+      timeoutMs: 20,
+      receive(_, self) {
+        signals.push(self.signal)
+        // Timers fire in the order of their time.
+        setTimeout(later.resolve, 40)
+        self.reply('in time')
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { quick } })
+    expect(await troupe.run('quick')).toMatchObject({ value: 'in time' })
+    await later.promise
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false])
+  })
+
   test('a receive that ignores its signal does not hold its slot, and nothing it does later is recorded', async () => {
     const gate = Promise.withResolvers<void>()
     const late = Promise.withResolvers<unknown>()
