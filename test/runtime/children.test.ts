@@ -1,6 +1,6 @@
 /** Workers that spawn workers: results in call order, failures apart, a parked parent that holds no slot. */
 import { describe, expect, test } from 'vitest'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker, type Self } from '../../src/core/define-worker.ts'
 import { TerminalError } from '../../src/core/errors.ts'
 import type { ResultMessage } from '../../src/core/message.ts'
 import { expectInvariants } from '../support/oracle.ts'
@@ -137,7 +137,11 @@ describe('spawn', () => {
     expect(await session.result()).toMatchObject({ status: 'completed' })
   })
 
-  test('a parent may reply early: children that still run are cancelled and their signals fire', async () => {
+  test.each<[string, (self: Self) => unknown, object]>([
+    ['reply', (self) => self.reply('enough'), { status: 'completed', value: 'enough' }],
+    ['fail', (self) => self.fail('enough'), { status: 'failed', failure: { message: 'enough' } }],
+    ['throw', () => Promise.reject(new TerminalError('enough')), { status: 'failed', failure: { message: 'enough' } }],
+  ])('a parent may %s early: children that still run are cancelled and their signals fire', async (_, end, result) => {
     const running = Array.from({ length: 3 }, () => Promise.withResolvers<void>())
     const reasons: unknown[] = []
     await using troupe = await TestTroupe.start({
@@ -147,7 +151,7 @@ describe('spawn', () => {
             if (message.kind === 'input') {
               self.spawn('last', null)
               for (const number of running.keys()) self.spawn('endless', number)
-            } else self.reply('enough')
+            } else return end(self) as undefined
           },
         }),
         last: defineWorker({
@@ -170,7 +174,7 @@ describe('spawn', () => {
       },
     })
     const session = await troupe.create('hasty')
-    expect(await session.result()).toMatchObject({ status: 'completed', value: 'enough' })
+    expect(await session.result()).toMatchObject(result)
     await waitUntil('all signals fired', () => reasons.length === 3)
     expect(reasons).toMatchObject([{ code: 'cancelled' }, { code: 'cancelled' }, { code: 'cancelled' }])
     const { workers } = await expectInvariants(troupe.redis, troupe.namespace)
@@ -178,6 +182,31 @@ describe('spawn', () => {
       expect(record.state).toBe('terminal')
       expect(history.map(({ type }) => type)).toEqual(['cancelled'])
     }
+  })
+
+  test('children of a run are numbered on, in whatever step they are spawned', async () => {
+    await using troupe = await TestTroupe.start({
+      workers: {
+        echo,
+        again: defineWorker<unknown[]>({
+          initial: [],
+          receive(message, self) {
+            if (message.kind === 'input') for (const value of ['a', 'b']) self.spawn('echo', value)
+            if (message.kind !== 'result') return
+            self.setState([...self.state, [message.call, message.name, message.value]])
+            if (message.call === 2) for (const value of ['c', 'd', 'e']) self.spawn('echo', value)
+            if (message.call === 5) self.reply(self.state)
+          },
+        }),
+      },
+    })
+    const session = await troupe.create('again')
+    expect(await session.result()).toMatchObject({
+      status: 'completed',
+      value: ['a', 'b', 'c', 'd', 'e'].map((value, index) => [index + 1, `echo-${index + 1}`, value]),
+    })
+    expect((await session.report()).workers).toHaveLength(6)
+    await expectInvariants(troupe.redis, troupe.namespace)
   })
 
   test('children of a run that ends in the step that spawns them never start', async () => {

@@ -180,20 +180,25 @@ describe('receive', () => {
     })
   })
 
-  test('two replies to one message fail the run', async () => {
+  test.each([
+    ['reply', 'reply', 'replied twice to one message'],
+    ['reply', 'fail', 'ended its run twice'],
+    ['fail', 'reply', 'replied twice to one message'],
+    ['fail', 'fail', 'ended its run twice'],
+  ] as const)('a run ends once: %s and then %s fails it', async (first, second, why) => {
     await using troupe = await TestTroupe.start({
       workers: {
         double: defineWorker({
           receive(_, self) {
-            self.reply(1)
-            self.reply(2)
+            self[first]('one')
+            self[second]('two')
           },
         }),
       },
     })
     expect(await troupe.run('double')).toMatchObject({
       status: 'failed',
-      failure: { message: expect.stringContaining('twice') },
+      failure: { code: 'run_failed', message: `double ${why}: a run ends once.` },
     })
   })
 

@@ -1,6 +1,7 @@
 /** Durable timers: they fire once, several at a time, outlive their node, and go with their run. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import { policy } from '../../src/core/policy.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -134,5 +135,7 @@ describe('self.after', () => {
     for (const ms of [-1, 1e15, null]) {
       expect(await troupe.run('waiter', ms)).toMatchObject({ status: 'failed', failure: { code: 'input_invalid' } })
     }
+    const session = await troupe.create('waiter', policy.timerMsMax)
+    await waitUntil('the longest wait is waited for', async () => (await session.root.report()).waitsFor === 'a timer')
   })
 })
