@@ -3,13 +3,22 @@ import { describe, expect, test } from 'vitest'
 import { defineTool } from '../../src/core/define-tool.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
-import { call, say } from '../../src/models/scripted-model.ts'
+import { call, say, scriptedModel } from '../../src/models/scripted-model.ts'
 import { workerKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+const agent = defineWorker({
+  instructions: 'x',
+  model: scriptedModel('test/echo', ({ messages }) => {
+    const last = messages.at(-1)
+    return say(last?.role === 'user' && last.content[0]?.type === 'text' ? last.content[0].text : '')
+  }),
+})
 
 /** As if it had taken its node down again and again. */
 async function blame(troupe: TestTroupe, workerId: string): Promise<void> {
@@ -17,25 +26,31 @@ async function blame(troupe: TestTroupe, workerId: string): Promise<void> {
 }
 
 describe('a message that was put aside', () => {
-  test('is told with what killed, and put back once', async () => {
+  test.each([
+    ['handler', echo, 'hello', ['received', 'completed']],
+    ['agent', agent, { text: 'hello' }, ['user', 'assistant', 'completed']],
+  ] as const)('of an %s is told with what killed, and put back once', async (_, kind, value, types) => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('echo', 'hello', { keepOpen: true })
     await blame(troupe, session.rootId)
-    await troupe.startNode({ echo })
-    expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed', failure: { code: 'poison' } })
+    await troupe.startNode({ echo: kind })
+    const failure = { code: 'poison', origin: 'runtime', attempt: 1, retryable: false }
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed', failure })
     const [letter] = await troupe.client.deadLetters({ workerId: session.rootId })
     expect(letter).toMatchObject({
       sessionId: session.id,
       killedBy: 'message user-0 (input)',
       redrivenAs: null,
       message: { kind: 'input', value: 'hello' },
-      evidence: { kind: 'echo', run: 1, crashes: 5, failure: { code: 'poison' } },
+      evidence: { kind: 'echo', run: 1, crashes: 5, failure },
     })
     const id = letter?.id ?? ''
     const [redriven, ...more] = await troupe.client.redrive({ workerId: session.rootId })
     expect(more).toEqual([])
     expect(redriven).toMatchObject({ letterId: id, status: 'redriven', messageId: 'user-1', refusal: null })
-    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'hello' })
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value })
+    // What was put aside was not received.
+    expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual(['failed', ...types])
     expect(await troupe.client.redrive({ letter: id })).toMatchObject([{ status: 'again', messageId: 'user-1' }])
     expect(await troupe.client.redrive({ all: true })).toEqual([])
     await expect(troupe.client.redrive({})).rejects.toMatchObject({ code: 'input_invalid' })
@@ -60,6 +75,29 @@ describe('a message that was put aside', () => {
     expect(await troupe.client.redrive({ workerId: session.rootId })).toMatchObject([{ refusal: gone }])
     await expect(troupe.client.redrive({ workerId: rootIdOf(newId(0)) })).rejects.toMatchObject(gone)
     await expect(troupe.client.redrive({ letter: '1-1' })).rejects.toMatchObject({ code: 'letter_not_found' })
+  })
+})
+
+describe('a handler that is killed by a result of a child', () => {
+  test('has received it, and leaves evidence but no message to put back', async () => {
+    const gate = Promise.withResolvers<void>()
+    const workers = {
+      parent: defineWorker({ receive: (_, self) => void self.spawn('gated', null) }),
+      gated: defineWorker({ receive: () => gate.promise }),
+    }
+    await using troupe = await TestTroupe.start({ workers })
+    const session = await troupe.create('parent', 'go', { keepOpen: true })
+    await waitUntil('it is parked', async () => (await session.root.report()).place === 'parked')
+    await blame(troupe, session.rootId)
+    gate.resolve()
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed', failure: { code: 'poison' } })
+    const letters = await troupe.client.deadLetters()
+    expect(letters).toMatchObject([
+      { workerId: session.rootId, message: null, killedBy: expect.stringMatching(/^message .* \(result\)$/) },
+    ])
+    expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual(['received', 'received', 'failed'])
+    expect(await session.root.mailbox()).toEqual([])
+    await expectInvariants(troupe.redis, troupe.namespace)
   })
 })
 

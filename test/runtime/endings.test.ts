@@ -130,6 +130,35 @@ describe('receive', () => {
     expect(seen).toEqual([])
   })
 
+  test('what a receive asked for stands in its history entry, and nothing else does', async () => {
+    await using troupe = await TestTroupe.start({
+      workers: {
+        quiet: defineWorker({ receive: () => {} }),
+        asker: defineWorker({
+          receive(message, self) {
+            if (message.kind !== 'input') return
+            const quiet = self.spawn('quiet', 1, { detached: true })
+            self.send(quiet, 2)
+            self.after(0, 3)
+          },
+        }),
+      },
+    })
+    const session = await troupe.create('asker')
+    expect(await session.result()).toMatchObject({ status: 'completed' })
+    const [asked, timer] = await troupe.history(session.rootId)
+    const id = expect.any(String)
+    const head = { type: 'received', v: expect.any(Number), at: expect.any(Number), run: 1, epoch: expect.any(Number) }
+    expect(asked).toEqual({
+      ...head,
+      message: expect.objectContaining({ kind: 'input' }),
+      spawned: [{ call: 1, id, kind: 'quiet', name: 'quiet-1', detached: true }],
+      sent: [id],
+      timers: [{ id, ms: 0 }],
+    })
+    expect(timer).toEqual({ ...head, message: expect.objectContaining({ kind: 'timer', value: 3 }) })
+  })
+
   test('state changed in place without setState is not seen by the next receive, in this turn or after it', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('careless', 1, { keepOpen: true })

@@ -128,6 +128,29 @@ describe('self.after', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
+  test('a timer that comes while something else is received is received after it', async () => {
+    const seen: string[] = []
+    await using troupe = await TestTroupe.connect()
+    const busy = defineWorker({
+      async receive(message, self) {
+        seen.push(message.kind)
+        if (message.kind === 'input') {
+          self.spawn('echo', null)
+          self.after(300, null)
+        } else if (message.kind === 'timer') self.reply('both')
+        else
+          await waitUntil('the timer has come', async () => {
+            const { mailbox } = await troupe.client.workers.get(self.id).report()
+            return mailbox.control === 1
+          })
+      },
+    })
+    await troupe.startNode({ busy, echo: defineWorker({ receive: (_, self) => self.reply(null) }) })
+    expect(await troupe.run('busy')).toMatchObject({ status: 'completed', value: 'both' })
+    expect(seen).toEqual(['input', 'result', 'timer'])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
   test('a time that cannot be is an error at the call', async () => {
     await using troupe = await TestTroupe.start({
       workers: { waiter: defineWorker({ receive: (message, self) => self.after(message.value as number, null) }) },
