@@ -1,4 +1,5 @@
 /** Tries of a message: by class of the error, on a durable timer, with the last failure in sight (requirements 1.5). */
+import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { CancelledError, InputError, TerminalError, TransientError } from '../../src/core/errors.ts'
@@ -163,6 +164,33 @@ describe('a receive that throws', () => {
       failure: { message: expect.stringContaining('{"a":1}') },
     })
     expect(await troupe.run('odd', null)).toMatchObject({ status: 'failed' })
+  })
+
+  test('is told to its author: with a stack, unless troupe has a class for the error', async () => {
+    const told: Record<string, unknown>[] = []
+    const logger = pino({ level: 'warn' }, { write: (line: string) => void told.push(JSON.parse(line)) })
+    const workers = {
+      own: defineWorker({
+        retries: 0,
+        receive() {
+          throw new RangeError('a slip')
+        },
+      }),
+      known: defineWorker({
+        receive() {
+          throw new TerminalError('on purpose')
+        },
+      }),
+    }
+    await using troupe = await TestTroupe.start({ workers, logger })
+    const { rootId: worker } = await troupe.create('own')
+    await waitUntil('it is told', () => told.length === 1)
+    await troupe.run('known')
+    expect(told).toMatchObject([
+      { msg: 'receive failed', worker, kind: 'own', attempt: 1, of: 1, error: 'a slip' },
+      { msg: 'receive failed', kind: 'known', attempt: 1, of: 4, error: 'on purpose' },
+    ])
+    expect(told.map(({ stack }) => stack)).toEqual([expect.stringMatching(/^RangeError: a slip\n/), undefined])
   })
 
   test('in a run that goes on leaves no last failure behind when the next try succeeds', async () => {

@@ -26,7 +26,7 @@ describe('self.after', () => {
       const report = await session.root.report()
       return report.place === 'parked' && report
     })
-    expect(root).toMatchObject({ lifecycle: 'busy', waitsFor: 'a timer', node: null })
+    expect(root).toMatchObject({ lifecycle: 'busy', run: 'ProcessingUserMessage', waitsFor: 'a timer', node: null })
     const result = await session.result()
     expect(result).toMatchObject({ status: 'completed', value: { kind: 'timer', value: { note: 'tick' } } })
     const { waitedMs } = (result as { value: { waitedMs: number } }).value
