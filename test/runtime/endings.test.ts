@@ -85,7 +85,7 @@ describe('receive', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('state set by a receive that throws or fails is dropped; state set before a reply is kept', async () => {
+  test('state set by a receive that throws or fails is dropped; state set before a reply is kept (R2)', async () => {
     await using troupe = await TestTroupe.start({ workers: { counter } })
     const session = await troupe.create('counter', 'count', { keepOpen: true })
     expect(await session.result({ run: 1 })).toMatchObject({ value: 1 })
@@ -102,7 +102,7 @@ describe('receive', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('spawns, sends and timers of a receive that throws never leave', async () => {
+  test('spawns, sends and timers of a receive that throws never leave (R2)', async () => {
     const seen: unknown[] = []
     await using troupe = await TestTroupe.start({
       workers: {
@@ -159,7 +159,7 @@ describe('receive', () => {
     expect(timer).toEqual({ ...head, message: expect.objectContaining({ kind: 'timer', value: 3 }) })
   })
 
-  test('state changed in place without setState is not seen by the next receive, in this turn or after it', async () => {
+  test('state changed in place without setState is not seen by the next receive, in this turn or after it (R3)', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('careless', 1, { keepOpen: true })
     await session.root.send(2)
@@ -183,7 +183,7 @@ describe('receive', () => {
     ['fail', (self) => self.fail('late')],
     ['after', (self) => self.after(0, 'late')],
     ['setState', (self) => self.setState('late')],
-  ])('self is closed after receive has returned: a late %s is an error, not a lost effect', async (call, ask) => {
+  ])('self is closed after receive has returned: a late %s is an error, not a lost effect (F2)', async (call, ask) => {
     const late = Promise.withResolvers<unknown>()
     await using troupe = await TestTroupe.start({
       workers: {

@@ -158,7 +158,7 @@ describe('limits', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('message size: refused at the call that gives it, from outside and from within', async () => {
+  test('message size: refused at the call that gives it, from outside and from within (F1)', async () => {
     const big = 'x'.repeat(1_048_577)
     await using troupe = await TestTroupe.start({
       workers: {
