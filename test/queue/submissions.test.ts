@@ -58,6 +58,21 @@ describe('a job of the queue "submit"', () => {
     expect(report.workers).toMatchObject([{ grant: { tools: ['look'] } }])
   })
 
+  test('becomes a session or a message in any partition', async () => {
+    await using troupe = await TestTroupe.connect({ partitions: 3 })
+    await troupe.startNode({ echo })
+    await using producer = new Producer(troupe)
+    const found = new Set<string>()
+    await waitUntil('sessions have come to all of them', async () => {
+      const made = await producer.submit({ kind: 'echo', input: 1, keepOpen: true })
+      const session = troupe.client.sessions.get(made.sessionId)
+      expect(await session.result({ run: 1 })).toMatchObject({ value: 1 })
+      expect(await producer.submit({ worker: made.workerId, input: 2 })).toEqual(made)
+      expect(await session.result({ run: 2 })).toMatchObject({ value: 2 })
+      return found.add(made.sessionId.slice(-3)).size === 3
+    })
+  })
+
   test('with a worker becomes a message to it', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
