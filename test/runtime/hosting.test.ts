@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { startNode } from '../../src/compose.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
-import { partitionKeys } from '../../src/store/keys.ts'
+import type { BellRinger } from '../../src/core/ports.ts'
+import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { CountingServer } from '../support/counting-server.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -265,6 +266,58 @@ describe('a node', () => {
     const sessions = await Promise.all(Array.from({ length: 30 }, () => troupe.create('slow')))
     await Promise.all(sessions.map((session) => session.result()))
     expect(most).toBe(3)
+  })
+})
+
+describe('a bell', () => {
+  /** A node that is rung by hand, with a turn that goes on until the gate opens. */
+  async function busyNode(troupe: TestTroupe, concurrency: number) {
+    const gate = Promise.withResolvers<void>()
+    const seen: unknown[] = []
+    const slow = defineWorker({
+      async receive(message) {
+        seen.push(message.value)
+        await gate.promise
+      },
+    })
+    let ringer: BellRinger | undefined
+    const node = await troupe.startNode(
+      { slow },
+      { concurrency, bells: 'in-process', onRinger: (made) => (ringer = made), policy: { sweepEveryMs: 60_000 } },
+    )
+    const ring = () => ringer?.ring(0, [{ id: 'by hand', pool: 'default' }])
+    const first = await troupe.create('slow', 'first')
+    ring()
+    await waitUntil('the first runs', () => seen.length === 1)
+    const second = await troupe.create('slow', 'second')
+    // Whoever answers asks Redis in the same breath, before what is asked next.
+    const claims = async () => {
+      ring()
+      ring()
+      expect((await second.root.report()).place).toBe('queued')
+      return troupe.redis.hget(workerKeys(troupe.tag, second.rootId).record, 'token')
+    }
+    return { node, seen, gate, first, second, claims }
+  }
+
+  test('that finds no free slot is let go: who is awake takes what there is', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { seen, gate, first, second, claims } = await busyNode(troupe, 1)
+    expect(await claims()).toBeNull()
+    gate.resolve()
+    for (const session of [first, second]) expect(await session.result()).toMatchObject({ status: 'completed' })
+    expect(seen).toEqual(['first', 'second'])
+  })
+
+  test('is not answered by a node that drains, though it has free slots (N3)', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { node, seen, gate, first, claims } = await busyNode(troupe, 3)
+    const stopped = node.stop()
+    expect(await claims()).toBeNull()
+    gate.resolve()
+    await stopped
+    expect(await first.result()).toMatchObject({ status: 'completed' })
+    expect(seen).toEqual(['first'])
   })
 })
 

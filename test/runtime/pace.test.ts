@@ -12,6 +12,8 @@ test('ten milliseconds of user code are expected of one slot, by the mean of the
   expect(shareAfter(2.5, 2.5)).toBe(4)
   expect(shareAfter(1, 4)).toBe(4)
   expect(shareAfter(6)).toBe(1)
+  // Of a slot that is awake one worker is expected in any case: 0 would say that no turn was seen.
+  expect(shareAfter(50, 60)).toBe(1)
 })
 
 test('a slot is expected to take sixteen at most, however short the turns are', () => {

@@ -1,0 +1,218 @@
+/** What a model may ask to be done by others, what they are given, and what it is told of what they said. */
+import { describe, expect, test } from 'vitest'
+import type { SpawnNote } from '../../../src/core/entry.ts'
+import { childId, newId } from '../../../src/core/ids.ts'
+import { decodeMail, type ResultMessage } from '../../../src/core/message.ts'
+import { decodeGrant } from '../../../src/core/worker-grant.ts'
+import {
+  childrenOutput,
+  delegate,
+  delegationSpecs,
+  detachedOutput,
+  parseSend,
+  parseSpawn,
+  recipientOf,
+  type SpawnTask,
+} from '../../../src/runtime/agent/delegation.ts'
+import { grantByHand } from '../support/held-store.ts'
+
+const note = (call: number, more: Partial<SpawnNote> = {}): SpawnNote => ({
+  call,
+  id: `id ${call}`,
+  kind: 'reader',
+  name: `reader-${call}`,
+  ...more,
+})
+const result = (call: number, value: unknown, more: Partial<ResultMessage> = {}): ResultMessage => ({
+  kind: 'result',
+  id: `m${call}`,
+  from: `id ${call}`,
+  name: `reader-${call}`,
+  workerKind: 'reader',
+  call,
+  status: 'completed',
+  value,
+  failure: null,
+  ...more,
+})
+
+/** What the model is told of one child that said this. */
+function toldOf(value: unknown, bytesMax = 100_000): unknown {
+  const output = childrenOutput([note(1)], new Map([[1, result(1, value)]]), bytesMax)
+  const { workerId, name, kind, status, ...said } = (output.value as Record<string, unknown>[])[0] ?? {}
+  expect({ workerId, name, kind, status }).toEqual({
+    workerId: 'id 1',
+    name: 'reader-1',
+    kind: 'reader',
+    status: 'completed',
+  })
+  return said
+}
+const long = `${'long '.repeat(300)}end`
+
+describe('what children said', () => {
+  test('is told in the order of the tasks, with how each ended (E2)', () => {
+    const at = Date.now()
+    const failure = { code: 'run_failed', message: 'no', origin: 'handler', at, attempt: 1, retryable: false } as const
+    const notes = [note(2), note(1), note(3, { detached: true }), note(4)]
+    const results = [result(1, 'one'), result(2, null, { status: 'failed', failure })]
+    expect(childrenOutput(notes, new Map(results.map((one) => [one.call, one])), 9_000)).toEqual({
+      type: 'json',
+      value: [
+        {
+          workerId: 'id 2',
+          name: 'reader-2',
+          kind: 'reader',
+          status: 'failed',
+          failure: { code: 'run_failed', message: 'no' },
+        },
+        { workerId: 'id 1', name: 'reader-1', kind: 'reader', status: 'completed', summary: 'one', details: 'one' },
+        { workerId: 'id 3', name: 'reader-3', kind: 'reader', status: 'started' },
+        { workerId: 'id 4', name: 'reader-4', kind: 'reader', status: 'unknown' },
+      ],
+    })
+  })
+
+  test.each([
+    ['a text', 'first\nsecond', { summary: 'first', details: 'first\nsecond' }],
+    ['a value', { a: [1] }, { summary: '{"a":[1]}', details: { a: [1] } }],
+    ['an answer', { text: '\n  \n  first  \nsecond' }, { summary: 'first', details: '\n  \n  first  \nsecond' }],
+    ['JSON of the known form', { text: '{"summary":"s","artifacts":[1],"other":2}' }, { summary: 's', artifacts: [1] }],
+    ['such JSON in a fence', { text: '```json\n{"details":"d"}\n```' }, { summary: '', details: 'd' }],
+    ['such JSON in a bare fence', { text: ' ```\n{"summary":5,"nextSteps":[]}\n``` ' }, { summary: '', nextSteps: [] }],
+    ['JSON of another form', { text: '{"a":1}' }, { summary: '{"a":1}', details: '{"a":1}' }],
+    ['a list as JSON', { text: '["summary"]' }, { summary: '["summary"]', details: '["summary"]' }],
+    ['null as JSON', { text: 'null' }, { summary: 'null', details: 'null' }],
+    ['nothing', { text: '' }, { summary: '', details: '' }],
+  ])('is told as a summary and the rest: %s', (_, value, said) => {
+    expect(toldOf(value)).toEqual(said)
+  })
+
+  test('is cut to the share of each child, which is never less than a thousand characters', () => {
+    const cut = `${long.slice(0, 1_000)} … (1503 characters in all)`
+    const summary = `${long.slice(0, 200)} … (1502 characters in all)`
+    expect(long).toHaveLength(1_503)
+    expect(toldOf(long, 1)).toEqual({ summary: expect.stringMatching(/ … \(1503 characters in all\)$/), details: cut })
+    expect(toldOf({ text: long }, 1)).toMatchObject({ details: cut })
+    expect(toldOf([long], 1)).toMatchObject({ details: expect.stringMatching(/^\["long .* … \(1507 characters/) })
+    expect(toldOf(`${long.slice(0, 1_502)}\nx`, 5_000)).toMatchObject({ summary })
+    expect(toldOf(long, 1_503)).toMatchObject({ details: long })
+    const notes = [note(1), note(2)]
+    const results = new Map([1, 2].map((call) => [call, result(call, long)]))
+    expect(childrenOutput(notes, results, 3_006).value).toMatchObject([{ details: long }, { details: long }])
+    expect(childrenOutput(notes, results, 3_004).value).toMatchObject([
+      { details: expect.stringContaining(' … ') },
+      { details: expect.stringContaining(' … ') },
+    ])
+  })
+
+  test('in a known form that is too long is told by its summary and its text', () => {
+    const text = JSON.stringify({ summary: 'in short\nmore', details: long })
+    expect(toldOf({ text }, 1_000)).toEqual({
+      summary: 'in short',
+      details: expect.stringMatching(/^\{"summary":"in short\\nmore","details":"long .* characters in all\)$/),
+    })
+    expect(toldOf({ text: JSON.stringify({ details: long }) }, 1_000)).toMatchObject({ summary: '' })
+  })
+
+  test('is never cut within a character', () => {
+    const { details } = toldOf(`${'x'.repeat(999)}\u{1f600}`, 1_000) as { details: string }
+    expect(details.isWellFormed()).toBe(true)
+    expect(details).toContain('(1001 characters in all)')
+  })
+
+  test('is not waited for from those that go on by themselves', () => {
+    expect(detachedOutput([note(1, { detached: true })])).toEqual({
+      type: 'json',
+      value: [{ workerId: 'id 1', name: 'reader-1', kind: 'reader', status: 'started' }],
+    })
+  })
+})
+
+describe('tasks', () => {
+  const tasksOf = (...tasks: object[]) => parseSpawn({ tasks } as never, ['reader', 'writer'])
+
+  test('name kinds that may be spawned: others are told once each, with those that may', () => {
+    const good = { kind: 'reader', input: 1 }
+    expect(tasksOf(good)).toEqual({ ok: true, input: [good] })
+    const bad = ['x', 'writer', 'x', 'y'.repeat(99)].map((kind) => ({ kind, input: 1 }))
+    const names = `'x', '${'y'.repeat(64)}'`
+    expect(tasksOf(good, ...bad)).toEqual({
+      ok: false,
+      reasons: [`kind ${names} may not be spawned; available: reader, writer`],
+    })
+    expect(tasksOf()).toMatchObject({ ok: false })
+    expect(tasksOf(...Array.from({ length: 200 }, () => good))).toMatchObject({ ok: true })
+    expect(tasksOf(...Array.from({ length: 201 }, () => good))).toMatchObject({ ok: false })
+    expect(tasksOf({ ...good, from: 'me' })).toMatchObject({ ok: false, reasons: [expect.stringContaining('from')] })
+  })
+
+  const grant = grantByHand({ allowed: { tools: ['a', 'b'] } })
+  const orders = (tasks: readonly SpawnTask[], facts = {}) =>
+    delegate(tasks, grant, 3, 4, facts, null, (kind) => `pool of ${kind}`)
+
+  test('become children with ids, names, grants and mail that troupe sets (E1)', () => {
+    const made = orders([
+      { kind: 'reader', input: { a: 1 }, tools: ['b', 'c'] },
+      { kind: 'writer', input: 'x', name: 'own name', detached: true },
+    ])
+    const [first, second] = [childId(grant.workerId, 3, 5), childId(grant.workerId, 3, 6)]
+    expect(made.notes).toEqual([
+      { call: 5, id: first, kind: 'reader', name: 'reader-5' },
+      { call: 6, id: second, kind: 'writer', name: 'own name', detached: true },
+    ])
+    expect(made.orders).toMatchObject([
+      { id: first, kind: 'reader', name: 'reader-5', pool: 'pool of reader', detached: false, call: 5 },
+      { id: second, kind: 'writer', name: 'own name', pool: 'pool of writer', detached: true, call: 6 },
+    ])
+    expect(made.orders.map(({ mail }) => decodeMail('user', 0, mail).message)).toMatchObject([
+      { kind: 'input', from: grant.workerId, value: { a: 1 } },
+      { kind: 'input', from: grant.workerId, value: 'x' },
+    ])
+    expect(made.orders.map(({ grant: given }) => decodeGrant(given ?? ''))).toEqual([
+      { tools: ['b'] },
+      { tools: ['a', 'b'] },
+    ])
+  })
+
+  test('are given the facts that they name and no others', () => {
+    const facts = { one: 1, two: { deep: true } }
+    const made = orders([{ kind: 'reader', input: 'x', facts: ['two'] }], facts)
+    expect(made.notes).toMatchObject([{ facts: ['two'] }])
+    expect(decodeMail('user', 0, made.orders[0]?.mail ?? '').message).toMatchObject({
+      value: 'x',
+      facts: { two: { deep: true } },
+    })
+    const asking = (...names: string[]) => [{ kind: 'reader', input: 'x', name: 'n', facts: names }]
+    expect(() => orders(asking('one', 'no'), facts)).toThrow("no fact 'no' to give to n; there are: one, two.")
+    expect(() => orders(asking('no'))).toThrow("no fact 'no' to give to n; there are: none.")
+    expect(orders(asking()).orders[0]?.mail).toBe(orders([{ kind: 'reader', input: 'x' }]).orders[0]?.mail)
+  })
+
+  test('are shown to a model with the kinds there are and what each is for', () => {
+    const [spawning, sending] = delegationSpecs(['reader', 'writer'], (kind) => (kind === 'reader' ? 'Reads.' : ''))
+    expect(spawning?.description).toMatch(/Kinds:\n- reader: Reads\.\n- writer$/)
+    expect(spawning?.inputSchema).toMatchObject({
+      properties: { tasks: { minItems: 1, maxItems: 200, items: { additionalProperties: false } } },
+      required: ['tasks'],
+    })
+    expect(sending).toMatchObject({ name: 'send_message', inputSchema: { required: ['to', 'text'] } })
+  })
+})
+
+describe('a message', () => {
+  test('has a text', () => {
+    expect(parseSend({ to: 'parent', text: 'x' })).toEqual({ ok: true, input: { to: 'parent', text: 'x' } })
+    expect(parseSend({ to: 'parent', text: '' })).toMatchObject({ ok: false, reasons: [expect.any(String)] })
+  })
+
+  test('goes to an id, however it is written, of the same partition, or to the parent', () => {
+    const parentId = newId(0)
+    const grant = grantByHand({ parentId })
+    expect(recipientOf('parent', grant)).toBe(parentId)
+    expect(recipientOf(` ${parentId.toUpperCase()}\n`, grant)).toBe(parentId)
+    expect(() => recipientOf(newId(1), grant)).toThrow('lives in another partition')
+    expect(() => recipientOf('x'.repeat(99), grant)).toThrow(`'${'x'.repeat(64)}' is no worker's id`)
+    expect(() => recipientOf('parent', grantByHand())).toThrow('has no parent')
+  })
+})
