@@ -108,4 +108,9 @@ test('an agent tells of its model, its tools, its children, its tries and how it
     ['run.completed', {}],
     ['session.completed', {}],
   ])
+  const usage = { modelCalls: 5, inputTokens: 6, outputTokens: 8 }
+  expect(await session.report()).toMatchObject({
+    session: { usage: { ...usage, workers: 3 } },
+    workers: [{ usage, iterations: 4, lastFailure: null }, {}, {}],
+  })
 })

@@ -1,5 +1,9 @@
-/** A node and a client in the test's own process, in a namespace of their own, against the Redis of the test run. */
+/**
+ * A node and a client in the test's own process, in a namespace of their own, against the Redis of the test run.
+ * A turn that breaks goes on when its lease has ended, and may end well: so it fails the test, unless that has a logger of its own.
+ */
 import { Redis } from 'ioredis'
+import { pino } from 'pino'
 import { inject } from 'vitest'
 import { connectInternal, type InternalConnectOptions, type Troupe } from '../../src/client/client.ts'
 import type { Session } from '../../src/client/session.ts'
@@ -17,6 +21,9 @@ export type Workers = Readonly<Record<string, WorkerDefinition>>
 
 type NodeSettings = Partial<Omit<InternalNodeOptions, 'kinds' | 'namespace'>>
 
+/** A turn broke; or an event that does not apply to the state of a run was ignored. */
+const mustNotBe = /"msg":"a turn broke|"what":"[a-zA-Z]+ in state /
+
 export interface TestTroupeOptions extends NodeSettings {
   readonly workers: Workers
   readonly client?: Partial<InternalConnectOptions>
@@ -29,6 +36,7 @@ export class TestTroupe implements AsyncDisposable {
   /** A connection to look at keys with. */
   readonly redis: Redis
   readonly #nodes: TroupeNode[] = []
+  readonly #complaints: string[] = []
 
   private constructor(redisUrl: string, namespace: string, client: Troupe) {
     this.redisUrl = redisUrl
@@ -58,6 +66,7 @@ export class TestTroupe implements AsyncDisposable {
     const maker = new KindMaker(openModels({ env: {} }))
     const node = await startInternalNode({
       redisUrl: this.redisUrl,
+      logger: pino({ level: 'info' }, { write: (line: string) => this.#hear(line) }),
       ...settings,
       namespace: this.namespace,
       kinds: Object.entries(workers).map(([name, definition]) => maker.make(name, definition)),
@@ -66,6 +75,10 @@ export class TestTroupe implements AsyncDisposable {
     })
     this.#nodes.push(node)
     return node
+  }
+
+  #hear(line: string): void {
+    if (mustNotBe.test(line)) this.#complaints.push(line)
   }
 
   get tag(): string {
@@ -89,5 +102,6 @@ export class TestTroupe implements AsyncDisposable {
     await Promise.all(this.#nodes.map((node) => node.stop({ force: true })))
     await this.client.close()
     this.redis.disconnect()
+    if (this.#complaints.length > 0) throw new Error(`A node of this test says: ${this.#complaints.join('')}`)
   }
 }

@@ -84,7 +84,8 @@ export class AgentEnd {
     const { grant } = turn
     const step = this.#nextStep(head)
     const error = quarantined(grant, step)
-    machine.apply('quarantined')
+    // Between runs there is none to end: what is put aside was not received.
+    if (position.open) machine.apply('quarantined')
     const attempt = position.open ? position.attempt + 1 : 1
     const failure = toFailure(error, 'runtime', attempt, Date.now())
     const dead = evidenceJson(grant, position, step, failure)

@@ -13,7 +13,15 @@ const nextEvent: Partial<Record<RunState, RunEvent>> = {
   TransientFailure: 'modelRetried',
 }
 
-/** After this the machine awaits a reply. */
+/** Up to where nothing but the request is to be sent: what forbids it ends the run from there. */
 export function toRequest(machine: RunMachine): void {
-  for (let event = nextEvent[machine.state]; event !== undefined; event = nextEvent[machine.state]) machine.apply(event)
+  for (let event = nextEvent[machine.state]; event !== undefined; event = nextEvent[machine.state]) {
+    if (event === 'requestSent') return
+    machine.apply(event)
+  }
+}
+
+/** After both the machine awaits a reply. */
+export function sendRequest(machine: RunMachine): void {
+  if (nextEvent[machine.state] === 'requestSent') machine.apply('requestSent')
 }

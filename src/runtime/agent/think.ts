@@ -14,7 +14,7 @@ import { askModel } from './ask-model.ts'
 import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
 import type { EntryFacts, StepParts } from './journal.ts'
 import { withOwnCallIds } from './reply.ts'
-import { toRequest } from './run-states.ts'
+import { sendRequest, toRequest } from './run-states.ts'
 import type { Scene, Wait } from './scene.ts'
 
 /** Null to go on with what is recorded. */
@@ -24,6 +24,7 @@ export async function think(scene: Scene): Promise<Wait | null> {
   toRequest(machine)
   const limit = kind.definition.limits?.tokens
   if (limit !== undefined && container.run.tokens >= limit) return overBudget(scene, limit)
+  sendRequest(machine)
   if (!turn.isSettled) await turn.settled()
   if (!turn.isTrusted()) return null
   const { iterations, blanks } = container.run

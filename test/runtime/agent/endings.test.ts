@@ -120,12 +120,45 @@ describe('an agent that does not come to an end', () => {
       ],
     })
     await using _ = troupe
-    expect(result).toMatchObject({ status: 'failed', failure: { code: 'circuit_open' } })
+    expect(result).toMatchObject({ status: 'failed', failure: { code: 'circuit_open', origin: 'tool', attempt: 1 } })
     expect(model.requests).toHaveLength(5)
   })
 })
 
+describe('calls that cannot be run', () => {
+  test('end the run when the same ones come three times in a row', async () => {
+    const model = recordedModel('test/m', () => call('no_such_tool'))
+    const { troupe, result, history } = await runOnce({ instructions: 'x', model, tools: [tool('fine', () => 1)] })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'failed', failure: { code: 'circuit_open', origin: 'tool' } })
+    expect(model.requests).toHaveLength(3)
+    expect(history.filter(({ type }) => type === 'toolResult')).toHaveLength(3)
+  })
+})
+
 describe('a tool that fails', () => {
+  test('for the time being is told as running while it is tried again', async () => {
+    const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let tries = 0
+    const flaky = tool(
+      'flaky',
+      async () => {
+        if (++tries === 1) throw new TransientError('try later', { retryAfterMs: 1 })
+        begun.resolve()
+        await gate.promise
+      },
+      'once',
+    )
+    const model = recordedModel('test/m', [call('flaky'), say('ok')])
+    const agent = defineWorker({ instructions: 'x', model, tools: [flaky] })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent', 'go')
+    await begun.promise
+    expect(await session.root.report()).toMatchObject({ run: 'ExecutingTools', lastFailure: { message: 'try later' } })
+    gate.resolve()
+    expect(await session.result()).toMatchObject({ status: 'completed' })
+  })
+
   test('for the time being is called again alone, then told to the model', async () => {
     let tries = 0
     const model = recordedModel('test/m', [call('flaky'), say('ok')])
@@ -209,5 +242,8 @@ test('instructions that throw fail the run, not the turn', async () => {
   }
   const { troupe, result } = await runOnce({ instructions, model: recordedModel('test/m', []) })
   await using _ = troupe
-  expect(result).toMatchObject({ status: 'failed', failure: { message: 'no instructions today', origin: 'runtime' } })
+  expect(result).toMatchObject({
+    status: 'failed',
+    failure: { message: 'no instructions today', origin: 'runtime', attempt: 1 },
+  })
 })
