@@ -212,7 +212,6 @@ export class RuntimeNode {
         turn.abandon('unreachable')
       })
       // A handler that ignores its signal must not hold the slot: the turn being over is enough.
-      await Promise.race([behaving, turn.finished])
       const over = await turn.finished
       if (over === 'ended') {
         // Cancelled: its end was committed without asking the behaviour.

@@ -28,7 +28,7 @@ export async function act(scene: Scene): Promise<Wait | null> {
   if (scene.isOver) return null
   if (ended === null || container.run.failure) return null
   if (ended.kind === 'retry') return retries.plan(ended.error, 'tool', ended.retryAfterMs, ended.toolCallIds)
-  return delegated.gather(inbox) ?? afterCalls(scene)
+  return delegated.gather(inbox)
 }
 
 /** Null when the run has failed. */
@@ -65,16 +65,7 @@ export function failAsRecorded({ journal, end }: Scene): boolean {
   return true
 }
 
-/** The iteration has all its results: go on, unless the same errors come again and again (2.14). */
-function afterCalls(scene: Scene): null {
-  const { journal } = scene
-  if (journal.container.history.openCount === 0 && journal.machine.state === 'ExecutingTools') {
-    journal.machine.apply('toolsFinished')
-  }
-  return null
-}
-
-/** Ends the run when the last iterations all ended with the same errors; true when it did. */
+/** Ends the run when the last iterations all ended with the same errors (2.14); true when it did. */
 export function breakCircuit(scene: Scene): boolean {
   const { journal, end, turn } = scene
   const { sameErrors } = journal.container.run
