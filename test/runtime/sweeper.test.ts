@@ -13,6 +13,8 @@ function sweeperOf(store: UpkeepStore, place: Place, more: Partial<SweeperHost> 
 
 type Sweep = UpkeepStore['sweep']
 
+const shares = () => [{ pool: 'default', kinds: ['echo'], free: 2, share: 0 }]
+
 /** The same store, with something around each sweep. */
 function sweepingBy(store: UpkeepStore, around: (sweep: () => ReturnType<Sweep>) => ReturnType<Sweep>): UpkeepStore {
   return {
@@ -47,6 +49,65 @@ describe('a sweep', () => {
   })
 })
 
+describe('one sweep', () => {
+  test('heals all leases that have ended, batch by batch (W2)', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2 } })
+    const node = place.node()
+    for (let number = 0; number < 4; number++) {
+      const { root } = await place.create({ label: `lost ${number}` })
+      await node.claim()
+      await place.redis.zadd(place.keys.leases, 1, root)
+    }
+    const answered: unknown[] = []
+    await place.redis.hdel(place.keys.meta, 'sweptAt')
+    await sweeperOf(node.upkeep, place, { shares, answer: (bell) => answered.push(bell.pool) }).runOnce()
+    expect(await place.redis.zcard(place.keys.leases)).toBe(0)
+    expect(new Set(answered)).toEqual(new Set(['default']))
+  })
+
+  test('rings for the timers that it fires, all that are due (W1, W2)', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2 } })
+    const node = place.node()
+    for (let number = 0; number < 4; number++) {
+      const { bells } = await place.create({ label: `waits ${number}` })
+      const turn = await node.claim({ bell: bells[0] ?? '' })
+      await turn.park('control', { timersOpen: 1, timers: [{ id: 't', ms: 0, valueJson: '1' }] })
+    }
+    const rung: string[] = []
+    const ring: SweeperHost['ring'] = (bells) => void rung.push(...bells.map(({ pool }) => pool))
+    await sweeperOf(node.upkeep, place, { ring, shares }).runOnce()
+    expect(await place.redis.zcard(place.keys.timers)).toBe(0)
+    expect(new Set(rung)).toEqual(new Set(['default']))
+  })
+
+  test('prunes only when that is due again, and for so long', async () => {
+    await using place = await Place.open({ policy: { pruneEveryMs: 60_000, pruneMs: 50, sweepEveryMs: 60_000 } })
+    const { upkeep } = place.node()
+    let prunes = 0
+    let registered = 0
+    const prune = () => {
+      prunes++
+      return Promise.resolve({ pruned: 0, done: false })
+    }
+    const register = () => {
+      registered++
+      return Promise.resolve()
+    }
+    const endless = { ...sweepingBy(upkeep, (run) => run()), prune }
+    const sweeper = sweeperOf(endless, place, { register })
+    await sweeper.start()
+    await sweeper.runOnce()
+    await sweeper.stop()
+    expect(prunes).toBe(0)
+    await using later = await Place.open({ policy: { pruneEveryMs: -1, pruneMs: 50 } })
+    const began = performance.now()
+    await sweeperOf(endless, later, { register }).runOnce()
+    expect(performance.now() - began).toBeGreaterThanOrEqual(50)
+    expect(prunes).toBeGreaterThan(1)
+    expect(registered).toBe(0)
+  })
+})
+
 describe('a sweep that becomes due while another runs', () => {
   test('comes after it', async () => {
     await using place = await Place.open({ policy: { sweepEveryMs: 100 } })
@@ -71,6 +132,87 @@ describe('a sweep that becomes due while another runs', () => {
     mayEnd.resolve()
     await waitUntil('it is made', () => begun > 2)
     await sweeper.stop()
+  })
+})
+
+describe('the first sweep', () => {
+  test('is made at the start, which fails with it', async () => {
+    await using place = await Place.open({ policy: { sweepEveryMs: 60_000 } })
+    const { upkeep } = place.node()
+    const sweeper = sweeperOf(upkeep, place)
+    await sweeper.start()
+    expect(await place.inspect.nodes()).toHaveLength(1)
+    await sweeper.stop()
+    const away = sweepingBy(upkeep, () => Promise.reject(new Error('Redis is away')))
+    await expect(sweeperOf(away, place).start()).rejects.toThrow('Redis is away')
+  })
+})
+
+describe('a sweep that becomes due', () => {
+  test('is made then, though others are planned for later, and is not put off by them', async () => {
+    await using place = await Place.open({ policy: { sweepEveryMs: 60_000 } })
+    let sweeps = 0
+    const counting = sweepingBy(place.node().upkeep, (sweep) => {
+      sweeps++
+      return sweep()
+    })
+    const sweeper = sweeperOf(counting, place)
+    await sweeper.start()
+    sweeper.dueIn(20)
+    sweeper.dueIn(50_000)
+    sweeper.dueIn(70_000)
+    await waitUntil('it is made', () => sweeps === 2)
+    await sweeper.stop()
+  })
+
+  test('soon after one that runs is not put off by the end of that', async () => {
+    await using place = await Place.open({ policy: { sweepEveryMs: 60_000 } })
+    const mayEnd = Promise.withResolvers<void>()
+    let sweeps = 0
+    const held = sweepingBy(place.node().upkeep, async (sweep) => {
+      if (++sweeps === 2) await mayEnd.promise
+      return sweep()
+    })
+    const sweeper = sweeperOf(held, place)
+    await sweeper.start()
+    sweeper.dueIn(0)
+    await waitUntil('a sweep is under way', () => sweeps === 2)
+    sweeper.dueIn(200)
+    mayEnd.resolve()
+    await waitUntil('the next one is made', () => sweeps === 3)
+    await sweeper.stop()
+  })
+})
+
+describe('the end of a sweeper', () => {
+  test('is a goodbye without slots, told once, after the sweep in hand and in place of those that are due', async () => {
+    await using place = await Place.open({ policy: { sweepEveryMs: 60_000 } })
+    const { upkeep } = place.node()
+    const mayEnd = Promise.withResolvers<void>()
+    const told: unknown[] = []
+    const sweep: Sweep = async (slots, shares, leaving) => {
+      told.push([slots, shares.map(({ free }) => free), leaving])
+      if (told.length === 2) await mayEnd.promise
+      return upkeep.sweep(slots, shares, leaving)
+    }
+    const sweeper = sweeperOf({ ...sweepingBy(upkeep, (run) => run()), sweep }, place, { slots: 3, shares })
+    await sweeper.start()
+    sweeper.dueIn(0)
+    await waitUntil('a sweep is under way', () => told.length === 2)
+    sweeper.dueIn(0)
+    const due = Promise.withResolvers<void>()
+    // Timers fire in the order of their time: this one after the sweep that is due.
+    setTimeout(due.resolve, 20)
+    await due.promise
+    const stopped = [sweeper.stop(), sweeper.stop()]
+    mayEnd.resolve()
+    await Promise.all(stopped)
+    expect(told).toEqual([
+      [3, [2], false],
+      [3, [2], false],
+      [0, [0], true],
+    ])
+    expect(await place.inspect.nodes()).toEqual([])
   })
 })
 
