@@ -276,4 +276,22 @@ describe('receive', () => {
     })
     expect(said.idempotencyKey).toContain(session.rootId)
   })
+
+  test('self.log writes what it is told, with who says it', async () => {
+    const told: Record<string, unknown>[] = []
+    const logger = pino({ level: 'debug' }, { write: (line: string) => void told.push(JSON.parse(line)) })
+    const levels = ['debug', 'info', 'warn', 'error'] as const
+    const teller = defineWorker({
+      receive(_, self) {
+        for (const level of levels) self.log[level](`at ${level}`, { note: level.length })
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { teller }, logger })
+    const session = await troupe.create('teller')
+    await session.result()
+    const from = { session: session.id, worker: session.rootId, kind: 'teller', run: 1 }
+    expect(told.filter(({ note }) => note !== undefined)).toMatchObject(
+      levels.map((level) => ({ ...from, msg: `at ${level}`, note: level.length })),
+    )
+  })
 })

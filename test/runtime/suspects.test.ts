@@ -62,6 +62,27 @@ async function suspectOf(troupe: TestTroupe) {
   return { session, token: () => troupe.redis.hget(record, 'token') }
 }
 
+test('a slot that was given an innocent lets another slot claim a suspect', async () => {
+  const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const long = defineWorker({
+    receive() {
+      begun.resolve()
+      return ended.promise
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { echo, long }, concurrency: 2 })
+  const { session } = await suspectOf(troupe)
+  const innocent = await troupe.create('long')
+  await begun.promise
+  await session.root.send('two')
+  const result = await session.result({ run: 2, signal: AbortSignal.timeout(10_000) })
+  expect(result).toMatchObject({ status: 'completed', value: 'two' })
+  expect((await innocent.root.report()).place).toBe('running')
+  ended.resolve()
+  await innocent.result()
+  await expectInvariants(troupe.redis, troupe.namespace)
+})
+
 test('a node claims no suspect while a cancelled handler goes on, not even with the cancelling end, and claims others', async () => {
   const begun = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<void>()

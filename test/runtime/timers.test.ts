@@ -1,6 +1,7 @@
 /** Durable timers: they fire once, several at a time, outlive their node, and go with their run. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import { TransientError } from '../../src/core/errors.ts'
 import { policy } from '../../src/core/policy.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -33,6 +34,19 @@ describe('self.after', () => {
     expect(waitedMs).toBeGreaterThanOrEqual(295)
     expect(waitedMs).toBeLessThan(3_000)
     await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('of a handler fires at its time, and the retry that one asks for, though the next sweep is far away', async () => {
+    const waiter = defineWorker({
+      receive(message, self) {
+        if (message.kind === 'input') self.after(20, null)
+        else if (self.attempt === 1) throw new TransientError('not yet', { retryAfterMs: 20 })
+        else self.reply('in time')
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { waiter }, policy: { sweepEveryMs: 60_000 } })
+    const session = await troupe.create('waiter')
+    expect(await session.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ value: 'in time' })
   })
 
   test('several timers fire in the order they are due', async () => {

@@ -94,6 +94,19 @@ describe('children', () => {
     expect(child.requests).toHaveLength(0)
   })
 
+  test('are offered by kind, with what each is for, where that is known', async () => {
+    const model = recordedModel('test/m', [say('ok')])
+    await using troupe = await TestTroupe.start({
+      workers: {
+        parent: defineWorker({ instructions: 'x', model, spawns: ['reader', 'elsewhere'] }),
+        reader: defineWorker({ description: 'Reads what it is given.', receive: () => {} }),
+      },
+    })
+    await troupe.run('parent', 'go')
+    const offered = model.requests[0]?.tools.find(({ name }) => name === 'spawn_workers')
+    expect(offered?.description).toMatch(/Kinds:\n- reader: Reads what it is given\.\n- elsewhere$/)
+  })
+
   test('have a context of their own, and facts go along by name, not by what a model writes', async () => {
     const find = defineTool({
       name: 'find',
