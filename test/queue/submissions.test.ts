@@ -3,6 +3,9 @@ import { type Job, Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import { TransientError } from '../../src/core/errors.ts'
+import { BullSubmissionListener, type Submit } from '../../src/queue/submissions.ts'
+import { openRedis } from '../../src/store/redis.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -168,5 +171,92 @@ describe('a job of the queue "submit"', () => {
     await troupe.startNode({ echo })
     const { sessionId } = await producer.completed(job)
     expect(await troupe.client.sessions.get(sessionId).result()).toMatchObject({ value: 'patient' })
+  })
+})
+
+describe('a listener', () => {
+  /** A listener of a queue of its own, which submits as the test says. */
+  async function listening(submit: Submit) {
+    const told: unknown[] = []
+    const troupe = await TestTroupe.connect()
+    const connection = openRedis(troupe.redisUrl)
+    const prefix = `{${troupe.namespace}.0}:q`
+    const log = { debug() {}, warn: (what: string, fields?: object) => void told.push([what, fields]) }
+    const listener = new BullSubmissionListener(connection, { partition: 0, prefix }, submit, log)
+    await listener.ready()
+    const producer = new Producer(troupe)
+    return {
+      told,
+      listener,
+      connection,
+      producer,
+      async [Symbol.asyncDispose]() {
+        connection.disconnect()
+        await producer[Symbol.asyncDispose]()
+        await troupe[Symbol.asyncDispose]()
+      },
+    }
+  }
+  const made = { sessionId: 'a session', workerId: 'its root' }
+
+  test('has a job tried again that cannot be stored now, under the same key and as often as it takes (Q-b)', async () => {
+    const keys: string[] = []
+    await using place = await listening(async (_, key) => {
+      keys.push(key)
+      if (keys.length < 3) throw new TransientError('Redis is busy')
+      return made
+    })
+    const job = await place.producer.queue.add('x', {}, { jobId: 'patient', attempts: 1 })
+    await waitUntil('it waits for its next try', async () => (await job.getState()) === 'delayed')
+    expect(await place.producer.completed(job)).toEqual(made)
+    expect(keys).toEqual(['submit:patient', 'submit:patient', 'submit:patient'])
+    expect(place.told).toEqual([])
+    await place.listener.stop()
+  })
+
+  test('fails a job that breaks it, and tells why', async () => {
+    await using place = await listening(() => Promise.reject(new RangeError('a slip')))
+    const job = await place.producer.queue.add('x', {}, { attempts: 5 })
+    await waitUntil('the job has failed', async () => (await job.getState()) === 'failed')
+    const reason = 'RangeError: a slip'
+    expect((await place.producer.queue.getJob(job.id as string))?.failedReason).toBe(reason)
+    expect(place.told).toEqual([['a submitted job was refused', { jobId: job.id, reason }]])
+    await place.listener.stop()
+  })
+
+  test('that stops lets the job in hand end', async () => {
+    const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await using place = await listening(async () => {
+      begun.resolve()
+      await gate.promise
+      return made
+    })
+    const job = await place.producer.queue.add('x', {})
+    await begun.promise
+    let isStopped = false
+    const stopped = place.listener.stop().then(() => {
+      isStopped = true
+    })
+    expect(await job.getState()).toBe('active')
+    expect(isStopped).toBe(false)
+    gate.resolve()
+    await stopped
+    expect(await job.getState()).toBe('completed')
+  })
+
+  test('that stops without Redis waits for nothing', async () => {
+    const [begun, never] = [Promise.withResolvers<void>(), Promise.withResolvers<Submitted>()]
+    await using place = await listening(() => {
+      begun.resolve()
+      return never.promise
+    })
+    await place.producer.queue.add('x', {})
+    await begun.promise
+    place.connection.disconnect()
+    await waitUntil('the connection is away', () => place.connection.status === 'end')
+    const startedAt = performance.now()
+    await place.listener.stop()
+    // It would wait five seconds for the job in hand.
+    expect(performance.now() - startedAt).toBeLessThan(4_000)
   })
 })
