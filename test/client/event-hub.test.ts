@@ -1,11 +1,14 @@
 /** The connections over which a client follows events: none outlives the client, nor an attempt to listen that failed. */
-import { expect, inject, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import { EventHub } from '../../src/client/event-hub.ts'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import type { TroupeEvent } from '../../src/core/event.ts'
 import { newId } from '../../src/core/ids.ts'
 import { openRedis } from '../../src/store/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** A client whose next connection is accepted, and served once the proxy is mended. */
@@ -48,6 +51,10 @@ test('ends that nobody asks for are forgotten, the oldest first, also behind a s
   try {
     const [followed, ...ids] = Array.from({ length: 10_101 }, () => newId(0)) as [string, ...string[]]
     await hub.listen(followed, () => {})
+    // To forget what is not remembered makes no room.
+    const heard = newId(0)
+    await hub.listen(heard, () => {})
+    hub.forget(heard)
     hub.track(followed)
     for (const id of ids) hub.track(id)
     expect(ids.filter((id) => hub.ended(id) !== undefined)).toEqual(ids.slice(-10_000))
@@ -58,4 +65,83 @@ test('ends that nobody asks for are forgotten, the oldest first, also behind a s
   } finally {
     await hub.stop()
   }
+})
+
+describe('a session that is watched', () => {
+  const gates = new Map<unknown, PromiseWithResolvers<void>>()
+  const gated = defineWorker({
+    async receive(message, self) {
+      await gates.get(message.value)?.promise
+      self.reply(message.value)
+    },
+  })
+  function gate(name: string): PromiseWithResolvers<void> {
+    const made = Promise.withResolvers<void>()
+    gates.set(name, made)
+    return made
+  }
+  async function hubOf(troupe: TestTroupe): Promise<EventHub> {
+    const hub = new EventHub(troupe.namespace, () => openRedis(troupe.redisUrl), 5_000)
+    await hub.listen(newId(0), () => {})
+    return hub
+  }
+
+  test('has its end remembered, and no other session has', async () => {
+    await using troupe = await TestTroupe.start({ workers: { gated } })
+    const open = gate('one')
+    const [one, other] = [await troupe.create('gated', 'one'), await troupe.create('gated', 'other')]
+    const hub = await hubOf(troupe)
+    hub.track(one.id)
+    expect([hub.ended(one.id), hub.ended(other.id)]).toEqual([null, undefined])
+    open.resolve()
+    const ended = await waitUntil('it has ended', () => hub.ended(one.id))
+    expect(ended).toMatchObject({ status: 'completed', entryJson: expect.stringContaining('"one"') })
+    await other.result()
+    expect(hub.ended(other.id)).toBeUndefined()
+    await hub.stop()
+  })
+
+  test('is not remembered by a hub that does not listen yet: its end might come before', async () => {
+    const hub = new EventHub(newNamespace(), () => openRedis(inject('redisUrl')), 5_000)
+    const id = newId(0)
+    hub.track(id)
+    expect(hub.ended(id)).toBeUndefined()
+    await hub.stop()
+    await expect(hub.listen(id, () => {})).rejects.toMatchObject({ code: 'client_closed' })
+    await expect(hub.wakeAtEnds(id, () => {})).rejects.toMatchObject({ code: 'client_closed' })
+  })
+
+  test('tells each of those who listen, as long as they do, and wakes at ends alone', async () => {
+    await using troupe = await TestTroupe.start({ workers: { gated } })
+    const session = await troupe.create('gated', 'first', { keepOpen: true })
+    await session.result({ run: 1 })
+    const hub = await hubOf(troupe)
+    const [left, stays]: string[][] = [[], []]
+    const leave = (event: TroupeEvent | null) => void left?.push(String(event?.type))
+    const stay = (event: TroupeEvent | null) => void stays?.push(String(event?.type))
+    let [woken, wokenLeft] = [0, 0]
+    const wake = () => void woken++
+    const wakeLeft = () => void wokenLeft++
+    for (const listener of [leave, stay]) await hub.listen(session.id, listener)
+    for (const waker of [wakeLeft, wake]) await hub.wakeAtEnds(session.id, waker)
+    const open = gate('second')
+    await session.root.send('second')
+    await waitUntil('both hear of the run', () => [left, stays].every((heard) => heard?.includes('message.accepted')))
+    expect([woken, wokenLeft]).toEqual([0, 0])
+    hub.unlisten(session.id, leave)
+    hub.stopWaking(session.id, wakeLeft)
+    open.resolve()
+    await waitUntil('who stays hears of its end', () => stays?.includes('run.completed'))
+    expect(left).not.toContain('run.completed')
+    expect([woken, wokenLeft]).toEqual([1, 0])
+    // Who leaves twice, or never came, harms nobody.
+    for (const listener of [leave, stay]) hub.unlisten(session.id, listener)
+    hub.unlisten(newId(0), stay)
+    hub.stopWaking(newId(0), wake)
+    await session.root.send('third')
+    await waitUntil('who waits for ends is woken still', () => woken === 2)
+    expect(stays?.filter((type) => type === 'run.completed')).toHaveLength(1)
+    await hub.stop()
+    expect(woken).toBe(3)
+  })
 })

@@ -59,6 +59,66 @@ describe('the report of an agent', () => {
   })
 })
 
+describe('the report of a worker', () => {
+  const waits = (fields: RecordFields, state = 'parked') => workerReport(row({ state, ...fields })).waitsFor
+  const third = childId(root, 2, 3)
+
+  test.each<[RecordFields, string]>([
+    [{ wait: 'control' }, 'a timer'],
+    [{ wait: 'any' }, 'input'],
+    [{}, 'input'],
+    [{ wait: 'what a newer troupe knows' }, 'what a newer troupe knows'],
+    [{ wait: 'retry', attempt: '1' }, 'a retry after 1 failed try'],
+    [{ wait: 'retry', attempt: '3 model:2' }, 'a retry after 3 failed tries'],
+    [{ wait: 'retry' }, 'a retry after 1 failed try'],
+    [{ wait: `result:${third}`, run: '2', calls: '3', awaits: '3' }, `the result of its child number 3 (${third})`],
+    [
+      { wait: `result:${third}`, run: '2', calls: '5', awaits: '3-5' },
+      `the result of its child number 3 (${third}); 3 children are open`,
+    ],
+    [{ wait: `result:${third}`, run: '1', calls: '5', awaits: '3' }, `the result of worker ${third}`],
+    [{ wait: `result:${third}`, run: '2', calls: '2', awaits: '3' }, `the result of worker ${third}`],
+    [{ wait: `result:${third}` }, `the result of worker ${third}; 0 children are open`],
+  ])('that is parked tells what it waits for: %j', (fields, told) => {
+    expect(waits(fields)).toBe(told)
+  })
+
+  test('that is not parked waits for a slot or for nothing', () => {
+    for (const wait of ['any', 'control', 'retry']) {
+      expect(waits({ wait }, 'queued')).toBe('a free slot')
+      for (const state of ['running', 'idle', 'terminal']) expect(waits({ wait }, state)).toBeNull()
+    }
+  })
+
+  test('tells how many children it awaits, and how many runs it has begun', () => {
+    expect(workerReport(row({ awaits: '2-4' })).children).toBe(3)
+    expect(workerReport(row({})).children).toBe(0)
+    const runs = (fields: RecordFields) => workerReport(row({ run: '4', ...fields })).runs
+    expect([runs({}), runs({ open: '0' }), runs({ state: 'parked' }), runs({ state: 'idle', open: '0' })]).toEqual([
+      4, 4, 4, 3,
+    ])
+  })
+
+  test('tells its last failure, and when its newest entry was written; before the first, when its session was made', () => {
+    const failure = { code: 'run_failed', message: 'no' }
+    const old = row({})
+    const made = Number.parseInt(sessionId.replaceAll('-', '').slice(0, 12), 16)
+    expect(Math.abs(Date.now() - made)).toBeLessThan(600_000)
+    expect(workerReport(old)).toMatchObject({ updatedAt: made, lastFailure: null })
+    const later = workerReport({ ...old, failureJson: JSON.stringify(failure), lastEntry: '{"at":123}' })
+    expect(later).toMatchObject({ updatedAt: 123, lastFailure: failure })
+    // The id of a child carries no time: its session's does.
+    expect(workerReport(row({}, childId(root, 1, 1))).updatedAt).toBe(made)
+  })
+
+  test('of a root needs no field that names its session', () => {
+    const fields = { kind: 'planner', state: 'idle' }
+    const report = workerReport({ ...row({}), fields })
+    expect(report).toMatchObject({ sessionId, name: 'planner', parentId: null, depth: 0, grant: null, place: 'idle' })
+    expect(report.updatedAt).toBe(workerReport(row({})).updatedAt)
+  })
+})
+
 test('the report of a session tells the sum over its workers', () => {
   const workers = [
     row({ data: tally }),
