@@ -4,7 +4,7 @@ import { defineTool } from '../../src/core/define-tool.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { call, say, scriptedModel } from '../../src/models/scripted-model.ts'
-import { workerKeys } from '../../src/store/keys.ts'
+import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -75,6 +75,43 @@ describe('a message that was put aside', () => {
     expect(await troupe.client.redrive({ workerId: session.rootId })).toMatchObject([{ refusal: gone }])
     await expect(troupe.client.redrive({ workerId: rootIdOf(newId(0)) })).rejects.toMatchObject(gone)
     await expect(troupe.client.redrive({ letter: '1-1' })).rejects.toMatchObject({ code: 'letter_not_found' })
+    const other = rootIdOf(newId(0))
+    await expect(troupe.client.redrive({ letter: letter?.id ?? '', workerId: other })).rejects.toMatchObject({
+      code: 'letter_not_found',
+      message: expect.stringContaining(`of worker ${other}`),
+    })
+  })
+
+  test('is refused with the limit where the mailbox is full, and is put back once there is room', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('echo', 'hello', { keepOpen: true, limits: { mailbox: 1 } })
+    await blame(troupe, session.rootId)
+    const node = await troupe.startNode({ echo })
+    await session.result({ run: 1 })
+    await node.stop()
+    await session.root.send('meanwhile')
+    const refusal = { code: 'mailbox_full', message: expect.stringMatching(/\b1\b.*message/) }
+    const [full] = await troupe.client.redrive({ all: true })
+    expect(full).toMatchObject({ status: 'refused', refusal })
+    await troupe.startNode({ echo })
+    expect(await session.result({ run: 2 })).toMatchObject({ value: 'meanwhile' })
+    expect(await troupe.client.redrive({ all: true })).toMatchObject([{ status: 'redriven' }])
+    expect(await session.result({ run: 3 })).toMatchObject({ value: 'hello' })
+  })
+
+  test('is told as it is stored, where its evidence cannot be read', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { dead } = partitionKeys(troupe.tag)
+    for (const evidence of ['{"step":', '5', 'null', '{"step":7}'])
+      await troupe.redis.xadd(dead, '*', 'session', 's', 'worker', 'w', 'evidence', evidence)
+    await troupe.redis.xadd(dead, '*', 'worker', 'w')
+    expect(await troupe.client.deadLetters()).toMatchObject([
+      { sessionId: '', killedBy: 'a message', message: null, evidence: {} },
+      { sessionId: 's', workerId: 'w', killedBy: 'a message', evidence: { step: 7 } },
+      { killedBy: 'a message', evidence: { unreadable: 'null' } },
+      { killedBy: 'a message', evidence: { unreadable: '5' } },
+      { killedBy: 'a message', evidence: { unreadable: '{"step":' } },
+    ])
   })
 })
 

@@ -1,9 +1,12 @@
 /** Events of a session: live and from the past, resumed by id without a gap or a duplicate. */
 import { describe, expect, inject, test } from 'vitest'
+import { EventHub } from '../../src/client/event-hub.ts'
 import type { Session } from '../../src/client/session.ts'
-import type { EventsQuery } from '../../src/client/session-events.ts'
+import { type EventsQuery, sessionEvents } from '../../src/client/session-events.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
-import { eventTypes, type TroupeEvent } from '../../src/core/event.ts'
+import { type EventType, eventTypes, type TroupeEvent } from '../../src/core/event.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
+import { openRedis } from '../../src/store/redis.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -20,6 +23,41 @@ async function all(session: Session, after = '0-0'): Promise<TroupeEvent[]> {
   const events: TroupeEvent[] = []
   for await (const event of session.events({ after, signal: AbortSignal.timeout(10_000) })) events.push(event)
   return events
+}
+
+async function upTo(session: Session, after: string, type: EventType): Promise<TroupeEvent[]> {
+  const events: TroupeEvent[] = []
+  for await (const event of session.events({ after, signal: AbortSignal.timeout(10_000) })) {
+    events.push(event)
+    if (event.type === type) break
+  }
+  return events
+}
+
+/** What it hears is told when the test says so, as over a slow connection. */
+class LateHub extends EventHub implements AsyncDisposable {
+  /** Runs that ended meanwhile. */
+  heard = 0
+  #waiting: (() => void)[] = []
+
+  constructor(troupe: TestTroupe) {
+    super(troupe.namespace, () => openRedis(troupe.redisUrl), 5_000)
+  }
+
+  override listen(sessionId: string, listener: (event: TroupeEvent | null) => void): Promise<string> {
+    return super.listen(sessionId, (event) => {
+      if (event?.type === 'run.completed') this.heard++
+      this.#waiting.push(() => listener(event))
+    })
+  }
+
+  deliver(): void {
+    for (const tell of this.#waiting.splice(0)) tell()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
 }
 
 /** An event without what only tells one reading of it from another. */
@@ -125,14 +163,77 @@ describe('session.events', () => {
     expect(await next).toEqual({ done: true, value: undefined })
   })
 
-  test('of a session that has ended, resumed after its last event, ends at once', async () => {
+  test('of a session that has ended, resumed after its last event or live, ends at once', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo')
     await session.result()
     const last = (await all(session)).at(-1) as TroupeEvent
-    const reading = session.events({ after: last.id, signal: AbortSignal.timeout(3_000) })
-    const startedAt = performance.now()
-    expect((await reading.next()).done).toBe(true)
-    expect(performance.now() - startedAt).toBeLessThan(2_500)
+    for (const query of [{ after: last.id }, {}]) {
+      const reading = session.events({ ...query, signal: AbortSignal.timeout(3_000) })
+      const startedAt = performance.now()
+      expect((await reading.next()).done).toBe(true)
+      expect(performance.now() - startedAt).toBeLessThan(2_500)
+    }
+  })
+
+  test('tells once what arrives both from the past and live (V1)', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const session = await troupe.create('echo', 1, { keepOpen: true })
+    await session.result({ run: 1 })
+    await using hub = new LateHub(troupe)
+    const next = async (run: number) => {
+      await session.root.send(run)
+      await session.result({ run })
+      await waitUntil('its events have come', () => hub.heard === run - 1)
+    }
+    const context = {
+      hub,
+      redis: troupe.redis,
+      tag: troupe.tag,
+      deadlineMs: 5_000,
+      // Asked for when it listens and has read nothing yet.
+      async createdAt() {
+        await next(2)
+        return null
+      },
+      hasEnded: () => Promise.resolve(false),
+    }
+    const seen: TroupeEvent[] = []
+    const controller = new AbortController()
+    const reading = (async () => {
+      const query = { after: '0-0', transient: false, signal: controller.signal }
+      for await (const event of sessionEvents(session.id, context, query)) seen.push(event)
+    })()
+    const runs = () => seen.filter(({ type }) => type === 'run.completed').length
+    await waitUntil('the past is told', () => runs() === 2)
+    hub.deliver()
+    await next(3)
+    hub.deliver()
+    await waitUntil('what is new is told', () => runs() > 2)
+    controller.abort()
+    await reading
+    expect(seen.map(({ id }) => id)).toEqual([...new Set(seen.map(({ id }) => id))])
+    expect(runs()).toBe(3)
+  })
+
+  test('says so where events that it asked for are no longer kept', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const session = await troupe.create('echo', 1, { keepOpen: true })
+    await session.result({ run: 1 })
+    const before = await upTo(session, '0-0', 'run.completed')
+    expect(before.map(({ type }) => type)).not.toContain('events.trimmed')
+    const after = before[0]?.id ?? ''
+    await session.root.send(2)
+    await session.result({ run: 2 })
+    await troupe.redis.xtrim(partitionKeys(troupe.tag).events, 'MAXLEN', 1)
+    const [told, ...kept] = await upTo(session, after, 'run.completed')
+    expect(told).toMatchObject({
+      type: 'events.trimmed',
+      id: after,
+      sessionId: session.id,
+      workerId: session.rootId,
+      details: { after },
+    })
+    expect(kept.map(({ type }) => type)).toEqual(['run.started', 'run.completed'])
   })
 })

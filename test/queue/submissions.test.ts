@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { TransientError } from '../../src/core/errors.ts'
+import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { BullSubmissionListener, type Submit } from '../../src/queue/submissions.ts'
 import { openRedis } from '../../src/store/redis.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -153,6 +154,7 @@ describe('a job of the queue "submit"', () => {
     ['a name that is too long', { kind: 'echo', input: 1, name: 'x'.repeat(65) }, 'name'],
     ['a worker that is no id', { worker: 'bob', input: 1 }, 'not a worker id'],
     ['a worker that is not known', { worker: '01890000-0000-7000-8000-000000000000', input: 1 }, 'worker_not_found'],
+    ['a worker of a partition that is not there', { worker: rootIdOf(newId(5)), input: 1 }, 'partition 5'],
     ['an input that is too big', { kind: 'echo', input: 'x'.repeat(1_048_577) }, 'message_too_big'],
   ])('with %s fails with a clear reason, once, and stays in the failed set', async (_, data, reason) => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
