@@ -4,6 +4,7 @@ import { connectInternal, type Session } from '../../src/client/client.ts'
 import type { WorkersQuery } from '../../src/client/queries.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId, partitionOf, timeOf } from '../../src/core/ids.ts'
+import { hardSessionLimits } from '../../src/core/policy.ts'
 import { tagOf } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -376,6 +377,24 @@ describe('namespaces', () => {
     for (const [number, session] of sessions.entries()) expect(await session.result()).toMatchObject({ value: number })
     expect(new Set(sessions.map(({ id }) => id.slice(-3)))).toEqual(new Set(['000', '001', '002']))
     expect(await troupe.client.sessions.list({ limit: 100 })).toHaveLength(24)
+  })
+})
+
+describe('limits of a session', () => {
+  const hardest = Object.entries(hardSessionLimits)
+
+  test.each(hardest)('%s may be as high as %d, and no higher', async (name, most) => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('echo', 1, { limits: { [name]: most } })
+    expect((await session.report()).session.limits).toMatchObject({ [name]: most })
+    for (const wrong of [most + 1, name === 'depth' ? -1 : 0])
+      await expect(troupe.create('echo', 1, { limits: { [name]: wrong } })).rejects.toMatchObject({
+        code: 'input_invalid',
+        message: expect.stringContaining(`the limit "${name}" must be a whole number from `),
+      })
+    const least = name === 'depth' ? 0 : 1
+    const small = await troupe.create('echo', 1, { limits: { [name]: least } })
+    expect((await small.report()).session.limits).toMatchObject({ [name]: least })
   })
 })
 

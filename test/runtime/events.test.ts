@@ -50,6 +50,21 @@ test('a handler tells of its children, its tries, what it takes and how it ends'
   ])
 })
 
+test.each([
+  [{}, { kind: 'echo' }],
+  [{ name: 'echo' }, { kind: 'echo' }],
+  [
+    { name: 'mine', keepOpen: true },
+    { kind: 'echo', name: 'mine', mode: 'conversation' },
+  ],
+])('a session of %j begins with what it is', async (more, details) => {
+  await using troupe = await TestTroupe.connect()
+  const session = await troupe.create('echo', 1, more)
+  const { value } = await session.events({ after: '0-0' }).next()
+  expect(value).toMatchObject({ type: 'session.created', workerId: session.rootId })
+  expect(value?.details).toEqual(details)
+})
+
 test('an agent tells of its model, its tools, its children, its tries and how it ends', async () => {
   const none = z.object({})
   const tools = [

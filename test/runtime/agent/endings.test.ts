@@ -62,6 +62,25 @@ describe('a model that fails', () => {
     expect(model.requests).toHaveLength(3)
   })
 
+  test('after a tool that failed has all its tries: those of the tool are not counted', async () => {
+    let tries = 0
+    const flaky = tool('flaky', () => {
+      if (++tries === 1) throw new TransientError('try later', { retryAfterMs: 1 })
+      return 'now'
+    })
+    const busy = () => new TransientError('busy', { retryAfterMs: 1 })
+    const model = recordedModel('test/m', [busy(), call('flaky'), busy(), say('fine')])
+    const { troupe, result, history } = await runOnce({ instructions: 'x', model, tools: [flaky], retries: 1 })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'fine' } })
+    const failures = history.flatMap((entry) => (entry.type === 'attemptFailed' ? [entry.failure] : []))
+    expect(failures.map(({ origin, attempt }) => [origin, attempt])).toEqual([
+      ['model', 1],
+      ['tool', 1],
+      ['model', 1],
+    ])
+  })
+
   test('by blank replies is asked again, and nudged, thrice', async () => {
     const model = recordedModel('test/m', () => say('  '))
     const { troupe, result, history } = await runOnce({ instructions: 'x', model, nudge: 'Say something.' })

@@ -1,0 +1,155 @@
+/** Bells over BullMQ: each becomes one job of its pool's queue, is answered once, and leaves nothing behind. */
+import { Queue } from 'bullmq'
+import type { Redis } from 'ioredis'
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import type { Bell } from '../../src/core/ports.ts'
+import { BullBellListener, BullBellRinger } from '../../src/queue/bells.ts'
+import { openRedis } from '../../src/store/redis.ts'
+import { newNamespace } from '../support/namespace.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const bell = (id: string, pool = 'default'): Bell => ({ id, pool })
+
+let connection: Redis
+let places: { partition: number; prefix: string }[]
+let told: unknown[]
+let ringer: BullBellRinger
+const log = { debug() {}, warn: (what: string, fields?: object) => void told.push([what, fields]) }
+const queues: Queue[] = []
+const listeners: BullBellListener[] = []
+
+beforeEach(() => {
+  connection = openRedis(inject('redisUrl'))
+  const namespace = newNamespace()
+  places = [0, 1].map((partition) => ({ partition, prefix: `{${namespace}.${partition}}:q` }))
+  told = []
+  ringer = new BullBellRinger(connection, places, log)
+})
+afterEach(async () => {
+  await ringer.stop()
+  await Promise.all(listeners.splice(0).map((listener) => listener.stop()))
+  await Promise.all(queues.splice(0).map((queue) => queue.close()))
+  connection.disconnect()
+})
+
+function queueOf(pool: string, partition = 0): Queue {
+  const queue = new Queue(`bell-${pool}`, { connection, prefix: places[partition]?.prefix ?? '' })
+  queues.push(queue)
+  return queue
+}
+
+async function listen(pool: string, answer: (bell: Bell) => Promise<void>, { partition = 0, slots = 5 } = {}) {
+  const place = places[partition] as (typeof places)[number]
+  const listener = new BullBellListener(connection, place, pool, slots, answer, log)
+  listeners.push(listener)
+  await listener.ready()
+  return listener
+}
+
+describe('ringing', () => {
+  test('adds one job for each bell to the queue of its pool and partition, once for each name', async () => {
+    ringer.ring(0, [bell('a'), bell('b'), bell('g', 'gpu')])
+    ringer.ring(0, [bell('a')])
+    ringer.ring(1, [bell('p')])
+    ringer.ring(0, [])
+    const ids = async (queue: Queue) =>
+      (await queue.getJobs())
+        .map(({ id, data }) => `${id} ${data.bell}`)
+        .toSorted((one, other) => (one < other ? -1 : 1))
+    const [here, gpu, there] = [queueOf('default'), queueOf('gpu'), queueOf('default', 1)]
+    await waitUntil('all are there', async () => (await ids(there)).length + (await ids(gpu)).length === 2)
+    expect([await ids(here), await ids(gpu), await ids(there)]).toEqual([['a a', 'b b'], ['g g'], ['p p']])
+    for (const { opts } of await here.getJobs()) expect(opts.attempts).toBe(1)
+  })
+
+  test('that fails is told, and is never tried again (B-a)', async () => {
+    const wrong = `${places[0]?.prefix}:bell-default:wait`
+    await connection.set(wrong, 'not a list')
+    ringer.ring(0, [bell('a')])
+    await waitUntil('it is told', () => told.length === 1)
+    expect(told).toEqual([
+      [
+        'a bell could not be rung; a sweep will run what is queued',
+        { pool: 'default', error: expect.stringContaining('WRONGTYPE') },
+      ],
+    ])
+    await connection.del(wrong)
+    await ringer.stop()
+    expect(await connection.llen(wrong)).toBe(0)
+  })
+
+  test('is waited for by who stops', async () => {
+    for (let number = 0; number < 50; number++) ringer.ring(0, [bell(`bell ${number}`)])
+    await ringer.stop()
+    expect(await queueOf('default').getWaitingCount()).toBe(50)
+    expect(told).toEqual([])
+  })
+})
+
+describe('a listener', () => {
+  test('answers each bell of its pool once, and its job is gone when it was answered', async () => {
+    const [answered, elsewhere]: [Bell[], Bell[]] = [[], []]
+    await listen('default', async (heard) => void answered.push(heard))
+    await listen('gpu', async (heard) => void elsewhere.push(heard))
+    ringer.ring(0, [bell('a'), bell('b')])
+    await waitUntil('both are answered', () => answered.length === 2)
+    expect(answered.toSorted((one, other) => (one.id < other.id ? -1 : 1))).toEqual([bell('a'), bell('b')])
+    expect(elsewhere).toEqual([])
+    const queue = queueOf('default')
+    await waitUntil('nothing is left', async () => (await queue.getJobs()).length === 0)
+    // Under a name that was answered a bell can be rung again.
+    ringer.ring(0, [bell('a')])
+    await waitUntil('it is answered again', () => answered.length === 3)
+  })
+
+  test('lets jobs go that are no bells', async () => {
+    const answered: unknown[] = []
+    const queue = queueOf('default')
+    await queue.add('bell', { bell: 7 })
+    await queue.add('bell', {})
+    await listen('default', async (heard) => void answered.push(heard))
+    ringer.ring(0, [bell('a')])
+    await waitUntil('the bell is answered', () => answered.length === 1)
+    expect(answered).toEqual([bell('a')])
+    await waitUntil('none is left', async () => (await queue.getJobCountByTypes('wait', 'active', 'completed')) === 0)
+  })
+
+  test('answers as many bells at once as there are slots, and no more', async () => {
+    const gate = Promise.withResolvers<void>()
+    let answering = 0
+    await listen(
+      'default',
+      async () => {
+        answering++
+        await gate.promise
+      },
+      { slots: 3 },
+    )
+    ringer.ring(
+      0,
+      ['a', 'b', 'c', 'd', 'e'].map((id) => bell(id)),
+    )
+    await waitUntil('all slots answer', () => answering === 3)
+    expect(await queueOf('default').getWaitingCount()).toBe(2)
+    gate.resolve()
+    await waitUntil('the others are answered', () => answering === 5)
+  })
+
+  test('that stops takes no more bells, and does not wait for those in hand', async () => {
+    const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const answered: string[] = []
+    const listener = await listen('default', async ({ id }) => {
+      answered.push(id)
+      begun.resolve()
+      await gate.promise
+    })
+    ringer.ring(0, [bell('a')])
+    await begun.promise
+    await listener.stop()
+    ringer.ring(0, [bell('b')])
+    await ringer.stop()
+    expect(await queueOf('default').getWaitingCount()).toBe(1)
+    expect(answered).toEqual(['a'])
+    gate.resolve()
+  })
+})
