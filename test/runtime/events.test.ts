@@ -85,7 +85,7 @@ test('an agent tells of its model, its tools, its children, its tries and how it
   ]
   const counted = (reply: ScriptedReply) => ({
     ...reply,
-    usage: { inputTokens: 3, outputTokens: 4, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 },
+    usage: { inputTokens: 3, outputTokens: 4, cacheReadTokens: 5, cacheWriteTokens: 6, reasoningTokens: 7 },
   })
   const model = scriptedModel('test/one', [
     { content: [] },
@@ -123,7 +123,8 @@ test('an agent tells of its model, its tools, its children, its tries and how it
     ['run.completed', {}],
     ['session.completed', {}],
   ])
-  const usage = { modelCalls: 5, inputTokens: 6, outputTokens: 8 }
+  const read = { cacheReadTokens: 10, cacheWriteTokens: 12, reasoningTokens: 14 }
+  const usage = { modelCalls: 5, inputTokens: 6, outputTokens: 8, ...read }
   expect(await session.report()).toMatchObject({
     session: { usage: { ...usage, workers: 3 } },
     workers: [{ usage, iterations: 4, lastFailure: null }, {}, {}],

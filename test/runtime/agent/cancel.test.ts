@@ -168,4 +168,35 @@ describe('a cancel', () => {
     // Its slot is free again.
     expect(await troupe.run('patient')).toMatchObject({ status: 'completed' })
   })
+
+  test('that comes before a reply is recorded leaves no result of its calls, which nobody will read', async () => {
+    let session: Session | undefined
+    let replies = 0
+    /** Cancels the session just before the commit that holds the second reply. */
+    const late = (turns: TurnStore): TurnStore => ({
+      partition: turns.partition,
+      claim: (next) => turns.claim(next),
+      async commit(request) {
+        if (request.entries.some((json) => json.includes('"type":"assistant"')) && ++replies === 2)
+          await session?.cancel()
+        return turns.commit(request)
+      },
+      readHistory: (workerId, from) => turns.readHistory(workerId, from),
+      renew: (requests) => turns.renew(requests),
+    })
+    const quick = defineTool({ name: 'quick', description: 'x', effect: 'idempotent', run: () => 1 })
+    const model = recordedModel('test/quick', () => together(call('quick'), call('quick')))
+    await using troupe = await TestTroupe.connect()
+    session = await troupe.create('quick', 'go')
+    await troupe.startNode({ quick: defineWorker({ instructions, model, tools: [quick] }) }, { aroundTurns: late })
+    await cancelled(session)
+    expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual([
+      'user',
+      'assistant',
+      'toolResult',
+      'toolResult',
+      'cancelled',
+    ])
+    expect(await results(troupe, session)).toEqual(['quick: ok, ok'])
+  })
 })

@@ -249,9 +249,17 @@ describe('a model of one’s own', () => {
 
   test('may leave out usage and finish reason', async () => {
     const model = { id: 'own/model', reply: async () => ({ content: [{ type: 'text', text: 'hi' }] }) as never }
-    const { troupe, result } = await runOnce({ instructions: 'x', model })
+    const { troupe, result, session } = await runOnce({ instructions: 'x', model })
     await using _troupe = troupe
     expect(result).toMatchObject({ status: 'completed', value: { text: 'hi' } })
+    expect((await session.root.report()).usage).toEqual({
+      modelCalls: 1,
+      inputTokens: 0,
+      outputTokens: 0,
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
+      reasoningTokens: 0,
+    })
   })
 })
 

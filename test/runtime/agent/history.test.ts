@@ -1,8 +1,9 @@
 /** What a node keeps of a conversation between turns, and what it reads when others have written meanwhile. */
 import { describe, expect, test } from 'vitest'
+import type { Json } from '../../../src/core/chat-message.ts'
 import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
-import { call, say, scriptedModel } from '../../../src/models/scripted-model.ts'
+import { call, say, scriptedModel, together } from '../../../src/models/scripted-model.ts'
 import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
@@ -48,6 +49,32 @@ describe('a conversation', () => {
       'user',
     ])
     await third.stop()
+  })
+
+  test('has messages whose ids are their places in the history, whatever a run goes through', async () => {
+    const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+    const fine = defineTool({ name: 'fine', description: 'x', effect: 'pure', run: () => 1 })
+    const spawn = (more: Record<string, Json>) =>
+      call('spawn_workers', { tasks: [{ kind: 'echo', input: 1, ...more }] })
+    const model = scriptedModel('test/m', [
+      { content: [] },
+      together(call('fine'), call('unknown'), call('fine', { x: 1 }), call('unknown as well')),
+      together(spawn({}), spawn({ detached: true }), call('fine')),
+      say('done'),
+      { content: [] },
+      together(call('fine'), call('unknown')),
+    ])
+    const limits = { iterations: 4 }
+    const agent = defineWorker({ instructions: 'x', nudge: 'Go on.', model, tools: [fine], spawns: ['echo'], limits })
+    await using troupe = await TestTroupe.start({ workers: { agent, echo } })
+    const session = await troupe.create('agent', 'one', { keepOpen: true })
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed' })
+    await session.root.send('two')
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'failed' })
+    const history = await troupe.history(session.rootId)
+    const messages = history.flatMap((entry, place) => ('id' in entry ? [[entry.id, `m${place}`]] : []))
+    expect(messages.length).toBeGreaterThan(15)
+    expect(messages.map(([id]) => id)).toEqual(messages.map(([, id]) => id))
   })
 
   test('goes on past entries that a newer version wrote, or nobody can read', async () => {
