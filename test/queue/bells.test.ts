@@ -78,11 +78,25 @@ describe('ringing', () => {
     expect(await connection.llen(wrong)).toBe(0)
   })
 
-  test('is waited for by who stops', async () => {
-    for (let number = 0; number < 50; number++) ringer.ring(0, [bell(`bell ${number}`)])
-    await ringer.stop()
+  test('is waited for by who stops: the connection may be closed after that', async () => {
+    const own = openRedis(inject('redisUrl'))
+    const other = new BullBellRinger(own, places, log)
+    for (let number = 0; number < 50; number++) other.ring(0, [bell(`bell ${number}`)])
+    await other.stop()
+    own.disconnect()
     expect(await queueOf('default').getWaitingCount()).toBe(50)
     expect(told).toEqual([])
+  })
+
+  test('opens one queue for each pool, however often it is done, and closes them', async () => {
+    const before = connection.listenerCount('error')
+    ringer.ring(0, [bell('a')])
+    const open = connection.listenerCount('error')
+    for (let number = 0; number < 20; number++) ringer.ring(0, [bell(`bell ${number}`)])
+    expect(open).toBeGreaterThan(before)
+    expect(connection.listenerCount('error')).toBe(open)
+    await ringer.stop()
+    expect(connection.listenerCount('error')).toBe(before)
   })
 })
 

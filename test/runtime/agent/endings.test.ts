@@ -5,7 +5,7 @@ import type { AgentWorker } from '../../../src/core/define-agent.ts'
 import { defineTool, type Effect } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
 import { TerminalError, TransientError } from '../../../src/core/errors.ts'
-import { call, say } from '../../../src/models/scripted-model.ts'
+import { call, say, together } from '../../../src/models/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -192,6 +192,52 @@ describe('a tool that fails', () => {
     const failures = history.filter(({ type }) => type === 'attemptFailed')
     expect(failures).toMatchObject([{ failure: { origin: 'tool' } }, { failure: { origin: 'tool' } }])
     expect(model.requests[1]?.messages.at(-1)).toMatchObject({ results: [{ output: { type: 'error-text' } }] })
+  })
+
+  test('beside others is called again alone, with the number of its try', async () => {
+    const seen: string[] = []
+    const noting = (name: string, fails: number) =>
+      defineTool({
+        name,
+        description: 'x',
+        effect: 'idempotent',
+        run: (_, { attempt }) => {
+          seen.push(`${name} ${attempt}`)
+          if (attempt <= fails) throw new TransientError('try later', { retryAfterMs: 1 })
+          return attempt
+        },
+      })
+    const model = recordedModel('test/m', [together(call('fine'), call('flaky'), call('fine')), say('ok')])
+    const tools = [noting('fine', 0), noting('flaky', 2)]
+    const { troupe, result, history } = await runOnce({ instructions: 'x', model, tools })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed' })
+    expect(seen.toSorted((one, other) => (one < other ? -1 : 1))).toEqual([
+      'fine 1',
+      'fine 1',
+      'flaky 1',
+      'flaky 2',
+      'flaky 3',
+    ])
+    expect(history.filter(({ type }) => type === 'attemptFailed')).toHaveLength(2)
+  })
+
+  test('for good lets no other call begin', async () => {
+    const ran: string[] = []
+    const broken = tool('broken', () => {
+      throw new TerminalError('the disk is gone')
+    })
+    const model = recordedModel('test/m', [together(call('first'), call('broken'), call('last'))])
+    const tools = [tool('first', () => ran.push('first')), broken, tool('last', () => ran.push('last'))]
+    const agent = defineWorker({ instructions: 'x', model, tools })
+    await using troupe = await TestTroupe.start({ workers: { agent }, policy: { toolsAtOnce: 1 } })
+    const session = await troupe.create('agent', 'go')
+    expect(await session.result()).toMatchObject({ status: 'failed', failure: { message: 'the disk is gone' } })
+    expect(ran).toEqual(['first'])
+    const results = (await troupe.history(session.rootId)).flatMap((entry) =>
+      entry.type === 'toolResult' ? [entry.status] : [],
+    )
+    expect(results).toEqual(['ok', 'error', 'cancelled'])
   })
 
   test('for good fails the run', async () => {
