@@ -10,9 +10,11 @@ import { partitionsMax } from '../core/ids.ts'
 import { checkRedisUrl, safeUrl } from '../core/redis-url.ts'
 import { Deadlines } from './deadlines.ts'
 import { partitionKeys, tagOf } from './keys.ts'
+import { SilenceWatch } from './silence-watch.ts'
 
 const schemaVersion = 1
 const deadlines = new Deadlines()
+const silence = new SilenceWatch()
 
 export type { Redis }
 
@@ -50,7 +52,19 @@ function open(url: string, patience: Patience): Redis {
     if (error.command?.name === 'select') redis.disconnect(true)
   })
   joinWrites(redis)
+  watchSilence(redis)
   return redis
+}
+
+/** With the connections that BullMQ makes after it, to block on. */
+function watchSilence(redis: Redis): void {
+  silence.watch(redis)
+  const duplicate = redis.duplicate.bind(redis)
+  redis.duplicate = (override) => {
+    const another = duplicate(override)
+    silence.watch(another)
+    return another
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
  * The network between a node and its Redis, to be disturbed: cut (connections end, new ones are refused), blackhole (connections
- * stay, nothing passes), cut off replies (requests pass, replies do not). Everything passes again after `mend`. Beside these: replies
+ * stay, nothing passes), forgotten (nothing passes over those there are, new ones are served), cut off replies (requests pass, replies do not). Everything passes again after `mend`. Beside these: replies
  * that come late, connections that are reset now and then, and the reply to one sort of request that is lost.
  */
 import { createServer, type Server, type Socket, connect as tcpConnect } from 'node:net'
@@ -64,6 +64,11 @@ export class TcpProxy implements AsyncDisposable {
   /** Lets nothing pass in either direction; connections stay open and new ones are accepted but not served. */
   blackhole(): void {
     this.#mode = 'hold'
+    this.forget()
+  }
+
+  /** Lets nothing pass over the connections there are, which stay open, and nobody is told; new ones are served. */
+  forget(): void {
     for (const { near, far } of this.#pairs) {
       near.pause()
       far.pause()
