@@ -5,13 +5,13 @@
  * those open who ask for it.
  */
 import { decodeEvents, type Ended, endedOf, mayEndRun, type TroupeEvent } from '../core/event.ts'
-import { partitionOf } from '../core/ids.ts'
+import { partitionOf, rootIdOf } from '../core/ids.ts'
 import { EventTail, type StreamEntry } from '../store/event-tail.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import { type LiveListener, LiveTail } from '../store/live-channel.ts'
 import { clientClosed, type Redis, withDeadline } from '../store/redis.ts'
 
-/** `null`: the client was closed, and nothing comes any more. */
+/** `events.trimmed`: what followed may be gone. `null`: the client was closed, and nothing comes any more. */
 type Listener = (event: TroupeEvent | null) => void
 
 /** What this client wants of one session. */
@@ -155,7 +155,8 @@ export class EventHub {
 
   async #openTail(partition: number): Promise<EventTail> {
     const keys = partitionKeys(tagOf(this.#namespace, partition))
-    const tail = new EventTail(this.#open(), keys, this.#deadlineMs)
+    const onTrimmed = (after: string) => this.#tellTrimmed(partition, after)
+    const tail = new EventTail(this.#open(), keys, this.#deadlineMs, onTrimmed)
     this.#connected.add(tail)
     try {
       await tail.listen((entry) => this.#tell(entry))
@@ -178,6 +179,16 @@ export class EventHub {
     for (const event of decodeEvents(id, fields)) tellAll(watched.listeners, event)
   }
 
+  /** Ends may be among what is gone: they are read from the records. */
+  #tellTrimmed(partition: number, after: string): void {
+    for (const [sessionId, watched] of this.#watched) {
+      if (partitionOf(sessionId) !== partition) continue
+      if (watched.ended === null) this.forget(sessionId)
+      for (const wake of watched.wakers) wake()
+      if (watched.listeners.length > 0) tellAll(watched.listeners, trimmedEvent(sessionId, after))
+    }
+  }
+
   /** Whoever waits is told that nothing comes any more. */
   async stop(): Promise<void> {
     this.#isStopped = true
@@ -188,6 +199,18 @@ export class EventHub {
     this.#live.stop()
     const stopping = Promise.all([...this.#connected].map((tail) => tail.stop()))
     await Promise.race([stopping, new Promise((resolve) => setTimeout(resolve, stopMsMax).unref())])
+  }
+}
+
+/** Told in place of events that are no longer kept: the report and the histories say what they said. */
+export function trimmedEvent(sessionId: string, after: string): TroupeEvent {
+  return {
+    id: after,
+    type: 'events.trimmed',
+    sessionId,
+    workerId: rootIdOf(sessionId),
+    at: Date.now(),
+    details: { after },
   }
 }
 

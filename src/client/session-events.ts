@@ -3,16 +3,15 @@
  * (text as it streams, progress of tools) between them as it comes.
  * V1 Stored events come in order, each once, none left out between past and live: what is transient changes nothing of it.
  * V2 A transient event carries the id of the stored event before it, so resuming after any event leaves no stored one out.
- * V3 A follower that lags loses what is transient, never what is stored.
+ * V3 A follower that lags loses what is transient, never what is stored; and is told, where that was trimmed before it came.
  */
 import { type Rules, signalRule, yesOrNo } from '../core/check-options.ts'
 import { isEventBefore, isEventId, type TroupeEvent } from '../core/event.ts'
-import { rootIdOf } from '../core/ids.ts'
 import { readEvents } from '../store/event-tail.ts'
 import { partitionKeys } from '../store/keys.ts'
 import type { LiveWord } from '../store/live-channel.ts'
 import { clientClosed, type Redis } from '../store/redis.ts'
-import type { EventHub } from './event-hub.ts'
+import { type EventHub, trimmedEvent } from './event-hub.ts'
 
 export interface EventsQuery {
   /** An event id, or "0-0" for all that are kept: past events after it come first. Without it: live ones only. */
@@ -59,7 +58,7 @@ export async function* sessionEvents(
   query.signal?.addEventListener('abort', abort)
   try {
     const heardFrom = await inbox.open(sessionId, context.hub, query.transient !== false)
-    const past = yield* pastEvents(sessionId, context, query.after)
+    let past = yield* pastEvents(sessionId, context, query.after)
     if (past === 'ended') return
     inbox.passOver(past?.readTo)
     let seen = past?.seen ?? heardFrom
@@ -68,6 +67,14 @@ export async function* sessionEvents(
       for (let arrival = inbox.take(); arrival; arrival = inbox.take()) {
         if ('notes' in arrival) {
           yield* transientEvents(arrival, seen)
+          continue
+        }
+        if (arrival.type === 'events.trimmed') {
+          const after = isEventBefore(seen, arrival.id) ? arrival.id : seen
+          past = yield* pastEvents(sessionId, context, after)
+          if (past === 'ended') return
+          inbox.passOver(past?.readTo)
+          seen = past?.seen ?? after
           continue
         }
         seen = arrival.id
@@ -174,23 +181,12 @@ class Inbox {
     this.#wake()
   }
 
-  #isNew({ id }: TroupeEvent): boolean {
-    return this.#readTo === undefined || isEventBefore(this.#readTo, id)
+  // What was trimmed may begin where the past ended.
+  #isNew({ id, type }: TroupeEvent): boolean {
+    return this.#readTo === undefined || type === 'events.trimmed' || isEventBefore(this.#readTo, id)
   }
 }
 
 function transientEvents({ sessionId, workerId, notes, at }: HeardWord, id: string): TroupeEvent[] {
   return notes.map(([type, details]) => ({ id, type, sessionId, workerId, at, details, transient: true }))
-}
-
-/** Told in place of events that are no longer kept: the report and the histories say what they said. */
-function trimmedEvent(sessionId: string, after: string): TroupeEvent {
-  return {
-    id: after,
-    type: 'events.trimmed',
-    sessionId,
-    workerId: rootIdOf(sessionId),
-    at: Date.now(),
-    details: { after },
-  }
 }

@@ -1,6 +1,7 @@
 /**
  * Duty: follows the event stream of one partition for any number of followers, over one connection of its own.
- * E-a A follower that names an id gets all later events, without gap and without duplicate, or is told that some were trimmed.
+ * E-a A follower that names an id gets all later events, without gap and without duplicate, or is told that some were trimmed; so does
+ *     one that listens, should it lag so far: its connection was lost for long, or its process stood still.
  * E-b Nothing depends on events for correctness: who waits for a state reads the record too.
  */
 import { decodeEvents, isEventBefore, streamIdOf, type TroupeEvent } from '../core/event.ts'
@@ -17,6 +18,9 @@ export interface StreamEntry {
 
 export type EventListener = (entry: StreamEntry) => void
 
+/** Told before what comes next: entries after this id may have been trimmed before they could be read. */
+export type TrimListener = (after: string) => void
+
 const blockMs = 5_000
 const pageSize = 500
 
@@ -24,17 +28,24 @@ export class EventTail {
   readonly #redis: Redis
   readonly #keys: PartitionKeys
   readonly #deadlineMs: number
+  readonly #onTrimmed: TrimListener
   readonly #listeners = new Set<EventListener>()
   #reading: Promise<void> | undefined
   #started: Promise<string> | undefined
   #last = '0-0'
+  /** Much may have been added since the last answer. */
+  #lags = false
   #stopped = false
 
   /** `redis` is a connection that only this tail uses: it blocks. `deadlineMs`: how long it may take to begin. */
-  constructor(redis: Redis, keys: PartitionKeys, deadlineMs: number) {
+  constructor(redis: Redis, keys: PartitionKeys, deadlineMs: number, onTrimmed: TrimListener = () => {}) {
     this.#redis = redis
     this.#keys = keys
     this.#deadlineMs = deadlineMs
+    this.#onTrimmed = onTrimmed
+    redis.on('close', () => {
+      this.#lags = true
+    })
   }
 
   /** Calls back for each entry from now on; resolves with the id after which it listens. */
@@ -74,15 +85,28 @@ export class EventTail {
           this.#keys.events,
           this.#last,
         )
-        for (const { id, fields } of toEntries(reply?.[0]?.[1] ?? [])) {
+        const entries = toEntries(reply?.[0]?.[1] ?? [])
+        if (entries.length === 0) continue
+        const lagged = this.#lags
+        this.#lags = entries.length === pageSize
+        if (lagged && !(await this.#isKept())) this.#onTrimmed(this.#last)
+        for (const { id, fields } of entries) {
           this.#last = id
           this.#tell({ id, fields })
         }
       } catch {
         // A lost connection: ioredis reconnects, and reading goes on after the last id that was seen.
+        this.#lags = true
         if (!this.#stopped) await new Promise((resolve) => setTimeout(resolve, 100))
       }
     }
+  }
+
+  /** Oldest entries are trimmed first: while the last one that was told is there, all after it are. */
+  async #isKept(): Promise<boolean> {
+    const { events } = this.#keys
+    if (this.#last === '0-0') return !(await wasTrimmed(this.#redis, this.#keys))
+    return (await this.#redis.xrange(events, this.#last, this.#last)).length > 0
   }
 
   #tell(entry: StreamEntry): void {

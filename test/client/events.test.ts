@@ -1,5 +1,6 @@
 /** Events of a session: live and from the past, resumed by id without a gap or a duplicate. */
 import { describe, expect, inject, test } from 'vitest'
+import { connectInternal } from '../../src/client/client.ts'
 import { EventHub } from '../../src/client/event-hub.ts'
 import type { Session } from '../../src/client/session.ts'
 import { type EventsQuery, sessionEvents } from '../../src/client/session-events.ts'
@@ -150,6 +151,31 @@ describe('session.events', () => {
     })
     await troupe.client.close()
     expect(await reading).toBe('ended')
+  })
+
+  test('tells that some are gone, and ends, when its connection was lost until they were trimmed (E-a)', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    await using troupe = await TestTroupe.connect()
+    await using far = await connectInternal({ redisUrl: proxy.url, namespace: troupe.namespace })
+    const session = await troupe.create('echo')
+    const seen: string[] = []
+    const following = (async () => {
+      const signal = AbortSignal.timeout(10_000)
+      for await (const event of far.sessions.get(session.id).events({ signal })) seen.push(event.type)
+      return signal.aborted
+    })()
+    await waitUntil('it follows', async () => {
+      await session.root.send('x')
+      return seen.length > 0
+    })
+    proxy.cut()
+    await troupe.startNode({ echo })
+    await session.result()
+    await troupe.run('echo')
+    await troupe.redis.xtrim(`${troupe.tag}:events`, 'MAXLEN', 1)
+    proxy.mend()
+    expect(await following).toBe(false)
+    expect(seen.at(-1)).toBe('events.trimmed')
   })
 
   test('ends when its client is closed while it begins to listen', async () => {

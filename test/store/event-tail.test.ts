@@ -1,20 +1,22 @@
 /** Events: followed live without gap or duplicate, and read back from any of them, or told that some are gone (E-a). */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { EventTail, readEvents, type StreamEntry } from '../../src/store/event-tail.ts'
 import { openRedis } from '../../src/store/redis.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { Place } from './support/place.ts'
 
 /** A place, and a tail on a connection of its own. */
-async function tailed() {
+async function tailed(redisUrl?: string) {
   const place = await Place.open()
-  const connection = openRedis(place.redisUrl)
-  const tail = new EventTail(connection, place.keys, 5_000)
+  const connection = openRedis(redisUrl ?? place.redisUrl)
+  const trimmed: string[] = []
+  const tail = new EventTail(connection, place.keys, 5_000, (after) => trimmed.push(after))
   const close = async () => {
     await tail.stop()
     await place[Symbol.asyncDispose]()
   }
-  return { place, tail, connection, [Symbol.asyncDispose]: close }
+  return { place, tail, connection, trimmed, [Symbol.asyncDispose]: close }
 }
 
 const pageAfter = (place: Place, after: string) => readEvents(place.redis, place.keys, after, 5_000)
@@ -73,7 +75,7 @@ describe('a tail', () => {
 
   test('goes on after the last entry it saw when its connection was lost', async () => {
     await using scene = await tailed()
-    const { place, tail, connection } = scene
+    const { place, tail, connection, trimmed } = scene
     const own = String(await connection.client('ID'))
     const heard: string[] = []
     await tail.listen(({ fields }) => heard.push(fields.session as string))
@@ -84,6 +86,24 @@ describe('a tail', () => {
     await add(place, 'c')
     await waitUntil('the others were told', () => heard.length === 3)
     expect(heard).toEqual(['a', 'b', 'c'])
+    expect(trimmed).toEqual([])
+  })
+
+  test('tells first that some are gone, when its connection was lost until they were', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    await using scene = await tailed(proxy.url)
+    const { place, tail, trimmed } = scene
+    const heard: string[] = []
+    await tail.listen(({ fields }) => heard.push(`${fields.session} after ${trimmed.length} gaps`))
+    const last = await add(place, 'a')
+    await waitUntil('the first was told', () => heard.length === 1)
+    proxy.cut()
+    for (const session of ['b', 'c', 'd']) await add(place, session)
+    await place.redis.xtrim(place.keys.events, 'MAXLEN', 2)
+    proxy.mend()
+    await waitUntil('the others were told', () => heard.length === 3)
+    expect(heard).toEqual(['a after 0 gaps', 'c after 1 gaps', 'd after 1 gaps'])
+    expect(trimmed).toEqual([last])
   })
 
   test('stops at once, though it waits for events', async () => {

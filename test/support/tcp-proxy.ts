@@ -1,7 +1,8 @@
 /**
  * The network between a node and its Redis, to be disturbed: cut (connections end, new ones are refused), blackhole (connections
- * stay, nothing passes), forgotten (nothing passes over those there are, new ones are served), cut off replies (requests pass, replies do not). Everything passes again after `mend`. Beside these: replies
- * that come late, connections that are reset now and then, and the reply to one sort of request that is lost.
+ * stay, nothing passes), forgotten (nothing passes over those there are, new ones are served), cut off replies (requests pass, replies
+ * do not). Everything passes again after `mend`. Beside these: replies that come late, connections that are reset now and then, and the
+ * reply to one sort of request that is lost.
  */
 import { createServer, type Server, type Socket, connect as tcpConnect } from 'node:net'
 
