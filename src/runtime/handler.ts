@@ -99,7 +99,7 @@ class HandlerTurn {
       this.#checkInput(mail)
       self = new HandlerSelf(this.#context(mail, position, attempt, timeout))
       let given: unknown = this.#definition.receive(mail.message, self as unknown as Self<never>)
-      if (given instanceof Promise) given = await (timeout.expired ? Promise.race([given, timeout.expired]) : given)
+      if (isAwaitable(given)) given = await (timeout.expired ? Promise.race([given, timeout.expired]) : given)
       self.close()
       const step = this.#stepOf(mail, self, position, attempt)
       if (given !== undefined && step.outcome === 'completed' && self.wishes.replyJson === undefined)
@@ -321,6 +321,11 @@ class HandlerTurn {
 function stackOf(thrown: unknown): { stack?: string } {
   const isForeign = thrown instanceof Error && !(thrown instanceof RuntimeError)
   return isForeign && thrown.stack !== undefined ? { stack: thrown.stack } : {}
+}
+
+/** Of whatever make: queries of databases begin when they are awaited. */
+function isAwaitable(given: unknown): given is PromiseLike<unknown> {
+  return given != null && typeof (given as { then?: unknown }).then === 'function'
 }
 
 /** Where a mail is: its lane and its place there. */

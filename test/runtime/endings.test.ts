@@ -28,6 +28,18 @@ describe('receive', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
+  test('what it returns is awaited, also when it is no Promise and begins only then', async () => {
+    const query = defineWorker({
+      receive(_, self) {
+        // biome-ignore lint/suspicious/noThenProperty: clients of databases return such
+        const lazy = { then: (done: () => void) => queueMicrotask(() => [self.reply('done'), done()]) }
+        return lazy as unknown as Promise<void>
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { query } })
+    expect(await troupe.run('query')).toMatchObject({ status: 'completed', value: 'done' })
+  })
+
   test('a receive that returns without a reply ends the run with null', async () => {
     await using troupe = await TestTroupe.start({ workers: { quiet: defineWorker({ receive: () => {} }) } })
     expect(await troupe.run('quiet')).toEqual({ status: 'completed', run: 1, value: null })
