@@ -148,6 +148,6 @@ export function retryWaitMs(
   random: number,
   settings?: Pick<Policy, 'retryBackoffMs' | 'retryBackoffMsMax'>,
 ): number {
-  if (given === undefined || Number.isNaN(given)) return retryDelayMs(attempt, random, settings)
+  if (typeof given !== 'number' || Number.isNaN(given)) return retryDelayMs(attempt, random, settings)
   return Math.round(Math.min(policy.timerMsMax, Math.max(0, given)))
 }

@@ -83,7 +83,8 @@ describe('retryWaitMs', () => {
     expect(retryWaitMs(given, 1, 0.5)).toBe(ms)
   })
 
-  test.each([undefined, Number.NaN])('%s is no time: the rule decides', (given) => {
-    expect(retryWaitMs(given, 3, 0.5)).toBe(retryDelayMs(3, 0.5))
+  // The code of users may be without types.
+  test.each([undefined, Number.NaN, null, 'soon', '500', {}])('%s is no time: the rule decides', (given) => {
+    expect(retryWaitMs(given as number, 3, 0.5)).toBe(retryDelayMs(3, 0.5))
   })
 })
