@@ -44,9 +44,12 @@ export interface Grant {
   readonly wait: string
   readonly starts: number
   readonly crashes: number
-  /** Failed tries of what is at `retrying`. */
+  /** Failed tries of what `retrying` begins with. */
   readonly attempt: number
-  /** What waits for its retry: `<lane>:<place>` of a message, or `model:` or `tool:` and the iteration of an agent; empty for none. */
+  /**
+   * What waits for its retry: `<lane>:<place>` of a message, or `model:` or `tool:` and the iteration of an agent; empty for none. Behind
+   * it, where another message waits as well, its failed tries and its own place.
+   */
   readonly retrying: string
   /** Spawning calls made so far in this run. */
   readonly calls: number

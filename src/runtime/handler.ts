@@ -21,6 +21,7 @@ import { evidenceJson, quarantined } from './quarantine.ts'
 import { type ReceiveTimeout, timeoutOf } from './receive-timeout.ts'
 import { afterRun, endingOf } from './run-ending.ts'
 import { emptyStep, type RunPosition, type Step } from './step.ts'
+import { triesOf, withoutTries, withTries } from './tries.ts'
 import type { Turn } from './turn.ts'
 
 export function handlerBehaviour(definition: HandlerDefinition): Behaviour {
@@ -92,7 +93,7 @@ class HandlerTurn {
 
   async #receive(mail: Mail, position: RunPosition): Promise<Step> {
     const { grant, host } = this.#turn
-    const attempt = triesOf(mail, position) + 1
+    const attempt = triesOf(placeOf(mail), position) + 1
     const timeout = timeoutOf(this.#definition, this.#turn)
     let self: HandlerSelf | undefined
     try {
@@ -180,7 +181,7 @@ class HandlerTurn {
       ...this.#consumed(mail),
       entries,
       stateJson: wishes.stateJson,
-      failure: position.open && triesOf(mail, position) === 0 ? undefined : null,
+      failure: position.open && triesOf(placeOf(mail), position) === 0 ? undefined : null,
       spawns: wishes.spawns,
       sends: wishes.sends,
       timers: wishes.timers,
@@ -191,7 +192,7 @@ class HandlerTurn {
       return {
         ...step,
         position: {
-          ...untried(mail, position),
+          ...withoutTries(placeOf(mail), position),
           run,
           calls,
           runState: runStateOf(awaits),
@@ -243,7 +244,7 @@ class HandlerTurn {
     const given = error instanceof TransientError ? error.retryAfterMs : undefined
     const retryMs = retryWaitMs(given, attempt, Math.random(), this.#turn.host.policy)
     return {
-      ...emptyStep({ ...position, runState: 'TransientFailure', attempt, retrying: placeOf(mail) }),
+      ...emptyStep({ ...position, runState: 'TransientFailure', ...withTries(placeOf(mail), attempt, position) }),
       entries: [entryJson('attemptFailed', position.run, this.#turn.grant.epoch, at, { failure, retryMs })],
       failure,
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
@@ -331,16 +332,6 @@ function isAwaitable(given: unknown): given is PromiseLike<unknown> {
 /** Where a mail is: its lane and its place there. */
 function placeOf(mail: Mail): string {
   return `${mail.lane}:${mail.sequence}`
-}
-
-/** Failed tries of this very message: another one may be waiting for its retry. */
-function triesOf(mail: Mail, position: RunPosition): number {
-  return position.retrying === placeOf(mail) ? position.attempt : 0
-}
-
-/** The tries that are still counted once this message has been received. */
-function untried(mail: Mail, { attempt, retrying }: RunPosition): Pick<RunPosition, 'attempt' | 'retrying'> {
-  return retrying === placeOf(mail) ? { attempt: 0, retrying: '' } : { attempt, retrying }
 }
 
 function isResultOf(mail: Mail, call: number): boolean {

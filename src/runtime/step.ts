@@ -41,9 +41,12 @@ export interface RunPosition {
   readonly calls: number
   readonly runState: RunState
   readonly open: boolean
-  /** Failed tries of what is at `retrying`. */
+  /** Failed tries of what `retrying` begins with. */
   readonly attempt: number
-  /** What waits for its retry: `<lane>:<place>` of a message, or `model:` or `tool:` and the iteration of an agent; empty for none. */
+  /**
+   * What waits for its retry: `<lane>:<place>` of a message, or `model:` or `tool:` and the iteration of an agent; empty for none. Behind
+   * it, where another message waits as well, its failed tries and its own place.
+   */
   readonly retrying: string
   readonly awaits: readonly number[]
   readonly timersOpen: number

@@ -76,10 +76,10 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
   }
 }
 
-/** "<tries> <what>" (`Grant.retrying`), or nothing. */
+/** "<tries> <what>" of each (`Grant.retrying`), or nothing. */
 function decodeAttempt(text = '0'): Pick<Grant, 'attempt' | 'retrying'> {
-  const [attempt, retrying = ''] = text.split(' ')
-  return { attempt: Number(attempt), retrying }
+  const [attempt, ...retrying] = text.split(' ')
+  return { attempt: Number(attempt), retrying: retrying.join(' ') }
 }
 
 /** The id of a commit is `<epoch>:<nonce>:<sequence>`. */

@@ -237,6 +237,34 @@ describe('a receive that throws', () => {
     ])
   })
 
+  test('is tried no more often because a timer that came between is tried again as well', async () => {
+    const seen: unknown[] = []
+    await using troupe = await TestTroupe.start({
+      workers: {
+        echo: defineWorker({ receive: (_, self) => self.reply('child') }),
+        flaky: defineWorker({
+          retries: 1,
+          receive(message, self) {
+            seen.push([message.kind, self.attempt])
+            if (message.kind === 'input') {
+              self.spawn('echo', null)
+              self.after(100, 'tick')
+            } else if (message.kind === 'result') throw new TransientError('never', { retryAfterMs: 300 })
+            else if (self.attempt === 1) throw new TransientError('not yet', soon)
+          },
+        }),
+      },
+    })
+    expect(await troupe.run('flaky')).toMatchObject({ status: 'failed', failure: { message: 'never', attempt: 2 } })
+    expect(seen).toEqual([
+      ['input', 1],
+      ['result', 1],
+      ['timer', 1],
+      ['timer', 2],
+      ['result', 2],
+    ])
+  })
+
   test('the last failure goes when the next run starts, not before', async () => {
     const gate = Promise.withResolvers<void>()
     await using troupe = await TestTroupe.start({

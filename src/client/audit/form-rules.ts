@@ -20,7 +20,7 @@ const workerForms: readonly [string, Form][] = [
   ['commit', /^\d+:/],
   ['wait', /^(any|control|retry|result:[0-9a-f-]{36}|family:\d+)$/],
   ['awaits', /^(\d+(-\d+)?(,\d+(-\d+)?)*)?$/],
-  ['attempt', /^\d+( \S+)?$/],
+  ['attempt', /^\d+( \S+( \d+ \S+)*)?$/],
   ['limits', /^\d+ \d+ \d+ \d+$/],
   ...numbers('run', 'version', 'depth', 'control', 'family', 'user', 'alone', 'crashes', 'timersOpen', 'calls'),
 ]

@@ -9,7 +9,7 @@ ARGV[6] userUsed      mails consumed from the head of the lane
 ARGV[7] wait          empty: the turn goes on; else what the worker waits for
 ARGV[8] event         json                 ARGV[9] bellMs       ARGV[10] seed       names of new bells
 ARGV[11] entries      count of history entries, then each; then facts: the name of each, then its values. Absent: as without it.
-  attempt      "<tries> <what>": what waits for its retry, as the node names it       retryMs      until then
+  attempt      "<tries> <what>" of each that waits for its retry, as the node says     retryMs      until then
   state        json, kept in the record    stateKey    json, kept under a key of its own
   failure      json; - : clear it          controlUsed mails consumed from the head of the lane
   familyUsed   positions consumed, comma-separated     familySeen   length for ever the node has seen
