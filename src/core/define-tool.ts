@@ -68,7 +68,10 @@ export interface ToolDefinition<Input = unknown> {
   readonly outputBytesMax?: number
   /** For tools that compute: `import.meta.url` of the module that exports this tool. It then runs in a worker thread. */
   readonly thread?: string
-  /** Asked about a `once` call of unknown outcome; throwing means that it is still unknown. */
+  /**
+   * Asked about a `once` call of unknown outcome; throwing means that it is still unknown. When the arguments no longer fit `input`,
+   * since it was changed meanwhile, they come as the model gave them, and only `done: true` is believed.
+   */
   reconcile?(input: Input, context: Pick<ToolContext, 'idempotencyKey' | 'signal' | 'log'>): Promise<Reconciled>
   run(input: Input, context: ToolContext): unknown
 }

@@ -13,18 +13,22 @@ export async function act(scene: Scene): Promise<Wait | null> {
   const { journal, kind, inbox, retries } = scene
   const { container, machine } = journal
   if (machine.state === 'TransientFailure') machine.apply('toolRetried')
-  const open = new Set(container.pending.calls.map(({ toolCallId }) => toolCallId))
+  const { pending } = container
+  // What became children waits for them, whatever their kind may spawn by now (W1).
+  const open = new Set(pending.calls.map(({ toolCallId }) => toolCallId).filter((id) => !pending.delegated.has(id)))
   const { checked } = scene.iteration ?? iterate(scene, container.lastReply ?? { content: [] }, 0)
   scene.iteration = null
   const calls = checked.filter(({ call }) => open.has(call.toolCallId))
   const delegated = new DelegatedCalls(journal, async () => scene.folder())
   for (const one of calls) {
+    // Its effect has the say, and not its arguments (L2).
+    if (pending.started.has(one.call.toolCallId)) continue
     // Accepted when it was recorded, and no longer: the kind has changed since.
     if (one.kind === 'invalid') journal.record([invalidResult(one, journal.nextId())])
     else if (kind.tools.isDelegation(one.call.toolName)) await delegated.begin(one.call, one.input)
     if (scene.isOver) return null
   }
-  const ended = await runLocal(scene, kind.tools.locals(calls))
+  const ended = await runLocal(scene, kind.tools.locals(calls, pending.started))
   if (scene.isOver) return null
   if (ended === null || container.run.failure) return null
   if (ended.kind === 'retry') return retries.plan(ended.error, 'tool', ended.retryAfterMs, ended.toolCallIds)

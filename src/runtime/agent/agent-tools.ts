@@ -13,7 +13,7 @@ import { ToolRegistry } from '../tool/registry.ts'
 import type { Turn } from '../turn.ts'
 import { delegationSpecs, parseSend, parseSpawn, sendToolName, spawnToolName } from './delegation.ts'
 import type { CheckedCall } from './iteration.ts'
-import type { LocalCall } from './local-calls.ts'
+import type { LocalCall, LostCall } from './local-calls.ts'
 
 /** Lists of tools that an agent's workers share; those of other grants are made anew. */
 const specsKept = 100
@@ -88,11 +88,14 @@ export class AgentTools {
       : invalid(invalidArgumentsText(toolName, checked.reasons))
   }
 
-  /** Of these calls those that run in the node. */
-  locals(checked: readonly CheckedCall[]): readonly LocalCall[] {
-    return checked.flatMap((one) => {
-      const tool = one.kind === 'accepted' ? this.#registry.get(one.call.toolName) : undefined
-      return tool && one.kind === 'accepted' ? [{ call: one.call, tool, input: one.input }] : []
+  /** Of these calls those that run in the node, and those that were started in one and cannot be run any more. */
+  locals(checked: readonly CheckedCall[], started: ReadonlySet<string>): readonly (LocalCall | LostCall)[] {
+    return checked.flatMap((one): (LocalCall | LostCall)[] => {
+      const { call } = one
+      const tool = this.#registry.get(call.toolName)
+      const wasStarted = started.has(call.toolCallId)
+      if (one.kind === 'accepted' && tool) return [{ call, tool, input: one.input, wasStarted, isLost: false }]
+      return wasStarted ? [{ call, tool, input: call.inputText ?? call.input, isLost: true }] : []
     })
   }
 

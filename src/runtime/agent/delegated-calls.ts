@@ -33,9 +33,8 @@ export class DelegatedCalls {
     this.#folder = folder
   }
 
-  /** Starts what the call asks for, unless that is recorded already. */
+  /** Starts what the call asks for. */
   async begin(call: ToolCallBlock, input: unknown): Promise<void> {
-    if (this.#journal.container.pending.delegated.has(call.toolCallId)) return
     try {
       if (call.toolName === sendToolName) await this.#send(call, input as SendInput)
       else await this.#spawn(call, input as readonly SpawnTask[])

@@ -1,7 +1,8 @@
 /**
  * Duty: runs the tool calls of one reply that run in this node, side by side, and records what became of each.
  * L1 A pure tool runs at once; an idempotent one once the reply is acknowledged; a `once` tool once it is recorded as started.
- * L2 A `once` call that was started and has no result is unknown: its own `reconcile` says what happened, else the worker's rule.
+ * L2 A call that was started and has no result is unknown: its own `reconcile` says what happened, else the worker's rule. So is one
+ *    that is no longer valid, since the kind or the time has changed; of that one only "it was done" is believed.
  * L3 Nothing is recorded of a call that was stopped because the turn is over: the next turn decides by what is recorded.
  */
 import { performance } from 'node:perf_hooks'
@@ -21,6 +22,19 @@ export interface LocalCall {
   readonly call: ToolCallBlock
   readonly tool: Tool
   readonly input: unknown
+  /** By an earlier turn: L2 decides whether it runs. */
+  readonly wasStarted: boolean
+  readonly isLost: false
+}
+
+/** Started by an earlier turn, and no longer valid: it is not run again. */
+export interface LostCall {
+  readonly call: ToolCallBlock
+  /** Undefined when the kind has it no longer. */
+  readonly tool: Tool | undefined
+  /** As the model gave it. */
+  readonly input: unknown
+  readonly isLost: true
 }
 
 export type CallsEnd =
@@ -44,7 +58,7 @@ export interface CallsHost {
   readonly tries: number
 }
 
-export async function runLocalCalls(host: CallsHost, calls: readonly LocalCall[]): Promise<CallsEnd> {
+export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall | LostCall)[]): Promise<CallsEnd> {
   const [only] = calls
   if (only !== undefined && calls.length === 1 && host.journal.turn.isTrusted()) return runCall(host, only)
   const waiting = [...calls]
@@ -65,15 +79,15 @@ export async function runLocalCalls(host: CallsHost, calls: readonly LocalCall[]
 
 const done: CallsEnd = { kind: 'done' }
 
-async function runCall(host: CallsHost, local: LocalCall): Promise<CallsEnd> {
+async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<CallsEnd> {
+  if (local.isLost || local.wasStarted) {
+    const found = await reconcile(host, local)
+    if (found === 'settled' || local.isLost) return done
+  }
   const { journal } = host
   const { tool, call } = local
   const { turn } = journal
   if (tool.effect === 'once') {
-    if (journal.container.pending.started.has(call.toolCallId)) {
-      const found = await reconcile(host, local)
-      if (found !== 'run') return found
-    }
     const { toolCallId, toolName } = call
     journal.record([{ type: 'toolStarted', toolCallId, toolName }], {
       notes: [['tool.started', { toolCallId, toolName }]],
@@ -82,15 +96,15 @@ async function runCall(host: CallsHost, local: LocalCall): Promise<CallsEnd> {
   if (tool.effect !== 'pure') await turn.settled()
   if (!turn.isTrusted()) return done
   const startedAt = performance.now()
-  const outcome = await host.executor.run({ tool, input: local.input, parts: partsOf(host, local) })
+  const outcome = await host.executor.run({ tool, input: local.input, parts: partsOf(host, call) })
   if (turn.over || turn.aborted) return done
   return settle(host, local, outcome, Math.round(performance.now() - startedAt))
 }
 
-function partsOf({ journal, folder, attempt }: CallsHost, { tool, call }: LocalCall): ToolCallParts {
+function partsOf({ journal, folder, attempt }: CallsHost, call: ToolCallBlock): ToolCallParts {
   const { turn, container } = journal
   const { grant, host } = turn
-  const { toolCallId } = call
+  const { toolCallId, toolName } = call
   return {
     workerId: grant.workerId,
     sessionId: grant.sessionId,
@@ -106,44 +120,38 @@ function partsOf({ journal, folder, attempt }: CallsHost, { tool, call }: LocalC
     facts: container.facts,
     children: container.run.children,
     onProgress: (value: unknown) =>
-      host.live.publish(grant.sessionId, grant.workerId, [
-        ['tool.progress', { toolCallId, toolName: tool.name, value }],
-      ]),
+      host.live.publish(grant.sessionId, grant.workerId, [['tool.progress', { toolCallId, toolName, value }]]),
   }
 }
 
 /** L2: what became of a call that was started in an earlier turn, or gave no sign of its end. */
-async function reconcile(host: CallsHost, local: LocalCall): Promise<CallsEnd | 'run'> {
+async function reconcile(host: CallsHost, local: LocalCall | LostCall): Promise<'run' | 'settled'> {
   const { journal, definition } = host
-  const { tool, call } = local
-  let why = `tool "${tool.name}" has no reconcile function`
-  if (tool.reconcile !== undefined) {
-    const answer = await host.executor.reconcile(tool, local.input, partsOf(host, local))
-    if (journal.turn.over || journal.turn.aborted) return done
+  const { tool, call, isLost } = local
+  const { toolName } = call
+  let why = tool ? `tool "${toolName}" has no reconcile function` : `its kind has no tool "${toolName}" any more`
+  if (tool?.reconcile !== undefined) {
+    const answer = await host.executor.reconcile(tool, local.input, partsOf(host, call))
+    if (journal.turn.over || journal.turn.aborted) return 'settled'
     if ('unknown' in answer) why = answer.why
-    else if (!answer.done) return 'run'
-    else {
+    else if (answer.done) {
       recordResult(journal, local, 'ok', answer.output, 'tool.succeeded')
-      return done
-    }
+      return 'settled'
+    } else if (!isLost) return 'run'
+    else
+      why = `reconcile of tool "${toolName}" says that it did not, but was asked with arguments that are no longer valid`
   }
+  const output = { type: 'error-text', value: unknownOutcomeText(toolName) } as const
   if (definition.onUnknown === 'tell') {
-    recordResult(
-      journal,
-      local,
-      'unknown',
-      { type: 'error-text', value: unknownOutcomeText(tool.name) },
-      'tool.unknown',
-    )
-    return done
+    recordResult(journal, local, 'unknown', output, 'tool.unknown')
+    return 'settled'
   }
   const error = new TerminalError(
-    `call ${call.toolCallId} of tool "${tool.name}" was started, and nobody knows whether it took effect (${why}). It was not run again. Look at what it would have changed, then send the worker a message; or set onUnknown: 'tell' to let the model decide.`,
+    `call ${call.toolCallId} of tool "${toolName}" was started, and nobody knows whether it took effect (${why}). It was not run again. Look at what it would have changed, then send the worker a message; or set onUnknown: 'tell' to let the model decide.`,
     { code: 'tool_outcome_unknown' },
   )
-  const output = { type: 'error-text', value: unknownOutcomeText(tool.name) } as const
   recordResult(journal, local, 'unknown', output, 'tool.unknown', { failure: failureOf(host, error) })
-  return done
+  return 'settled'
 }
 
 /** Recorded with the result, so that whoever takes over fails the run as well. */
@@ -168,7 +176,7 @@ async function settle(host: CallsHost, local: LocalCall, outcome: ToolOutcome, m
       const found = await reconcile(host, local)
       // It says that it was not done: the model may ask for it again.
       if (found === 'run') recordResult(journal, local, 'error', outcome.output, 'tool.failed', { ms })
-      return found === 'run' ? done : found
+      return done
     }
     case 'transient': {
       const { error, retryAfterMs } = outcome
@@ -193,7 +201,7 @@ async function settle(host: CallsHost, local: LocalCall, outcome: ToolOutcome, m
 
 function recordResult(
   journal: Journal,
-  { call, tool }: LocalCall,
+  { call, tool }: LocalCall | LostCall,
   status: ToolStatus,
   output: ToolOutput,
   note: EventType,
@@ -205,6 +213,6 @@ function recordResult(
     [{ type: 'toolResult', id: journal.nextId(), toolCallId, toolName, status, output, ...more }],
     { notes: [[note, { toolCallId, toolName, ...(ms === undefined ? {} : { ms }) }]] },
     // Nothing is lost but work if a pure tool runs again.
-    { lazy: tool.effect === 'pure' && failure === undefined },
+    { lazy: tool?.effect === 'pure' && failure === undefined },
   )
 }
