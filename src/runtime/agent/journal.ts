@@ -90,6 +90,7 @@ export class Journal {
   record(entries: readonly EntryFacts[], parts: StepParts = {}, options: { lazy?: boolean } = {}): void {
     const made = this.#entries(entries)
     const step = this.#step(made, parts)
+    this.#note(made)
     this.#apply(made)
     this.turn.record(step, options)
   }
@@ -102,12 +103,14 @@ export class Journal {
       ...this.#step(made, parts),
       declined: (error) => {
         declined = error
+        this.#recorded.length -= made.length
       },
     }
+    // A cancel may be heard before this goes on, and answers what the store holds open by then (J2).
+    this.#note(made)
     this.turn.record(step)
     await this.turn.settled()
     if (declined === null && !this.turn.over) this.#apply(made)
-    else this.#steps++
     return declined
   }
 
@@ -149,11 +152,14 @@ export class Journal {
     }
   }
 
-  #apply(made: readonly { readonly entry: Entry; readonly json: string }[]): void {
+  #note(made: readonly { readonly entry: Entry }[]): void {
     this.#steps++
+    for (const { entry } of made) this.#recorded.push({ step: this.#steps, entry })
+  }
+
+  #apply(made: readonly { readonly entry: Entry; readonly json: string }[]): void {
     for (const { entry, json } of made) {
       this.container.apply(entry)
-      this.#recorded.push({ step: this.#steps, entry })
       this.#length++
       this.#bytes += json.length
       this.#lastJson = json

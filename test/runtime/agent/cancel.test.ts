@@ -6,6 +6,7 @@ import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
 import type { TurnStore } from '../../../src/core/ports.ts'
 import { call, say, together } from '../../../src/models/scripted-model.ts'
+import { expectInvariants } from '../../support/oracle.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -43,6 +44,16 @@ type Gate = PromiseWithResolvers<void>
 const talker = defineWorker({ instructions, model: recordedModel('test/talker', () => say('hello')) })
 
 const placesOf = async (session: Session) => (await session.report()).workers.map(({ place, run }) => `${place} ${run}`)
+
+/** A node's way to the store, with some calls in other words. */
+const around = (turns: TurnStore, changed: Partial<TurnStore>): TurnStore => ({
+  partition: turns.partition,
+  claim: (next) => turns.claim(next),
+  renew: (requests) => turns.renew(requests),
+  commit: (request) => turns.commit(request),
+  readHistory: (workerId, from) => turns.readHistory(workerId, from),
+  ...changed,
+})
 
 /** `<worker's kind>: <results of each of its calls>`. */
 async function results(troupe: TestTroupe, session: Session): Promise<string[]> {
@@ -132,21 +143,19 @@ describe('a cancel', () => {
   test('that comes while the history is read ends the run once it is', async () => {
     const [reading, told, mayRead] = [1, 2, 3].map(() => Promise.withResolvers<void>()) as [Gate, Gate, Gate]
     /** Holds back the history, and says when the node was told of the cancel. */
-    const held = (turns: TurnStore): TurnStore => ({
-      partition: turns.partition,
-      claim: (next) => turns.claim(next),
-      commit: (request) => turns.commit(request),
-      async readHistory(workerId, from) {
-        reading.resolve()
-        await mayRead.promise
-        return turns.readHistory(workerId, from)
-      },
-      async renew(requests) {
-        const answer = await turns.renew(requests)
-        if (answer.verdicts.includes('cancelled')) told.resolve()
-        return answer
-      },
-    })
+    const held = (turns: TurnStore) =>
+      around(turns, {
+        async readHistory(workerId, from) {
+          reading.resolve()
+          await mayRead.promise
+          return turns.readHistory(workerId, from)
+        },
+        async renew(requests) {
+          const answer = await turns.renew(requests)
+          if (answer.verdicts.includes('cancelled')) told.resolve()
+          return answer
+        },
+      })
     await using troupe = await TestTroupe.connect()
     const node = await troupe.startNode({ patient: talker })
     const session = await troupe.create('patient', 'go', { keepOpen: true })
@@ -198,5 +207,35 @@ describe('a cancel', () => {
       'cancelled',
     ])
     expect(await results(troupe, session)).toEqual(['quick: ok, ok'])
+  })
+
+  test('that is heard while a message is being sent leaves its call the one result (I10)', async () => {
+    await using troupe = await TestTroupe.connect()
+    const sink = await troupe.create('talker', 'hi', { keepOpen: true })
+    const model = recordedModel('test/sender', [call('send_message', { to: sink.rootId, text: 'hi' }), say('no')])
+    const sender = defineWorker({ instructions, model, spawns: ['talker'] })
+    let isTold = false
+    /** Once the message is sent, its node hears of the cancel before it hears of that. */
+    const cancelling = (turns: TurnStore) =>
+      around(turns, {
+        async renew(requests) {
+          const answer = await turns.renew(requests)
+          isTold ||= answer.verdicts.includes('cancelled')
+          return answer
+        },
+        async commit(request) {
+          const answer = await turns.commit(request)
+          if (request.sends.length > 0) {
+            await session.cancel()
+            await waitUntil('the node was told of the cancel', () => isTold)
+          }
+          return answer
+        },
+      })
+    await troupe.startNode({ talker, sender }, { aroundTurns: cancelling })
+    const session = await troupe.create('sender')
+    await cancelled(session)
+    expect(await results(troupe, session)).toEqual(['sender: ok'])
+    await expectInvariants(troupe.redis, troupe.namespace)
   })
 })
