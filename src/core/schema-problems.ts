@@ -1,8 +1,14 @@
 /**
  * Duty: what a schema finds wrong with a value, as people and models read it: each problem with the path to it, on one line, and no
  * more of them than anybody reads.
+ * SP1 A schema of an author that throws, or that must be awaited, finds the value wrong: that is no reason for another try.
  */
-import type { z } from 'zod'
+import { z } from 'zod'
+import { toRuntimeError } from './errors.ts'
+
+export type Fit<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly reasons: readonly string[] }
 
 interface Problems {
   readonly issues: readonly z.core.$ZodIssue[]
@@ -10,6 +16,20 @@ interface Problems {
 
 const problemsMax = 8
 const charsMax = 200
+
+/** What the schema makes of the value, or why it does not fit. Does not throw (SP1). */
+export function fitTo<Value>(schema: z.ZodType<Value>, value: unknown): Fit<Value> {
+  try {
+    const checked = schema.safeParse(value)
+    return checked.success ? { ok: true, value: checked.data } : { ok: false, reasons: problemsOf(checked.error) }
+  } catch (thrown) {
+    const why =
+      thrown instanceof z.core.$ZodAsyncError
+        ? 'it is async, and schemas are checked at once'
+        : toRuntimeError(thrown).message
+    return { ok: false, reasons: [oneLine(`the schema could not check it: ${why}`)] }
+  }
+}
 
 /** One line for each problem; of many the first ones, and how many more there are. */
 export function problemsOf({ issues }: Problems): string[] {
@@ -24,7 +44,11 @@ export function problemText(problems: Problems): string {
 
 function problemOf(issue: z.core.$ZodIssue): string {
   const path = issue.path.map(String).join('.')
-  const text = (path === '' ? messageOf(issue) : `${path}: ${messageOf(issue)}`).replace(/\s+/g, ' ')
+  return oneLine(path === '' ? messageOf(issue) : `${path}: ${messageOf(issue)}`)
+}
+
+function oneLine(lines: string): string {
+  const text = lines.replace(/\s+/g, ' ')
   return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()} …`
 }
 

@@ -14,7 +14,7 @@ import { encodeInput, type Message } from '../core/message.ts'
 import { policy, type SessionLimits } from '../core/policy.ts'
 import type { Grant, SpawnOrder } from '../core/ports.ts'
 import { refusalError } from '../core/refusal.ts'
-import { problemText } from '../core/schema-problems.ts'
+import { fitTo } from '../core/schema-problems.ts'
 import { shown } from '../core/shown.ts'
 import { encodeGrant } from '../core/worker-grant.ts'
 import type { WorkerLog } from '../core/worker-log.ts'
@@ -193,9 +193,9 @@ export class HandlerSelf implements Self<unknown> {
   setState(next: unknown): void {
     this.#open('setState')
     const schema = this.#context.definition.state
-    const checked = schema ? schema.safeParse(next) : undefined
-    if (checked && !checked.success)
-      throw new TerminalError(`the new state of ${this.kind} does not fit its schema: ${problemText(checked.error)}`)
+    const fit = schema && fitTo(schema, next)
+    if (fit?.ok === false)
+      throw new TerminalError(`the new state of ${this.kind} does not fit its schema: ${fit.reasons.join('; ')}`)
     this.wishes.stateJson = toJson(next, 'the state')
     this.#state = next
   }

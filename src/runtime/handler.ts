@@ -13,7 +13,7 @@ import type { EventNote } from '../core/event.ts'
 import { type FailureOrigin, toFailure } from '../core/failure.ts'
 import type { Mail } from '../core/message.ts'
 import { retryWaitMs } from '../core/policy.ts'
-import { problemText } from '../core/schema-problems.ts'
+import { fitTo } from '../core/schema-problems.ts'
 import { HandlerInbox } from './handler-inbox.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
 import type { Behaviour } from './kind.ts'
@@ -82,9 +82,9 @@ class HandlerTurn {
     try {
       const raw: unknown = this.#stateJson === null ? freshCopy(initial ?? null) : JSON.parse(this.#stateJson)
       if (!schema) return raw
-      const checked = schema.safeParse(raw)
-      if (checked.success) return checked.data
-      throw new Error(problemText(checked.error), { cause: checked.error })
+      const fit = fitTo(schema, raw)
+      if (fit.ok) return fit.value
+      throw new Error(fit.reasons.join('; '))
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause)
       throw new InputError(`the state of worker ${grant.workerId} does not fit ${grant.kind}: ${why}`, { cause })
@@ -133,12 +133,10 @@ class HandlerTurn {
     }
     const schema = this.#definition.input
     if (!schema || mail.message.kind !== 'input') return
-    const checked = schema.safeParse(mail.message.value)
-    if (!checked.success)
-      throw new InputError(
-        `the input of ${this.#turn.grant.kind} does not fit its schema: ${problemText(checked.error)}`,
-      )
-    Object.assign(mail.message, { value: checked.data })
+    const fit = fitTo(schema, mail.message.value)
+    if (!fit.ok)
+      throw new InputError(`the input of ${this.#turn.grant.kind} does not fit its schema: ${fit.reasons.join('; ')}`)
+    Object.assign(mail.message, { value: fit.value })
   }
 
   #context(mail: Mail, position: RunPosition, attempt: number, timeout: ReceiveTimeout): SelfContext {

@@ -1,7 +1,9 @@
-/** Schemas of input and state: what does not fit fails the run with a typed error, once. */
+/** Schemas of input and state: what does not fit, or cannot be checked, fails the run with a typed error, once. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineTool } from '../../src/core/define-tool.ts'
+import { defineWorker, type Self } from '../../src/core/define-worker.ts'
+import { call, say } from '../../src/models/scripted-model.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -116,5 +118,57 @@ describe('schemas', () => {
     expect(await session.result({ run: 1 })).toMatchObject({ value: 300_000 })
     await session.root.send('y'.repeat(300_000))
     expect(await session.result({ run: 2 })).toMatchObject({ value: 600_000 })
+  })
+})
+
+/** Fits null, which is the first state of each; of anything else it calls the check. */
+const unlessNull = (check: (value: unknown) => boolean | Promise<boolean>) =>
+  z.unknown().refine((value) => value === null || check(value))
+
+const checks: readonly [string, z.ZodType, string][] = [
+  [
+    'throws',
+    unlessNull(() => {
+      throw new Error('broken\ncheck')
+    }),
+    'the schema could not check it: broken check',
+  ],
+  [
+    'is async',
+    unlessNull(async () => true),
+    'the schema could not check it: it is async, and schemas are checked at once',
+  ],
+]
+
+describe.each(checks)('a schema that %s finds a value wrong, and nothing is tried again:', (_, schema, why) => {
+  const receive = (message: { value: unknown }, self: Self<unknown>) => {
+    self.setState(message.value)
+    self.reply('fine')
+  }
+
+  test.each([
+    ['the input of an agent', { instructions: 'x', model: recordedModel('test/one', []), input: schema }],
+    ['the input of a handler', { receive, input: schema }],
+    ['the state of a handler', { receive, state: schema.refine((value) => value === null), initial: 1 }],
+    ['the new state of a handler', { receive, state: schema, initial: null }],
+  ])('%s', async (_what, definition) => {
+    await using troupe = await TestTroupe.start({ workers: { strict: defineWorker(definition as never) } })
+    const result = await troupe.run('strict', 'x')
+    expect(result).toMatchObject({ status: 'failed', failure: { attempt: 1, retryable: false } })
+    expect(result).toMatchObject({ failure: { message: expect.stringMatching(new RegExp(`fit .+: ${why}$`)) } })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('the arguments of a tool', async () => {
+    const ran: unknown[] = []
+    const tool = defineTool({ name: 'act', description: 'x', effect: 'once', input: schema, run: () => ran.push(1) })
+    const model = recordedModel('test/one', [call('act', { arguments: 'x' }, 'a'), say('fine')])
+    const agent = defineWorker({ instructions: 'x', model, tools: [tool] })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent', 'x')
+    expect(await session.result()).toMatchObject({ status: 'completed' })
+    const told = (await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')
+    expect(told).toMatchObject([{ status: 'error', output: { value: expect.stringContaining(why) } }])
+    expect(ran).toEqual([])
   })
 })

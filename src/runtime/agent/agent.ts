@@ -9,7 +9,7 @@ import { performance } from 'node:perf_hooks'
 import type { AgentDefinition } from '../../core/define-worker.ts'
 import { InputError, InvariantError } from '../../core/errors.ts'
 import type { Mail } from '../../core/message.ts'
-import { problemText } from '../../core/schema-problems.ts'
+import { fitTo } from '../../core/schema-problems.ts'
 import type { Behaviour } from '../kind.ts'
 import { act, breakCircuit, failAsRecorded } from './act.ts'
 import { AgentTools } from './agent-tools.ts'
@@ -121,7 +121,8 @@ function inputProblem({ turn, kind }: Scene, { message, malformed }: Mail): Inpu
   if (malformed !== undefined) {
     return new InputError(`message ${message.id} of worker ${grant.workerId} cannot be read: ${malformed}`)
   }
-  const checked = kind.definition.input?.safeParse(message.kind === 'input' ? message.value : null)
-  if (checked === undefined || checked.success) return null
-  return new InputError(`the input of ${grant.kind} does not fit its schema: ${problemText(checked.error)}`)
+  const { input } = kind.definition
+  const fit = input && fitTo(input, message.kind === 'input' ? message.value : null)
+  if (fit === undefined || fit.ok) return null
+  return new InputError(`the input of ${grant.kind} does not fit its schema: ${fit.reasons.join('; ')}`)
 }

@@ -9,7 +9,7 @@ import type { ToolCallBlock } from '../../core/chat-message.ts'
 import type { Tool } from '../../core/define-tool.ts'
 import { isDeeperThan } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
-import { problemsOf } from '../../core/schema-problems.ts'
+import { fitTo } from '../../core/schema-problems.ts'
 import { type InputForm, inputFormOf } from './input-form.ts'
 import { brief } from './messages.ts'
 
@@ -66,14 +66,8 @@ function readings(form: InputForm, value: unknown): unknown[] {
 }
 
 function checkSchema(schema: z.ZodType, value: unknown): CheckedArguments {
-  try {
-    const result = schema.safeParse(value)
-    if (result.success) return { ok: true, input: result.data }
-    return refused(...problemsOf(result.error))
-  } catch (thrown) {
-    // The author's own check threw, or waits for something: schemas are checked at once.
-    return refused(`the schema could not check them: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
-  }
+  const fit = fitTo(schema, value)
+  return fit.ok ? { ok: true, input: fit.value } : refused(...fit.reasons)
 }
 
 function tooBig(bytes: number): string {
