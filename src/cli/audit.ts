@@ -37,9 +37,8 @@ Exit codes: 0 nothing was found, 1 a finding. When nothing can be said:
 66 no such session, 69 Redis is unavailable, 70 the audit itself failed.`
 
 async function reportOf(sessionId: string | undefined, flags: ConnectionFlags): Promise<AuditReport> {
-  const mode = { isReadOnly: true }
   try {
-    return await withTroupe(flags, (troupe) => troupe.audit(sessionId === undefined ? {} : { sessionId }), mode)
+    return await withTroupe(flags, 'look', (troupe) => troupe.audit(sessionId === undefined ? {} : { sessionId }))
   } catch (thrown) {
     throw new Unanswered(thrown)
   }

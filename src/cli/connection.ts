@@ -1,5 +1,5 @@
 /** Duty: from flags to a connected client, closed again whatever happens. Loads the client only when a command needs it. */
-import type { InternalConnectOptions, Troupe } from '../client/client.ts'
+import type { Purpose, Troupe } from '../client/client.ts'
 import type { Config } from '../config.ts'
 import type { ConnectionFlags, NodeFlags } from './options.ts'
 
@@ -11,14 +11,12 @@ export async function configOf(flags: NodeFlags): Promise<Config> {
   return readConfig(flags)
 }
 
-type Mode = Pick<InternalConnectOptions, 'isReadOnly'>
-
 /** Commands but `demo` start no Redis: they say that there is none (exit code 69). */
-export async function connectTo(config: Config, mode: Mode = {}): Promise<Troupe> {
+export async function connectTo(config: Config, purpose: Purpose): Promise<Troupe> {
   const { connectInternal } = await import('../client/client.ts')
   const { redisUrl, namespace, partitions } = config
   return connectInternal({
-    ...mode,
+    purpose,
     namespace,
     deadlineMs: connectMsMax,
     ...(redisUrl === undefined ? {} : { redisUrl }),
@@ -29,10 +27,10 @@ export async function connectTo(config: Config, mode: Mode = {}): Promise<Troupe
 /** Connects, lets `use` work, and closes. */
 export async function withTroupe<Result>(
   flags: ConnectionFlags,
+  purpose: Purpose,
   use: (troupe: Troupe, config: Config) => Promise<Result>,
-  mode: Mode = {},
 ): Promise<Result> {
   const config = await configOf(flags)
-  await using troupe = await connectTo(config, mode)
+  await using troupe = await connectTo(config, purpose)
   return await use(troupe, config)
 }

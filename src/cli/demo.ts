@@ -64,7 +64,7 @@ async function demo(argument: string, flags: DemoFlags): Promise<void> {
   // The progress tells enough, unless somebody asked for more.
   const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
   const placed = { ...config, redisUrl: redis.url, logLevel }
-  await using troupe = await interrupt.orThrow(connectTo(placed))
+  await using troupe = await interrupt.orThrow(connectTo(placed, 'create'))
   await using node = await interrupt.orThrow(
     startLocalNode(placed, bundledWorkersFolder(), (line) => progress.tell(line)),
   )

@@ -36,7 +36,8 @@ export function addDoctorCommand(program: Command): void {
 /** A Redis that troupe refuses to use is a finding here, not a wrong command. */
 async function examine(config: Config, flags: ConnectionFlags): Promise<Finding[]> {
   try {
-    await using troupe = await connectTo(config)
+    // As one who changes things: rights that its Redis user lacks are a finding.
+    await using troupe = await connectTo(config, 'change')
     const health = await troupe.health()
     if (flags.json) {
       const { info: _, ...redis } = health.redis

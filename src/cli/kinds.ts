@@ -50,7 +50,7 @@ export function addKindsCommand(program: Command): void {
 /** Without worker files here, Redis is all there is to ask; with them it may be away. */
 async function hostedKinds(config: Config, mayFail: boolean): Promise<KindSummary[]> {
   try {
-    await using troupe = await connectTo(config)
+    await using troupe = await connectTo(config, 'look')
     return await troupe.kinds()
   } catch (thrown) {
     const complaint = toComplaint(thrown)

@@ -32,7 +32,7 @@ function addListCommand(group: Command): void {
   addConnectionOptions(command)
   addExamples(command, [['troupe mailbox list 0199…', '']])
   command.action((id: string, flags: ConnectionFlags) =>
-    withTroupe(flags, async (troupe) => {
+    withTroupe(flags, 'look', async (troupe) => {
       const mails = await troupe.workers.get(id).mailbox()
       printRows(mails, mailColumns, flags, 'The mailbox is empty.')
     }),
@@ -53,7 +53,7 @@ function addDeadCommand(group: Command): void {
   addConnectionOptions(command)
   addExamples(command, [['troupe mailbox dead --json', 'with all the evidence']])
   command.action((flags: ConnectionFlags & { limit: number }) =>
-    withTroupe(flags, async (troupe) => {
+    withTroupe(flags, 'look', async (troupe) => {
       const letters = await troupe.deadLetters({ limit: flags.limit })
       printRows(letters, deadColumns, flags, 'There are no dead letters.')
     }),
@@ -90,7 +90,7 @@ function addRedriveCommand(group: Command): void {
   command.action((workerId: string | undefined, { all = false, id, ...flags }: ConnectionFlags & RedriveFlags) => {
     if ((workerId === undefined) !== all || (all && id !== undefined))
       throw new InputError('mailbox redrive takes the id of a worker, with or without --id, or --all.')
-    return withTroupe(flags, async (troupe) => {
+    return withTroupe(flags, 'change', async (troupe) => {
       const done = await troupe.redrive({ all, ...(workerId && { workerId }), ...(id && { letter: id }) })
       printRows(done, redrivenColumns, flags, 'There is nothing to put back.')
       if (done.some(({ status }) => status === 'refused')) process.exitCode = exitCodes.failed

@@ -50,7 +50,7 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   using live = new LiveText()
   const tell = (line: string) => live.tell(line)
   using interrupt = new Interrupt(() => tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
-  await using troupe = await interrupt.orThrow(connectTo(config))
+  await using troupe = await interrupt.orThrow(connectTo(config, 'create'))
   await using host = new KindHost(kind, troupe, config, tell)
   const isHere = await interrupt.orThrow(host.start())
   if (!isHere && flags.workers !== undefined)

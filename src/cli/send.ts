@@ -30,7 +30,7 @@ async function send(workerId: string, text: string | undefined, flags: SendFlags
   if (text === undefined && flags.file === undefined)
     throw new InputError('there is no message: give it as an argument, with --file, or as - from stdin.')
   const value = await readInput(text, flags, process.stdin)
-  await withTroupe(flags, async (troupe) => {
+  await withTroupe(flags, 'change', async (troupe) => {
     const worker = troupe.workers.get(workerId)
     const { position } = await worker.send(value, flags.key === undefined ? {} : { idempotencyKey: flags.key })
     if (flags.json) printJson({ type: 'sent', workerId: worker.id, position })

@@ -30,7 +30,7 @@ export function addSessionResultCommand(group: Command): void {
 
 async function result(id: string, flags: ResultFlags): Promise<void> {
   using interrupt = new Interrupt(() => {}, commandEndMsMax)
-  await withTroupe(flags, async (troupe) => {
+  await withTroupe(flags, 'look', async (troupe) => {
     const session = troupe.sessions.get(id)
     const run = flags.wait ? flags.run : endedRun(await session.report(), flags.run)
     try {

@@ -21,7 +21,7 @@ export function addSessionShowCommand(group: Command): void {
     ['troupe session show 0199… --json | jq .session.state', 'for a script'],
   ])
   command.action((id: string, flags: ConnectionFlags) =>
-    withTroupe(flags, async (troupe) => {
+    withTroupe(flags, 'look', async (troupe) => {
       const report = await troupe.sessions.get(id).report()
       if (flags.json) printJson(report)
       else show(report)

@@ -25,7 +25,7 @@ export function addSessionTreeCommand(group: Command): void {
   addConnectionOptions(command)
   addExamples(command, [['troupe session tree 0199…', '']])
   command.action((id: string, flags: ConnectionFlags) =>
-    withTroupe(flags, async (troupe) => {
+    withTroupe(flags, 'look', async (troupe) => {
       const { session, workers } = await troupe.sessions.get(id).report()
       const roots = growTree(workers)
       if (flags.json) {

@@ -46,7 +46,7 @@ function addListCommand(group: Command): void {
     ['troupe session list --json | jq -r .id', 'ids for a script'],
   ])
   command.action((flags: ListFlags) =>
-    withTroupe(flags, async (troupe) => {
+    withTroupe(flags, 'look', async (troupe) => {
       const { state, kind, limit } = flags
       const sessions = await troupe.sessions.list({
         limit,
@@ -78,7 +78,7 @@ function addCancelCommand(group: Command): void {
   addConnectionOptions(command)
   addExamples(command, [['troupe session cancel 0199… --reason "wrong folder"', '']])
   command.action((id: string, flags: ConnectionFlags & { reason?: string }) =>
-    withTroupe(flags, async (troupe) => {
+    withTroupe(flags, 'change', async (troupe) => {
       const session = troupe.sessions.get(id)
       const isCancelled = await session.cancel(flags.reason)
       const { state } = (await session.report()).session
@@ -99,7 +99,7 @@ function addPruneCommand(group: Command): void {
     ['troupe session prune --older-than 0', 'all that is finished'],
   ])
   command.action((flags: ConnectionFlags & { olderThan?: number }) =>
-    withTroupe(flags, async (troupe) => {
+    withTroupe(flags, 'change', async (troupe) => {
       const { olderThan } = flags
       const pruned = await troupe.sessions.prune(olderThan === undefined ? {} : { olderThanMs: olderThan })
       if (flags.json) printJson({ type: 'pruned', sessions: pruned })

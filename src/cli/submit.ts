@@ -32,7 +32,7 @@ export function addSubmitCommand(program: Command): void {
 async function submit(kind: string, argument: string | undefined, flags: SubmitFlags): Promise<void> {
   parseKind(kind)
   const input = await readInput(argument, flags, process.stdin)
-  await withTroupe(flags, async (troupe) => {
+  await withTroupe(flags, 'create', async (troupe) => {
     const session = await troupe.sessions.create({
       ...sessionOrder(kind, input, flags),
       keepOpen: flags.keepOpen ?? false,

@@ -31,7 +31,7 @@ export function addWorkerHistoryCommand(group: Command): void {
     ['troupe worker history 0199… --after 41 --raw', 'all that is stored, from position 42 on'],
   ])
   command.action((id: string, flags: HistoryFlags) =>
-    withTroupe(flags, async (troupe) => {
+    withTroupe(flags, 'look', async (troupe) => {
       const { after, limit } = flags
       const entries = await troupe.workers.get(id).history({ limit, ...(after === undefined ? {} : { after }) })
       for (const line of entries) {

@@ -32,7 +32,7 @@ function addListCommand(group: Command): void {
     ["troupe worker list --json | jq -r 'select(.lastFailure) | .id'", 'those that failed'],
   ])
   command.action((flags: ConnectionFlags & { session?: string; limit: number }) =>
-    withTroupe(flags, async (troupe) => {
+    withTroupe(flags, 'look', async (troupe) => {
       const { session, limit } = flags
       const workers = await troupe.workers.list({ limit, ...(session === undefined ? {} : { sessionId: session }) })
       printRows(workers, workerColumns(workers), flags, 'There are no such workers.')
@@ -48,7 +48,7 @@ function addShowCommand(group: Command): void {
   addConnectionOptions(command)
   addExamples(command, [['troupe worker show 0199…', '']])
   command.action((id: string, flags: ConnectionFlags) =>
-    withTroupe(flags, async (troupe) => {
+    withTroupe(flags, 'look', async (troupe) => {
       const report = await troupe.workers.get(id).report()
       if (flags.json) printJson(report)
       else show(report)

@@ -44,9 +44,15 @@ import { Worker } from './worker.ts'
 export interface InternalConnectOptions extends ConnectOptions {
   readonly policy?: Partial<Policy>
   readonly ringer?: BellRinger
-  /** For who only looks: a namespace that is not set up stays so. */
-  readonly isReadOnly?: boolean
+  /** Default: create. */
+  readonly purpose?: Purpose
 }
+
+/**
+ * What a client is for. create: sessions; it sets up a namespace that nobody set up, which fixes the number of partitions for good.
+ * change: what is there already. look: it writes nothing, and its Redis user needs no right to.
+ */
+export type Purpose = 'create' | 'change' | 'look'
 
 /** Connects to Redis. Throws a ConfigError or TransientError with one clear sentence when that cannot be. */
 export async function connect(options: ConnectOptions = {}): Promise<Troupe> {
@@ -59,16 +65,25 @@ export async function connectInternal(options: InternalConnectOptions): Promise<
   const redis = openRedis(redisUrl)
   try {
     await awaitRedis(redis, redisUrl, Math.min(options.deadlineMs ?? 5_000, 5_000))
-    const check = options.isReadOnly ? lookAtRedis : checkRedis
-    const checking = () => check(redis, options.namespace ?? defaultNamespace, options.partitions)
-    const deadlineMs = options.deadlineMs ?? 5_000
-    const partitions = await guarded('checking the set-up', checking, deadlineMs)
-    if (!options.isReadOnly) await checkRights(redis, options.namespace ?? defaultNamespace, deadlineMs)
+    const partitions = await checkSetUp(redis, options, options.deadlineMs ?? 5_000)
     return new Troupe(redis, redisUrl, partitions, options)
   } catch (error) {
     redis.disconnect()
     throw error
   }
+}
+
+/** Returns the number of partitions. */
+async function checkSetUp(redis: Redis, options: InternalConnectOptions, deadlineMs: number): Promise<number> {
+  const { namespace = defaultNamespace, purpose = 'create' } = options
+  const check = async () => {
+    if (purpose !== 'create') return lookAtRedis(redis, namespace, options.partitions)
+    return { partitions: await checkRedis(redis, namespace, options.partitions), isSetUp: true }
+  }
+  const { partitions, isSetUp } = await guarded('checking the set-up', check, deadlineMs)
+  // Where nothing was set up there is nothing to change.
+  if (purpose !== 'look' && isSetUp) await checkRights(redis, namespace, deadlineMs)
+  return partitions
 }
 
 export type { DeadLetter, KindSummary, NodeSummary, Redriven, Session, SessionSummary, Worker }

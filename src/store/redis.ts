@@ -1,7 +1,7 @@
 /**
  * Duty: connections to Redis, and what a Redis must be before troupe uses it.
  * R-a Boot refuses a Redis that may evict keys, is older than 6.2, or was set up with another number of partitions.
- *     A set-up that is only looked at is not written.
+ *     Who only asks about a namespace does not set it up.
  * R-b Commands are re-sent after a reconnect (ioredis does so for all that are in flight), hence every script is idempotent.
  */
 import { Redis, type RedisOptions } from 'ioredis'
@@ -200,9 +200,18 @@ export async function checkRedis(redis: Redis, namespace: string, partitions: nu
   })
 }
 
-/** The same for who writes nothing. */
-export async function lookAtRedis(redis: Redis, namespace: string, partitions: number | undefined): Promise<number> {
-  return readSetUp(redis, namespace, partitions, async (_meta, wanted) => String(wanted))
+/** The same for who does not set up. A namespace that nobody set up is taken to have the wanted number. */
+export async function lookAtRedis(
+  redis: Redis,
+  namespace: string,
+  wanted: number | undefined,
+): Promise<{ readonly partitions: number; readonly isSetUp: boolean }> {
+  let isSetUp = true
+  const partitions = await readSetUp(redis, namespace, wanted, async (_meta, number) => {
+    isSetUp = false
+    return String(number)
+  })
+  return { partitions, isSetUp }
 }
 
 /** `setUp` is told what to write where nothing is written yet, and answers what is written then. */

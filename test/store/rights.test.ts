@@ -2,8 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { connectInternal, type Purpose } from '../../src/client/client.ts'
 import { checkRedis } from '../../src/store/redis.ts'
 import { checkRights } from '../../src/store/rights.ts'
+import { newNamespace } from '../support/namespace.ts'
 import { changes } from './support/dump.ts'
 import { Place } from './support/place.ts'
 
@@ -28,17 +30,20 @@ async function setUp(): Promise<Place> {
   return place
 }
 
-/** A connection whose user lacks these. */
-async function without(place: Place, ...commands: string[]): Promise<Redis> {
+/** The address of Redis with a user who lacks these. */
+async function urlWithout(place: Place, ...commands: string[]): Promise<string> {
   const user = `lacks-${place.namespace}`
   const rules = commands.map((name) => `-${name}`)
   await place.redis.acl('SETUSER', user, 'on', '>secret', '~*', '&*', '+@all', ...rules)
-  const url = Object.assign(new URL(place.redisUrl), { username: user, password: 'secret' })
-  const redis = new Redis(url.href)
   onTestFinished(async () => {
-    redis.disconnect()
     await place.redis.acl('DELUSER', user)
   })
+  return Object.assign(new URL(place.redisUrl), { username: user, password: 'secret' }).href
+}
+
+async function without(place: Place, ...commands: string[]): Promise<Redis> {
+  const redis = new Redis(await urlWithout(place, ...commands))
+  onTestFinished(() => redis.disconnect())
   return redis
 }
 
@@ -74,5 +79,18 @@ describe('the rights of a user', () => {
     const place = await setUp()
     const redis = await without(place, '@scripting')
     await expect(checkRights(redis, place.namespace, 5_000)).rejects.toMatchObject({ code: 'config_invalid' })
+  })
+
+  test('are asked of clients that change what is there, and not of those that look', async () => {
+    const place = await setUp()
+    const redisUrl = await urlWithout(place, 'hset', 'xadd')
+    const open = (purpose: Purpose, namespace: string) => connectInternal({ redisUrl, namespace, purpose })
+    await expect(open('create', place.namespace)).rejects.toThrow('may not call HSET, XADD, which')
+    await expect(open('change', place.namespace)).rejects.toThrow('may not call HSET, XADD, which')
+    await (await open('look', place.namespace)).close()
+    // Nothing is there to change.
+    const namespace = newNamespace()
+    await (await open('change', namespace)).close()
+    expect(await place.redis.keys(`{${namespace}.*`)).toEqual([])
   })
 })
