@@ -6,6 +6,7 @@ import { ConfigError, InputError } from '../core/errors.ts'
 import { parseId, partitionOf } from '../core/ids.ts'
 import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
 import type { BellRinger } from '../core/ports.ts'
+import { partitionNotFound } from '../core/refusal.ts'
 import { silentLogger, toWorkerLog } from '../log.ts'
 import { BullBellRinger } from '../queue/bells.ts'
 import { AuditStore } from '../store/audit-store.ts'
@@ -116,7 +117,7 @@ export class Troupe implements AsyncDisposable {
     this.#inspect = places.map(({ keys, partition }) =>
       guardedReads(new InspectStore(redis, keys, partition), deadlineMs),
     )
-    this.#index = new SessionIndex(this.#inspect, (id) => this.#inspectOf(id))
+    this.#index = new SessionIndex(this.#inspect, (id) => this.#inspectOf(id, 'session'))
     this.#audits = places.map(({ keys, partition }) =>
       guardedReads(new AuditStore(redis, caller, keys, partition, deadlineMs), deadlineMs),
     )
@@ -135,6 +136,7 @@ export class Troupe implements AsyncDisposable {
     this.#dead = new DeadLetters(
       this.#inspect.map((inspect, partition) => ({ inspect, store: stores[partition] as SessionStore })),
       (options.ringer ?? this.#bull) as BellRinger,
+      (workerId) => this.#inspectOf(workerId, 'worker'),
     )
   }
 
@@ -146,7 +148,7 @@ export class Troupe implements AsyncDisposable {
       })
       return new Session(made.sessionId, this.#context(made.sessionId), made.warning)
     },
-    /** A session by id, without asking Redis. Throws an InputError for what is not an id. */
+    /** A session by id, without asking Redis. Throws for what is not an id, and for one whose partition is not there. */
     get: (id: string): Session => {
       const sessionId = parseId(id, 'session')
       return new Session(sessionId, this.#context(sessionId))
@@ -169,7 +171,7 @@ export class Troupe implements AsyncDisposable {
   readonly workers = {
     get: (id: string): Worker => {
       const workerId = parseId(id, 'worker')
-      return new Worker(workerId, this.#submission, this.#inspectOf(workerId))
+      return new Worker(workerId, this.#submission, this.#inspectOf(workerId, 'worker'))
     },
     /** Those of a session, or of the newest sessions. */
     list: async (query: WorkersQuery = {}): Promise<WorkerReport[]> => {
@@ -180,7 +182,7 @@ export class Troupe implements AsyncDisposable {
   }
 
   #context(id: string): SessionContext {
-    const store = this.#inspectOf(id)
+    const store = this.#inspectOf(id, 'session')
     return {
       submission: this.#submission,
       store,
@@ -191,12 +193,9 @@ export class Troupe implements AsyncDisposable {
     }
   }
 
-  #inspectOf(id: string): InspectStore {
+  #inspectOf(id: string, what: 'worker' | 'session'): InspectStore {
     const store = this.#inspect[partitionOf(id)]
-    if (store === undefined)
-      throw new ConfigError(
-        `${id} belongs to partition ${partitionOf(id)}, which namespace "${this.#namespace}" does not have.`,
-      )
+    if (store === undefined) throw partitionNotFound(id, what, this.#namespace)
     return store
   }
 
@@ -246,7 +245,7 @@ export class Troupe implements AsyncDisposable {
       )
     if (query.sessionId === undefined) return audit(this.#audits, null)
     const sessionId = parseId(query.sessionId, 'session')
-    this.#inspectOf(sessionId)
+    this.#inspectOf(sessionId, 'session')
     return audit([this.#audits[partitionOf(sessionId)] as AuditStore], sessionId)
   }
 

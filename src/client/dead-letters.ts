@@ -21,10 +21,13 @@ export interface DeadLettersPlace {
 export class DeadLetters {
   readonly #places: readonly DeadLettersPlace[]
   readonly #ringer: BellRinger
+  readonly #inspectOf: (workerId: string) => InspectStore
 
-  constructor(places: readonly DeadLettersPlace[], ringer: BellRinger) {
+  /** `inspectOf` throws where no worker of this id can be. */
+  constructor(places: readonly DeadLettersPlace[], ringer: BellRinger, inspectOf: (workerId: string) => InspectStore) {
     this.#places = places
     this.#ringer = ringer
+    this.#inspectOf = inspectOf
   }
 
   /** Newest first. */
@@ -62,8 +65,7 @@ export class DeadLetters {
   }
 
   async #checkWorker(workerId: string): Promise<void> {
-    const { inspect } = this.#places[partitionOf(workerId)] as DeadLettersPlace
-    if ((await inspect.workers([workerId])).length === 0)
+    if ((await this.#inspectOf(workerId).workers([workerId])).length === 0)
       throw refusalError({ reason: 'not_found', limit: 0, id: workerId }, `worker ${workerId}`)
   }
 

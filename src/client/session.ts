@@ -181,14 +181,14 @@ export class Session {
       throw new InputError(
         `reason of cancel must be a text of at most ${policy.reasonBytesMax} bytes, not ${shown(reason)}.`,
       )
-    const answer = await this.#context.submission.store(this.id).cancel(this.id, reason)
+    const answer = await this.#context.submission.store(this.id, 'session').cancel(this.id, reason)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
     return answer.kind === 'ok'
   }
 
   /** Ends a conversation when what waits has been answered. */
   async close(): Promise<void> {
-    const answer = await this.#context.submission.store(this.id).close(this.id)
+    const answer = await this.#context.submission.store(this.id, 'session').close(this.id)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
   }
 }

@@ -13,7 +13,7 @@ import { toJson } from '../core/json.ts'
 import { encodeInput } from '../core/message.ts'
 import { defaultSessionLimits, hardSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
 import type { BellRinger } from '../core/ports.ts'
-import { refusalError } from '../core/refusal.ts'
+import { partitionNotFound, refusalError } from '../core/refusal.ts'
 import { problemText } from '../core/schema-problems.ts'
 import { shown } from '../core/shown.ts'
 import { checkGrant, encodeGrant, type WorkerGrant } from '../core/worker-grant.ts'
@@ -89,11 +89,10 @@ export class Submission {
     })
   }
 
-  /** The store of an id's partition; an id of a partition that does not exist belongs to another namespace. */
-  store(id: string): SessionStore {
+  /** The store of an id's partition. Throws a NotFoundError for one that the namespace does not have. */
+  store(id: string, what: 'worker' | 'session'): SessionStore {
     const store = this.#stores[partitionOf(id)]
-    if (store === undefined)
-      throw new InputError(`${id} belongs to partition ${partitionOf(id)}, which this namespace does not have.`)
+    if (store === undefined) throw partitionNotFound(id, what, this.#context.namespace)
     return store
   }
 
@@ -160,7 +159,7 @@ export class Submission {
   /** Throws a typed error that names the worker when the message cannot be accepted. */
   async send(workerId: string, value: unknown, idempotencyKey?: string): Promise<{ position: number }> {
     const id = parseId(workerId, 'worker')
-    const store = this.store(id)
+    const store = this.store(id, 'worker')
     const { policy } = this.#context
     const mail = encodeInput(null, toJson(value, 'the message'))
     const key = idempotencyKey === undefined ? newId(partitionOf(id)) : `${id}/${idempotencyKey}`
@@ -229,7 +228,7 @@ export function openSubmission(
       const job = parseJob(messageJob, data)
       const workerId = parseId(job.worker, 'worker')
       await submission.send(workerId, job.input, key)
-      const sessionId = await submission.store(workerId).sessionOf(workerId)
+      const sessionId = await submission.store(workerId, 'worker').sessionOf(workerId)
       return { sessionId: sessionId ?? '', workerId }
     }
     const job = parseJob(sessionJob, data)

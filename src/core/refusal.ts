@@ -3,7 +3,7 @@
  * of a session is easily taken for that of a worker, and the reverse: who asks for the one with the other is told so.
  */
 import { ConflictError, LimitError, NotFoundError, type RuntimeError } from './errors.ts'
-import { isWorkerId, rootIdOf } from './ids.ts'
+import { isWorkerId, partitionOf, rootIdOf } from './ids.ts'
 import type { Refusal } from './ports.ts'
 
 /** A refusal of the store as the typed error that a user sees. */
@@ -54,6 +54,12 @@ export function workerNotFound(id: string): NotFoundError {
     ? 'check the id; it may have been pruned.'
     : `that is the id of a session, whose root worker is ${rootIdOf(id)}.`
   return new NotFoundError('worker_not_found', `worker ${id} is not known: ${why}`)
+}
+
+/** Of an id whose partition the namespace does not have: nothing can be stored under it. */
+export function partitionNotFound(id: string, what: 'worker' | 'session', namespace: string): NotFoundError {
+  const why = `its id is of partition ${partitionOf(id)}, which namespace "${namespace}" does not have`
+  return new NotFoundError(`${what}_not_found`, `${what} ${id} is not known: ${why}; check the id and the namespace.`)
 }
 
 /** `why` a session of this id would not be there. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { connectInternal, type Session } from '../../src/client/client.ts'
 import type { WorkersQuery } from '../../src/client/queries.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
-import { newId, partitionOf, timeOf } from '../../src/core/ids.ts'
+import { newId, partitionOf, rootIdOf, timeOf } from '../../src/core/ids.ts'
 import { hardSessionLimits } from '../../src/core/policy.ts'
 import { tagOf } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -131,9 +131,17 @@ describe('sessions.get and workers.get', () => {
 
   test('of an id of a partition that the namespace does not have: a clear error', async () => {
     await using troupe = await TestTroupe.connect()
+    const { client, namespace } = troupe
+    await troupe.create('nobody')
     const id = newId(5)
-    expect(() => troupe.client.sessions.get(id)).toThrow(/partition 5/)
-    expect(() => troupe.client.workers.get(id)).toThrow(/partition 5/)
+    const why = `is not known: its id is of partition 5, which namespace "${namespace}" does not have; check the id and the namespace.`
+    const session = { code: 'session_not_found', message: `session ${id} ${why}` }
+    const worker = { code: 'worker_not_found', message: `worker ${rootIdOf(id)} ${why}` }
+    expect(() => client.sessions.get(id)).toThrow(expect.objectContaining(session))
+    expect(() => client.workers.get(rootIdOf(id))).toThrow(expect.objectContaining(worker))
+    await expect(client.audit({ sessionId: id })).rejects.toMatchObject(session)
+    await expect(client.workers.list({ sessionId: id })).rejects.toMatchObject(session)
+    await expect(client.redrive({ workerId: rootIdOf(id) })).rejects.toMatchObject(worker)
   })
 })
 

@@ -49,6 +49,8 @@ describe.concurrent('troupe audit', () => {
     expect(await auditIn(namespace, sessionId)).toMatchObject({ code: 0, objects: [{ type: 'audit', sessions: 1 }] })
     const unknown = await auditIn(namespace, unknownId)
     expect(unknown).toMatchObject({ code: 66, objects: [{ type: 'error', code: 'session_not_found' }] })
+    const strange = await auditIn(namespace, unknownId.replace(/0000$/, '0005'))
+    expect(strange).toMatchObject({ code: 66, objects: [{ type: 'error', code: 'session_not_found' }] })
     const { log } = workerKeys(tagOf(namespace, 0), rootIdOf(sessionId))
     await withRedis((redis) => redis.set(log, 'not what it was'))
     const { code, objects, stderr } = await auditIn(namespace)

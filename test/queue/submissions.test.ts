@@ -155,6 +155,7 @@ describe('a job of the queue "submit"', () => {
     ['a worker that is no id', { worker: 'bob', input: 1 }, 'not a worker id'],
     ['a worker that is not known', { worker: '01890000-0000-7000-8000-000000000000', input: 1 }, 'worker_not_found'],
     ['a worker of a partition that is not there', { worker: rootIdOf(newId(5)), input: 1 }, 'partition 5'],
+    ['a worker of another namespace', { worker: '01890000-0000-8000-8000-000000000005', input: 1 }, 'worker_not_found'],
     ['an input that is too big', { kind: 'echo', input: 'x'.repeat(1_048_577) }, 'message_too_big'],
   ])('with %s fails with a clear reason, once, and stays in the failed set', async (_, data, reason) => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
