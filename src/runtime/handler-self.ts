@@ -1,7 +1,8 @@
 /**
  * Duty: the `self` of one receive: it collects what the handler asks for; nothing leaves before the commit.
  * F1 Every value is made JSON, and checked for size, at the call that gives it, so that the error points at the author's line.
- * F2 After receive has returned, self is closed: a late call is an error, not a lost effect.
+ * F2 After receive has returned, self is closed: a late call is an error, not a lost effect. It is logged as well, since nobody may
+ *    catch what is thrown then, and the process ends of it.
  */
 import { inspect } from 'node:util'
 import { checkOptions, isObject, type Rules, yesOrNo } from '../core/check-options.ts'
@@ -206,8 +207,10 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   #open(call: string): void {
-    if (this.#closed)
-      throw new TerminalError(`self.${call} was called after receive had returned: await everything before it returns.`)
+    if (!this.#closed) return
+    const late = `self.${call} was called after receive had returned: await everything before it returns.`
+    this.log.error(`worker ${this.name} (${this.id}) of session ${this.sessionId}: ${late} It has no effect.`)
+    throw new TerminalError(late)
   }
 }
 

@@ -66,6 +66,33 @@ describe('receive', () => {
     ])
   })
 
+  test('a call that comes after it is an error for its caller, and is logged with who made it', async () => {
+    const told: Record<string, unknown>[] = []
+    const logger = pino({ level: 'warn' }, { write: (line: string) => void told.push(JSON.parse(line)) })
+    const { promise: returned, resolve: goOn } = Promise.withResolvers<void>()
+    const { promise: thrown, resolve: caught } = Promise.withResolvers<unknown>()
+    const forgets = defineWorker({
+      receive(_, self) {
+        returned.then(() => self.reply(1)).catch(caught)
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { forgets }, logger })
+    const session = await troupe.create('forgets')
+    expect(await session.result()).toMatchObject({ status: 'completed', value: null })
+    expect(told).toEqual([])
+    goOn()
+    const late = 'self.reply was called after receive had returned: await everything before it returns.'
+    expect(await thrown).toMatchObject({ code: 'run_failed', message: late })
+    expect(told).toMatchObject([
+      {
+        kind: 'forgets',
+        worker: session.rootId,
+        session: session.id,
+        msg: `worker forgets (${session.rootId}) of session ${session.id}: ${late} It has no effect.`,
+      },
+    ])
+  })
+
   test.each([
     [undefined, 'self.fail was called without a reason: it takes an Error or a text.'],
     ['', 'self.fail was called without a reason: it takes an Error or a text.'],
