@@ -17,6 +17,7 @@ import { printJson, printText, safe } from './output.ts'
 import { Progress } from './progress.ts'
 import { printResult } from './result.ts'
 import type { Roster } from './roster.ts'
+import { onSuddenEnd } from './sudden-end.ts'
 import { bundledWorkersFolder } from './workers-folder.ts'
 
 interface DemoFlags extends NodeFlags {
@@ -59,6 +60,7 @@ async function demo(argument: string, flags: DemoFlags): Promise<void> {
   if (flags.out !== undefined) await checkWritable(flags.out)
   const config = await configOf(flags)
   using progress = new Progress()
+  onSuddenEnd({ tell: (line) => progress.tell(line) })
   using interrupt = new Interrupt(() => progress.tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
   await using redis = await interrupt.orThrow(demoRedis(config, (line) => progress.tell(line)))
   // The progress tells enough, unless somebody asked for more.
@@ -71,6 +73,7 @@ async function demo(argument: string, flags: DemoFlags): Promise<void> {
   progress.watch(() => node.busy)
   progress.tell(modelLine(config.model))
   const session = await troupe.sessions.create({ kind: 'surveyor', input: { folder }, limits })
+  onSuddenEnd({ sessionId: session.id, isLasting: redis.how === 'given' })
   progress.tell(`Surveying ${safe(folder)} in session ${session.id}.`)
   const show = (commit: readonly TroupeEvent[], roster: Roster) => {
     if (flags.json) for (const event of commit) printJson(event)

@@ -1,6 +1,7 @@
 /**
  * Duty: what a thrown value means at the command line: one sentence, a code for programs, an exit code for shells.
- * The exit codes are a contract: 0 ok, 1 it failed, 2 the command is wrong, 69 Redis or a node is unavailable, 128 + n signal n.
+ * The exit codes are a contract: 0 ok, 1 it failed, 2 the command is wrong, 69 Redis or a node is unavailable, 70 an error that nothing
+ * caught ended the process, 128 + n signal n.
  * Where 1 is an answer (`audit`): 66 what was asked about is not there, 70 there is no answer, by a fault of troupe.
  */
 import { type ErrorCode, NotFoundError, RuntimeError } from '../core/errors.ts'

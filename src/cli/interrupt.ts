@@ -4,6 +4,7 @@
  * within a tenth of a second is the first one again.
  */
 import { exitCodeOfSignal, exitCodes } from './exit-code.ts'
+import { endProcess } from './sudden-end.ts'
 
 const samePressMs = 100
 /** How long a command that was interrupted may take to cancel and to stop. */
@@ -41,9 +42,9 @@ export class Interrupt implements Disposable {
         this.#exitCode = exitCodeOfSignal(signal)
         onFirst()
         this.#controller.abort()
-        if (endMsMax !== undefined) setTimeout(() => process.exit(this.#exitCode), endMsMax).unref()
+        if (endMsMax !== undefined) setTimeout(() => endProcess(this.#exitCode), endMsMax).unref()
       } else if (now - this.#firstAt > samePressMs) {
-        process.exit(exitCodeOfSignal(signal))
+        endProcess(exitCodeOfSignal(signal))
       }
     }
     for (const signal of signals) process.on(signal, this.#onSignal)

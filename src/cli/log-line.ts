@@ -1,6 +1,7 @@
 /** Duty: what a node logs, as a line for people. */
 import { formatTime } from './duration.ts'
 import { escapeLine } from './escape.ts'
+import { placeOf } from './stack-place.ts'
 import { textOf } from './text-of.ts'
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
@@ -35,10 +36,9 @@ export function logLine({ at, level, fields, message }: LogRecord): string | und
   return `${formatTime(at)}  ${escapeLine(parts.filter(Boolean).join('  '))}`
 }
 
-/** `TypeError: no such thing, at /home/me/workers/reader.ts:12:7`: the first line of a stack, and its first place outside of libraries. */
+/** `TypeError: no such thing, at /home/me/workers/reader.ts:12:7`: the first line of a stack, and where it was thrown. */
 function whatAndWhere(stack: string): string {
-  const [what = '', ...frames] = stack.split('\n')
-  const own = frames.find((frame) => /^\s*at /.test(frame) && !/node_modules|node:/.test(frame))
-  const place = own && /\(?(?:file:\/\/)?([^\s()]+:\d+:\d+)\)?\s*$/.exec(own)?.[1]
+  const [what = ''] = stack.split('\n')
+  const place = placeOf(stack)
   return place ? `${what}, at ${place}` : what
 }

@@ -6,10 +6,13 @@
 import { Console } from 'node:console'
 import { exitCodes } from './exit-code.ts'
 import { flush, surviveClosedPipes } from './output.ts'
-import { runCommandLine } from './program.ts'
+import { asksForJson, runCommandLine } from './program.ts'
+import { endProcess, watchForSuddenEnd } from './sudden-end.ts'
 
 surviveClosedPipes()
 globalThis.console = new Console(process.stderr)
-const exitCode = await runCommandLine(process.argv.slice(2))
+const args = process.argv.slice(2)
+watchForSuddenEnd(asksForJson(args))
+const exitCode = await runCommandLine(args)
 const isWritten = await flush()
-process.exit(isWritten ? exitCode : exitCode || exitCodes.failed)
+endProcess(isWritten ? exitCode : exitCode || exitCodes.failed)

@@ -6,6 +6,7 @@ import { commandEndMsMax, Interrupt } from './interrupt.ts'
 import { nodeOptions, serviceLogger } from './node-options.ts'
 import { addConnectionOptions, addExamples, addModelOption, addNodeOptions, type NodeFlags } from './options.ts'
 import { print, printJson, safe } from './output.ts'
+import { onSuddenEnd } from './sudden-end.ts'
 import { workersFolderDefault } from './workers-folder.ts'
 
 interface NodeCommandFlags extends NodeFlags {
@@ -33,6 +34,7 @@ export function addNodeCommand(program: Command): void {
 async function node(flags: NodeCommandFlags): Promise<void> {
   const config = await configOf(flags)
   const logger = await serviceLogger(config)
+  onSuddenEnd({ logger })
   using interrupt = new Interrupt(
     () => logger.info('draining; another signal ends this node at once'),
     policy.drainMs + commandEndMsMax,

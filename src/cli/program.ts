@@ -28,7 +28,7 @@ object per line, and an error is its last line:
 {"type":"error","code":"…","message":"…"}
 
 Exit codes: 0 ok, 1 it failed, 2 the command is wrong, 69 Redis or a node is
-unavailable, 130 interrupted.
+unavailable, 70 an error that nothing caught ended the process, 130 interrupted.
 Environment, where no option is given: TROUPE_REDIS_URL (else REDIS_URL),
 TROUPE_NAMESPACE, TROUPE_PARTITIONS, TROUPE_WORKERS, TROUPE_MODEL,
 TROUPE_CONCURRENCY, TROUPE_LOG_LEVEL; and NO_COLOR. Keys and addresses of model
@@ -114,7 +114,7 @@ function complain({ code, message, stack }: Complaint, json: boolean): void {
 }
 
 /** An error in the command line itself comes before its options are known. */
-function asksForJson(args: readonly string[]): boolean {
+export function asksForJson(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return (end < 0 ? args : args.slice(0, end)).includes('--json')
 }

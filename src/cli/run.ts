@@ -15,6 +15,7 @@ import { addConnectionOptions, addExamples, addModelOption, addNodeOptions, type
 import { printJson, safe } from './output.ts'
 import { printResult } from './result.ts'
 import { addSessionOptions, type SessionFlags, sessionOrder } from './session-order.ts'
+import { onSuddenEnd } from './sudden-end.ts'
 import { UnhostedNotice } from './unhosted-notice.ts'
 
 interface RunFlags extends NodeFlags, InputFlags, SessionFlags {}
@@ -49,6 +50,7 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   const config = await configOf(flags)
   using live = new LiveText()
   const tell = (line: string) => live.tell(line)
+  onSuddenEnd({ tell })
   using interrupt = new Interrupt(() => tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
   await using troupe = await interrupt.orThrow(connectTo(config, 'create'))
   await using host = new KindHost(kind, troupe, config, tell)
@@ -56,6 +58,7 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   if (!isHere && flags.workers !== undefined)
     tell(`troupe: a live node hosts ${kind}: it runs there, not with the worker files of ${safe(flags.workers)}`)
   const session = await troupe.sessions.create(sessionOrder(kind, input, flags))
+  onSuddenEnd({ sessionId: session.id, isLasting: true })
   tell(`troupe: session ${session.id}`)
   if (session.warning) tell(`troupe: ${safe(session.warning)}`)
   live.watch(session.rootId)

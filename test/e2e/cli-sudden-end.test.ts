@@ -1,0 +1,100 @@
+/** The command line when code of a worker file ends its process: it says who did, where, and what becomes of the session. */
+import { dirname } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { CliProject } from '../cli/cli-project.ts'
+
+const cli = new CliProject('ends', { withNode: false })
+
+/** A node that ended suddenly is counted on for a while: no other test is to wait for it. */
+async function placeOf(kind: string, receive: string, top = ''): Promise<string[]> {
+  const source = `import { defineWorker } from 'troupe'\n${top}\nexport default defineWorker({ receive(message, self) {\n${receive}\n} })\n`
+  const folder = dirname(await cli.project.write(`of-${kind}/${kind}.ts`, source))
+  return ['--workers', folder, '--namespace', `${cli.namespace}-${kind}`]
+}
+
+const notLost = /The session is not lost; its result later: troupe session result [0-9a-f-]{36} --wait$/m
+
+describe.concurrent('an error that nothing caught', () => {
+  it('ends a run with 70, its place and how to get the result later', async () => {
+    const place = await placeOf('leaks', "  void Promise.reject(new TypeError('no luck'))\n  self.after(60_000, 1)")
+    const more = ['--namespace', `${cli.namespace}-leaks-json`, '--json']
+    const [human, json] = await Promise.all([
+      cli.project.run(['run', 'leaks', ...place]),
+      cli.project.run(['run', 'leaks', ...place, ...more]),
+    ])
+    expect(human).toMatchObject({ code: 70, stdout: '' })
+    expect(human.stderr).toMatch(
+      /^troupe: no code of a worker caught this error: TypeError: no luck, at \S+\/of-leaks\/leaks\.ts:4:\d+\. /m,
+    )
+    expect(human.stderr).toMatch(notLost)
+    expect(human.stderr).not.toMatch(/^ +at /m)
+    const last = json.objects.at(-1)
+    expect(json.code).toBe(70)
+    expect(last).toMatchObject({ type: 'error', code: 'uncaught', message: expect.stringMatching(notLost) })
+    expect(last?.message).toContain(`troupe session result ${String(last?.sessionId)} --wait`)
+  })
+
+  it('that is no error is told as it is', async () => {
+    const place = await placeOf('rejects', "  void Promise.reject('just so')\n  self.after(60_000, 1)")
+    const { code, stderr } = await cli.project.run(['run', 'rejects', ...place])
+    expect({ code, stderr }).toMatchObject({
+      code: 70,
+      stderr: expect.stringContaining('error: just so. This process'),
+    })
+  })
+
+  it('ends a node with 70 and a line of its log, after one that says which worker called self too late', async () => {
+    const late = "  if (message.kind !== 'input') return\n  setTimeout(() => self.reply(1), 1)"
+    const place = await placeOf('late', late)
+    const node = cli.project.start(['node', ...place, '--json'])
+    await node.saw('"ready"', 'stdout')
+    const { workerId, sessionId } = await cli.submit('late', ...place.slice(2))
+    const { code, objects, stderr } = await node.ended
+    expect(code).toBe(70)
+    const message = expect.stringMatching(/TerminalError: self\.reply was called after .*, at \S+\/late\.ts:5:\d+\./)
+    expect(objects.at(-1)).toMatchObject({ type: 'error', code: 'uncaught', message })
+    const lines = stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(lines.slice(-2)).toMatchObject([
+      {
+        level: 50,
+        kind: 'late',
+        worker: workerId,
+        session: sessionId,
+        msg: expect.stringContaining('await everything'),
+      },
+      { level: 60, stack: expect.stringContaining('late.ts:5'), msg: message },
+    ])
+  })
+})
+
+describe.concurrent('a call of process.exit', () => {
+  it('in a handler is named with its place', async () => {
+    const place = await placeOf('exits', '  process.exit(7)')
+    const { code, objects, stderr } = await cli.project.run(['run', 'exits', ...place, '--json'])
+    expect(code).toBe(7)
+    expect(stderr).toMatch(
+      /^troupe: something in this process called process\.exit\(7\), at \S+\/exits\.ts:4:11, before /m,
+    )
+    expect(objects.at(-1)).toMatchObject({ type: 'error', code: 'uncaught', message: expect.stringMatching(notLost) })
+  })
+
+  it('with 0 is not taken for success', async () => {
+    const place = await placeOf('leaves', '  process.exit(0)')
+    expect(await cli.project.run(['run', 'leaves', ...place])).toMatchObject({ code: 70, stdout: '' })
+  })
+
+  it.each([['kinds'], ['run', 'quits'], ['node']])(
+    'while a worker file is loaded names the file: %s',
+    async (...args) => {
+      const place = await placeOf('quits', '', 'process.exit(3)')
+      const { code, stderr } = await cli.project.run([...args, ...place])
+      expect(code).toBe(3)
+      expect(stderr).toMatch(
+        /something in this process called process\.exit\(3\), at \S+\/quits\.ts:2:9, before the command had ended\./,
+      )
+    },
+  )
+})
