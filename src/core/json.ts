@@ -2,6 +2,14 @@
 import { InputError, LimitError } from './errors.ts'
 import { policy } from './policy.ts'
 
+/** Built-in objects of which nothing would be left: `{}`. A Promise is a forgotten await. */
+const emptied: readonly (readonly [new (...args: never[]) => object, string, string])[] = [
+  [Promise, 'a Promise', 'await it first'],
+  [Map, 'a Map', 'give an object, like Object.fromEntries(map)'],
+  [Set, 'a Set', 'give a list, like [...set]'],
+  [Error, 'an Error', 'give its message'],
+]
+
 /** `undefined` becomes null. Throws an InputError for what JSON cannot hold, a LimitError for what is too big. */
 export function toJson(value: unknown, what: string, bytesMax: number = policy.messageBytesMax): string {
   let text: string | undefined
@@ -14,6 +22,7 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
     )
   }
   if (text === undefined) throw new InputError(`${what} cannot be written as JSON: a ${typeof value} has no JSON form.`)
+  if (text === '{}' || value instanceof Error) refuseEmptied(value, what)
   // A UTF-16 unit is at most three bytes: most values need no count.
   if (text.length * 3 > bytesMax) {
     const bytes = Buffer.byteLength(text)
@@ -25,6 +34,13 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
     }
   }
   return text
+}
+
+/** Of the value itself alone: looking into each would cost more than it saves. What has a `toJSON` says itself what is left of it. */
+function refuseEmptied(value: unknown, what: string): void {
+  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return
+  for (const [type, name, advice] of emptied)
+    if (value instanceof type) throw new InputError(`${what} is ${name}, which has no JSON form: ${advice}.`)
 }
 
 /** Without recursion: a value may be nested deeper than the stack is. One without brackets has depth 0. */

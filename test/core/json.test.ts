@@ -40,6 +40,21 @@ describe('toJson', () => {
     expect(() => toJson(value, 'the input')).toThrow(message)
   })
 
+  test.each([
+    [Promise.resolve(1), 'the reply is a Promise, which has no JSON form: await it first.'],
+    [new Map([[1, 2]]), 'the reply is a Map, which has no JSON form: give an object, like Object.fromEntries(map).'],
+    [new Set([1]), 'the reply is a Set, which has no JSON form: give a list, like [...set].'],
+    [new TypeError('x'), 'the reply is an Error, which has no JSON form: give its message.'],
+    [Object.assign(new Error('x'), { code: 1 }), 'the reply is an Error, which has no JSON form: give its message.'],
+  ])('%o, of which nothing would be left, is refused', (value, message) => {
+    expect(() => toJson(value, 'the reply')).toThrow(new InputError(message))
+  })
+
+  test('what says itself what is left of it, and an empty object, are taken', () => {
+    const says = Object.assign(new Error('x'), { toJSON: () => ({ message: 'x' }) })
+    expect([says, {}, Object.create(null)].map((value) => toJson(value, 'it'))).toEqual(['{"message":"x"}', '{}', '{}'])
+  })
+
   test('exactly the limit is accepted and one byte more is not, counted in bytes', () => {
     for (const letter of ['a', 'é', '語', '😀']) {
       const bytes = Buffer.byteLength(letter)
