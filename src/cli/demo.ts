@@ -31,6 +31,12 @@ interface Survey {
   readonly isComplete: boolean
 }
 
+/** The session of a survey, and the command that shows its result later, where its Redis stays. */
+interface Surveyed {
+  readonly id: string
+  readonly later: string | undefined
+}
+
 const offlineModel = 'offline/rules'
 
 /** Room for a tree over a large folder, so that the demo shows one. */
@@ -82,7 +88,8 @@ async function demo(argument: string, flags: DemoFlags): Promise<void> {
   const result = await followToEnd(session, interrupt, show)
   progress.end()
   process.exitCode = interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed)
-  if (result) await deliver(session.id, result, flags, (line) => progress.tell(line))
+  const later = redis.how === 'given' ? `troupe session result ${session.id} --json` : undefined
+  if (result) await deliver({ id: session.id, later }, result, flags, (line) => progress.tell(line))
 }
 
 function modelLine(model: string | undefined): string {
@@ -91,31 +98,37 @@ function modelLine(model: string | undefined): string {
 }
 
 async function deliver(
-  sessionId: string,
+  { id, later }: Surveyed,
   result: RunResult,
   flags: DemoFlags,
   tell: (line: string) => void,
 ): Promise<void> {
   if (result.status !== 'completed') {
-    printResult(sessionId, result, flags)
+    printResult(id, result, flags)
     return
   }
   const { text = '', facts } = (result.value ?? {}) as Partial<AgentResult>
   const { markdown, totals, isComplete } = (facts?.report ?? {}) as Partial<Survey>
   if (typeof markdown !== 'string' || totals === undefined) {
     throw new TerminalError(
-      `the surveyor of session ${sessionId} ended without a report; it said: ${safe(text.slice(0, 500))}\nSee: troupe session show ${sessionId}`,
+      `the surveyor of session ${id} ended without a report; it said: ${safe(text.slice(0, 500))}\nSee: troupe session show ${id}`,
     )
   }
   for (const line of text.trim().split('\n')) tell(safe(line))
   if (flags.out !== undefined) {
-    await writeReport(flags.out, markdown)
+    await writeReport(flags.out, markdown).catch((cause: unknown) => {
+      const shown = flags.json ? '' : ' It is on stdout instead.'
+      const kept = later === undefined ? '' : ` It is kept as value.facts.report.markdown of \`${later}\`.`
+      if (!flags.json) printText(markdown)
+      throw new TerminalError(`${unwritable(cause).message} It is of session ${id}.${shown}${kept}`, { cause })
+    })
     tell(`The report is in ${safe(flags.out)}.`)
   } else if (!flags.json) printText(markdown)
   if (flags.json) printJson({ type: 'report', ...totals, isComplete, text })
 }
 
 async function existingFolder(argument: string): Promise<string> {
+  if (argument === '') throw new InputError('the folder is an empty text: name one, or none at all for this one.')
   const folder = resolve(argument)
   const found = await stat(folder).catch(() => undefined)
   if (found === undefined) throw new InputError(`there is no folder ${argument}.`)
@@ -125,9 +138,11 @@ async function existingFolder(argument: string): Promise<string> {
 
 /** Before the survey, which may take long. Nothing is written yet. */
 async function checkWritable(file: string): Promise<void> {
+  if (file === '') throw new InputError('the report cannot be written: --out is an empty text; name a file.')
   try {
     const found = await stat(file).catch(() => undefined)
-    if (found?.isDirectory()) throw new InputError(`the report cannot be written: ${file} is a folder.`)
+    if (found?.isDirectory() || file.endsWith('/'))
+      throw new InputError(`the report cannot be written: ${file} is a folder.`)
     await access(found === undefined ? dirname(resolve(file)) : file, constants.W_OK)
   } catch (cause) {
     throw unwritable(cause)
@@ -135,11 +150,7 @@ async function checkWritable(file: string): Promise<void> {
 }
 
 async function writeReport(file: string, markdown: string): Promise<void> {
-  try {
-    await writeFile(file, markdown.endsWith('\n') ? markdown : `${markdown}\n`)
-  } catch (cause) {
-    throw unwritable(cause)
-  }
+  await writeFile(file, markdown.endsWith('\n') ? markdown : `${markdown}\n`)
 }
 
 function unwritable(cause: unknown): InputError {

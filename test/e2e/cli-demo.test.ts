@@ -1,8 +1,8 @@
 /** The demo, on a configured Redis and on one that it starts itself. */
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CliProject, workers } from '../cli/cli-project.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -31,6 +31,28 @@ describe.concurrent('troupe demo', () => {
     const { code, stdout, stderr } = await cli.project.run(['demo', 'workers', '--out', 'none/report.md'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^troupe: the report cannot be written: ENOENT.*none.*\n$/)
+  })
+
+  it.each([
+    [['demo', 'workers', '--out', ''], 'the report cannot be written: --out is an empty text; name a file.'],
+    [['demo', 'workers', '--out', 'reports/'], 'the report cannot be written: reports/ is a folder.'],
+    [['demo', ''], 'the folder is an empty text: name one, or none at all for this one.'],
+  ])('exits with 2 before it surveys: %j', async (args, message) => {
+    const ended = await cli.project.run(args)
+    expect(ended).toMatchObject({ code: 2, stdout: '', stderr: `troupe: ${message}\n` })
+  })
+
+  it('shows a report that could not be written at last, and says where it is kept', async () => {
+    const folder = dirname(await cli.project.write('passing/none.txt', ''))
+    const running = cli.project.start(['demo', 'workers', '--out', join(folder, 'report.md')])
+    await running.saw('Using the Redis')
+    await rm(folder, { recursive: true })
+    const { code, stdout, stderr } = await running.ended
+    expect({ code, stdout }).toMatchObject({ code: 1, stdout: expect.stringMatching(/^# /) })
+    expect(stderr).toMatch(/troupe: the report cannot be written: ENOENT.* It is on stdout instead\. It is kept as/)
+    const command = /`troupe (session result [0-9a-f-]{36} --json)`/.exec(stderr)?.[1] as string
+    const { objects } = await cli.project.run(command.split(' '))
+    expect(objects[0]).toMatchObject({ value: { facts: { report: { markdown: stdout } } } })
   })
 
   it('exits with 2 for a folder that is not there', async () => {
