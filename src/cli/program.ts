@@ -10,6 +10,7 @@ import { addAuditCommand } from './audit.ts'
 import { addDemoCommand } from './demo.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { type Complaint, exitCodes, toComplaint } from './exit-code.ts'
+import { addHelpCommand } from './help.ts'
 import { Interrupted } from './interrupt.ts'
 import { addKindsCommand } from './kinds.ts'
 import { addMailboxCommands } from './mailbox.ts'
@@ -56,6 +57,7 @@ function buildProgram(): Command {
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .enablePositionalOptions()
+    .helpCommand(false)
     .configureOutput({
       writeOut: (text) => write(process.stdout, text),
       writeErr: (text) => write(process.stderr, text),
@@ -77,8 +79,7 @@ function buildProgram(): Command {
   addToolsCommand(program)
   addDoctorCommand(program)
   addAuditCommand(program)
-  const help = new Command('help').argument('[command]').description('print help of a command').helpOption(false)
-  program.addHelpCommand(help.helpGroup('Look and act:'))
+  addHelpCommand(program)
   throwWithHint(program)
   return program
 }

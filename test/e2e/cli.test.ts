@@ -127,6 +127,9 @@ describe.concurrent('input', () => {
     [['sesion'], /unknown command 'sesion' \(Did you mean session\?\); see: troupe --help/],
     [['session', 'lst'], /unknown command 'lst' \(Did you mean list\?\); see: troupe session --help/],
     [['session', 'list', '--jsn'], /unknown option '--jsn' \(Did you mean --json\?\); see: troupe session list --help/],
+    [['help', 'foo'], /unknown command 'foo'; see: troupe --help/],
+    [['help', 'sesion', 'list'], /unknown command 'sesion' \(Did you mean session\?\); see: troupe --help/],
+    [['session', 'help', 'lst'], /unknown command 'lst' \(Did you mean list\?\); see: troupe session --help/],
     [['run'], /missing required argument 'kind'; see: troupe run --help/],
     [['worker'], /a command is missing/],
     [[], /a command is missing/],
@@ -220,6 +223,23 @@ describe.concurrent('output', () => {
   it('has no colour unless it is asked for', async () => {
     expect((await cli.project.run(['doctor'])).stdout).not.toContain('\u001b')
     expect((await cli.project.run(['doctor'], { env: { FORCE_COLOR: '1' } })).stdout).toContain('\u001b[32m')
+  })
+
+  it.each([
+    [['help'], []],
+    [['help', 'session'], ['session']],
+    [
+      ['help', 'session', 'list'],
+      ['session', 'list'],
+    ],
+    [['session', 'help'], ['session']],
+    [
+      ['session', 'help', 'list'],
+      ['session', 'list'],
+    ],
+  ])('of %j is that of --help', async (args, command) => {
+    const [help, flag] = await Promise.all([cli.project.run(args), cli.project.run([...command, '--help'])])
+    expect(help).toMatchObject({ code: 0, stdout: flag.stdout, stderr: '' })
   })
 
   it('of every --help has examples and fits into 80 columns', async () => {
