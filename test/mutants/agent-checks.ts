@@ -99,16 +99,25 @@ export const aModelCallFollowsWhatIsRecorded: AgentCheck = async (redisUrl) => {
   expect(seen).toContain('toolResult')
 }
 
-export const aRepeatedCallIdIsRenamed: AgentCheck = async (redisUrl) => {
+/** How many ids three calls have, of which the model gives the first two in one reply. */
+async function idsOfCalls(redisUrl: string, first: string, second: string, third: string): Promise<number> {
   await using scene = await Scene.open(redisUrl)
   const tool = defineTool({ name: 'look', description: 'x', effect: 'pure', run: () => 'seen' })
-  const twice = together(call('look', { n: 1 }, 'same'), call('look', { n: 2 }, 'same'))
-  const model = recordedModel('test/m', [twice, call('look', { n: 3 }, 'same'), say('done')])
+  const twice = together(call('look', { n: 1 }, first), call('look', { n: 2 }, second))
+  const model = recordedModel('test/m', [twice, call('look', { n: 3 }, third), say('done')])
   await scene.troupe.startNode({ agent: defineWorker({ instructions: 'x', model, tools: [tool] }) })
   const session = await scene.troupe.create('agent', 'go')
   await session.result({ signal: AbortSignal.timeout(10_000) }).catch(() => {})
   const results = (await scene.troupe.history(session.rootId)).filter((entry) => entry.type === 'toolResult')
-  expect(new Set(results.map(({ toolCallId }) => toolCallId)).size).toBe(3)
+  return new Set(results.map(({ toolCallId }) => toolCallId)).size
+}
+
+export const aRepeatedCallIdIsRenamed: AgentCheck = async (redisUrl) => {
+  expect(await idsOfCalls(redisUrl, 'same', 'same', 'same')).toBe(3)
+}
+
+export const aMadeCallIdIsNoneThatWasGiven: AgentCheck = async (redisUrl) => {
+  expect(await idsOfCalls(redisUrl, 'call-1-1-2', '', 'c3')).toBe(3)
 }
 
 export const aFactIsNeverShownToTheModel: AgentCheck = async (redisUrl) => {

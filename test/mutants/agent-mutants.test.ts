@@ -52,16 +52,23 @@ const mutants: readonly AgentMutant[] = [
   {
     guard: 'ids of calls are unique in a reply',
     file: 'src/runtime/agent/reply.ts',
-    from: '!seen.has(toolCallId) && ',
+    from: 'seen.has(id) || ',
     to: '',
     check: 'aRepeatedCallIdIsRenamed',
   },
   {
     guard: 'ids of calls are unique in a history',
     file: 'src/runtime/agent/reply.ts',
-    from: ' && !history.hasCall(toolCallId)',
+    from: ' || history.hasCall(id)',
     to: '',
     check: 'aRepeatedCallIdIsRenamed',
+  },
+  {
+    guard: 'ids that are made for calls are none that were given',
+    file: 'src/runtime/agent/reply.ts',
+    from: "while (isTaken(id)) id += '_'",
+    to: '',
+    check: 'aMadeCallIdIsNoneThatWasGiven',
   },
   {
     guard: 'results of no call stay out of prompts',

@@ -34,14 +34,16 @@ export function withOwnCallIds(
   iteration: number,
 ): ModelReply {
   const seen = new Set<string>()
+  const isTaken = (id: string) => seen.has(id) || history.hasCall(id)
   let number = 0
   const content = reply.content.map((block): AssistantBlock => {
     if (block.type !== 'tool-call') return block
     number++
     const { toolCallId } = block
     const fine = typeof toolCallId === 'string' && toolCallId !== '' && toolCallId.length <= idCharsMax
-    const id =
-      fine && !seen.has(toolCallId) && !history.hasCall(toolCallId) ? toolCallId : `call-${run}-${iteration}-${number}`
+    let id = fine && !isTaken(toolCallId) ? toolCallId : `call-${run}-${iteration}-${number}`
+    // The model may have given that one to another call.
+    while (isTaken(id)) id += '_'
     seen.add(id)
     return id === toolCallId ? block : { ...block, toolCallId: id }
   })

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
 import { call, say, together } from '../../../src/models/scripted-model.ts'
+import { expectInvariants } from '../../support/oracle.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
@@ -28,6 +29,19 @@ describe('an agent', () => {
       instructions: 'Greet.',
       messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }],
     })
+  })
+
+  test('gives each call an id of its own (M-b), though the model gave one that would be made for another', async () => {
+    const calls = [call('double', { n: 1 }, 'call-1-1-2'), call('double', { n: 2 }, '')]
+    const model = recordedModel('test/one', [together(...calls), say('2 and 4.')])
+    await using troupe = await TestTroupe.start({
+      workers: { doubler: defineWorker({ instructions: 'Double.', model, tools: [double] }) },
+    })
+    expect(await troupe.run('doubler', '1 and 2')).toMatchObject({ status: 'completed' })
+    const last = model.requests[1]?.messages.at(-1)
+    const ids = last?.role === 'tool' ? last.results.map(({ toolCallId }) => toolCallId) : []
+    expect(ids).toEqual(['call-1-1-2', 'call-1-1-2_'])
+    await expectInvariants(troupe.redis, troupe.namespace)
   })
 
   test('runs tools side by side and gives their results in call order', async () => {
