@@ -207,6 +207,8 @@ class HandlerTurn {
       ...step,
       ...endingOf(grant, run, { status: 'completed', valueJson }),
       awaiting: awaits.length,
+      // Also that of another message, which waits for its next try and will have none.
+      failure: position.open && position.attempt === 0 ? undefined : null,
       position: afterRun(run),
     }
   }

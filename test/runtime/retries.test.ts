@@ -265,6 +265,31 @@ describe('a receive that throws', () => {
     ])
   })
 
+  test('of a message that still waits is gone when another one ends the run', async () => {
+    let failures = 0
+    await using troupe = await TestTroupe.start({
+      workers: {
+        echo: defineWorker({ receive: (_, self) => self.reply('child') }),
+        flaky: defineWorker({
+          retries: 1_000,
+          receive(message, self) {
+            if (message.kind === 'input') self.spawn('echo', null)
+            if (message.kind === 'result') {
+              failures++
+              throw new TransientError('not yet', { retryAfterMs: 50 })
+            }
+            if (failures === 0) self.after(20, 'tick')
+            else self.reply('by the timer')
+          },
+        }),
+      },
+    })
+    const session = await troupe.create('flaky')
+    expect(await session.result()).toMatchObject({ status: 'completed', value: 'by the timer' })
+    expect((await session.root.report()).lastFailure).toBeNull()
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
   test('the last failure goes when the next run starts, not before', async () => {
     const gate = Promise.withResolvers<void>()
     await using troupe = await TestTroupe.start({

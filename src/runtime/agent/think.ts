@@ -75,9 +75,7 @@ function replied(scene: Scene, reply: ModelReply): Wait | null {
   const note = { model, iteration: iteration.number, calls: iteration.calls.length, inputTokens, outputTokens }
   const parts: StepParts = {
     notes: [['model.replied', note]],
-    // Set by a try that failed: this reply is the try that did not.
-    failure: journal.position.attempt > 0 ? null : undefined,
-    position: { attempt: 0, retrying: '' },
+    ...noFailure(scene),
   }
   const entry: EntryFacts = { type: 'assistant', id: journal.nextId(), ...reply }
   if (iteration.decision === 'done') answer(scene, reply, entry, parts)
@@ -146,8 +144,13 @@ function blank(scene: Scene, reply: ModelReply): null {
     entries.push({ type: 'user', id: journal.nextId(1), content: [{ type: 'text', text: nudge }] })
   }
   const note: EventNote = ['model.blanked', { model, blanks, finishReason }]
-  journal.record(entries, { notes: [note], position: { attempt: 0, retrying: '' } })
+  journal.record(entries, { notes: [note], ...noFailure(scene) })
   return null
+}
+
+/** The model has replied: what an earlier try left in the record is over. */
+function noFailure({ journal }: Scene): StepParts {
+  return { failure: journal.position.attempt > 0 ? null : undefined, position: { attempt: 0, retrying: '' } }
 }
 
 function overBudget(scene: Scene, limit: number): null {

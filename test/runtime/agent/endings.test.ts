@@ -81,6 +81,14 @@ describe('a model that fails', () => {
     ])
   })
 
+  test('for the time being, and then says nothing, leaves no last failure behind when it answers', async () => {
+    const model = recordedModel('test/m', [new TransientError('busy', { retryAfterMs: 1 }), say(''), say('fine')])
+    const { troupe, result, session } = await runOnce({ instructions: 'x', model })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'fine' } })
+    expect((await session.root.report()).lastFailure).toBeNull()
+  })
+
   test('by blank replies is asked again, and nudged, thrice', async () => {
     const model = recordedModel('test/m', () => say('  '))
     const { troupe, result, history } = await runOnce({ instructions: 'x', model, nudge: 'Say something.' })
