@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'version_stale'
   | 'mailbox_full'
   | 'message_too_big'
+  | 'step_too_big'
   | 'children_exceeded'
   | 'workers_exceeded'
   | 'depth_exceeded'
@@ -101,6 +102,7 @@ export class ConflictError extends RuntimeError {
 export type LimitCode =
   | 'mailbox_full'
   | 'message_too_big'
+  | 'step_too_big'
   | 'children_exceeded'
   | 'workers_exceeded'
   | 'depth_exceeded'

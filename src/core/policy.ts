@@ -107,6 +107,8 @@ export const policy = {
   historyCacheBytes: 268_435_456,
 
   messageBytesMax: 1_048_576,
+  /** Spawns, sends and timers of one `receive`, together: a script that writes more would hold Redis for too long. */
+  stepPartsMax: 5_000,
   /** A claim hands out at most this many bytes of mail; the rest follows with the next claim. */
   claimMailBytes: 4_194_304,
   nameBytesMax: 64,

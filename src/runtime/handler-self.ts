@@ -114,7 +114,7 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   spawn(kind: string, input: unknown, options: SpawnOptions = {}): WorkerRef {
-    this.#open('spawn')
+    this.#openForMore('spawn')
     const { grant, limits, definition } = this.#context
     parseKind(kind)
     checkOptions('spawn', options, spawnRules, InputError)
@@ -151,7 +151,7 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   send(to: WorkerRef | string, value: unknown): void {
-    this.#open('send')
+    this.#openForMore('send')
     const workerId = isObject(to) ? to.id : to
     if (!isId(workerId)) throw new InputError(`send takes a worker's reference or id, not ${shown(workerId ?? to)}.`)
     if (partitionOf(workerId) !== partitionOf(this.id)) {
@@ -179,7 +179,7 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   after(ms: number, value: unknown): void {
-    this.#open('after')
+    this.#openForMore('after')
     if (!Number.isFinite(ms) || ms < 0 || ms > policy.timerMsMax)
       throw new InputError(
         `after takes a number of milliseconds from 0 to ${policy.timerMsMax} (a year), not ${shown(ms)}.`,
@@ -204,6 +204,16 @@ export class HandlerSelf implements Self<unknown> {
   /** From now on every call is an error. */
   close(): void {
     this.#closed = true
+  }
+
+  #openForMore(call: string): void {
+    this.#open(call)
+    const { spawns, sends, timers } = this.wishes
+    if (spawns.length + sends.length + timers.length < policy.stepPartsMax) return
+    throw new LimitError(
+      'step_too_big',
+      `self.${call} was called when ${this.kind} had asked for ${policy.stepPartsMax} spawns, sends and timers, as many as one receive may: ask for the rest in another one (self.after(0, rest)).`,
+    )
   }
 
   #open(call: string): void {

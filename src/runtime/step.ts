@@ -5,6 +5,7 @@
 import type { RuntimeError } from '../core/errors.ts'
 import type { EventNote } from '../core/event.ts'
 import type { Failure } from '../core/failure.ts'
+import { policy } from '../core/policy.ts'
 import type { CommitRequest, SpawnOrder } from '../core/ports.ts'
 import type { RunState } from '../core/run-state.ts'
 
@@ -70,9 +71,11 @@ const batchBytes = 4_194_304
 /** How many of these steps may go into one commit: up to the first that ends a run, within the limits. At least one. */
 export function batchLength(steps: readonly Step[]): number {
   let bytes = 0
+  let parts = 0
   for (const [index, step] of steps.entries()) {
     bytes += stepBytes(step)
-    if (index > 0 && bytes > batchBytes) return index
+    parts += step.spawns.length + step.sends.length + step.timers.length
+    if (index > 0 && (bytes > batchBytes || parts > policy.stepPartsMax)) return index
     if (step.outcome !== undefined || index + 1 === batchSteps) return index + 1
   }
   return steps.length

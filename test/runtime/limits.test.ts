@@ -1,7 +1,8 @@
 /** Limits: what exceeds one is refused with a typed error, and nothing accepted is lost. */
 import { describe, expect, test } from 'vitest'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker, type Self } from '../../src/core/define-worker.ts'
 import type { RuntimeError } from '../../src/core/errors.ts'
+import { policy } from '../../src/core/policy.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -156,6 +157,36 @@ describe('limits', () => {
     gate.resolve()
     await target.result()
     await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  const asks: [string, (self: Self, number: number) => unknown][] = [
+    ['spawned', (self) => self.spawn('nobody', null, { detached: true })],
+    ['sent', (self, number) => self.send(self.id, number)],
+    ['timers', (self, number) => self.after(3_600_000, number)],
+  ]
+  test.each(asks)('parts of a step: as many as allowed are %s, one more is refused at the call', async (what, ask) => {
+    const most = policy.stepPartsMax
+    const many = defineWorker({
+      receive(message, self) {
+        for (let number = 0; number < Number((message.value as { count?: number }).count); number++) ask(self, number)
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { many } })
+    const limits = { workers: 2 * most, mailbox: 2 * most }
+    const session = await troupe.create('many', { count: most }, { limits })
+    const [entry] = await waitUntil('it is recorded', async () => {
+      const history = await troupe.history(session.rootId)
+      return history.length > 0 && history
+    })
+    expect((entry as unknown as Record<string, unknown[]>)[what]).toHaveLength(most)
+    expect(await troupe.run('many', { count: most + 1 }, { limits })).toMatchObject({
+      status: 'failed',
+      failure: {
+        code: 'step_too_big',
+        attempt: 1,
+        message: expect.stringMatching(/^self\.\w+ was called when many had/),
+      },
+    })
   })
 
   test('message size: refused at the call that gives it, from outside and from within (F1)', async () => {

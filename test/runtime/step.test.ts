@@ -1,6 +1,7 @@
 /** Steps that go out together: how many of them may, and what one commit says of them all. */
 import { describe, expect, test } from 'vitest'
 import type { Failure } from '../../src/core/failure.ts'
+import { policy } from '../../src/core/policy.ts'
 import { afterRun } from '../../src/runtime/run-ending.ts'
 import { batchLength, emptyStep, mergeSteps, type RunPosition, type Step } from '../../src/runtime/step.ts'
 
@@ -33,6 +34,17 @@ describe('a batch', () => {
     expect(batchLength([...two, step()])).toBe(3)
     expect(batchLength([...two, step(holding('x')), step()])).toBe(2)
     expect(batchLength([step(holding(`${half}${half}x`)), step()])).toBe(1)
+  })
+})
+
+describe('the parts of a batch', () => {
+  const withTimers = (count: number) =>
+    step({ timers: Array.from({ length: count }, () => ({ id: 't', ms: 1, valueJson: '1' })) })
+
+  test('are no more than one receive may ask for, but for those of a first step alone', () => {
+    const most = policy.stepPartsMax
+    expect(batchLength([withTimers(most - 1), withTimers(1), step(), withTimers(1)])).toBe(3)
+    expect(batchLength([withTimers(most), withTimers(most)])).toBe(1)
   })
 })
 
