@@ -24,6 +24,7 @@ export type {
   KindSummary,
   NodeSummary,
   Redriven,
+  Sent,
   SessionSummary,
   Troupe,
 } from './client/client.ts'

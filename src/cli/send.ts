@@ -4,7 +4,7 @@ import { InputError } from '../core/errors.ts'
 import { withTroupe } from './connection.ts'
 import { addInputOptions, type InputFlags, readInput } from './input.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, idempotencyKey } from './options.ts'
-import { print, printJson } from './output.ts'
+import { print, printJson, tell } from './output.ts'
 
 interface SendFlags extends ConnectionFlags, InputFlags {
   readonly key?: string
@@ -26,14 +26,19 @@ export function addSendCommand(program: Command): void {
   command.action(send)
 }
 
+const keyWarning =
+  'its idempotency key was used before: this is the place of the message that was sent then, and nothing was added.'
+
 async function send(workerId: string, text: string | undefined, flags: SendFlags): Promise<void> {
   if (text === undefined && flags.file === undefined)
     throw new InputError('there is no message: give it as an argument, with --file, or as - from stdin.')
   const value = await readInput(text, flags, process.stdin)
   await withTroupe(flags, 'change', async (troupe) => {
     const worker = troupe.workers.get(workerId)
-    const { position } = await worker.send(value, flags.key === undefined ? {} : { idempotencyKey: flags.key })
-    if (flags.json) printJson({ type: 'sent', workerId: worker.id, position })
+    const { position, again } = await worker.send(value, flags.key === undefined ? {} : { idempotencyKey: flags.key })
+    const warning = again ? keyWarning : null
+    if (warning) tell(`troupe: ${warning}`)
+    if (flags.json) printJson({ type: 'sent', workerId: worker.id, position, again, warning })
     else print(`accepted by worker ${worker.id} at position ${position}`)
   })
 }

@@ -39,7 +39,7 @@ import type { WorkerReport } from './report.ts'
 import { Session, type SessionContext } from './session.ts'
 import { SessionIndex } from './session-index.ts'
 import { type CreateSession, Submission } from './submission.ts'
-import type { DeadLetter, KindSummary, NodeSummary, Redriven, SessionSummary } from './summaries.ts'
+import type { DeadLetter, KindSummary, NodeSummary, Redriven, Sent, SessionSummary } from './summaries.ts'
 import { Worker } from './worker.ts'
 
 export interface InternalConnectOptions extends ConnectOptions {
@@ -87,7 +87,7 @@ async function checkSetUp(redis: Redis, options: InternalConnectOptions, deadlin
   return partitions
 }
 
-export type { DeadLetter, KindSummary, NodeSummary, Redriven, Session, SessionSummary, Worker }
+export type { DeadLetter, KindSummary, NodeSummary, Redriven, Sent, Session, SessionSummary, Worker }
 
 export class Troupe implements AsyncDisposable {
   readonly #redis: Redis

@@ -23,6 +23,7 @@ import { partitionKeys, tagOf } from '../store/keys.ts'
 import type { Redis } from '../store/redis.ts'
 import type { ScriptCaller } from '../store/script.ts'
 import { SessionStore, unhosted } from '../store/session-store.ts'
+import type { Sent } from './summaries.ts'
 
 export interface CreateSession {
   readonly kind: string
@@ -138,11 +139,9 @@ export class Submission {
       partition,
       made.bells.filter((bell) => bell.id !== early),
     )
-    return {
-      sessionId: made.sessionId,
-      workerId: made.workerId,
-      warning: warningOf(kind, pool, made.sessionId !== sessionId),
-    }
+    const { workerId } = made
+    if (made.sessionId === sessionId) return { sessionId, workerId, warning: unhostedWarning(kind, pool) }
+    return { sessionId: made.sessionId, workerId, warning: keyWarning(kind, await store.kindOf(workerId)) }
   }
 
   // On a quiet system the bell is needed almost surely: it goes out behind the post, over the same connection, without waiting for
@@ -157,7 +156,7 @@ export class Submission {
   }
 
   /** Throws a typed error that names the worker when the message cannot be accepted. */
-  async send(workerId: string, value: unknown, idempotencyKey?: string): Promise<{ position: number }> {
+  async send(workerId: string, value: unknown, idempotencyKey?: string): Promise<Sent> {
     const id = parseId(workerId, 'worker')
     const store = this.store(id, 'worker')
     const { policy } = this.#context
@@ -166,13 +165,14 @@ export class Submission {
     const keyMs = idempotencyKey === undefined ? policy.madeKeyMs : policy.givenKeyMs
     const event = encodeEvents([['message.accepted', { kind: 'input' }]])
     const answer = await store.post(id, mail, digestKey(key, 'message'), keyMs, event)
-    if (answer.kind !== 'ok') throw postError(answer, id)
+    if (!('position' in answer)) throw postError(answer, id)
     this.#context.ringer.ring(store.partition, answer.bells)
-    return { position: answer.position }
+    // A key made here is known only to a call that was sent again.
+    return { position: answer.position, again: idempotencyKey !== undefined && answer.kind === 'again' }
   }
 }
 
-function postError(answer: { kind: string; most?: number }, id: string): RuntimeError {
+function postError(answer: { readonly kind: string; readonly most?: number }, id: string): RuntimeError {
   return refusalError({ reason: answer.kind, limit: answer.most ?? 0, id }, `worker ${id}`)
 }
 
@@ -246,8 +246,11 @@ function parseJob<Schema extends z.ZodType>(schema: Schema, data: unknown): z.in
   )
 }
 
-function warningOf(kind: string, pool: string, isKnown: boolean): string | null {
-  if (isKnown)
-    return 'its idempotency key was used before: this is the session it began then, and nothing was added to it.'
+function keyWarning(kind: string, begun: string | null): string {
+  const which = begun === null || begun === kind ? 'the session' : `the session of kind "${begun}" that`
+  return `its idempotency key was used before: this is ${which} it began then, and nothing was added to it.`
+}
+
+function unhostedWarning(kind: string, pool: string): string | null {
   return pool === unhosted ? `no node has ever hosted kind "${kind}": the session waits until one does.` : null
 }

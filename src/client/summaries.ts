@@ -41,6 +41,17 @@ export interface DeadLetter {
   readonly evidence: Readonly<Record<string, unknown>>
 }
 
+/** Where a message that was sent stands. */
+export interface Sent {
+  /** Among all inputs that the worker ever accepted, from 0. */
+  readonly position: number
+  /**
+   * Its idempotency key was used before: this is the place of the message that was sent then, and nothing was added. That message may
+   * be this very one, where Redis went away before it answered and was asked again.
+   */
+  readonly again: boolean
+}
+
 /** What became of a dead letter that was to be put back. */
 export interface Redriven {
   readonly letterId: string

@@ -8,6 +8,7 @@ import type { InspectStore } from '../store/inspect-store.ts'
 import { type HistoryQuery, historyRules, type MailboxQuery, mailboxRules } from './queries.ts'
 import { type WorkerReport, workerReport } from './report.ts'
 import type { Submission } from './submission.ts'
+import type { Sent } from './summaries.ts'
 
 export interface HistoryItem {
   /** Position in the history, from 0. */
@@ -33,7 +34,7 @@ export class Worker {
   }
 
   /** Accepts an input message; it is processed in order. Throws a typed error that names the worker when it is refused. */
-  async send(value: unknown, options: SendOptions = {}): Promise<{ position: number }> {
+  async send(value: unknown, options: SendOptions = {}): Promise<Sent> {
     checkOptions('send', options, sendRules, InputError)
     return this.#submission.send(this.id, value, options.idempotencyKey)
   }

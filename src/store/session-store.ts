@@ -34,8 +34,9 @@ export interface SpawnSession {
 /** Where workers wait whose kind no node ever registered; the first node that hosts it takes them. */
 export const unhosted = 'unhosted'
 
+/** `again`: its key is known, and this is the place it was given then. */
 export type PostAnswer =
-  | { readonly kind: 'ok'; readonly position: number; readonly bells: readonly Bell[] }
+  | { readonly kind: 'ok' | 'again'; readonly position: number; readonly bells: readonly Bell[] }
   | PostRefused
 
 type PostRefused =
@@ -133,7 +134,7 @@ export class SessionStore {
       { deadlineMs: this.#deadlineMs },
     )
     if (reply[0] === 'ok' || reply[0] === 'again')
-      return { kind: 'ok', position: Number(reply[1]), bells: parseBells(reply[2]) }
+      return { kind: reply[0], position: Number(reply[1]), bells: parseBells(reply[2]) }
     return decodeRefused(reply, 'post')
   }
 
@@ -215,6 +216,11 @@ export class SessionStore {
   async sessionOf(workerId: string): Promise<string | null> {
     const [state, session] = await this.#redis.hmget(workerKeys(this.#keys.tag, workerId).record, 'state', 'session')
     return state == null ? null : (session ?? sessionIdOfRoot(workerId))
+  }
+
+  async kindOf(workerId: string): Promise<string | null> {
+    const { record } = workerKeys(this.#keys.tag, workerId)
+    return guarded('reading a kind', () => this.#redis.hget(record, 'kind'), this.#deadlineMs)
   }
 
   /** Pool of a kind as its nodes registered it; "unhosted" for one that none ever hosted. Remembered for a second. */

@@ -46,6 +46,8 @@ describe('sessions.create', () => {
     expect([first.warning, again.id]).toEqual([null, first.id])
     expect(again.warning).toMatch(/^its idempotency key was used before: this is the session it began then/)
     expect(await again.result()).toMatchObject({ value: 'one' })
+    const other = await troupe.create('nobody', 'two', { idempotencyKey: 'k' })
+    expect(other.warning).toMatch(/this is the session of kind "echo" that it began then, and nothing was added/)
   })
 
   test('a message sent twice under one key is received once', async () => {
@@ -54,6 +56,7 @@ describe('sessions.create', () => {
     await session.result()
     const sent = await Promise.all(Array.from({ length: 10 }, () => session.root.send('once', { idempotencyKey: 'k' })))
     expect(new Set(sent.map(({ position }) => position)).size).toBe(1)
+    expect(sent.filter(({ again }) => !again)).toHaveLength(1)
     expect(await session.result({ run: 2 })).toMatchObject({ value: 'once' })
     await session.root.send('twice', { idempotencyKey: 'k2' })
     expect(await session.result({ run: 3 })).toMatchObject({ value: 'twice' })

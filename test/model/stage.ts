@@ -158,10 +158,8 @@ export class Stage implements AsyncDisposable {
   async #post(call: Call & { kind: 'post' }, expected: Answer): Promise<Answer> {
     const answer = await this.place.post(this.id(call.worker), call.mail, call.key)
     if (answer.kind === 'session_finished' || answer.kind === 'not_found' || answer.kind === 'terminal') return answer
-    if (answer.kind !== 'ok') throw new Error(`A post was answered ${answer.kind}.`)
-    // The store does not tell "again" from "ok": for callers it is the same answer.
-    const kind = expected.kind === 'again' ? 'again' : 'ok'
-    return { kind, position: answer.position, bells: this.#learn(answer.bells, expected) }
+    if (!('position' in answer)) throw new Error(`A post was answered ${answer.kind}.`)
+    return { kind: answer.kind, position: answer.position, bells: this.#learn(answer.bells, expected) }
   }
 
   #next({ nonce, bell, maySuspect, wasBusy, keepBell }: Claiming): NextClaim {
