@@ -10,6 +10,7 @@ import { ConfigError, NotFoundError } from '../core/errors.ts'
 import { loadLocalKinds, unusableLocalKinds } from './local-kinds.ts'
 import { type LocalNode, startLocalNode } from './local-node.ts'
 import { safe } from './output.ts'
+import { isHosted } from './unhosted-notice.ts'
 import { workersFolder } from './workers-folder.ts'
 
 /** How often it is looked whether a node still hosts the kind. */
@@ -101,11 +102,6 @@ export class KindHost implements AsyncDisposable {
     const node = await this.#starting?.catch(() => undefined)
     await node?.[Symbol.asyncDispose]()
   }
-}
-
-/** By a node that is live now. */
-export function isHosted(kind: string, known: readonly KindSummary[]): boolean {
-  return known.some((summary) => summary.kind === kind && summary.hosted)
 }
 
 function unknownKind(kind: string, known: readonly KindSummary[], local: readonly string[]): NotFoundError {

@@ -14,9 +14,10 @@ import { LiveText } from './live-text.ts'
 import { addConnectionOptions, addExamples, addModelOption, addNodeOptions, type NodeFlags } from './options.ts'
 import { printJson, safe } from './output.ts'
 import { printResult } from './result.ts'
+import type { Roster } from './roster.ts'
 import { addSessionOptions, type SessionFlags, sessionOrder } from './session-order.ts'
 import { onSuddenEnd } from './sudden-end.ts'
-import { UnhostedNotice } from './unhosted-notice.ts'
+import { queuedAmong, UnhostedNotice } from './unhosted-notice.ts'
 
 interface RunFlags extends NodeFlags, InputFlags, SessionFlags {}
 
@@ -62,10 +63,11 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   tell(`troupe: session ${session.id}`)
   if (session.warning) tell(`troupe: ${safe(session.warning)}`)
   live.watch(session.rootId)
-  using notice = new UnhostedNotice(troupe, kind, tell)
+  let known: Roster | undefined
+  using _notice = new UnhostedNotice(troupe, () => queuedAmong(known, kind), tell)
   const teller = flags.json ? printEvents : tellTo(live)
   const told: Teller = (commit, roster) => {
-    notice.see(roster)
+    known = roster
     teller(commit, roster)
   }
   const liveTeller = flags.json ? printJson : live.isShown ? (event: TroupeEvent) => live.note(event) : undefined

@@ -4,7 +4,8 @@ import { InputError } from '../core/errors.ts'
 import { withTroupe } from './connection.ts'
 import { addInputOptions, type InputFlags, readInput } from './input.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, idempotencyKey } from './options.ts'
-import { print, printJson, tell } from './output.ts'
+import { print, printJson, safe, tell } from './output.ts'
+import { unhostedWarning } from './unhosted-notice.ts'
 
 interface SendFlags extends ConnectionFlags, InputFlags {
   readonly key?: string
@@ -36,8 +37,9 @@ async function send(workerId: string, text: string | undefined, flags: SendFlags
   await withTroupe(flags, 'change', async (troupe) => {
     const worker = troupe.workers.get(workerId)
     const { position, again } = await worker.send(value, flags.key === undefined ? {} : { idempotencyKey: flags.key })
-    const warning = again ? keyWarning : null
-    if (warning) tell(`troupe: ${warning}`)
+    const { kind } = await worker.report()
+    const warning = again ? keyWarning : await unhostedWarning('message', kind, troupe)
+    if (warning) tell(`troupe: ${safe(warning)}`)
     if (flags.json) printJson({ type: 'sent', workerId: worker.id, position, again, warning })
     else print(`accepted by worker ${worker.id} at position ${position}`)
   })

@@ -6,7 +6,12 @@ import { withTroupe } from './connection.ts'
 import { exitCodes } from './exit-code.ts'
 import { commandEndMsMax, Interrupt } from './interrupt.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, wholeNumber } from './options.ts'
+import { tell } from './output.ts'
 import { printResult } from './result.ts'
+import { queuedIn, UnhostedNotice } from './unhosted-notice.ts'
+
+/** All records of the session are read for it. */
+const lookAgainMs = 30_000
 
 interface ResultFlags extends ConnectionFlags {
   readonly run?: number
@@ -32,6 +37,7 @@ async function result(id: string, flags: ResultFlags): Promise<void> {
   using interrupt = new Interrupt(() => {}, commandEndMsMax)
   await withTroupe(flags, 'look', async (troupe) => {
     const session = troupe.sessions.get(id)
+    using _notice = flags.wait ? new UnhostedNotice(troupe, () => queuedIn(session), tell, lookAgainMs) : undefined
     const run = flags.wait ? flags.run : endedRun(await session.report(), flags.run)
     try {
       const found = await session.result({ signal: interrupt.signal, ...(run === undefined ? {} : { run }) })

@@ -1,13 +1,12 @@
 /** `troupe submit <kind> [input]`: a session in the background. */
 import type { Command } from 'commander'
-import type { Troupe } from '../client/client.ts'
 import { parseKind } from '../core/ids.ts'
 import { withTroupe } from './connection.ts'
 import { addInputOptions, type InputFlags, readInput } from './input.ts'
-import { isHosted } from './kind-host.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
 import { print, printJson, safe, tell } from './output.ts'
 import { addSessionOptions, type SessionFlags, sessionOrder } from './session-order.ts'
+import { unhostedWarning } from './unhosted-notice.ts'
 
 interface SubmitFlags extends ConnectionFlags, InputFlags, SessionFlags {
   readonly keepOpen?: boolean
@@ -37,7 +36,7 @@ async function submit(kind: string, argument: string | undefined, flags: SubmitF
       ...sessionOrder(kind, input, flags),
       keepOpen: flags.keepOpen ?? false,
     })
-    const warning = session.warning ?? (await unhostedWarning(kind, troupe))
+    const warning = session.warning ?? (await unhostedWarning('session', kind, troupe))
     if (warning) tell(`troupe: ${safe(warning)}`)
     if (flags.json) {
       printJson({ type: 'submitted', sessionId: session.id, workerId: session.root.id, warning })
@@ -46,9 +45,4 @@ async function submit(kind: string, argument: string | undefined, flags: SubmitF
     print(`session ${session.id}`)
     print(`worker  ${session.root.id}`)
   })
-}
-
-async function unhostedWarning(kind: string, troupe: Troupe): Promise<string | null> {
-  if (isHosted(kind, await troupe.kinds())) return null
-  return `no live node hosts "${kind}" just now: the session waits until one does.`
 }

@@ -1,55 +1,95 @@
 /**
- * Duty: tells who follows a session of the kinds in it whose workers wait because no live node hosts them, each once, until one does.
- * For watching only: who waits is known from events, and nothing is decided by it.
+ * Duty: tells who waits for a session of the kinds in it whose workers wait because no live node hosts them, each once, until one does.
+ * For watching only: nothing is decided by it.
  */
-import type { Troupe } from '../client/client.ts'
+import type { KindSummary, Session, Troupe } from '../client/client.ts'
 import { waits } from './findings.ts'
-import { isHosted } from './kind-host.ts'
 import { safe } from './output.ts'
 import type { Roster } from './roster.ts'
 
 /** Workers of a hosted kind have mostly begun after this long, and nothing is asked about them. */
-const lookEveryMs = 3_000
+const lookAfterMs = 3_000
+
+/** How many workers of each kind wait for a turn. */
+type Waiting = ReadonlyMap<string, number>
 
 export class UnhostedNotice implements Disposable {
   readonly #troupe: Troupe
+  readonly #waiting: () => Waiting | Promise<Waiting>
   readonly #tell: (line: string) => void
-  readonly #timer: NodeJS.Timeout
+  readonly #everyMs: number
   readonly #told = new Set<string>()
-  #roster: Roster | undefined
+  #timer: NodeJS.Timeout | undefined
 
-  /** Of the kind `but` somebody else tells. */
-  constructor(troupe: Troupe, but: string, tell: (line: string) => void) {
+  constructor(
+    troupe: Troupe,
+    waiting: () => Waiting | Promise<Waiting>,
+    tell: (line: string) => void,
+    everyMs = lookAfterMs,
+  ) {
     this.#troupe = troupe
+    this.#waiting = waiting
     this.#tell = tell
-    this.#timer = setInterval(() => void this.#look(but), lookEveryMs)
+    this.#everyMs = everyMs
+    this.#lookIn(lookAfterMs)
   }
 
-  see(roster: Roster): void {
-    this.#roster = roster
-  }
-
-  async #look(but: string): Promise<void> {
-    const roster = this.#roster
-    const waiting = roster?.kinds().filter((kind) => kind !== but && roster.counts(kind).queued > 0) ?? []
-    if (roster === undefined || waiting.length === 0) return
-    try {
-      const known = await this.#troupe.kinds()
-      for (const kind of waiting) {
-        if (isHosted(kind, known)) this.#told.delete(kind)
-        else if (!this.#told.has(kind)) {
-          this.#told.add(kind)
-          const advice = `start a node whose workers folder has ${kind}.ts`
-          const what = `no live node hosts ${kind}: ${waits(roster.counts(kind).queued)} for one`
-          this.#tell(`troupe: ${safe(what)}; ${safe(advice)}`)
-        }
-      }
-    } catch {
+  #lookIn(ms: number): void {
+    this.#timer = setTimeout(() => {
       // A Redis that is away is told by who waits for the result.
+      void this.#look()
+        .catch(() => {})
+        .then(() => this.#timer && this.#lookIn(this.#everyMs))
+    }, ms)
+  }
+
+  async #look(): Promise<void> {
+    const waiting = await this.#waiting()
+    if (waiting.size === 0) return
+    const known = await this.#troupe.kinds()
+    for (const [kind, workers] of waiting) {
+      if (isHosted(kind, known)) this.#told.delete(kind)
+      else if (this.#timer && !this.#told.has(kind)) {
+        this.#told.add(kind)
+        const advice = `start a node whose workers folder has ${kind}.ts`
+        const what = `no live node hosts ${kind}: ${waits(workers)} for one`
+        this.#tell(`troupe: ${safe(what)}; ${safe(advice)}`)
+      }
     }
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#timer)
+    clearTimeout(this.#timer)
+    this.#timer = undefined
   }
+}
+
+/** As events tell. Of the kind `but` somebody else tells. */
+export function queuedAmong(roster: Roster | undefined, but: string): Waiting {
+  const kinds = roster?.kinds().filter((kind) => kind !== but) ?? []
+  const counts = kinds.map((kind): [string, number] => [kind, roster?.counts(kind).queued ?? 0])
+  return new Map(counts.filter(([, queued]) => queued > 0))
+}
+
+/** As the records say. */
+export async function queuedIn(session: Session): Promise<Waiting> {
+  const { workers } = await session.report()
+  const counts = new Map<string, number>()
+  for (const { kind, place } of workers) if (place === 'queued') counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  return counts
+}
+
+/** By a node that is live now. */
+export function isHosted(kind: string, known: readonly KindSummary[]): boolean {
+  return known.some((summary) => summary.kind === kind && summary.hosted)
+}
+
+/** Of what was just given to a worker of this kind; null where a node will take it. */
+export async function unhostedWarning(
+  what: 'session' | 'message',
+  kind: string,
+  troupe: Troupe,
+): Promise<string | null> {
+  if (isHosted(kind, await troupe.kinds())) return null
+  return `no live node hosts "${kind}" just now: the ${what} waits until one does.`
 }

@@ -46,6 +46,24 @@ describe.concurrent('a command whose kind nobody hosts just now', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: `troupe: ${warning}\n` })
     expect(objects[0]).toMatchObject({ type: 'submitted', warning })
   })
+
+  it('sends, and says that it waits', async () => {
+    const { workerId } = await nowhere.submit('later', 'x')
+    const { code, stderr, objects } = await nowhere.project.run(['send', workerId, 'y', '--json'])
+    const warning = 'no live node hosts "later" just now: the message waits until one does.'
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `troupe: ${warning}\n` })
+    expect(objects[0]).toMatchObject({ type: 'sent', position: 1, again: false, warning })
+  })
+
+  it('waits for a result, and says so once', { timeout: 40_000 }, async () => {
+    const { sessionId } = await nowhere.submit('never', 'x')
+    const waiting = nowhere.project.start(['session', 'result', sessionId, '--wait'])
+    const line = 'no live node hosts never: 1 worker waits for one; start a node whose workers folder has never.ts'
+    await waiting.saw(`troupe: ${line}`)
+    await nowhere.project.run(['session', 'cancel', sessionId])
+    waiting.kill('SIGINT')
+    expect((await waiting.ended).stderr.split(line)).toHaveLength(2)
+  })
 })
 
 describe.concurrent('a run whose children nobody hosts', () => {
