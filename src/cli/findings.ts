@@ -129,7 +129,7 @@ function judgeClock({ clockSkewMs }: RedisFacts): Finding {
   return { level: 'warning', what, todo: 'let NTP set both clocks' }
 }
 
-function judgeNodes({ nodes, pools, running }: Health): Finding {
+function judgeNodes({ nodes, pools, running, submitted }: Health): Finding {
   const slots = nodes.reduce((total, node) => total + node.slots, 0)
   if (nodes.length > 0) {
     const names = nodes.map(({ host, pid }) => `${host ?? 'somewhere'}${pid === null ? '' : ` (${pid})`}`).join(', ')
@@ -140,8 +140,10 @@ function judgeNodes({ nodes, pools, running }: Health): Finding {
   }
   const waiting = pools.reduce((total, pool) => total + pool.queued, 0)
   const todo = 'start one: troupe node --workers ./workers'
-  if (waiting === 0) return { level: 'warning', what: 'no node is live', todo }
-  return { level: 'problem', what: `no node is live, and ${waits(waiting)}`, todo }
+  const who = [waiting && count(waiting, 'worker'), submitted && count(submitted, 'submitted job')].filter(Boolean)
+  if (who.length === 0) return { level: 'warning', what: 'no node is live', todo }
+  const verb = waiting + submitted === 1 ? 'waits' : 'wait'
+  return { level: 'problem', what: `no node is live, and ${who.join(' and ')} ${verb}`, todo }
 }
 
 function judgeUnhosted({ unhosted, nodes }: Health): Finding[] {

@@ -9,6 +9,7 @@ import type { BellRinger } from '../core/ports.ts'
 import { partitionNotFound } from '../core/refusal.ts'
 import { silentLogger, toWorkerLog } from '../log.ts'
 import { BullBellRinger } from '../queue/bells.ts'
+import { countSubmitted } from '../queue/submissions.ts'
 import { AuditStore } from '../store/audit-store.ts'
 import { InspectStore, type NodeRow } from '../store/inspect-store.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
@@ -251,7 +252,10 @@ export class Troupe implements AsyncDisposable {
 
   /** What `troupe doctor` looks at. */
   async health(): Promise<Health> {
-    return readHealth(this.#inspect, await this.nodes(), await this.kinds())
+    const place = { prefix: partitionKeys(tagOf(this.#namespace, 0)).queuePrefix }
+    const submitted = (now: number) =>
+      guarded('counting submitted jobs', () => countSubmitted(this.#redis, place, now), this.#deadlineMs)
+    return readHealth(this.#inspect, await this.nodes(), await this.kinds(), submitted)
   }
 
   /**

@@ -20,6 +20,8 @@ export interface Health {
   readonly pools: readonly { pool: string; queued: number; oldestMs: number | null; bells: number; busy: number }[]
   /** Queued workers of kinds that no live node hosts. */
   readonly unhosted: readonly { id: string; kind: string; waitingMs: number }[]
+  /** Jobs of other programs in the queue `submit` that no node has taken yet. */
+  readonly submitted: number
   readonly running: number
   readonly expiredLeases: number
   readonly timers: number
@@ -31,6 +33,7 @@ export async function readHealth(
   stores: readonly InspectStore[],
   nodes: readonly NodeSummary[],
   kinds: readonly KindSummary[],
+  countSubmitted: (now: number) => Promise<number>,
 ): Promise<Health> {
   const first = stores[0] as InspectStore
   const before = Date.now()
@@ -72,6 +75,7 @@ export async function readHealth(
       .flat()
       .filter(({ kind }) => !hosted.has(kind))
       .map(({ id, kind, since }) => ({ id, kind, waitingMs: Math.max(0, redisNow - since) })),
+    submitted: await countSubmitted(redisNow),
     running: sum((fact) => fact.running),
     expiredLeases: sum((fact) => fact.expiredLeases),
     timers: sum((fact) => fact.timers),

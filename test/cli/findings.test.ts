@@ -18,6 +18,7 @@ const well: Health = {
   kinds: [],
   pools: [],
   unhosted: [],
+  submitted: 0,
   running: 0,
   expiredLeases: 0,
   timers: 0,
@@ -39,6 +40,13 @@ describe('judge', () => {
 
   it.each<[string, Health, 'warning' | 'problem', RegExp]>([
     ['an old version', withRedis({ version: '8.2.1' }), 'warning', /CVE-2025-49844/],
+    ['submitted jobs without a node', { ...well, nodes: [], submitted: 2 }, 'problem', /and 2 submitted jobs wait$/],
+    [
+      'work and a submitted job without a node',
+      { ...well, nodes: [], pools: [pool], submitted: 1 },
+      'problem',
+      /no node is live, and \d+ workers? and 1 submitted job wait$/,
+    ],
     ['a replica', withRedis({ role: 'slave' }), 'problem', /replica/],
     ['eviction', withRedis({ evictionPolicy: 'allkeys-lru' }), 'problem', /allkeys-lru/],
     ['no append-only file', withRedis({ appendOnly: false }), 'problem', /last snapshot/],

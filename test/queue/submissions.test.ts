@@ -77,6 +77,22 @@ describe('a job of the queue "submit"', () => {
     })
   })
 
+  test('is seen by health while no node takes it, as one that is due', async () => {
+    await using troupe = await TestTroupe.connect()
+    await using producer = new Producer(troupe)
+    const data = { kind: 'echo', input: 1 }
+    const submitted = async () => (await troupe.client.health()).submitted
+    expect(await submitted()).toBe(0)
+    await producer.queue.add('waits', data)
+    await producer.queue.add('is preferred', data, { priority: 5 })
+    await producer.queue.add('is due later', data, { delay: 3_600_000 })
+    expect(await submitted()).toBe(2)
+    await producer.queue.add('is due', data, { delay: 1 })
+    await waitUntil('it is due', async () => (await submitted()) === 3)
+    await troupe.startNode({ echo })
+    await waitUntil('all that are due are taken', async () => (await submitted()) === 0)
+  })
+
   test('with a worker becomes a message to it', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
