@@ -6,7 +6,7 @@ import { formatMoment, momentAndAge } from './duration.ts'
 import { failureSentence } from './failure-text.ts'
 import { addGroup } from './group.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, wholeNumber } from './options.ts'
-import { printFacts, printJson, printRows, safe } from './output.ts'
+import { printFacts, printJson, printRows, safe, tell } from './output.ts'
 import { paintState } from './state-colour.ts'
 import { usageText, workerColumns } from './worker-columns.ts'
 import { addWorkerHistoryCommand } from './worker-history.ts'
@@ -36,6 +36,7 @@ function addListCommand(group: Command): void {
       const { session, limit } = flags
       const workers = await troupe.workers.list({ limit, ...(session === undefined ? {} : { sessionId: session }) })
       printRows(workers, workerColumns(workers), flags, 'There are no such workers.')
+      if (workers.length === limit && !flags.json) tell(`The first ${limit} are shown; more with --limit.`)
     }),
   )
 }

@@ -81,6 +81,9 @@ describe.concurrent('troupe worker and mailbox', () => {
     expect(text.trimEnd().split('\n')).toHaveLength(4)
     expect(objects.map(({ name }) => name)).toEqual(['parent', 'first', 'second'])
     expect((await cli.project.run(['worker', 'list', '--limit', '1', '--json'])).objects).toHaveLength(1)
+    const cut = await cli.project.run(['worker', 'list', '--session', sessionId, '--limit', '2'])
+    expect(cut.stderr).toBe('The first 2 are shown; more with --limit.\n')
+    expect((await cli.project.run(['worker', 'list', '--session', sessionId])).stderr).toBe('')
   })
 
   it('show one', async () => {
