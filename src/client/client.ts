@@ -56,6 +56,9 @@ export interface InternalConnectOptions extends ConnectOptions {
  */
 export type Purpose = 'create' | 'change' | 'look'
 
+/** How long connecting may take by default. */
+const connectMs = 5_000
+
 /** Connects to Redis. Throws a ConfigError or TransientError with one clear sentence when that cannot be. */
 export async function connect(options: ConnectOptions = {}): Promise<Troupe> {
   checkOptions('connect', options, connectRules, ConfigError)
@@ -66,8 +69,9 @@ export async function connectInternal(options: InternalConnectOptions): Promise<
   const redisUrl = options.redisUrl ?? defaultRedisUrl
   const redis = openRedis(redisUrl)
   try {
-    await awaitRedis(redis, redisUrl, Math.min(options.deadlineMs ?? 5_000, 5_000))
-    const partitions = await checkSetUp(redis, options, options.deadlineMs ?? 5_000)
+    const deadlineMs = options.deadlineMs ?? connectMs
+    await awaitRedis(redis, redisUrl, deadlineMs)
+    const partitions = await checkSetUp(redis, options, deadlineMs)
     return new Troupe(redis, redisUrl, partitions, options)
   } catch (error) {
     redis.disconnect()

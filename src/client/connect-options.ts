@@ -13,7 +13,7 @@ export interface ConnectOptions {
   readonly namespace?: string
   /** Refused when the namespace was set up with another number. */
   readonly partitions?: number
-  /** How long a call may take while Redis is away, in ms. Default 10 000. */
+  /** How long a call may take while Redis is away, connecting included, in ms. Default 10 000, for connecting 5 000. */
   readonly deadlineMs?: number
   readonly logger?: Logger
 }
