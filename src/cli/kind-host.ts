@@ -47,9 +47,9 @@ export class KindHost implements AsyncDisposable {
     const known = await this.#troupe.kinds()
     if (isHosted(this.#kind, known)) return undefined
     const folder = await workersFolder(this.#config)
-    if (folder === undefined) throw unknownKind(this.#kind, known, [])
+    if (folder === undefined) throw unknownKind(this.#kind, known, undefined)
     const kinds = await loadLocalKinds(folder)
-    if (!kinds.has(this.#kind)) throw unknownKind(this.#kind, known, [...kinds.keys()])
+    if (!kinds.has(this.#kind)) throw unknownKind(this.#kind, known, { folder, kinds: [...kinds.keys()] })
     await this.#leaveOut(kinds)
     const still = this.#isMissed ? ' any more' : ''
     const where = `running it here, with the worker files of ${safe(folder)}`
@@ -104,7 +104,12 @@ export class KindHost implements AsyncDisposable {
   }
 }
 
-function unknownKind(kind: string, known: readonly KindSummary[], local: readonly string[]): NotFoundError {
+interface LocalKinds {
+  readonly folder: string
+  readonly kinds: readonly string[]
+}
+
+function unknownKind(kind: string, known: readonly KindSummary[], local: LocalKinds | undefined): NotFoundError {
   if (known.some((summary) => summary.kind === kind)) {
     const advice = 'start one with `troupe node`, or leave the work to wait with `troupe submit`'
     return new NotFoundError(
@@ -113,10 +118,8 @@ function unknownKind(kind: string, known: readonly KindSummary[], local: readonl
     )
   }
   const hosted = known.filter((summary) => summary.hosted).map((summary) => summary.kind)
-  const kinds = [...new Set([...hosted, ...local])].sort()
-  const list =
-    kinds.length === 0
-      ? 'no node is live, and there is no folder of worker files here'
-      : `there are: ${kinds.join(', ')}`
+  const kinds = [...new Set([...hosted, ...(local?.kinds ?? [])])].sort()
+  const here = local ? `${local.folder} holds no worker file` : 'there is no folder of worker files here'
+  const list = kinds.length === 0 ? `no node is live, and ${here}` : `there are: ${kinds.join(', ')}`
   return new NotFoundError('kind_unknown', `there is no kind "${kind}"; ${list}.${didYouMean(kind, kinds)}`)
 }
