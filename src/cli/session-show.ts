@@ -8,7 +8,7 @@ import { addConnectionOptions, addExamples, type ConnectionFlags } from './optio
 import { columnsOf, print, printFacts, printJson, safe } from './output.ts'
 import { paintState } from './state-colour.ts'
 import { tableLines } from './table.ts'
-import { usageText, workerColumns } from './worker-columns.ts'
+import { usageText, waitsColumn, workerColumns } from './worker-columns.ts'
 
 export function addSessionShowCommand(group: Command): void {
   const command = group
@@ -31,12 +31,14 @@ export function addSessionShowCommand(group: Command): void {
 
 function show({ session, workers }: Report): void {
   const { state, mode, createdAt, finishedAt, limits, result, failure } = session
+  const waitsFor = workers.find(({ id }) => id === session.rootId)?.waitsFor
   printFacts([
     ['session', session.id],
     ['name', session.name === session.kind ? null : safe(session.name)],
     ['kind', safe(session.kind)],
     ['state', paintState(state, state) + (session.cancelReason === null ? '' : ` (${safe(session.cancelReason)})`)],
     ['mode', mode],
+    ['waits for', finishedAt === null && waitsFor ? safe(waitsFor) : null],
     ['created', momentAndAge(createdAt)],
     ['finished', finishedAt === null ? null : formatMoment(finishedAt) + lasted(createdAt, finishedAt)],
     ['limits', limitNames.map((name) => `${name} ${limits[name]}`).join(', ')],
@@ -46,7 +48,8 @@ function show({ session, workers }: Report): void {
     ['failure', failure && safe(failureSentence(failure))],
   ])
   print('')
-  for (const line of tableLines(workers, workerColumns(workers), columnsOf(process.stdout))) print(line)
+  const columns = [...workerColumns(workers), ...waitsColumn(workers)]
+  for (const line of tableLines(workers, columns, columnsOf(process.stdout))) print(line)
 }
 
 const limitNames = ['workers', 'children', 'depth', 'mailbox'] as const

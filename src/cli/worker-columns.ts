@@ -56,6 +56,12 @@ export function stateColumn<Row>(of: (row: Row) => WorkerReport): Column<Row> {
   }
 }
 
+/** What children wait for; no column where none does. */
+export function waitsColumn(workers: readonly WorkerReport[]): Column<WorkerReport>[] {
+  if (!workers.some(({ parentId, waitsFor }) => parentId !== null && waitsFor !== null)) return []
+  return [{ header: 'waits for', value: ({ waitsFor }) => waitsFor ?? '', shrinksTo: 9 }]
+}
+
 /** How its last run failed. */
 export function failureColumn<Row>(of: (row: Row) => WorkerReport): Column<Row> {
   return { header: 'failure', value: (row) => failureLine(of(row)), shrinksTo: 9 }

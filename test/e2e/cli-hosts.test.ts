@@ -8,6 +8,8 @@ import { CliProject } from '../cli/cli-project.ts'
 const here = new CliProject('hosts', { withNode: false })
 const nowhere = new CliProject('ghosts', { withNode: false })
 const family = new CliProject('family', { withNode: false })
+const mixed = new CliProject('mixed', { withNode: false })
+const bare = new CliProject('bare', { withNode: false })
 const broken = new CliProject('broken', { withNode: false })
 let redis: Redis
 beforeAll(() => {
@@ -66,12 +68,25 @@ describe.concurrent('a command whose kind nobody hosts just now', () => {
   })
 })
 
+describe.concurrent('a run of a kind that nobody has', () => {
+  it('says that the folder of worker files holds none', async () => {
+    const cwd = dirname(await bare.project.write('bare/none.txt', ''))
+    const { code, stderr } = await bare.project.run(['run', 'echo', 'x', '--workers', cwd])
+    const advice = `there is no kind "echo"; no node is live, and ${cwd} holds no worker file.`
+    expect({ code, stderr }).toEqual({ code: 2, stderr: `troupe: ${advice}\n` })
+  })
+})
+
 describe.concurrent('a run whose children nobody hosts', () => {
   it('says so once, and goes on when somebody does', { timeout: 60_000 }, async () => {
     const file = await family.project.write('family/parent.ts', source('parent'))
     const running = family.project.start(['run', 'parent', 'x', '--workers', dirname(file)])
     const line = 'no live node hosts orphan: 2 workers wait for one; start a node whose workers folder has orphan.ts'
     await running.saw(`troupe: ${line}`)
+    const [, id = ''] = /troupe: session (\S+)/.exec(running.stderr) ?? []
+    const { stdout: shown } = await family.project.run(['session', 'show', id])
+    expect(shown).toMatch(/^waits for +results? of its children; 2 are open$|^waits for +the result of its child/m)
+    expect(shown).toMatch(/^\S+ +one \(orphan\) .* a node that hosts orphan$/m)
     const others = dirname(await family.project.write('orphans/orphan.ts', source('orphan')))
     const node = family.project.start(['node', '--workers', others])
     const { code, stdout, stderr } = await running.ended
@@ -84,16 +99,16 @@ describe.concurrent('a run whose children nobody hosts', () => {
   it('runs beside agents whose model lacks its key, and says that they are not hosted', {
     timeout: 40_000,
   }, async () => {
-    await family.project.write('mixed/thinker.ts', source('thinker'))
-    const folder = dirname(await family.project.write('mixed/parent.ts', source('parent')))
-    const running = family.project.start(['run', 'parent', 'x', '--workers', folder])
+    await mixed.project.write('mixed/thinker.ts', source('thinker'))
+    const folder = dirname(await mixed.project.write('mixed/parent.ts', source('parent')))
+    const running = mixed.project.start(['run', 'parent', 'x', '--workers', folder])
     await running.saw(
       'troupe: not hosted here: kind "thinker": the model openai/gpt-5 needs a key: set OPENAI_API_KEY.',
     )
     await running.saw('no live node hosts orphan')
     running.kill('SIGINT')
     expect(await running.ended).toMatchObject({ code: 130 })
-    const { code, stderr } = await family.project.run(['run', 'thinker', 'x', '--workers', folder])
+    const { code, stderr } = await mixed.project.run(['run', 'thinker', 'x', '--workers', folder])
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('set OPENAI_API_KEY') })
   })
 })
