@@ -98,6 +98,7 @@ function addPruneCommand(group: Command): void {
     ['troupe session prune', 'what finished more than 7 days ago'],
     ['troupe session prune --older-than 0', 'all that is finished'],
   ])
+  command.addHelpText('after', '\nA finished session stays while one of its detached workers still runs or waits.')
   command.action((flags: ConnectionFlags & { olderThan?: number }) =>
     withTroupe(flags, 'change', async (troupe) => {
       const { olderThan } = flags
