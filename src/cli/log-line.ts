@@ -1,4 +1,5 @@
 /** Duty: what a node logs, as a line for people. */
+import { inspect } from 'node:util'
 import { formatTime } from './duration.ts'
 import { escapeLine } from './escape.ts'
 import { placeOf } from './stack-place.ts'
@@ -31,9 +32,19 @@ export function logLine({ at, level, fields, message }: LogRecord): string | und
   if (isRuntimeOnTurn && level !== 'error' && level !== 'fatal') return undefined
   const shown = Object.entries(given)
     .filter(([name]) => !known.has(name))
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .map(([name, value]) => (name === 'stack' ? `at=${placeOf(String(value)) ?? '?'}` : `${name}=${fieldText(value)}`))
   const parts = [textOf(given.kind, 'node'), level, textOf(message, textOf(fields)), ...shown]
   return `${formatTime(at)}  ${escapeLine(parts.filter(Boolean).join('  '))}`
+}
+
+/** No value may break the code that logs it. */
+function fieldText(value: unknown): string {
+  if (typeof value === 'string') return value
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return inspect(value, { depth: 2, breakLength: Number.POSITIVE_INFINITY })
+  }
 }
 
 /** `TypeError: no such thing, at /home/me/workers/reader.ts:12:7`: the first line of a stack, and where it was thrown. */

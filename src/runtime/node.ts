@@ -19,7 +19,7 @@ import type {
   TurnStore,
   UpkeepStore,
 } from '../core/ports.ts'
-import type { WorkerLog } from '../core/worker-log.ts'
+import { spokenOf, type WorkerLog } from '../core/worker-log.ts'
 import type { Kind } from './kind.ts'
 import { newNonce } from './nonce.ts'
 import { Pace } from './pace.ts'
@@ -299,10 +299,9 @@ function nonceOf({ unanswered }: Partition, slot: number): string {
 
 function childLog(log: WorkerLog, grant: Grant, run: number): WorkerLog {
   const ids = { session: grant.sessionId, worker: grant.workerId, kind: grant.kind, run }
-  return {
-    debug: (message, fields) => log.debug(message, { ...ids, ...fields }),
-    info: (message, fields) => log.info(message, { ...ids, ...fields }),
-    warn: (message, fields) => log.warn(message, { ...ids, ...fields }),
-    error: (message, fields) => log.error(message, { ...ids, ...fields }),
+  const at = (level: keyof WorkerLog) => (message: string, fields?: Record<string, unknown>) => {
+    const [words, more] = spokenOf(message, fields)
+    log[level](words, { ...ids, ...more })
   }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

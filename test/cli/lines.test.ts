@@ -311,6 +311,13 @@ describe('logLine', () => {
     )
   })
 
+  it('shows where an error came from that a worker logs, and what JSON cannot hold', () => {
+    const stack = 'Error: no\n    at of (file:///home/me/w/reader.ts:12:7)'
+    expect(logLine(record({ session: 's', worker: 'w', kind: 'reader', error: 'Error: no', stack, n: 1n }))).toBe(
+      '12:00:01  reader  info  read\\e[2J it  error=Error: no  at=/home/me/w/reader.ts:12:7  n=1n',
+    )
+  })
+
   it('leaves out what events tell, unless it is an error', () => {
     expect(logLine(record({ worker: 'w', kind: 'reader' }))).toBeUndefined()
     expect(logLine(record({ worker: 'w', kind: 'reader' }, 'error'))).toContain('error')

@@ -93,6 +93,18 @@ describe('receive', () => {
     ])
   })
 
+  test('logs with the ids of its worker, also with fields before the message', async () => {
+    const told: unknown[] = []
+    const logger = pino({ level: 'info' }, { write: (line: string) => void told.push(JSON.parse(line)) })
+    const workers = {
+      logs: defineWorker({ receive: (_, self) => self.log.info({ order: 17 } as never, 'text' as never) }),
+    }
+    await using troupe = await TestTroupe.start({ workers, logger })
+    const { id } = await troupe.create('logs')
+    await troupe.client.sessions.get(id).result()
+    expect(told).toContainEqual(expect.objectContaining({ msg: 'text', order: 17, kind: 'logs', session: id }))
+  })
+
   test.each([
     [undefined, 'self.fail was called without a reason: it takes an Error or a text.'],
     ['', 'self.fail was called without a reason: it takes an Error or a text.'],
