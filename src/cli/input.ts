@@ -59,7 +59,7 @@ async function readText(path: string): Promise<string> {
   try {
     return await collect(createReadStream(path), `the file ${path}`)
   } catch (cause) {
-    if (cause instanceof LimitError) throw cause
+    if (cause instanceof LimitError || cause instanceof InputError) throw cause
     const code = (cause as NodeJS.ErrnoException).code
     const reason = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : String(code)
     throw new InputError(`the input file ${path} cannot be read: ${reason}.`, { cause })
@@ -80,7 +80,16 @@ async function collect(stream: AsyncIterable<Buffer | string>, what: string): Pr
     }
     chunks.push(piece)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return decoded(Buffer.concat(chunks), what)
+}
+
+/** Without the byte order mark that some editors put in front. */
+function decoded(bytes: Buffer, what: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    throw new InputError(`${what} is not text in UTF-8: save it as UTF-8, or send a reference to it.`, { cause })
+  }
 }
 
 /** `echo hello | troupe run … -` means "hello". */

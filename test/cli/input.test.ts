@@ -55,6 +55,29 @@ describe('readInput', () => {
     yield Buffer.from([0xa9, 0x0a])
   }
 
+  it('takes no byte order mark for a part of the text', async () => {
+    const file = join(folder, 'mark.json')
+    await writeFile(file, '\ufeff{"a":1}')
+    expect(await readInput(undefined, { file }, nothing())).toEqual({ a: 1 })
+    const marked = async function* () {
+      yield Buffer.from('\ufeffhello\n')
+    }
+    expect(await readInput('-', {}, marked())).toBe('hello')
+  })
+
+  it('refuses what is not UTF-8, instead of changing it', async () => {
+    const file = join(folder, 'latin.txt')
+    await writeFile(file, Buffer.from('caf\u00e9', 'latin1'))
+    const advice = 'is not text in UTF-8: save it as UTF-8, or send a reference to it.'
+    await expect(readInput(undefined, { file }, nothing())).rejects.toThrow(
+      new InputError(`the file ${file} ${advice}`),
+    )
+    const latin = async function* () {
+      yield Buffer.from([0x63, 0xe9])
+    }
+    await expect(readInput('-', {}, latin())).rejects.toThrow(new InputError(`what came from stdin ${advice}`))
+  })
+
   it('stops reading what is longer than a message can be', async () => {
     let given = 0
     const endless = async function* () {
