@@ -53,32 +53,17 @@ export function readModelSettings(env: NodeJS.ProcessEnv = process.env): ModelSe
 }
 
 export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = process.env): Config {
-  const redisUrl = flags.redisUrl ?? filled(env.TROUPE_REDIS_URL) ?? filled(env.REDIS_URL)
-  if (redisUrl !== undefined) checkRedisUrl(redisUrl)
-  const namespace = flags.namespace ?? filled(env.TROUPE_NAMESPACE) ?? defaultNamespace
-  if (!isNamespace(namespace)) {
-    throw new ConfigError(
-      `namespace ${JSON.stringify(namespace)} is not valid: use up to 64 letters, digits, "_" or "-".`,
-    )
-  }
-  const logLevel = flags.logLevel ?? filled(env.TROUPE_LOG_LEVEL) ?? 'info'
-  if (!logLevels.includes(logLevel))
-    throw new ConfigError(`log level ${JSON.stringify(logLevel)} is not known: use ${logLevels.join(', ')}.`)
-  const model = flags.model ?? filled(env.TROUPE_MODEL)
-  if (model !== undefined && !/^[^/\s]+\/\S+$/.test(model)) {
-    throw new ConfigError(
-      `the model ${JSON.stringify(model)} must be provider/model, like openai/gpt-5 (--model or TROUPE_MODEL).`,
-    )
-  }
+  const of = (flag: string, given: string | number | undefined, ...variables: string[]) =>
+    settingOf(env, flag, given, variables)
+  const model = modelOf(of('--model', flags.model, 'TROUPE_MODEL'))
+  const concurrency = of('--concurrency', flags.concurrency, 'TROUPE_CONCURRENCY')
   return {
-    redisUrl,
-    namespace,
-    partitions: wholeNumber('partitions', flags.partitions ?? filled(env.TROUPE_PARTITIONS), 1, partitionsMax),
+    redisUrl: redisUrlOf(of('--redis-url', flags.redisUrl, 'TROUPE_REDIS_URL', 'REDIS_URL')),
+    namespace: namespaceOf(of('--namespace', flags.namespace, 'TROUPE_NAMESPACE')),
+    partitions: wholeNumber(of('--partitions', flags.partitions, 'TROUPE_PARTITIONS'), 1, partitionsMax),
     workers: flags.workers ?? filled(env.TROUPE_WORKERS),
-    concurrency:
-      wholeNumber('concurrency', flags.concurrency ?? filled(env.TROUPE_CONCURRENCY), 1, policy.slotsMax) ??
-      policy.slots,
-    logLevel,
+    concurrency: wholeNumber(concurrency, 1, policy.slotsMax) ?? policy.slots,
+    logLevel: logLevelOf(of('--log-level', flags.logLevel, 'TROUPE_LOG_LEVEL')),
     model,
     modelSettings: { ...readModelSettings(env), ...(model === undefined ? {} : { default: model }) },
     path: env.PATH,
@@ -91,13 +76,61 @@ function providerVariables(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(isOfProvider)) as Record<string, string>
 }
 
-function wholeNumber(
-  name: string,
-  value: string | number | undefined,
-  least: number,
-  most: number,
-): number | undefined {
-  if (value === undefined) return undefined
+/** What was set, and by what: the flag, or the first of the variables that is not empty. */
+interface Setting {
+  readonly name: string
+  readonly value: string | number
+}
+
+function settingOf(
+  env: NodeJS.ProcessEnv,
+  flag: string,
+  given: string | number | undefined,
+  variables: readonly string[],
+): Setting | undefined {
+  if (given !== undefined) return { name: flag, value: given }
+  const name = variables.find((variable) => filled(env[variable]) !== undefined)
+  return name === undefined ? undefined : { name, value: env[name] as string }
+}
+
+function redisUrlOf(setting: Setting | undefined): string | undefined {
+  if (setting === undefined) return undefined
+  const url = String(setting.value)
+  try {
+    checkRedisUrl(url)
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError) || setting.name.startsWith('--')) throw thrown
+    throw new ConfigError(`${thrown.message} It is taken from ${setting.name}.`)
+  }
+  return url
+}
+
+function namespaceOf(setting: Setting | undefined): string {
+  if (setting === undefined) return defaultNamespace
+  const namespace = String(setting.value)
+  if (isNamespace(namespace)) return namespace
+  throw new ConfigError(
+    `${setting.name} ${JSON.stringify(namespace)} is not valid: use up to 64 letters, digits, "_" or "-".`,
+  )
+}
+
+function logLevelOf(setting: Setting | undefined): string {
+  if (setting === undefined) return 'info'
+  const level = String(setting.value)
+  if (logLevels.includes(level)) return level
+  throw new ConfigError(`${setting.name} ${JSON.stringify(level)} is not known: use ${logLevels.join(', ')}.`)
+}
+
+function modelOf(setting: Setting | undefined): string | undefined {
+  if (setting === undefined) return undefined
+  const model = String(setting.value)
+  if (/^[^/\s]+\/\S+$/.test(model)) return model
+  throw new ConfigError(`${setting.name} ${JSON.stringify(model)} must be provider/model, like openai/gpt-5.`)
+}
+
+function wholeNumber(setting: Setting | undefined, least: number, most: number): number | undefined {
+  if (setting === undefined) return undefined
+  const { name, value } = setting
   const number = Number(value)
   if (!Number.isInteger(number) || number < least || number > most) {
     throw new ConfigError(`${name} must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}.`)
