@@ -268,7 +268,13 @@ export class RuntimeNode {
     for (const turn of this.#turns()) turn.draining = true
     const { drainMs, goodbyeMs } = this.#o.policy
     const release = () => {
-      for (const turn of this.#turns()) void turn.release()
+      const why = options.force ? 'this node is to stop at once' : `the drain time of ${drainMs / 1_000} s is over`
+      for (const turn of this.#turns()) {
+        const { workerId: worker, kind, sessionId: session } = turn.grant
+        if (!turn.over)
+          this.#o.log.warn(`a turn is given back, and goes on elsewhere: ${why}`, { worker, kind, session })
+        void turn.release()
+      }
     }
     const giveUp = () => {
       for (const turn of this.#turns()) turn.abandon('unreachable')

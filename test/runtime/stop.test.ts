@@ -1,0 +1,29 @@
+/** What a node that stops says of the turns it does not wait for. */
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const stays = defineWorker({
+  receive: (_, self) => new Promise((_resolve, reject) => self.signal.addEventListener('abort', reject)),
+})
+const quick = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+test.each([
+  [{}, 'a turn is given back, and goes on elsewhere: the drain time of 0.05 s is over'],
+  [{ force: true }, 'a turn is given back, and goes on elsewhere: this node is to stop at once'],
+])('a node that stops with %j names each worker that it gives back', async (options, msg) => {
+  const told: { level: number; worker: unknown }[] = []
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void told.push(JSON.parse(line)) })
+  await using troupe = await TestTroupe.connect()
+  const node = await troupe.startNode({ stays, quick }, { logger, policy: { drainMs: 50 } })
+  expect(await troupe.run('quick', 1)).toMatchObject({ value: 1 })
+  const session = await troupe.create('stays')
+  await waitUntil('its turn runs', async () => (await session.root.report()).place === 'running')
+  await node.stop(options)
+  expect(told.filter(({ worker }) => worker !== undefined && worker !== session.rootId)).toEqual([])
+  expect(told).toContainEqual(
+    expect.objectContaining({ level: 40, msg, worker: session.rootId, session: session.id, kind: 'stays' }),
+  )
+})
