@@ -21,7 +21,7 @@ interface ListFlags extends ConnectionFlags {
 }
 
 export function addSessionCommands(program: Command): void {
-  const group = addGroup(program, 'session', 'list, show, await, cancel, prune', [
+  const group = addGroup(program, 'session', 'list, show, await, close, cancel, prune', [
     ['troupe session list', 'the newest ones'],
     ['troupe session result 0199… --wait', 'how one ended'],
   ])
@@ -29,6 +29,7 @@ export function addSessionCommands(program: Command): void {
   addSessionShowCommand(group)
   addSessionTreeCommand(group)
   addSessionResultCommand(group)
+  addCloseCommand(group)
   addCancelCommand(group)
   addPruneCommand(group)
 }
@@ -67,6 +68,24 @@ function listColumns(now: number): Column<SessionSummary>[] {
     { header: 'age', value: ({ createdAt }) => createdAt && formatDuration(now - createdAt), align: 'right' },
     { header: 'workers', value: ({ workers }) => workers, align: 'right' },
   ]
+}
+
+function addCloseCommand(group: Command): void {
+  const command = group
+    .command('close')
+    .description('end a conversation: it takes no more messages, and what waits is answered')
+    .argument('<session>', 'id of the session')
+  addConnectionOptions(command)
+  addExamples(command, [['troupe session close 0199…', 'one that was submitted with --keep-open']])
+  command.action((id: string, flags: ConnectionFlags) =>
+    withTroupe(flags, async (troupe) => {
+      const session = troupe.sessions.get(id)
+      await session.close()
+      const { state } = (await session.report()).session
+      if (flags.json) printJson({ type: 'closeRequested', sessionId: session.id, state })
+      else print(`session ${session.id} ${state === 'active' ? 'ends when what waits is answered' : `is ${state}`}`)
+    }),
+  )
 }
 
 function addCancelCommand(group: Command): void {

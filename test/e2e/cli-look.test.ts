@@ -43,6 +43,22 @@ describe.concurrent('troupe session', () => {
     expect(objects).toEqual([{ type: 'result', sessionId, status: 'completed', run: 1, value: 'both have ended' }])
   })
 
+  it('closes a conversation, which takes no more then', async () => {
+    const idle = await cli.submit('tally', 'abc', '--keep-open')
+    await cli.project.run(['session', 'result', idle.sessionId, '--wait', '--run', '1'])
+    const { text, objects } = await cli.both('session', 'close', idle.sessionId)
+    expect(text).toBe(`session ${idle.sessionId} is completed\n`)
+    expect(objects).toEqual([{ type: 'closeRequested', sessionId: idle.sessionId, state: 'completed' }])
+    const late = await cli.project.run(['send', idle.workerId, 'x', '--json'])
+    expect(late).toMatchObject({ code: 1, objects: [{ code: 'session_finished' }] })
+    const busy = await cli.submit('waits', '--keep-open')
+    const closed = await cli.both('session', 'close', busy.sessionId)
+    expect(closed.text).toBe(`session ${busy.sessionId} ends when what waits is answered\n`)
+    expect(closed.objects).toMatchObject([{ state: 'active' }])
+    await cli.project.run(['session', 'cancel', busy.sessionId])
+    expect(await cli.project.run(['session', 'close', unknownId])).toMatchObject({ code: 1 })
+  })
+
   it('cancels once, and says so when it is too late', async () => {
     const { sessionId: waiting } = await cli.submit('waits')
     const { code, stdout } = await cli.project.run(['session', 'cancel', waiting, '--reason', 'enough'])

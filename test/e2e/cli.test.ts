@@ -254,7 +254,7 @@ describe.concurrent('output', () => {
 
   it('of every --help has examples and fits into 80 columns', async () => {
     const groups = {
-      session: ['list', 'show', 'tree', 'result', 'cancel', 'prune'],
+      session: ['list', 'show', 'tree', 'result', 'close', 'cancel', 'prune'],
       worker: ['list', 'show', 'history'],
       mailbox: ['list', 'dead', 'redrive'],
     }
