@@ -78,7 +78,7 @@ function addCloseCommand(group: Command): void {
   addConnectionOptions(command)
   addExamples(command, [['troupe session close 0199…', 'one that was submitted with --keep-open']])
   command.action((id: string, flags: ConnectionFlags) =>
-    withTroupe(flags, async (troupe) => {
+    withTroupe(flags, 'change', async (troupe) => {
       const session = troupe.sessions.get(id)
       await session.close()
       const { state } = (await session.report()).session
