@@ -36,6 +36,12 @@ describe('a message that was put aside', () => {
     await troupe.startNode({ echo: kind })
     const failure = { code: 'poison', origin: 'runtime', attempt: 1, retryable: false }
     expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed', failure })
+    const told = new Map<string, unknown>()
+    for await (const { type, details } of session.events({ after: '0-0', transient: false })) {
+      told.set(type, details)
+      if (told.has('worker.failed') && told.has('message.deadLettered')) break
+    }
+    expect(told.get('message.deadLettered')).toEqual({ id: 'user-0' })
     const [letter] = await troupe.client.deadLetters({ workerId: session.rootId })
     expect(letter).toMatchObject({
       sessionId: session.id,

@@ -62,7 +62,9 @@ describe('a conversation', () => {
       together(spawn({}), spawn({ detached: true }), call('fine')),
       say('done'),
       { content: [] },
-      together(call('fine'), call('unknown')),
+      ...[1, 2, 3].map(() => call('fine')),
+      // Of these none is run: no model would read their results.
+      together(call('fine'), call('fine'), call('fine')),
     ])
     const limits = { iterations: 4 }
     const agent = defineWorker({ instructions: 'x', nudge: 'Go on.', model, tools: [fine], spawns: ['echo'], limits })
@@ -70,7 +72,8 @@ describe('a conversation', () => {
     const session = await troupe.create('agent', 'one', { keepOpen: true })
     expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed' })
     await session.root.send('two')
-    expect(await session.result({ run: 2 })).toMatchObject({ status: 'failed' })
+    const result = await session.result({ run: 2 })
+    expect(result).toMatchObject({ status: 'failed', failure: { code: 'iterations_exceeded' } })
     const history = await troupe.history(session.rootId)
     const messages = history.flatMap((entry, place) => ('id' in entry ? [[entry.id, `m${place}`]] : []))
     expect(messages.length).toBeGreaterThan(15)
