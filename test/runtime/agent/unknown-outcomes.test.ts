@@ -1,0 +1,92 @@
+/** A `once` call that was started and has no result: what becomes of it, in the same turn and in the next one (L2). */
+import { describe, expect, test } from 'vitest'
+import { defineTool, type ToolDefinition } from '../../../src/core/define-tool.ts'
+import { defineWorker } from '../../../src/core/define-worker.ts'
+import { call, say } from '../../../src/models/scripted-model.ts'
+import { recordedModel } from '../../support/recorded-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+
+type Reconcile = NonNullable<ToolDefinition<unknown>['reconcile']>
+
+interface Case {
+  readonly reconcile?: Reconcile
+  readonly onUnknown?: 'fail' | 'tell'
+  /** What the history says of the call, when its turn goes on and when another takes over. */
+  readonly status: readonly [sameTurn: string, nextTurn: string]
+  /** Part of the failure; none where the run goes on. */
+  readonly fails?: string
+  /** How often it is run when another turn takes over. */
+  readonly runs: number
+}
+
+const unknown = ['unknown', 'unknown'] as const
+const cases: readonly [string, Case][] = [
+  ['that nobody can ask about', { status: unknown, fails: 'tool "pay" has no reconcile function', runs: 1 }],
+  ['that nobody can ask about, where the model is to be told', { onUnknown: 'tell', status: unknown, runs: 1 }],
+  ['that took effect', { reconcile: async () => ({ done: true, output: 'paid' }), status: ['ok', 'ok'], runs: 1 }],
+  // The model may ask for it again; who takes over runs it.
+  ['that took no effect', { reconcile: async () => ({ done: false }), status: ['error', 'ok'], runs: 2 }],
+  [
+    'of which even its author knows nothing',
+    {
+      reconcile: () => Promise.reject(new Error('the bank is closed')),
+      status: unknown,
+      fails: 'bank is closed',
+      runs: 1,
+    },
+  ],
+]
+
+/** An agent that pays once; its tool hangs at its first run. */
+function payer({ reconcile, onUnknown = 'fail' }: Case, timeoutMs: number) {
+  const [begun, hangs] = [Promise.withResolvers<void>(), new Promise<never>(() => {})]
+  const counted = { runs: 0 }
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    effect: 'once',
+    timeoutMs,
+    ...(reconcile && { reconcile }),
+    run() {
+      begun.resolve()
+      return ++counted.runs === 1 ? hangs : 'paid'
+    },
+  })
+  const model = recordedModel('test/payer', [call('pay', {}, 'c1'), say('done')])
+  const workers = { payer: defineWorker({ instructions: 'x', model, tools: [pay], onUnknown }) }
+  return { begun: begun.promise, counted, model, workers }
+}
+
+async function expectEnd(troupe: TestTroupe, id: string, one: Case, status: string | undefined) {
+  const session = troupe.client.sessions.get(id)
+  const result = await session.result({ signal: AbortSignal.timeout(10_000) })
+  const failure = { code: 'tool_outcome_unknown', message: expect.stringContaining(one.fails ?? ''), attempt: 1 }
+  expect(result).toMatchObject(one.fails ? { status: 'failed', failure } : { value: { text: 'done' } })
+  const results = (await troupe.history(session.rootId)).flatMap((entry) =>
+    entry.type === 'toolResult' ? [[entry.toolCallId, entry.status]] : [],
+  )
+  expect(results).toEqual([['c1', status]])
+}
+
+describe('a call of unknown outcome', () => {
+  test.each(cases)('%s, whose time is over', async (_, one) => {
+    const { counted, workers } = payer(one, 30)
+    await using troupe = await TestTroupe.start({ workers })
+    const { id } = await troupe.create('payer', 'go')
+    await expectEnd(troupe, id, one, one.status[0])
+    expect(counted.runs).toBe(1)
+  })
+
+  test.each(cases)('%s, whose node has gone', async (_, one) => {
+    const { begun, counted, model, workers } = payer(one, 60_000)
+    await using troupe = await TestTroupe.connect()
+    const first = await troupe.startNode(workers)
+    const { id } = await troupe.create('payer', 'go')
+    await begun
+    await first.stop({ force: true })
+    await troupe.startNode(workers)
+    await expectEnd(troupe, id, one, one.status[1])
+    expect(counted.runs).toBe(one.runs)
+    expect(model.requests).toHaveLength(one.fails ? 1 : 2)
+  })
+})
