@@ -31,8 +31,8 @@ test('a user who lacks a command is refused by clients and nodes before they beg
   await troupe.redis.acl('SETUSER', user, 'on', '>secret', '~*', '&*', '+@all', '-ltrim')
   const { href: redisUrl } = Object.assign(new URL(troupe.redisUrl), { username: user, password: 'secret' })
   try {
-    for (const starting of [connect({ redisUrl, namespace }), startNode({ redisUrl, namespace, workers })])
-      await expect(starting).rejects.toThrow(/^the Redis user may not call LTRIM, /)
+    for (const start of [() => connect({ redisUrl, namespace }), () => startNode({ redisUrl, namespace, workers })])
+      await expect(start()).rejects.toThrow(/^the Redis user may not call LTRIM, /)
   } finally {
     await troupe.redis.acl('DELUSER', user)
   }

@@ -1,0 +1,27 @@
+/** The logger of who runs a node, as the layers below know it. */
+import { expect, test } from 'vitest'
+import { toWorkerLog } from '../src/log.ts'
+
+const levels = ['debug', 'info', 'warn', 'error'] as const
+
+test('each level is told with its fields and its message', () => {
+  const told: unknown[] = []
+  const logger = Object.fromEntries(
+    levels.map((level) => [level, (...words: unknown[]) => told.push([level, ...words])]),
+  )
+  const log = toWorkerLog(logger as never)
+  for (const level of levels) log[level](`said at ${level}`, { a: 1 })
+  log.info('without fields')
+  expect(told).toEqual([
+    ...levels.map((level) => [level, { a: 1 }, `said at ${level}`]),
+    ['info', {}, 'without fields'],
+  ])
+})
+
+test('one that throws breaks nothing', () => {
+  const broken = () => {
+    throw new Error('EPIPE')
+  }
+  const log = toWorkerLog(Object.fromEntries(levels.map((level) => [level, broken])) as never)
+  for (const level of levels) expect(() => log[level]('x')).not.toThrow()
+})
