@@ -1,9 +1,8 @@
 /** What programs ask of sessions: create once under a key, list, prune, reports, other namespaces, and what is refused. */
 import { describe, expect, test } from 'vitest'
 import { connectInternal, type Session } from '../../src/client/client.ts'
-import type { WorkersQuery } from '../../src/client/queries.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
-import { newId, partitionOf, rootIdOf, timeOf } from '../../src/core/ids.ts'
+import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { hardSessionLimits } from '../../src/core/policy.ts'
 import { tagOf } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -145,125 +144,6 @@ describe('sessions.get and workers.get', () => {
     await expect(client.audit({ sessionId: id })).rejects.toMatchObject(session)
     await expect(client.workers.list({ sessionId: id })).rejects.toMatchObject(session)
     await expect(client.redrive({ workerId: rootIdOf(id) })).rejects.toMatchObject(worker)
-  })
-})
-
-describe('sessions.list', () => {
-  test('gives all sessions, newest first, page by page, although many were created in one millisecond', async () => {
-    await using troupe = await TestTroupe.connect()
-    const created = await Promise.all(Array.from({ length: 60 }, (_, number) => troupe.create('echo', number)))
-    const listed: string[] = []
-    let before: string | undefined
-    for (;;) {
-      const page = await troupe.client.sessions.list({ limit: 7, ...(before === undefined ? {} : { before }) })
-      if (page.length === 0) break
-      listed.push(...page.map(({ id }) => id))
-      before = page.at(-1)?.id
-    }
-    expect(listed.length).toBe(new Set(listed).size)
-    expect(listed.toSorted()).toEqual(created.map(({ id }) => id).toSorted())
-  })
-
-  test('finds all of a state and of a kind behind many others', async () => {
-    await using troupe = await TestTroupe.start({ workers: { echo } })
-    const done = await Promise.all(
-      [1, 2, 3].map((number) => troupe.create('echo', number, { name: `number ${number}` })),
-    )
-    await Promise.all(done.map((session) => session.result()))
-    await Promise.all(Array.from({ length: 40 }, () => troupe.create('nobody')))
-    const found = await troupe.client.sessions.list({ state: 'completed', limit: 3 })
-    expect(found.map(({ id }) => id).toSorted()).toEqual(done.map(({ id }) => id).toSorted())
-    expect(found[0]).toMatchObject({ kind: 'echo', state: 'completed', mode: 'job', workers: 1 })
-    expect(await troupe.client.sessions.list({ kind: 'echo', limit: 100 })).toHaveLength(3)
-    expect(await troupe.client.sessions.list({ kind: 'echo', state: 'active' })).toEqual([])
-  })
-})
-
-describe('sessions.list over several partitions', () => {
-  test('goes on behind the page before, although sessions come and go in between', async () => {
-    await using troupe = await TestTroupe.connect({ partitions: 4 })
-    const created = await Promise.all(Array.from({ length: 40 }, (_, number) => troupe.create('echo', number)))
-    expect(new Set(created.map(({ id }) => partitionOf(id))).size).toBeGreaterThan(1)
-    const all = (await troupe.client.sessions.list({ limit: 100 })).map(({ id }) => id)
-    const listed: string[] = []
-    let before: string | undefined
-    for (;;) {
-      const page = await troupe.client.sessions.list({ limit: 7, ...(before === undefined ? {} : { before }) })
-      if (page.length === 0) break
-      listed.push(...page.map(({ id }) => id))
-      before = page.at(-1)?.id as string
-      await troupe.create('echo', 'newer')
-      // Pruned, as far as lists can tell.
-      const gone = page[0]?.id as string
-      if (gone !== before) await troupe.redis.zrem(tagOf(troupe.namespace, partitionOf(gone)).concat(':sessions'), gone)
-    }
-    expect(listed).toEqual(all)
-    expect(listed.toSorted()).toEqual(created.map(({ id }) => id).toSorted())
-  })
-
-  test('goes on behind a page whose last session was pruned, by the time in its id', async () => {
-    await using troupe = await TestTroupe.connect()
-    const first = await troupe.create('echo')
-    await waitUntil('a later time', () => Date.now() > timeOf(first.id) + 50)
-    const last = await troupe.create('echo')
-    await waitUntil('a later time', () => Date.now() > timeOf(last.id) + 50)
-    await troupe.create('echo')
-    await troupe.redis.zrem(`${troupe.tag}:sessions`, last.id)
-    expect((await troupe.client.sessions.list({ before: last.id })).map(({ id }) => id)).toEqual([first.id])
-  })
-
-  test('finds the newest of a state, in whatever partition they lie behind others', async () => {
-    await using troupe = await TestTroupe.connect({ partitions: 2 })
-    const key = (partition: number) => tagOf(troupe.namespace, partition).concat(':sessions')
-    const created = await Promise.all(Array.from({ length: 30 }, () => troupe.create('echo')))
-    const [first, second] = [0, 1].map((partition) => created.filter(({ id }) => partitionOf(id) === partition))
-    const cancelled = [...(first ?? []).slice(0, 2), ...(second ?? []).slice(0, 2)]
-    await Promise.all(cancelled.map((session) => session.cancel()))
-    // Of the first partition they are the newest of all; of the second older than others there, but newer than one of the first.
-    const scores = [90, 50, 80, 70]
-    for (const { id } of created) await troupe.redis.zadd(key(partitionOf(id)), partitionOf(id) === 1 ? 85 : 10, id)
-    for (const [index, { id }] of cancelled.entries())
-      await troupe.redis.zadd(key(partitionOf(id)), scores[index] as number, id)
-    const found = await troupe.client.sessions.list({ state: 'cancelling', limit: 2 })
-    expect(found.map(({ createdAt }) => createdAt)).toEqual([90, 80])
-  })
-
-  test('refuses a page behind what is no session', async () => {
-    await using troupe = await TestTroupe.connect()
-    const { rootId } = await troupe.create('echo')
-    for (const [before, told] of [
-      ['x', /^"x" is not a session id/],
-      [rootId, /id of a worker, whose session/],
-      [newId(5), /partition 5/],
-    ] as const)
-      await expect(troupe.client.sessions.list({ before })).rejects.toThrow(told)
-  })
-})
-
-describe('workers.list', () => {
-  test('gives at most as many as asked for, roots first, although one session has more', async () => {
-    await using troupe = await TestTroupe.start({
-      workers: {
-        echo,
-        parent: defineWorker({
-          receive(message, self) {
-            if (message.kind === 'input') for (let child = 0; child < 5; child++) self.spawn('echo', child)
-            else if (self.openChildren === 0) self.reply(null)
-          },
-        }),
-      },
-    })
-    const older = await troupe.create('parent')
-    await older.result()
-    const newer = await troupe.create('parent')
-    await newer.result()
-    const ids = async (query: WorkersQuery) => (await troupe.client.workers.list(query)).map(({ id }) => id)
-    const all = await ids({})
-    expect(all).toHaveLength(12)
-    expect([all[0], all[6]]).toEqual([newer.rootId, older.rootId])
-    for (const limit of [1, 2, 6, 7, 11]) expect(await ids({ limit })).toEqual(all.slice(0, limit))
-    expect(await ids({ sessionId: older.id, limit: 3 })).toEqual(all.slice(6, 9))
-    expect(await ids({ sessionId: older.id })).toEqual(all.slice(6))
   })
 })
 
