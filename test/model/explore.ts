@@ -33,11 +33,17 @@ export interface SearchOptions {
   readonly without?: Mutant | undefined
 }
 
-/** Bells are named by the order in which the text names them: their real names say nothing. Sets are sorted. */
+/**
+ * Bells are named by the order in which the text names them: their real names say nothing. Sets are sorted; of leases that are over the
+ * order is that of their ends, and counts.
+ */
 function canonical(world: World): string {
   const { store } = world
   const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1)
-  const leases = store.leases.toSorted(byId)
+  const leases = [
+    ...store.leases.filter(({ over }) => !over).toSorted(byId),
+    ...store.leases.filter(({ over }) => over),
+  ]
   const sorted = { ...world, store: { ...store, leases }, jobs: world.jobs.toSorted() }
   const names = new Map<string, string>()
   return JSON.stringify(sorted).replace(/"b\d+"/g, (bell) => {

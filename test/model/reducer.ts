@@ -150,10 +150,12 @@ function finish(store: Store, rules: Rules): Answer {
   return { kind: 'done' }
 }
 
-/** Time passes: the lease of this worker, or this bell, is over. */
+/** Time passes: the lease of this worker, or this bell, is over. Leases are swept in the order in which they ended. */
 export function letPass(before: Store, what: { readonly lease: string } | { readonly bell: string }): Store {
   const store = copyStore(before)
-  if ('lease' in what) for (const lease of store.leases) lease.over ||= lease.id === what.lease
-  else for (const bell of [...store.bells, ...store.busy]) bell.over ||= bell.id === what.bell
+  if ('lease' in what) {
+    const ended = store.leases.filter(({ id }) => id === what.lease).map((lease) => ({ ...lease, over: true }))
+    store.leases = [...store.leases.filter(({ id }) => id !== what.lease), ...ended]
+  } else for (const bell of [...store.bells, ...store.busy]) bell.over ||= bell.id === what.bell
   return store
 }

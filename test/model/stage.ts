@@ -18,6 +18,7 @@ const failure: Failure = { code: 'run_failed', message: 'x', origin: 'handler', 
 export class Stage implements AsyncDisposable {
   readonly place: Place
   readonly #nodes = new Map<string, HandNode>()
+  #leasesEnded = 0
   #session: MadeSession = { id: '', root: '', bells: [] }
   readonly #sent = new Map<string, Sent>()
   /** The model's name of each bell. */
@@ -78,8 +79,9 @@ export class Stage implements AsyncDisposable {
     return bells.map(({ id }) => this.bellName(id))
   }
 
+  /** Later than those before it, however soon after them: long ago, all of them. */
   async expire(worker: string): Promise<void> {
-    await this.place.expireLease(this.id(worker))
+    await this.place.redis.zadd(this.place.keys.leases, 'XX', ++this.#leasesEnded, this.id(worker))
   }
 
   async makeStale(name: string): Promise<void> {
