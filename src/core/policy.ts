@@ -109,6 +109,8 @@ export const policy = {
   messageBytesMax: 1_048_576,
   /** Spawns, sends and timers of one `receive`, together: a script that writes more would hold Redis for too long. */
   stepPartsMax: 5_000,
+  /** Of their values, together; also of the tasks that one call of an agent gives away. More would keep leases from being renewed. */
+  stepBytesMax: 33_554_432,
   /** A claim hands out at most this many bytes of mail; the rest follows with the next claim. */
   claimMailBytes: 4_194_304,
   nameBytesMax: 64,

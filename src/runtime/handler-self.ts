@@ -63,6 +63,8 @@ export class HandlerSelf implements Self<unknown> {
   }
   readonly #context: SelfContext
   #state: unknown
+  /** Of the mails and values asked for so far. */
+  #bytes = 0
   #closed = false
 
   constructor(context: SelfContext) {
@@ -144,6 +146,7 @@ export class HandlerSelf implements Self<unknown> {
     const id = childId(this.id, this.run, call)
     const name = checkName(options.name ?? defaultName(kind, call))
     const mail = encodeInput(this.id, toJson(input, `the input of ${name}`))
+    this.#weigh('spawn', mail)
     const order = { id, kind, name, pool: this.#context.poolOf(kind), detached, call, mail }
     this.wishes.spawns.push({ ...order, grant: encodeGrant(grant.allowed) })
     this.wishes.spawnNotes.push({ call, id, kind, name, ...(detached ? { detached: true as const } : {}) })
@@ -159,7 +162,9 @@ export class HandlerSelf implements Self<unknown> {
         `worker ${workerId} lives in another partition: sending between partitions is not possible yet.`,
       )
     }
-    this.wishes.sends.push({ workerId, mail: encodeInput(this.id, toJson(value, `the message to ${workerId}`)) })
+    const mail = encodeInput(this.id, toJson(value, `the message to ${workerId}`))
+    this.#weigh('send', mail)
+    this.wishes.sends.push({ workerId, mail })
   }
 
   reply(value: unknown): void {
@@ -184,11 +189,9 @@ export class HandlerSelf implements Self<unknown> {
       throw new InputError(
         `after takes a number of milliseconds from 0 to ${policy.timerMsMax} (a year), not ${shown(ms)}.`,
       )
-    this.wishes.timers.push({
-      id: newId(partitionOf(this.id)),
-      ms: Math.round(ms),
-      valueJson: toJson(value, 'the value of the timer'),
-    })
+    const valueJson = toJson(value, 'the value of the timer')
+    this.#weigh('after', valueJson)
+    this.wishes.timers.push({ id: newId(partitionOf(this.id)), ms: Math.round(ms), valueJson })
   }
 
   setState(next: unknown): void {
@@ -210,9 +213,25 @@ export class HandlerSelf implements Self<unknown> {
     this.#open(call)
     const { spawns, sends, timers } = this.wishes
     if (spawns.length + sends.length + timers.length < policy.stepPartsMax) return
-    throw new LimitError(
+    throw this.#tooBig(call, `had asked for ${policy.stepPartsMax} spawns, sends and timers, as many`)
+  }
+
+  /** What a refused call gave is not counted. */
+  #weigh(call: string, text: string): void {
+    const bytes = this.#bytes + Buffer.byteLength(text)
+    if (bytes > policy.stepBytesMax)
+      throw this.#tooBig(
+        call,
+        `had given away ${this.#bytes} bytes, and this would be more than ${policy.stepBytesMax}, as many`,
+      )
+    this.#bytes = bytes
+  }
+
+  #tooBig(call: string, what: string): LimitError {
+    const advice = 'ask for the rest in another one (self.after(0, rest))'
+    return new LimitError(
       'step_too_big',
-      `self.${call} was called when ${this.kind} had asked for ${policy.stepPartsMax} spawns, sends and timers, as many as one receive may: ask for the rest in another one (self.after(0, rest)).`,
+      `self.${call} was called when ${this.kind} ${what} as one receive may: ${advice}.`,
     )
   }
 

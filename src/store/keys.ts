@@ -54,7 +54,7 @@ export function partitionKeys(tag: string) {
     share: (pool: string) => `${tag}:share:${pool}`,
     /** string; the answer given under an idempotency key; 24 h, or 10 min for keys the client made. */
     idem: (digest: string) => `${tag}:idem:${digest}`,
-    /** none; nothing, and it is never there: commands that are only tried are aimed at it; never. */
+    /** string; nothing: commands that are only tried are aimed at it; is never there. */
     rights: `${tag}:rights`,
     /** Prefix of BullMQ's own keys; our scripts never touch them. */
     queuePrefix: `${tag}:q`,

@@ -189,6 +189,32 @@ describe('limits', () => {
     })
   })
 
+  test('bytes of a step: what spawns, sends and timers are given counts together, and no more than allowed', async () => {
+    const text = 'x'.repeat(1_000_000)
+    const many = defineWorker({
+      receive(message, self) {
+        if (message.kind !== 'input' || message.value === text) return self.reply('got it')
+        for (let number = 0; number < 11; number++) {
+          self.spawn('echo', text, { detached: true })
+          self.send(self.id, text)
+          self.after(3_600_000, text)
+        }
+        if (message.value === 'much') self.after(0, text)
+        self.reply('done')
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { many, echo } })
+    expect(await troupe.run('many', 'enough')).toMatchObject({ status: 'completed' })
+    expect(await troupe.run('many', 'much')).toMatchObject({
+      status: 'failed',
+      failure: {
+        code: 'step_too_big',
+        attempt: 1,
+        message: expect.stringMatching(/^self\.after was called when many had given away 33\d{6} bytes, and this/),
+      },
+    })
+  })
+
   test('message size: refused at the call that gives it, from outside and from within (F1)', async () => {
     const big = 'x'.repeat(1_048_577)
     await using troupe = await TestTroupe.start({

@@ -7,11 +7,12 @@
 import { z } from 'zod'
 import type { Json, ToolOutput } from '../../core/chat-message.ts'
 import type { AgentResult, SpawnNote } from '../../core/entry.ts'
-import { InputError } from '../../core/errors.ts'
+import { InputError, LimitError } from '../../core/errors.ts'
 import { childId, isId, partitionOf } from '../../core/ids.ts'
 import { toJson } from '../../core/json.ts'
 import { encodeGivenInput, encodeInput, type ResultMessage } from '../../core/message.ts'
 import type { ToolSpec } from '../../core/model.ts'
+import { policy } from '../../core/policy.ts'
 import type { Grant, SpawnOrder } from '../../core/ports.ts'
 import { problemsOf } from '../../core/schema-problems.ts'
 import { checkGrant, encodeGrant, grantName, narrowGrant } from '../../core/worker-grant.ts'
@@ -130,6 +131,7 @@ export function delegate(
   folder: string | null,
   poolOf: (kind: string) => string,
 ): Delegation {
+  let bytes = 0
   const made = tasks.map((task, index) => {
     const call = callsBefore + index + 1
     const { kind, tools } = task
@@ -138,6 +140,8 @@ export function delegate(
     const id = childId(grant.workerId, run, call)
     const name = checkName(task.name ?? defaultName(kind, call))
     const mail = mailOf(task, name, grant.workerId, facts)
+    bytes += Buffer.byteLength(mail)
+    if (bytes > policy.stepBytesMax) throw tooBig(index)
     const note = {
       call,
       id,
@@ -149,6 +153,14 @@ export function delegate(
     return { order: { id, kind, name, pool: poolOf(kind), detached, call, mail, grant: given }, note }
   })
   return { orders: made.map(({ order }) => order), notes: made.map(({ note }) => note) }
+}
+
+function tooBig(fitting: number): LimitError {
+  const limit = `inputs and facts of more than ${policy.stepBytesMax} bytes in one call`
+  return new LimitError(
+    'step_too_big',
+    `${limit}: only the first ${fitting} tasks fit; give the others in another call.`,
+  )
 }
 
 function mailOf(task: SpawnTask, name: string, from: string, facts: Readonly<Record<string, Json>>): string {

@@ -175,6 +175,18 @@ describe('tasks', () => {
     ])
   })
 
+  test('are given no more together than one step may hold: the model is told how many fit', () => {
+    const facts = { big: 'x'.repeat(1_000_000) }
+    const give = (count: number) =>
+      orders(
+        Array.from({ length: count }, () => ({ kind: 'reader', input: 'x', facts: ['big'] })),
+        facts,
+      )
+    expect(give(33).orders).toHaveLength(33)
+    expect(() => give(34)).toThrow(expect.objectContaining({ code: 'step_too_big' }))
+    expect(() => give(34)).toThrow(/only the first 33 tasks fit/)
+  })
+
   test('are given the facts that they name and no others', () => {
     const facts = { one: 1, two: { deep: true } }
     const made = orders([{ kind: 'reader', input: 'x', facts: ['two'] }], facts)
