@@ -123,6 +123,19 @@ export function completedEntry(run: number, epoch: number, at: number, valueJson
   return `{"type":"completed",${entryHead(run, epoch, at)},"value":${valueJson}}`
 }
 
+/** The entry of a message that was received, as the JSON it was before anybody was handed it; with what was asked for. */
+export function receivedEntry(
+  run: number,
+  epoch: number,
+  at: number,
+  messageJson: string,
+  asked: Pick<ReceivedEntry, 'spawned' | 'sent' | 'timers'>,
+): string {
+  const more = JSON.stringify(asked)
+  const end = more === '{}' ? '}' : `,${more.slice(1)}`
+  return `{"type":"received",${entryHead(run, epoch, at)},"message":${messageJson}${end}`
+}
+
 export function entryJson(
   type: Entry['type'],
   run: number,

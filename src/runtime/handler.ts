@@ -3,11 +3,12 @@
  * R1 Every way a receive can end is matched in one place (`stepOf`): reply, fail, thrown, parked, ended without a result.
  * R2 What a receive asked for is recorded whole or not at all; a receive that throws records only its failure.
  * R3 The state that the next receive sees is that of the last recorded step.
+ * R4 A message is recorded as it was accepted, whatever a schema or `receive` makes of what it is handed.
  */
 
 import type { z } from 'zod'
 import type { HandlerDefinition, Self } from '../core/define-worker.ts'
-import { completedEntry, entryJson } from '../core/entry.ts'
+import { completedEntry, entryJson, type ReceivedEntry, receivedEntry } from '../core/entry.ts'
 import { CancelledError, InputError, RuntimeError, TransientError, toRuntimeError } from '../core/errors.ts'
 import type { EventNote } from '../core/event.ts'
 import { type FailureOrigin, toFailure } from '../core/failure.ts'
@@ -91,7 +92,8 @@ class HandlerTurn {
     }
   }
 
-  async #receive(mail: Mail, position: RunPosition): Promise<Step> {
+  async #receive(given: Mail, position: RunPosition): Promise<Step> {
+    const mail = toRecord(given)
     const { grant, host } = this.#turn
     const attempt = triesOf(placeOf(mail), position) + 1
     const timeout = timeoutOf(this.#definition, this.#turn)
@@ -99,11 +101,12 @@ class HandlerTurn {
     try {
       this.#checkInput(mail)
       self = new HandlerSelf(this.#context(mail, position, attempt, timeout))
-      let given: unknown = this.#definition.receive(mail.message, self as unknown as Self<never>)
-      if (isAwaitable(given)) given = await (timeout.expired ? Promise.race([given, timeout.expired]) : given)
+      let returned: unknown = this.#definition.receive(mail.message, self as unknown as Self<never>)
+      if (isAwaitable(returned))
+        returned = await (timeout.expired ? Promise.race([returned, timeout.expired]) : returned)
       self.close()
       const step = this.#stepOf(mail, self, position, attempt)
-      if (given !== undefined && step.outcome === 'completed' && self.wishes.replyJson === undefined)
+      if (returned !== undefined && step.outcome === 'completed' && self.wishes.replyJson === undefined)
         self.log.warn('receive returned a value and did not reply: the result is null; self.reply(value) sets it')
       return step
     } catch (thrown) {
@@ -159,7 +162,7 @@ class HandlerTurn {
   }
 
   // R1: all outcomes of a receive that did not throw.
-  #stepOf(mail: Mail, self: HandlerSelf, position: RunPosition, attempt: number): Step {
+  #stepOf(mail: Recorded, self: HandlerSelf, position: RunPosition, attempt: number): Step {
     const { wishes } = self
     if (wishes.failure !== undefined) return this.#failedStep(mail, toRuntimeError(wishes.failure), position, attempt)
     const { grant } = this.#turn
@@ -214,7 +217,7 @@ class HandlerTurn {
   }
 
   #failedStep(
-    mail: Mail | null,
+    mail: Recorded | null,
     error: RuntimeError,
     position: RunPosition,
     attempt: number,
@@ -280,7 +283,7 @@ class HandlerTurn {
     const mail = this.#inbox.next(position)
     const next = mail ? `message ${mail.message.id} (${mail.message.kind})` : 'no message'
     const error = quarantined(grant, next)
-    const step = this.#failedStep(mail, error, position, position.attempt + 1, 'runtime')
+    const step = this.#failedStep(mail && toRecord(mail), error, position, position.attempt + 1, 'runtime')
     const toDead = mail?.lane === 'user'
     this.#turn.record({
       ...step,
@@ -299,12 +302,12 @@ class HandlerTurn {
     }
   }
 
-  #receivedEntry(mail: Mail, run: number, at: number, wishes?: HandlerSelf['wishes']): string {
-    const facts: Record<string, unknown> = { message: mail.message }
-    if (wishes && wishes.spawnNotes.length > 0) facts.spawned = wishes.spawnNotes
-    if (wishes && wishes.sends.length > 0) facts.sent = wishes.sends.map((send) => send.workerId)
-    if (wishes && wishes.timers.length > 0) facts.timers = wishes.timers.map(({ id, ms }) => ({ id, ms }))
-    return entryJson('received', run, this.#turn.grant.epoch, at, facts)
+  #receivedEntry({ json }: Recorded, run: number, at: number, wishes?: HandlerSelf['wishes']): string {
+    const asked: { -readonly [key in 'spawned' | 'sent' | 'timers']?: ReceivedEntry[key] } = {}
+    if (wishes && wishes.spawnNotes.length > 0) asked.spawned = wishes.spawnNotes
+    if (wishes && wishes.sends.length > 0) asked.sent = wishes.sends.map((send) => send.workerId)
+    if (wishes && wishes.timers.length > 0) asked.timers = wishes.timers.map(({ id, ms }) => ({ id, ms }))
+    return receivedEntry(run, this.#turn.grant.epoch, at, json, asked)
   }
 
   #receivedNotes(mail: Mail, position: RunPosition): EventNote[] {
@@ -327,6 +330,15 @@ function stackOf(thrown: unknown): { stack?: string } {
 /** Of whatever make: queries of databases begin when they are awaited. */
 function isAwaitable(given: unknown): given is PromiseLike<unknown> {
   return given != null && typeof (given as { then?: unknown }).then === 'function'
+}
+
+/** A mail with its message as it will be recorded (R4). */
+interface Recorded extends Mail {
+  readonly json: string
+}
+
+function toRecord(mail: Mail): Recorded {
+  return { ...mail, json: JSON.stringify(mail.message) }
 }
 
 /** Where a mail is: its lane and its place there. */
