@@ -1,8 +1,12 @@
 /** What handlers and tools do to the values they are handed: none of it reaches what is recorded, or what others are handed. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { defineTool } from '../../src/core/define-tool.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import { TransientError } from '../../src/core/errors.ts'
+import { call, say } from '../../src/models/scripted-model.ts'
 import { expectInvariants } from '../support/oracle.ts'
+import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 interface Order {
@@ -84,5 +88,95 @@ describe('a handler', () => {
     const [entry] = await troupe.history(session.rootId)
     expect(entry).toMatchObject({ message: { value: { id: '12345678901234567890' } } })
     expect(entry).not.toHaveProperty('message.value.times')
+  })
+})
+
+describe('a tool', () => {
+  test('that changes its arguments and is tried again is handed those that were recorded, as is the model (AR3)', async () => {
+    const tries: unknown[] = []
+    const add = defineTool<{ items: string[] }>({
+      name: 'add',
+      description: 'Adds.',
+      effect: 'idempotent',
+      run(order, { attempt }) {
+        tries.push(structuredClone(order))
+        order.items.push('a gift')
+        if (attempt === 1) throw new TransientError('the shop is closed for a moment')
+        return 'added'
+      },
+    })
+    const model = recordedModel('test/args', [call('add', { items: ['lamp'] }), say('done')])
+    await using troupe = await TestTroupe.start({
+      workers: { clerk: defineWorker({ instructions: 'Add.', model, tools: [add] }) },
+    })
+    expect(await troupe.run('clerk', 'go')).toMatchObject({ status: 'completed' })
+    expect(tries).toEqual([{ items: ['lamp'] }, { items: ['lamp'] }])
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toContain('a gift')
+  })
+
+  test('that changes a fact in place, or the input of the run, changes it for nobody else (AT3)', async () => {
+    const seen: unknown[] = []
+    const set = defineTool({
+      name: 'set',
+      description: 'Sets.',
+      effect: 'pure',
+      run: (_, { setFact }) => setFact('cart', ['lamp']),
+    })
+    const add = defineTool({
+      name: 'add',
+      description: 'Adds.',
+      effect: 'pure',
+      run(_, { facts, input }) {
+        seen.push(structuredClone({ cart: facts.cart, input }))
+        ;(facts.cart as string[]).push('chair')
+        ;(input as { wanted: string[] }).wanted.length = 0
+        throw new Error('out of stock')
+      },
+    })
+    const model = recordedModel('test/facts', [call('set'), call('add'), call('add'), say('done')])
+    await using troupe = await TestTroupe.start({
+      workers: { clerk: defineWorker({ instructions: 'Add.', model, tools: [set, add] }) },
+    })
+    expect(await troupe.run('clerk', { wanted: ['chair'] })).toMatchObject({
+      status: 'completed',
+      value: { text: 'done', facts: { cart: ['lamp'] } },
+    })
+    const first = { cart: ['lamp'], input: { wanted: ['chair'] } }
+    expect(seen).toEqual([first, first])
+  })
+
+  test('that changes what children established changes it for no other tool (AT3)', async () => {
+    const seen: unknown[] = []
+    const establish = defineTool({
+      name: 'establish',
+      description: 'Establishes.',
+      effect: 'pure',
+      run: (_, { setFact }) => setFact('found', [1]),
+    })
+    const sum = defineTool({
+      name: 'sum',
+      description: 'Sums.',
+      effect: 'pure',
+      run(_, { children }) {
+        seen.push(structuredClone(children.map(({ facts }) => facts)))
+        for (const { facts } of children) (facts.found as number[]).push(2)
+      },
+    })
+    const childModel = recordedModel('test/child', [call('establish'), say('found')])
+    const tasks = [{ kind: 'child', input: 'go' }]
+    const model = recordedModel('test/parent', [
+      call('spawn_workers', { tasks }),
+      call('sum'),
+      call('sum'),
+      say('done'),
+    ])
+    await using troupe = await TestTroupe.start({
+      workers: {
+        parent: defineWorker({ instructions: 'Sum.', model, tools: [sum], spawns: ['child'] }),
+        child: defineWorker({ instructions: 'Find.', model: childModel, tools: [establish] }),
+      },
+    })
+    expect(await troupe.run('parent', 'go')).toMatchObject({ status: 'completed' })
+    expect(seen).toEqual([[{ found: [1] }], [{ found: [1] }]])
   })
 })

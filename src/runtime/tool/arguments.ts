@@ -1,7 +1,7 @@
 /**
  * Duty: are these arguments what the tool takes? What a model writes is never trusted: its size and depth are checked before its
  * schema, and the tool gets what the schema made of it.
- * AR1 Never throws. AR2 No key of the arguments reaches a prototype.
+ * AR1 Never throws. AR2 No key of the arguments reaches a prototype. AR3 What the tool gets shares nothing with what is recorded.
  */
 
 import type { z } from 'zod'
@@ -27,7 +27,8 @@ export function checkArguments(tool: Tool, call: Pick<ToolCallBlock, 'input' | '
   const json = JSON.stringify(call.input) ?? ''
   // A UTF-16 unit is at most three bytes: most arguments need no count.
   const bytes = json.length * 3 > policy.messageBytesMax ? Buffer.byteLength(json) : json.length
-  return bytes > policy.messageBytesMax ? refused(tooBig(bytes)) : checkValue(tool, form, call.input)
+  if (bytes > policy.messageBytesMax) return refused(tooBig(bytes))
+  return checkValue(tool, form, json === '' ? undefined : JSON.parse(json))
 }
 
 /** What could not be read as JSON: as it is for a tool that takes text, an error for others. */

@@ -53,7 +53,8 @@ test('a tool sees its input and the whole context', async () => {
   expect(given).toEqual({ q: 1 })
   const { signal: _signal, folder: _folder, onProgress: _onProgress, ...plain } = seen.parts
   expect(context).toMatchObject(plain)
-  expect(context?.facts).toBe(facts)
+  expect(context?.facts).toEqual(facts)
+  expect(context?.facts).not.toHaveProperty('constructor')
   expect(context?.workspace?.root).toBe(import.meta.dirname)
   expect(context?.signal.aborted).toBe(false)
 })
