@@ -22,7 +22,8 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
     )
   }
   if (text === undefined) throw new InputError(`${what} cannot be written as JSON: a ${typeof value} has no JSON form.`)
-  if (text === '{}' || value instanceof Error) refuseEmptied(value, what)
+  const nothing = emptiedBy(value, text)
+  if (nothing !== null) throw new InputError(`${what} is ${nothing}`)
   // A UTF-16 unit is at most three bytes: most values need no count.
   if (text.length * 3 > bytesMax) {
     const bytes = Buffer.byteLength(text)
@@ -36,11 +37,15 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
   return text
 }
 
-/** Of the value itself alone: looking into each would cost more than it saves. What has a `toJSON` says itself what is left of it. */
-function refuseEmptied(value: unknown, what: string): void {
-  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return
-  for (const [type, name, advice] of emptied)
-    if (value instanceof type) throw new InputError(`${what} is ${name}, which has no JSON form: ${advice}.`)
+/**
+ * What it is, if nothing of it would be left, and what to give instead. Of the value itself alone: looking into each would cost more
+ * than it saves. What has a `toJSON` says itself what is left of it.
+ */
+export function emptiedBy(value: unknown, json: string): string | null {
+  if (json !== '{}' && !(value instanceof Error)) return null
+  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return null
+  const found = emptied.find(([type]) => value instanceof type)
+  return found === undefined ? null : `${found[1]}, which has no JSON form: ${found[2]}.`
 }
 
 /** Without recursion: a value may be nested deeper than the stack is. One without brackets has depth 0. */

@@ -6,7 +6,7 @@
  */
 import { Buffer } from 'node:buffer'
 import type { Json, ToolOutput } from '../../core/chat-message.ts'
-import { isDeeperThan } from '../../core/json.ts'
+import { emptiedBy, isDeeperThan } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
 import { failedText } from './messages.ts'
 import { wellFormedJson } from './plain-json.ts'
@@ -26,6 +26,8 @@ export function toOutput(value: unknown, bytesMax: number = policy.toolOutputByt
   // It says that the tool ran: its effect is there, though its output is not.
   if (json === undefined)
     return errorOutput(`the tool ran, but its output cannot be written as JSON: ${reason}`, bytesMax)
+  const nothing = emptiedBy(value, json)
+  if (nothing !== null) return errorOutput(`the tool ran, but its output is ${nothing}`, bytesMax)
   const text = wellFormedJson(json)
   if (!fits(text, bytesMax)) return { type: 'text', value: cutText(text, bytesMax) }
   const plain = JSON.parse(text) as Json

@@ -51,6 +51,20 @@ test('what has no JSON form is an error that says that the tool ran', () => {
   }
 })
 
+test.each([
+  ['a Map', new Map([['a', 1]])],
+  ['a Set', new Set([1])],
+  ['an Error', new Error('not in stock')],
+  ['an Error', Object.assign(new Error('not in stock'), { code: 'E_STOCK' })],
+])('%s, of which nothing would be left, is no empty result but an error', (name, value) => {
+  expect(toOutput(value)).toEqual({
+    type: 'error-text',
+    value: expect.stringContaining(
+      `Error: the tool ran, but its output is ${name}, which has no JSON form: `,
+    ) as string,
+  })
+})
+
 test('halves of characters are replaced, in text, in values and in names', () => {
   expect(toOutput('a\ud800b')).toEqual({ type: 'text', value: 'a\ufffdb' })
   const output = toOutput({ 'k\udc00': ['\ud83d', '\\ud800', '\u{1f600}'] })
