@@ -187,14 +187,23 @@ export class InvariantError extends RuntimeError {
   }
 }
 
-/** Turns any thrown value into a RuntimeError, once, at the layer border. What user code throws is retried (`handler_failed`). */
+/**
+ * Turns any thrown value into a RuntimeError, once, at the layer border. What user code throws is retried (`handler_failed`). Does not
+ * throw: an error's own accessors may.
+ */
 export function toRuntimeError(thrown: unknown): RuntimeError {
-  if (thrown instanceof RuntimeError) return thrown
-  if (thrown instanceof Error) return new TransientError(thrown.message || thrown.name, { cause: thrown })
+  try {
+    if (thrown instanceof RuntimeError) return thrown
+    if (thrown instanceof Error) return new TransientError(thrown.message || thrown.name, { cause: thrown })
+  } catch {
+    return new TransientError(unreadableText)
+  }
   return new TransientError(
     typeof thrown === 'string' ? thrown : `a value that is not an Error was thrown: ${describe(thrown)}`,
   )
 }
+
+export const unreadableText = 'a value was thrown that cannot be read'
 
 function describe(value: unknown): string {
   try {

@@ -323,8 +323,12 @@ class HandlerTurn {
 
 /** Of what the handler's own code threw, for its author; troupe's errors say what to do by themselves. */
 function stackOf(thrown: unknown): { stack?: string } {
-  const isForeign = thrown instanceof Error && !(thrown instanceof RuntimeError)
-  return isForeign && thrown.stack !== undefined ? { stack: thrown.stack } : {}
+  try {
+    const isForeign = thrown instanceof Error && !(thrown instanceof RuntimeError)
+    return isForeign && thrown.stack !== undefined ? { stack: thrown.stack } : {}
+  } catch {
+    return {}
+  }
 }
 
 /** Of whatever make: queries of databases begin when they are awaited. */

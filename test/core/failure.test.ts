@@ -50,7 +50,25 @@ describe('toRuntimeError', () => {
         throw new Error('no')
       },
     }
-    for (const thrown of [circular, hostile, undefined, null, 0, 1n, Symbol('x'), () => {}, {}, []])
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    const symbolic = Object.assign(new Error('x'), { message: Symbol('x') })
+    const unreadable = Object.defineProperty(new Error('x'), 'message', { get: () => hostile.toString() })
+    for (const thrown of [
+      circular,
+      hostile,
+      proxy,
+      symbolic,
+      unreadable,
+      undefined,
+      null,
+      0,
+      1n,
+      Symbol('x'),
+      () => {},
+      {},
+      [],
+    ])
       expect(toRuntimeError(thrown)).toBeInstanceOf(RuntimeError)
     fc.assert(
       fc.property(fc.anything({ withNullPrototype: true, withBigInt: true, withSparseArray: true }), (thrown) => {

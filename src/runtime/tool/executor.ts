@@ -7,7 +7,7 @@
  */
 import type { ToolOutput } from '../../core/chat-message.ts'
 import type { Tool, ToolContext, Workspace } from '../../core/define-tool.ts'
-import { TerminalError, TransientError, toRuntimeError } from '../../core/errors.ts'
+import { TerminalError, TransientError, toRuntimeError, unreadableText } from '../../core/errors.ts'
 import { policy } from '../../core/policy.ts'
 import { type Attempt, ToolAttempt, type ToolCallParts } from './attempt.ts'
 import type { Facts } from './fact-collector.ts'
@@ -105,13 +105,17 @@ function outcomeOf(attempt: Attempt, outputBytesMax: number | undefined): ToolOu
     return { kind: output.type === 'error-text' ? 'failed' : 'done', output, facts }
   }
   const { error, facts } = attempt
-  if (error instanceof ThreadDeath) return { kind: 'unfinished', output: errorOutput(error.message, outputBytesMax) }
+  const { message } = toRuntimeError(error)
+  const failed: ToolOutcome = { kind: 'failed', output: errorOutput(message, outputBytesMax), facts }
+  // Not even its class can be asked for.
+  if (message === unreadableText) return failed
+  if (error instanceof ThreadDeath) return { kind: 'unfinished', output: errorOutput(message, outputBytesMax) }
   if (error instanceof TerminalError) return { kind: 'fatal', error }
   if (error instanceof TransientError) {
     const { retryAfterMs } = error
     return { kind: 'transient', error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   }
-  return { kind: 'failed', output: errorOutput(messageOf(error), outputBytesMax), facts }
+  return failed
 }
 
 async function ask(
@@ -128,15 +132,6 @@ async function ask(
       why: `reconcile of tool "${tool.name}" answered neither { done: true, … } nor { done: false }`,
     }
   } catch (thrown) {
-    return { unknown: true, why: messageOf(thrown) }
-  }
-}
-
-/** An error's own accessors may throw, too. */
-function messageOf(thrown: unknown): string {
-  try {
-    return toRuntimeError(thrown).message
-  } catch {
-    return 'a value was thrown that cannot be read'
+    return { unknown: true, why: toRuntimeError(thrown).message }
   }
 }
