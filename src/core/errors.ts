@@ -194,13 +194,29 @@ export class InvariantError extends RuntimeError {
 export function toRuntimeError(thrown: unknown): RuntimeError {
   try {
     if (thrown instanceof RuntimeError) return thrown
-    if (thrown instanceof Error) return new TransientError(thrown.message || thrown.name, { cause: thrown })
+    if (thrown instanceof Error) return new TransientError(messageOf(thrown), { cause: thrown })
   } catch {
     return new TransientError(unreadableText)
   }
   return new TransientError(
     typeof thrown === 'string' ? thrown : `a value that is not an Error was thrown: ${describe(thrown)}`,
   )
+}
+
+/** Of causes of causes, and of errors that were gathered, so many are told. */
+const causesMax = 3
+
+/** What it says, and why: many libraries leave that to the cause ("fetch failed"), Node's sockets to the errors that they gather. */
+function messageOf(error: Error, depth = 0): string {
+  const { message, name } = error as { message: unknown; name: unknown }
+  const own = typeof message === 'string' ? message : message == null ? '' : describe(message)
+  const inner: unknown = error instanceof AggregateError ? error.errors : [error.cause]
+  if (depth === causesMax || !Array.isArray(inner)) return own || (typeof name === 'string' ? name : 'Error')
+  const whys = inner.slice(0, causesMax).map((why) => (why instanceof Error ? messageOf(why, depth + 1) : why))
+  const told = [...new Set(whys)].filter((why) => typeof why === 'string' && why !== '' && !own.includes(why))
+  if (told.length === 0) return own || (typeof name === 'string' ? name : 'Error')
+  const more = inner.length > causesMax ? [`and ${inner.length - causesMax} more`] : []
+  return `${own === '' ? '' : `${own}: `}${[...told, ...more].join('; ')}`
 }
 
 export const unreadableText = 'a value was thrown that cannot be read'

@@ -35,6 +35,37 @@ describe('toRuntimeError', () => {
     expect(toRuntimeError(new RangeError()).message).toBe('RangeError')
   })
 
+  test('says the reason that an error leaves to its cause, or to the errors it gathers', () => {
+    const refused = new Error('connect ECONNREFUSED 127.0.0.1:1')
+    const both = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), refused])
+    const messages: [Error, string][] = [
+      [new TypeError('fetch failed', { cause: refused }), 'fetch failed: connect ECONNREFUSED 127.0.0.1:1'],
+      [both, 'connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1'],
+      [
+        new TypeError('fetch failed', { cause: both }),
+        'fetch failed: connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1',
+      ],
+      [new AggregateError([refused, refused], 'All were rejected'), `All were rejected: ${refused.message}`],
+      [new Error('no order', { cause: 'it was removed' }), 'no order: it was removed'],
+      [new Error(`no order (${refused.message})`, { cause: refused }), `no order (${refused.message})`],
+      [new Error('no order', { cause: { code: 5 } }), 'no order'],
+      [new Error('', { cause: refused }), refused.message],
+      [Object.assign(new Error('x', { cause: refused }), { message: 404 }), `404: ${refused.message}`],
+    ]
+    for (const [error, message] of messages) expect(toRuntimeError(error).message).toBe(message)
+  })
+
+  test('follows causes that are their own, or too many, to no end', () => {
+    const own = new Error('own')
+    own.cause = own
+    expect(toRuntimeError(own).message).toBe('own')
+    let deep = new Error('cause 0')
+    for (let n = 1; n < 100; n++) deep = new Error(`cause ${n}`, { cause: deep })
+    expect(toRuntimeError(deep).message).toBe('cause 99: cause 98: cause 97: cause 96')
+    const many = new AggregateError(Array.from({ length: 100 }, (_, n) => new Error(`cause ${n}`)))
+    expect(toRuntimeError(many).message).toBe('cause 0; cause 1; cause 2; and 97 more')
+  })
+
   test('a text that is thrown is the message', () => {
     expect(toRuntimeError('no luck').message).toBe('no luck')
   })
