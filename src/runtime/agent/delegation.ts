@@ -220,6 +220,8 @@ function saidBy(value: unknown, charsMax: number): Record<string, Json> {
   if (!isAgentResult(value)) {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
     const isShort = text.length <= charsMax
+    const isStructured = hasOnly(value, structuredKeys) && typeof (value.summary ?? '') === 'string'
+    if (isShort && isStructured) return { summary: '', ...value }
     return { summary: firstLine(text), details: isShort ? (value as Json) : cut(text, charsMax) }
   }
   const said = structured(value.text)
@@ -233,8 +235,16 @@ function saidBy(value: unknown, charsMax: number): Record<string, Json> {
   return { summary: typeof summary === 'string' ? summary : '', ...rest }
 }
 
+/** A handler may well reply with a text and more: all of that is told. */
 function isAgentResult(value: unknown): value is AgentResult {
-  return typeof value === 'object' && value !== null && 'text' in value && typeof value.text === 'string'
+  return hasOnly(value, ['text', 'facts']) && typeof value.text === 'string'
+}
+
+/** Some of these keys, and no others. */
+function hasOnly(value: unknown, known: readonly string[]): value is Record<string, Json> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const keys = Object.keys(value)
+  return keys.length > 0 && keys.every((key) => known.includes(key))
 }
 
 const structuredKeys = ['summary', 'artifacts', 'decisions', 'nextSteps', 'details']

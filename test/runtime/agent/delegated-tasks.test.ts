@@ -76,6 +76,14 @@ describe('what children said', () => {
   test.each([
     ['a text', 'first\nsecond', { summary: 'first', details: 'first\nsecond' }],
     ['a value', { a: [1] }, { summary: '{"a":[1]}', details: { a: [1] } }],
+    ['a value of the known form', { summary: 's\n', details: { a: 1 } }, { summary: 's\n', details: { a: 1 } }],
+    [
+      'one with more than that',
+      { summary: 's', n: 5 },
+      { summary: '{"summary":"s","n":5}', details: { summary: 's', n: 5 } },
+    ],
+    ['a value with a text', { text: 't', n: 5 }, { summary: '{"text":"t","n":5}', details: { text: 't', n: 5 } }],
+    ['an answer with facts', { text: 't', facts: { n: 5 } }, { summary: 't', details: 't' }],
     ['an answer', { text: '\n  \n  first  \nsecond' }, { summary: 'first', details: '\n  \n  first  \nsecond' }],
     ['JSON of the known form', { text: '{"summary":"s","artifacts":[1],"other":2}' }, { summary: 's', artifacts: [1] }],
     ['such JSON in a fence', { text: '```json\n{"details":"d"}\n```' }, { summary: '', details: 'd' }],
