@@ -29,7 +29,7 @@ export interface SpawnOptions {
   readonly detached?: boolean
 }
 
-/** What `receive` may do. Nothing of it leaves before the commit; values must be JSON. */
+/** What `receive` may do. Nothing of it leaves before the commit; values must be JSON. It may be taken apart: `{ state, reply }`. */
 export interface Self<State = unknown> {
   readonly id: string
   readonly name: string
@@ -53,16 +53,16 @@ export interface Self<State = unknown> {
   /** Same for each try of this message: pass it to what must not happen twice outside. */
   readonly idempotencyKey: string
   /** Throws a LimitError when depth or children would be exceeded; the workers of the session are counted at the commit. */
-  spawn(kind: string, input: unknown, options?: SpawnOptions): WorkerRef
+  spawn(this: void, kind: string, input: unknown, options?: SpawnOptions): WorkerRef
   /** An input message to any worker of the same partition; by reference or id. */
-  send(to: WorkerRef | string, value: unknown): void
+  send(this: void, to: WorkerRef | string, value: unknown): void
   /** Ends the run with this result. Children still running are cancelled unless detached; open timers are dropped. */
-  reply(value: unknown): void
+  reply(this: void, value: unknown): void
   /** Ends the run as failed, without a retry. */
-  fail(error: Error | string): void
+  fail(this: void, error: Error | string): void
   /** A durable timer: this run receives `{ kind: 'timer', value }` after about `ms`. */
-  after(ms: number, value: unknown): void
-  setState(next: State): void
+  after(this: void, ms: number, value: unknown): void
+  setState(this: void, next: State): void
 }
 
 export interface HandlerWorker<State = unknown> {

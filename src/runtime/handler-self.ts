@@ -3,6 +3,7 @@
  * F1 Every value is made JSON, and checked for size, at the call that gives it, so that the error points at the author's line.
  * F2 After receive has returned, self is closed: a late call is an error, not a lost effect. It is logged as well, since nobody may
  *    catch what is thrown then, and the process ends of it.
+ * F3 What an author calls may be taken out of self: `receive(message, { reply })`.
  */
 import { inspect } from 'node:util'
 import { checkOptions, isObject, type Rules, yesOrNo } from '../core/check-options.ts'
@@ -115,7 +116,7 @@ export class HandlerSelf implements Self<unknown> {
     return `${this.id}/${this.run}/${this.#context.message.id}`
   }
 
-  spawn(kind: string, input: unknown, options: SpawnOptions = {}): WorkerRef {
+  readonly spawn = (kind: string, input: unknown, options: SpawnOptions = {}): WorkerRef => {
     this.#openForMore('spawn')
     const { grant, limits, definition } = this.#context
     parseKind(kind)
@@ -153,7 +154,7 @@ export class HandlerSelf implements Self<unknown> {
     return { id, name, kind }
   }
 
-  send(to: WorkerRef | string, value: unknown): void {
+  readonly send = (to: WorkerRef | string, value: unknown): void => {
     this.#openForMore('send')
     const workerId = isObject(to) ? to.id : to
     if (!isId(workerId)) throw new InputError(`send takes a worker's reference or id, not ${shown(workerId ?? to)}.`)
@@ -167,7 +168,7 @@ export class HandlerSelf implements Self<unknown> {
     this.wishes.sends.push({ workerId, mail })
   }
 
-  reply(value: unknown): void {
+  readonly reply = (value: unknown): void => {
     this.#open('reply')
     if (this.wishes.replyJson !== undefined || this.wishes.failure !== undefined) {
       throw new TerminalError(`${this.kind} replied twice to one message: a run ends once.`)
@@ -175,7 +176,7 @@ export class HandlerSelf implements Self<unknown> {
     this.wishes.replyJson = toJson(value, 'the reply')
   }
 
-  fail(error: Error | string): void {
+  readonly fail = (error: Error | string): void => {
     this.#open('fail')
     if (this.wishes.replyJson !== undefined || this.wishes.failure !== undefined) {
       throw new TerminalError(`${this.kind} ended its run twice: a run ends once.`)
@@ -183,7 +184,7 @@ export class HandlerSelf implements Self<unknown> {
     this.wishes.failure = failureOf(error)
   }
 
-  after(ms: number, value: unknown): void {
+  readonly after = (ms: number, value: unknown): void => {
     this.#openForMore('after')
     if (!Number.isFinite(ms) || ms < 0 || ms > policy.timerMsMax)
       throw new InputError(
@@ -194,7 +195,7 @@ export class HandlerSelf implements Self<unknown> {
     this.wishes.timers.push({ id: newId(partitionOf(this.id)), ms: Math.round(ms), valueJson })
   }
 
-  setState(next: unknown): void {
+  readonly setState = (next: unknown): void => {
     this.#open('setState')
     const schema = this.#context.definition.state
     const fit = schema && fitTo(schema, next)
