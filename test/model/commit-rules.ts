@@ -135,6 +135,8 @@ export function commit(store: Store, call: CommitCall, rules: Rules): Answer {
   if (declined !== null) return declined
   const hit = cancelHit(store, call.worker, rules)
   if (hit !== null && call.outcome !== 'cancelled') return { kind: 'cancelled' }
+  if (hit === null && call.outcome === 'cancelled' && rules.without !== 'end of a cancel that was lost')
+    return { kind: 'conflict', version: record(store, call.worker).version }
   const worker = record(store, call.worker)
   writeStep(store, worker, call)
   let touched = writeChildren(store, worker, call)

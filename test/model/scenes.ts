@@ -10,6 +10,7 @@ export const scenes: readonly Scene[] = [
   { name: 'bells', faults: { lostJobs: 1, doubledJobs: 1, staleBells: 1, renews: 1, leaves: 1 } },
   { name: 'cancels', faults: { cancels: 1, abandons: 1, expiries: 1 } },
   { name: 'jobs that end', faults: { expiries: 1, lostAnswers: 1 }, mode: 'job' },
+  { name: 'fail-over of a cancel', faults: { failOvers: 1, cancels: 1 }, mode: 'job', messages: 1 },
   { name: 'fail-over', faults: { failOvers: 1, expiries: 1 } },
 ]
 

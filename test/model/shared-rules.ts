@@ -23,6 +23,7 @@ export const mutants = [
   'children of an ended run',
   'results of an old run',
   'finish spares running turns',
+  'end of a cancel that was lost',
 ] as const
 
 export type Mutant = (typeof mutants)[number]

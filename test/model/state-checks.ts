@@ -82,6 +82,8 @@ function lacksBells({ store, slots }: World): boolean {
 /** Nothing more happens: then everything that was accepted was consumed, and nobody waits. */
 export function restViolations({ store, clients }: World): string[] {
   const lines: string[] = []
+  const { mode, state } = store.session
+  if (mode === 'job' && (state === 'active' || state === 'cancelling')) lines.push('rest: the session never ends')
   if (clients.some(({ state }, index) => state !== 'done' && index < 2)) lines.push('rest: a client waits for ever')
   for (const [id, { state, user }] of Object.entries(store.workers)) {
     if (state !== 'idle' && state !== 'terminal') lines.push(`rest: ${id} is ${state} for ever`)

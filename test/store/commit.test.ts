@@ -250,6 +250,21 @@ describe('a commit is not accepted', () => {
     const end = { entries: ['{"type":"cancelled"}'], open: false, outcome: 'cancelled', runState: 'Idle' } as const
     expect(await turn.commit({ ...end, end: { wait: 'any', next: null } })).toMatchObject({ kind: 'ok' })
   })
+
+  test('is refused its cancelling end when Redis knows of no cancel: a fail-over lost it, and the run goes on (K18)', async () => {
+    await using scene = await started({ mode: 'job' })
+    const { place, session, node, turn } = scene
+    const end = { entries: ['{"type":"cancelled"}'], open: false, outcome: 'cancelled', runState: 'Idle' } as const
+    const changed = await place.changed(async () => {
+      const answer = await turn.commit({ ...end, end: { wait: 'any', next: node.next() } })
+      expect(answer).toEqual({ kind: 'conflict', version: 0 })
+    })
+    expect(changed).toEqual({})
+    await place.expireLease(turn.worker)
+    await node.sweep()
+    await (await node.claim()).complete()
+    expect(await place.session(session.id)).toMatchObject({ state: 'completed' })
+  })
 })
 
 describe('a turn that ends and claims in one script', () => {

@@ -198,6 +198,13 @@ const mutants: readonly Mutant[] = [
     check: checks.aCancelledRunCannotCommit,
   },
   {
+    guard: 'end of a cancel that was lost',
+    script: commitScript,
+    from: "if not hit and outcome == 'cancelled' then",
+    to: 'if false then',
+    check: checks.aCancelThatWasLostHasNoEnd,
+  },
+  {
     guard: 'path of ancestors in the cancel check',
     script: commitScript,
     from: "for level = 1, tonumber(record.depth or '0') do",
@@ -378,13 +385,6 @@ const mutants: readonly Mutant[] = [
     from: "if state and state ~= 'idle' and state ~= 'terminal' then return nil end",
     to: '',
     check: checks.aDetachedChildKeepsItsSession,
-  },
-  {
-    guard: 'a sweep puts bells for what its node can run',
-    script: sweepScript,
-    from: "if kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then\n        fit",
-    to: 'if kind then\n        fit',
-    check: checks.aSweepRingsForWhatItsNodeCanRun,
   },
 ]
 

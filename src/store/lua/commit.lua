@@ -92,6 +92,8 @@ if (record.version or '0') ~= version then return { 'conflict', record.version o
 local session = sessionOf(worker, record)
 local hit = cancelHit(tag, session, record, worker)
 if hit and outcome ~= 'cancelled' then return { 'cancelled' } end
+-- A fail-over lost the cancel that this node was told of: with this end the session would neither go on nor ever be finished.
+if not hit and outcome == 'cancelled' then return { 'conflict', version } end
 
 -- 3. Check all that would be written, without writing.
 local refused = {}
@@ -104,8 +106,7 @@ local function checkFamily()
   end
 end
 local depth, run = tonumber(record.depth or '0'), record.run or '1'
-local born, bornById, sessionFields = {}, {}, nil
-local known = 0
+local born, bornById, sessionFields, known = {}, {}, nil, 0
 for from = 1, #spawns, 1000 do
   local keys = {}
   for index = from, math.min(from + 999, #spawns) do
@@ -261,7 +262,7 @@ elseif given.failure then
 end
 
 -- 5. Children, sends, timers.
-local now, woke = nil, newWakes()
+local now, woke, ended = nil, newWakes(), nil
 if turnEnds or #born > 0 or #mails > 0 or #timers > 0 or outcome then now = nowMs() end
 if #born > 0 then
   local ids, score = {}, sessionFields[2]
@@ -293,7 +294,6 @@ if not outcome then
 end
 
 -- 6. The end of a run: its result goes to the parent or the session; what still runs below it is cancelled.
-local ended = nil
 if outcome then
   change('run', digits(tonumber(run) + 1))
   if record.calls then change('calls', '0') end

@@ -227,6 +227,12 @@ export const aCancelledRunCannotCommit: Check = async (place) => {
   expect(await turn.commit({ entries: ['{}'] })).toEqual({ kind: 'cancelled' })
 }
 
+export const aCancelThatWasLostHasNoEnd: Check = async (place) => {
+  await place.create()
+  const turn = await place.node().claim()
+  expect(await turn.commit({ ...completion, outcome: 'cancelled' })).toMatchObject({ kind: 'conflict' })
+}
+
 export const aChildOfACancelledRunCannotCommit: Check = async (place) => {
   const { child } = await cancelledPair(place)
   expect(await child.commit({ entries: ['{}'] })).toEqual({ kind: 'cancelled' })

@@ -1,5 +1,6 @@
 /** Mutants of what lines, moved kinds and sessions that end late rest on. */
 import { cancelScript, claimScript, commitScript, finishScript, sweepScript } from '../../../src/store/scripts.ts'
+import { aSweepRingsForWhatItsNodeCanRun } from './checks.ts'
 import * as checks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -66,5 +67,12 @@ export const lineMutants: readonly Mutant[] = [
     from: "or (hasEnded and record.state == 'idle')",
     to: '',
     check: checks.whatEndedStaysAsItEnded,
+  },
+  {
+    guard: 'a sweep puts bells for what its node can run',
+    script: sweepScript,
+    from: "if kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then\n        fit",
+    to: 'if kind then\n        fit',
+    check: aSweepRingsForWhatItsNodeCanRun,
   },
 ]
