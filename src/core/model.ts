@@ -32,7 +32,7 @@ export interface ModelRequest {
   readonly instructions: string
   readonly messages: readonly PromptMessage[]
   readonly tools: readonly ToolSpec[]
-  /** The same each time this very reply is asked for: `<worker>/<run>/<iteration>`. */
+  /** The same each time this very reply is asked for: `<worker>/<run>/<iteration>`, after blank replies with `.<how many>` behind it. */
   readonly idempotencyKey: string
 }
 

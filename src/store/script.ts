@@ -1,8 +1,8 @@
 /**
  * Duty: Lua scripts as typed functions. A descriptor names the file, its keys and its arguments; keys and arguments are given
  * by name, and their order and number come from the descriptor alone. test/lua-headers.test.ts holds file and descriptor together.
- * S-a A script is sent again as a whole after an error that came before its first write (LOADING, READONLY, OOM, TRYAGAIN, a lost
- *     connection), until the caller's deadline; all scripts give a duplicate the earlier answer.
+ * S-a A script is sent again as a whole after an error that came before its first write (LOADING, READONLY, OOM, TRYAGAIN), and after a
+ *     lost connection, until the caller's deadline: no script does harm when it runs twice (docs/protocol.md).
  */
 
 import { createHash } from 'node:crypto'

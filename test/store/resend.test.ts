@@ -1,6 +1,6 @@
 /**
  * Every script may be sent again, at once or much later, also out of order: nothing is done twice, and the second answer is the
- * first one, bells and grant included (protocol.md, "Rules for every script").
+ * first one, but for counts and bells of what goes on with the rest (docs/protocol.md, "Scripts").
  */
 import { describe, expect, inject, test } from 'vitest'
 import { decodeGrant } from '../../src/store/grant.ts'
