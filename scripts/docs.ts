@@ -198,7 +198,7 @@ function agentRunDiagram(): string {
     '```mermaid\nstateDiagram-v2\n  [*] --> Idle',
     ...lines,
     '```\n',
-    'These arrows are not in the design that the states come from; `cancelled` and `quarantined` are not drawn.',
+    'Why some of the arrows are there; `cancelled` and `quarantined` are not drawn.',
     '',
     table(['from', 'event', 'to', 'because'], reasons),
   ].join('\n')

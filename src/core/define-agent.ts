@@ -21,7 +21,7 @@ export interface AgentSelf {
 }
 
 export interface AgentLimits {
-  /** Model calls of one run. Default 10. */
+  /** Model calls of one run, but blank replies. Default 10. */
   readonly iterations?: number
   /** Tokens of one run, in and out: no further model call is made beyond. Default: none. */
   readonly tokens?: number
@@ -32,7 +32,7 @@ export interface AgentWorker {
   readonly description?: string
   /** The system prompt. */
   readonly instructions: string | ((self: AgentSelf) => string)
-  /** `provider/model`, or a language model of the AI SDK. Default: what the node was started with. */
+  /** `provider/model`, a language model of the AI SDK, or a Model of your own. Default: what the node was started with. */
   readonly model?: unknown
   readonly tools?: readonly Tool[]
   /** Kinds its model may spawn: gives it `spawn_workers` and `send_message`. */

@@ -7,7 +7,7 @@ import type { Json } from './chat-message.ts'
 import { InvariantError } from './errors.ts'
 import type { Failure } from './failure.ts'
 
-/** Control is read first (cancel, approval, timer), then family (results of children), then user (input). FIFO in each. */
+/** Control (timers) is read first, then family (results of children), then user (inputs). FIFO for each sender. */
 export type Lane = 'control' | 'family' | 'user'
 
 export interface InputMessage<Value = unknown> {

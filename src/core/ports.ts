@@ -28,7 +28,7 @@ export interface Grant {
   readonly parentId: string | null
   /** The root of a session that ends with its run. */
   readonly isJob: boolean
-  /** The parent's call and run that wait for this worker's first result; null when nobody waits. */
+  /** The parent's call that waits for this run's result; null when nobody waits. */
   readonly call: number | null
   readonly kind: string
   readonly name: string

@@ -63,7 +63,7 @@ export function checkGrant(grant: WorkerGrant): WorkerGrant {
   return grant
 }
 
-/** Is this path the outer one or below it, by its text alone? The same as in commit.lua. */
+/** Is this path the outer one or below it, by its text alone? The same as in store/lua/shared/children.lua. */
 export function isWithinFolder(path: string, outer: string): boolean {
   const slashed = (text: string) => (/^[A-Za-z]:/.test(outer) ? text.replaceAll('\\', '/') : text)
   const base = `${slashed(outer).replace(/\/+$/, '')}/`

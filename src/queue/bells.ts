@@ -1,7 +1,7 @@
 /**
  * Duty: bells over BullMQ: ringing them, and answering them with a node's slots.
  * A bell says "a slot should come and claim"; it names no worker. Losing, doubling, delaying or reordering bells is harmless:
- * stale ones are put again by sweeps (docs/decisions, protocol).
+ * stale ones are put again by sweeps (docs/protocol.md).
  * B-a A failed ring is logged and never retried: whoever sweeps next runs what is queued.
  * B-b Job states are never read: BullMQ's lock, stall and retry rules decide nothing here.
  */

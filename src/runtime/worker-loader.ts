@@ -1,6 +1,6 @@
 /**
  * Duty: loads worker kinds from a folder: one file, one kind; the file's path below the folder, without its ending, is the kind.
- * Files and folders that begin with "_" or "." are helpers and are passed over; so are tests and type declarations.
+ * Files and folders that begin with "_" or "." are helpers and are passed over; so are tests, type declarations and node_modules.
  */
 import { readdir } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
