@@ -214,7 +214,9 @@ export class SessionStore {
   }
 
   async sessionOf(workerId: string): Promise<string | null> {
-    const [state, session] = await this.#redis.hmget(workerKeys(this.#keys.tag, workerId).record, 'state', 'session')
+    const { record } = workerKeys(this.#keys.tag, workerId)
+    const read = () => this.#redis.hmget(record, 'state', 'session')
+    const [state, session] = await guarded('reading a session', read, this.#deadlineMs)
     return state == null ? null : (session ?? sessionIdOfRoot(workerId))
   }
 

@@ -218,6 +218,14 @@ describe('a Redis that is busy with a script of somebody else', () => {
     expect(await store.kindPools()).toEqual(new Map([['echo', 'default']]))
   })
 
+  test('is asked again by a node that was given a message as a job, for the session of its worker', async () => {
+    await using proxy = await TcpProxy.start(server.url)
+    await using place = await Place.open({ redisUrl: server.url, wireUrl: proxy.url })
+    const { id, root } = await place.create()
+    const session = await begunWhileBusy(someReply(proxy), () => place.sessions.sessionOf(root))
+    expect(session).toBe(id)
+  })
+
   test('is asked again by a tail that begins to listen', async () => {
     await using place = await Place.open({ redisUrl: server.url })
     const newest = await place.redis.xadd(place.keys.events, '*', 'session', 'one', 'events', '[]')
