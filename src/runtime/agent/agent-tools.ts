@@ -3,8 +3,9 @@
  * A tool that the worker's grant does not name is not shown, and unknown when it is called.
  */
 import type { ToolCallBlock } from '../../core/chat-message.ts'
+import type { AgentSelf } from '../../core/define-agent.ts'
 import type { AgentDefinition } from '../../core/define-worker.ts'
-import { TerminalError } from '../../core/errors.ts'
+import { TerminalError, toRuntimeError } from '../../core/errors.ts'
 import type { ToolSpec } from '../../core/model.ts'
 import type { Grant } from '../../core/ports.ts'
 import { checkArguments } from '../tool/arguments.ts'
@@ -53,17 +54,25 @@ export class AgentTools {
     return specs
   }
 
+  /** Throws a TerminalError where a function gives none. */
   instructions({ grant }: Turn, folder: string | null): string {
-    const { instructions, spawns } = this.#definition
     const { workerId: id, name, kind, sessionId, parentId, depth } = grant
-    const text =
-      typeof instructions === 'string'
-        ? instructions
-        : instructions({ id, name, kind, sessionId, parentId, depth, folder })
-    if (typeof text !== 'string')
-      throw new TerminalError(`the instructions of ${kind} are no text, but ${typeof text}.`)
-    if (spawns === undefined) return text
+    const text = this.#text({ id, name, kind, sessionId, parentId, depth, folder })
+    if (this.#definition.spawns === undefined) return text
     return `${text}\n\nYou are worker ${id}${parentId === null ? '' : `, a child of worker ${parentId}`}.`
+  }
+
+  #text(self: AgentSelf): string {
+    const { instructions } = this.#definition
+    if (typeof instructions === 'string') return instructions
+    let text: unknown
+    try {
+      text = instructions(self)
+    } catch (cause) {
+      throw new TerminalError(`the instructions of ${self.kind} threw: ${toRuntimeError(cause).message}`, { cause })
+    }
+    if (typeof text === 'string') return text
+    throw new TerminalError(`the instructions of ${self.kind} are no text, but ${typeof text}.`)
   }
 
   isDelegation(name: string): boolean {

@@ -317,7 +317,7 @@ describe('a model of one’s own', () => {
   })
 })
 
-test('instructions that throw fail the run, not the turn', async () => {
+test('instructions that throw fail the run, not the turn, in words that promise no further try', async () => {
   const instructions = () => {
     throw new Error('no instructions today')
   }
@@ -325,6 +325,12 @@ test('instructions that throw fail the run, not the turn', async () => {
   await using _ = troupe
   expect(result).toMatchObject({
     status: 'failed',
-    failure: { message: 'no instructions today', origin: 'runtime', attempt: 1 },
+    failure: {
+      code: 'run_failed',
+      message: 'the instructions of agent threw: no instructions today',
+      origin: 'runtime',
+      attempt: 1,
+      retryable: false,
+    },
   })
 })
