@@ -1,12 +1,11 @@
 /**
  * Duty: one try of a tool call, with the context that the tool sees; the same in the node and in a thread.
  * AT1 `attempt` never throws. AT2 After `close` the context tells and records nothing.
- * AT3 Input, facts and children of the context are the call's own: a tool may change them, and nobody else sees it. They are copied
- *     when they are asked for, since most tools ask for none.
  */
 import type { ToolOutput } from '../../core/chat-message.ts'
 import type { Tool, ToolContext, Workspace } from '../../core/define-tool.ts'
 import { policy } from '../../core/policy.ts'
+import { callContext } from './call-context.ts'
 import { FactCollector, type Facts } from './fact-collector.ts'
 import { toOutput } from './output.ts'
 import { ProgressGate } from './progress-gate.ts'
@@ -31,25 +30,12 @@ export class ToolAttempt {
   #closed = false
 
   constructor(tool: Tool, parts: ToolCallParts, signal: AbortSignal, workspace: Workspace | null) {
-    const { folder: _folder, onProgress: _onProgress, input, facts, children, ...plain } = parts
-    const ownInput = ownCopy(input)
-    // Names of facts come from tools and models: what is not there must not be found on a prototype.
-    const ownFacts = ownCopy(facts, (copy) => Object.assign(Object.create(null) as Facts, copy))
-    const ownChildren = ownCopy(children)
+    const { folder: _folder, onProgress: _onProgress, ...plain } = parts
     this.#tool = tool
     this.#collector = new FactCollector(tool.name)
     this.#progress = new ProgressGate((value) => parts.onProgress(value), policy.deltaEveryMs)
-    this.#context = Object.freeze({
+    this.#context = callContext({
       ...plain,
-      get input() {
-        return ownInput()
-      },
-      get facts() {
-        return ownFacts()
-      },
-      get children() {
-        return ownChildren()
-      },
       signal,
       workspace,
       progress: (value: unknown) => this.#progress.push(value),
@@ -81,13 +67,5 @@ export class ToolAttempt {
   close(): void {
     this.#closed = true
     this.#progress.close()
-  }
-}
-
-function ownCopy<Value>(value: Value, finish = (copy: Value) => copy): () => Value {
-  let copy: { readonly value: Value } | undefined
-  return () => {
-    copy ??= { value: finish(structuredClone(value)) }
-    return copy.value
   }
 }
