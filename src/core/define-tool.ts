@@ -5,6 +5,7 @@
  */
 import type { z } from 'zod'
 import type { ChildFacts, Json } from './chat-message.ts'
+import { schemaProblem } from './check-schema.ts'
 import { didYouMean } from './closest.ts'
 import { ConfigError } from './errors.ts'
 import { policy, type SessionLimits } from './policy.ts'
@@ -134,9 +135,8 @@ export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool {
   if (tool.thread !== undefined && !tool.thread.startsWith('file:')) {
     throw wrong('thread is the URL of the module that exports the tool: thread: import.meta.url.')
   }
-  if (tool.input !== undefined && typeof (tool.input as { safeParse?: unknown }).safeParse !== 'function') {
-    throw wrong('input must be a zod schema.')
-  }
+  const problem = schemaProblem('input', tool.input)
+  if (problem !== null) throw wrong(problem)
   checkNumber('timeoutMs', tool.timeoutMs, policy.timeoutMsMax)
   checkNumber('outputBytesMax', tool.outputBytesMax, 1_000_000)
   return Object.freeze({ ...tool, [toolMark]: true }) as unknown as Tool

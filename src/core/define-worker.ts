@@ -4,7 +4,7 @@
  * `receive` returns, or not at all.
  */
 import type { z } from 'zod'
-import { isObject } from './check-options.ts'
+import { schemaProblem } from './check-schema.ts'
 import { didYouMean } from './closest.ts'
 import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
 import { ConfigError } from './errors.ts'
@@ -187,8 +187,8 @@ function checkCommon(worker: { input?: unknown; pool?: unknown; spawns?: unknown
 }
 
 function checkSchema(field: string, schema: unknown): void {
-  if (schema === undefined || (isObject(schema) && typeof schema.safeParse === 'function')) return
-  throw new ConfigError(`${field} must be a zod schema, like z.object({ n: z.number() }), not ${shown(schema)}.`)
+  const problem = schemaProblem(field, schema)
+  if (problem !== null) throw new ConfigError(problem)
 }
 
 /** It is the state of a worker before the first commit, and states are kept as JSON. */

@@ -1,6 +1,7 @@
 /** What an author writes for a model to use is checked when it is defined, and the error names the tool and the field. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { z as zodThree } from 'zod/v3'
 import { defineTool, isTool, type ToolDefinition } from '../../src/core/define-tool.ts'
 import { ConfigError } from '../../src/core/errors.ts'
 
@@ -81,6 +82,12 @@ describe('defineTool', () => {
     ['a reconcile that is never asked', { reconcile: run }, /only a tool of effect "once" has a reconcile function/],
     ['a thread that is no URL', { thread: './tool.ts' }, /thread is the URL of the module that exports the tool/],
     ['an input that is no schema', { input: { path: 'string' } }, /tool "look": input must be a zod schema/],
+    ['an input that is null', { input: null }, /tool "look": input must be a zod schema, .*, not null\.$/],
+    [
+      'an input of zod 3',
+      { input: zodThree.object({}) },
+      /tool "look": input is a schema of zod 3, and must be one of zod 4: npm install zod@4$/,
+    ],
     ['no time', { timeoutMs: 0 }, /timeoutMs must be a whole number from 1 to 2147483647, not 0/],
     ['more time than timers hold', { timeoutMs: 2 ** 31 }, /timeoutMs must be a whole number/],
     ['half a byte', { outputBytesMax: 0.5 }, /outputBytesMax must be a whole number from 1 to 1000000, not 0\.5/],

@@ -1,6 +1,7 @@
 /** What an author writes is checked when it is defined, and the error names the field. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { z as zodThree } from 'zod/v3'
 import { defineTool } from '../../src/core/define-tool.ts'
 import {
   defineWorker,
@@ -57,6 +58,11 @@ describe('defineWorker', () => {
       'an input that is no schema',
       { receive, input: { a: 'string' } },
       /^input must be a zod schema, .*, not an object\.$/,
+    ],
+    [
+      'an input of zod 3',
+      { receive, input: zodThree.string() },
+      /^input is a schema of zod 3, and must be one of zod 4: npm install zod@4$/,
     ],
     ['an input that is null', { receive, input: null }, /^input must be a zod schema, .*, not null\.$/],
     [
