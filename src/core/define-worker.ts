@@ -69,6 +69,7 @@ export interface HandlerWorker<State = unknown> {
   readonly description?: string
   /** Schema of the state; checked when it is read and set. Needs `initial`. */
   readonly state?: z.ZodType<State>
+  /** The state of a worker before its first `setState`. Without it that is null, and the type of the state must have null in it. */
   readonly initial?: State
   /** Schema of input messages; an input that does not fit fails the run with `input_invalid`. */
   readonly input?: z.ZodType
@@ -87,6 +88,9 @@ export interface HandlerWorker<State = unknown> {
   readonly timeoutMs?: number
   receive(message: Message, self: Self<State>): void | Promise<void>
 }
+
+/** Without `initial` a state begins as null, which a state of this type may not be. */
+type Beginning<State> = null extends State ? unknown : { readonly initial: State }
 
 const definitionMark = Symbol.for('troupe.worker')
 
@@ -127,7 +131,7 @@ const handlerKeys = new Set([
  * Throws a ConfigError that names the wrong field.
  */
 export function defineWorker(worker: AgentWorker): AgentDefinition
-export function defineWorker<State = unknown>(worker: HandlerWorker<State>): HandlerDefinition
+export function defineWorker<State = unknown>(worker: HandlerWorker<State> & Beginning<State>): HandlerDefinition
 export function defineWorker<State = unknown>(worker: AgentWorker | HandlerWorker<State>): WorkerDefinition {
   if (typeof worker !== 'object' || worker === null)
     throw new ConfigError('defineWorker takes an object with a receive function, or with instructions.')

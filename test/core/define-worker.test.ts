@@ -165,3 +165,20 @@ describe('an agent', () => {
     expect(() => define({ instructions, ...fields })).toThrow(message)
   })
 })
+
+test('a state that is never null needs an initial one to compile', () => {
+  const n = z.object({ n: z.number() })
+  const receive = () => {}
+  // @ts-expect-error -- the first receive would see null
+  expect(isWorkerDefinition(defineWorker<{ n: number }>({ receive }))).toBe(true)
+  // @ts-expect-error -- told when it runs as well
+  expect(() => defineWorker({ state: n, receive })).toThrow(/needs an initial state/)
+  for (const definition of [
+    defineWorker<{ n: number } | null>({ receive }),
+    defineWorker<unknown>({ receive }),
+    defineWorker<{ n: number }>({ initial: { n: 0 }, receive }),
+    defineWorker({ initial: { n: 0 }, receive: (_, self) => self.setState({ n: self.state.n + 1 }) }),
+    defineWorker({ state: n, initial: { n: 0 }, receive: (_, self) => self.setState({ n: self.state.n + 1 }) }),
+  ])
+    expect(isWorkerDefinition(definition)).toBe(true)
+})
