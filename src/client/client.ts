@@ -246,7 +246,7 @@ export class Troupe implements AsyncDisposable {
     const unused = await Promise.all(this.#audits.map((store) => store.isUnused()))
     if (unused.every(Boolean))
       throw new ConfigError(
-        `nothing was ever started in namespace "${this.#namespace}": check TROUPE_NAMESPACE or --namespace.`,
+        `nothing was ever started in namespace "${this.#namespace}": check --namespace or TROUPE_NAMESPACE (namespace in code).`,
       )
     if (query.sessionId === undefined) return audit(this.#audits, null)
     const sessionId = parseId(query.sessionId, 'session')

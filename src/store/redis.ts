@@ -169,7 +169,7 @@ export async function awaitRedis(redis: Redis, url: string, deadlineMs: number):
       throw new ConfigError(`Redis at ${safeUrl(url)} ${what} (${reason}); ${loginAdvice(reason)}`)
     }
     throw new TransientError(
-      `Redis at ${safeUrl(url)} does not answer (${reason}). Start it, or set TROUPE_REDIS_URL.`,
+      `Redis at ${safeUrl(url)} does not answer (${reason}). Start it, or set TROUPE_REDIS_URL (redisUrl in code).`,
       {
         code: 'store_unavailable',
         cause,
@@ -237,7 +237,7 @@ async function readSetUp(
   const found = Number(stored[0])
   if (partitions !== undefined && partitions !== found) {
     throw new ConfigError(
-      `namespace "${namespace}" was set up with ${found} partition${found === 1 ? '' : 's'}, not ${partitions}: set TROUPE_PARTITIONS=${found} or leave it out.`,
+      `namespace "${namespace}" was set up with ${found} partition${found === 1 ? '' : 's'}, not ${partitions}: set TROUPE_PARTITIONS=${found} (partitions in code) or leave it out.`,
     )
   }
   if (stored[1] != null && Number(stored[1]) > schemaVersion) {

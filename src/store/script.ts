@@ -206,7 +206,7 @@ function adviceFor(code: string): string {
     case 'OOM':
       return 'It is full: raise maxmemory or prune sessions.'
     case 'READONLY':
-      return 'It is a read-only replica: point TROUPE_REDIS_URL at the primary.'
+      return 'It is a read-only replica: point TROUPE_REDIS_URL (redisUrl in code) at the primary.'
     case 'MISCONF':
       return 'It cannot save to disk: free some space, or see its log.'
     default:

@@ -29,7 +29,7 @@ describe.concurrent('troupe audit', () => {
     const namespace = `${cli.namespace}-nothere`
     const { code, objects, stderr } = await auditIn(namespace)
     expect(stderr).toBe(
-      `troupe: nothing was ever started in namespace "${namespace}": check TROUPE_NAMESPACE or --namespace.\n`,
+      `troupe: nothing was ever started in namespace "${namespace}": check --namespace or TROUPE_NAMESPACE (namespace in code).\n`,
     )
     expect({ code, error: objects[0]?.code }).toEqual({ code: 2, error: 'config_invalid' })
     expect(await withRedis((redis) => redis.keys(`{${namespace}*`))).toEqual([])

@@ -103,7 +103,7 @@ describe('a read-only replica', () => {
       expect(await outcome(make)).toMatchObject({
         name: 'TransientError',
         code: 'store_refused',
-        message: expect.stringMatching(/read-only replica: point TROUPE_REDIS_URL at the primary/),
+        message: expect.stringMatching(/read-only replica: point TROUPE_REDIS_URL \(redisUrl in code\) at the primary/),
       })
     }
     expect(await place.dump()).toEqual(before)
@@ -116,7 +116,9 @@ describe('a read-only replica', () => {
     await using server = await RedisServer.start({ durability: 'none' })
     const redis = openRedis(server.url)
     await redis.replicaof('127.0.0.1', '1')
-    await expect(connectTo(server.url)).rejects.toThrow(/read-only replica: point TROUPE_REDIS_URL at the primary/)
+    await expect(connectTo(server.url)).rejects.toThrow(
+      /read-only replica: point TROUPE_REDIS_URL \(redisUrl in code\) at the primary/,
+    )
     redis.disconnect()
   })
 })
@@ -290,7 +292,7 @@ describe('a Redis that may not be used', () => {
     await using place = await Place.open()
     const { namespace, redisUrl } = place
     await connectTo(redisUrl, { namespace, partitions: 4 })
-    const told = /was set up with 4 partitions, not 8: set TROUPE_PARTITIONS=4 or leave it out/
+    const told = /was set up with 4 partitions, not 8: set TROUPE_PARTITIONS=4 \(partitions in code\) or leave it out/
     await expect(connectTo(redisUrl, { namespace, partitions: 8 })).rejects.toThrow(told)
     await expect(connectTo(redisUrl, { namespace, partitions: 8 })).rejects.toThrow(ConfigError)
     await connectTo(redisUrl, { namespace, partitions: 4 })
@@ -352,7 +354,7 @@ describe('a Redis that does not answer', () => {
       code: 'store_unavailable',
       retryable: true,
       message: expect.stringMatching(
-        /^Redis at redis:\/\/user:\*\*\*@127\.0\.0\.1:1 does not answer \(.*\)\. Start it, or set TROUPE_REDIS_URL\.$/,
+        /^Redis at redis:\/\/user:\*\*\*@127\.0\.0\.1:1 does not answer \(.*\)\. Start it, or set TROUPE_REDIS_URL \(redisUrl in code\)\.$/,
       ),
     })
     expect(performance.now() - asked).toBeLessThan(2_000)

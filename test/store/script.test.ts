@@ -17,7 +17,10 @@ describe('storeError', () => {
 
   test.each([
     ["OOM command not allowed when used memory > 'maxmemory'.", /It is full: raise maxmemory or prune sessions/],
-    ["READONLY You can't write against a read only replica.", /point TROUPE_REDIS_URL at the primary/],
+    [
+      "READONLY You can't write against a read only replica.",
+      /point TROUPE_REDIS_URL \(redisUrl in code\) at the primary/,
+    ],
     [
       'MISCONF Redis is configured to save RDB snapshots, but it is currently unable to persist on disk.',
       /cannot save to disk/,
