@@ -183,6 +183,30 @@ describe('a claim', () => {
     expect(changed).toMatchObject({ 'w:<one.root>:failure': null, 'w:<one.root>': { failed: '0' } })
   })
 
+  test('keeps the last failure where no message waits: its turn was given back when its run had ended (I11)', async () => {
+    await using place = await Place.open()
+    await place.create({ mode: 'conversation' })
+    const node = place.node()
+    const turn = await node.claim()
+    const failure = {
+      code: 'run_failed',
+      message: 'x',
+      origin: 'handler',
+      at: 1,
+      attempt: 1,
+      retryable: false,
+    } as const
+    const failing = { ...completion, userUsed: 1, runState: 'Failed', outcome: 'failed', failure } as const
+    await turn.record({ ...failing, end: undefined })
+    await turn.record({ runState: 'Failed', open: false, end: { wait: 'again', next: null } })
+    const again = await node.claim()
+    await again.record({ runState: 'Failed', open: false, end: { wait: 'any', next: null } })
+    expect(await place.dump()).toMatchObject({
+      'w:<one.root>:failure': JSON.stringify(failure),
+      'w:<one.root>': { failed: '1', state: 'idle' },
+    })
+  })
+
   test('keeps the last failure while the same message is tried again', async () => {
     await using place = await Place.open()
     await place.create()

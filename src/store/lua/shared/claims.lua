@@ -146,8 +146,8 @@ local function claimNext(tag, claim, now)
         changes[#changes + 1] = 'alone'
         changes[#changes + 1] = digits(tonumber(record.alone or '0') + 1)
       end
-      if record.failed == '1' and record.open ~= '1' and (record.attempt or '0') == '0' then
-        -- A run starts: what the last one failed with is no longer true of this worker.
+      if record.failed == '1' and record.open ~= '1' and (record.attempt or '0') == '0' and #plan.reply[10] > 0 then
+        -- A run starts, with the head of the user lane: what the last one failed with is no longer true of this worker.
         changes[#changes + 1] = 'failed'
         changes[#changes + 1] = '0'
         redis.call('DEL', workerKey(tag, id) .. ':failure')
