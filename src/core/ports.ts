@@ -193,12 +193,15 @@ export interface DamagedSession {
 export interface UpkeepStore {
   readonly partition: number
   registerKinds(kinds: readonly { kind: string; pool: string; description: string }[]): Promise<void>
-  /** `damaged`: workers whose records cannot be read; they wait until they are mended. */
+  /**
+   * `damaged`: workers whose records cannot be read; they wait until they are mended. `taken`: workers of kinds that this node hosts and
+   * nobody did before; there may be more.
+   */
   sweep(
     slots: number,
     shares: readonly PoolShare[],
     leaving: boolean,
-  ): Promise<{ healed: number; bells: readonly Bell[]; damaged: readonly string[] }>
+  ): Promise<{ healed: number; bells: readonly Bell[]; damaged: readonly string[]; taken: number }>
   fire(): Promise<{ fired: number; dueInMs: number | null; bells: readonly Bell[] }>
   /** Those that cannot be finished before they are mended, since what is stored of them is not as it should be. */
   finishCancelled(): Promise<readonly DamagedSession[]>

@@ -73,7 +73,7 @@ export class Sweeper {
       for (const bell of swept.bells) this.#host.answer(bell)
       const what = 'the record of a worker cannot be read; the worker waits until it is put back, and the others go on'
       for (const worker of swept.damaged) this.#tellOf(damaged, worker, what, { worker })
-      more = swept.healed >= this.#policy.sweepBatch
+      more = swept.healed >= this.#policy.sweepBatch || swept.taken > 0
     }
   }
 

@@ -50,6 +50,14 @@ describe('a sweep', () => {
 })
 
 describe('one sweep', () => {
+  test('takes in all that waited for a node of their kind, batch by batch (W2)', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2 } })
+    for (let number = 0; number < 7; number++) await place.create({ label: `early ${number}`, pool: 'unhosted' })
+    await sweeperOf(place.node().upkeep, place, { shares }).runOnce()
+    expect(await place.redis.zcard(place.keys.run('unhosted'))).toBe(0)
+    expect(await place.redis.zcard(place.keys.run('default'))).toBe(7)
+  })
+
   test('heals all leases that have ended, batch by batch (W2)', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const node = place.node()

@@ -9,8 +9,8 @@ ARGV[9] seed          ARGV[10] leaving     1: the node says goodbye
 ARGV[11] eventsKept   length of the event stream
 ARGV[12] pools        count, then for each pool: its name, the node's kinds in it (a space before and behind each), free slots,
                       workers a slot may be expected to take in a row (0: this node cannot tell)
-Returns {healed, bells, damaged}: leases taken away in this call; bells as "<pool> <bell>" for this node alone; workers whose records
-        cannot be read, which wait until they are mended
+Returns {healed, bells, damaged, taken}: leases taken away in this call; bells as "<pool> <bell>" for this node alone; workers whose
+        records cannot be read, which wait until they are mended; workers that waited for a node of their kind and are in line now
 Builds  T:w:<id> and T:s:<session> of expired leases; T:run, T:bells, T:busy, T:slots, T:share of each pool; T:grants of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  none. ]]
@@ -171,10 +171,10 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
     end
   end
 end
-if leaving == '1' then return { healed, {}, {} } end
+if leaving == '1' then return { healed, {}, {}, 0 } end
 
 -- Workers of kinds nobody hosted when they were created: this node takes those it hosts.
-local first = windowOf(tag .. ':run:unhosted')
+local first, taken = windowOf(tag .. ':run:unhosted'), 0
 local homeless = redis.call('ZRANGE', tag .. ':run:unhosted', first, first + batch - 1, 'WITHSCORES')
 for index = 1, #homeless, 2 do
   local record = workerKey(tag, homeless[index])
@@ -185,6 +185,7 @@ for index = 1, #homeless, 2 do
       redis.call('ZREM', tag .. ':run:unhosted', homeless[index])
       redis.call('HSET', record, 'pool', pools[number].name)
       redis.call('ZADD', tag .. ':run:' .. pools[number].name, homeless[index + 1], homeless[index])
+      taken = taken + 1
     end
   end
 end
@@ -241,4 +242,4 @@ for index = 1, #pools do
     end
   end
 end
-return { healed, rung, damaged }
+return { healed, rung, damaged, taken }
