@@ -38,7 +38,11 @@ export class BullSubmissionListener {
           return await submit(job.data, keyOf(job))
         } catch (error) {
           if (error instanceof RuntimeError && error.retryable) {
-            await job.moveToDelayed(Date.now() + retryMs, token)
+            // A Redis that refuses this, too, may take the next command, and that must not be that the job has failed.
+            await job.moveToDelayed(Date.now() + retryMs, token).catch((cause: unknown) => {
+              const what = 'a submitted job could not be put off; BullMQ gives it to a node again'
+              log.warn(what, { jobId: job.id, error: String(cause) })
+            })
             throw new DelayedError()
           }
           log.warn('a submitted job was refused', { jobId: job.id, reason: String(error) })

@@ -1,7 +1,7 @@
 /** Background jobs from any BullMQ producer: each becomes one session or one message, whatever is done with the job. */
-import { type Job, Queue } from 'bullmq'
+import { Job, Queue } from 'bullmq'
 import { Redis } from 'ioredis'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { TransientError } from '../../src/core/errors.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
@@ -231,6 +231,19 @@ describe('a listener', () => {
     expect(keys).toEqual(['submit:patient', 'submit:patient', 'submit:patient'])
     expect(place.told).toEqual([])
     await place.listener.stop()
+  })
+
+  test('leaves a job to the next try of BullMQ where it cannot even be put off (Q-b)', async () => {
+    const full = new Error("OOM command not allowed when used memory > 'maxmemory'.")
+    const puttingOff = vi.spyOn(Job.prototype, 'moveToDelayed').mockRejectedValueOnce(full)
+    await using place = await listening(() => Promise.reject(new TransientError('Redis is full')))
+    const job = await place.producer.queue.add('x', {}, { attempts: 1 })
+    await waitUntil('it was to be put off', () => puttingOff.mock.calls.length > 0)
+    await place.listener.stop()
+    // Its lock ends, and it is given to another node.
+    expect(await job.getState()).toBe('active')
+    expect(place.told).toMatchObject([['a submitted job could not be put off; BullMQ gives it to a node again', {}]])
+    puttingOff.mockRestore()
   })
 
   test('fails a job that breaks it, and tells why', async () => {
