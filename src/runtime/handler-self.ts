@@ -66,7 +66,8 @@ export class HandlerSelf implements Self<unknown> {
   #state: unknown
   /** Of the mails and values asked for so far. */
   #bytes = 0
-  #closed = false
+  /** What receive had done when it closed. */
+  #closed: string | undefined
 
   constructor(context: SelfContext) {
     this.#context = context
@@ -205,9 +206,11 @@ export class HandlerSelf implements Self<unknown> {
     this.#state = next
   }
 
-  /** From now on every call is an error. */
-  close(): void {
-    this.#closed = true
+  /** From now on every call is an error. `isLate`: receive goes on, though its time is over. */
+  close({ isLate = false } = {}): void {
+    this.#closed = isLate
+      ? 'taken longer than its timeoutMs: let it end when self.signal fires'
+      : 'returned: await everything before it returns'
   }
 
   #openForMore(call: string): void {
@@ -237,8 +240,8 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   #open(call: string): void {
-    if (!this.#closed) return
-    const late = `self.${call} was called after receive had returned: await everything before it returns.`
+    if (this.#closed === undefined) return
+    const late = `self.${call} was called after receive had ${this.#closed}.`
     this.log.error(`worker ${this.name} (${this.id}) of session ${this.sessionId}: ${late} It has no effect.`)
     throw new TerminalError(late)
   }

@@ -110,7 +110,7 @@ class HandlerTurn {
         self.log.warn('receive returned a value and did not reply: the result is null; self.reply(value) sets it')
       return step
     } catch (thrown) {
-      self?.close()
+      self?.close({ isLate: timeout.reason !== undefined })
       const error = toRuntimeError(timeout.reason ?? thrown)
       const tries = ((this.#definition as { retries?: number }).retries ?? host.policy.retries) + 1
       host.log.warn('receive failed', {

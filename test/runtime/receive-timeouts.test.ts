@@ -73,7 +73,9 @@ describe('timeoutMs', () => {
     expect(await session.result()).toMatchObject({ status: 'failed', failure: { code: 'deadline_exceeded' } })
     expect(await troupe.run('echo', 1)).toMatchObject({ value: 1 })
     gate.resolve()
-    expect(await late.promise).toMatchObject({ code: 'run_failed' })
+    const message =
+      'self.reply was called after receive had taken longer than its timeoutMs: let it end when self.signal fires.'
+    expect(await late.promise).toMatchObject({ code: 'run_failed', message })
     expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual(['received', 'failed'])
   })
 })
