@@ -189,13 +189,17 @@ export class InspectStore {
   /** What waits in each lane, in the order in which it is received; at most `limit` of each. */
   async mailbox(workerId: string, limit: number): Promise<LaneRow[]> {
     const keys = workerKeys(this.#keys.tag, workerId)
-    // At one moment: what is consumed in between would shift all places.
-    const reading = this.#redis.multi().hmget(keys.record, ...lanes)
-    for (const lane of lanes) reading.lrange(keys[lane], 0, limit - 1)
-    const replies = ((await reading.exec()) ?? []).map(([error, reply]) => {
-      if (error) throw error
-      return reply as (string | null)[]
-    })
+    let replies: (string | null)[][]
+    do {
+      // Not as a transaction: a Redis that is full refuses whatever is queued for one.
+      const reading = this.#redis.pipeline().hmget(keys.record, ...lanes)
+      for (const lane of lanes) reading.lrange(keys[lane], 0, limit - 1)
+      replies = ((await reading.hmget(keys.record, ...lanes).exec()) ?? []).map(([error, reply]) => {
+        if (error) throw error
+        return reply as (string | null)[]
+      })
+      // What is consumed in between would shift all places.
+    } while (String(replies[0]) !== String(replies.at(-1)))
     return lanes.map((lane, index) => ({
       lane,
       first: Number(replies[0]?.[index] ?? 0),

@@ -79,6 +79,15 @@ describe('a Redis that is full', () => {
     await place.redis.config('SET', 'maxmemory', '0')
     expect(await posting).toMatchObject({ kind: 'ok', position: 1 })
   })
+
+  test('still shows what waits in a mailbox', async () => {
+    await using place = await Place.open({ redisUrl: server.url })
+    const { root } = await place.create()
+    await place.redis.config('SET', 'maxmemory', '1')
+    const told = await outcome(() => place.inspect.mailbox(root, 10))
+    await place.redis.config('SET', 'maxmemory', '0')
+    expect(told).toBe('done')
+  })
 })
 
 describe('a read-only replica', () => {
