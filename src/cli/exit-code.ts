@@ -50,7 +50,8 @@ export function toComplaint(thrown: unknown): Complaint {
     return { ...complaint, exitCode }
   }
   if (thrown instanceof RuntimeError) {
-    const stack = thrown.code === 'bug' ? thrown.stack : undefined
+    // Of what another program wrote over, nobody needs to be told where it was read.
+    const stack = thrown.code === 'bug' && thrown.details.damaged === undefined ? thrown.stack : undefined
     return { code: thrown.code, message: thrown.message, exitCode: exitCodeOf[thrown.code] ?? exitCodes.failed, stack }
   }
   if (thrown instanceof Error && thrown.name === 'RedisUnavailableError') {

@@ -174,7 +174,7 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
   if (damaged !== undefined) {
     return new InvariantError(
       `what is stored is not as it should be (${what}: ${damaged}). ${nothingWritten} Another program wrote it: put it back, or remove it.`,
-      { cause: thrown },
+      { cause: thrown, details: { damaged } },
     )
   }
   return new InvariantError(`the store failed (${what}: ${message}).`, { cause: thrown })

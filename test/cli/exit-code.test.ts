@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { exitCodeOfSignal, toComplaint } from '../../src/cli/exit-code.ts'
 import * as errors from '../../src/core/errors.ts'
 import { RedisUnavailableError } from '../../src/dev/redis-unavailable.ts'
+import { storeError } from '../../src/store/script.ts'
 
 describe('toComplaint', () => {
   it.each([
@@ -27,6 +28,12 @@ describe('toComplaint', () => {
   it('keeps what Redis itself refused apart from faults', () => {
     const refused = Object.assign(new Error('OOM command not allowed'), { name: 'ReplyError' })
     expect(toComplaint(refused)).toMatchObject({ code: 'store_refused', exitCode: 69, stack: undefined })
+  })
+
+  it('calls what somebody else wrote no fault of troupe', () => {
+    const thrown = storeError(new Error('key {troupe.0}:meta should be a hash'), 'checking the set-up')
+    const message = expect.stringMatching(/key \{troupe\.0\}:meta should be a hash.* Another program wrote it/)
+    expect(toComplaint(thrown)).toEqual({ code: 'bug', message, exitCode: 1, stack: undefined })
   })
 
   it('keeps the stack of what is nobody else’s fault', () => {
