@@ -228,13 +228,12 @@ async function readSetUp(
     throw String(cause).includes('WRONGTYPE') ? new Error(`key ${meta} should be a hash`, { cause }) : cause
   })
   if (stored[0] == null) {
-    const wanted = partitions ?? 1
-    if (!Number.isInteger(wanted) || wanted < 1 || wanted > partitionsMax) {
-      throw new ConfigError(`partitions must be a whole number from 1 to ${partitionsMax}, not ${wanted}.`)
-    }
+    const wanted = (await partitionsInUse(redis, namespace)) ?? partitions ?? 1
+    if (!isPartitions(wanted)) throw new ConfigError(`partitions must be ${partitionsWords}, not ${wanted}.`)
     stored[0] = await setUp(meta, wanted)
   }
   const found = Number(stored[0])
+  if (!isPartitions(found)) throw new Error(`field partitions of ${meta} should be ${partitionsWords}`)
   if (partitions !== undefined && partitions !== found) {
     throw new ConfigError(
       `namespace "${namespace}" was set up with ${found} partition${found === 1 ? '' : 's'}, not ${partitions}: set TROUPE_PARTITIONS=${found} (partitions in code) or leave it out.`,
@@ -246,6 +245,28 @@ async function readSetUp(
     )
   }
   return found
+}
+
+const partitionsWords = `a whole number from 1 to ${partitionsMax}`
+
+function isPartitions(number: number): boolean {
+  return Number.isInteger(number) && number >= 1 && number <= partitionsMax
+}
+
+/**
+ * How many there are where their number was removed: a sweep of a node leaves its mark in each. Undefined where no more than one is
+ * seen: a new namespace costs one question.
+ */
+async function partitionsInUse(redis: Redis, namespace: string): Promise<number | undefined> {
+  const metaOf = (partition: number) => partitionKeys(tagOf(namespace, partition)).meta
+  if ((await redis.exists(metaOf(1))) === 0) return undefined
+  const looking = redis.pipeline()
+  for (let partition = 0; partition < partitionsMax; partition++) looking.exists(metaOf(partition))
+  const seen = (await looking.exec())?.map(([error, isThere]) => {
+    if (error) throw error
+    return isThere === 1
+  })
+  return (seen?.lastIndexOf(true) ?? 0) + 1
 }
 
 export function withDeadline<T>(promise: Promise<T>, ms: number): Promise<T> {

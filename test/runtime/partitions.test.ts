@@ -1,8 +1,9 @@
 /** Several partitions in one Redis: a node runs them all with the slots it has, and a client sees them as one. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { connectInternal } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { partitionOf, partitionOfKey } from '../../src/core/ids.ts'
-import { tagOf, workerKeys } from '../../src/store/keys.ts'
+import { partitionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -93,6 +94,21 @@ describe('with three partitions', () => {
       expect(result).toMatchObject({ status: 'cancelled' })
     }
     await expectSound()
+  })
+
+  test('are found again where their number was removed', async () => {
+    const session = await createIn(2, 'echo')
+    const node = await troupe.startNode({ echo })
+    await node.stop()
+    const { meta } = partitionKeys(tagOf(troupe.namespace, 0))
+    await troupe.redis.del(meta)
+    const { redisUrl, namespace } = troupe
+    await using looker = await connectInternal({ redisUrl, namespace, purpose: 'look' })
+    expect((await looker.sessions.list()).map(({ id }) => id)).toEqual([session.id])
+    await expect(connectInternal({ redisUrl, namespace, partitions: 1 })).rejects.toThrow(/set up with 3 partitions/)
+    await using maker = await connectInternal({ redisUrl, namespace })
+    expect((await maker.sessions.list()).map(({ id }) => id)).toEqual([session.id])
+    expect(await troupe.redis.hget(meta, 'partitions')).toBe('3')
   })
 
   test('dead letters of all of them are told newest first, and put back oldest first, each in its own', async () => {

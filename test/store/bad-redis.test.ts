@@ -2,7 +2,7 @@
 import { createServer } from 'node:net'
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connectInternal, type Troupe } from '../../src/client/client.ts'
+import { connectInternal, type Purpose, type Troupe } from '../../src/client/client.ts'
 import { ConfigError, type TransientError } from '../../src/core/errors.ts'
 import { hearCancels } from '../../src/store/cancel-hints.ts'
 import { EventTail } from '../../src/store/event-tail.ts'
@@ -34,7 +34,7 @@ async function outcome(call: () => Promise<unknown>): Promise<TransientError | '
 
 async function connectTo(
   redisUrl: string,
-  more: { namespace?: string; partitions?: number; deadlineMs?: number } = {},
+  more: { namespace?: string; partitions?: number; deadlineMs?: number; purpose?: Purpose } = {},
 ) {
   const client = await connectInternal({ redisUrl, namespace: newNamespace(), deadlineMs: 500, ...more })
   await client.close()
@@ -316,6 +316,20 @@ describe('a Redis that may not be used', () => {
     )
     expect(await place.dump()).toEqual({})
   })
+
+  test.each(['abc', '', '0', '-1', '1.5', '999999'])(
+    'because its number of partitions was made %j',
+    async (partitions) => {
+      await using place = await Place.open()
+      const { namespace, redisUrl } = place
+      await connectTo(redisUrl, { namespace, partitions: 2 })
+      await place.redis.hset(place.keys.meta, { partitions })
+      const told =
+        /field partitions of \{.*\.0\}:meta should be a whole number from 1 to 4096.* put it back, or remove it/
+      await expect(connectTo(redisUrl, { namespace })).rejects.toThrow(told)
+      await expect(connectTo(redisUrl, { namespace, purpose: 'look' })).rejects.toThrow(told)
+    },
+  )
 
   test('because a newer troupe wrote the namespace', async () => {
     await using place = await Place.open()
