@@ -154,7 +154,7 @@ export async function awaitRedis(redis: Redis, url: string, deadlineMs: number):
   }
   redis.on('error', remember)
   try {
-    await withDeadline(Promise.race([redis.ping(), noDatabase]), deadlineMs)
+    await withDeadline(Promise.race([redis.ping().catch(unlessUnsaved), noDatabase]), deadlineMs)
   } catch (cause) {
     const reason = last?.message || (cause instanceof Error ? cause.message : String(cause))
     if (databaseRefused.test(reason)) {
@@ -178,6 +178,11 @@ export async function awaitRedis(redis: Redis, url: string, deadlineMs: number):
   } finally {
     redis.off('error', remember)
   }
+}
+
+/** A Redis that cannot save to its disk refuses PING as it refuses writes. It answers, and what is read is read. */
+function unlessUnsaved(error: Error): void {
+  if (!error.message.startsWith('MISCONF')) throw error
 }
 
 /** Why a Redis that says this of itself (INFO) must not be used, in one sentence; null when it may. */

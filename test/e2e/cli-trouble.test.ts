@@ -1,6 +1,8 @@
 /** The command line where Redis is away, refuses, or stands still. */
+import { mkdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { Redis } from 'ioredis'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { CliProject } from '../cli/cli-project.ts'
 import { RedisServer } from '../support/redis-server.ts'
@@ -48,6 +50,31 @@ describe.concurrent('a Redis that refuses', () => {
     const { code, objects, stderr } = await cli.project.run(['submit', 'echo', 'x', '--json', '--redis-url', redis.url])
     expect(stderr).toMatch(/^troupe: .*NOREPLICAS.*\n$/)
     expect({ code, error: objects[0]?.code }).toEqual({ code: 69, error: 'store_refused' })
+  })
+
+  it('writes since it cannot save still shows what there is, and doctor says why', { timeout: 60_000 }, async () => {
+    await using redis = await RedisServer.start({
+      durability: 'none',
+      settings: ['save 3600 1', 'dbfilename here.rdb'],
+    })
+    const at = ['--json', '--redis-url', redis.url]
+    await cli.project.run(['submit', 'echo', 'x', ...at])
+    await mkdir(join(redis.folder, 'here.rdb'))
+    const admin = new Redis(redis.url)
+    await admin.bgsave()
+    await waitUntil('the snapshot failed', async () => (await admin.info()).includes('rdb_last_bgsave_status:err'))
+    admin.disconnect()
+    const [submit, list, doctor] = await Promise.all([
+      cli.project.run(['submit', 'echo', 'x', ...at]),
+      cli.project.run(['session', 'list', ...at]),
+      cli.project.run(['doctor', ...at]),
+    ])
+    expect(submit.stderr).toMatch(/^troupe: Redis refused .*MISCONF.* cannot save to disk: free some space.*\n$/)
+    expect({ code: submit.code, error: submit.objects[0]?.code }).toEqual({ code: 69, error: 'store_refused' })
+    expect(list).toMatchObject({ code: 0, objects: [{ kind: 'echo', state: 'active' }] })
+    expect(doctor.objects).toContainEqual(
+      expect.objectContaining({ level: 'problem', what: expect.stringContaining('could not write the last snapshot') }),
+    )
   })
 
   it('may evict keys is a wrong set-up, and a finding of doctor', { timeout: 60_000 }, async () => {
