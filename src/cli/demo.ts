@@ -68,7 +68,7 @@ async function demo(argument: string, flags: DemoFlags): Promise<void> {
   using progress = new Progress()
   onSuddenEnd({ tell: (line) => progress.tell(line) })
   using interrupt = new Interrupt(() => progress.tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
-  await using redis = await interrupt.orThrow(demoRedis(config, (line) => progress.tell(line)))
+  await using redis = await interrupt.orThrow(demoRedis(config, (line) => progress.tell(line), interrupt.signal))
   // The progress tells enough, unless somebody asked for more.
   const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
   const placed = { ...config, redisUrl: redis.url, logLevel }

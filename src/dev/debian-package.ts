@@ -20,7 +20,11 @@ export type Installation =
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'notPossible' }
 
-export async function installDebianRedis(path: string, log: (line: string) => void): Promise<Installation> {
+export async function installDebianRedis(
+  path: string,
+  log: (line: string) => void,
+  signal?: AbortSignal,
+): Promise<Installation> {
   const isDebian =
     process.platform === 'linux' && process.getuid?.() === 0 && /\b(debian|ubuntu)\b/.test(await systemFamily())
   const aptGet = isDebian ? await findProgram(['apt-get'], path) : undefined
@@ -37,7 +41,7 @@ export async function installDebianRedis(path: string, log: (line: string) => vo
     const packages = ['install', '--yes', '--no-install-recommends', 'redis-server']
     let result = await run(...packages)
     // Lists of packages that are missing or out of date are the usual reason.
-    if (!result.ok && (await run('update')).ok) result = await run(...packages)
+    if (!result.ok && !signal?.aborted && (await run('update')).ok && !signal?.aborted) result = await run(...packages)
     return result.ok ? { kind: 'installed' } : { kind: 'failed', reason: result.output.split('\n').at(-1) ?? '' }
   } finally {
     await allowServices()

@@ -27,6 +27,8 @@ export interface RedisWish {
   readonly dir?: string | undefined
   /** False: nothing is installed for it. Default true. */
   readonly mayInstall?: boolean | undefined
+  /** Calls the search off. Ctrl+C ends the programs that are asked as well, and that must not look as if they were not there. */
+  readonly signal?: AbortSignal | undefined
   /** Gets a line for what takes time. */
   readonly log?: ((line: string) => void) | undefined
 }
@@ -50,15 +52,17 @@ export async function findOrStartRedis(wish: RedisWish): Promise<DevRedis> {
 }
 
 /** The first program of the order above that is there. */
-async function findServer({ path, mayInstall = true, log = () => {} }: RedisWish): Promise<ServerProgram> {
+async function findServer({ path, mayInstall = true, signal, log = () => {} }: RedisWish): Promise<ServerProgram> {
   const local = await findLocalServer(path)
   if (local.kind === 'found') return local.program
 
+  signal?.throwIfAborted()
   const client = await findContainerEngine(path)
   const container = client && (await containerServer(client, path, log))
   if (container) return container
 
-  const installation: Installation = mayInstall ? await installDebianRedis(path, log) : { kind: 'notPossible' }
+  signal?.throwIfAborted()
+  const installation: Installation = mayInstall ? await installDebianRedis(path, log, signal) : { kind: 'notPossible' }
   if (installation.kind === 'installed') {
     const installed = await findLocalServer(path, 'installed server')
     if (installed.kind === 'found') return installed.program

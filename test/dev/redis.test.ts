@@ -64,6 +64,23 @@ describe('what is found', () => {
     await expect(stat(asked)).rejects.toThrow('ENOENT')
   })
 
+  test('nothing more is looked for or installed when the search is called off', async () => {
+    const asked = join(root, 'asked')
+    const more = `echo "$0" >> ${asked}`
+    // Ctrl+C in a terminal reaches this program as well: it ends without an answer, as if it could not run.
+    const bin = await programs('interrupted', {
+      'redis-server': 'kill -INT $$',
+      docker: more,
+      'apt-get': more,
+      env: more,
+    })
+    const search = new AbortController()
+    const found = findOrStartRedis({ mode: 'test', path: bin, signal: search.signal })
+    search.abort()
+    await expect(found).rejects.toThrow('aborted')
+    await expect(stat(asked)).rejects.toThrow('ENOENT')
+  })
+
   test('a server that is too old does not count, and the error says so', async () => {
     const bin = await programs('old', { 'redis-server': 'echo "Redis server v=5.0.7 sha=00000000:0 bits=64"' })
     await expect(findOrStartRedis({ mode: 'test', path: bin })).rejects.toThrow(
