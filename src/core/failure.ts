@@ -1,5 +1,5 @@
 /** Duty: a failure as it is recorded: plain data, small, safe to show. Errors are thrown; failures are stored. */
-import { type ErrorCode, RuntimeError, toRuntimeError } from './errors.ts'
+import { type ErrorCode, toRuntimeError } from './errors.ts'
 
 /** Where a failure came from: user code of a handler, a model call, a tool, or troupe itself. */
 export type FailureOrigin = 'handler' | 'model' | 'tool' | 'runtime'
@@ -21,10 +21,6 @@ export const failureMessageCharsMax = 2_000
 export function toFailure(thrown: unknown, origin: FailureOrigin, attempt: number, at: number): Failure {
   const error = toRuntimeError(thrown)
   return { code: error.code, message: cut(error.message), origin, at, attempt, retryable: error.retryable }
-}
-
-export function describeFailure(thrown: unknown): string {
-  return thrown instanceof RuntimeError ? `${thrown.code}: ${thrown.message}` : String(thrown)
 }
 
 function cut(message: string): string {

@@ -128,7 +128,6 @@ export function transition(state: RunState, event: RunEvent): RunState | null {
 
 export class RunMachine {
   #state: RunState
-  #ignored = 0
   readonly #onIgnored: (state: RunState, event: RunEvent) => void
 
   constructor(state: RunState = 'Idle', onIgnored: (state: RunState, event: RunEvent) => void = () => {}) {
@@ -140,16 +139,10 @@ export class RunMachine {
     return this.#state
   }
 
-  /** How many events did not apply. */
-  get ignored(): number {
-    return this.#ignored
-  }
-
   /** False when the event does not apply: the state is as before. */
   apply(event: RunEvent): boolean {
     const next = transition(this.#state, event)
     if (next === null) {
-      this.#ignored++
       this.#onIgnored(this.#state, event)
       return false
     }

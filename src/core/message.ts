@@ -83,11 +83,6 @@ export function encodeResult(
   return `r\t${child.id}\t${call}\t${outcome.status}\t${body}`
 }
 
-/** `t <timer id> <json>` */
-export function encodeTimer(id: string, valueJson: string): string {
-  return `t\t${id}\t${valueJson}`
-}
-
 /** How a run ended. `valueJson` is the reply as the author gave it, already JSON, so that it is serialised once. */
 export type Outcome =
   | { readonly status: 'completed'; readonly valueJson: string }
@@ -164,6 +159,7 @@ export function decodeMessage(text: string, place: string): Message {
       }
     }
     case 't': {
+      // `t <timer id> <json>`: fire.lua makes it.
       const [, id, value] = splitHead(text, 2)
       return { kind: 'timer', id: id as string, from: null, value: JSON.parse(value as string) }
     }

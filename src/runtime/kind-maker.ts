@@ -40,7 +40,7 @@ export class KindMaker {
     const { pool, description } = definition
     try {
       const behaviour = agentBehaviour(definition, this.#parts)
-      return { name, pool: pool ?? defaultPool, description: description ?? '', definition, behaviour }
+      return { name, pool: pool ?? defaultPool, description: description ?? '', behaviour }
     } catch (cause) {
       if (cause instanceof ConfigError) throw new ConfigError(`kind "${name}": ${cause.message}`, { cause })
       throw cause
@@ -54,12 +54,11 @@ export class KindMaker {
 }
 
 export function handlerKind(name: string, definition: HandlerDefinition): Kind {
-  const { pool, description } = definition as { pool?: string; description?: string }
+  const { pool, description } = definition
   return {
     name,
     pool: pool ?? defaultPool,
     description: description ?? '',
-    definition,
     behaviour: handlerBehaviour(definition),
   }
 }

@@ -1,5 +1,4 @@
-/** Duty: a kind as a node runs it: its definition, its pool, and the behaviour that advances a turn of such a worker. */
-import type { WorkerDefinition } from '../core/define-worker.ts'
+/** Duty: a kind as a node runs it: its pool, what parents are told of it, and the behaviour that advances a turn of such a worker. */
 import type { Turn } from './turn.ts'
 
 /** Runs a turn to its end; all it wants recorded goes through the turn. Handlers are one behaviour, agents another. */
@@ -10,7 +9,6 @@ export interface Kind {
   readonly pool: string
   readonly description: string
   readonly behaviour: Behaviour
-  readonly definition: WorkerDefinition | null
 }
 
 export const defaultPool = 'default'

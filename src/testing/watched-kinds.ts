@@ -37,7 +37,7 @@ export class WatchedKinds {
       histories: this.#histories,
     }
     const { pool = defaultPool, description = '' } = definition
-    return { name, pool, description, definition, behaviour: agentBehaviour(definition, parts) }
+    return { name, pool, description, behaviour: agentBehaviour(definition, parts) }
   }
 
   close(): Promise<void> {

@@ -12,7 +12,7 @@ import {
   TransientError,
   toRuntimeError,
 } from '../../src/core/errors.ts'
-import { describeFailure, failureMessageCharsMax, toFailure } from '../../src/core/failure.ts'
+import { failureMessageCharsMax, toFailure } from '../../src/core/failure.ts'
 import { anyText } from './support/any-text.ts'
 
 describe('toRuntimeError', () => {
@@ -152,10 +152,5 @@ describe('errors', () => {
   test('have a cause only when one was given', () => {
     expect('cause' in new InputError('x')).toBe(false)
     expect(new InputError('x', { cause: 'y' }).cause).toBe('y')
-  })
-
-  test('are described with their code; foreign ones by their text', () => {
-    expect(describeFailure(new TerminalError('broken'))).toBe('run_failed: broken')
-    expect(describeFailure(new Error('broken'))).toBe('Error: broken')
   })
 })

@@ -3,14 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { InvariantError } from '../../src/core/errors.ts'
 import { childId, newId } from '../../src/core/ids.ts'
-import {
-  decodeMail,
-  decodeMessage,
-  encodeGivenInput,
-  encodeInput,
-  encodeResult,
-  encodeTimer,
-} from '../../src/core/message.ts'
+import { decodeMail, decodeMessage, encodeGivenInput, encodeInput, encodeResult } from '../../src/core/message.ts'
 import { anyJson, anyText, asJson } from './support/any-text.ts'
 
 const parent = newId(5)
@@ -96,7 +89,7 @@ describe('a timer', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         const id = newId(0)
-        const text = encodeTimer(id, JSON.stringify(value))
+        const text = `t\t${id}\t${JSON.stringify(value)}`
         expect(decodeMessage(text, 'control-0')).toEqual({ kind: 'timer', id, from: null, value: asJson(value) })
       }),
     )
@@ -105,7 +98,7 @@ describe('a timer', () => {
 
 describe('a mail', () => {
   test('knows its lane and place', () => {
-    expect(decodeMail('control', 4, encodeTimer('t1', 'null'))).toMatchObject({ lane: 'control', sequence: 4 })
+    expect(decodeMail('control', 4, 't\tt1\tnull')).toMatchObject({ lane: 'control', sequence: 4 })
   })
 
   test('has no tab or line end but in its value: JSON escapes them (M1)', () => {
