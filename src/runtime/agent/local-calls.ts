@@ -13,7 +13,7 @@ import { type RuntimeError, TerminalError } from '../../core/errors.ts'
 import type { EventType } from '../../core/event.ts'
 import { type Failure, toFailure } from '../../core/failure.ts'
 import type { ToolCallParts } from '../tool/attempt.ts'
-import type { ToolExecutor, ToolOutcome } from '../tool/executor.ts'
+import type { Reconciliation, ToolExecutor, ToolOutcome } from '../tool/executor.ts'
 import { unknownOutcomeText } from '../tool/messages.ts'
 import { errorOutput } from '../tool/output.ts'
 import type { Journal } from './journal.ts'
@@ -129,18 +129,19 @@ async function reconcile(host: CallsHost, local: LocalCall | LostCall): Promise<
   const { journal, definition } = host
   const { tool, call, isLost } = local
   const { toolName } = call
-  let why = tool ? `tool "${toolName}" has no reconcile function` : `its kind has no tool "${toolName}" any more`
-  if (tool?.reconcile !== undefined) {
-    const answer = await host.executor.reconcile(tool, local.input, partsOf(host, call))
-    if (journal.turn.over || journal.turn.aborted) return 'settled'
-    if ('unknown' in answer) why = answer.why
-    else if (answer.done) {
-      recordResult(journal, local, 'ok', answer.output, 'tool.succeeded')
-      return 'settled'
-    } else if (!isLost) return 'run'
-    else
-      why = `reconcile of tool "${toolName}" says that it did not, but was asked with arguments that are no longer valid`
+  const answer: Reconciliation = tool
+    ? await host.executor.reconcile(tool, local.input, partsOf(host, call))
+    : { unknown: true, why: `its kind has no tool "${toolName}" any more` }
+  if (journal.turn.over || journal.turn.aborted) return 'settled'
+  if ('done' in answer && answer.done) {
+    recordResult(journal, local, 'ok', answer.output, 'tool.succeeded')
+    return 'settled'
   }
+  if ('done' in answer && !isLost) return 'run'
+  const why =
+    'unknown' in answer
+      ? answer.why
+      : `reconcile of tool "${toolName}" says that it did not, but was asked with arguments that are no longer valid`
   const output = { type: 'error-text', value: unknownOutcomeText(toolName) } as const
   if (definition.onUnknown === 'tell') {
     recordResult(journal, local, 'unknown', output, 'tool.unknown')

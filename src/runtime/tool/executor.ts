@@ -36,7 +36,7 @@ export type ToolOutcome =
   | { readonly kind: 'fatal'; readonly error: TerminalError }
 
 export type Reconciliation =
-  | { readonly done: true; readonly output: ToolOutput; readonly facts: Facts }
+  | { readonly done: true; readonly output: ToolOutput }
   | { readonly done: false }
   | { readonly unknown: true; readonly why: string }
 
@@ -125,7 +125,7 @@ async function ask(
 ): Promise<Reconciliation> {
   try {
     const answer = (await tool.reconcile?.(input as never, context)) as { done?: unknown; output?: unknown } | undefined
-    if (answer?.done === true) return { done: true, output: toOutput(answer.output, tool.outputBytesMax), facts: {} }
+    if (answer?.done === true) return { done: true, output: toOutput(answer.output, tool.outputBytesMax) }
     if (answer?.done === false) return { done: false }
     return {
       unknown: true,

@@ -347,7 +347,6 @@ test('reconcile says whether the call was carried out', async () => {
     {
       done: true,
       output: { type: 'json', value: { input: { q: 1 }, idempotencyKey: 'worker-1/1/call-1' } },
-      facts: {},
     },
   )
   expect(await asked(async () => ({ done: false }))).toEqual({ done: false })
