@@ -195,8 +195,8 @@ describe('the architecture', () => {
   test('sources and their imports are found', () => {
     expect(sources.length).toBeGreaterThan(60)
     expect(sources.flatMap((file) => file.imports).length).toBeGreaterThan(250)
-    const handler = sources.find(({ path }) => path === 'src/runtime/handler.ts')
-    expect(handler?.imports).toContainEqual({ from: 'zod', file: null, pack: 'zod', typeOnly: true })
+    const definition = sources.find(({ path }) => path === 'src/core/define-worker.ts')
+    expect(definition?.imports).toContainEqual({ from: 'zod', file: null, pack: 'zod', typeOnly: true })
     const store = sources.find(({ path }) => path === 'src/store/turn-store.ts')
     expect(store?.imports).toContainEqual({
       from: '../core/errors.ts',

@@ -6,7 +6,6 @@
  * R4 A message is recorded as it was accepted, whatever a schema or `receive` makes of what it is handed.
  */
 
-import type { z } from 'zod'
 import type { HandlerDefinition, Self } from '../core/define-worker.ts'
 import { completedEntry, entryJson, type ReceivedEntry, receivedEntry } from '../core/entry.ts'
 import { CancelledError, InputError, RuntimeError, TransientError, toRuntimeError } from '../core/errors.ts'
@@ -29,6 +28,11 @@ export function handlerBehaviour(definition: HandlerDefinition): Behaviour {
   return (turn) => new HandlerTurn(turn, definition).advance()
 }
 
+/** A try failed: the turn ends with it, and the same message is received again after this long. */
+interface RetryStep extends Step {
+  readonly retryMs: number
+}
+
 class HandlerTurn {
   readonly #turn: Turn
   readonly #definition: HandlerDefinition
@@ -39,7 +43,7 @@ class HandlerTurn {
   constructor(turn: Turn, definition: HandlerDefinition) {
     this.#turn = turn
     this.#definition = definition
-    this.#inbox = new HandlerInbox(turn.grant, (definition as { gather?: 'each' | 'all' }).gather)
+    this.#inbox = new HandlerInbox(turn.grant, definition.gather)
     this.#stateJson = turn.grant.stateJson
   }
 
@@ -56,9 +60,9 @@ class HandlerTurn {
       const step = await this.#receive(mail, position)
       // Cancelled or given back meanwhile: what comes next is not this turn's to receive.
       if (turn.over || turn.aborted) return
-      if (step.position.runState === 'TransientFailure') {
+      if ('retryMs' in step) {
         turn.record(step)
-        return turn.end('retry', this.#retryMs(step))
+        return turn.end('retry', step.retryMs)
       }
       this.#inbox.take(mail)
       if (step.outcome !== undefined) this.#inbox.dropRun()
@@ -79,7 +83,7 @@ class HandlerTurn {
   // Read anew for each receive: what a handler changes in place without setState is not part of what is committed (R3).
   #readState(): unknown {
     const { grant } = this.#turn
-    const { state: schema, initial } = this.#definition as unknown as { state?: z.ZodType; initial?: unknown }
+    const { state: schema, initial } = this.#definition
     try {
       const raw: unknown = this.#stateJson === null ? freshCopy(initial ?? null) : JSON.parse(this.#stateJson)
       if (!schema) return raw
@@ -92,7 +96,7 @@ class HandlerTurn {
     }
   }
 
-  async #receive(given: Mail, position: RunPosition): Promise<Step> {
+  async #receive(given: Mail, position: RunPosition): Promise<Step | RetryStep> {
     const mail = toRecord(given)
     const { grant, host } = this.#turn
     const attempt = triesOf(placeOf(mail), position) + 1
@@ -112,7 +116,7 @@ class HandlerTurn {
     } catch (thrown) {
       self?.close({ isLate: timeout.reason !== undefined })
       const error = toRuntimeError(timeout.reason ?? thrown)
-      const tries = ((this.#definition as { retries?: number }).retries ?? host.policy.retries) + 1
+      const tries = (this.#definition.retries ?? host.policy.retries) + 1
       host.log.warn('receive failed', {
         worker: grant.workerId,
         kind: grant.kind,
@@ -241,7 +245,7 @@ class HandlerTurn {
     }
   }
 
-  #retryStep(mail: Mail, error: RuntimeError, position: RunPosition, attempt: number): Step {
+  #retryStep(mail: Mail, error: RuntimeError, position: RunPosition, attempt: number): RetryStep {
     const at = Date.now()
     const failure = toFailure(error, 'handler', attempt, at)
     const given = error instanceof TransientError ? error.retryAfterMs : undefined
@@ -251,11 +255,8 @@ class HandlerTurn {
       entries: [entryJson('attemptFailed', position.run, this.#turn.grant.epoch, at, { failure, retryMs })],
       failure,
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
+      retryMs,
     }
-  }
-
-  #retryMs(step: Step): number {
-    return (JSON.parse(step.entries[0] as string) as { retryMs: number }).retryMs
   }
 
   #cancelledStep(position: RunPosition): Step {

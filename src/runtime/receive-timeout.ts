@@ -14,8 +14,8 @@ export interface ReceiveTimeout {
 }
 
 export function timeoutOf(definition: HandlerDefinition, turn: Turn): ReceiveTimeout {
-  const ms = (definition as { timeoutMs?: number }).timeoutMs
-  return ms === undefined ? new Unlimited(turn) : new Limited(turn, ms)
+  const { timeoutMs } = definition
+  return timeoutMs === undefined ? new Unlimited(turn) : new Limited(turn, timeoutMs)
 }
 
 /** The signal is the turn's, made only for who asks. */
