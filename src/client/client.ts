@@ -135,7 +135,7 @@ export class Troupe implements AsyncDisposable {
       ringer: (options.ringer ?? this.#bull) as BellRinger,
       ringsInOrder: this.#bull !== null,
       policy: { ...defaultPolicy, ...options.policy },
-      ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
+      deadlineMs,
     })
     const stores = this.#submission.stores
     this.#dead = new DeadLetters(

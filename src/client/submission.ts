@@ -8,7 +8,7 @@ import { anything, checkOptions, isObject, keyRule, type Rules, yesOrNo } from '
 import { didYouMean } from '../core/closest.ts'
 import { InputError, type RuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event.ts'
-import { digestKey, isKind, newId, parseId, parseKind, partitionOf, partitionOfKey } from '../core/ids.ts'
+import { digestKey, newId, parseId, parseKind, partitionOf, partitionOfKey } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
 import { encodeInput } from '../core/message.ts'
 import { defaultSessionLimits, hardSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
@@ -232,7 +232,6 @@ export function openSubmission(
       return { sessionId: sessionId ?? '', workerId }
     }
     const job = parseJob(sessionJob, data)
-    if (!isKind(job.kind)) parseKind(job.kind)
     const { sessionId, workerId } = await submission.create({ ...job, idempotencyKey: key })
     return { sessionId, workerId }
   }

@@ -22,12 +22,13 @@ import {
   type UserMessage,
 } from './chat-message.ts'
 import type { PromptMessage, PromptResult } from './model.ts'
+import { cancelledText } from './open-calls.ts'
 
 const beginning: PromptMessage = {
   role: 'user',
   content: [{ type: 'text', text: '(conversation begins with the assistant)' }],
 }
-const cancelledOutput: ToolOutput = { type: 'error-text', value: 'This call was cancelled: it did not finish.' }
+const cancelledOutput: ToolOutput = { type: 'error-text', value: cancelledText }
 
 /** The part that may still grow. */
 type Tail =

@@ -6,6 +6,8 @@
  * A1 One long turn in the last period makes the share 1, and does so at once (renew.lua); else the mean of the turns decides.
  */
 
+import { policy } from '../core/policy.ts'
+
 /** User code of all the turns expected of one slot takes at most this long. */
 const budgetMs = 10
 const shareMost = 16
@@ -39,7 +41,7 @@ export class Pace {
     }
     this.#pools.delete(pool)
     this.#told.add(pool)
-    if (seen.longest >= 100) return 1
+    if (seen.longest >= policy.busyAfterMs) return 1
     return Math.max(1, Math.min(shareMost, Math.floor(budgetMs / Math.max(seen.busyMs / seen.turns, 0.1))))
   }
 }

@@ -43,7 +43,7 @@ export class Sweeper {
   async start(): Promise<void> {
     this.#prunedAt = performance.now()
     await this.runOnce()
-    this.#schedule(this.#policy.sweepEveryMs * (0.8 + Math.random() * 0.4))
+    this.#schedule(this.#everyMs())
   }
 
   /** A timer becomes due: sweep then, if that is earlier than planned. What comes later than the next sweep is seen by that one. */
@@ -105,6 +105,11 @@ export class Sweeper {
     if (!this.#damaged.has(id)) this.#host.log.error(what, fields)
   }
 
+  /** Not the same in all nodes, so that they do not sweep at once. */
+  #everyMs(): number {
+    return this.#policy.sweepEveryMs * (0.8 + Math.random() * 0.4)
+  }
+
   #schedule(ms: number): void {
     clearTimeout(this.#timer)
     this.#nextAt = performance.now() + ms
@@ -126,7 +131,7 @@ export class Sweeper {
         this.#host.log.warn('a sweep failed; it is tried again every second', { error: String(error) })
       this.#failing = true
     }
-    const everyMs = this.#policy.sweepEveryMs * (0.8 + Math.random() * 0.4)
+    const everyMs = this.#everyMs()
     if (!this.#stopped && this.#nextAt > performance.now() + everyMs) this.#schedule(everyMs)
   }
 
