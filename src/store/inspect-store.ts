@@ -118,7 +118,7 @@ export class InspectStore {
 
   /** Rows of the workers that exist, in the order of `ids`. */
   async workers(ids: readonly string[]): Promise<WorkerRow[]> {
-    const rows: WorkerRow[] = []
+    const rows: Omit<WorkerRow, 'node' | 'isHosted'>[] = []
     for (let from = 0; from < ids.length; from += 500) {
       const batch = ids.slice(from, from + 500)
       const pipeline = this.#redis.pipeline()
@@ -146,8 +146,6 @@ export class InspectStore {
             id,
             fields,
             failureJson,
-            node: null,
-            isHosted: true,
             historyLength,
             lastEntry,
             pending: { user, family, control },
@@ -287,7 +285,7 @@ export class InspectStore {
   async queuedKinds(pool: string, limit: number): Promise<{ id: string; kind: string; since: number }[]> {
     const flat = await this.#redis.zrange(this.#keys.run(pool), 0, String(limit - 1), 'WITHSCORES')
     const found: { id: string; kind: string; since: number }[] = []
-    for (const { id, createdAt: since } of places(flat)) {
+    for (const [id, since] of scored(flat)) {
       const kind = await this.#redis.hget(workerKeys(this.#keys.tag, id).record, 'kind')
       if (kind !== null) found.push({ id, kind, since })
     }
@@ -313,11 +311,15 @@ function endedFields(fields: Record<string, string>): RecordFields {
   return { ...fields, ...result, state: status, finished }
 }
 
-/** Members with their scores. */
+/** Of the index of sessions. */
 function places(flat: readonly string[]): SessionPlace[] {
-  const found: SessionPlace[] = []
-  for (let index = 0; index + 1 < flat.length; index += 2)
-    found.push({ id: flat[index] as string, createdAt: Number(flat[index + 1]) })
+  return scored(flat).map(([id, createdAt]) => ({ id, createdAt }))
+}
+
+/** Members with their scores. */
+function scored(flat: readonly string[]): [member: string, score: number][] {
+  const found: [string, number][] = []
+  for (let index = 0; index + 1 < flat.length; index += 2) found.push([flat[index] as string, Number(flat[index + 1])])
   return found
 }
 

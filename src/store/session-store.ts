@@ -34,23 +34,21 @@ export interface SpawnSession {
 /** Where workers wait whose kind no node ever registered; the first node that hosts it takes them. */
 export const unhosted = 'unhosted'
 
-/** `again`: its key is known, and this is the place it was given then. */
-export type PostAnswer =
-  | { readonly kind: 'ok' | 'again'; readonly position: number; readonly bells: readonly Bell[] }
-  | PostRefused
+/** A message in its lane. `again`: its key is known, or its letter was put back before, and this is the place it was given then. */
+interface Placed {
+  readonly kind: 'ok' | 'again'
+  readonly position: number
+  readonly bells: readonly Bell[]
+}
+
+export type PostAnswer = Placed | PostRefused
 
 type PostRefused =
   | { readonly kind: 'not_found' | 'terminal' }
   | { readonly kind: 'session_finished'; readonly state: string }
   | { readonly kind: 'mailbox_full'; readonly most: number }
 
-/** `again`: it was put back before, at this place. */
-export type RedriveAnswer = Redriven | RedriveRefused
-interface Redriven {
-  readonly kind: 'ok' | 'again'
-  readonly position: number
-  readonly bells: readonly Bell[]
-}
+export type RedriveAnswer = Placed | RedriveRefused
 export type RedriveRefused = { readonly kind: 'no_letter' | 'no_message' } | PostRefused
 
 const startLimits = encodeLimits(defaultSessionLimits)
@@ -133,9 +131,7 @@ export class SessionStore {
       },
       { deadlineMs: this.#deadlineMs },
     )
-    if (reply[0] === 'ok' || reply[0] === 'again')
-      return { kind: reply[0], position: Number(reply[1]), bells: parseBells(reply[2]) }
-    return decodeRefused(reply, 'post')
+    return decodePost(reply, 'post')
   }
 
   /** Puts a dead letter's message back; it stays where it is, as evidence. */
@@ -148,16 +144,8 @@ export class SessionStore {
       { worker: workerId, letter, seed: newSeed(), bellMs: this.#policy.bellMs, event },
       { deadlineMs: this.#deadlineMs },
     )
-    switch (reply[0]) {
-      case 'ok':
-      case 'again':
-        return { kind: reply[0], position: Number(reply[1]), bells: parseBells(reply[2]) }
-      case 'no_letter':
-      case 'no_message':
-        return { kind: reply[0] }
-      default:
-        return decodeRefused(reply, 'redrive')
-    }
+    if (reply[0] === 'no_letter' || reply[0] === 'no_message') return { kind: reply[0] }
+    return decodePost(reply, 'redrive')
   }
 
   async cancel(
@@ -237,8 +225,11 @@ export class SessionStore {
   }
 }
 
-function decodeRefused(reply: Reply, script: string): PostRefused {
+function decodePost(reply: Reply, script: string): PostAnswer {
   switch (reply[0]) {
+    case 'ok':
+    case 'again':
+      return { kind: reply[0], position: Number(reply[1]), bells: parseBells(reply[2]) }
     case 'not_found':
     case 'terminal':
       return { kind: reply[0] }
