@@ -38,7 +38,6 @@ class HandlerTurn {
   readonly #definition: HandlerDefinition
   readonly #inbox: HandlerInbox
   #stateJson: string | null
-  #steps = 0
 
   constructor(turn: Turn, definition: HandlerDefinition) {
     this.#turn = turn
@@ -52,11 +51,11 @@ class HandlerTurn {
     turn.whenCancelled((position) => this.#cancelledStep(position))
     if (turn.grant.mark === 'cancelled') return turn.cancel()
     if (turn.grant.mark === 'poison') return this.#quarantine()
-    while (!turn.over) {
+    for (let steps = 0; !turn.over; steps++) {
       const position = turn.position
       const mail = this.#inbox.next(position)
       if (mail === null) return turn.end(this.#inbox.wait(position))
-      if (this.#sliceIsOver()) return turn.end('again')
+      if (this.#sliceIsOver(steps)) return turn.end('again')
       const step = await this.#receive(mail, position)
       // Cancelled or given back meanwhile: what comes next is not this turn's to receive.
       if (turn.over || turn.aborted) return
@@ -72,12 +71,10 @@ class HandlerTurn {
     }
   }
 
-  #sliceIsOver(): boolean {
-    return (
-      this.#turn.draining ||
-      this.#steps++ >= this.#turn.host.policy.turnSliceSteps ||
-      performance.now() - this.#turn.startedAt > this.#turn.host.policy.turnSliceMs
-    )
+  #sliceIsOver(steps: number): boolean {
+    const { draining, startedAt, host } = this.#turn
+    const { turnSliceSteps, turnSliceMs } = host.policy
+    return draining || steps >= turnSliceSteps || performance.now() - startedAt > turnSliceMs
   }
 
   // Read anew for each receive: what a handler changes in place without setState is not part of what is committed (R3).

@@ -24,6 +24,12 @@ import type { TurnHost } from './turn-host.ts'
 /** How a cancelled run ends; the behaviour knows what its entries look like. */
 export type CancelledStep = (position: RunPosition) => Step
 
+/** What the worker waits for, and how long where that is its retry. */
+interface TurnEnd {
+  readonly wait: string
+  readonly retryMs?: number
+}
+
 export type TurnOver = 'ended' | 'fenced' | 'stale' | 'unreachable'
 
 /** How a turn ended and what it left in the record: all that must outlive it. Final once `over` is set. */
@@ -259,7 +265,7 @@ export class Turn {
     this.abandon('unreachable')
   }
 
-  async #drain(end: { wait: string; retryMs?: number }): Promise<void> {
+  async #drain(end: TurnEnd): Promise<void> {
     while (!this.#left.over) {
       const length = batchLength(this.#steps)
       const batch = this.#steps.splice(0, length)
@@ -269,7 +275,7 @@ export class Turn {
     }
   }
 
-  async #commit(steps: readonly Step[], end: { wait: string; retryMs?: number } | undefined): Promise<void> {
+  async #commit(steps: readonly Step[], end: TurnEnd | undefined): Promise<void> {
     if (this.#left.over) return
     const step = mergeSteps(steps)
     let answer: CommitAnswer
@@ -289,12 +295,7 @@ export class Turn {
     await this.#accept(answer, steps, step, end)
   }
 
-  async #accept(
-    answer: CommitAnswer,
-    steps: readonly Step[],
-    step: Step,
-    end: { wait: string; retryMs?: number } | undefined,
-  ): Promise<void> {
+  async #accept(answer: CommitAnswer, steps: readonly Step[], step: Step, end: TurnEnd | undefined): Promise<void> {
     switch (answer.kind) {
       case 'ok':
         this.#left.version = answer.version
@@ -326,11 +327,7 @@ export class Turn {
   }
 
   // Alone, each step of a batch is refused or stands by itself (U4); what was recorded on top of a refused one is dropped.
-  async #refused(
-    refusals: readonly Refusal[],
-    steps: readonly Step[],
-    end: { wait: string; retryMs?: number } | undefined,
-  ): Promise<void> {
+  async #refused(refusals: readonly Refusal[], steps: readonly Step[], end: TurnEnd | undefined): Promise<void> {
     if (steps.length > 1) {
       for (const [index, step] of steps.entries()) {
         if (this.#left.over) return
@@ -360,7 +357,7 @@ export class Turn {
     if (this.#cancelledStep) await this.#commit([this.#cancelledStep(this.#position)], { wait: 'any' })
   }
 
-  #request(step: Step, end: { wait: string; retryMs?: number } | undefined): CommitRequest {
+  #request(step: Step, end: TurnEnd | undefined): CommitRequest {
     const { grant, host } = this
     const { position } = step
     this.#sequence++

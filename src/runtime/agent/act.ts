@@ -16,6 +16,7 @@ export async function act(scene: Scene): Promise<Wait | null> {
   const { pending } = container
   // What became children waits for them, whatever their kind may spawn by now (W1).
   const open = new Set(pending.calls.map(({ toolCallId }) => toolCallId).filter((id) => !pending.delegated.has(id)))
+  // Of a reply that is recorded the number was judged then: 0 is within any limit.
   const { checked } = scene.iteration ?? iterate(scene, container.lastReply ?? { content: [] }, 0)
   scene.iteration = null
   const calls = checked.filter(({ call }) => open.has(call.toolCallId))

@@ -114,7 +114,7 @@ export class Journal {
     return declined
   }
 
-  /** A step for the end of a cancelled run: by the stored history, not by what was on its way. */
+  /** What the end of a cancelled run answers: by the stored history, not by what was on its way. */
   storedOpenCalls(): readonly OpenCall[] {
     let open = this.#openBefore
     for (const { step, entry } of this.#recorded) {
