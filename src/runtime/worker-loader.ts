@@ -98,7 +98,10 @@ function placeOf(thrown: unknown, file: string): string {
 
 /** Packages are looked for from the file upwards, not from where the command was typed. */
 function adviceOn(thrown: unknown): string {
-  const name = /^Cannot find package '([^']+)'/.exec(thrown instanceof Error ? thrown.message : '')?.[1]
+  const message = thrown instanceof Error ? thrown.message : ''
+  if (/^Cannot use import statement outside a module|^Unexpected token 'export'/.test(message))
+    return ' Its package.json must say "type": "module": `npm pkg set type=module`.'
+  const name = /^Cannot find package '([^']+)'/.exec(message)?.[1]
   if (name === undefined) return ''
   return ` Type \`npm install ${name}\` in the folder of the worker files, or in one above it.`
 }

@@ -79,6 +79,19 @@ export default defineWorker({ receive(message, self) { self.log.info('shouting',
     expect(JSON.parse(stdout)).toMatchObject({ type: 'error', code: 'kind_unknown' })
   })
 
+  it.each(["import 'node:fs'", 'export default 1'])(
+    'says what to set where a worker file is CommonJS: %s',
+    async (text) => {
+      await cli.project.write('common/package.json', '{ "type": "commonjs" }')
+      await cli.project.write('common/a.ts', text)
+      const { code, stderr } = await cli.project.run(['run', 'a', '--workers', 'common'])
+      expect(code).toBe(2)
+      expect(stderr).toMatch(
+        /a\.ts, line 1, cannot be loaded: SyntaxError: .*\. Its package\.json must say "type": "module": `npm pkg set type=module`\.\n$/,
+      )
+    },
+  )
+
   it('exits with 2 for a worker file that cannot be loaded, and names it', async () => {
     const file = await cli.project.write('broken/workers/oops.ts', 'export default 42')
     const ended = await cli.project.run(['run', 'oops'], { cwd: join(cli.project.folder, 'broken') })
