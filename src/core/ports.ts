@@ -203,8 +203,11 @@ export interface UpkeepStore {
     leaving: boolean,
   ): Promise<{ healed: number; bells: readonly Bell[]; damaged: readonly string[]; taken: number }>
   fire(): Promise<{ fired: number; dueInMs: number | null; bells: readonly Bell[] }>
-  /** Those that cannot be finished before they are mended, since what is stored of them is not as it should be. */
-  finishCancelled(): Promise<readonly DamagedSession[]>
+  /**
+   * One batch. `finished`: sessions whose cancel is over. `damaged`: those that cannot be finished before they are mended, since what is
+   * stored of them is not as it should be.
+   */
+  finishCancelled(): Promise<{ finished: number; damaged: readonly DamagedSession[] }>
   /** One batch, which goes on where the last one stopped. `done`: it reached the end of the index. */
   prune(): Promise<{ pruned: number; done: boolean }>
   /** Pool of each kind that nodes have ever registered. */

@@ -2,7 +2,8 @@
  * Duty: once about every second, in every node: heal, fire timers, finish cancels, prune, and answer in this process what no bell
  * has woken. So the system goes on, slower, when BullMQ's jobs are lost.
  * W1 A sweep rings BullMQ for the timers it fires alone. For what it finds in line the node answers bells with its own free slots.
- * W2 Batches are repeated while there is more. W3 A sweep that fails is logged and tried again: Redis may be away for a while.
+ * W2 Batches are repeated while there is more, of cancels by the next sweep, which then follows at once. W3 A sweep that fails is logged
+ *    and tried again: Redis may be away for a while.
  */
 
 import type { Policy } from '../core/policy.ts'
@@ -56,12 +57,7 @@ export class Sweeper {
     const damaged = new Set<string>()
     await this.#heal(damaged)
     await this.#fire()
-    for (const { sessionId, error } of await this.#store.finishCancelled()) {
-      this.#tellOf(damaged, sessionId, 'a cancel cannot be finished; it waits until the session is mended', {
-        session: sessionId,
-        error: error.message,
-      })
-    }
+    await this.#finish(damaged)
     this.#damaged = damaged
     this.#host.learnKinds(await this.#store.kindPools())
     await this.#prune()
@@ -84,6 +80,15 @@ export class Sweeper {
       more = fired >= this.#policy.sweepBatch
       if (!more && dueInMs !== null) this.dueIn(dueInMs)
     }
+  }
+
+  async #finish(damaged: Set<string>): Promise<void> {
+    const { finished, damaged: sessions } = await this.#store.finishCancelled()
+    const what = 'a cancel cannot be finished; it waits until the session is mended'
+    for (const { sessionId: session, error } of sessions)
+      this.#tellOf(damaged, session, what, { session, error: error.message })
+    // There may be more. Leases and timers do not wait for all of them, nor are those looked at all the time whose workers still run.
+    if (finished * 2 >= this.#policy.sweepBatch) this.dueIn(0)
   }
 
   /** What is left when its time is over follows with the next sweep. */

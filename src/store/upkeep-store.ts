@@ -95,24 +95,26 @@ export class RedisUpkeepStore implements UpkeepStore {
     return { fired: Number(fired), dueInMs: dueIn === 'none' ? null : Number(dueIn), bells: parseBells(bells) }
   }
 
-  async finishCancelled(): Promise<readonly DamagedSession[]> {
+  async finishCancelled(): Promise<{ finished: number; damaged: readonly DamagedSession[] }> {
     const { keys, redis, policy } = this.#o
     const read = () => redis.srandmember(keys.cancelling, policy.sweepBatch)
     const sessionIds = await guarded('reading cancelled sessions', read, policy.leaseMs)
     const damaged: DamagedSession[] = []
+    let finished = 0
     for (const sessionId of sessionIds) {
       try {
-        await this.#finish(sessionId)
+        if (await this.#finish(sessionId)) finished++
       } catch (error) {
         // What is wrong with one session holds up no other.
         if (!(error instanceof InvariantError)) throw error
         damaged.push({ sessionId, error })
       }
     }
-    return damaged
+    return { finished, damaged }
   }
 
-  async #finish(sessionId: string): Promise<void> {
+  /** One pass over its workers. Tells whether the cancel is over; else some still run. */
+  async #finish(sessionId: string): Promise<boolean> {
     const { keys, policy } = this.#o
     const session = sessionKeys(keys.tag, sessionId)
     const entry = JSON.stringify({ type: 'cancelled', v: entryVersion, at: Date.now() })
@@ -140,6 +142,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       marks = String(reply[2])
       answers = await Promise.all((reply[3] as [id: string, version: string][]).map((agent) => this.#answer(...agent)))
     }
+    return from === 'done'
   }
 
   /** What ends an agent that is at this version: `<id> <version> <count of entries>` and the results of its open calls. */

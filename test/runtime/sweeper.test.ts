@@ -116,6 +116,25 @@ describe('one sweep', () => {
   })
 })
 
+describe('a sweep that has finished a batch of cancels', () => {
+  test('is followed by the next one at once (W2)', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2, sweepEveryMs: 60_000 } })
+    const sweeper = sweeperOf(place.node().upkeep, place)
+    await sweeper.start()
+    const sessions: string[] = []
+    for (let number = 0; number < 9; number++) {
+      const { id } = await place.create({ label: `unwanted ${number}` })
+      sessions.push(id)
+      await place.sessions.cancel(id, 'enough')
+    }
+    // As a hint of the last cancel does.
+    sweeper.dueIn(0)
+    await waitUntil('all are finished', async () => (await place.redis.scard(place.keys.cancelling)) === 0)
+    await sweeper.stop()
+    expect(await place.session(sessions.at(-1) as string)).toMatchObject({ state: 'cancelled' })
+  })
+})
+
 describe('a sweep that becomes due while another runs', () => {
   test('comes after it', async () => {
     await using place = await Place.open({ policy: { sweepEveryMs: 100 } })
