@@ -58,7 +58,7 @@ export function claimNext(store: Store, claim: Claiming, rules: Rules): Claimed 
   worker.nonce = token.nonce
   if (suspect && rules.without !== 'starts before work') worker.alone++
   // A run starts: what the last one failed with is no longer true of this worker.
-  if (mark === 'run' && !worker.open) worker.failed = false
+  if (mark === 'run' && !worker.open && worker.user.length > 0) worker.failed = false
   store.leases = [...store.leases.filter((lease) => lease.id !== id), { id, over: false }]
   store.grants[claim.node] = { nonce: claim.nonce, worker: id, mark }
   if (claim.bell !== '' && claim.keepBell) {
