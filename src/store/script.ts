@@ -177,6 +177,15 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
       { cause: thrown, details: { damaged } },
     )
   }
+  const [wrongSort] = /WRONGTYPE.*/.exec(message) ?? []
+  if (wrongSort !== undefined) {
+    // Redis does not say which key it is.
+    const where = `(${what}: ${firstSentence(wrongSort)})`
+    return new InvariantError(
+      `what is stored is not as it should be ${where}. Another program wrote over a key: \`troupe audit\` names it.`,
+      { cause: thrown, details: { damaged: wrongSort } },
+    )
+  }
   return new InvariantError(`the store failed (${what}: ${message}).`, { cause: thrown })
 }
 

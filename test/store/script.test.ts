@@ -53,13 +53,20 @@ describe('storeError', () => {
     })
   })
 
-  test('anything else is a fault of troupe, and is not tried again', () => {
-    const error = storeError(
-      new Error('WRONGTYPE Operation against a key holding the wrong kind of value'),
-      'claim.lua',
-    )
+  test('a key of another sort was written by another program, and audit names it', () => {
+    const wrong = new Error('WRONGTYPE Operation against a key holding the wrong kind of value')
+    const error = storeError(wrong, 'reading kinds')
     expect(error).toBeInstanceOf(InvariantError)
-    expect(error).toMatchObject({ retryable: false, message: expect.stringContaining('claim: WRONGTYPE') })
+    expect(error.message).toMatch(
+      /\(reading kinds: WRONGTYPE .*\)\. Another program wrote .*: `troupe audit` names it\.$/,
+    )
+    expect(error).toMatchObject({ retryable: false, details: { damaged: expect.any(String) } })
+  })
+
+  test('anything else is a fault of troupe, and is not tried again', () => {
+    const error = storeError(new Error('ERR unknown command'), 'claim.lua')
+    expect(error).toBeInstanceOf(InvariantError)
+    expect(error).toMatchObject({ retryable: false, message: expect.stringContaining('claim: ERR'), details: {} })
   })
 })
 
