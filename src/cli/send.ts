@@ -37,8 +37,7 @@ async function send(workerId: string, text: string | undefined, flags: SendFlags
   await withTroupe(flags, 'change', async (troupe) => {
     const worker = troupe.workers.get(workerId)
     const { position, again } = await worker.send(value, flags.key === undefined ? {} : { idempotencyKey: flags.key })
-    const { kind } = await worker.report()
-    const warning = again ? keyWarning : await unhostedWarning('message', kind, troupe)
+    const warning = again ? keyWarning : await unhostedWarning('message', worker.report(), troupe)
     if (warning) tell(`troupe: ${safe(warning)}`)
     if (flags.json) printJson({ type: 'sent', workerId: worker.id, position, again, warning })
     else print(`accepted by worker ${worker.id} at position ${position}`)

@@ -3,6 +3,7 @@
  * For watching only: nothing is decided by it.
  */
 import type { KindSummary, Session, Troupe } from '../client/client.ts'
+import { toComplaint } from './exit-code.ts'
 import { waits } from './findings.ts'
 import { safe } from './output.ts'
 import type { Roster } from './roster.ts'
@@ -84,12 +85,17 @@ export function isHosted(kind: string, known: readonly KindSummary[]): boolean {
   return known.some((summary) => summary.kind === kind && summary.hosted)
 }
 
-/** Of what was just given to a worker of this kind; null where a node will take it. */
+/** Of what was just given to a worker of this kind; null where a node will take it. Never throws: what was accepted is not given again. */
 export async function unhostedWarning(
   what: 'session' | 'message',
-  kind: string,
+  of: string | Promise<{ readonly kind: string }>,
   troupe: Troupe,
 ): Promise<string | null> {
-  if (isHosted(kind, await troupe.kinds())) return null
-  return `no live node hosts "${kind}" just now: the ${what} waits until one does.`
+  try {
+    const kind = typeof of === 'string' ? of : (await of).kind
+    if (isHosted(kind, await troupe.kinds())) return null
+    return `no live node hosts "${kind}" just now: the ${what} waits until one does.`
+  } catch (thrown) {
+    return `the ${what} was accepted; whether a live node takes it could not be seen: ${toComplaint(thrown).message}`
+  }
 }

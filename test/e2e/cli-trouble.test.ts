@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { CliProject } from '../cli/cli-project.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -88,6 +88,21 @@ describe.concurrent('a Redis that refuses', () => {
     ])
     expect(list).toMatchObject({ code: 2, stderr: expect.stringContaining('noeviction') })
     expect(doctor).toMatchObject({ code: 1, objects: [{ type: 'finding', level: 'problem' }] })
+  })
+})
+
+describe.concurrent('what was accepted', () => {
+  it('is told as accepted, also where it cannot be seen who takes it', { timeout: 60_000 }, async () => {
+    const namespace = `${cli.namespace}-kinds`
+    const at = ['--json', '--namespace', namespace]
+    const submitted = await cli.project.run(['submit', 'echo', 'x', '--keep-open', ...at])
+    const workerId = String(submitted.objects[0]?.workerId)
+    const admin = new Redis(inject('redisUrl'))
+    await admin.set(`{${namespace}.0}:kinds`, 'not a hash')
+    admin.disconnect()
+    const sent = await cli.project.run(['send', workerId, 'y', ...at])
+    const warning = expect.stringMatching(/message was accepted; .*could not be seen.*WRONGTYPE/)
+    expect(sent).toMatchObject({ code: 0, objects: [{ type: 'sent', workerId, position: 1, warning }] })
   })
 })
 
