@@ -4,7 +4,7 @@
  */
 
 import { decodeTally } from '../core/agent-tally.ts'
-import type { ResultStatus } from '../core/entry.ts'
+import { decodeEntry, type ResultStatus } from '../core/entry.ts'
 import type { Failure } from '../core/failure.ts'
 import { childId, rootIdOf, sessionIdOfRoot, timeOf } from '../core/ids.ts'
 import { decodeLimits, defaultSessionLimits, type SessionLimits } from '../core/policy.ts'
@@ -114,7 +114,7 @@ export function workerReport(row: WorkerRow): WorkerReport {
     place,
     limits: fields.limits === undefined ? defaultSessionLimits : decodeLimits(fields.limits),
     grant: fields.grant === undefined ? null : decodeGrant(fields.grant),
-    lastFailure: row.failureJson === null ? null : (JSON.parse(row.failureJson) as Failure),
+    lastFailure: row.failureJson === null ? null : failureOf(row.failureJson),
     runs: Number(fields.run ?? 1) - (fields.open === '1' || place === 'running' ? 0 : 1),
     iterations: tally?.iterations ?? 0,
     usage: tally === null ? {} : usageOf(tally),
@@ -124,10 +124,33 @@ export function workerReport(row: WorkerRow): WorkerReport {
     waitsFor: waitsFor(row, place),
     children: decodeCalls(fields.awaits ?? '').length,
     historyLength: row.historyLength,
-    updatedAt:
-      row.lastEntry === null
-        ? timeOf(fields.session ?? sessionIdOfRoot(row.id))
-        : (JSON.parse(row.lastEntry) as { at: number }).at,
+    updatedAt: lastEntryAt(row.lastEntry) ?? timeOf(fields.session ?? sessionIdOfRoot(row.id)),
+  }
+}
+
+/** Undefined as well of one over which somebody wrote. */
+function lastEntryAt(json: string | null): number | undefined {
+  const at: unknown = json === null ? undefined : decodeEntry(json).at
+  return typeof at === 'number' ? at : undefined
+}
+
+/** One worker whose failure somebody wrote over holds up no report of the others. */
+function failureOf(json: string): Failure {
+  try {
+    const failure = JSON.parse(json) as Failure | null
+    if (typeof failure?.code === 'string' && typeof failure.message === 'string') return failure
+  } catch {
+    // Told below.
+  }
+  const message = 'its last failure cannot be read: another program wrote over it'
+  return { code: 'bug', message, origin: 'runtime', at: 0, attempt: 1, retryable: false }
+}
+
+function textOf(json: string): string {
+  try {
+    return String(JSON.parse(json))
+  } catch {
+    return json
   }
 }
 
@@ -200,7 +223,7 @@ export function sessionReport(
     usage: { workers: Number(fields.workers ?? 1), ...sumOf(workers) },
     result: lastResult(fields),
     failure: fields.state === 'failed' ? (root?.lastFailure ?? null) : null,
-    cancelReason: fields.cancel === undefined ? null : (JSON.parse(fields.cancel) as string),
+    cancelReason: fields.cancel === undefined ? null : textOf(fields.cancel),
   }
 }
 

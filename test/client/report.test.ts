@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { sessionReport, type UsageReport, workerReport } from '../../src/client/report.ts'
 import { encodeTally } from '../../src/core/agent-tally.ts'
-import { childId, newId, rootIdOf } from '../../src/core/ids.ts'
+import { childId, newId, rootIdOf, timeOf } from '../../src/core/ids.ts'
 import { encodeRunState } from '../../src/core/run-state.ts'
 import type { RecordFields, WorkerRow } from '../../src/store/inspect-store.ts'
 
@@ -134,5 +134,21 @@ test('the report of a session tells the sum over its workers', () => {
     cacheReadTokens: 8_000,
     cacheWriteTokens: 10,
     reasoningTokens: 120,
+  })
+})
+
+describe('the report of a worker over whose words somebody wrote', () => {
+  test('tells the rest, and that its failure cannot be read', () => {
+    const damaged = {
+      ...row({ state: 'idle', open: '0', fsm: 'Failed', failed: '1' }),
+      lastEntry: '{bad',
+      failureJson: '{bad',
+    }
+    const { state, updatedAt, lastFailure } = workerReport(damaged)
+    expect({ state, code: lastFailure?.code }).toEqual({ state: 'inactiveFailed', code: 'bug' })
+    expect(lastFailure?.message).toContain('cannot be read')
+    expect(updatedAt).toBe(timeOf(sessionId))
+    const session = sessionReport(sessionId, { state: 'cancelled', cancel: '{bad' }, 0, [], 'job')
+    expect(session.cancelReason).toBe('{bad')
   })
 })

@@ -2,6 +2,7 @@
 import { describe, expect, inject, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import { tagOf, workerKeys } from '../../src/store/keys.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -86,4 +87,15 @@ describe('session.result', () => {
     ])
     expect(settled).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
   })
+})
+
+test('a result over which somebody wrote is told so, with its place', async () => {
+  await using troupe = await TestTroupe.start({ workers: { echo } })
+  const session = await troupe.create('echo', 'x', { keepOpen: true })
+  await session.result({ run: 1 })
+  const { log } = workerKeys(tagOf(troupe.namespace, 0), session.rootId)
+  await troupe.redis.lset(log, -1, '{bad')
+  const told = `entry 1 of the history of worker ${session.rootId} should be that it completed`
+  await expect(session.result({ run: 1 })).rejects.toThrow(told)
+  expect((await session.report()).workers).toMatchObject([{ state: 'inactive', historyLength: 2 }])
 })
