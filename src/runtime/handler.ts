@@ -114,9 +114,7 @@ class HandlerTurn {
       self?.close({ isLate: timeout.reason !== undefined })
       const error = toRuntimeError(timeout.reason ?? thrown)
       const tries = (this.#definition.retries ?? host.policy.retries) + 1
-      host.log.warn('receive failed', {
-        worker: grant.workerId,
-        kind: grant.kind,
+      host.workerLog(grant, position.run).warn('receive failed', {
         attempt,
         of: tries,
         error: error.message,

@@ -187,7 +187,16 @@ describe('a receive that throws', () => {
     await waitUntil('it is told', () => told.length === 1)
     await troupe.run('known')
     expect(told).toMatchObject([
-      { msg: 'receive failed', worker, kind: 'own', attempt: 1, of: 1, error: 'a slip' },
+      {
+        msg: 'receive failed',
+        session: expect.any(String),
+        worker,
+        run: 1,
+        kind: 'own',
+        attempt: 1,
+        of: 1,
+        error: 'a slip',
+      },
       { msg: 'receive failed', kind: 'known', attempt: 1, of: 4, error: 'on purpose' },
     ])
     expect(told.map(({ stack }) => stack)).toEqual([expect.stringMatching(/^RangeError: a slip\n/), undefined])
