@@ -7,6 +7,7 @@ import { decodeTally } from '../core/agent-tally.ts'
 import { decodeEntry, type ResultStatus } from '../core/entry.ts'
 import type { Failure } from '../core/failure.ts'
 import { childId, rootIdOf, sessionIdOfRoot, timeOf } from '../core/ids.ts'
+import { fromJson } from '../core/json.ts'
 import { decodeLimits, defaultSessionLimits, type SessionLimits } from '../core/policy.ts'
 import {
   type CoarseState,
@@ -65,7 +66,7 @@ export interface WorkerReport {
   readonly waitsFor: string | null
   readonly children: number
   readonly historyLength: number
-  /** When its newest history entry was written; before the first, when its session was created. In ms since the epoch. */
+  /** When its newest history entry was written; without one that can be read, when its session was created. In ms since the epoch. */
   readonly updatedAt: number
 }
 
@@ -136,22 +137,14 @@ function lastEntryAt(json: string | null): number | undefined {
 
 /** One worker whose failure somebody wrote over holds up no report of the others. */
 function failureOf(json: string): Failure {
-  try {
-    const failure = JSON.parse(json) as Failure | null
-    if (typeof failure?.code === 'string' && typeof failure.message === 'string') return failure
-  } catch {
-    // Told below.
-  }
+  const failure = fromJson(json) as Failure | null
+  if (typeof failure?.code === 'string' && typeof failure.message === 'string') return failure
   const message = 'its last failure cannot be read: another program wrote over it'
   return { code: 'bug', message, origin: 'runtime', at: 0, attempt: 1, retryable: false }
 }
 
 function textOf(json: string): string {
-  try {
-    return String(JSON.parse(json))
-  } catch {
-    return json
-  }
+  return String(fromJson(json) ?? json)
 }
 
 function waitsFor({ id, fields, isHosted }: WorkerRow, place: WorkerState): string | null {

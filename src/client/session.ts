@@ -3,7 +3,7 @@
  * Results are latched: `result()` may be asked at any time, before or after the end, any number of times.
  */
 import { checkOptions } from '../core/check-options.ts'
-import { type CompletedEntry, decodeEntry, type FailedEntry, type RunResult } from '../core/entry.ts'
+import { decodeEntry, type RunResult } from '../core/entry.ts'
 import { InputError, InvariantError, NotFoundError } from '../core/errors.ts'
 import type { TroupeEvent } from '../core/event.ts'
 import { rootIdOf } from '../core/ids.ts'
@@ -118,7 +118,7 @@ export class Session {
     const tracked = run === undefined ? this.#context.hub.ended(this.id) : undefined
     if (tracked === null && !missed) return undefined
     if (tracked?.entryJson) {
-      this.#result = resultOf(tracked.entryJson, tracked.status, null, `what told the end of session ${this.id}`)
+      this.#result = this.#resultOf(tracked.entryJson, tracked.status, null, `what told the end of session ${this.id}`)
       this.#context.hub.forget(this.id)
       return this.#result
     }
@@ -151,7 +151,21 @@ export class Session {
 
   async #read(run: number | null, status: RunResult['status'], position: number): Promise<RunResult> {
     const place = `entry ${position} of the history of worker ${this.rootId}`
-    return resultOf(await this.#context.store.entryAt(this.rootId, position), status, run, place)
+    return this.#resultOf(await this.#context.store.entryAt(this.rootId, position), status, run, place)
+  }
+
+  /** The result that a history entry holds; `place` is where it was read. */
+  #resultOf(entryJson: string | null, status: RunResult['status'], run: number | null, place: string): RunResult {
+    const entry = entryJson === null ? null : decodeEntry(entryJson)
+    const number = run ?? entry?.run ?? 1
+    if (status === 'cancelled') return { status, run: number }
+    if (entry === null) throw sessionNotFound(this.id)
+    if (status === 'failed' && entry.type === 'failed') return { status, run: number, failure: entry.failure }
+    if (status === 'completed' && entry.type === 'completed') return { status, run: number, value: entry.value }
+    const damaged = `${place} should be that it ${status}`
+    throw new InvariantError(`the result cannot be read: ${damaged}. Another program wrote it.`, {
+      details: { damaged },
+    })
   }
 
   /**
@@ -192,19 +206,4 @@ export class Session {
     const answer = await this.#context.submission.store(this.id, 'session').close(this.id)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
   }
-}
-
-/** The result that a history entry holds; `place` is where it was read. */
-function resultOf(entryJson: string | null, status: RunResult['status'], run: number | null, place: string): RunResult {
-  const entry = entryJson === null ? null : decodeEntry(entryJson)
-  const number = run ?? entry?.run ?? 1
-  if (status === 'cancelled' || entry === null) return { status: 'cancelled', run: number }
-  if (entry.type !== status) {
-    const damaged = `${place} should be that it ${status}`
-    throw new InvariantError(`the result cannot be read: ${damaged}. Another program wrote it.`, {
-      details: { damaged },
-    })
-  }
-  if (status === 'failed') return { status, run: number, failure: (entry as FailedEntry).failure }
-  return { status, run: number, value: (entry as CompletedEntry).value }
 }

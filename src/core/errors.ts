@@ -179,7 +179,7 @@ export class TerminalError extends RuntimeError {
   }
 }
 
-/** A fault of troupe itself. */
+/** A fault of troupe itself; or, with `damaged` among its details, of who wrote over what is stored. */
 export class InvariantError extends RuntimeError {
   readonly retryable = false
   constructor(message: string, options?: RuntimeErrorOptions) {

@@ -48,6 +48,15 @@ export function emptiedBy(value: unknown, json: string): string | null {
   return found === undefined ? null : `${found[1]}, which has no JSON form: ${found[2]}.`
 }
 
+/** Of a text that others may have written over: null for what is no JSON. */
+export function fromJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
 /** Without recursion: a value may be nested deeper than the stack is. One without brackets has depth 0. */
 export function isDeeperThan(value: unknown, depthMax: number): boolean {
   let level: unknown[] = [value]

@@ -3,6 +3,7 @@
  * worker. A report is put together from several reads; each line is true at the moment it was read.
  */
 import { rootIdOf } from '../core/ids.ts'
+import { fromJson } from '../core/json.ts'
 import type { Lane } from '../core/message.ts'
 import type { PartitionKeys } from './keys.ts'
 import { sessionKeys, workerKeys } from './keys.ts'
@@ -220,7 +221,7 @@ export class InspectStore {
         slots: Number(slots),
         pools: (pools ?? '').split(',').filter(Boolean),
         kinds: (kinds ?? '').split(',').filter(Boolean),
-        facts: JSON.parse(facts.join(' ') || '{}'),
+        facts: fieldsOf(facts.join(' ')),
       }
     })
   }
@@ -229,7 +230,8 @@ export class InspectStore {
     const lines = await this.#redis.hgetall(this.#keys.kinds)
     return Object.entries(lines).map(([kind, line]) => {
       const gap = line.indexOf(' ')
-      return { kind, pool: line.slice(0, gap), description: String(JSON.parse(line.slice(gap + 1)).description ?? '') }
+      const { description } = fieldsOf(line.slice(gap + 1))
+      return { kind, pool: line.slice(0, gap), description: typeof description === 'string' ? description : '' }
     })
   }
 
@@ -309,6 +311,11 @@ function endedFields(fields: Record<string, string>): RecordFields {
   const [status = '', finished = '', run, position] = fields.ended.split(' ')
   const result = run === undefined ? {} : { [`result:${run}`]: `${status} ${position}` }
   return { ...fields, ...result, state: status, finished }
+}
+
+/** What a line of the registers says beside its words; nothing where somebody wrote over it. */
+function fieldsOf(json: string): Readonly<Record<string, unknown>> {
+  return Object(fromJson(json)) as Readonly<Record<string, unknown>>
 }
 
 /** Of the index of sessions. */

@@ -170,7 +170,7 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
       cause: thrown,
     })
   }
-  const [, damaged] = damage.exec(message) ?? []
+  const damaged = wrongSortOf(thrown, message) ?? damage.exec(message)?.[1]
   if (damaged !== undefined) {
     return new InvariantError(
       `what is stored is not as it should be (${what}: ${damaged}). ${nothingWritten} Another program wrote it: put it back, or remove it.`,
@@ -187,6 +187,18 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
     )
   }
   return new InvariantError(`the store failed (${what}: ${message}).`, { cause: thrown })
+}
+
+/** By the first letter of the command that reads it. */
+const sorts: Readonly<Record<string, string>> = { h: 'hash', l: 'list', s: 'set', z: 'zset', x: 'stream', g: 'string' }
+
+/** Of a command that met a key of another sort: which key, and of which sort it should be. Redis does not say it. */
+function wrongSortOf(thrown: unknown, message: string): string | undefined {
+  const { name = '', args = [] } = (thrown as { command?: { name?: string; args?: readonly unknown[] } }).command ?? {}
+  const sort = sorts[name.charAt(0)]
+  return message.startsWith('WRONGTYPE') && sort !== undefined
+    ? `key ${String(args[0])} should be a ${sort}`
+    : undefined
 }
 
 /** Of a transaction that Redis discarded: why it refused the first of its commands. */
