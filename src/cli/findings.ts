@@ -3,6 +3,7 @@
  * ok: as it should be. warning: works, but somebody should know. problem: work waits, or may be lost.
  */
 import type { Health } from '../client/health.ts'
+import { unhostedPool } from '../core/ids.ts'
 import { formatDuration } from './duration.ts'
 
 export interface Finding {
@@ -160,7 +161,7 @@ function judgeUnhosted({ unhosted, nodes }: Health): Finding[] {
 }
 
 function judgeQueue({ pools, nodes }: Health): Finding | undefined {
-  const waiting = pools.filter(({ queued, pool }) => queued > 0 && pool !== 'unhosted')
+  const waiting = pools.filter(({ queued, pool }) => queued > 0 && pool !== unhostedPool)
   if (waiting.length === 0 || nodes.length === 0)
     return nodes.length === 0 ? undefined : { level: 'ok', what: 'nothing waits for a slot' }
   const queued = waiting.reduce((total, pool) => total + pool.queued, 0)

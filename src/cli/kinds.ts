@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import type { KindSummary } from '../client/client.ts'
 import type { Config } from '../config.ts'
+import { defaultPool } from '../core/ids.ts'
 import { configOf, connectTo } from './connection.ts'
 import { type DefinitionFacts, definitionFacts } from './definition-facts.ts'
 import { exitCodes, toComplaint } from './exit-code.ts'
@@ -63,7 +64,7 @@ async function hostedKinds(config: Config, mayFail: boolean): Promise<KindSummar
 async function localKinds(folder: string): Promise<LocalKind[]> {
   return [...(await loadLocalKinds(folder))].map(([kind, definition]) => ({
     kind,
-    pool: definition.pool ?? 'default',
+    pool: definition.pool ?? defaultPool,
     description: definition.description ?? '',
     hosted: false,
     nodes: 0,

@@ -1,4 +1,5 @@
 /** Duty: the facts that `troupe doctor` judges: Redis's settings, nodes, queues, what waits and for how long. */
+import { unhostedPool } from '../core/ids.ts'
 import type { InspectStore, RecordFields } from '../store/inspect-store.ts'
 import type { KindSummary, NodeSummary } from './summaries.ts'
 
@@ -41,7 +42,7 @@ export async function readHealth(
   const clockSkewMs = Math.round(redisNow - (before + Date.now()) / 2)
   const info = await first.info()
   const poolNames = [
-    ...new Set([...kinds.map((kind) => kind.pool), ...nodes.flatMap((node) => node.pools), 'unhosted']),
+    ...new Set([...kinds.map((kind) => kind.pool), ...nodes.flatMap((node) => node.pools), unhostedPool]),
   ]
   const facts = await Promise.all(stores.map((store) => store.queueFacts(poolNames)))
   const hosted = new Set(kinds.filter((kind) => kind.hosted).map((kind) => kind.kind))

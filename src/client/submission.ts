@@ -8,7 +8,7 @@ import { anything, checkOptions, isObject, keyRule, type Rules, yesOrNo } from '
 import { didYouMean } from '../core/closest.ts'
 import { InputError, type RuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event.ts'
-import { digestKey, newId, parseId, parseKind, partitionOf, partitionOfKey } from '../core/ids.ts'
+import { digestKey, newId, parseId, parseKind, partitionOf, partitionOfKey, unhostedPool } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
 import { encodeInput } from '../core/message.ts'
 import { defaultSessionLimits, hardSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
@@ -22,7 +22,7 @@ import { firstBell, newSeed } from '../store/bells.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import type { Redis } from '../store/redis.ts'
 import type { ScriptCaller } from '../store/script.ts'
-import { SessionStore, unhosted } from '../store/session-store.ts'
+import { SessionStore } from '../store/session-store.ts'
 import type { Sent } from './summaries.ts'
 
 export interface CreateSession {
@@ -149,7 +149,7 @@ export class Submission {
   #ringEarly(partition: number, pool: string, seed: string): string | null {
     const quiet = performance.now() - this.#madeAt > quietMs
     this.#madeAt = performance.now()
-    if (!quiet || !this.#context.ringsInOrder || pool === unhosted) return null
+    if (!quiet || !this.#context.ringsInOrder || pool === unhostedPool) return null
     const bell = firstBell(seed, pool)
     this.#context.ringer.ring(partition, [bell])
     return bell.id
@@ -251,5 +251,5 @@ function keyWarning(kind: string, begun: string | null): string {
 }
 
 function unhostedWarning(kind: string, pool: string): string | null {
-  return pool === unhosted ? `no node has ever hosted kind "${kind}": the session waits until one does.` : null
+  return pool === unhostedPool ? `no node has ever hosted kind "${kind}": the session waits until one does.` : null
 }

@@ -8,7 +8,7 @@ import { schemaProblem } from './check-schema.ts'
 import { didYouMean } from './closest.ts'
 import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
 import { ConfigError } from './errors.ts'
-import { isKind, isPool, kindRule } from './ids.ts'
+import { isKind, isPool, kindRule, unhostedPool } from './ids.ts'
 import { toJson } from './json.ts'
 import type { Message } from './message.ts'
 import { policy, type SessionLimits } from './policy.ts'
@@ -94,9 +94,6 @@ type Beginning<State> = null extends State ? unknown : { readonly initial: State
 
 const definitionMark = Symbol.for('troupe.worker')
 
-/** Where workers wait whose kind no node ever registered. */
-const reservedPool = 'unhosted'
-
 export type HandlerDefinition = HandlerWorker<never> & { readonly [definitionMark]: true }
 export type AgentDefinition = AgentWorker & { readonly [definitionMark]: true }
 export type WorkerDefinition = HandlerDefinition | AgentDefinition
@@ -176,9 +173,9 @@ function checkCommon(worker: { input?: unknown; pool?: unknown; spawns?: unknown
   if (pool !== undefined && !isPool(pool)) {
     throw new ConfigError(`pool ${shown(pool)} is not a pool name: up to 32 lower-case letters, digits, "_" or "-".`)
   }
-  if (pool === reservedPool) {
+  if (pool === unhostedPool) {
     throw new ConfigError(
-      `pool "${reservedPool}" is reserved for workers whose kind no node hosts: choose another name.`,
+      `pool "${unhostedPool}" is reserved for workers whose kind no node hosts: choose another name.`,
     )
   }
   if (spawns !== undefined && !Array.isArray(spawns)) {

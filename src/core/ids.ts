@@ -84,6 +84,11 @@ export function parseKind(value: unknown): string {
   return value
 }
 
+/** Of kinds that name none. */
+export const defaultPool = 'default'
+/** Where workers wait that no live node can run: none ever hosted their kind, or something of them cannot be read. No kind may name it. */
+export const unhostedPool = 'unhosted'
+
 export function isPool(value: unknown): value is string {
   return typeof value === 'string' && /^[a-z0-9][a-z0-9_-]{0,31}$/.test(value)
 }

@@ -6,7 +6,7 @@ import {
   type WorkerDefinition,
 } from '../core/define-worker.ts'
 import { ConfigError } from '../core/errors.ts'
-import { isKind, kindRule } from '../core/ids.ts'
+import { defaultPool, isKind, kindRule } from '../core/ids.ts'
 import type { ModelSource } from '../core/model.ts'
 import { policy } from '../core/policy.ts'
 import { shown } from '../core/shown.ts'
@@ -14,7 +14,7 @@ import { agentBehaviour } from './agent/agent.ts'
 import type { AgentParts } from './agent/scene.ts'
 import { handlerBehaviour } from './handler.ts'
 import { HistoryCache } from './history-cache.ts'
-import { defaultPool, type Kind } from './kind.ts'
+import type { Kind } from './kind.ts'
 import { ToolExecutor } from './tool/executor.ts'
 import { ThreadPool } from './tool/thread-pool.ts'
 

@@ -10,5 +10,3 @@ export interface Kind {
   readonly description: string
   readonly behaviour: Behaviour
 }
-
-export const defaultPool = 'default'

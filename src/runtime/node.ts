@@ -7,6 +7,7 @@
  */
 
 import { performance } from 'node:perf_hooks'
+import { unhostedPool } from '../core/ids.ts'
 import type { Policy } from '../core/policy.ts'
 import type {
   Bell,
@@ -240,7 +241,7 @@ export class RuntimeNode {
       },
       nextClaim,
       noteTimer: (ms) => place.sweeper.dueIn(ms),
-      poolOf: (kind) => this.#o.kinds.get(kind)?.pool ?? this.#kindPools.get(kind) ?? 'unhosted',
+      poolOf: (kind) => this.#o.kinds.get(kind)?.pool ?? this.#kindPools.get(kind) ?? unhostedPool,
       describeKind: (kind) => this.#o.kinds.get(kind)?.description ?? '',
       live: this.#o.live,
       workerLog: (grant, run) => childLog(this.#o.log, grant, run),

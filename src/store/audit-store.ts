@@ -4,9 +4,9 @@
  * are those of its moment. A key that somebody wrote over is named (by a picture, or by `damagedKeys`) and reads as if it held
  * nothing: it keeps nobody from looking at the others.
  */
-import { isPool, rootIdOf } from '../core/ids.ts'
+import { defaultPool, isPool, rootIdOf, unhostedPool } from '../core/ids.ts'
 import type { Lane } from '../core/message.ts'
-import { type RecordFields, toEntries } from './inspect-store.ts'
+import { orElse, type RecordFields, toEntries } from './inspect-store.ts'
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
 import type { Reply, ScriptCaller } from './script.ts'
@@ -98,7 +98,7 @@ export class AuditStore {
     const hosted = (nodes ?? []).flatMap((line) => (line.split(' ')[2] ?? '').split(',').filter(isPool))
     const known = (kinds ?? []).map((line) => line.split(' ')[0] as string).filter(isPool)
     const found = kinds && nodes ? [] : (await this.#walk(this.#keys.run(''))).filter(isPool)
-    return [...new Set(['default', 'unhosted', ...known, ...hosted, ...found])]
+    return [...new Set([defaultPool, unhostedPool, ...known, ...hosted, ...found])]
   }
 
   /** Was nothing ever started here? Then no key tells of a node or a session. */
@@ -256,16 +256,6 @@ export class AuditStore {
       family: count('family'),
       user: count('user'),
     }
-  }
-}
-
-/** What a key holds, or this when somebody made it another sort. */
-async function orElse<Read, Instead>(reading: Promise<Read>, instead: Instead): Promise<Read | Instead> {
-  try {
-    return await reading
-  } catch (error) {
-    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return instead
-    throw error
   }
 }
 

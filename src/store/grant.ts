@@ -2,7 +2,7 @@
  * Duty: a grant as the claim scripts give it: the record as it was before the claim, and the mail that may be received now.
  * A field that is absent has its value from the start (lua/shared/records.lua).
  */
-import { sessionIdOfRoot } from '../core/ids.ts'
+import { defaultPool, sessionIdOfRoot } from '../core/ids.ts'
 import { decodeMail, type Lane, type Mail } from '../core/message.ts'
 import { decodeLimits, defaultSessionLimits } from '../core/policy.ts'
 import type { Grant } from '../core/ports.ts'
@@ -45,7 +45,7 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     call: parentId !== null && record.parentRun !== '-' && run === 1 ? number('call') : null,
     kind,
     name: record.name ?? kind,
-    pool: record.pool ?? 'default',
+    pool: record.pool ?? defaultPool,
     depth: number('depth'),
     limits: record.limits === undefined ? defaultSessionLimits : decodeLimits(record.limits),
     allowed: record.grant === undefined ? {} : decodeWorkerGrant(record.grant),

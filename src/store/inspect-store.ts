@@ -288,7 +288,8 @@ export class InspectStore {
     const flat = await this.#redis.zrange(this.#keys.run(pool), 0, String(limit - 1), 'WITHSCORES')
     const found: { id: string; kind: string; since: number }[] = []
     for (const [id, since] of scored(flat)) {
-      const kind = await this.#redis.hget(workerKeys(this.#keys.tag, id).record, 'kind')
+      // A record that cannot be read keeps nobody from looking at the others; the audit names it.
+      const kind = await orElse(this.#redis.hget(workerKeys(this.#keys.tag, id).record, 'kind'), null)
       if (kind !== null) found.push({ id, kind, since })
     }
     return found
@@ -302,6 +303,16 @@ export class InspectStore {
       if (colon > 0 && !line.startsWith('#')) fields[line.slice(0, colon)] = line.slice(colon + 1)
     }
     return fields
+  }
+}
+
+/** What a key holds, or this when somebody made it another sort. */
+export async function orElse<Read, Instead>(reading: Promise<Read>, instead: Instead): Promise<Read | Instead> {
+  try {
+    return await reading
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return instead
+    throw error
   }
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { InvariantError } from '../core/errors.ts'
-import { rootIdOf, sessionIdOfRoot } from '../core/ids.ts'
+import { defaultPool, rootIdOf, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
 import { defaultSessionLimits, encodeLimits, type Policy, type SessionLimits } from '../core/policy.ts'
 import type { Bell } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
@@ -30,9 +30,6 @@ export interface SpawnSession {
   /** Names the bells; a first one is `firstBell(seed, pool)`. */
   readonly seed: string
 }
-
-/** Where workers wait whose kind no node ever registered; the first node that hosts it takes them. */
-export const unhosted = 'unhosted'
 
 /** A message in its lane. `again`: its key is known, or its letter was put back before, and this is the place it was given then. */
 interface Placed {
@@ -117,7 +114,7 @@ export class SessionStore {
       {
         record: worker.record,
         user: worker.user,
-        run: this.#keys.run('default'),
+        run: this.#keys.run(defaultPool),
         events: this.#keys.events,
         idem: this.#keys.idem(keyDigest),
       },
@@ -140,7 +137,7 @@ export class SessionStore {
     const { dead, redriven, events } = this.#keys
     const reply = await this.#caller.call(
       redriveScript,
-      { record: worker.record, user: worker.user, dead, redriven, run: this.#keys.run('default'), events },
+      { record: worker.record, user: worker.user, dead, redriven, run: this.#keys.run(defaultPool), events },
       { worker: workerId, letter, seed: newSeed(), bellMs: this.#policy.bellMs, event },
       { deadlineMs: this.#deadlineMs },
     )
@@ -218,7 +215,7 @@ export class SessionStore {
     const known = this.#pools.get(kind)
     if (known && known.until > performance.now()) return known.pool
     const line = await guarded('reading kinds', () => this.#redis.hget(this.#keys.kinds, kind), this.#deadlineMs)
-    const pool = line?.split(' ')[0] ?? unhosted
+    const pool = line?.split(' ')[0] ?? unhostedPool
     if (this.#pools.size > 1_000) this.#pools.clear()
     this.#pools.set(kind, { pool, until: performance.now() + this.#policy.sweepEveryMs })
     return pool

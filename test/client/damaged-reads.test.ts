@@ -29,6 +29,15 @@ describe('a key of another sort', () => {
   })
 })
 
+test('a record in line that cannot be read keeps doctor from nothing', async () => {
+  await using troupe = await TestTroupe.connect()
+  const [spoilt, other] = [await troupe.create('echo', 'one'), await troupe.create('echo', 'two')]
+  const { record } = workerKeys(troupe.tag, spoilt.rootId)
+  await troupe.redis.set(record, 'not what it was')
+  expect(await troupe.client.health()).toMatchObject({ unhosted: [{ id: other.rootId, kind: 'echo' }] })
+  await troupe.redis.del(record)
+})
+
 describe('a text that is no JSON', () => {
   test('as the newest entry of a history, or as the last failure, keeps nobody from reading the rest', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo, broken } })

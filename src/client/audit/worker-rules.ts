@@ -1,5 +1,6 @@
 /** Duty: the rules that a worker's picture and history are held to by themselves: where it stands, what it holds, what it consumed. */
 import type { Failure } from '../../core/failure.ts'
+import { defaultPool } from '../../core/ids.ts'
 import { policy } from '../../core/policy.ts'
 import type { SessionPicture, WorkerPicture } from '../../store/audit-store.ts'
 import { decodeCalls } from '../../store/call-ranges.ts'
@@ -36,7 +37,7 @@ export function workerRules(seen: Seen): void {
 // I7, I9: where a worker stands agrees with the sets.
 function placeRules({ picture, say }: Seen): void {
   const { fields, queuedIn, isLeased } = picture
-  const { state = '', token = '', pool = 'default' } = fields
+  const { state = '', token = '', pool = defaultPool } = fields
   const isQueued = state === 'queued'
   if (isQueued && !picture.unreadPools.includes(pool) && !queuedIn.includes(pool))
     say('I7', 'line', `it is queued and not in the run queue of pool ${pool}`)
