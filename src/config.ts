@@ -4,6 +4,7 @@
  */
 import { ConfigError } from './core/errors.ts'
 import { isNamespace, partitionsMax } from './core/ids.ts'
+import type { ModelSettings } from './core/model.ts'
 import { policy } from './core/policy.ts'
 import { checkRedisUrl } from './core/redis-url.ts'
 
@@ -35,13 +36,6 @@ export interface Config {
   readonly typedIn: string | undefined
 }
 
-/** What models are opened with: the default one, and keys and addresses of providers. */
-export interface ModelSettings {
-  readonly default?: string
-  /** Variables that end in _API_KEY or _BASE_URL, and no others. */
-  readonly env: Readonly<Record<string, string | undefined>>
-}
-
 export const defaultRedisUrl = 'redis://127.0.0.1:6379'
 export const defaultNamespace = 'troupe'
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
@@ -71,6 +65,7 @@ export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = pro
   }
 }
 
+/** Those that end in _API_KEY or _BASE_URL, and no others. */
 function providerVariables(env: NodeJS.ProcessEnv): Record<string, string> {
   const isOfProvider = ([name, value]: [string, string | undefined]) => /_(API_KEY|BASE_URL)$/.test(name) && value
   return Object.fromEntries(Object.entries(env).filter(isOfProvider)) as Record<string, string>

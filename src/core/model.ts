@@ -68,6 +68,14 @@ export interface ModelSource {
   open(model: unknown): Model
 }
 
+/** What models are opened with. */
+export interface ModelSettings {
+  /** What a definition without a model means. Default: the offline model. */
+  readonly default?: string | undefined
+  /** Keys and addresses of providers: `<NAME>_API_KEY`, `<NAME>_BASE_URL`. */
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
 export function isModel(value: unknown): value is Model {
   return (
     typeof value === 'object' &&

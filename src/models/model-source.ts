@@ -2,17 +2,10 @@
  * Duty: models by what a definition says. Opening the same again gives the same model, so that its caches last.
  */
 import { ConfigError } from '../core/errors.ts'
-import { isModel, type Model, type ModelSource } from '../core/model.ts'
+import { isModel, type Model, type ModelSettings, type ModelSource } from '../core/model.ts'
 import { offlineId, offlineModel } from './offline-model.ts'
-import { type Environment, openProviderModel } from './providers.ts'
+import { openProviderModel } from './providers.ts'
 import { type SdkLanguageModel, sdkModel } from './sdk-model.ts'
-
-export interface ModelSettings {
-  /** What a definition without a model means. Default: the offline model. */
-  readonly default?: string | undefined
-  /** Holds keys and addresses: `<NAME>_API_KEY`, `<NAME>_BASE_URL`. */
-  readonly env: Environment
-}
 
 export function openModels(settings: ModelSettings): ModelSource {
   const named = new Map<string, Model>()
@@ -30,7 +23,7 @@ export function openModels(settings: ModelSettings): ModelSource {
 
 const whatToWrite = 'write provider/model, like anthropic/claude-sonnet-4-5, or give a language model of the AI SDK.'
 
-function openNamed(name: string, env: Environment): Model {
+function openNamed(name: string, env: ModelSettings['env']): Model {
   if (name === offlineId) return offlineModel()
   const slash = name.indexOf('/')
   const [provider, model] = [name.slice(0, Math.max(slash, 0)), name.slice(slash + 1)]

@@ -4,12 +4,12 @@
  * Addresses and keys are given to the packages always, since they would look into the environment themselves.
  */
 import { ConfigError } from '../core/errors.ts'
-import type { Model } from '../core/model.ts'
+import type { Model, ModelSettings } from '../core/model.ts'
 import { policy } from '../core/policy.ts'
 import { boundedFetch } from './bounded-fetch.ts'
 import { type SdkLanguageModel, sdkModel } from './sdk-model.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
+type Environment = ModelSettings['env']
 
 interface Endpoint {
   readonly provider: string
