@@ -48,7 +48,7 @@ export function addDemoCommand(program: Command): void {
     .description('survey a folder with a tree of workers')
     .argument('[folder]', 'folder to survey', '.')
     .option('--out <file>', 'write the report to a file instead of stdout')
-  addConnectionOptions(addModelOption(command))
+  addConnectionOptions(addModelOption(command), 'one of its own')
   addExamples(command, [
     ['troupe demo', 'this folder'],
     ['troupe demo ~/src --out report.md', 'another one, into a file'],
@@ -56,7 +56,7 @@ export function addDemoCommand(program: Command): void {
   ])
   command.addHelpText(
     'after',
-    '\nIt uses the Redis that is configured, else it finds or starts one, and stops it\nagain. Ctrl+C cancels the survey; a second one ends this process at once.',
+    '\nIt uses the Redis that is configured, else it starts one of its own, and stops it\nagain. Ctrl+C cancels the survey; a second one ends this process at once.',
   )
   command.action(demo)
 }

@@ -19,9 +19,10 @@ export interface NodeFlags extends ConnectionFlags {
   readonly model?: string
 }
 
-export function addConnectionOptions(command: Command): Command {
+/** `otherwise`: the Redis where none is given. */
+export function addConnectionOptions(command: Command, otherwise = 'redis://127.0.0.1:6379'): Command {
   return command
-    .option('--redis-url <url>', 'Redis to use; default: TROUPE_REDIS_URL, else REDIS_URL, else redis://127.0.0.1:6379')
+    .option('--redis-url <url>', `Redis to use; default: TROUPE_REDIS_URL, else REDIS_URL, else ${otherwise}`)
     .option('--namespace <name>', 'namespace in Redis; default: TROUPE_NAMESPACE, else troupe')
     .option('--json', 'one JSON object per line on stdout')
 }

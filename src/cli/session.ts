@@ -73,7 +73,7 @@ function listColumns(now: number): Column<SessionSummary>[] {
 function addCloseCommand(group: Command): void {
   const command = group
     .command('close')
-    .description('end a conversation: it takes no more messages, and what waits is answered')
+    .description('end a conversation, as soon as all that waits has been answered')
     .argument('<session>', 'id of the session')
   addConnectionOptions(command)
   addExamples(command, [['troupe session close 0199…', 'one that was submitted with --keep-open']])

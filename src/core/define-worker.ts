@@ -47,7 +47,7 @@ export interface Self<State = unknown> {
   readonly openChildren: number
   /** The state as of the last commit or the last `setState`. */
   readonly state: State
-  /** Aborted when the run is cancelled, the lease is lost or the node stops: stop working, nothing will be committed. */
+  /** Aborted when the run is cancelled, `timeoutMs` is over, the lease is lost or the node stops: stop working, nothing of it will be committed. */
   readonly signal: AbortSignal
   readonly log: WorkerLog
   /** Same for each try of this message: pass it to what must not happen twice outside. */
