@@ -1,5 +1,5 @@
 /** `troupe demo [folder]`: the main job on real input: a tree of workers surveys a folder, and the report is printed. */
-import { access, constants, stat, writeFile } from 'node:fs/promises'
+import { access, constants, realpath, stat, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { AgentResult, RunResult } from '../core/entry.ts'
@@ -80,7 +80,7 @@ async function demo(argument: string, flags: DemoFlags): Promise<void> {
   progress.tell(modelLine(config.model))
   const session = await troupe.sessions.create({ kind: 'surveyor', input: { folder }, limits })
   onSuddenEnd({ sessionId: session.id, isLasting: redis.how === 'given' })
-  progress.tell(`Surveying ${safe(folder)} in session ${session.id}.`)
+  progress.tell(`Surveying ${safe(typeof folder === 'string' ? folder : argument)} in session ${session.id}.`)
   const show = (commit: readonly TroupeEvent[], roster: Roster) => {
     if (flags.json) for (const event of commit) printJson(event)
     progress.update(roster)
@@ -111,7 +111,7 @@ async function deliver(
   const { markdown, totals, isComplete } = (facts?.report ?? {}) as Partial<Survey>
   if (typeof markdown !== 'string' || totals === undefined) {
     throw new TerminalError(
-      `the surveyor of session ${id} ended without a report; it said: ${safe(text.slice(0, 500))}\nSee: troupe session show ${id}`,
+      `the surveyor of session ${id} ended without a report; it said: ${safe(text.slice(0, 500))} See: troupe session show ${id}`,
     )
   }
   for (const line of text.trim().split('\n')) tell(safe(line))
@@ -127,13 +127,22 @@ async function deliver(
   if (flags.json) printJson({ type: 'report', ...totals, isComplete, text })
 }
 
-async function existingFolder(argument: string): Promise<string> {
+/** By its path, or, where a name on the way there is no text, by the bytes of it: the form that a surveyor takes. */
+async function existingFolder(argument: string): Promise<string | { readonly base64: string }> {
   if (argument === '') throw new InputError('the folder is an empty text: name one, or none at all for this one.')
-  const folder = resolve(argument)
-  const found = await stat(folder).catch(() => undefined)
-  if (found === undefined) throw new InputError(`there is no folder ${argument}.`)
+  // Throws where that is gone: no thread of a tool can start there, whatever folder is surveyed.
+  process.cwd()
+  const found = await stat(argument).catch((cause: NodeJS.ErrnoException) => {
+    const isMissing = cause.code === 'ENOENT' || cause.code === 'ENOTDIR'
+    throw new InputError(
+      isMissing ? `there is no folder ${argument}.` : `the folder ${argument} cannot be opened: ${cause.message}.`,
+    )
+  })
   if (!found.isDirectory()) throw new InputError(`${argument} is not a folder.`)
-  return folder
+  const folder = resolve(argument)
+  const named = await stat(folder).catch(() => undefined)
+  if (named?.ino === found.ino && named.dev === found.dev) return folder
+  return { base64: (await realpath(argument, { encoding: 'buffer' })).toString('base64') }
 }
 
 /** Before the survey, which may take long. Nothing is written yet. */

@@ -5,6 +5,19 @@ export class RedisUnavailableError extends Error {
   override readonly name = 'RedisUnavailableError'
 }
 
+/** There is a server, but it does not run: with the data of this folder, it may be. */
+export class ServerFailedError extends RedisUnavailableError {
+  /** What it said last, without its process id and the time. */
+  readonly lastWords: string
+
+  /** The sentence has no full stop; the log may be empty. */
+  constructor(sentence: string, log: readonly string[]) {
+    const end = log.length > 0 ? ` The end of its log:\n${log.map((line) => `  ${line}`).join('\n')}` : ''
+    super(`${sentence}.${end}`)
+    this.lastWords = [sentence, log.at(-1)?.replace(/^\d+:\w \d+ \w+ \d+ [\d:.]+ \S /, '')].filter(Boolean).join(': ')
+  }
+}
+
 /** How families of Linux systems (ID and ID_LIKE of os-release) install a Redis or a Valkey. */
 const packageCommands: readonly (readonly [family: RegExp, command: string])[] = [
   [/\b(debian|ubuntu)\b/, 'apt-get install redis-server'],

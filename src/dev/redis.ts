@@ -7,7 +7,7 @@
  * (shared-redis.ts); in 'test' it is fast, alone and thrown away.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, realpath } from 'node:fs/promises'
+import { mkdtemp, realpath, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { containerServer, findContainerEngine } from './container-engine.ts'
@@ -46,7 +46,7 @@ export interface DevRedis extends AsyncDisposable {
 export async function findOrStartRedis(wish: RedisWish): Promise<DevRedis> {
   if (wish.url) return givenRedis(wish.url)
   if (wish.mode === 'test') return ownRedis(await startThrowAway(await findServer(wish)), 'thrown away afterwards')
-  const folder = await prepareFolder(wish.dir ?? join(process.cwd(), '.troupe', 'redis'))
+  const folder = await prepareFolder(wish.dir ?? join(await currentFolder(), '.troupe', 'redis'))
   const started = (await joinShared(folder)) ?? (await startShared(folder, await findServer(wish)))
   return ownRedis(started, `data in ${relative(process.cwd(), folder) || folder}`)
 }
@@ -79,8 +79,21 @@ async function findServer({ path, mayInstall = true, signal, log = () => {} }: R
   )
 }
 
+/** Names may hold bytes that are no text: under what such a name becomes as text, another folder would be made. */
+async function currentFolder(): Promise<string> {
+  const path = process.cwd()
+  const [named, current] = await Promise.all([stat(path).catch(() => undefined), stat('.')])
+  if (named?.ino === current.ino && named.dev === current.dev) return path
+  throw Object.assign(new Error('the path of the current folder is not UTF-8'), { code: 'EILSEQ' })
+}
+
 async function startThrowAway(program: ServerProgram): Promise<StartedRedis> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'troupe-redis-')))
+  const made = await mkdtemp(join(tmpdir(), 'troupe-redis-')).catch((cause: Error) => {
+    throw new RedisUnavailableError(`No folder for a Redis can be made: ${cause.message}. TMPDIR says where.`, {
+      cause,
+    })
+  })
+  const folder = await realpath(made)
   return startRedis({ program, folder, password: randomBytes(18).toString('base64url'), isThrowAway: true })
 }
 

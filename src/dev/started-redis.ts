@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type GuardedProcess, guardSocket, startGuarded } from './guarded-process.ts'
 import { addressUrl, askRedis, type RedisAddress } from './redis-question.ts'
-import { RedisUnavailableError } from './redis-unavailable.ts'
+import { ServerFailedError } from './redis-unavailable.ts'
 import type { ServerOrigin, ServerProgram } from './server-program.ts'
 
 export interface StartedRedis {
@@ -88,17 +88,16 @@ async function untilReady(guarded: GuardedProcess, note: Note, folder: string): 
     if (guarded.isGone || Date.now() > deadline) {
       const log = await logTail(folder)
       await guarded.release()
-      throw new RedisUnavailableError(`${name} ${why}.${log}`)
+      throw new ServerFailedError(`${name} ${why}`, log)
     }
     await pause(pollMs)
   }
 }
 
-/** The last lines a server wrote, as the end of an error message. */
-async function logTail(folder: string): Promise<string> {
+/** The last lines a server wrote. */
+async function logTail(folder: string): Promise<string[]> {
   const text = await readFile(serverLog(folder), 'utf8').catch(() => '')
-  const lines = text.trimEnd().split('\n').slice(-logLines)
-  return text.trim() ? ` The end of its log:\n${lines.map((line) => `  ${line}`).join('\n')}` : ''
+  return text.trim() ? text.trimEnd().split('\n').slice(-logLines) : []
 }
 
 /** A loopback port nobody listens at just now; the wished one if possible. */

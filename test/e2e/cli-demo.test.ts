@@ -1,12 +1,18 @@
 /** The demo, on a configured Redis and on one that it starts itself. */
+
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { runProgram } from '../../src/dev/program.ts'
 import { CliProject, workers } from '../cli/cli-project.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
+const ownRedis = { TROUPE_REDIS_URL: '' }
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const cli = new CliProject('demo', { withNode: false })
 
 describe.concurrent('troupe demo', () => {
@@ -63,8 +69,74 @@ describe.concurrent('troupe demo', () => {
     expect(await cli.project.run(['demo', 'workers/echo.ts'])).toMatchObject({ code: 2 })
   })
 
+  it('tells a folder that cannot be reached from one that is not there', async () => {
+    await symlink('loop', join(cli.project.folder, 'loop'))
+    expect(await cli.project.run(['demo', 'loop'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^troupe: the folder loop cannot be opened: ELOOP.*\n$/),
+    })
+  })
+
+  it.each([
+    ['is a file', async (own: string) => writeFile(own, '')],
+    ['leads nowhere', async (own: string) => symlink('/nowhere/at/all', own)],
+    [
+      'holds damaged data',
+      async (own: string) => {
+        await mkdir(join(own, 'redis', 'appendonlydir'), { recursive: true })
+        await writeFile(join(own, 'redis', 'appendonlydir', 'appendonly.aof.manifest'), 'damaged\n')
+      },
+    ],
+  ])('uses a Redis for once where .troupe %s', { timeout: 60_000 }, async (_, spoil) => {
+    const folder = dirname(await cli.project.write(`spoiled-${randomUUID()}/f.txt`, 'one\n'))
+    await spoil(join(folder, '.troupe'))
+    const { code, objects, stderr } = await cli.project.run(['demo', '--json'], { cwd: folder, env: ownRedis })
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(', thrown away afterwards.\n') })
+    expect(stderr).toMatch(/^troupe: no Redis can keep its data in \.troupe\/redis: .+\n/)
+    expect(objects.at(-1)).toMatchObject({ type: 'report', unreadable: 0 })
+  })
+
+  it('shows the log of a server that does not start, line by line', { timeout: 60_000 }, async () => {
+    const version = '[ "$1" = --version ] && echo "Redis server v=7.0.0" && exit'
+    const server = await cli.project.write(
+      'broken/redis-server',
+      `#!/bin/sh\n${version}\necho one; printf 'a\\033b'; exit 1\n`,
+    )
+    await chmod(server, 0o755)
+    const env = { ...ownRedis, PATH: `${dirname(server)}:${process.env.PATH}` }
+    const { code, stderr } = await cli.project.run(['demo', 'workers'], { env })
+    expect(code).toBe(69)
+    expect(stderr).toContain('troupe: redis-server 7.0.0 ended at once. The end of its log:\n  one\n  a\\eb\n')
+  })
+
+  it('exits with 2 where the current folder was removed', async () => {
+    const script = 'd=$(mktemp -d) && cd "$d" && rmdir "$d" && exec "$@"'
+    for (const folder of ['.', cli.project.folder]) {
+      const words = [process.execPath, '--conditions=troupe-source', main, 'demo', folder]
+      const { output } = await runProgram('sh', ['-c', script, 'sh', ...words], 50_000)
+      expect(output).toBe('troupe: the current folder cannot be found (ENOENT): go to another one.')
+    }
+  })
+
+  it.skipIf(process.platform !== 'linux')(
+    'surveys a current folder whose name is not UTF-8',
+    { timeout: 60_000 },
+    async () => {
+      const script = `unset TROUPE_REDIS_URL REDIS_URL; cd "$0" && d=$(printf 'b\\377d') && mkdir "$d" && cd "$d" && echo one > f && exec "$@"`
+      const words = [process.execPath, '--conditions=troupe-source', main, 'demo']
+      const { ok, output } = await runProgram('sh', ['-c', script, cli.project.folder, ...words], 50_000)
+      expect({ ok, output }).toEqual({
+        ok: true,
+        output: expect.stringMatching(/^# Survey of `.*b\\xffd`\n\n\*\*1 file, 4 bytes/),
+      })
+      expect(output).toContain('the path of the current folder is not UTF-8.\n')
+      // Nothing was made beside it, under what its name becomes as text.
+      expect((await readdir(cli.project.folder)).filter((name) => name === 'b\ufffdd')).toHaveLength(1)
+    },
+  )
+
   it('starts a Redis where none is configured, and leaves nothing running', { timeout: 120_000 }, async () => {
-    const { code, stdout, stderr } = await cli.project.run(['demo', 'workers'], { env: { TROUPE_REDIS_URL: '' } })
+    const { code, stdout, stderr } = await cli.project.run(['demo', 'workers'], { env: ownRedis })
     expect({ code, head: stdout.slice(0, 2) }).toEqual({ code: 0, head: '# ' })
     const port = Number(/at 127\.0\.0\.1:(\d+), data in/.exec(stderr)?.[1])
     expect(port).toBeGreaterThan(0)
