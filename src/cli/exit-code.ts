@@ -22,6 +22,8 @@ export interface Complaint {
   readonly exitCode: number
   /** Only of what is a fault of troupe or of nobody's making: for a bug report. */
   readonly stack: string | undefined
+  /** The message has lines of its own, such as the end of a log; otherwise a line break in it comes from others. */
+  readonly hasLines?: boolean
 }
 
 /** The codes that mean something else than "it failed" (1). */
@@ -55,11 +57,22 @@ export function toComplaint(thrown: unknown): Complaint {
     return { code: thrown.code, message: thrown.message, exitCode: exitCodeOf[thrown.code] ?? exitCodes.failed, stack }
   }
   if (thrown instanceof Error && thrown.name === 'RedisUnavailableError') {
-    return { code: 'store_unavailable', message: thrown.message, exitCode: exitCodes.unavailable, stack: undefined }
+    return {
+      code: 'store_unavailable',
+      message: thrown.message,
+      exitCode: exitCodes.unavailable,
+      stack: undefined,
+      hasLines: true,
+    }
   }
   if (thrown instanceof Error && thrown.name === 'ReplyError') {
     const message = `Redis refused a command: ${thrown.message.replace(/\.?$/, '.')}`
     return { code: 'store_refused', message, exitCode: exitCodes.unavailable, stack: undefined }
+  }
+  if (thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'uv_cwd') {
+    const { code = '' } = thrown as NodeJS.ErrnoException
+    const message = `the current folder cannot be found (${code}): go to another one.`
+    return { code: 'input_invalid', message, exitCode: exitCodes.usage, stack: undefined }
   }
   const message = thrown instanceof Error ? thrown.message : String(thrown)
   const stack = thrown instanceof Error ? thrown.stack : undefined

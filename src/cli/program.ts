@@ -9,6 +9,7 @@ import { Command, CommanderError } from 'commander'
 import { addAuditCommand } from './audit.ts'
 import { addDemoCommand } from './demo.ts'
 import { addDoctorCommand } from './doctor.ts'
+import { escapeText } from './escape.ts'
 import { type Complaint, exitCodes, toComplaint } from './exit-code.ts'
 import { addHelpCommand } from './help.ts'
 import { Interrupted } from './interrupt.ts'
@@ -108,8 +109,8 @@ function usageComplaint(error: CommanderError): Complaint {
   }
 }
 
-function complain({ code, message, stack }: Complaint, json: boolean): void {
-  tell(`${paint('red', 'troupe:', process.stderr)} ${safe(message)}`)
+function complain({ code, message, stack, hasLines }: Complaint, json: boolean): void {
+  tell(`${paint('red', 'troupe:', process.stderr)} ${hasLines ? escapeText(message) : safe(message)}`)
   if (stack) tell(`This is a fault of troupe, not yours:\n${stack.split('\n').map(safe).join('\n')}`)
   if (json) printJson({ type: 'error', code, message })
 }

@@ -17,7 +17,7 @@ describe('toComplaint', () => {
     [new errors.TransientError('x', { code: 'store_refused' }), 'store_refused', 69],
     [new RedisUnavailableError('x'), 'store_unavailable', 69],
   ])('%o', (thrown, code, exitCode) => {
-    expect(toComplaint(thrown)).toEqual({ code, message: 'x', exitCode, stack: undefined })
+    expect(toComplaint(thrown)).toMatchObject({ code, message: 'x', exitCode, stack: undefined })
   })
 
   it('tells what went wrong first, not what closing made of it', () => {
