@@ -1,10 +1,14 @@
 /**
- * One starter at a time in a folder. The lock is a file with its holder's process id; that of a dead process does not count.
+ * One starter at a time in a folder. The lock is a file with its holder's process id; that of a dead process does not count, nor does
+ * one that nobody can still hold.
  * It is held only while a server starts, so waiting for it is short.
  */
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isAlive } from './program.ts'
+
+/** Longer than a start can take, with a leftover server to be ended and other ports to be tried. */
+const heldMsMax = 240_000
 
 /** Returns what gives the lock back, or undefined when another process holds it. */
 export async function takeStartLock(folder: string): Promise<(() => Promise<void>) | undefined> {
@@ -39,5 +43,10 @@ async function removeStale(lock: string): Promise<void> {
 async function isHeldByDead(lock: string): Promise<boolean> {
   const text = await readFile(lock, 'utf8').catch(() => undefined)
   if (text === undefined) return false
-  return !isAlive(Number(text))
+  const pid = Number(text)
+  // A power cut can leave a file without its content.
+  if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return true
+  // Ids are given again, after a restart of the machine or of a container above all.
+  const found = await stat(lock).catch(() => undefined)
+  return found !== undefined && Date.now() - found.mtimeMs > heldMsMax
 }

@@ -1,6 +1,6 @@
 /** The finder of a Redis against real servers, real processes and real kills. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -236,6 +236,20 @@ describe.skipIf(!server)('a development Redis', () => {
     expect(await answer(redis.url)).toBe('PONG')
   })
 
+  test.each([
+    ['that nothing was written into before a power cut', '', 0],
+    ['of a process whose id another one has by now', String(process.pid), 3_600],
+  ])('a lock %s is no obstacle', async (_, holder, secondsOld) => {
+    const dir = join(root, 'redis')
+    const lock = join(dir, 'start.lock')
+    await mkdir(dir)
+    await writeFile(lock, holder)
+    const at = Date.now() / 1_000 - secondsOld
+    await utimes(lock, at, at)
+    await using redis = await findOrStartRedis({ mode: 'development', path, dir })
+    expect(await answer(redis.url)).toBe('PONG')
+  })
+
   test.skipIf(process.platform !== 'linux')(
     'a server whose guard was killed ends too, and the next one starts on its data',
     async () => {
@@ -277,6 +291,12 @@ describe.skipIf(!server)('a development Redis', () => {
     await using redis = await findOrStartRedis({ mode: 'development', path, dir })
     expect(addressOf(redis.url).port).not.toBe(port)
     expect(await askRedis({ port }, 'PING')).toEqual({ kind: 'answer', text: 'PONG' })
+  })
+
+  test('a folder will do whatever its name holds', async () => {
+    const dir = join(root, 'two\nlines\t\u001b "quoted" \\x41 ü')
+    await using redis = await findOrStartRedis({ mode: 'development', path, dir })
+    expect(await setting(redis.url, 'dir')).toBe(dir)
   })
 
   test('a folder whose path is too long for a socket will do', async () => {
