@@ -86,9 +86,10 @@ export function settings(
   return lines.map((line) => `${line}\n`).join('')
 }
 
-/** A string of redis.conf. */
+/** A string of redis.conf, whose lines end at a newline, quoted or not. */
 function quoted(text: string): string {
-  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+  const hex = (control: string) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`
+  return `"${text.replace(/[\\"]/g, '\\$&').replace(/[\u0000-\u001f\u007f]/g, hex)}"`
 }
 
 /**
