@@ -96,6 +96,31 @@ describe('manifests', () => {
     expect(declared('build.gradle', gradle)).toEqual({ runtime: ['b:bom', 'g:a'], development: ['j:unit'] })
   })
 
+  test('in forms that are seldom written and mean the same', () => {
+    expect(declared('package.json', '{"dependencies":null,"devDependencies":[],"peerDependencies":{"p":"1"}}')).toEqual(
+      {
+        peer: ['p'],
+      },
+    )
+    expect(declared('composer.json', '{"require":[],"require-dev":{"a/b":"1"}}')).toEqual({ development: ['a/b'] })
+    const cargo =
+      '[dev_dependencies]\na = "1"\n[build_dependencies]\nb = "1"\n[package.metadata]\nbig = 9007199254740993\n'
+    expect(declared('Cargo.toml', cargo)).toEqual({ development: ['a'], build: ['b'] })
+    expect(declared('go.mod', 'require(\r\n\t"a.b/c" v1\r\n)\r\nrequire `d.e/f` v1\r\n')).toEqual({
+      runtime: ['a.b/c', 'd.e/f'],
+    })
+    const pom = `<project>
+      <build combine.self="override"><plugins><dependency><artifactId>no</artifactId></dependency></plugins></build>
+      <dependency ><artifactId\n>a</artifactId><scope >test</scope></dependency></project>`
+    expect(declared('pom.xml', pom)).toEqual({ development: ['a'] })
+    const gradle = `dependencies {
+      compile group: 'g', name: 'a', version: '1'
+      testCompile(group = "j", name = "unit")
+      implementation(enforcedPlatform("b:bom:1"))
+    }`
+    expect(declared('build.gradle', gradle)).toEqual({ runtime: ['b:bom', 'g:a'], development: ['j:unit'] })
+  })
+
   test('that cannot be understood are broken, with a reason (M1)', () => {
     expect(declared('package.json', '{"dependencies":')).toMatch(/^broken: .*JSON/)
     expect(declared('package.json', '[]')).toBe('broken: the file is not a table of fields')
@@ -135,6 +160,9 @@ describe('manifests', () => {
 
   test.each([
     ['pom.xml', `<project>${'<dependency>'.repeat(80_000)}`],
+    ['pom.xml', `<project>${'<a '.repeat(300_000)}`],
+    ['pom.xml', `<project><a${' '.repeat(900_000)}`],
+    ['build.gradle', `x group:'a',${' '.repeat(900_000)}`],
     ['pom.xml', `<project>${'<!--<build>'.repeat(90_000)}`],
     ['build.gradle', `${' '.repeat(500_000)}x ${'('.repeat(400_000)}`],
     ['Gemfile', `gem${' ('.repeat(400_000)}`],

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, linkSync, truncateSync } from 'node:fs'
+import { existsSync, linkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { OpenFolder } from '../../workers/_survey/folder.ts'
@@ -55,6 +55,10 @@ describe('a file', () => {
     expect(measure(folder, 'file', 3)).toMatchObject({ text: 'ü\n' })
     expect(measure(folder, 'file', 2)).toMatchObject({ text: null })
     expect(measure(folder, 'empty', 2)).toMatchObject({ text: '' })
+    // As PowerShell writes it.
+    writeFileSync(join(folder, 'little'), Buffer.from('\ufeffü\r\n', 'utf16le'))
+    writeFileSync(join(folder, 'big'), Buffer.from('\ufeffü\r\n', 'utf16le').swap16())
+    for (const name of ['little', 'big']) expect(measure(folder, name, 100)).toMatchObject({ text: 'ü\r\n' })
   })
 
   test('is known to have more names than one', () => {

@@ -25,13 +25,14 @@ export function declaredInGoMod(text: string): Declared {
   for (const line of text.split('\n')) {
     const words = line
       .replace(/\/\/.*$/, '')
+      .replace('(', ' ( ')
       .trim()
       .split(/\s+/)
     if (words[0] === 'require' && words[1] === '(') isInBlock = true
     else if (words[0] === ')') isInBlock = false
     else {
       const name = isInBlock ? words[0] : words[0] === 'require' ? words[1] : undefined
-      if (name) (/\/\/\s*indirect/.test(line) ? indirect : direct).add(name)
+      if (name) (/\/\/\s*indirect/.test(line) ? indirect : direct).add(name.replace(/^(["`])(.*)\1$/, '$2'))
     }
   }
   return new Map([
@@ -49,7 +50,10 @@ export function declaredInRuby(text: string): Declared {
 /** The dependencies of the project; those of plug-ins, managed versions and exclusions are left out. */
 export function declaredInPom(text: string): Declared {
   if (!/<project[\s>]/.test(text)) throw new Error('no <project> element')
-  let xml = without(text, '<!--', '-->')
+  // Tags with nothing but their names.
+  let xml = without(text, '<!--', '-->').replace(/<(\w+)\s[^<>]*>/g, (tag, name) =>
+    tag.endsWith('/>') ? '' : `<${name}>`,
+  )
   for (const name of ['dependencyManagement', 'exclusions', 'build', 'profiles', 'reporting']) {
     xml = without(xml, `<${name}>`, `</${name}>`)
   }
@@ -92,13 +96,19 @@ function without(text: string, opening: string, closing: string): string {
   }
 }
 
-const gradleLine = /^[ \t]*(\w+)[ \t(]+(?:platform\()?["']([\w.-]+:[\w.-]+)(?::[^"'\n]*)?["']/gm
+const gradleLine = /^[ \t]*(\w+)[ \t(]+(?:(?:platform|enforcedPlatform)\()?["']([\w.-]+:[\w.-]+)(?::[^"'\n]*)?["']/gm
+const gradleMapLine =
+  /^[ \t]*(\w+)[ \t(]+group[ \t]*[:=][ \t]*["']([\w.-]+)["'],[ \t]*name[ \t]*[:=][ \t]*["']([\w.-]+)["']/gm
 
-/** `implementation 'group:artifact:version'` and its like. */
+/** `implementation 'group:artifact:version'`, `implementation group: 'group', name: 'artifact'` and their like. */
 export function declaredInGradle(text: string): Declared {
   const runtime = new Set<string>()
   const development = new Set<string>()
-  for (const [, configuration = '', name = ''] of text.matchAll(gradleLine)) {
+  for (const [, configuration = '', first = '', second] of [
+    ...text.matchAll(gradleLine),
+    ...text.matchAll(gradleMapLine),
+  ]) {
+    const name = second === undefined ? first : `${first}:${second}`
     if (/^(classpath|id|exclude|kotlin)$/.test(configuration)) continue
     ;(/^(test|androidTest)/.test(configuration) ? development : runtime).add(name)
   }

@@ -121,7 +121,7 @@ function declaredInComposer(text: string): Declared {
 }
 
 function declaredInPyproject(text: string): Declared {
-  const manifest = asTable(parseToml(text), 'the file')
+  const manifest = tomlOf(text)
   const project = tableOf(manifest.project)
   const poetry = tableOf(tableOf(manifest.tool).poetry)
   const runtime = new Set([...listed(project.dependencies), ...keysOf(poetry.dependencies)])
@@ -142,14 +142,25 @@ function declaredInPyproject(text: string): Declared {
 }
 
 function declaredInCargo(text: string): Declared {
-  const manifest = asTable(parseToml(text), 'the file')
+  const manifest = tomlOf(text)
   const places = [manifest, tableOf(manifest.workspace), ...Object.values(tableOf(manifest.target)).map(tableOf)]
-  const gather = (key: string) => new Set(places.flatMap((place) => [...keysOf(place[key])]))
+  // Cargo takes its older names, with an underscore, as well.
+  const gather = (key: string) =>
+    new Set(
+      places.flatMap((place) => [
+        ...keysOf(place[key]),
+        ...(key.includes('-') ? keysOf(place[key.replace('-', '_')]) : []),
+      ]),
+    )
   return new Map([
     ['runtime', gather('dependencies')],
     ['development', gather('dev-dependencies')],
     ['build', gather('build-dependencies')],
   ])
+}
+
+function tomlOf(text: string): Table {
+  return asTable(parseToml(text, { integersAsBigInt: 'asNeeded' }), 'the file')
 }
 
 type Table = Readonly<Record<string, unknown>>
@@ -159,8 +170,10 @@ function asTable(value: unknown, what: string): Table {
   throw new Error(`${what} is not a table of fields`)
 }
 
+/** Some programs write an empty section as nothing or as an empty list. */
 function tableOf(value: unknown): Table {
-  return value === undefined ? {} : asTable(value, 'a section')
+  const isEmpty = value === undefined || value === null || (Array.isArray(value) && value.length === 0)
+  return isEmpty ? {} : asTable(value, 'a section')
 }
 
 function keysOf(value: unknown): Set<string> {

@@ -81,6 +81,13 @@ function unopened(within: OpenFolder, name: BytePath, reason: string, code: stri
   }
 }
 
+/** Text is UTF-8, unless a byte order mark says that it is UTF-16. */
+function textOf(bytes: Buffer): string {
+  const mark = bytes.toString('latin1', 0, 2)
+  const encoding = mark === '\xff\xfe' ? 'utf-16le' : mark === '\xfe\xff' ? 'utf-16be' : null
+  return encoding === null ? bytes.toString('utf8') : new TextDecoder(encoding).decode(bytes)
+}
+
 function unreadFile(bytes: number, unreadable: string): FileMeasure {
   const nothing = { lines: 0, row: null, sha256: null, notes: null, text: null, isHardLinked: false }
   return { kind: 'file', bytes, ...nothing, unreadable }
@@ -128,7 +135,7 @@ class FileReading {
       row: this.#row,
       sha256: isWhole && total > 0 ? this.#sha256 : null,
       notes: this.#notes?.finish() ?? null,
-      text: isWhole && this.#texts !== null ? Buffer.concat(this.#texts).toString('utf8') : null,
+      text: isWhole && this.#texts !== null ? textOf(Buffer.concat(this.#texts)) : null,
       isHardLinked: this.#isHardLinked,
       unreadable,
     }
