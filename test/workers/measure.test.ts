@@ -50,6 +50,19 @@ describe('a file', () => {
     })
   })
 
+  test.skipIf(!existsSync('/proc/self/fd'))('that is one big hole is not read through for hours', () => {
+    const folder = write(temporaryFolder(), { a: '', b: '' })
+    for (const name of ['a', 'b']) truncateSync(join(folder, name), 2 ** 40)
+    const deadline = Date.now() + 2_000
+    const measured = ['a', 'b'].map((name) =>
+      measure(folder, name, 0, () => {
+        if (Date.now() > deadline) throw new Error('it takes too long')
+      }),
+    )
+    expect(measured[0]).toMatchObject({ bytes: 2 ** 40, lines: 0, row: 'Binary', unreadable: null })
+    expect(measured[1]).toEqual(measured[0])
+  })
+
   test('comes with its text if that was asked for and is not too long', () => {
     const folder = write(temporaryFolder(), { file: 'ü\n', empty: '' })
     expect(measure(folder, 'file', 3)).toMatchObject({ text: 'ü\n' })

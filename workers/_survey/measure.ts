@@ -6,8 +6,8 @@
 import { createHash, hash } from 'node:crypto'
 import { closeSync, fstatSync, readSync, type Stats } from 'node:fs'
 import { type OpenFolder, type Sort, sortOf } from './folder.ts'
-import { isOfKernel } from './kernel.ts'
-import { isLanguage, languageOf } from './languages.ts'
+import { isHole, isOfKernel } from './kernel.ts'
+import { binary, isLanguage, languageOf } from './languages.ts'
 import { countNewlines } from './newlines.ts'
 import { NoteScanner, type Notes } from './notes.ts'
 import type { BytePath } from './path.ts'
@@ -62,6 +62,7 @@ export function measureFile(within: OpenFolder, name: BytePath, options: Measure
     const stats = fstatSync(descriptor)
     const sort = sortOf(stats)
     if (sort !== 'file') return { kind: 'unfit', sort }
+    if (isHole(descriptor, stats)) return holeFile(stats)
     return new FileReading(name, descriptor, stats, options).run()
   } finally {
     closeSync(descriptor)
@@ -79,6 +80,13 @@ function unopened(within: OpenFolder, name: BytePath, reason: string, code: stri
     // The listing said it is a file, and nobody says otherwise: the folder may be listed, but not entered.
     return codeOf(error) === 'ENOENT' ? { kind: 'gone', reason: reasonOf(error) } : unreadFile(0, reasonOf(error))
   }
+}
+
+/** As if its zeros had been read, but for the digest: that is one which only holes of this size have. */
+function holeFile(stats: Stats): FileMeasure {
+  const sha256 = hash('sha256', `a hole of ${stats.size} bytes`, 'binary')
+  const nothing = { lines: 0, notes: null, text: null, unreadable: null }
+  return { kind: 'file', bytes: stats.size, row: binary, sha256, isHardLinked: stats.nlink > 1, ...nothing }
 }
 
 /** Text is UTF-8, unless a byte order mark says that it is UTF-16. */
