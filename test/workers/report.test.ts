@@ -59,6 +59,14 @@ describe('a report', () => {
     )
   })
 
+  test('says that names of one file are among the copies', () => {
+    const copies = { groups: 1, copies: 1, wastedBytes: 5, compared: 2, worst: [] }
+    expect(writeReport({ ...findings({}), copies })).toContain('1 copy wastes 5 bytes')
+    const words = 'Hard links that are among them waste nothing.'
+    expect(writeReport({ ...findings({ counts: { files: 2, hardLinkedFiles: 2 } }), copies })).toContain(words)
+    expect(writeReport({ ...findings({ counts: { files: 2 } }), copies })).not.toContain(words)
+  })
+
   test('shows names and texts as they are: nothing becomes markup or a second line', () => {
     const evil = fromBytes(Buffer.from('`|](x)\n# <b>\u001b[2J\u202e\xff', 'latin1'))
     const report = writeReport({

@@ -116,9 +116,10 @@ function identical({ summary, copies, groups }: Findings): string[] {
   else {
     const waste = `${formatSize(copies.wastedBytes)} (${plural(copies.wastedBytes, 'byte')})`
     text.push(
-      `${plural(copies.groups, 'group')} of identical files: ${plural(copies.copies, 'copy', 'copies')} waste ${waste}.`,
+      `${plural(copies.groups, 'group')} of identical files: ${plural(copies.copies, 'copy', 'copies')} ${copies.copies === 1 ? 'wastes' : 'waste'} ${waste}.`,
     )
   }
+  if (copies.groups > 0 && counts.hardLinkedFiles > 0) text.push('Hard links that are among them waste nothing.')
   if (counts.emptyFiles > 0) text.push(`${plural(counts.emptyFiles, 'empty file')} not counted among them.`)
   if (notCompared > 0) {
     text.push(
