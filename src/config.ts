@@ -46,6 +46,11 @@ export function readModelSettings(env: NodeJS.ProcessEnv = process.env): ModelSe
   return { ...(model === undefined ? {} : { default: model }), env: providerVariables(env) }
 }
 
+/** Does the terminal say that it cannot move its cursor, as those in editors do? */
+export function isDumbTerminal(env: NodeJS.ProcessEnv = process.env): boolean {
+  return env.TERM === 'dumb'
+}
+
 export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = process.env): Config {
   const of = (flag: string, given: string | number | undefined, ...variables: string[]) =>
     settingOf(env, flag, given, variables)

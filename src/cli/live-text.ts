@@ -5,7 +5,7 @@
  */
 import type { TroupeEvent } from '../core/event.ts'
 import { escapeText } from './escape.ts'
-import { columnsOf, write } from './output.ts'
+import { canDraw, columnsOf, write } from './output.ts'
 import { textOf } from './text-of.ts'
 import { breakText } from './text-width.ts'
 
@@ -35,7 +35,7 @@ export class LiveText implements Disposable {
 
   /** Nothing is shown where nobody sees it. */
   get isShown(): boolean {
-    return this.#stream.isTTY
+    return canDraw(this.#stream)
   }
 
   note({ type, workerId, details }: TroupeEvent): void {

@@ -1,9 +1,10 @@
 /**
  * Duty: where words go. Data on stdout, everything else on stderr; with --json one object per line on stdout.
  * O-a A reader that goes away (`| head`) ends the writing, never the command.
- * O-b Colours only where styleText finds them wanted (terminal, NO_COLOR, FORCE_COLOR); cursor control only on a terminal.
+ * O-b Colours only where styleText finds them wanted (terminal, NO_COLOR, FORCE_COLOR); cursor control only on a terminal that is not dumb.
  */
 import { styleText } from 'node:util'
+import { isDumbTerminal } from '../config.ts'
 import { escapeLine, escapeText } from './escape.ts'
 import { type Column, tableLines } from './table.ts'
 
@@ -81,6 +82,11 @@ export function printFacts(facts: readonly (readonly [label: string, value: stri
 /** Width to lay out for: that of the terminal, and none where lines are read by a program. */
 export function columnsOf(stream: NodeJS.WriteStream): number {
   return stream.isTTY ? stream.columns || columnsDefault : Number.POSITIVE_INFINITY
+}
+
+/** Whether lines can be drawn again in place. */
+export function canDraw(stream: NodeJS.WriteStream): boolean {
+  return stream.isTTY && !isDumbTerminal()
 }
 
 export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {

@@ -5,7 +5,7 @@
  */
 import { formatTime } from './duration.ts'
 import { escapeLine } from './escape.ts'
-import { columnsOf, tell, write } from './output.ts'
+import { canDraw, columnsOf, tell, write } from './output.ts'
 import type { Activity, Roster } from './roster.ts'
 import { paintState } from './state-colour.ts'
 import { fitText } from './text-width.ts'
@@ -30,7 +30,7 @@ export class Progress implements Disposable {
   /** Takes note of how things are; what it shows may come a little later. */
   update(roster: Roster): void {
     this.#roster = roster
-    this.#timer ??= setTimeout(() => this.#show(), this.#stream.isTTY ? drawEveryMs : tellEveryMs)
+    this.#timer ??= setTimeout(() => this.#show(), canDraw(this.#stream) ? drawEveryMs : tellEveryMs)
   }
 
   /** A line of its own, above what is drawn. */
@@ -57,7 +57,7 @@ export class Progress implements Disposable {
   #show(): void {
     this.#timer = undefined
     if (!this.#roster) return
-    if (this.#stream.isTTY) this.#draw(this.#roster)
+    if (canDraw(this.#stream)) this.#draw(this.#roster)
     else this.#tellLine(this.#roster)
   }
 
