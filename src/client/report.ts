@@ -143,8 +143,10 @@ function failureOf(json: string): Failure {
   return { code: 'bug', message, origin: 'runtime', at: 0, attempt: 1, retryable: false }
 }
 
+/** As it is stored, where that is no text in JSON. */
 function textOf(json: string): string {
-  return String(fromJson(json) ?? json)
+  const text = fromJson(json)
+  return typeof text === 'string' ? text : json
 }
 
 function waitsFor({ id, fields, isHosted }: WorkerRow, place: WorkerState): string | null {
