@@ -50,7 +50,9 @@ export function addWorkerHistoryCommand(group: Command): void {
 /** `12  12:00:01  run 3  received input: {"folder":"docs"}` */
 export function entryLine(position: number, entry: Entry): string {
   const run = entry.run === undefined ? '' : `  run ${entry.run}`
-  return `${String(position).padStart(4)}  ${formatTime(entry.at)}${run}  ${escapeLine(entryText(entry))}`
+  // What another program wrote over has no time.
+  const time = typeof entry.at === 'number' ? formatTime(entry.at) : '--:--:--'
+  return `${String(position).padStart(4)}  ${time}${run}  ${escapeLine(entryText(entry))}`
 }
 
 function entryText(entry: Entry): string {

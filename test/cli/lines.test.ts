@@ -11,7 +11,7 @@ import { entryLine } from '../../src/cli/worker-history.ts'
 import type { UsageReport, WorkerReport } from '../../src/client/report.ts'
 import { defineTool, type Tool } from '../../src/core/define-tool.ts'
 import { defineWorker, type WorkerDefinition } from '../../src/core/define-worker.ts'
-import type { Entry } from '../../src/core/entry.ts'
+import { decodeEntry, type Entry } from '../../src/core/entry.ts'
 import type { EventType, TroupeEvent } from '../../src/core/event.ts'
 
 const at = new Date(2026, 10, 21, 12, 0, 1).getTime()
@@ -64,6 +64,10 @@ describe('entryLine', () => {
   it('shows what it does not know', () => {
     expect(entryLine(0, { type: 'compacted', ...head } as unknown as Entry)).toContain('{"type":"compacted"')
     expect(entryLine(0, { type: 'cancelled', v: 1, at })).toBe('   0  12:00:01  cancelled')
+  })
+
+  it('shows what another program wrote over without a time', () => {
+    expect(entryLine(7, decodeEntry('garbage'))).toBe('   7  --:--:--  {"type":"unreadable"}')
   })
 })
 
