@@ -22,12 +22,11 @@ export class KindMaker {
   readonly #threads = new ThreadPool()
   readonly #parts: AgentParts
 
-  /** Of histories `historyBytes` are kept in memory. */
-  constructor(models: ModelSource, historyBytes: number = policy.historyCacheBytes) {
+  constructor(models: ModelSource) {
     this.#parts = {
       models,
       executor: new ToolExecutor(this.#threads),
-      histories: new HistoryCache(historyBytes),
+      histories: new HistoryCache(policy.historyCacheBytes),
     }
   }
 

@@ -43,7 +43,6 @@ export type CallsEnd =
   | {
       readonly kind: 'retry'
       readonly error: RuntimeError
-      readonly retryAfterMs?: number | undefined
       /** Of `once` tools, which were started and said that nothing took effect. */
       readonly toolCallIds: readonly string[]
     }
@@ -180,11 +179,11 @@ async function settle(host: CallsHost, local: LocalCall, outcome: ToolOutcome, m
       return done
     }
     case 'transient': {
-      const { error, retryAfterMs } = outcome
+      const { error } = outcome
       // What a `once` tool throws is its own word that nothing took effect, like any other error of it.
       if (attempt + 1 < tries) {
         const toolCallIds = local.tool.effect === 'once' ? [local.call.toolCallId] : []
-        return { kind: 'retry', error, retryAfterMs, toolCallIds }
+        return { kind: 'retry', error, toolCallIds }
       }
       const text = `${error.message} (tried ${attempt + 1} times)`
       recordResult(journal, local, 'error', errorOutput(text), 'tool.failed', { ms })

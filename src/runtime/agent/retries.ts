@@ -32,13 +32,12 @@ export class Retries {
   plan(
     error: RuntimeError,
     origin: 'model' | 'tool',
-    afterMs?: number,
     toolCallIds: readonly string[] = [],
   ): { for: 'retry'; retryMs: number } | null {
     const { machine, position, turn } = this.#journal
     const attempt = this.failed(origin) + 1
     if (!error.retryable || attempt >= this.most) return null
-    const given = afterMs ?? (error instanceof TransientError ? error.retryAfterMs : undefined)
+    const given = error instanceof TransientError ? error.retryAfterMs : undefined
     const retryMs = retryWaitMs(given, attempt, Math.random(), turn.host.policy)
     const failure = toFailure(error, origin, attempt, Date.now())
     machine.apply(origin === 'model' ? 'replyFailed' : 'toolFailed')

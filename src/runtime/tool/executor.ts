@@ -32,7 +32,7 @@ export type ToolOutcome =
   | { readonly kind: 'unfinished'; readonly output: ToolOutput }
   /** The signal fired: nothing is known. */
   | { readonly kind: 'aborted' }
-  | { readonly kind: 'transient'; readonly error: TransientError; readonly retryAfterMs?: number }
+  | { readonly kind: 'transient'; readonly error: TransientError }
   | { readonly kind: 'fatal'; readonly error: TerminalError }
 
 export type Reconciliation =
@@ -111,10 +111,7 @@ function outcomeOf(attempt: Attempt, outputBytesMax: number | undefined): ToolOu
   if (message === unreadableText) return failed
   if (error instanceof ThreadDeath) return { kind: 'unfinished', output: errorOutput(message, outputBytesMax) }
   if (error instanceof TerminalError) return { kind: 'fatal', error }
-  if (error instanceof TransientError) {
-    const { retryAfterMs } = error
-    return { kind: 'transient', error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
-  }
+  if (error instanceof TransientError) return { kind: 'transient', error }
   return failed
 }
 

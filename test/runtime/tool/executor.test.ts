@@ -96,7 +96,7 @@ test('a TransientError asks for another try, a TerminalError ends the run', asyn
         throw error
       }),
     )
-  expect(await throwing(later)).toEqual({ kind: 'transient', error: later, retryAfterMs: 7 })
+  expect(await throwing(later)).toEqual({ kind: 'transient', error: later })
   expect(await throwing(soon)).toEqual({ kind: 'transient', error: soon })
   expect(await throwing(never)).toEqual({ kind: 'fatal', error: never })
 })

@@ -84,7 +84,7 @@ test('errors keep their class and what they ask for', async () => {
     output: { value: 'Error: out of paper' },
   })
   const transient = await run(tools.throwTool, 'transient')
-  expect(transient).toMatchObject({ kind: 'transient', retryAfterMs: 7 })
+  expect(transient).toMatchObject({ kind: 'transient', error: { retryAfterMs: 7 } })
   expect((transient as { error: Error }).error).toBeInstanceOf(TransientError)
   const fatal = await run(tools.throwTool, 'terminal')
   expect(fatal).toMatchObject({ kind: 'fatal', error: { message: 'no way', code: 'circuit_open' } })
