@@ -32,7 +32,7 @@ export interface ToolContext {
   /** The root has depth 0; a spawn at `limits.depth` is refused. */
   readonly depth: number
   readonly limits: SessionLimits
-  /** What this run was asked: the value of the input that began it. */
+  /** What this run was asked: the value of the input that began it; a text that is JSON comes as what it says. */
   readonly input: Json
   /** Which try it is, from 1. */
   readonly attempt: number

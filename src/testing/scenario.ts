@@ -61,7 +61,7 @@ export interface Scenario {
   readonly input: Json | ((place: RunPlace) => unknown)
   /** Throws when something is not as it must be after a crash. */
   readonly check?: (outcome: Outcome) => void | Promise<void>
-  /** What agents of a kind are answered, in order; each worker of the kind hears them from the beginning. */
+  /** What agents of a kind are answered, in order; each worker of the kind hears them from the beginning in each of its runs. */
   readonly replies?: Replies
   /** Models of kinds without replies. Default: as of a node, TROUPE_MODEL and the providers' own variables. */
   readonly models?: ModelSettings
