@@ -111,7 +111,7 @@ export interface FoundTotals {
 export function findTotals(folder: string): FoundTotals {
   const shell = (script: string) =>
     spawnSync('bash', ['-c', `cd "$1" && ${script}`, 'bash', folder], { encoding: 'utf8', maxBuffer: 1 << 28 }).stdout
-  const files = 'find . -path ./.troupe -prune -o -type f'
+  const files = 'find . -path ./.troupe -type d -prune -o -type f'
   const sizes = shell(`${files} -printf '%s\\n'`).trim().split('\n').filter(Boolean).map(Number)
   const lines = Number(shell(`${files} -exec cat {} + 2>/dev/null | wc -l`))
   return { files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0), lines }
