@@ -170,35 +170,30 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
       cause: thrown,
     })
   }
-  const damaged = wrongSortOf(thrown, message) ?? damage.exec(message)?.[1]
+  const [, damaged] = damage.exec(message) ?? []
   if (damaged !== undefined) {
     return new InvariantError(
       `what is stored is not as it should be (${what}: ${damaged}). ${nothingWritten} Another program wrote it: put it back, or remove it.`,
       { cause: thrown, details: { damaged } },
     )
   }
-  const [wrongSort] = /WRONGTYPE.*/.exec(message) ?? []
-  if (wrongSort !== undefined) {
-    // Redis does not say which key it is.
-    const where = `(${what}: ${firstSentence(wrongSort)})`
-    return new InvariantError(
-      `what is stored is not as it should be ${where}. Another program wrote over a key: \`troupe audit\` names it.`,
-      { cause: thrown, details: { damaged: wrongSort } },
-    )
-  }
+  if (message.includes('WRONGTYPE')) return wrongSort(thrown, message, what)
   return new InvariantError(`the store failed (${what}: ${message}).`, { cause: thrown })
 }
 
 /** By the first letter of the command that reads it. */
 const sorts: Readonly<Record<string, string>> = { h: 'hash', l: 'list', s: 'set', z: 'zset', x: 'stream', g: 'string' }
 
-/** Of a command that met a key of another sort: which key, and of which sort it should be. Redis does not say it. */
-function wrongSortOf(thrown: unknown, message: string): string | undefined {
+/** A key of another sort was read. Redis does not say which; the command does, if it was not one of a transaction. */
+function wrongSort(thrown: unknown, message: string, what: string): InvariantError {
   const { name = '', args = [] } = (thrown as { command?: { name?: string; args?: readonly unknown[] } }).command ?? {}
   const sort = sorts[name.charAt(0)]
-  return message.startsWith('WRONGTYPE') && sort !== undefined
-    ? `key ${String(args[0])} should be a ${sort}`
-    : undefined
+  const damaged = sort === undefined ? firstSentence(message) : `key ${String(args[0])} should be a ${sort}`
+  const advice = sort === undefined ? '`troupe audit` names it' : 'put it back, or remove it'
+  return new InvariantError(
+    `what is stored is not as it should be (${what}: ${damaged}). Another program wrote over a key: ${advice}.`,
+    { cause: thrown, details: { damaged } },
+  )
 }
 
 /** Of a transaction that Redis discarded: why it refused the first of its commands. */

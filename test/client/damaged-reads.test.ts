@@ -22,7 +22,7 @@ describe('a key of another sort', () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const { session, keys } = await ended(troupe, 'echo')
     await troupe.redis.set(keys[name], 'not what it was')
-    const words = `key ${keys[name]} should be a ${sort}). Nothing was written. Another program wrote it`
+    const words = `key ${keys[name]} should be a ${sort}). Another program wrote over a key`
     await expect(session.report()).rejects.toThrow(words)
     await expect(troupe.client.sessions.list()).rejects.toThrow(words)
     await troupe.redis.del(keys[name])

@@ -101,7 +101,7 @@ describe.concurrent('what was accepted', () => {
     await admin.set(`{${namespace}.0}:kinds`, 'not a hash')
     admin.disconnect()
     const sent = await cli.project.run(['send', workerId, 'y', ...at])
-    const warning = expect.stringMatching(/message was accepted; .*could not be seen.*WRONGTYPE/)
+    const warning = expect.stringMatching(/message was accepted; .*could not be seen.*:kinds should be a hash/)
     expect(sent).toMatchObject({ code: 0, objects: [{ type: 'sent', workerId, position: 1, warning }] })
   })
 })

@@ -40,14 +40,13 @@ test('audit gives no finding while work goes on and nodes are killed', { timeout
     })()
     const seen: Counts['all'][] = []
     const lines: string[] = []
-    while (Date.now() < endsAt) {
+    while (Date.now() < endsAt || seen.length < 2) {
       const { counts, findings } = await auditOf(harness.redis, harness.namespace)
       seen.push(counts.all)
       lines.push(...findings.map((finding) => JSON.stringify(finding)))
     }
     await Promise.all([submitting, killing])
     expect(lines).toEqual([])
-    expect(seen.length).toBeGreaterThan(1)
     for (const { accepted, ...ends } of seen)
       expect(Object.values(ends).reduce((sum, count) => sum + count, 0)).toBe(accepted)
     expect(Math.max(...seen.map(({ active, waiting }) => active + waiting))).toBeGreaterThan(0)
