@@ -28,7 +28,7 @@ import { loadWorkers } from './runtime/worker-loader.ts'
 import { hearCancels } from './store/cancel-hints.ts'
 import { type PartitionKeys, partitionKeys, tagOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
-import { awaitRedis, checkRedis, openLossyRedis, openRedis, type Redis } from './store/redis.ts'
+import { awaitRedis, checkRedis, endRedis, openLossyRedis, openRedis, type Redis } from './store/redis.ts'
 import { checkRights } from './store/rights.ts'
 import { guarded, ScriptCaller } from './store/script.ts'
 import { RedisTurnStore } from './store/turn-store.ts'
@@ -173,7 +173,7 @@ class Connections {
   }
 
   close(): void {
-    for (const redis of this.#opened) redis.disconnect()
+    for (const redis of this.#opened) endRedis(redis)
   }
 }
 

@@ -56,15 +56,29 @@ function open(url: string, patience: Patience): Redis {
   return redis
 }
 
-/** With the connections that BullMQ makes after it, to block on. */
+/** Those that BullMQ made after one of ours, to block on. */
+const copies = new WeakMap<Redis, Redis[]>()
+
 function watchSilence(redis: Redis): void {
+  const made: Redis[] = []
+  copies.set(redis, made)
   silence.watch(redis)
   const duplicate = redis.duplicate.bind(redis)
   redis.duplicate = (override) => {
     const another = duplicate(override)
+    made.push(another)
     silence.watch(another)
     return another
   }
+}
+
+/** Ends a connection for good. BullMQ, while it brings one back that was lost, would open it again after it has closed it. */
+export function endRedis(redis: Redis): void {
+  for (const copy of copies.get(redis) ?? []) {
+    copy.connect = () => Promise.reject(new Error('Connection is closed.'))
+    if (copy.status !== 'end') copy.disconnect()
+  }
+  redis.disconnect()
 }
 
 /**

@@ -1,7 +1,9 @@
-/** What a node that stops says of the turns it does not wait for. */
+/** What a node that stops says of the turns it does not wait for, and what it leaves behind. */
+import { RedisConnection } from 'bullmq'
 import { pino } from 'pino'
-import { expect, test } from 'vitest'
+import { expect, inject, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -26,4 +28,17 @@ test.each([
   expect(told).toContainEqual(
     expect.objectContaining({ level: 40, msg, worker: session.rootId, session: session.id, kind: 'stays' }),
   )
+})
+
+test('a node that stops while Redis is silent leaves no connection that opens again', async () => {
+  using bringBack = vi.spyOn(RedisConnection.prototype, 'reconnect')
+  await using proxy = await TcpProxy.start(inject('redisUrl'))
+  await using troupe = await TestTroupe.connect()
+  const node = await troupe.startNode({ quick }, { redisUrl: proxy.url })
+  proxy.cut()
+  proxy.blackhole()
+  await waitUntil('BullMQ brings the connections back that it blocks on', () => bringBack.mock.calls.length >= 2)
+  await node.stop({ force: true })
+  proxy.mend()
+  expect(await waitUntil('all of its connections have ended', () => proxy.connections === 0, 5_000)).toBe(true)
 })
