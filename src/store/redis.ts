@@ -53,6 +53,7 @@ function open(url: string, patience: Patience): Redis {
   })
   joinWrites(redis)
   watchSilence(redis)
+  subscribeAgainQuietly(redis)
   return redis
 }
 
@@ -113,6 +114,19 @@ function joinWrites(redis: Redis): void {
     }
     return sent
   }
+}
+
+/**
+ * ioredis subscribes again by itself when a connection is back, and looks at no answer: one that the end of the connection fails would
+ * end the process, too, as a rejection that nobody handles.
+ */
+function subscribeAgainQuietly(redis: Redis): void {
+  const subscribe = redis.subscribe.bind(redis)
+  redis.subscribe = ((...channels: string[]) => {
+    const subscribing = subscribe(...channels)
+    subscribing.catch(() => {})
+    return subscribing
+  }) as Redis['subscribe']
 }
 
 /** What a client says of itself from its end on. */
