@@ -11,6 +11,8 @@ import { type Entry, entryVersion } from '../../core/entry.ts'
 import type { EventNote } from '../../core/event.ts'
 import { RunMachine } from '../../core/lifecycle.ts'
 import type { OpenCall } from '../../core/open-calls.ts'
+import type { Grant } from '../../core/ports.ts'
+import type { RunState } from '../../core/run-state.ts'
 import type { KnownHistory } from '../history-cache.ts'
 import { emptyStep, type RunPosition, type Step } from '../step.ts'
 import type { Turn } from '../turn.ts'
@@ -48,7 +50,9 @@ export class Journal {
     this.#lastJson = known.lastJson
     this.tally = (grant.stateJson === null ? null : decodeTally(grant.stateJson)) ?? emptyTally
     this.#openBefore = openCallsOf(known.container)
-    this.machine = new RunMachine(grant.runState, (state, event) => this.noteIgnored(`${event} in state ${state}`))
+    this.machine = new RunMachine(recordedState(grant, known.container), (state, event) =>
+      this.noteIgnored(`${event} in state ${state}`),
+    )
   }
 
   get position(): RunPosition {
@@ -165,6 +169,16 @@ export class Journal {
       this.#lastJson = json
     }
   }
+}
+
+/**
+ * Of a model call the record tells from where the renewer sees it, also while what led to it waits to be recorded (U5 of turn.ts). When that
+ * is lost with its node, the run goes on from where it was before.
+ */
+function recordedState({ runState, open }: Grant, { history }: ContextContainer): RunState {
+  if (runState !== 'AwaitingLLMResponse') return runState
+  if (!open) return 'Idle'
+  return history.openCount > 0 ? 'ExecutingTools' : runState
 }
 
 function openCallsOf(container: ContextContainer): readonly OpenCall[] {
