@@ -251,15 +251,24 @@ const structuredKeys = ['summary', 'artifacts', 'decisions', 'nextSteps', 'detai
 
 /** An answer that is JSON of the known form, as it stands or in a fence. */
 function structured(text: string): Record<string, Json> | null {
-  const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)
   try {
-    const value: unknown = JSON.parse(fenced?.[1] ?? text)
+    const value: unknown = JSON.parse(withoutFence(text))
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
     const known = Object.entries(value).filter(([key]) => structuredKeys.includes(key))
     return known.length > 0 ? (Object.fromEntries(known) as Record<string, Json>) : null
   } catch {
     return null
   }
+}
+
+/** One pattern for all of it would take the cube of the time where a model writes line breaks without end. */
+function withoutFence(text: string): string {
+  const trimmed = text.trim()
+  const [opening] = /^```(?:json)?\s*\n/.exec(trimmed) ?? []
+  if (opening === undefined || !trimmed.endsWith('```')) return text
+  const inner = trimmed.slice(opening.length - 1, -3)
+  const isOnOwnLine = inner.slice(inner.trimEnd().length).includes('\n')
+  return isOnOwnLine ? inner : text
 }
 
 function firstLine(text: string): string {

@@ -88,6 +88,11 @@ describe('what children said', () => {
     ['JSON of the known form', { text: '{"summary":"s","artifacts":[1],"other":2}' }, { summary: 's', artifacts: [1] }],
     ['such JSON in a fence', { text: '```json\n{"details":"d"}\n```' }, { summary: '', details: 'd' }],
     ['such JSON in a bare fence', { text: ' ```\n{"summary":5,"nextSteps":[]}\n``` ' }, { summary: '', nextSteps: [] }],
+    [
+      'such JSON in a fence on one line',
+      { text: '```{"summary":"s"}```' },
+      { summary: '```{"summary":"s"}```', details: '```{"summary":"s"}```' },
+    ],
     ['JSON of another form', { text: '{"a":1}' }, { summary: '{"a":1}', details: '{"a":1}' }],
     ['a list as JSON', { text: '["summary"]' }, { summary: '["summary"]', details: '["summary"]' }],
     ['null as JSON', { text: 'null' }, { summary: 'null', details: 'null' }],
@@ -121,6 +126,16 @@ describe('what children said', () => {
       details: expect.stringMatching(/^\{"summary":"in short\\nmore","details":"long .* characters in all\)$/),
     })
     expect(toldOf({ text: JSON.stringify({ details: long }) }, 1_000)).toMatchObject({ summary: '' })
+  })
+
+  test.each([
+    ['line breaks', `\`\`\`${'\n'.repeat(200_000)}x`],
+    ['line breaks within a fence', `\`\`\`\n${'\n'.repeat(200_000)}\n\`\`\`x`],
+    ['fences', '```\n'.repeat(50_000)],
+  ])('is told in the time of reading it, when a model does not stop writing %s', (_, text) => {
+    const startedAt = performance.now()
+    expect(toldOf({ text })).toMatchObject({ summary: expect.any(String) })
+    expect(performance.now() - startedAt).toBeLessThan(2_000)
   })
 
   test('is never cut within a character', () => {
