@@ -114,6 +114,10 @@ export const policy = {
   /** A claim hands out at most this many bytes of mail; the rest follows with the next claim. */
   claimMailBytes: 4_194_304,
   nameBytesMax: 64,
+  /** Names that a list of a grant may hold: each record of a child holds them, and a spawn compares them. */
+  grantNamesMax: 256,
+  /** Of the folder that a grant names. */
+  folderBytesMax: 4_096,
   /** Of the reason that a cancel gives, which each report shows. */
   reasonBytesMax: 1_000,
 

@@ -4,6 +4,8 @@
  * An absent list restricts nothing. Names and a folder are plain words, so that a script can compare them.
  */
 import { InputError } from './errors.ts'
+import { policy } from './policy.ts'
+import { shown } from './shown.ts'
 
 export interface WorkerGrant {
   /** Names of tools. */
@@ -41,7 +43,8 @@ export const grantName = /^[A-Za-z0-9_/-]{1,64}$/
 export function checkGrant(grant: WorkerGrant): WorkerGrant {
   const unknown = Object.keys(grant).find((what) => what !== 'tools' && what !== 'kinds' && what !== 'folder')
   // A misspelt restriction would restrict nothing.
-  if (unknown !== undefined) throw new InputError(`grant.${unknown} is no restriction; there are tools, kinds, folder.`)
+  if (unknown !== undefined)
+    throw new InputError(`grant.${unknown.slice(0, 80)} is no restriction; there are tools, kinds, folder.`)
   for (const [what, names] of [
     ['tools', grant.tools],
     ['kinds', grant.kinds],
@@ -50,15 +53,23 @@ export function checkGrant(grant: WorkerGrant): WorkerGrant {
       names !== undefined &&
       !(Array.isArray(names) && names.every((name) => typeof name === 'string' && grantName.test(name)))
     ) {
-      throw new InputError(`grant.${what} is a list of names, not ${JSON.stringify(names)}.`)
+      throw new InputError(`grant.${what} is a list of names, not ${shown(names)}.`)
+    }
+    if (names !== undefined && names.length > policy.grantNamesMax) {
+      throw new InputError(`grant.${what} has ${names.length} names; the limit is ${policy.grantNamesMax}.`)
     }
   }
   const { folder } = grant
   if (
     folder !== undefined &&
-    (typeof folder !== 'string' || !/^(\/|[A-Za-z]:[\\/])/.test(folder) || /\p{Cc}/u.test(folder))
+    (typeof folder !== 'string' ||
+      !/^(\/|[A-Za-z]:[\\/])/.test(folder) ||
+      /\p{Cc}/u.test(folder) ||
+      Buffer.byteLength(folder) > policy.folderBytesMax)
   ) {
-    throw new InputError(`grant.folder is an absolute path without control characters, not ${JSON.stringify(folder)}.`)
+    throw new InputError(
+      `grant.folder is an absolute path of at most ${policy.folderBytesMax} bytes without control characters, not ${shown(folder)}.`,
+    )
   }
   return grant
 }

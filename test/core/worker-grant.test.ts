@@ -42,6 +42,22 @@ describe('checkGrant', () => {
   })
 })
 
+test.each<[string, object, RegExp]>([
+  [
+    'a list',
+    { tools: Array.from({ length: 257 }, (_, index) => `t${index}`) },
+    /tools has 257 names; the limit is 256\.$/,
+  ],
+  ['a list of what are no names', { kinds: Array.from({ length: 100_000 }, () => 'a b') }, /kinds is a list of names/],
+  ['a path', { folder: `/${'x'.repeat(4_096)}` }, /folder is an absolute path of at most 4096 bytes/],
+  ['what is no path', { folder: 'x'.repeat(100_000) }, /folder is an absolute path/],
+  ['an unknown restriction', { ['x'.repeat(100_000)]: [] }, /is no restriction/],
+])('%s that is too long is refused in few words', (_, grant, told) => {
+  const check = () => checkGrant(grant)
+  expect(check).toThrow(told)
+  expect(check).toThrow(/^.{1,250}$/)
+})
+
 describe('narrowGrant', () => {
   test('keeps of a list what both name, and of none the other', () => {
     expect(narrowGrant({ tools: ['a', 'b'] }, { tools: ['b', 'c'], kinds: ['d'] })).toEqual({

@@ -43,6 +43,16 @@ describe('the grant of a child', () => {
     expect(await below.commit(grandchild('tools b'))).toMatchObject({ kind: 'ok' })
   })
 
+  test('is held against a long one in the time of reading both', async () => {
+    const names = Array.from({ length: 40_000 }, (_, index) => `tool-${index}`)
+    await using scene = await started(`tools ${names.join(' ')}`)
+    const { place, turn } = scene
+    const spawns = [place.child(turn.worker, 1, 'child', { grant: `tools ${names.toReversed().join(' ')}` })]
+    const startedAt = performance.now()
+    expect(await turn.commit({ spawns, awaits: [1] })).toMatchObject({ kind: 'ok' })
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
+  })
+
   test('may be anything where the parent has none', async () => {
     await using scene = await started('')
     const { place, turn } = scene

@@ -29,7 +29,7 @@ const taskSchema = z.strictObject({
   name: z.string().optional(),
   input: z.json(),
   facts: z.array(z.string()).optional(),
-  tools: z.array(z.string().regex(grantName, 'is no name of a tool')).optional(),
+  tools: z.array(z.string().regex(grantName, 'is no name of a tool')).max(policy.grantNamesMax).optional(),
   detached: z.boolean().optional(),
 })
 const spawnSchema = z.strictObject({ tasks: z.array(taskSchema).min(1).max(tasksMax) })

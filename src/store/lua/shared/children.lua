@@ -1,9 +1,16 @@
 --[[ children – what a worker may give to those it spawns, and their records. ]]
 
--- A grant's lines by their first word; of a word that comes twice the last one counts.
+-- A grant's restrictions by the first word of their lines: a folder's path, and of a list its names. Of a word that comes twice the last
+-- one counts.
 local function grantOf(text)
   local grant = {}
-  for what, words in string.gmatch(text .. '\n', '(%S+) ?([^\n]*)\n') do grant[what] = words end
+  for what, words in string.gmatch(text .. '\n', '(%S+) ?([^\n]*)\n') do
+    grant[what] = words
+    if what ~= 'folder' then
+      grant[what] = {}
+      for name in string.gmatch(words, '%S+') do grant[what][name] = true end
+    end
+  end
   return grant
 end
 
@@ -19,12 +26,15 @@ local function mayGive(granted, spawn)
   local given = grantOf(spawn.grant)
   for what, own in pairs(granted) do
     if not given[what] then return false end
-    if what == 'folder' and not isWithin(given.folder, own) then return false end
-    for name in string.gmatch(what == 'folder' and '' or given[what], '%S+') do
-      if not string.find(' ' .. own .. ' ', ' ' .. name .. ' ', 1, true) then return false end
+    if what == 'folder' then
+      if not isWithin(given.folder, own) then return false end
+    else
+      for name in pairs(given[what]) do
+        if not own[name] then return false end
+      end
     end
   end
-  return not granted.kinds or string.find(' ' .. granted.kinds .. ' ', ' ' .. spawn.kind .. ' ', 1, true) ~= nil
+  return not granted.kinds or granted.kinds[spawn.kind] ~= nil
 end
 
 -- A child's record and its first mails. parent: id, record, session, run, depth.
