@@ -9,6 +9,8 @@ import type { Workspace } from '../../core/define-tool.ts'
 import { InputError } from '../../core/errors.ts'
 
 const pathCharsShown = 200
+/** No system opens a longer one; and what does not exist is looked for folder by folder. */
+const pathCharsMax = 4_096
 const separators = sep === '\\' ? /[\\/]/ : /\//
 
 /** Throws an InputError for what is no folder. */
@@ -55,6 +57,9 @@ class FolderWorkspace implements Workspace {
   /** The place in the folder that a path names, before links are followed. */
   #place(path: unknown): string {
     if (typeof path !== 'string') throw new InputError(`a path is text, not ${typeof path}.`)
+    if (path.length > pathCharsMax) {
+      throw new InputError(`${shown(path)} is too long: a path has at most ${pathCharsMax} characters.`)
+    }
     if (path.includes('\0')) throw new InputError(`${shown(path)} holds a NUL character: no path does.`)
     if (path.split(separators).includes('..')) {
       throw new InputError(`${shown(path)} holds "..": give the path from the worker's folder, without it.`)
@@ -108,6 +113,6 @@ function codeOf(thrown: unknown): string {
 }
 
 function shown(path: string): string {
-  const text = JSON.stringify(path)
+  const text = JSON.stringify(path.slice(0, pathCharsShown + 1))
   return text.length <= pathCharsShown ? text : `${text.slice(0, pathCharsShown)}…"`
 }
