@@ -20,6 +20,22 @@ describe('manifests', () => {
     ).not.toContain(true)
   })
 
+  test('of lines that end with a carriage return, too, say the same', () => {
+    const go = 'module m\n\nrequire (\n\t// a note\n\ta.b/c v1 // indirect\n\td.e/f v1 // a note\n)\n'
+    expect(declared('go.mod', go)).toEqual({ runtime: ['d.e/f'], indirect: ['a.b/c'] })
+    expect(declared('go.mod', go.replaceAll('\n', '\r\n'))).toEqual(declared('go.mod', go))
+    expect(declared('requirements.txt', 'a # b\r\n# c\r\n')).toEqual({ runtime: ['a'] })
+  })
+
+  test.each([
+    ['go.mod', `${'/'.repeat(500_000)}\rx`],
+    ['requirements.txt', `${' #'.repeat(250_000)}\rx`],
+  ])('%s of comments without end is read in the time of reading it', (name, text) => {
+    const startedAt = performance.now()
+    expect(declared(name, text)).toEqual({})
+    expect(performance.now() - startedAt).toBeLessThan(2_000)
+  })
+
   test('of npm', () => {
     const text =
       '\ufeff{"dependencies":{"b":"1","a":"2"},"devDependencies":{"c":"1"},"peerDependencies":{},"optionalDependencies":{"d":"1"}}'

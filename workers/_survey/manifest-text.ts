@@ -1,6 +1,7 @@
 /**
  * Duty: dependencies in manifests that are programs or lines of text, found by patterns: good enough to list names, and never in
- * need of running anything. All patterns take time in proportion to the text, whatever it holds.
+ * need of running anything. All patterns take time in proportion to the text, whatever it holds; a line ends at its newline alone, so
+ * that "." has to stand for a carriage return as well.
  */
 
 /** Names by group (runtime, development …), as they stand in the manifest. */
@@ -10,7 +11,7 @@ export type Declared = Map<string, Set<string>>
 export function declaredInRequirements(text: string): Declared {
   const names = new Set<string>()
   for (const line of text.split('\n')) {
-    const requirement = line.replace(/(^|\s)#.*$/, '').trim()
+    const requirement = line.replace(/(^|\s)#.*$/s, '').trim()
     const editable = /^-e\s.*#egg=([\w.-]+)/.exec(line.trim())
     const name = editable?.[1] ?? /^([A-Za-z0-9][\w.-]*)\s*($|[[<>=!~;@,( \\])/.exec(requirement)?.[1]
     if (name !== undefined) names.add(name)
@@ -24,7 +25,7 @@ export function declaredInGoMod(text: string): Declared {
   let isInBlock = false
   for (const line of text.split('\n')) {
     const words = line
-      .replace(/\/\/.*$/, '')
+      .replace(/\/\/.*$/s, '')
       .replace('(', ' ( ')
       .trim()
       .split(/\s+/)
