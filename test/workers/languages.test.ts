@@ -16,6 +16,8 @@ test.each([
   ['script', '#! /usr/bin/perl -w\n', 'Perl'],
   ['script', '#!/opt/unknown\n', otherText],
   ['script', '#!', otherText],
+  ['script', '#!/bin/constructor\n', otherText],
+  ['script', '#!/usr/bin/env __proto__\n', otherText],
   ['ls.1', '.TH LS 1\n', 'Roff'],
   ['log.1', 'started\n', otherText],
   ['video.ts', 'G\0\0', binary],

@@ -181,13 +181,11 @@ function languageOfFirstBytes(name: BytePath, head: Buffer): string | null {
   const [command = '', ...args] = words(line)
   const program = baseName(command) === 'env' ? args.find((arg) => !arg.startsWith('-') && !arg.includes('=')) : command
   if (program === undefined) return null
-  return (
-    interpreters[
-      baseName(program)
-        .replace(/[-.\d]+$/, '')
-        .toLowerCase()
-    ] ?? null
-  )
+  const interpreter = baseName(program)
+    .replace(/[-.\d]+$/, '')
+    .toLowerCase()
+  // A file may name "constructor".
+  return Object.hasOwn(interpreters, interpreter) ? (interpreters[interpreter] ?? null) : null
 }
 
 function baseName(path: string): string {
