@@ -69,7 +69,20 @@ function watchSilence(redis: Redis): void {
     const another = duplicate(override)
     made.push(another)
     silence.watch(another)
+    endAloud(another)
     return another
+  }
+}
+
+/** A connection that is ended between two tries to open it says nothing of that, and BullMQ waits for its word as it closes. */
+function endAloud(redis: Redis): void {
+  const disconnect = redis.disconnect.bind(redis)
+  redis.disconnect = (reconnect) => {
+    const isBetween = redis.status === 'reconnecting' && !reconnect
+    disconnect(reconnect)
+    if (!isBetween) return
+    redis.status = 'end'
+    redis.emit('end')
   }
 }
 

@@ -1,5 +1,6 @@
 /** What a node that stops says of the turns it does not wait for, and what it leaves behind. */
-import { RedisConnection } from 'bullmq'
+import { RedisConnection, Worker } from 'bullmq'
+import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { expect, inject, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
@@ -41,4 +42,24 @@ test('a node that stops while Redis is silent leaves no connection that opens ag
   await node.stop({ force: true })
   proxy.mend()
   expect(await waitUntil('all of its connections have ended', () => proxy.connections === 0, 5_000)).toBe(true)
+})
+
+test('a node that stops while BullMQ alone has lost its connection leaves none of its workers half closed', async () => {
+  using duplicates = vi.spyOn(Redis.prototype, 'duplicate')
+  using closings = vi.spyOn(Worker.prototype, 'close')
+  await using troupe = await TestTroupe.connect()
+  const node = await troupe.startNode({ quick })
+  const copies = duplicates.mock.results.map(({ value }) => value as Redis)
+  expect(copies.length).toBeGreaterThan(0)
+  for (const copy of copies) {
+    // Nobody listens there.
+    copy.options.port = 1
+    copy.disconnect(true)
+  }
+  await waitUntil('each waits for its next try', () => copies.every(({ status }) => status === 'reconnecting'))
+  await node.stop()
+  let closed = 0
+  for (const { value } of closings.mock.results) void (value as Promise<void>).then(() => closed++)
+  await waitUntil('all of its workers have closed', () => closed === closings.mock.results.length)
+  expect(closed).toBeGreaterThan(0)
 })
