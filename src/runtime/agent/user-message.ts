@@ -1,12 +1,15 @@
 /** Duty: an input message as what a user says in the conversation: text, blocks, or any JSON as its text. */
 import { z } from 'zod'
 import { type UserBlock, userBlockSchema } from '../../core/chat-message.ts'
+import { isDeeperThan } from '../../core/json.ts'
 import type { InputMessage } from '../../core/message.ts'
+import { policy } from '../../core/policy.ts'
 import type { EntryFacts } from './journal.ts'
 
 /** `{ content: [...] }` with blocks that a model takes. */
 const contentSchema = z.strictObject({ content: z.array(userBlockSchema).min(1) })
 
+/** Does not throw: a message that breaks its turn would be met again by every node. */
 export function userEntry(id: string, message: InputMessage): EntryFacts {
   const { from, facts } = message
   return {
@@ -20,7 +23,15 @@ export function userEntry(id: string, message: InputMessage): EntryFacts {
 
 function blocksOf(value: unknown): readonly UserBlock[] {
   if (typeof value === 'string') return [{ type: 'text', text: value.toWellFormed() }]
-  const parsed = contentSchema.safeParse(value)
-  if (parsed.success) return parsed.data.content
-  return [{ type: 'text', text: JSON.stringify(value) }]
+  // A schema goes into what is nested, and so does what writes it: both by a stack that ends.
+  const parsed = isDeeperThan(value, policy.jsonDepthMax) ? null : contentSchema.safeParse(value)
+  return parsed?.success ? parsed.data.content : [{ type: 'text', text: jsonText(value) }]
+}
+
+function jsonText(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return '(a message that is nested too deeply to be written as text)'
+  }
 }

@@ -31,6 +31,17 @@ describe('an agent', () => {
     })
   })
 
+  test('reads a message that no schema can follow to its end as a text', async () => {
+    const model = recordedModel('test/one', [say('Deep.')])
+    await using troupe = await TestTroupe.start({
+      workers: { greeter: defineWorker({ instructions: 'Greet.', model }) },
+    })
+    const nested: unknown = JSON.parse(`${'['.repeat(3_000)}${']'.repeat(3_000)}`)
+    const input = { content: [{ type: 'text', text: 'Hello', providerOptions: { a: { b: nested } } }] }
+    expect(await troupe.run('greeter', input)).toMatchObject({ status: 'completed', value: { text: 'Deep.' } })
+    expect(model.requests[0]?.messages[0]).toMatchObject({ content: [{ text: JSON.stringify(input) }] })
+  })
+
   test('gives each call an id of its own (M-b), though the model gave one that would be made for another', async () => {
     const calls = [call('double', { n: 1 }, 'call-1-1-2'), call('double', { n: 2 }, '')]
     const model = recordedModel('test/one', [together(...calls), say('2 and 4.')])
