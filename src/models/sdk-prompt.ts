@@ -57,23 +57,25 @@ function toUserPart(block: UserBlock): UserPart {
     case 'text':
       return { type: 'text', text: wellFormed(block.text), ...optionsOf(block.providerOptions) }
     case 'image':
-    case 'audio':
-      return {
-        type: 'file',
-        mediaType: block.mediaType,
-        data:
-          block.data === undefined
-            ? { type: 'url', url: new URL(block.url ?? '') }
-            : { type: 'data', data: block.data },
-      }
-    case 'file':
-      return {
-        type: 'file',
-        mediaType: block.mediaType,
-        data: { type: 'url', url: new URL(block.url) },
-        ...(block.filename === undefined ? {} : { filename: wellFormed(block.filename) }),
-      }
+    case 'audio': {
+      const { mediaType, data, url = '' } = block
+      if (data !== undefined) return { type: 'file', mediaType, data: { type: 'data', data } }
+      return URL.canParse(url)
+        ? { type: 'file', mediaType, data: { type: 'url', url: new URL(url) } }
+        : noPlace(block.type, url)
+    }
+    case 'file': {
+      const { mediaType, url, filename } = block
+      if (!URL.canParse(url)) return noPlace('file', url)
+      const data = { type: 'url' as const, url: new URL(url) }
+      return { type: 'file', mediaType, data, ...(filename === undefined ? {} : { filename: wellFormed(filename) }) }
+    }
   }
+}
+
+/** Whoever sent it may be asked by the model; the conversation goes on (P1). */
+function noPlace(what: string, url: string): UserPart {
+  return { type: 'text', text: `(${what} left out: ${JSON.stringify(url.slice(0, 200).toWellFormed())} is no address)` }
 }
 
 function toAssistantPart(block: AssistantBlock, isOwn: boolean): AssistantPart[] {

@@ -53,6 +53,28 @@ test('each sort of message is one that the SDK takes', () => {
   expect(converted[1]).toMatchObject({ content: [{ type: 'reasoning', providerOptions: options }, {}, {}] })
 })
 
+test('media whose address is none are left out, and say so: the conversation goes on (P1)', () => {
+  const messages: PromptMessage[] = [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'Look.' },
+        { type: 'image', mediaType: 'image/png', url: 'photo.png' },
+        { type: 'audio', mediaType: 'audio/wav' },
+        { type: 'file', mediaType: 'text/plain', url: `${'x'.repeat(1_000)}\n` },
+      ],
+    },
+  ]
+  const converted = prompt().messages(messages)
+  expect(z.array(modelMessageSchema).safeParse(converted).error).toBeUndefined()
+  expect(converted[0]?.content).toEqual([
+    { type: 'text', text: 'Look.' },
+    { type: 'text', text: '(image left out: "photo.png" is no address)' },
+    { type: 'text', text: '(audio left out: "" is no address)' },
+    { type: 'text', text: `(file left out: "${'x'.repeat(200)}" is no address)` },
+  ])
+})
+
 test('a message is converted once', () => {
   const ours = prompt()
   const messages = [user('one'), user('two')]
