@@ -20,20 +20,22 @@ const keyShapes: readonly RegExp[] = [
   /(?<![\w/+-])(?=[\w/+-]*\d)(?=[\w/+-]*[A-Za-z])[\w/+-]{32,}={0,2}/g,
 ]
 
-export function redact(text: string, secrets: readonly string[]): string {
+/** What is part of `known`, the name of a model, is no key, however it looks. */
+export function redact(text: string, secrets: readonly string[], known = ''): string {
   let clean = secrets.reduce(blotPieces, text)
   for (const shape of keyShapes) {
-    clean = clean.replace(shape, (_match, name?: unknown, sign?: unknown) =>
-      typeof name === 'string' && typeof sign === 'string' ? `${name}${sign}${blot}` : blot,
-    )
+    clean = clean.replace(shape, (match: string, name?: unknown, sign?: unknown) => {
+      if (known.includes(match)) return match
+      return typeof name === 'string' && typeof sign === 'string' ? `${name}${sign}${blot}` : blot
+    })
   }
   return clean
 }
 
 /** One line, redacted, of at most `charsMax` characters. */
-export function shortened(text: string, secrets: readonly string[], charsMax: number): string {
+export function shortened(text: string, secrets: readonly string[], charsMax: number, known = ''): string {
   // Text far beyond the cut is left out first: patterns need not run over megabytes.
-  const line = redact(text.slice(0, charsMax * 10).toWellFormed(), secrets)
+  const line = redact(text.slice(0, charsMax * 10).toWellFormed(), secrets, known)
     .replace(/[\s\x00-\x1f\x7f]+/g, ' ')
     .trim()
   return line.length > charsMax ? `${line.slice(0, charsMax).toWellFormed()} …` : line

@@ -85,13 +85,13 @@ export function toModelError(thrown: unknown, context: ErrorContext): RuntimeErr
   const own = chain.find((error) => error instanceof RuntimeError)
   if (own !== undefined) return own
   const facts = factsOf(thrown, chain)
-  const message = shortened(facts.message, context.secrets, messageCharsMax)
+  const message = shortened(facts.message, context.secrets, messageCharsMax, context.id)
   const said = `${facts.status === undefined ? '' : ` (${facts.status})`}${message === '' ? '' : `: ${message}`}`
   const details = { model: context.id, ...(facts.status === undefined ? {} : { status: facts.status }) }
   const retryAfterMs = retryAfterOf(facts.headers)
   const options = { details, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   // The name of a model may hold anything; what it is asked with may not.
-  const id = redact(context.id, context.secrets)
+  const id = redact(context.id, context.secrets, context.id)
   switch (fateOf(facts)) {
     case 'overloaded':
       return new TransientError(`${id} is overloaded${said}`, { ...options, code: 'model_overloaded' })

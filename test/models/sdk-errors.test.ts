@@ -34,3 +34,14 @@ test('an error of ours is found below others, and a circle of causes has an end'
   circle.cause = circle
   expect(toModelError(circle, context)).toMatchObject({ code: 'model_unavailable' })
 })
+
+test('the name of the model is told whatever it looks like, and a key in it is not', () => {
+  const id = 'fireworks/accounts/fireworks/models/llama-v3p1-405b-instruct'
+  const message = 'No model accounts/fireworks/models/llama-v3p1-405b-instruct for key 0123456789abcdef0123456789abcdef'
+  expect(toModelError({ message, statusCode: 404 }, { id, secrets: [] }).message).toMatch(
+    `${id} refused the request (404): No model accounts/fireworks/models/llama-v3p1-405b-instruct for key [redacted]`,
+  )
+  const secret = 'correct-horse-battery'
+  const error = toModelError({ message: secret }, { id: `acme/${secret}`, secrets: [secret] })
+  expect(error.message).toBe('acme/[redacted] did not answer: [redacted]')
+})
