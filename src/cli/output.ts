@@ -5,7 +5,7 @@
  */
 import { styleText } from 'node:util'
 import { isDumbTerminal } from '../config.ts'
-import { escapeLine, escapeText } from './escape.ts'
+import { escapeJson, escapeLine, escapeText } from './escape.ts'
 import { type Column, tableLines } from './table.ts'
 
 export interface JsonFlag {
@@ -38,7 +38,7 @@ export function print(line: string): void {
 
 /** One object of data, on a line of its own. */
 export function printJson(value: unknown): void {
-  write(process.stdout, `${JSON.stringify(value)}\n`)
+  write(process.stdout, `${escapeJson(JSON.stringify(value))}\n`)
 }
 
 /** One line for people, beside the data. The caller has made it safe. */

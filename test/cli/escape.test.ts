@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { escapeLine, escapeText } from '../../src/cli/escape.ts'
+import { escapeJson, escapeLine, escapeText } from '../../src/cli/escape.ts'
 
 describe('escapeLine', () => {
   it('shows what would move, colour or reorder', () => {
@@ -12,6 +12,13 @@ describe('escapeLine', () => {
 
   it('leaves other text alone', () => {
     expect(escapeLine('é 日本 👍 – “quoted” \\n')).toBe('é 日本 👍 – “quoted” \\n')
+  })
+
+  it('leaves no mark that reorders text', () => {
+    for (const character of '\u061c\u200e\u200f\u202a\u202e\u2066\u2069') {
+      expect(character).toMatch(/\p{Bidi_Control}/u)
+      expect(escapeLine(character) + escapeText(character)).not.toMatch(/\p{Bidi_Control}/u)
+    }
   })
 
   it('leaves no control character of any text', () => {
@@ -27,5 +34,15 @@ describe('escapeLine', () => {
 describe('escapeText', () => {
   it('keeps lines and tabs', () => {
     expect(escapeText('a\r\n\tb\u001b[0m\rc')).toBe('a\n\tb\\e[0m\\rc')
+  })
+})
+
+describe('escapeJson', () => {
+  it('keeps the value, on one line and without what a terminal would obey', () => {
+    const text = '\u009b2J \u0085 \u2028 \u202e \u007f \u001b \n é 👍 \\u009b'
+    const json = escapeJson(JSON.stringify({ [text]: [text] }))
+    expect(JSON.parse(json)).toEqual({ [text]: [text] })
+    expect(json).not.toMatch(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/u)
+    expect(json).toContain('é 👍')
   })
 })
