@@ -12,6 +12,8 @@ import type { ModelReply } from '../../core/model.ts'
 import { problemText } from '../../core/schema-problems.ts'
 
 const idCharsMax = 128
+/** Of what a provider calls its model: it is told with each reply. */
+const modelCharsMax = 320
 
 /** Throws a TransientError (`model_garbled`) for what is no reply. */
 export function checkedReply(reply: ModelReply, model: string): ModelReply {
@@ -19,7 +21,7 @@ export function checkedReply(reply: ModelReply, model: string): ModelReply {
   const { content, finishReason = 'other', usage = noUsage } = given
   const checked = { model: given.model ?? model, content: content as ModelReply['content'], finishReason, usage }
   const message = { type: 'assistant', id: '', at: 0, ...checked }
-  if (readChatMessage(message) !== null) return checked
+  if (readChatMessage(message) !== null) return { ...checked, model: checked.model.slice(0, modelCharsMax) }
   const { error } = chatMessageSchema.safeParse(message)
   const why = error ? problemText(error) : 'it cannot be read'
   throw new TransientError(`model ${model} gave a reply that is none: ${why}`, { code: 'model_garbled' })

@@ -42,6 +42,17 @@ describe('an agent', () => {
     expect(model.requests[0]?.messages[0]).toMatchObject({ content: [{ text: JSON.stringify(input) }] })
   })
 
+  test('records no more of the name that a provider gives its model than a name has', async () => {
+    const model = recordedModel('test/one', [{ ...say('Hello.'), model: `test/${'x'.repeat(100_000)}` }])
+    await using troupe = await TestTroupe.start({
+      workers: { greeter: defineWorker({ instructions: 'Greet.', model }) },
+    })
+    const session = await troupe.create('greeter', 'Hello')
+    expect(await session.result()).toMatchObject({ status: 'completed', value: { text: 'Hello.' } })
+    const [reply] = (await troupe.history(session.root.id)).filter(({ type }) => type === 'assistant')
+    expect(reply).toMatchObject({ model: `test/${'x'.repeat(315)}` })
+  })
+
   test('gives each call an id of its own (M-b), though the model gave one that would be made for another', async () => {
     const calls = [call('double', { n: 1 }, 'call-1-1-2'), call('double', { n: 2 }, '')]
     const model = recordedModel('test/one', [together(...calls), say('2 and 4.')])
