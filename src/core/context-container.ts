@@ -238,7 +238,7 @@ export class ContextContainer {
     const notes = [...this.#delegated.values()].flat()
     const given = notes.find(({ call }) => call === result.call)?.facts ?? []
     const { from: workerId, name, workerKind: kind, status } = result
-    const facts = (result.value as { facts?: Record<string, Json> } | null)?.facts ?? {}
+    const facts = factsOf(result.value)
     const failure = result.failure?.message
     this.#run.children.push({ workerId, name, kind, status, facts, given, ...(failure !== undefined && { failure }) })
   }
@@ -265,6 +265,12 @@ export class ContextContainer {
 
 function tokensOf(usage: Usage): number {
   return usage.inputTokens + usage.outputTokens
+}
+
+/** What a child replied may be anything, and so may what it calls its facts. */
+function factsOf(value: unknown): Record<string, Json> {
+  const facts = (value as { facts?: unknown } | null)?.facts
+  return typeof facts === 'object' && facts !== null && !Array.isArray(facts) ? (facts as Record<string, Json>) : {}
 }
 
 // Names of facts come from tools and models: "__proto__" must be a name like any other.

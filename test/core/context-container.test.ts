@@ -156,6 +156,13 @@ describe('a context container', () => {
     ])
   })
 
+  test.each([['a text'], [5], [[1]], [null]])('takes %j for no facts of a child', (facts) => {
+    const told = reported('c', 1, { value: { facts } })
+    const context = contextOf(user('go'), asks('a', ['spawn_workers']), delegates('a-0', 1), told)
+    expect(context.run.children).toMatchObject([{ workerId: 'c', facts: {} }])
+    expect(context.run.children[0]?.facts).toStrictEqual({})
+  })
+
   test('what another message than a result said is no report of a child', () => {
     const timer = entry({ type: 'received', message: { kind: 'timer', id: 't', from: null, value: 1 } })
     expect(contextOf(user('go'), timer).run.children).toEqual([])

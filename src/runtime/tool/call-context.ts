@@ -35,8 +35,16 @@ export function callContext(parts: ToolContext): ToolContext {
   return new CallContext(parts) as unknown as ToolContext
 }
 
-/** Names of facts come from tools and models: what is not there must not be found on a prototype. */
 function ownCopy(name: keyof Shared, value: unknown): unknown {
   const copy: unknown = structuredClone(value)
-  return name === 'facts' ? Object.assign(Object.create(null) as object, copy) : copy
+  if (name === 'facts') return namesAlone(copy)
+  if (name === 'children') {
+    for (const child of copy as { facts: unknown }[]) child.facts = namesAlone(child.facts)
+  }
+  return copy
+}
+
+/** Names of facts come from tools and models: what is not there must not be found on a prototype. */
+function namesAlone(facts: unknown): object {
+  return Object.assign(Object.create(null) as object, facts)
 }

@@ -39,7 +39,8 @@ test('what a tool returns is its output, at once or later', async () => {
 
 test('a tool sees its input and the whole context', async () => {
   const facts = { part: { n: 1 } }
-  const seen = callParts({ facts, attempt: 3, depth: 2, folder: import.meta.dirname })
+  const child = { workerId: 'c', name: 'c', kind: 'k', status: 'completed', facts: { n: 1 }, given: [] } as const
+  const seen = callParts({ facts, children: [child], attempt: 3, depth: 2, folder: import.meta.dirname })
   let given: unknown
   let context: ToolContext | undefined
   await runOf(
@@ -54,7 +55,9 @@ test('a tool sees its input and the whole context', async () => {
   const { signal: _signal, folder: _folder, onProgress: _onProgress, ...plain } = seen.parts
   expect(context).toMatchObject(plain)
   expect(context?.facts).toEqual(facts)
-  expect(context?.facts).not.toHaveProperty('constructor')
+  expect(context?.facts.constructor).toBeUndefined()
+  expect(context?.children[0]?.facts).toEqual({ n: 1 })
+  expect(context?.children[0]?.facts.constructor).toBeUndefined()
   expect(context?.workspace?.root).toBe(import.meta.dirname)
   expect(context?.signal.aborted).toBe(false)
 })
