@@ -14,7 +14,7 @@ import { encodeInput } from '../core/message.ts'
 import { defaultSessionLimits, hardSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
 import type { BellRinger } from '../core/ports.ts'
 import { partitionNotFound, refusalError } from '../core/refusal.ts'
-import { problemText } from '../core/schema-problems.ts'
+import { fitTo } from '../core/schema-problems.ts'
 import { shown } from '../core/shown.ts'
 import { checkGrant, encodeGrant, type WorkerGrant } from '../core/worker-grant.ts'
 import { nameRule } from '../core/worker-name.ts'
@@ -237,11 +237,11 @@ export function openSubmission(
   }
 }
 
-function parseJob<Schema extends z.ZodType>(schema: Schema, data: unknown): z.infer<Schema> {
-  const parsed = schema.safeParse(data)
-  if (parsed.success) return parsed.data
+function parseJob<Data>(schema: z.ZodType<Data>, data: unknown): Data {
+  const fit = fitTo(schema, data)
+  if (fit.ok) return fit.value
   throw new InputError(
-    `a submitted job is not valid: ${problemText(parsed.error)}. It takes {"kind", "input", "name"?, "limits"?, "keepOpen"?, "grant"?} or {"worker", "input"}.`,
+    `a submitted job is not valid: ${fit.reasons.join('; ')}. It takes {"kind", "input", "name"?, "limits"?, "keepOpen"?, "grant"?} or {"worker", "input"}.`,
   )
 }
 

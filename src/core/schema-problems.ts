@@ -32,7 +32,7 @@ export function fitTo<Value>(schema: z.ZodType<Value>, value: unknown): Fit<Valu
 }
 
 /** One line for each problem; of many the first ones, and how many more there are. */
-export function problemsOf({ issues }: Problems): string[] {
+function problemsOf({ issues }: Problems): string[] {
   const more = issues.length - problemsMax
   return [...issues.slice(0, problemsMax).map(problemOf), ...(more > 0 ? [`and ${more} more`] : [])]
 }

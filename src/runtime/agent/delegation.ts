@@ -14,7 +14,7 @@ import { encodeGivenInput, encodeInput, type ResultMessage } from '../../core/me
 import type { ToolSpec } from '../../core/model.ts'
 import { policy } from '../../core/policy.ts'
 import type { Grant, SpawnOrder } from '../../core/ports.ts'
-import { problemsOf } from '../../core/schema-problems.ts'
+import { fitTo } from '../../core/schema-problems.ts'
 import { checkGrant, encodeGrant, grantName, narrowGrant } from '../../core/worker-grant.ts'
 import { checkName, defaultName } from '../../core/worker-name.ts'
 
@@ -43,19 +43,20 @@ export type Parsed<Value> =
   | { readonly ok: false; readonly reasons: readonly string[] }
 
 export function parseSpawn(input: Json, kinds: readonly string[]): Parsed<readonly SpawnTask[]> {
-  const parsed = spawnSchema.safeParse(input)
-  if (!parsed.success) return { ok: false, reasons: problemsOf(parsed.error) }
-  const unknown = parsed.data.tasks.filter(({ kind }) => !kinds.includes(kind))
+  const fit = fitTo(spawnSchema, input)
+  if (!fit.ok) return fit
+  const { tasks } = fit.value
+  const unknown = tasks.filter(({ kind }) => !kinds.includes(kind))
   if (unknown.length > 0) {
     const names = [...new Set(unknown.map(({ kind }) => `'${kind.slice(0, 64)}'`))].join(', ')
     return { ok: false, reasons: [`kind ${names} may not be spawned; available: ${kinds.join(', ')}`] }
   }
-  return { ok: true, input: parsed.data.tasks }
+  return { ok: true, input: tasks }
 }
 
 export function parseSend(input: Json): Parsed<SendInput> {
-  const parsed = sendSchema.safeParse(input)
-  return parsed.success ? { ok: true, input: parsed.data } : { ok: false, reasons: problemsOf(parsed.error) }
+  const fit = fitTo(sendSchema, input)
+  return fit.ok ? { ok: true, input: fit.value } : fit
 }
 
 /** How the two tools are shown to a model. `describe` tells what is known of a kind. */

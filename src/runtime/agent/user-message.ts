@@ -1,9 +1,8 @@
 /** Duty: an input message as what a user says in the conversation: text, blocks, or any JSON as its text. */
 import { z } from 'zod'
 import { type UserBlock, userBlockSchema } from '../../core/chat-message.ts'
-import { isDeeperThan } from '../../core/json.ts'
 import type { InputMessage } from '../../core/message.ts'
-import { policy } from '../../core/policy.ts'
+import { fitTo } from '../../core/schema-problems.ts'
 import type { EntryFacts } from './journal.ts'
 
 /** `{ content: [...] }` with blocks that a model takes. */
@@ -23,9 +22,9 @@ export function userEntry(id: string, message: InputMessage): EntryFacts {
 
 function blocksOf(value: unknown): readonly UserBlock[] {
   if (typeof value === 'string') return [{ type: 'text', text: value.toWellFormed() }]
-  // A schema goes into what is nested, and so does what writes it: both by a stack that ends.
-  const parsed = isDeeperThan(value, policy.jsonDepthMax) ? null : contentSchema.safeParse(value)
-  return parsed?.success ? parsed.data.content : [{ type: 'text', text: jsonText(value) }]
+  // What is nested deeply is more than the stack of a schema holds, and of what writes it.
+  const fit = fitTo(contentSchema, value)
+  return fit.ok ? fit.value.content : [{ type: 'text', text: jsonText(value) }]
 }
 
 function jsonText(value: unknown): string {

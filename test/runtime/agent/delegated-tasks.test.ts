@@ -167,6 +167,8 @@ describe('tasks', () => {
     expect(tasksOf()).toMatchObject({ ok: false })
     expect(tasksOf(...Array.from({ length: 200 }, () => good))).toMatchObject({ ok: true })
     expect(tasksOf(...Array.from({ length: 201 }, () => good))).toMatchObject({ ok: false })
+    const facts = Array.from({ length: 300_000 }, () => 1)
+    expect(tasksOf({ ...good, facts })).toMatchObject({ ok: false, reasons: [expect.any(String)] })
     const tools = Array.from({ length: 257 }, () => 'look_up')
     expect(tasksOf({ ...good, tools })).toMatchObject({ ok: false, reasons: [expect.stringContaining('256')] })
     expect(tasksOf({ ...good, from: 'me' })).toMatchObject({ ok: false, reasons: [expect.stringContaining('from')] })
