@@ -22,7 +22,7 @@ const keyShapes: readonly RegExp[] = [
 
 /** What is part of `known`, the name of a model, is no key, however it looks. */
 export function redact(text: string, secrets: readonly string[], known = ''): string {
-  let clean = secrets.reduce(blotPieces, text)
+  let clean = secrets.flatMap(formsOf).reduce(blotPieces, text)
   for (const shape of keyShapes) {
     clean = clean.replace(shape, (match: string, name?: unknown, sign?: unknown) => {
       if (known.includes(match)) return match
@@ -41,8 +41,15 @@ export function shortened(text: string, secrets: readonly string[], charsMax: nu
   return line.length > charsMax ? `${line.slice(0, charsMax).toWellFormed()} …` : line
 }
 
+/** As it is, and as a proxy on the way may have written it: in an address, in JSON, in base64. */
+function formsOf(secret: string): string[] {
+  if (secret.length < shortestSecret) return []
+  const coded = (form: 'base64' | 'base64url') => Buffer.from(secret).toString(form)
+  const escaped = [encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1)]
+  return [...new Set([secret, ...escaped, coded('base64'), coded('base64url')])]
+}
+
 function blotPieces(text: string, secret: string): string {
-  if (secret.length < shortestSecret) return text
   if (secret.length <= pieceChars) return text.replaceAll(secret, blot)
   const pieces = new Set<string>()
   for (let at = 0; at + pieceChars <= secret.length; at++) pieces.add(secret.slice(at, at + pieceChars))

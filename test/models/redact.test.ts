@@ -30,6 +30,16 @@ test('a known key is blotted out wherever a piece of it stands, whatever it look
   expect(redact('pass', ['pass'])).toBe('[redacted]')
 })
 
+test('a known key is blotted out in the words of whoever passes it on', () => {
+  const key = 'Ab+cd/ef"gh=ij\\kl'
+  const forms = [encodeURIComponent(key), JSON.stringify(key), Buffer.from(key).toString('base64')]
+  for (const form of [...forms, Buffer.from(key).toString('base64url')]) {
+    const clean = redact(`asked ${form} in vain`, [key])
+    expect(clean).toMatch(/^asked "?(?:\[redacted\])+"?=? in vain$/)
+  }
+  expect(redact('a b c', ['', 'b'])).toBe('a b c')
+})
+
 test('a text is one short line', () => {
   expect(shortened('a\n\tb\u0000c ', [], 300)).toBe('a b c')
   expect(shortened('x'.repeat(400), [], 300)).toBe(`${'x'.repeat(300)} …`)
