@@ -112,6 +112,7 @@ function partsOf({ journal, folder, attempt }: CallsHost, call: ToolCallBlock): 
     idempotencyKey: `${grant.workerId}/${journal.position.run}/${toolCallId}`,
     signal: turn.signal,
     folder,
+    bound: grant.allowed.folder ?? null,
     limits: grant.limits,
     depth: grant.depth,
     input: container.input,

@@ -14,6 +14,8 @@ import { ProgressGate } from './progress-gate.ts'
 export interface ToolCallParts extends Omit<ToolContext, 'workspace' | 'progress' | 'setFact'> {
   /** Absolute path of the worker's folder; null for none. */
   readonly folder: string | null
+  /** Absolute path of the folder it was granted, which that one lies in; absent or null for any. */
+  readonly bound?: string | null
   readonly onProgress: (value: unknown) => void
 }
 
@@ -30,7 +32,7 @@ export class ToolAttempt {
   #closed = false
 
   constructor(tool: Tool, parts: ToolCallParts, signal: AbortSignal, workspace: Workspace | null) {
-    const { folder: _folder, onProgress: _onProgress, ...plain } = parts
+    const { folder: _folder, bound: _bound, onProgress: _onProgress, ...plain } = parts
     this.#tool = tool
     this.#collector = new FactCollector(tool.name)
     this.#progress = new ProgressGate((value) => parts.onProgress(value), policy.deltaEveryMs)

@@ -85,7 +85,7 @@ export class ToolExecutor {
   async #attempt(call: ToolRun, signal: AbortSignal, started: () => void): Promise<Attempt> {
     const { tool, input, parts } = call
     try {
-      const workspace = parts.folder === null ? null : await openWorkspace(parts.folder)
+      const workspace = parts.folder === null ? null : await openWorkspace(parts.folder, parts.bound)
       // Stopped while its folder was opened: it has not begun, and must not.
       signal.throwIfAborted()
       if (tool.thread !== undefined) return await this.#threads.attempt(call, signal, workspace, started)

@@ -13,8 +13,8 @@ const pathCharsShown = 200
 const pathCharsMax = 4_096
 const separators = sep === '\\' ? /[\\/]/ : /\//
 
-/** Throws an InputError for what is no folder. */
-export async function openWorkspace(folder: string): Promise<Workspace> {
+/** `bound` is a folder that it must lie in, by where both really are now. Throws an InputError for what is no folder. */
+export async function openWorkspace(folder: string, bound: string | null = null): Promise<Workspace> {
   let root: string
   try {
     root = await realpath(folder)
@@ -22,6 +22,9 @@ export async function openWorkspace(folder: string): Promise<Workspace> {
   } catch (cause) {
     throw new InputError(`the worker's folder ${shown(folder)} cannot be opened (${codeOf(cause)}).`)
   }
+  // Whoever may write there may have put a link in its place since it was last looked at.
+  const isBeyond = bound !== null && !isInside(await realpath(bound).catch(() => bound), root)
+  if (isBeyond) throw new InputError(`the worker's folder ${shown(folder)} leads out of the one it was granted.`)
   return new FolderWorkspace(root, resolve(folder))
 }
 

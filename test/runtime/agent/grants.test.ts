@@ -1,5 +1,5 @@
 /** Grants (I13): what a session restricts, no worker of it gets back; what a parent restricts, no child or grandchild. */
-import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -132,6 +132,31 @@ describe('folders', () => {
     await symlink(join(folder, 'inner'), join(folder, 'link'))
   })
   afterAll(() => rm(folder, { recursive: true }))
+
+  test('that are swapped for a link in the middle of a turn are refused', async () => {
+    const swapped = join(folder, 'swapped')
+    await mkdir(swapped)
+    const swap = defineTool({
+      name: 'swap',
+      description: 'Puts a link in place of its folder.',
+      effect: 'pure',
+      async run() {
+        await rm(swapped, { recursive: true })
+        await symlink(tmpdir(), swapped)
+        return 'swapped'
+      },
+    })
+    const model = recordedModel('test/one', inTurn(call('where'), call('swap'), call('where')))
+    const tools = [where, swap]
+    const one = defineWorker({ instructions: 'x', model, tools, folder: () => swapped })
+    await using troupe = await TestTroupe.start({ workers: { one } })
+    const session = await troupe.create('one', 'go', { grant: { folder } })
+    expect(await session.result()).toMatchObject({ status: 'completed' })
+    expect(told(model, 1)).toEqual([await realpath(folder).then((real) => join(real, 'swapped'))])
+    expect(told(model, 3)).toEqual([
+      expect.stringMatching(/^Error: the worker's folder .* leads out of the one it was granted\.$/),
+    ])
+  })
 
   const lines = (kind: string, named: (() => string) | undefined, model: RecordedModel, spawns?: string[]) => ({
     [kind]: defineWorker({
