@@ -29,12 +29,13 @@ const slackMs = 5_000
 
 export async function audit(stores: readonly AuditStore[], sessionId: string | null): Promise<AuditReport> {
   const tally = new Tally()
-  const findings: AuditFinding[] = []
+  // Whole lists are joined by literals here, not by push(...list), whose arguments must fit on the stack.
+  let findings: AuditFinding[] = []
   const total = { sessions: 0, workers: 0 }
   const removed = { sessions: 0, workers: 0 }
   for (const store of stores) {
     const part = new PartitionAudit(store, tally)
-    findings.push(...(await (sessionId === null ? part.everything() : part.one(sessionId))))
+    findings = [...findings, ...(await (sessionId === null ? part.everything() : part.one(sessionId)))]
     total.sessions += part.sessions
     total.workers += part.workers
     if (sessionId !== null) continue
@@ -69,9 +70,9 @@ class PartitionAudit {
     this.#isWhole = false
     this.#pools = await this.#store.pools()
     const told = new Told(this.#store, (createdAt ?? 0) - slackMs)
-    const suspicions = await this.#round(told, [sessionId])
-    suspicions.push(...(await lostSessions(this.#store, told, [sessionId])), ...(await this.#around(told)))
-    const findings = await this.#settle(told, suspicions)
+    const found = await this.#round(told, [sessionId])
+    const lost = await lostSessions(this.#store, told, [sessionId])
+    const findings = await this.#settle(told, [...found, ...lost, ...(await this.#around(told))])
     if (createdAt === null && !exists && !findings.some((one) => one.sessionId === sessionId)) {
       const why = told.hasEnded(sessionId) ? 'it has ended and is gone' : 'it may have been pruned'
       throw sessionNotFound(sessionId, why)
@@ -82,9 +83,9 @@ class PartitionAudit {
   async everything(): Promise<AuditFinding[]> {
     this.#pools = await this.#store.pools()
     const told = new Told(this.#store, 0)
-    const suspicions = await this.#round(told, this.#sessionIds())
-    suspicions.push(...(await lostSessions(this.#store, told, this.#unseen(told))), ...(await this.#around(told)))
-    return this.#settle(told, suspicions)
+    const found = await this.#round(told, this.#sessionIds())
+    const lost = await lostSessions(this.#store, told, this.#unseen(told))
+    return this.#settle(told, [...found, ...lost, ...(await this.#around(told))])
   }
 
   /** Sessions whose creation is told and that were not looked at. */
