@@ -82,6 +82,29 @@ describe('a worker whose key was written over', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
+  test('does not keep sweeps busy with it: timers fire', async () => {
+    const sleeper = defineWorker({
+      receive: (message, self) => (message.kind === 'timer' ? self.reply('woke') : self.after(50, null)),
+    })
+    await using troupe = await TestTroupe.start({ workers: { echo, sleeper } })
+    const sessions = await Promise.all(
+      Array.from({ length: 8 }, () => troupe.create('echo', 'one', { keepOpen: true })),
+    )
+    const mends: (() => Promise<void>)[] = []
+    for (const session of sessions) {
+      await session.result({ run: 1 })
+      mends.push(await spoil(troupe, workerKeys(troupe.tag, session.rootId).log))
+      await session.root.send('two')
+    }
+    const unhosted = partitionKeys(troupe.tag).run('unhosted')
+    await waitUntil('some are out of the line', async () => (await troupe.redis.zcard(unhosted)) > 0)
+    for (let number = 0; number < 5; number++)
+      expect(await troupe.run('sleeper', number)).toMatchObject({ status: 'completed', value: 'woke' })
+    for (const mend of mends) await mend()
+    for (const session of sessions) expect(await session.result({ run: 2 })).toMatchObject({ value: 'two' })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
   test('in mid-turn keeps its message, and is never taken for poison', async () => {
     const [began, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const slow = defineWorker({

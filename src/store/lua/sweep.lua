@@ -183,9 +183,10 @@ for index = 1, #homeless, 2 do
   for number = 1, #pools do
     if kind and string.find(pools[number].kinds, ' ' .. kind .. ' ', 1, true) then
       redis.call('ZREM', tag .. ':run:unhosted', homeless[index])
+      -- One that a claim put here has another: counted each time, damaged ones would keep sweeps going until they are mended.
+      if redis.call('HGET', record, 'pool') == 'unhosted' then taken = taken + 1 end
       redis.call('HSET', record, 'pool', pools[number].name)
       redis.call('ZADD', tag .. ':run:' .. pools[number].name, homeless[index + 1], homeless[index])
-      taken = taken + 1
     end
   end
 end
