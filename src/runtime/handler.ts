@@ -11,7 +11,7 @@ import { completedEntry, entryJson, type ReceivedEntry, receivedEntry } from '..
 import { CancelledError, InputError, RuntimeError, TransientError, toRuntimeError } from '../core/errors.ts'
 import type { EventNote } from '../core/event.ts'
 import { type FailureOrigin, toFailure } from '../core/failure.ts'
-import type { Mail } from '../core/message.ts'
+import type { Mail, Message } from '../core/message.ts'
 import { retryWaitMs } from '../core/policy.ts'
 import { fitTo } from '../core/schema-problems.ts'
 import { HandlerInbox } from './handler-inbox.ts'
@@ -338,7 +338,16 @@ interface Recorded extends Mail {
 }
 
 function toRecord(mail: Mail): Recorded {
-  return { ...mail, json: JSON.stringify(mail.message) }
+  return { ...mail, json: jsonOf(mail.message) }
+}
+
+/** Does not throw: whoever sent it may have a larger stack than this thread, and each turn that receives it would break. */
+function jsonOf(message: Message): string {
+  try {
+    return JSON.stringify(message)
+  } catch {
+    return JSON.stringify({ ...message, value: '(a value that is nested too deeply to be written)' })
+  }
 }
 
 /** Where a mail is: its lane and its place there. */

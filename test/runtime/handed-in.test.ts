@@ -4,7 +4,9 @@ import { z } from 'zod'
 import { defineTool } from '../../src/core/define-tool.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { TransientError } from '../../src/core/errors.ts'
+import { encodeInput } from '../../src/core/message.ts'
 import { call, say } from '../../src/models/scripted-model.ts'
+import { workerKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -88,6 +90,25 @@ describe('a handler', () => {
     const [entry] = await troupe.history(session.rootId)
     expect(entry).toMatchObject({ message: { value: { id: '12345678901234567890' } } })
     expect(entry).not.toHaveProperty('message.value.times')
+  })
+
+  test('is handed what is nested deeper than it could be written here, since its sender has a larger stack', async () => {
+    const levels = 20_000
+    const depth = defineWorker({
+      receive(message, self) {
+        let count = 0
+        for (let value = message.value; Array.isArray(value); value = value[0]) count++
+        self.reply(count)
+      },
+    })
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('depth')
+    const { user } = workerKeys(troupe.tag, session.rootId)
+    await troupe.redis.lset(user, 0, encodeInput(null, '['.repeat(levels) + ']'.repeat(levels)))
+    await troupe.startNode({ depth })
+    expect(await session.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ value: levels })
+    const [entry] = await troupe.history(session.rootId)
+    expect(entry).toMatchObject({ message: { value: '(a value that is nested too deeply to be written)' } })
   })
 })
 
