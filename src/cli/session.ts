@@ -21,7 +21,7 @@ interface ListFlags extends ConnectionFlags {
 }
 
 export function addSessionCommands(program: Command): void {
-  const group = addGroup(program, 'session', 'list, show, await, close, cancel, prune', [
+  const group = addGroup(program, 'session', 'list, show, tree, result, close, cancel, prune', [
     ['troupe session list', 'the newest ones'],
     ['troupe session result 0199… --wait', 'how one ended'],
   ])
