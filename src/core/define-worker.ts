@@ -65,7 +65,7 @@ export interface Self<State = unknown> {
   setState(this: void, next: State): void
 }
 
-export interface HandlerWorker<State = unknown> {
+interface HandlerFields<State> {
   readonly description?: string
   /** Schema of the state; checked when it is read and set. Needs `initial`. */
   readonly state?: z.ZodType<State>
@@ -92,9 +92,11 @@ export interface HandlerWorker<State = unknown> {
 /** Without `initial` a state begins as null, which a state of this type may not be. */
 type Beginning<State> = null extends State ? unknown : { readonly initial: State }
 
+export type HandlerWorker<State = unknown> = HandlerFields<State> & Beginning<State>
+
 const definitionMark = Symbol.for('troupe.worker')
 
-export type HandlerDefinition = HandlerWorker<never> & { readonly [definitionMark]: true }
+export type HandlerDefinition = HandlerFields<never> & { readonly [definitionMark]: true }
 export type AgentDefinition = AgentWorker & { readonly [definitionMark]: true }
 export type WorkerDefinition = HandlerDefinition | AgentDefinition
 
@@ -128,7 +130,7 @@ const handlerKeys = new Set([
  * Throws a ConfigError that names the wrong field.
  */
 export function defineWorker(worker: AgentWorker): AgentDefinition
-export function defineWorker<State = unknown>(worker: HandlerWorker<State> & Beginning<State>): HandlerDefinition
+export function defineWorker<State = unknown>(worker: HandlerWorker<State>): HandlerDefinition
 export function defineWorker<State = unknown>(worker: AgentWorker | HandlerWorker<State>): WorkerDefinition {
   if (typeof worker !== 'object' || worker === null)
     throw new ConfigError('defineWorker takes an object with a receive function, or with instructions.')

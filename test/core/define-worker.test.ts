@@ -182,3 +182,12 @@ test('a state that is never null needs an initial one to compile', () => {
   ])
     expect(isWorkerDefinition(definition)).toBe(true)
 })
+
+test('a worker that a variable holds, or a function of any state wraps, compiles as it does in place', () => {
+  const counter: HandlerWorker<{ n: number }> = { initial: { n: 0 }, receive: (_, self) => self.reply(self.state.n) }
+  const patient = <State>(worker: HandlerWorker<State>) => defineWorker<State>({ ...worker, retries: 9 })
+  // @ts-expect-error -- the first receive would see null
+  const stateless: HandlerWorker<{ n: number }> = { receive() {} }
+  for (const definition of [defineWorker(counter), patient(counter), patient(stateless)])
+    expect(isWorkerDefinition(definition)).toBe(true)
+})
