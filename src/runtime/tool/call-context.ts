@@ -2,10 +2,19 @@
  * Duty: what a tool sees of its call. Input, facts and children are the call's own: a tool may change them, and nobody else sees it.
  * CC1 They are copied when they are asked for, since most tools ask for none. CC2 The accessors are the same for all calls: with some
  *     of its own, what is made for each call would outlive it (decision 0013). CC3 They are its own properties: `{ ...context }` has them.
+ * CC4 They are found as well through what wraps it, a Proxy or an object made after it: no private field is.
  */
 import type { ToolContext } from '../../core/define-tool.ts'
 
 type Shared = Pick<ToolContext, 'input' | 'facts' | 'children'>
+
+/** Of one call: what others hold as well, and the copies that were asked for. */
+interface Values {
+  readonly shared: Shared
+  readonly own: { -readonly [name in keyof Shared]?: unknown }
+}
+
+const values = Symbol('values')
 
 class CallContext {
   static readonly #accessors: PropertyDescriptorMap = {
@@ -13,20 +22,20 @@ class CallContext {
     facts: { enumerable: true, get: CallContext.#reader('facts') },
     children: { enumerable: true, get: CallContext.#reader('children') },
   }
-  readonly #shared: Shared
-  readonly #own: { -readonly [name in keyof Shared]?: unknown } = {}
+  declare readonly [values]: Values
 
   constructor({ input, facts, children, ...rest }: ToolContext) {
-    this.#shared = { input, facts, children }
     Object.assign(this, rest)
+    Object.defineProperty(this, values, { value: { shared: { input, facts, children }, own: {} } })
     Object.defineProperties(this, CallContext.#accessors)
     Object.freeze(this)
   }
 
   static #reader(name: keyof Shared): () => unknown {
     return function (this: CallContext) {
-      this.#own[name] ??= ownCopy(name, this.#shared[name])
-      return this.#own[name]
+      const { shared, own } = this[values]
+      own[name] ??= ownCopy(name, shared[name])
+      return own[name]
     }
   }
 }

@@ -62,6 +62,21 @@ test('a tool sees its input and the whole context', async () => {
   expect(context?.signal.aborted).toBe(false)
 })
 
+test('a tool may wrap its context, or hand on a part of it (CC3, CC4)', async () => {
+  const seen = callParts({ facts: { part: 1 } })
+  const made: unknown[] = []
+  const tool = toolOf((_input, context) => {
+    const wrapped = [new Proxy(context, {}), Object.create(context) as ToolContext, { ...context }]
+    for (const { facts, attempt } of wrapped) made.push([facts === context.facts, attempt])
+  })
+  expect(await runOf(tool, seen)).toMatchObject({ kind: 'done' })
+  expect(made).toEqual([
+    [true, 1],
+    [true, 1],
+    [true, 1],
+  ])
+})
+
 test('what it throws is told to the model', async () => {
   const throwing = (error: unknown) =>
     runOf(
