@@ -106,8 +106,9 @@ export class Sweeper {
 
   /** Once, while it is damaged. */
   #tellOf(damaged: Set<string>, id: string, what: string, fields: Record<string, string>): void {
+    // Batches of one sweep may meet it again and again.
+    if (!damaged.has(id) && !this.#damaged.has(id)) this.#host.log.error(what, fields)
     damaged.add(id)
-    if (!this.#damaged.has(id)) this.#host.log.error(what, fields)
   }
 
   /** Not the same in all nodes, so that they do not sweep at once. */

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { UpkeepStore } from '../../src/core/ports.ts'
 import { Sweeper, type SweeperHost } from '../../src/runtime/sweeper.ts'
+import { workerKeys } from '../../src/store/keys.ts'
 import { Place } from '../store/support/place.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -56,6 +57,19 @@ describe('one sweep', () => {
     await sweeperOf(place.node().upkeep, place, { shares }).runOnce()
     expect(await place.redis.zcard(place.keys.run('unhosted'))).toBe(0)
     expect(await place.redis.zcard(place.keys.run('default'))).toBe(7)
+  })
+
+  test('tells once of a worker that it cannot read, in however many batches it meets it', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2 } })
+    const { root } = await place.create({ label: 'spoilt', pool: 'unhosted' })
+    await place.redis.set(workerKeys(place.keys.tag, root).record, 'not what it was')
+    for (let number = 0; number < 7; number++) await place.create({ label: `early ${number}`, pool: 'unhosted' })
+    const told: unknown[] = []
+    const log = { debug() {}, info() {}, warn() {}, error: (_: string, fields: unknown) => void told.push(fields) }
+    const sweeper = sweeperOf(place.node().upkeep, place, { shares, log })
+    for (let sweeps = 0; sweeps < 2; sweeps++) await sweeper.runOnce()
+    expect(await place.redis.zcard(place.keys.run('default'))).toBe(7)
+    expect(told).toEqual([{ worker: root }])
   })
 
   test('heals all leases that have ended, batch by batch (W2)', async () => {
