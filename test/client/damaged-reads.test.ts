@@ -57,14 +57,6 @@ describe('a text that is no JSON', () => {
     expect((await troupe.client.sessions.list()).map(({ state }) => state)).toEqual(['failed', 'completed'])
   })
 
-  test('in the place of a result is told as that', async () => {
-    await using troupe = await TestTroupe.start({ workers: { echo } })
-    const { session, keys } = await ended(troupe, 'echo')
-    await troupe.redis.lset(keys.log, -1, 'garbage')
-    const again = troupe.client.sessions.get(session.id)
-    await expect(again.result()).rejects.toThrow(/the result cannot be read: entry \d+ of the history of worker/)
-  })
-
   test('in a line of a kind or a node keeps nobody from reading the others', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const { kinds, nodes } = partitionKeys(troupe.tag)

