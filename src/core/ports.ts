@@ -194,14 +194,14 @@ export interface UpkeepStore {
   readonly partition: number
   registerKinds(kinds: readonly { kind: string; pool: string; description: string }[]): Promise<void>
   /**
-   * `damaged`: workers whose records cannot be read; they wait until they are mended. `taken`: workers of kinds that this node hosts and
-   * nobody did before; there may be more.
+   * `damaged`: workers whose records cannot be read; they wait until they are mended. `left`: how many wait for a node of their kind,
+   * where this call took some in; else 0.
    */
   sweep(
     slots: number,
     shares: readonly PoolShare[],
     leaving: boolean,
-  ): Promise<{ healed: number; bells: readonly Bell[]; damaged: readonly string[]; taken: number }>
+  ): Promise<{ healed: number; bells: readonly Bell[]; damaged: readonly string[]; left: number }>
   fire(): Promise<{ fired: number; dueInMs: number | null; bells: readonly Bell[] }>
   /**
    * One batch. `finished`: sessions whose cancel is over. `damaged`: those that cannot be finished before they are mended, since what is

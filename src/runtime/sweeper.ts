@@ -64,12 +64,15 @@ export class Sweeper {
   }
 
   async #heal(damaged: Set<string>): Promise<void> {
-    for (let more = true; more; ) {
+    for (let more = true, leftBefore = Number.POSITIVE_INFINITY; more; ) {
       const swept = await this.#store.sweep(this.#host.slots, this.#host.shares(), false)
       for (const bell of swept.bells) this.#host.answer(bell)
       const what = 'the record of a worker cannot be read; the worker waits until it is put back, and the others go on'
       for (const worker of swept.damaged) this.#tellOf(damaged, worker, what, { worker })
-      more = swept.healed >= this.#policy.sweepBatch || swept.taken > 0
+      // Not where there are no fewer: claims put back, as fast as they are taken in, workers of whom a key is damaged.
+      const takesMore = swept.left > 0 && swept.left < leftBefore
+      leftBefore = swept.left
+      more = swept.healed >= this.#policy.sweepBatch || takesMore
     }
   }
 

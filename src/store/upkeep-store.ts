@@ -53,7 +53,7 @@ export class RedisUpkeepStore implements UpkeepStore {
     slots: number,
     shares: readonly PoolShare[],
     leaving: boolean,
-  ): Promise<{ healed: number; bells: readonly Bell[]; damaged: readonly string[]; taken: number }> {
+  ): Promise<{ healed: number; bells: readonly Bell[]; damaged: readonly string[]; left: number }> {
     const { keys, policy, nodeId } = this.#o
     const reply = await this.#o.caller.call(
       sweepScript,
@@ -81,7 +81,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       const [pool, id] = text.split(' ') as [string, string]
       return { pool, id }
     })
-    return { healed: Number(reply[0]), bells, damaged: reply[2] as string[], taken: Number(reply[3]) }
+    return { healed: Number(reply[0]), bells, damaged: reply[2] as string[], left: Number(reply[3]) }
   }
 
   async fire(): Promise<{ fired: number; dueInMs: number | null; bells: readonly Bell[] }> {

@@ -72,6 +72,25 @@ describe('one sweep', () => {
     expect(told).toEqual([{ worker: root }])
   })
 
+  test('takes in once what claims put back, since a key of it is damaged, and goes on to the timers (W2)', async () => {
+    await using place = await Place.open()
+    for (let number = 0; number < 7; number++) {
+      const kind = number === 0 ? 'nobody-hosts-it' : 'echo'
+      await place.create({ label: `early ${number}`, pool: 'unhosted', kind })
+    }
+    const { run } = place.keys
+    let sweeps = 0
+    const store = sweepingBy(place.node().upkeep, async (sweep) => {
+      const swept = await sweep()
+      const ids = await place.redis.zrange(run('default'), '0', '-1')
+      // Enough to tell one that would never end.
+      if (++sweeps < 20) for (const id of ids) await place.redis.zadd(run('unhosted'), 1, id)
+      return swept
+    })
+    await sweeperOf(store, place, { shares }).runOnce()
+    expect(sweeps).toBeLessThan(4)
+  })
+
   test('heals all leases that have ended, batch by batch (W2)', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const node = place.node()

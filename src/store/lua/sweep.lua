@@ -9,8 +9,8 @@ ARGV[9] seed          ARGV[10] leaving     1: the node says goodbye
 ARGV[11] eventsKept   length of the event stream
 ARGV[12] pools        count, then for each pool: its name, the node's kinds in it (a space before and behind each), free slots,
                       workers a slot may be expected to take in a row (0: this node cannot tell)
-Returns {healed, bells, damaged, taken}: leases taken away in this call; bells as "<pool> <bell>" for this node alone; workers whose
-        records cannot be read, which wait until they are mended; workers that waited for a node of their kind and are in line now
+Returns {healed, bells, damaged, left}: leases taken away in this call; bells as "<pool> <bell>" for this node alone; workers whose
+        records cannot be read, which wait until they are mended; how many wait for a node of their kind, where some were taken in
 Builds  T:w:<id> and T:s:<session> of expired leases; T:run, T:bells, T:busy, T:slots, T:share of each pool; T:grants of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  none. ]]
@@ -174,7 +174,7 @@ end
 if leaving == '1' then return { healed, {}, {}, 0 } end
 
 -- Workers of kinds nobody hosted when they were created: this node takes those it hosts.
-local first, taken = windowOf(tag .. ':run:unhosted'), 0
+local first, tookSome = windowOf(tag .. ':run:unhosted'), false
 local homeless = redis.call('ZRANGE', tag .. ':run:unhosted', first, first + batch - 1, 'WITHSCORES')
 for index = 1, #homeless, 2 do
   local record = workerKey(tag, homeless[index])
@@ -183,13 +183,13 @@ for index = 1, #homeless, 2 do
   for number = 1, #pools do
     if kind and string.find(pools[number].kinds, ' ' .. kind .. ' ', 1, true) then
       redis.call('ZREM', tag .. ':run:unhosted', homeless[index])
-      -- One that a claim put here has another: counted each time, damaged ones would keep sweeps going until they are mended.
-      if redis.call('HGET', record, 'pool') == 'unhosted' then taken = taken + 1 end
       redis.call('HSET', record, 'pool', pools[number].name)
       redis.call('ZADD', tag .. ':run:' .. pools[number].name, homeless[index + 1], homeless[index])
+      tookSome = true
     end
   end
 end
+local left = tookSome and redis.call('ZCARD', tag .. ':run:unhosted') or 0
 
 -- Is the kind hosted by a node that is alive?
 local hosted = nil
@@ -243,4 +243,4 @@ for index = 1, #pools do
     end
   end
 end
-return { healed, rung, damaged, taken }
+return { healed, rung, damaged, left }
