@@ -1,7 +1,7 @@
 /** claim: the next worker that a node can run, with the right to write for it. */
 import { describe, expect, test } from 'vitest'
 import { encodeResult } from '../../src/core/message.ts'
-import { completion, granted } from './support/hand-node.ts'
+import { completion, granted, runFailure } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
 const bell = 'b-mine-default-1'
@@ -165,17 +165,15 @@ describe('a claim', () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation' })
     const node = place.node()
-    const failure = {
-      code: 'run_failed',
-      message: 'x',
-      origin: 'handler',
-      at: 1,
-      attempt: 1,
-      retryable: false,
-    } as const
-    await (await node.claim()).record({ ...completion, userUsed: 1, runState: 'Failed', outcome: 'failed', failure })
+    await (await node.claim()).record({
+      ...completion,
+      userUsed: 1,
+      runState: 'Failed',
+      outcome: 'failed',
+      failure: runFailure,
+    })
     expect(await place.dump()).toMatchObject({
-      'w:<one.root>:failure': JSON.stringify(failure),
+      'w:<one.root>:failure': JSON.stringify(runFailure),
       'w:<one.root>': { failed: '1' },
     })
     await place.post(root, 'again')
@@ -188,21 +186,13 @@ describe('a claim', () => {
     await place.create({ mode: 'conversation' })
     const node = place.node()
     const turn = await node.claim()
-    const failure = {
-      code: 'run_failed',
-      message: 'x',
-      origin: 'handler',
-      at: 1,
-      attempt: 1,
-      retryable: false,
-    } as const
-    const failing = { ...completion, userUsed: 1, runState: 'Failed', outcome: 'failed', failure } as const
+    const failing = { ...completion, userUsed: 1, runState: 'Failed', outcome: 'failed', failure: runFailure } as const
     await turn.record({ ...failing, end: undefined })
     await turn.record({ runState: 'Failed', open: false, end: { wait: 'again', next: null } })
     const again = await node.claim()
     await again.record({ runState: 'Failed', open: false, end: { wait: 'any', next: null } })
     expect(await place.dump()).toMatchObject({
-      'w:<one.root>:failure': JSON.stringify(failure),
+      'w:<one.root>:failure': JSON.stringify(runFailure),
       'w:<one.root>': { failed: '1', state: 'idle' },
     })
   })

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { changes, type Dump } from './support/dump.ts'
-import { completion } from './support/hand-node.ts'
+import { completion, runFailure } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
 /** No read changes anything. */
@@ -95,21 +95,13 @@ describe('workers', () => {
     const node = place.node()
     await node.sweep({ free: 0 })
     const turn = await node.claim()
-    const failure = {
-      code: 'run_failed',
-      message: 'x',
-      origin: 'handler',
-      at: 1,
-      attempt: 1,
-      retryable: false,
-    } as const
-    await turn.record({ entries: ['{"a":1}', '{"b":2}'], failure })
+    await turn.record({ entries: ['{"a":1}', '{"b":2}'], failure: runFailure })
     await place.post(root, 'second')
     await still(place)
     expect(await place.inspect.workers([root])).toMatchObject([
       {
         id: root,
-        failureJson: JSON.stringify(failure),
+        failureJson: JSON.stringify(runFailure),
         historyLength: 2,
         lastEntry: '{"b":2}',
         pending: { user: 2, family: 0, control: 0 },

@@ -1,5 +1,6 @@
 /** prune: finished sessions go after their time, whole, and nothing else does. */
 import { describe, expect, test } from 'vitest'
+import { runFailure } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
 const day = 86_400_000
@@ -35,26 +36,18 @@ describe('prune', () => {
     const { id } = await place.create({ label: 'old' })
     const node = place.node()
     const turn = await node.claim()
-    const failure = {
-      code: 'run_failed',
-      message: 'x',
-      origin: 'handler',
-      at: 1,
-      attempt: 1,
-      retryable: false,
-    } as const
     const spawns = [1, 2].map((call) => place.child(turn.worker, call, `old.c${call}`))
     await turn.record({
       userUsed: 1,
       spawns,
       awaits: [1, 2],
       stateJson: JSON.stringify('x'.repeat(200)),
-      failure,
+      failure: runFailure,
       timers: [{ id: 't1', ms: 0, valueJson: '1' }],
       timersOpen: 1,
     })
     await node.upkeep.fire()
-    await turn.complete({ userUsed: 0, awaiting: 2, outcome: 'failed', failure })
+    await turn.complete({ userUsed: 0, awaiting: 2, outcome: 'failed', failure: runFailure })
     await node.upkeep.finishCancelled()
     await age(place, id, 9 * day, 8 * day)
     expect(await place.sessions.prune(7 * day)).toBe(1)

@@ -2,12 +2,14 @@
  * One call of each script, in each of its outcomes, ready to be made: what tests that send everything twice, or lose every answer,
  * go through.
  */
+
 import { AuditStore } from '../../../src/store/audit-store.ts'
 import { checkRedis } from '../../../src/store/redis.ts'
 import { checkRights } from '../../../src/store/rights.ts'
 import { cancelledAgent } from './agent-checks.ts'
 import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'
+import { runFailure } from './hand-node.ts'
 import type { Place } from './place.ts'
 
 export const calls: readonly Call[] = [
@@ -49,15 +51,7 @@ export const calls: readonly Call[] = [
     name: 'claim of a worker whose last run failed',
     prepare: async (place) => {
       const { session, node, turn } = await running(place)
-      const failure = {
-        code: 'run_failed',
-        message: 'x',
-        origin: 'handler',
-        at: 1,
-        attempt: 1,
-        retryable: false,
-      } as const
-      await turn.complete({ outcome: 'failed', runState: 'Failed', failure })
+      await turn.complete({ outcome: 'failed', runState: 'Failed', failure: runFailure })
       await place.post(session.root, 'again')
       const next = node.next()
       return () => node.turns.claim(next)

@@ -168,3 +168,13 @@ export const completion: CommitWish = {
   event: '[["run.completed"]]',
   end: { wait: 'any', next: null },
 }
+
+/** Why a run of a test failed. */
+export const runFailure = {
+  code: 'run_failed',
+  message: 'x',
+  origin: 'handler',
+  at: 1,
+  attempt: 1,
+  retryable: false,
+} as const

@@ -1,0 +1,89 @@
+/** A Redis that may not be used is refused at the start, in one clear sentence. */
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { ConfigError } from '../../src/core/errors.ts'
+import { checkRedis, openRedis } from '../../src/store/redis.ts'
+import { RedisServer } from '../support/redis-server.ts'
+import { connectTo } from './support/connect-to.ts'
+import { Place } from './support/place.ts'
+
+describe('a Redis that may not be used', () => {
+  test.each(['allkeys-lru', 'volatile-ttl', 'allkeys-random'])('because it evicts keys by %s', async (eviction) => {
+    await using server = await RedisServer.start({ durability: 'none', settings: [`maxmemory-policy ${eviction}`] })
+    await expect(connectTo(server.url)).rejects.toThrow(ConfigError)
+    await expect(connectTo(server.url)).rejects.toThrow(
+      new RegExp(`may evict keys \\(maxmemory-policy ${eviction}\\).*config set maxmemory-policy noeviction`),
+    )
+  })
+
+  test('because the namespace has another number of partitions', async () => {
+    await using place = await Place.open()
+    const { namespace, redisUrl } = place
+    await connectTo(redisUrl, { namespace, partitions: 4 })
+    const told = /was set up with 4 partitions, not 8: set TROUPE_PARTITIONS=4 \(partitions in code\) or leave it out/
+    await expect(connectTo(redisUrl, { namespace, partitions: 8 })).rejects.toThrow(told)
+    await expect(connectTo(redisUrl, { namespace, partitions: 8 })).rejects.toThrow(ConfigError)
+    await connectTo(redisUrl, { namespace, partitions: 4 })
+    await connectTo(redisUrl, { namespace })
+    expect(await checkRedis(place.redis, namespace, undefined)).toBe(4)
+  })
+
+  test.each([0, -1, 1.5, 4_097, Number.NaN])('with %s partitions', async (partitions) => {
+    await using place = await Place.open()
+    await expect(checkRedis(place.redis, place.namespace, partitions)).rejects.toThrow(
+      /partitions must be a whole number from 1 to 4096/,
+    )
+    expect(await place.dump()).toEqual({})
+  })
+
+  test.each(['abc', '', '0', '-1', '1.5', '999999'])(
+    'because its number of partitions was made %j',
+    async (partitions) => {
+      await using place = await Place.open()
+      const { namespace, redisUrl } = place
+      await connectTo(redisUrl, { namespace, partitions: 2 })
+      await place.redis.hset(place.keys.meta, { partitions })
+      const told =
+        /field partitions of \{.*\.0\}:meta should be a whole number from 1 to 4096.* put it back, or remove it/
+      await expect(connectTo(redisUrl, { namespace })).rejects.toThrow(told)
+      await expect(connectTo(redisUrl, { namespace, purpose: 'look' })).rejects.toThrow(told)
+    },
+  )
+
+  test('because a newer troupe wrote the namespace', async () => {
+    await using place = await Place.open()
+    await place.redis.hset(place.keys.meta, 'partitions', 1, 'schema', 99)
+    await expect(checkRedis(place.redis, place.namespace, undefined)).rejects.toThrow(/newer troupe \(schema 99\)/)
+  })
+
+  test('because it wants a password, which no error shows, nor any of its causes', async () => {
+    await using server = await RedisServer.start({ durability: 'none' })
+    const redis = openRedis(server.url)
+    await redis.config('SET', 'requirepass', 'secret')
+    await expect(connectTo(server.url)).rejects.toThrow(ConfigError)
+    const refused: unknown = await connectTo(server.url.replace('//', '//:wr0ng@')).catch((error: unknown) => error)
+    expect(inspect(refused, { depth: 9 })).toMatch(/^(?!.*wr0ng).*refused the login/s)
+    await connectTo(server.url.replace('//', '//:secret@'))
+    await redis.config('SET', 'requirepass', '')
+    redis.disconnect()
+  })
+
+  test('because it has no database of that number, and database 0 is not written to instead', async () => {
+    await using server = await RedisServer.start({ durability: 'none' })
+    await expect(connectTo(`${server.url}/99`)).rejects.toThrow(/has no such database .*end the URL/)
+    const redis = openRedis(server.url)
+    expect(await redis.dbsize()).toBe(0)
+    redis.disconnect()
+  })
+
+  test('two clients that set up a namespace at once agree on its partitions', async () => {
+    await using place = await Place.open()
+    const counts = await Promise.allSettled(
+      [2, 3, 2, 3].map((count) => checkRedis(place.redis, place.namespace, count)),
+    )
+    const agreed = Number(await place.redis.hget(place.keys.meta, 'partitions'))
+    expect(counts.map((count) => count.status)).toEqual(
+      [2, 3, 2, 3].map((count) => (count === agreed ? 'fulfilled' : 'rejected')),
+    )
+  })
+})

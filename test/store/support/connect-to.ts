@@ -1,0 +1,11 @@
+/** A client that connects, as it would for its purpose, and is closed again. */
+import { connectInternal, type Purpose } from '../../../src/client/client.ts'
+import { newNamespace } from '../../support/namespace.ts'
+
+export async function connectTo(
+  redisUrl: string,
+  more: { namespace?: string; partitions?: number; deadlineMs?: number; purpose?: Purpose } = {},
+) {
+  const client = await connectInternal({ redisUrl, namespace: newNamespace(), deadlineMs: 500, ...more })
+  await client.close()
+}
