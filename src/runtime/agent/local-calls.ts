@@ -12,6 +12,7 @@ import type { AgentDefinition } from '../../core/define-worker.ts'
 import { type RuntimeError, TerminalError } from '../../core/errors.ts'
 import type { EventType } from '../../core/event.ts'
 import { type Failure, toFailure } from '../../core/failure.ts'
+import { checkArguments } from '../tool/arguments.ts'
 import type { ToolCallParts } from '../tool/attempt.ts'
 import type { Reconciliation, ToolExecutor, ToolOutcome } from '../tool/executor.ts'
 import { unknownOutcomeText } from '../tool/messages.ts'
@@ -130,7 +131,7 @@ async function reconcile(host: CallsHost, local: LocalCall | LostCall): Promise<
   const { tool, call, isLost } = local
   const { toolName } = call
   const answer: Reconciliation = tool
-    ? await host.executor.reconcile(tool, local.input, partsOf(host, call))
+    ? await host.executor.reconcile(tool, ownInput(local, tool), partsOf(host, call))
     : { unknown: true, why: `its kind has no tool "${toolName}" any more` }
   if (journal.turn.over || journal.turn.aborted) return 'settled'
   if ('done' in answer && answer.done) {
@@ -153,6 +154,13 @@ async function reconcile(host: CallsHost, local: LocalCall | LostCall): Promise<
   )
   recordResult(journal, local, 'unknown', output, 'tool.unknown', { failure: failureOf(host, error) })
   return 'settled'
+}
+
+/** `reconcile` and `run` are each given their own: what one makes of it is not what the other is asked for. */
+function ownInput({ call, input, isLost }: LocalCall | LostCall, tool: Tool): unknown {
+  if (isLost) return structuredClone(input)
+  const checked = checkArguments(tool, call)
+  return checked.ok ? checked.input : input
 }
 
 /** Recorded with the result, so that whoever takes over fails the run as well. */

@@ -73,9 +73,10 @@ export class ToolExecutor {
     if (!tool.reconcile) return { unknown: true, why: `tool "${tool.name}" has no reconcile function` }
     const timeoutMs = tool.timeoutMs ?? policy.toolMs
     const what = `reconcile of tool "${tool.name}"`
+    const { idempotencyKey, log } = context
     const end = await limited({ signal: context.signal, timeoutMs, what }, (signal, started) => {
       started()
-      return ask(tool, input, { ...context, signal })
+      return ask(tool, input, { idempotencyKey, log, signal })
     })
     if (end.kind === 'ended') return end.value
     const why = end.kind === 'timedOut' ? `did not answer within ${timeoutMs} ms` : 'was stopped before it answered'

@@ -1,5 +1,6 @@
 /** A `once` call that was started and has no result: what becomes of it, in the same turn and in the next one (L2). */
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { defineTool, type ToolDefinition } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
 import { call, say } from '../../../src/models/scripted-model.ts'
@@ -88,5 +89,38 @@ describe('a call of unknown outcome', () => {
     await expectEnd(troupe, id, one, one.status[1])
     expect(counted.runs).toBe(one.runs)
     expect(model.requests).toHaveLength(one.fails ? 1 : 2)
+  })
+
+  test('is asked about with arguments of its own, and run with what the model gave', async () => {
+    const [begun, hangs] = [Promise.withResolvers<void>(), new Promise<never>(() => {})]
+    const asked: unknown[] = []
+    const paid: unknown[] = []
+    const pay = defineTool({
+      name: 'pay',
+      description: 'Pays.',
+      effect: 'once',
+      input: z.object({ to: z.string() }),
+      async reconcile(input, context) {
+        asked.push({ ...input }, Object.keys(context).sort())
+        input.to = 'the auditor'
+        return { done: false }
+      },
+      run(input) {
+        paid.push({ ...input })
+        begun.resolve()
+        return paid.length === 1 ? hangs : 'paid'
+      },
+    })
+    const model = recordedModel('test/payer', [call('pay', { to: 'Ann' }, 'c1'), say('done')])
+    const workers = { payer: defineWorker({ instructions: 'x', model, tools: [pay] }) }
+    await using troupe = await TestTroupe.connect()
+    const first = await troupe.startNode(workers)
+    const { id } = await troupe.create('payer', 'go')
+    await begun.promise
+    await first.stop({ force: true })
+    await troupe.startNode(workers)
+    await troupe.client.sessions.get(id).result({ signal: AbortSignal.timeout(10_000) })
+    expect(paid).toEqual([{ to: 'Ann' }, { to: 'Ann' }])
+    expect(asked).toEqual([{ to: 'Ann' }, ['idempotencyKey', 'log', 'signal']])
   })
 })
