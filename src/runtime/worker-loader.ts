@@ -10,7 +10,7 @@ import { ConfigError } from '../core/errors.ts'
 import { isKind, kindRule } from '../core/ids.ts'
 import { policy } from '../core/policy.ts'
 
-const endings = ['.ts', '.mts', '.js', '.mjs']
+const endings = ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs']
 
 /** Throws a ConfigError that names the folder or the file, and what is wrong with it. `loadMs`: how long each file may take. */
 export async function loadWorkers(
@@ -69,12 +69,16 @@ async function loadWorker(file: string, loadMs: number): Promise<WorkerDefinitio
     const sentence = `worker file ${file}${placeOf(cause, file)} cannot be loaded: ${reason.replace(/\.?\s*$/, '.')}`
     throw new ConfigError(`${sentence}${adviceOn(cause)}`, { cause })
   }
-  if (!isWorkerDefinition(module.default)) {
-    throw new ConfigError(
-      `worker file ${file} must have \`export default defineWorker({ … })\`; it exports ${describe(module)}.`,
-    )
-  }
-  return module.default
+  const definition = [module.default, compiledDefault(module.default)].find((value) => isWorkerDefinition(value))
+  if (definition !== undefined) return definition
+  throw new ConfigError(
+    `worker file ${file} must have \`export default defineWorker({ … })\`; it exports ${describe(module)}.`,
+  )
+}
+
+/** What a compiler made of `export default` in a CommonJS file. */
+function compiledDefault(exported: unknown): unknown {
+  return typeof exported === 'object' && exported !== null && 'default' in exported ? exported.default : undefined
 }
 
 /** A file that waits at its top level for what never comes would end the process without a word, or never. */

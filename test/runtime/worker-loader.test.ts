@@ -27,6 +27,14 @@ describe('loadWorkers', () => {
       expect([...(await loadWorkers(folder)).keys()].sort()).toEqual(['reader', 'team/deep/member_1', 'team/lead'])
     }))
 
+  test('takes CommonJS files, as they are written and as a compiler writes them', () => {
+    const made = `require(${JSON.stringify(source)}).defineWorker({ receive(m, self) { self.reply(m.value) } })`
+    const compiled = `Object.defineProperty(exports, '__esModule', { value: true })\nexports.default = ${made}`
+    return inFolder({ 'written.cjs': `module.exports = ${made}`, 'compiled.cjs': compiled }, async (folder) => {
+      expect([...(await loadWorkers(folder)).keys()].sort()).toEqual(['compiled', 'written'])
+    })
+  })
+
   test('passes over helpers, tests, declarations and other files', () =>
     inFolder(
       {
