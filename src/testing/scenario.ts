@@ -130,6 +130,7 @@ const fields: Readonly<Record<keyof Scenario, true>> = {
 
 /** Throws a ConfigError that names the field. */
 export async function planOf(scenario: Scenario): Promise<Plan> {
+  if (typeof scenario !== 'object' || scenario === null) throw wrong('it takes a scenario: { workers, kind, … }.')
   const { input, violations = 'throw', redisUrl } = scenario
   const unknown = Object.keys(scenario).find((name) => !(name in fields))
   if (unknown !== undefined)

@@ -227,4 +227,8 @@ describe('a scenario that cannot be run', { timeout: 60_000 }, () => {
     expect(error).toBeInstanceOf(ConfigError)
     expect((error as Error).message).toMatch(sentence)
   })
+
+  test('is refused: nothing at all', async () => {
+    await expect(crashMatrix(undefined as never)).rejects.toThrow('crashMatrix: it takes a scenario: { workers, kind')
+  })
 })
