@@ -4,7 +4,9 @@
  * D1  Nothing is trusted but npm's own record of a finished installation (node_modules/.package-lock.json): an installation
  *     that was killed half-way has none and is repeated.
  * D2  One installation at a time: the others wait for it and then look again.
- * D3  Nothing is written to stdout; stderr gets one line when something takes time, and npm's own words only when npm fails.
+ * D3  Nothing is written to stdout; stderr gets one line when something takes time, more while it goes on, and npm's own words only
+ *     when npm fails.
+ * D4  A signal that ends this process ends npm before: what it would still write is not what the next installation expects.
  *
  * Plain JavaScript without dependencies, for Node 20 and later: it runs before anything is installed.
  */
@@ -24,14 +26,15 @@ const pollMs = 100
 const outputLinesMax = 12
 /** Between the creation of the lock and its owner's id in it there is a moment; a lock without owner is only then not stale. */
 const ownerlessMsMax = 5_000
+const noteEveryMs = 30_000
 
-/** Installs what is missing. Throws an Error whose message is for people. */
-export async function installDependencies() {
+/** Installs what is missing, and says every `noteMs` that it goes on. Throws an Error whose message is for people. */
+export async function installDependencies(noteMs = noteEveryMs) {
   if (isInstalled()) return
   const release = await acquireLock()
   try {
     // Somebody else may have installed everything while we waited.
-    if (!isInstalled()) await runNpmCi()
+    if (!isInstalled()) await runNpmCi(noteMs)
   } finally {
     await release()
   }
@@ -65,7 +68,7 @@ function readPackages(file) {
   }
 }
 
-async function runNpmCi() {
+async function runNpmCi(noteMs) {
   process.stderr.write('Installing dependencies (npm ci) …\n')
   // Install scripts are not needed by any dependency; development tools are, whatever NODE_ENV or the user's npm says.
   const args = ['ci', '--ignore-scripts', '--include=dev', '--include=optional', '--loglevel=error']
@@ -76,12 +79,36 @@ async function runNpmCi() {
     : spawn('npm', args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], shell: process.platform === 'win32' })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
-  const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))
+  const code = await endOf(child, noteMs)
   if (code !== 0)
     throw new Error(
       `npm ci failed with exit code ${code}:\n${output.split('\n').slice(0, outputLinesMax).join('\n').trimEnd()}`,
     )
 }
+
+/** The exit code of npm. Ends this process as well where it was asked to end meanwhile. */
+async function endOf(child, noteMs) {
+  const startedAt = Date.now()
+  const notes = setInterval(() => {
+    const seconds = Math.round((Date.now() - startedAt) / 1_000)
+    process.stderr.write(`npm is still at it after ${seconds} s …\n`)
+  }, noteMs)
+  let asked
+  const pass = (signal) => {
+    asked = signal
+    child.kill(signal)
+  }
+  for (const signal of endingSignals) process.on(signal, pass)
+  try {
+    return await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))
+  } finally {
+    clearInterval(notes)
+    for (const signal of endingSignals) process.off(signal, pass)
+    if (asked) process.kill(process.pid, asked)
+  }
+}
+
+const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /** Takes the lock (a folder: creating one is atomic everywhere) and returns what gives it back. */
 async function acquireLock() {

@@ -1,0 +1,174 @@
+/** The set-up that runs before anything is installed: one installation, whole, whoever asks for it and whatever was killed in it. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { waitUntil } from '../support/wait-until.ts'
+
+const source = new URL('../../scripts/dependencies.mjs', import.meta.url).pathname
+
+/** What npm does to node_modules, as far as it matters here. Where it is `slow`, it waits for `go`, and leaves when nobody waits any more. */
+const npm = `
+const fs = require('node:fs')
+fs.appendFileSync('npm-runs', process.argv.slice(2).join(' ') + '\\n')
+fs.mkdirSync('node_modules', { recursive: true })
+const end = () => {
+  if (fs.existsSync('broken')) { console.error('npm error first\\nnpm error second'); process.exit(7) }
+  fs.copyFileSync('package-lock.json', 'node_modules/.package-lock.json')
+}
+if (!fs.existsSync('slow')) end()
+else setInterval(() => {
+  if (fs.existsSync('go')) end()
+  else if (fs.existsSync('slow')) return
+  process.exit()
+}, 10)
+`
+
+class Project {
+  readonly folder: string
+  readonly #children: ChildProcess[] = []
+
+  private constructor(folder: string) {
+    this.folder = folder
+  }
+
+  static async make(packages: Record<string, unknown> = { 'node_modules/a': { version: '1.0.0' } }): Promise<Project> {
+    const project = new Project(await mkdtemp(join(tmpdir(), 'troupe-set-up-')))
+    await mkdir(project.path('scripts'))
+    await cp(source, project.path('scripts/dependencies.mjs'))
+    await project.write('package-lock.json', JSON.stringify({ packages }))
+    await project.write('npm-cli.cjs', npm)
+    return project
+  }
+
+  path(name: string): string {
+    return join(this.folder, name)
+  }
+
+  write(name: string, text = ''): Promise<void> {
+    return writeFile(this.path(name), text)
+  }
+
+  async runs(): Promise<number> {
+    const text = await readFile(this.path('npm-runs'), 'utf8').catch(() => '')
+    return text.split('\n').length - 1
+  }
+
+  /** Resolves when the process has ended, with all that it printed. */
+  install(noteMs = 30_000) {
+    const code = `import('./scripts/dependencies.mjs').then((m) => m.installDependencies(${noteMs})).catch((e) => { console.error(e.message); process.exit(1) })`
+    const child = spawn(process.execPath, ['-e', code], {
+      cwd: this.folder,
+      env: { ...process.env, npm_execpath: this.path('npm-cli.cjs') },
+    })
+    this.#children.push(child)
+    const printed = { stdout: '', stderr: '' }
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (printed.stdout += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (printed.stderr += text))
+    const end = new Promise<{ code: number | null; signal: string | null; stdout: string; stderr: string }>((resolve) =>
+      child.once('close', (code, signal) => resolve({ code, signal, ...printed })),
+    )
+    return { child, printed, end }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const child of this.#children) child.kill('SIGKILL')
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+const said = 'Installing dependencies (npm ci) …\n'
+
+describe('installDependencies', () => {
+  test('installs once, all that development needs, and is silent on stdout', async () => {
+    await using project = await Project.make()
+    expect(await project.install().end).toEqual({ code: 0, signal: null, stdout: '', stderr: said })
+    expect(await readFile(project.path('npm-runs'), 'utf8')).toMatch(/^ci --ignore-scripts --include=dev --include=opt/)
+    expect(await project.install().end).toEqual({ code: 0, signal: null, stdout: '', stderr: '' })
+    expect(await project.runs()).toBe(1)
+    expect(existsSync(project.path('node_modules.lock'))).toBe(false)
+  })
+
+  test.each([
+    ['what was killed half-way, which has no record', {}, null],
+    ['where a version differs', {}, { 'node_modules/a': { version: '0.9.0' } }],
+    ['where a package is missing', {}, { 'node_modules/b': { version: '1.0.0' } }],
+    [
+      'where the content differs',
+      { integrity: 'sha512-x' },
+      { 'node_modules/a': { version: '1.0.0', integrity: 'sha512-y' } },
+    ],
+    [
+      'where the Node of this platform is missing',
+      { optional: true, os: [process.platform], cpu: [process.arch], bin: { node: 'bin/node' } },
+      {},
+    ],
+  ])('installs again %s', async (_, more, packages) => {
+    await using project = await Project.make({ 'node_modules/a': { version: '1.0.0', ...more } })
+    await mkdir(project.path('node_modules'))
+    if (packages !== null) await project.write('node_modules/.package-lock.json', JSON.stringify({ packages }))
+    expect((await project.install().end).code).toBe(0)
+    expect(await project.runs()).toBe(1)
+  })
+
+  test('misses no optional package of another platform', async () => {
+    const others = { version: '1.0.0', optional: true, os: ['aix'], cpu: ['mips'], bin: { node: 'bin/node' } }
+    await using project = await Project.make({ 'node_modules/a': others, '': {}, 'scripts/node': { version: '1.0.0' } })
+    await mkdir(project.path('node_modules'))
+    await project.write('node_modules/.package-lock.json', '{"packages":{}}')
+    expect((await project.install().end).code).toBe(0)
+    expect(await project.runs()).toBe(0)
+  })
+
+  test('says what npm said first when it fails, and leaves the way free for the next try', async () => {
+    await using project = await Project.make()
+    await project.write('broken')
+    const { code, stderr } = await project.install().end
+    expect([code, stderr]).toEqual([1, `${said}npm ci failed with exit code 7:\nnpm error first\nnpm error second\n`])
+    await rm(project.path('broken'))
+    expect((await project.install().end).code).toBe(0)
+  })
+
+  test('waits for an installation that is under way, and takes what it made', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const first = project.install()
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    const second = project.install()
+    await waitUntil('the second waits', () => second.printed.stderr)
+    await project.write('go')
+    expect([(await first.end).code, (await second.end).code]).toEqual([0, 0])
+    expect(second.printed.stderr).toBe('Waiting for another installation of the dependencies …\n')
+    expect(await project.runs()).toBe(1)
+  })
+
+  test('takes the lock of a process that was killed', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const killed = project.install()
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    killed.child.kill('SIGKILL')
+    await killed.end
+    expect(existsSync(project.path('node_modules.lock/pid'))).toBe(true)
+    await rm(project.path('slow'))
+    expect((await project.install().end).code).toBe(0)
+    expect(existsSync(project.path('node_modules.lock'))).toBe(false)
+  })
+
+  test('says that it goes on, and ends npm before a signal ends it', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const { child, printed, end } = project.install(20)
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    await waitUntil('a note', () => printed.stderr.includes('npm is still at it after 0 s …\n'))
+    child.kill('SIGTERM')
+    expect((await end).signal).toBe('SIGTERM')
+    // npm would have written its record now.
+    await project.write('go')
+    const next = project.install()
+    expect((await next.end).code).toBe(0)
+    expect(await project.runs()).toBe(2)
+  })
+})
