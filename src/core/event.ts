@@ -45,12 +45,12 @@ export type EventType = (typeof eventTypes)[number]
 
 export type EventNote = readonly [type: EventType, details?: Readonly<Record<string, unknown>>]
 
-/** How a session ended. */
+/** How a session ended, as its stream entry says it. */
 export interface Ended {
   readonly status: ResultStatus
   /** Position of the result in the root's history; null when the event does not say. */
   readonly position: number | null
-  /** The history entry at that position as JSON, when it is small; else null. */
+  /** Spares who waits for the result a question: the history entry at that position as JSON, when it is small; else null. */
   readonly entryJson: string | null
 }
 
@@ -66,7 +66,7 @@ export interface TroupeEvent {
   /** Set on what is told to who listens now and never stored (`transientTypes`). */
   readonly transient?: true
   /** Set on the event with which the session ended. */
-  readonly ended?: Ended
+  readonly ended?: Pick<Ended, 'status' | 'position'>
 }
 
 export function encodeEvents(notes: readonly EventNote[]): string {
@@ -80,12 +80,12 @@ export function decodeEvents(id: string, fields: Readonly<Record<string, string>
   const head = { sessionId, workerId: fields.worker ?? rootIdOf(sessionId), at: Number(id.split('-')[0]) }
   const events: Omit<TroupeEvent, 'id'>[] = notes.map(([type, details]) => ({ ...head, type, details: details ?? {} }))
   if (fields.ended !== undefined) {
-    const ended = endedOf(fields.ended, fields)
+    const { status, position } = endedOf(fields.ended, fields)
     // The end of a session is the end of a run too; the stream says it once.
-    if (fields.events === undefined && ended.status === 'completed' && ended.position !== null) {
+    if (fields.events === undefined && status === 'completed' && position !== null) {
       events.push({ ...head, type: 'run.completed', details: {} })
     }
-    events.push({ ...head, type: `session.${ended.status}`, details: {}, ended })
+    events.push({ ...head, type: `session.${status}`, details: {}, ended: { status, position } })
   }
   return events.map((event, index) => ({ id: `${id}.${index}`, ...event }))
 }

@@ -48,9 +48,10 @@ describe('events', () => {
   })
 
   test('the end of a session is the last event of its entry, and says where its result is', () => {
-    const read = decodeEvents('5-0', { session, events: '[["run.completed"]]', ended: 'failed 12' })
+    const fields = { session, events: '[["run.completed"]]', ended: 'failed 12', result: '{"type":"failed"}' }
+    const read = decodeEvents('5-0', fields)
     expect(read.map(({ type }) => type)).toEqual(['run.completed', 'session.failed'])
-    expect(read[1]?.ended).toEqual({ status: 'failed', position: 12, entryJson: null })
+    expect(read[1]?.ended).toEqual({ status: 'failed', position: 12 })
     expect(read[0]?.ended).toBeUndefined()
   })
 
@@ -69,7 +70,7 @@ describe('events', () => {
     expect(decodeEvents('5-0', { session, events: '[]', ended: 'cancelled' })).toEqual([
       expect.objectContaining({
         type: 'session.cancelled',
-        ended: { status: 'cancelled', position: null, entryJson: null },
+        ended: { status: 'cancelled', position: null },
       }),
     ])
   })
