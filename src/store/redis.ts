@@ -282,7 +282,7 @@ async function readSetUp(
   if (!isPartitions(found)) throw new Error(`field partitions of ${meta} should be ${partitionsWords}`)
   if (partitions !== undefined && partitions !== found) {
     throw new ConfigError(
-      `namespace "${namespace}" was set up with ${found} partition${found === 1 ? '' : 's'}, not ${partitions}: set TROUPE_PARTITIONS=${found} (partitions in code) or leave it out.`,
+      `namespace "${namespace}" was set up with ${found} partition${found === 1 ? '' : 's'}, not ${partitions}: set TROUPE_PARTITIONS=${found} (partitions in code) or leave it out. A namespace keeps its number: for another, take another namespace.`,
     )
   }
   if (stored[1] != null && Number(stored[1]) > schemaVersion) {
