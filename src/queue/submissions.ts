@@ -4,11 +4,12 @@
  *     itself begin anew when a queue is obliterated, so those are joined with the job's timestamp.
  * Q-b A bad job fails with a clear reason and stays in BullMQ's failed set; one that cannot be stored now is retried by BullMQ.
  */
-import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq'
+import { DelayedError, type Job, UnrecoverableError } from 'bullmq'
 import type { Redis } from 'ioredis'
-import { RuntimeError } from '../core/errors.ts'
+import { InputError, RuntimeError } from '../core/errors.ts'
 import type { WorkerLog } from '../core/worker-log.ts'
 import type { QueuePlace } from './bells.ts'
+import { SubmissionWorker } from './submission-worker.ts'
 
 const submissionQueue = 'submit'
 
@@ -27,14 +28,16 @@ const stopMsMax = 5_000
 
 export class BullSubmissionListener {
   readonly #connection: Redis
-  readonly #worker: Worker
+  readonly #worker: SubmissionWorker
 
   constructor(connection: Redis, place: QueuePlace, submit: Submit, log: Pick<WorkerLog, 'debug' | 'warn'>) {
     this.#connection = connection
-    this.#worker = new Worker(
+    this.#worker = new SubmissionWorker(
       submissionQueue,
       async (job, token) => {
         try {
+          const why = this.#worker.whyUnreadable(job)
+          if (why !== undefined) throw new InputError(`the data of a submitted job is not JSON: ${why}.`)
           return await submit(job.data, keyOf(job))
         } catch (error) {
           if (error instanceof RuntimeError && error.retryable) {

@@ -183,6 +183,22 @@ describe('a job of the queue "submit"', () => {
     expect(await troupe.client.sessions.list()).toEqual([])
   })
 
+  test('with data that is no JSON, as other languages write it, fails with a clear reason and holds up no other', async () => {
+    await using troupe = await TestTroupe.connect()
+    await using producer = new Producer(troupe)
+    const job = await producer.queue.add('x', {}, { attempts: 5 })
+    const next = await producer.queue.add('x', { kind: 'echo', input: 1 })
+    const key = producer.queue.toKey(job.id as string)
+    await troupe.redis.hset(key, 'data', '{"kind": "echo", "input": NaN}')
+    await troupe.startNode({ echo })
+    await waitUntil('the job has failed', async () => (await job.getState()) === 'failed')
+    const [reason, made] = await troupe.redis.hmget(key, 'failedReason', 'atm')
+    expect(reason).toMatch(/^input_invalid: the data of a submitted job is not JSON: .*NaN/)
+    expect(made).toBe('1')
+    await producer.completed(next)
+    expect(await troupe.client.sessions.list()).toHaveLength(1)
+  })
+
   test('waits while no node runs', async () => {
     await using troupe = await TestTroupe.connect()
     await using producer = new Producer(troupe)
