@@ -62,6 +62,7 @@ export class BullSubmissionListener {
         stalledInterval: 5_000,
         drainDelay: 1,
       },
+      log,
     )
     this.#worker.on('error', (error) =>
       log.debug('BullMQ reported an error', { queue: submissionQueue, error: String(error) }),

@@ -262,6 +262,25 @@ describe('a listener', () => {
     puttingOff.mockRestore()
   })
 
+  test('never fails a job of which Redis will not record that it is done (Q-b)', async () => {
+    const refusal = Object.assign(new Error("READONLY You can't write against a read only replica."), {
+      name: 'ReplyError',
+    })
+    const completing = vi.spyOn(Job.prototype, 'moveToCompleted').mockRejectedValueOnce(refusal)
+    await using place = await listening(() => Promise.resolve(made))
+    const job = await place.producer.queue.add('x', {}, { attempts: 1 })
+    await waitUntil('it is told', () => place.told.length > 0)
+    await place.listener.stop()
+    completing.mockRestore()
+    expect(place.told).toEqual([
+      [
+        'a submitted job could not be recorded as done; BullMQ gives it to a node again',
+        { jobId: job.id, error: String(refusal) },
+      ],
+    ])
+    expect(await job.getState()).toBe('active')
+  })
+
   test('fails a job that breaks it, and tells why', async () => {
     await using place = await listening(() => Promise.reject(new RangeError('a slip')))
     const job = await place.producer.queue.add('x', {}, { attempts: 5 })
