@@ -64,9 +64,12 @@ export class BullSubmissionListener {
       },
       log,
     )
-    this.#worker.on('error', (error) =>
-      log.debug('BullMQ reported an error', { queue: submissionQueue, error: String(error) }),
-    )
+    this.#worker.on('error', (error) => {
+      // Repeated as BullMQ did before it had job schedulers. Nothing fails, and nobody else is told.
+      if (error.message.includes('Legacy repeatable job'))
+        log.warn('a repeated job was submitted for the last time', { error: String(error) })
+      else log.debug('BullMQ reported an error', { queue: submissionQueue, error: String(error) })
+    })
   }
 
   ready(): Promise<unknown> {

@@ -211,9 +211,9 @@ describe('a job of the queue "submit"', () => {
 
 describe('a listener', () => {
   /** A listener of a queue of its own, which submits as the test says. */
-  async function listening(submit: Submit) {
+  async function listening(submit: Submit, given?: TestTroupe) {
     const told: unknown[] = []
-    const troupe = await TestTroupe.connect()
+    const troupe = given ?? (await TestTroupe.connect())
     const connection = openRedis(troupe.redisUrl)
     const prefix = `{${troupe.namespace}.0}:q`
     const log = { debug() {}, warn: (what: string, fields?: object) => void told.push([what, fields]) }
@@ -228,7 +228,7 @@ describe('a listener', () => {
       async [Symbol.asyncDispose]() {
         connection.disconnect()
         await producer[Symbol.asyncDispose]()
-        await troupe[Symbol.asyncDispose]()
+        if (given === undefined) await troupe[Symbol.asyncDispose]()
       },
     }
   }
@@ -279,6 +279,18 @@ describe('a listener', () => {
       ],
     ])
     expect(await job.getState()).toBe('active')
+  })
+
+  test('tells of a repeated job of an older BullMQ that it does not come again', async () => {
+    await using troupe = await TestTroupe.connect()
+    await using producer = new Producer(troupe)
+    const job = await producer.queue.add('x', {})
+    await troupe.redis.hset(producer.queue.toKey(job.id as string), 'rjk', 'x::::700')
+    await using place = await listening(() => Promise.resolve(made), troupe)
+    expect(await producer.completed(job)).toEqual(made)
+    const error = expect.stringContaining('Job Schedulers')
+    expect(place.told).toEqual([['a repeated job was submitted for the last time', { error }]])
+    await place.listener.stop()
   })
 
   test('fails a job that breaks it, and tells why', async () => {
