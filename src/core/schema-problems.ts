@@ -52,8 +52,9 @@ function oneLine(lines: string): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()} …`
 }
 
-/** A union's own message says nothing: those of its members do. */
+/** A union's own message says nothing: those of its members do. What may be anything but must be there has a word of zod's own. */
 function messageOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type' && issue.expected === 'nonoptional') return 'is missing'
   const members =
     issue.code === 'invalid_union' ? issue.errors.flatMap((issues) => issues.slice(0, 1).map(problemOf)) : []
   return members.length > 0 ? [...new Set(members)].join(', or ') : issue.message.replace(/^Invalid input: /, '')

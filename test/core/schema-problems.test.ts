@@ -22,6 +22,7 @@ describe('the problems of a value', () => {
       { list: [{ s: 'a' }, {}] },
       'n: expected number, received undefined; list.1.s: expected string, received undefined',
     ],
+    ['a missing value that may be anything', z.strictObject({ any: z.unknown() }), {}, 'any: is missing'],
     ['an unknown key', person, { n: 1, m: 2 }, 'Unrecognized key: "m"'],
     [
       'no member of a union',
