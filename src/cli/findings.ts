@@ -28,6 +28,7 @@ export function judge(health: Health): Finding[] {
     judgeNodes(health),
     ...judgeUnhosted(health),
     judgeQueue(health),
+    judgeSubmissions(health),
     ...judgeLeases(health),
     judgeDeadLetters(health),
   ].filter((finding) => finding !== undefined)
@@ -169,6 +170,15 @@ function judgeQueue({ pools, nodes }: Health): Finding | undefined {
   const what = `${waits(queued)} for a slot, the oldest for ${formatDuration(oldestMs)}`
   if (oldestMs < waitMsMax) return { level: 'ok', what }
   return { level: 'warning', what, todo: 'start another node, or raise --concurrency' }
+}
+
+function judgeSubmissions({ submitted, submitIsPaused }: Health): Finding | undefined {
+  if (!submitIsPaused) return undefined
+  const todo = 'resume it where it was paused: a dashboard of BullMQ, or queue.resume()'
+  const what = 'the queue submit is paused in BullMQ'
+  if (submitted === 0) return { level: 'warning', what: `${what}: jobs that are added to it wait`, todo }
+  const verb = submitted === 1 ? 'waits' : 'wait'
+  return { level: 'problem', what: `${what}, and ${count(submitted, 'submitted job')} ${verb}`, todo }
 }
 
 function judgeLeases({ expiredLeases, nodes }: Health): Finding[] {

@@ -9,7 +9,7 @@ import type { BellRinger } from '../core/ports.ts'
 import { partitionNotFound } from '../core/refusal.ts'
 import { silentLogger, toWorkerLog } from '../log.ts'
 import { BullBellRinger } from '../queue/bells.ts'
-import { countSubmitted } from '../queue/submissions.ts'
+import { readSubmissionQueue } from '../queue/submissions.ts'
 import { AuditStore } from '../store/audit-store.ts'
 import { InspectStore, type NodeRow } from '../store/inspect-store.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
@@ -258,7 +258,7 @@ export class Troupe implements AsyncDisposable {
   async health(): Promise<Health> {
     const place = { prefix: partitionKeys(tagOf(this.#namespace, 0)).queuePrefix }
     const submitted = (now: number) =>
-      guarded('counting submitted jobs', () => countSubmitted(this.#redis, place, now), this.#deadlineMs)
+      guarded('counting submitted jobs', () => readSubmissionQueue(this.#redis, place, now), this.#deadlineMs)
     return readHealth(this.#inspect, await this.nodes(), await this.kinds(), submitted)
   }
 

@@ -1,5 +1,6 @@
 /** Duty: the facts that `troupe doctor` judges: Redis's settings, nodes, queues, what waits and for how long. */
 import { unhostedPool } from '../core/ids.ts'
+import type { SubmissionQueue } from '../queue/submissions.ts'
 import type { InspectStore, RecordFields } from '../store/inspect-store.ts'
 import type { KindSummary, NodeSummary } from './summaries.ts'
 
@@ -23,6 +24,8 @@ export interface Health {
   readonly unhosted: readonly { id: string; kind: string; waitingMs: number }[]
   /** Jobs of other programs in the queue `submit` that no node has taken yet. */
   readonly submitted: number
+  /** Somebody paused that queue, with a tool of BullMQ: nodes take nothing from it. */
+  readonly submitIsPaused: boolean
   readonly running: number
   readonly expiredLeases: number
   readonly timers: number
@@ -34,7 +37,7 @@ export async function readHealth(
   stores: readonly InspectStore[],
   nodes: readonly NodeSummary[],
   kinds: readonly KindSummary[],
-  countSubmitted: (now: number) => Promise<number>,
+  readSubmitted: (now: number) => Promise<SubmissionQueue>,
 ): Promise<Health> {
   const first = stores[0] as InspectStore
   const before = Date.now()
@@ -47,6 +50,7 @@ export async function readHealth(
   const facts = await Promise.all(stores.map((store) => store.queueFacts(poolNames)))
   const hosted = new Set(kinds.filter((kind) => kind.hosted).map((kind) => kind.kind))
   const queued = await Promise.all(stores.flatMap((store) => poolNames.map((pool) => store.queuedKinds(pool, 100))))
+  const { jobs: submitted, isPaused: submitIsPaused } = await readSubmitted(redisNow)
   const sum = (of: (fact: (typeof facts)[number]) => number) => facts.reduce((total, fact) => total + of(fact), 0)
   return {
     redis: {
@@ -76,7 +80,8 @@ export async function readHealth(
       .flat()
       .filter(({ kind }) => !hosted.has(kind))
       .map(({ id, kind, since }) => ({ id, kind, waitingMs: Math.max(0, redisNow - since) })),
-    submitted: await countSubmitted(redisNow),
+    submitted,
+    submitIsPaused,
     running: sum((fact) => fact.running),
     expiredLeases: sum((fact) => fact.expiredLeases),
     timers: sum((fact) => fact.timers),

@@ -89,19 +89,28 @@ export class BullSubmissionListener {
 /** BullMQ keeps this many orders within each millisecond of a delay. */
 const delayOrders = 0x1000
 
-/** Jobs that a node would take now. Plain reads: BullMQ's own counts may write. */
-export async function countSubmitted(
+export interface SubmissionQueue {
+  /** Jobs that a node would take now, or were it not paused. */
+  readonly jobs: number
+  readonly isPaused: boolean
+}
+
+/** Plain reads: BullMQ's own counts may write. */
+export async function readSubmissionQueue(
   redis: Redis,
   { prefix }: Pick<QueuePlace, 'prefix'>,
   now: number,
-): Promise<number> {
+): Promise<SubmissionQueue> {
   const queue = `${prefix}:${submissionQueue}`
-  const counts = await Promise.all([
+  const [paused, ...counts] = await Promise.all([
+    redis.hexists(`${queue}:meta`, 'paused'),
     redis.llen(`${queue}:wait`),
+    // Where BullMQ before version 6 put those that wait, when it paused the queue.
+    redis.llen(`${queue}:paused`),
     redis.zcard(`${queue}:prioritized`),
     redis.zcount(`${queue}:delayed`, '-inf', (now + 1) * delayOrders - 1),
   ])
-  return counts.reduce((total, jobs) => total + jobs, 0)
+  return { jobs: counts.reduce((total, jobs) => total + jobs, 0), isPaused: paused === 1 }
 }
 
 function keyOf(job: Job): string {

@@ -19,6 +19,7 @@ const well: Health = {
   pools: [],
   unhosted: [],
   submitted: 0,
+  submitIsPaused: false,
   running: 0,
   expiredLeases: 0,
   timers: 0,
@@ -41,6 +42,18 @@ describe('judge', () => {
   it.each<[string, Health, 'warning' | 'problem', RegExp]>([
     ['an old version', withRedis({ version: '8.2.1' }), 'warning', /CVE-2025-49844/],
     ['submitted jobs without a node', { ...well, nodes: [], submitted: 2 }, 'problem', /and 2 submitted jobs wait$/],
+    [
+      'submitted jobs that are held back',
+      { ...well, submitted: 2, submitIsPaused: true },
+      'problem',
+      /^the queue submit is paused in BullMQ, and 2 submitted jobs wait$/,
+    ],
+    [
+      'a queue that holds jobs back',
+      { ...well, submitIsPaused: true },
+      'warning',
+      /^the queue submit is paused in BullMQ: jobs that are added to it wait$/,
+    ],
     [
       'work and a submitted job without a node',
       { ...well, nodes: [], pools: [pool], submitted: 1 },

@@ -93,6 +93,24 @@ describe('a job of the queue "submit"', () => {
     await waitUntil('all that are due are taken', async () => (await submitted()) === 0)
   })
 
+  test('is seen by health while its queue is paused, also by an older BullMQ, which puts it elsewhere', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    await using producer = new Producer(troupe)
+    const seen = async () => {
+      const { submitted, submitIsPaused } = await troupe.client.health()
+      return { submitted, submitIsPaused }
+    }
+    expect(await seen()).toEqual({ submitted: 0, submitIsPaused: false })
+    await producer.queue.pause()
+    const job = await producer.queue.add('held back', { kind: 'echo', input: 1 })
+    expect(await seen()).toEqual({ submitted: 1, submitIsPaused: true })
+    await troupe.redis.rename(producer.queue.toKey('wait'), producer.queue.toKey('paused'))
+    expect(await seen()).toEqual({ submitted: 1, submitIsPaused: true })
+    await producer.queue.resume()
+    await producer.completed(job)
+    expect(await seen()).toEqual({ submitted: 0, submitIsPaused: false })
+  })
+
   test('with a worker becomes a message to it', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
