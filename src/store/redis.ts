@@ -51,6 +51,9 @@ function open(url: string, patience: Patience): Redis {
     // ioredis would go on in database 0, and write there.
     if (error.command?.name === 'select') redis.disconnect(true)
   })
+  // A read-only replica refuses all that is in flight, each refusal ends the connection, and each end listens for its close. Node would
+  // warn of that, on the stderr of a node, among its lines of JSON.
+  redis.on('connect', () => void redis.stream.setMaxListeners(0))
   joinWrites(redis)
   watchSilence(redis)
   subscribeAgainQuietly(redis)

@@ -1,6 +1,6 @@
 /** A Redis that is full, read-only, gone or frozen: a clear error in time, and nothing half written. */
 import { createServer } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { connectInternal, type Troupe } from '../../src/client/client.ts'
 import type { TransientError } from '../../src/core/errors.ts'
 import { hearCancels } from '../../src/store/cancel-hints.ts'
@@ -110,6 +110,21 @@ describe('a read-only replica', () => {
     await admin.replicaof('NO', 'ONE')
     expect(await place.post(root, 'hello')).toMatchObject({ kind: 'ok' })
     admin.disconnect()
+  })
+
+  test('that refuses many commands at once makes Node warn of nothing', async () => {
+    const warnings: Error[] = []
+    const hear = (warning: Error) => void warnings.push(warning)
+    process.on('warning', hear)
+    const redis = openRedis(inject('redisUrl'))
+    await redis.ping()
+    const refusal = "return redis.error_reply('READONLY You may not write here')"
+    const refused = await Promise.allSettled(Array.from({ length: 30 }, () => redis.eval(refusal, 0)))
+    expect(refused.map(({ status }) => status)).not.toContain('fulfilled')
+    expect(await redis.ping()).toBe('PONG')
+    redis.disconnect()
+    process.off('warning', hear)
+    expect(warnings).toEqual([])
   })
 
   test('is told to a client that sets up its namespace there', async () => {
