@@ -2,7 +2,8 @@
  * Duty: background jobs from any BullMQ producer in any language become sessions or messages.
  * Q-a A job becomes a session once, however often it is delivered: the job's id is the idempotency key. Ids that BullMQ counts
  *     itself begin anew when a queue is obliterated, so those are joined with the job's timestamp.
- * Q-b A bad job fails with a clear reason and stays in BullMQ's failed set; one that cannot be stored now is retried by BullMQ.
+ * Q-b A bad job fails with a clear reason and stays in BullMQ's failed set; one that cannot be stored now is retried by BullMQ, and one
+ *     whose mailbox is full as often as its producer asked for.
  */
 import { DelayedError, type Job, UnrecoverableError } from 'bullmq'
 import type { Redis } from 'ioredis'
@@ -49,9 +50,7 @@ export class BullSubmissionListener {
             throw new DelayedError()
           }
           log.warn('a submitted job was refused', { jobId: job.id, reason: String(error) })
-          throw new UnrecoverableError(
-            error instanceof RuntimeError ? `${error.code}: ${error.message}` : String(error),
-          )
+          throw refusal(error)
         }
       },
       {
@@ -111,6 +110,13 @@ export async function readSubmissionQueue(
     redis.zcount(`${queue}:delayed`, '-inf', (now + 1) * delayOrders - 1),
   ])
   return { jobs: counts.reduce((total, jobs) => total + jobs, 0), isPaused: paused === 1 }
+}
+
+/** What BullMQ records. Of a mailbox that is full, what the producer said of attempts and back-off counts: there may be room then. */
+function refusal(error: unknown): Error {
+  if (!(error instanceof RuntimeError)) return new UnrecoverableError(String(error))
+  const reason = `${error.code}: ${error.message}`
+  return error.code === 'mailbox_full' ? new Error(reason) : new UnrecoverableError(reason)
 }
 
 function keyOf(job: Job): string {

@@ -3,7 +3,7 @@ import { Job, Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { describe, expect, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
-import { TransientError } from '../../src/core/errors.ts'
+import { type LimitCode, LimitError, TransientError } from '../../src/core/errors.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { BullSubmissionListener, type Submit } from '../../src/queue/submissions.ts'
 import { openRedis } from '../../src/store/redis.ts'
@@ -251,6 +251,22 @@ describe('a listener', () => {
     }
   }
   const made = { sessionId: 'a session', workerId: 'its root' }
+
+  test('tries a job whose mailbox is full as often as its producer asked for, and no other', async () => {
+    const tries: Record<string, number> = {}
+    await using place = await listening(async (data) => {
+      const { code, fails } = data as { code: LimitCode; fails: number }
+      tries[code] = (tries[code] ?? 0) + 1
+      if (tries[code] <= fails) throw new LimitError(code, 'not now')
+      return made
+    })
+    const { queue } = place.producer
+    const full = await queue.add('x', { code: 'mailbox_full', fails: 2 }, { attempts: 3 })
+    const deep = await queue.add('x', { code: 'message_too_big', fails: 2 }, { attempts: 3 })
+    expect(await place.producer.completed(full)).toEqual(made)
+    await waitUntil('the other has failed', () => deep.isFailed())
+    expect(tries).toEqual({ mailbox_full: 3, message_too_big: 1 })
+  })
 
   test('has a job tried again that cannot be stored now, under the same key and as often as it takes (Q-b)', async () => {
     const keys: string[] = []

@@ -20,7 +20,8 @@ describe('a Redis that may not be used', () => {
     await using place = await Place.open()
     const { namespace, redisUrl } = place
     await connectTo(redisUrl, { namespace, partitions: 4 })
-    const told = /was set up with 4 partitions, not 8: set TROUPE_PARTITIONS=4 \(partitions in code\) or leave it out\. .*take another namespace\.$/
+    const told =
+      /was set up with 4 partitions, not 8: set TROUPE_PARTITIONS=4 \(partitions in code\) or leave it out\. .*take another namespace\.$/
     await expect(connectTo(redisUrl, { namespace, partitions: 8 })).rejects.toThrow(told)
     await expect(connectTo(redisUrl, { namespace, partitions: 8 })).rejects.toThrow(ConfigError)
     await connectTo(redisUrl, { namespace, partitions: 4 })
