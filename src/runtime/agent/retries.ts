@@ -5,7 +5,7 @@
 import type { AgentDefinition } from '../../core/define-worker.ts'
 import { type RuntimeError, TransientError } from '../../core/errors.ts'
 import { toFailure } from '../../core/failure.ts'
-import { retryWaitMs } from '../../core/policy.ts'
+import { retryDelayMs, retryWaitMs } from '../../core/policy.ts'
 import type { Journal } from './journal.ts'
 
 export class Retries {
@@ -38,7 +38,10 @@ export class Retries {
     const attempt = this.failed(origin) + 1
     if (!error.retryable || attempt >= this.most) return null
     const given = error instanceof TransientError ? error.retryAfterMs : undefined
-    const retryMs = retryWaitMs(given, attempt, Math.random(), turn.host.policy)
+    const asked = retryWaitMs(given, attempt, Math.random(), turn.host.policy)
+    // A provider names the least: after a 0, or a date that has passed by this node's clock, all tries would be over in no time.
+    const least = origin === 'model' ? retryDelayMs(attempt, Math.random(), turn.host.policy) : 0
+    const retryMs = Math.max(asked, least)
     const failure = toFailure(error, origin, attempt, Date.now())
     machine.apply(origin === 'model' ? 'replyFailed' : 'toolFailed')
     const calls = toolCallIds.length > 0 ? { toolCallIds } : {}

@@ -54,6 +54,22 @@ describe('a model that fails', () => {
     expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: { text: 'again' } })
   })
 
+  test('and asks for no wait is asked again after growing delays all the same', async () => {
+    const error = () => new TransientError('busy', { code: 'model_overloaded', retryAfterMs: 0 })
+    const model = recordedModel('test/m', [error(), error(), say('fine')])
+    await using troupe = await TestTroupe.start({
+      workers: { agent: defineWorker({ instructions: 'x', model }) },
+      policy: { retryBackoffMs: 40, retryBackoffMsMax: 80 },
+    })
+    const session = await troupe.create('agent', 'go', { keepOpen: true })
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed' })
+    const history = await troupe.history(session.rootId)
+    const waits = history.flatMap((entry) => (entry.type === 'attemptFailed' ? [entry.retryMs] : []))
+    expect(waits).toHaveLength(2)
+    expect(waits[0]).toBeGreaterThanOrEqual(20)
+    expect(waits[1]).toBeGreaterThanOrEqual(40)
+  })
+
   test('too often fails the run with the last failure', async () => {
     const model = recordedModel('test/m', () => new TransientError('gone', { code: 'model_unavailable' }))
     const { troupe, result } = await runOnce({ instructions: 'x', model, retries: 2 })
