@@ -1,12 +1,13 @@
 /**
  * Duty: a fetch whose answers cannot fill the memory before anybody has looked at them. What reads an event stream keeps one event
  * until it is whole, and what reads anything else keeps all of it; so events, and answers that are no event stream, have a limit.
+ * It follows no redirect: that would take the conversation, and keys in headers that are no `Authorization`, to a place nobody named.
  */
 import { TransientError } from '../core/errors.ts'
 
 export function boundedFetch(bytesMax: number, id: string): typeof fetch {
   return async (input, init) => {
-    const response = await fetch(input, init)
+    const response = await fetch(input, { ...init, redirect: 'manual' })
     if (response.body === null) return response
     const isEvents = response.headers.get('content-type')?.includes('text/event-stream') ?? false
     const body = response.body.pipeThrough(limit(bytesMax, isEvents, id))

@@ -100,7 +100,7 @@ export function toModelError(thrown: unknown, context: ErrorContext): RuntimeErr
     case 'garbled':
       return new TransientError(`${id} sent a reply that cannot be read${said}`, { ...options, code: 'model_garbled' })
     case 'refused':
-      return new TerminalError(`${id} refused the request${said}${hint(facts.status, context)}`, {
+      return new TerminalError(`${id} refused the request${said}${hint(facts, context)}`, {
         details,
         code: 'model_refused',
       })
@@ -120,7 +120,12 @@ function fateOf({ status, words, names, message }: Facts): Fate {
   return names.some((name) => refusedNames.has(name)) ? 'refused' : 'unavailable'
 }
 
-function hint(status: number | undefined, { keyVariable }: ErrorContext): string {
+function hint({ status, headers }: Facts, { keyVariable, secrets }: ErrorContext): string {
+  const place = textAt(headers, 'location').replace(/[?#].*/s, '')
+  if (status !== undefined && status >= 300 && status < 400 && place !== '') {
+    const shown = shortened(place, secrets, messageCharsMax)
+    return ` – it redirects to ${shown} and is not followed there: check the base URL.`
+  }
   if ((status === 401 || status === 403) && keyVariable !== undefined) return ` – check ${keyVariable}.`
   return status === 404 ? ' – check the name of the model and the base URL.' : ''
 }

@@ -65,6 +65,16 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(error.message).toContain('ECONNREFUSED')
   })
 
+  test.each([301, 302, 303, 307, 308])('%i sends neither key nor conversation to another place', async (status) => {
+    await using other = await rawProvider((response) => void response.writeHead(500).end())
+    const answer: Answer = (response) => response.writeHead(status, { location: `${other.url}/v1?t=${canary}` }).end()
+    const error = await failureOf(answer, surface)
+    expect(other.requests).toEqual([])
+    expect(error).toMatchObject({ code: 'model_refused', retryable: false })
+    expect(error.message).toContain(`redirects to ${other.url}/v1 `)
+    expect(error.message).not.toContain(canary)
+  })
+
   test('keys are in no error, whatever the provider quotes', async () => {
     const message = `Incorrect API key provided: ${canary.slice(0, 12)}****${canary.slice(-4)}, sent as Bearer ${canary}`
     const answers = [
