@@ -4,6 +4,7 @@
  * The SDK's errors hold the request and its headers: they are never passed on as a cause, only the provider's own short message is.
  */
 import { RuntimeError, TerminalError, TransientError } from '../core/errors.ts'
+import { noEventsName } from './bounded-fetch.ts'
 import { redact, shortened } from './redact.ts'
 
 export interface ErrorContext {
@@ -50,6 +51,7 @@ const garbledNames = new Set([
   'AI_InvalidResponseDataError',
   'AI_InvalidStreamPartError',
   'AI_NoOutputGeneratedError',
+  noEventsName,
 ])
 /** How @ai-sdk/anthropic puts it when the first event cannot be read. */
 const unreadEvent = 'Expected a normalized'
@@ -86,7 +88,8 @@ export function toModelError(thrown: unknown, context: ErrorContext): RuntimeErr
   if (own !== undefined) return own
   const facts = factsOf(thrown, chain)
   const message = shortened(facts.message, context.secrets, messageCharsMax, context.id)
-  const said = `${facts.status === undefined ? '' : ` (${facts.status})`}${message === '' ? '' : `: ${message}`}`
+  const isOdd = facts.status !== undefined && facts.status >= 300
+  const said = `${isOdd ? ` (${facts.status})` : ''}${message === '' ? '' : `: ${message}`}`
   const details = { model: context.id, ...(facts.status === undefined ? {} : { status: facts.status }) }
   const retryAfterMs = retryAfterOf(facts.headers)
   const options = { details, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
@@ -139,7 +142,7 @@ function factsOf(thrown: unknown, chain: readonly Fields[]): Facts {
     status,
     words: words.filter((word) => typeof word === 'string'),
     names: chain.map(({ name }) => name).filter((name) => typeof name === 'string'),
-    message: messageOf(thrown, top),
+    message: messageOf(thrown, chain),
     headers: recordOf(top.responseHeaders) ?? {},
   }
 }
@@ -154,16 +157,22 @@ function causesOf(thrown: unknown): Fields[] {
   return chain
 }
 
+/** What the SDK says of an answer that broke off, whatever broke it. */
+const brokenAnswer = 'Failed to process successful response'
+/** They say nothing; their cause does. */
+const bareMessages = new Set(['', 'fetch failed', 'terminated', brokenAnswer])
+
 /** The provider's message; where the SDK could not find it, the start of what the provider sent. */
-function messageOf(thrown: unknown, top: Fields): string {
+function messageOf(thrown: unknown, chain: readonly Fields[]): string {
   if (typeof thrown === 'string') return thrown
+  const [top = {}, ...causes] = chain
   const message = typeof top.message === 'string' ? top.message : ''
   const isUnread = typeof top.responseBody === 'string' && top.data === undefined && top.responseBody.trim() !== ''
   if (isUnread) return `${message}${message === '' ? '' : ': '}${String(top.responseBody)}`
-  const cause = recordOf(top.cause)
-  // "fetch failed" and "terminated" say nothing; their cause does.
-  const isBare = message === '' || message === 'fetch failed' || message === 'terminated'
-  return isBare && typeof cause?.message === 'string' ? `${message}: ${cause.message}` : message
+  if (!bareMessages.has(message)) return message
+  const cause = causes.map((error) => error.message).find((said) => typeof said === 'string' && !bareMessages.has(said))
+  if (typeof cause !== 'string') return message
+  return message === '' || message === brokenAnswer ? cause : `${message}: ${cause}`
 }
 
 /** How long the provider asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. */

@@ -57,6 +57,25 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(await failureOf(answer, surface)).toMatchObject({ code: 'model_unavailable', retryable: true })
   })
 
+  test('a connection that is reset in the middle of a reply says so', async () => {
+    const error = await failureOf((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(': hello\n\n', () => response.socket?.resetAndDestroy())
+    }, surface)
+    expect(error).toMatchObject({ code: 'model_unavailable', retryable: true })
+    expect(error.message).toContain('/test-model did not answer: read ECONNRESET')
+  })
+
+  test.each([
+    ['text/html; charset=utf-8', '<html>Please log in.</html>', '<html>Please log in.</html>'],
+    ['application/json', '{"error":"Unexpected endpoint"}', '{"error":"Unexpected endpoint"}'],
+    ['application/json', `{"key":"${canary}"}`, '{"key":"[redacted]"}'],
+  ])('an answer of %s, which is no reply, is quoted', async (type, body, quoted) => {
+    const error = await failureOf((response) => response.writeHead(200, { 'content-type': type }).end(body), surface)
+    expect(error).toMatchObject({ code: 'model_garbled', retryable: true })
+    expect(error.message).toContain(`cannot be read: no events but ${type}: ${quoted}`)
+  })
+
   test('a port on which nobody listens says so', async () => {
     const provider = await rawProvider(() => undefined)
     await provider[Symbol.asyncDispose]()
