@@ -1,8 +1,8 @@
 /**
  * Duty: messages of troupe as messages of the AI SDK. Pure but for a cache: a history grows at its end, so each message is put into
  * the SDK's words once and found again under the same object.
- * P1 Whatever is recorded makes a valid request: halves of surrogate pairs are mended, arguments of calls are objects, messages
- *    of which nothing is left are left out.
+ * P1 Whatever is recorded makes a valid request: halves of surrogate pairs are mended, arguments of calls are objects, names of tools
+ *    are such as providers take, messages of which nothing is left are left out.
  * P2 Reasoning and opaque parts go back only to the model that made them: they are bound to it (often signed or encrypted).
  */
 import type { ModelMessage } from 'ai'
@@ -92,7 +92,7 @@ function toAssistantPart(block: AssistantBlock, isOwn: boolean): AssistantPart[]
         {
           type: 'tool-call',
           toolCallId: wellFormed(block.toolCallId),
-          toolName: wellFormed(block.toolName),
+          toolName: sentName(block.toolName),
           input: inputOf(block),
           ...options,
         },
@@ -107,11 +107,16 @@ function inputOf({ input, inputText }: ToolCallBlock): unknown {
   return input === null ? {} : { arguments: wellFormed(input) }
 }
 
+/** A model may make up any name; a provider that gets one back which no tool can have refuses this and every later request. */
+function sentName(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unknown'
+}
+
 function toToolPart({ toolCallId, toolName, output }: PromptResult): ToolPart {
   return {
     type: 'tool-result',
     toolCallId: wellFormed(toolCallId),
-    toolName: wellFormed(toolName),
+    toolName: sentName(toolName),
     output: wellFormed(output),
   }
 }

@@ -102,6 +102,21 @@ test('halves of surrogate pairs are mended wherever they stand, without touching
   expect(recorded).toEqual(before)
 })
 
+test.each([
+  ['functions.look_up', 'functions_look_up'],
+  ['multi tool<|x|>', 'multi_tool__x__'],
+  ['n'.repeat(300), 'n'.repeat(64)],
+  ['', 'unknown'],
+  ['look-up_2', 'look-up_2'],
+])('a call of tool %j, whose name a model made up, is sent back as one of %j (P1)', (toolName, sent) => {
+  const called: AssistantBlock = { type: 'tool-call', toolCallId: 'c', toolName, input: {} }
+  const results: PromptResult[] = [{ toolCallId: 'c', toolName, output: { type: 'error-text', value: 'unknown tool' } }]
+  expect(prompt().messages([assistant([called]), { role: 'tool', results }])).toMatchObject([
+    { content: [{ toolName: sent }] },
+    { content: [{ toolName: sent }] },
+  ])
+})
+
 test('a message of which nothing is left is left out', () => {
   const thought: AssistantBlock = { type: 'reasoning', text: 'Hm.' }
   expect(prompt().messages([assistant([thought], 'acme/small'), { role: 'tool', results: [] }])).toEqual([])
