@@ -8,6 +8,7 @@ const emptied: readonly (readonly [new (...args: never[]) => object, string, str
   [Map, 'a Map', 'give an object, like Object.fromEntries(map)'],
   [Set, 'a Set', 'give a list, like [...set]'],
   [Error, 'an Error', 'give its message'],
+  [Response, 'a Response', 'await its text() or json()'],
 ]
 
 /** `undefined` becomes null. Throws an InputError for what JSON cannot hold, a LimitError for what is too big. */
@@ -45,7 +46,9 @@ export function emptiedBy(value: unknown, json: string): string | null {
   if (json !== '{}' && !(value instanceof Error)) return null
   if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return null
   const found = emptied.find(([type]) => value instanceof type)
-  return found === undefined ? null : `${found[1]}, which has no JSON form: ${found[2]}.`
+  if (found !== undefined) return `${found[1]}, which has no JSON form: ${found[2]}.`
+  const isIterable = Symbol.iterator in (value as object) || Symbol.asyncIterator in (value as object)
+  return isIterable ? 'a stream or another iterable, which has no JSON form: give a list of what it yields.' : null
 }
 
 /** Of a text that others may have written over: null for what is no JSON. */

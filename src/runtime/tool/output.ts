@@ -16,6 +16,11 @@ const encoder = new TextEncoder()
 export function toOutput(value: unknown, bytesMax: number = policy.toolOutputBytesMax): ToolOutput {
   if (value === undefined) return { type: 'text', value: '(no output)' }
   if (typeof value === 'string') return { type: 'text', value: cutText(value, bytesMax) }
+  // As JSON it would be many times as large, and hold up the node and its leases while it is written.
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
+    const bytes = `the tool ran, but its output is binary (${value.byteLength} bytes)`
+    return errorOutput(`${bytes}: give text, like buffer.toString('utf8').`, bytesMax)
+  }
   let json: string | undefined
   let reason = `a ${typeof value} has no JSON form`
   try {

@@ -56,6 +56,15 @@ test.each([
   ['a Set', new Set([1])],
   ['an Error', new Error('not in stock')],
   ['an Error', Object.assign(new Error('not in stock'), { code: 'E_STOCK' })],
+  ['a Response', new Response('{"a":1}')],
+  ['a stream or another iterable', new ReadableStream()],
+  ['a stream or another iterable', new URLSearchParams('a=1')],
+  [
+    'a stream or another iterable',
+    (async function* () {
+      yield await Promise.resolve(1)
+    })(),
+  ],
 ])('%s, of which nothing would be left, is no empty result but an error', (name, value) => {
   expect(toOutput(value)).toEqual({
     type: 'error-text',
@@ -63,6 +72,15 @@ test.each([
       `Error: the tool ran, but its output is ${name}, which has no JSON form: `,
     ) as string,
   })
+})
+
+test.each([
+  ['a Buffer', Buffer.alloc(3)],
+  ['a typed array', new Float64Array(4)],
+  ['an ArrayBuffer', new ArrayBuffer(5)],
+])('the bytes of %s are never written as a list of numbers', (_what, value) => {
+  const text = `the tool ran, but its output is binary (${value.byteLength} bytes): give text, like buffer.toString('utf8').`
+  expect(toOutput(value)).toEqual({ type: 'error-text', value: `Error: ${text}` })
 })
 
 test('halves of characters are replaced, in text, in values and in names', () => {
