@@ -67,11 +67,12 @@ function counted(names: readonly string[]): string {
 }
 
 function repliedPart(details: TroupeEvent['details']): string {
-  const { model, calls, inputTokens, outputTokens } = details
+  const { model, calls, inputTokens, outputTokens, finishReason } = details
   const number = Number(calls ?? 0)
   const asked = number === 0 ? '' : `, calls ${number === 1 ? 'a tool' : `${number} tools`}`
   const used = inputTokens === undefined ? '' : ` (${inAndOut(inputTokens, outputTokens)})`
-  return `${textOf(model, 'the model')} replied${used}${asked}`
+  const ended = finishReason === undefined ? '' : `, ended by ${textOf(finishReason)}`
+  return `${textOf(model, 'the model')} replied${used}${asked}${ended}`
 }
 
 function eventPart({ type, at, details }: TroupeEvent, member: Member | undefined): string | undefined {

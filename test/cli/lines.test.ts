@@ -188,6 +188,10 @@ describe('eventLine of an agent', () => {
   const commits: [TroupeEvent[], string | undefined][] = [
     [[event('model.replied', { ...replied, calls: 2 })], 'openai/gpt-5 replied (12.3k in, 80 out), calls 2 tools'],
     [[event('model.replied', { ...replied, calls: 0 })], 'openai/gpt-5 replied (12.3k in, 80 out)'],
+    [
+      [event('model.replied', { ...replied, calls: 0, finishReason: 'length' })],
+      'openai/gpt-5 replied (12.3k in, 80 out), ended by length',
+    ],
     [[event('model.blanked', { model: 'm/\u001b[2J' })], 'm/\\e[2J replied with nothing'],
     [[event('tool.started', call('send'))], 'runs send'],
     [

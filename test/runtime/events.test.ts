@@ -93,16 +93,16 @@ test('an agent tells of its model, its tools, its children, its tries and how it
     new TransientError('busy', soon),
     call('breaks', {}, 'b'),
     call('spawn_workers', { tasks }, 'c'),
-    counted(say('done')),
+    counted({ ...say('done'), finishReason: 'length' }),
   ])
   const agent = defineWorker({ instructions: 'x', model, tools, spawns: ['echo'], retries: 1 })
   await using troupe = await TestTroupe.start({ workers: { echo, agent } })
   const session = await troupe.create('agent')
   const { rootId } = session
   const failure = expect.objectContaining({ message: 'busy', origin: 'model', attempt: 1 })
-  const replied = (iteration: number, calls: number, [inputTokens, outputTokens] = [0, 0]) => [
+  const replied = (iteration: number, calls: number, [inputTokens, outputTokens] = [0, 0], odd = {}) => [
     'model.replied',
-    { model: 'test/one', iteration, calls, inputTokens, outputTokens },
+    { model: 'test/one', iteration, calls, inputTokens, outputTokens, ...odd },
   ]
   const [ms, retryMs] = [expect.any(Number), expect.any(Number)]
   expect(await toldOf(session)).toEqual([
@@ -119,7 +119,7 @@ test('an agent tells of its model, its tools, its children, its tries and how it
     ['worker.spawned', { id: childId(rootId, 1, 1), kind: 'echo', name: 'echo-1', parent: rootId }],
     ['worker.spawned', { id: childId(rootId, 1, 2), kind: 'echo', name: 'echo-2', parent: rootId, detached: true }],
     ['message.consumed', { kind: 'result', from: childId(rootId, 1, 1) }],
-    replied(4, 0, [3, 4]),
+    replied(4, 0, [3, 4], { finishReason: 'length' }),
     ['run.completed', {}],
     ['session.completed', {}],
   ])

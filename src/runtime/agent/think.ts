@@ -71,8 +71,10 @@ function replied(scene: Scene, reply: ModelReply): Wait | null {
   journal.countUsage(reply.usage, iteration.decision === 'blank')
   if (iteration.decision === 'blank') return blank(scene, reply)
   const { inputTokens, outputTokens } = reply.usage
-  const { model } = reply
-  const note = { model, iteration: iteration.number, calls: iteration.calls.length, inputTokens, outputTokens }
+  const { model, finishReason } = reply
+  // What was cut off, or filtered, is an answer like any other: who reads it must be able to see that.
+  const odd = finishReason === 'stop' || finishReason === 'tool-calls' ? {} : { finishReason }
+  const note = { model, iteration: iteration.number, calls: iteration.calls.length, inputTokens, outputTokens, ...odd }
   const parts: StepParts = {
     notes: [['model.replied', note]],
     ...noFailure(scene),
