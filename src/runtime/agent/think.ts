@@ -4,12 +4,14 @@
  *    pure tool may still be on its way: after a crash that tool runs again.
  * T2 The reply is recorded as it came, with all its calls, before anything of it runs; invalid calls are answered with it.
  */
+import type { ToolCallBlock } from '../../core/chat-message.ts'
 import type { AgentResult } from '../../core/entry.ts'
 import { LimitError, TerminalError, toRuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event.ts'
 import { toJson } from '../../core/json.ts'
 import type { ModelReply } from '../../core/model.ts'
 import { afterRun, endingOf } from '../run-ending.ts'
+import { cutOffText } from '../tool/messages.ts'
 import { askModel } from './ask-model.ts'
 import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
 import type { EntryFacts, StepParts } from './journal.ts'
@@ -56,11 +58,22 @@ export async function think(scene: Scene): Promise<Wait | null> {
 /** The stages of an iteration that need no doing; the same for a reply that was recorded in an earlier turn. */
 export function iterate(
   { journal, kind, turn, who }: Scene,
-  reply: Pick<ModelReply, 'content'>,
+  reply: Pick<ModelReply, 'content'> & Partial<ModelReply>,
   number: number,
 ): Iteration {
   const most = kind.definition.limits?.iterations ?? turn.host.policy.iterations
-  return runStages(reply, number, most, { who, check: (call) => kind.tools.check(call, journal.turn.grant) })
+  const check = (call: ToolCallBlock): CheckedCall =>
+    isCutOff(reply, call)
+      ? { kind: 'invalid', call, text: cutOffText(call.toolName) }
+      : kind.tools.check(call, journal.turn.grant)
+  return runStages(reply, number, most, { who, check })
+}
+
+/** No argument may be all that was left of them: a tool would take that for "all of it". */
+function isCutOff({ content, finishReason }: Partial<ModelReply>, call: ToolCallBlock): boolean {
+  if (finishReason !== 'length' || content?.at(-1) !== call) return false
+  const { input, inputText } = call
+  return inputText !== undefined || (typeof input === 'object' && input !== null && Object.keys(input).length === 0)
 }
 
 function replied(scene: Scene, reply: ModelReply): Wait | null {

@@ -11,6 +11,13 @@ export function invalidArgumentsText(name: string, reasons: readonly string[]): 
   return `Error: invalid arguments for '${brief(name)}': ${reasons.map(brief).join('; ')}`
 }
 
+export function cutOffText(name: string): string {
+  return (
+    `Error: the reply was cut off at the length that a reply may have, before the arguments of '${brief(name)}' were whole. ` +
+    'The call was not run: make it again, with less in one reply.'
+  )
+}
+
 export function unknownOutcomeText(name: string): string {
   return (
     `The outcome of this call of '${brief(name)}' is unknown: it was started, and nobody knows whether it took effect. ` +

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
-import { call, say, together } from '../../../src/models/scripted-model.ts'
+import { call, type ScriptedReply, say, together } from '../../../src/models/scripted-model.ts'
 import { expectInvariants } from '../../support/oracle.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
@@ -98,6 +98,47 @@ describe('an agent', () => {
     expect(types.filter((type) => type === 'toolResult')).toHaveLength(4)
     expect(types.slice(0, 2)).toEqual(['user', 'assistant'])
     expect(types.slice(-2)).toEqual(['assistant', 'completed'])
+  })
+
+  test('runs no call whose arguments were cut off with the reply, and says so to the model', async () => {
+    const ran: unknown[] = []
+    const wipe = defineTool({
+      name: 'wipe',
+      description: 'Wipes a folder, or all of them.',
+      effect: 'idempotent',
+      input: z.object({ folder: z.string().optional() }),
+      run: (input) => ran.push(input),
+    })
+    const cut = (...calls: ScriptedReply[]) => ({ ...together(...calls), finishReason: 'length' as const })
+    const unread = {
+      type: 'tool-call',
+      toolCallId: 'd',
+      toolName: 'wipe',
+      input: null,
+      inputText: '{"folder": "/t',
+    } as const
+    const model = recordedModel('test/one', [
+      cut(call('wipe', { folder: '/a' }, 'a'), call('wipe', {}, 'b')),
+      cut(call('wipe', {}, 'c'), { content: [unread] }),
+      say('wiped'),
+    ])
+    await using troupe = await TestTroupe.start({
+      workers: { wiper: defineWorker({ instructions: 'Wipe.', model, tools: [wipe] }) },
+    })
+    expect(await troupe.run('wiper', 'wipe')).toMatchObject({ status: 'completed' })
+    expect(ran).toEqual([{ folder: '/a' }, {}])
+    const told = {
+      type: 'error-text',
+      value: expect.stringContaining('was cut off at the length that a reply may have'),
+    }
+    const outputs = [1, 2].map((number) => {
+      const last = model.requests[number]?.messages.at(-1)
+      return last?.role === 'tool' ? last.results.map(({ output }) => output) : []
+    })
+    expect(outputs).toEqual([
+      [expect.anything(), told],
+      [expect.anything(), told],
+    ])
   })
 
   test('spawns workers and gets their results in the order of the tasks', async () => {
