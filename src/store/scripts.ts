@@ -71,7 +71,7 @@ export const closeScript = defineScript({ file: 'close.lua', keys: words('sessio
 export const pruneScript = defineScript({
   file: 'prune.lua',
   keys: words('sessions cancelling'),
-  args: words('retentionMs cursor batch'),
+  args: words('retentionMs from passed batch'),
 })
 
 export const rightsScript = defineScript({ file: 'rights.lua', keys: words('meta'), args: words('hint') })

@@ -12,7 +12,7 @@ import { type PartitionKeys, sessionKeys, spawnKeys, workerKeys } from './keys.t
 import type { Redis } from './redis.ts'
 import { guarded, type Reply, type ScriptCaller } from './script.ts'
 import { cancelScript, closeScript, postScript, redriveScript, spawnScript } from './scripts.ts'
-import { pruneOnce } from './upkeep-store.ts'
+import { pruneOnce, pruneStart } from './upkeep-store.ts'
 
 export interface SpawnSession {
   readonly sessionId: string
@@ -183,9 +183,9 @@ export class SessionStore {
   /** Prunes all that finished longer ago than `retentionMs`; returns how many sessions went. */
   async prune(retentionMs: number): Promise<number> {
     let total = 0
-    let cursor: string | null = '0'
+    let cursor: typeof pruneStart | null = pruneStart
     while (cursor !== null) {
-      const step: { pruned: number; cursor: string | null } = await pruneOnce(
+      const step: Awaited<ReturnType<typeof pruneOnce>> = await pruneOnce(
         this.#caller,
         this.#keys,
         this.#policy,

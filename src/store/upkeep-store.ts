@@ -34,7 +34,7 @@ const lastPage = 500
 export class RedisUpkeepStore implements UpkeepStore {
   readonly partition: number
   readonly #o: UpkeepStoreOptions
-  #pruneCursor = '0'
+  #pruneCursor = pruneStart
 
   constructor(options: UpkeepStoreOptions) {
     this.#o = options
@@ -180,10 +180,18 @@ export class RedisUpkeepStore implements UpkeepStore {
       this.#o.policy.retentionMs,
       this.#pruneCursor,
     )
-    this.#pruneCursor = cursor ?? '0'
+    this.#pruneCursor = cursor ?? pruneStart
     return { pruned, done: cursor === null }
   }
 }
+
+/** Where pruning goes on: at a time of creation, behind so many of it. */
+interface PruneCursor {
+  readonly from: string
+  readonly passed: string
+}
+
+export const pruneStart: PruneCursor = { from: '0', passed: '0' }
 
 /** One batch of pruning; `cursor` is null at the end of the index. */
 export async function pruneOnce(
@@ -191,13 +199,14 @@ export async function pruneOnce(
   keys: PartitionKeys,
   policy: Policy,
   retentionMs: number,
-  cursor: string,
-): Promise<{ pruned: number; cursor: string | null }> {
+  cursor: PruneCursor,
+): Promise<{ pruned: number; cursor: PruneCursor | null }> {
   const reply = await caller.call(
     pruneScript,
     { sessions: keys.sessions, cancelling: keys.cancelling },
-    { retentionMs, cursor, batch: policy.sweepBatch },
+    { retentionMs, ...cursor, batch: policy.sweepBatch },
     { deadlineMs: policy.leaseMs },
   )
-  return { pruned: Number(reply[0]), cursor: reply[1] === 'done' ? null : String(reply[1]) }
+  const [from, passed] = [String(reply[1]), String(reply[2])]
+  return { pruned: Number(reply[0]), cursor: from === 'done' ? null : { from, passed } }
 }

@@ -120,6 +120,31 @@ describe('prune', () => {
     expect(more.reduce((sum, { pruned }) => sum + pruned, 0)).toBe(1)
   })
 
+  test('by a node passes over none, although others removed meanwhile what it had kept', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 4 } })
+    for (let number = 0; number < 4; number++)
+      await age(place, await finished(place, `kept ${number}`), 40 * day, 6 * day)
+    const kept = await place.redis.zrange(place.keys.sessions, 0, '-1')
+    for (let number = 0; number < 3; number++)
+      await age(place, await finished(place, `old ${number}`), 30 * day, 9 * day)
+    const { upkeep } = place.node()
+    expect(await upkeep.prune()).toEqual({ pruned: 0, done: false })
+    await place.redis.zrem(place.keys.sessions, ...kept)
+    expect(await upkeep.prune()).toEqual({ pruned: 3, done: true })
+  })
+
+  test('looks past many that were created in one millisecond', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 4 } })
+    const moment = (await place.now()) - 30 * day
+    for (let number = 0; number < 11; number++) await finished(place, `kept ${number}`)
+    for (let number = 0; number < 5; number++)
+      await age(place, await finished(place, `old ${number}`), 30 * day, 9 * day)
+    for (const id of await place.redis.zrange(place.keys.sessions, 0, '-1'))
+      await place.redis.zadd(place.keys.sessions, 'XX', moment, id)
+    expect(await place.sessions.prune(7 * day)).toBe(5)
+    expect(await place.redis.zcard(place.keys.sessions)).toBe(11)
+  })
+
   test('removes a session of more workers than one call may touch in several', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const { id } = await place.create({ label: 'old', limits: { children: 100 } })

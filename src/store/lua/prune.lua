@@ -1,18 +1,22 @@
 --[[ prune – removes finished sessions that were kept long enough, a batch at a time.
 Why a script   a session must not lose its workers and stay in the index, nor be removed while something of it may still run.
 KEYS[1] sessions  zset               KEYS[2] cancelling set
-ARGV[1] retentionMs   ARGV[2] cursor       rank to go on from; 0 starts a pass     ARGV[3] batch
-Returns {pruned, cursor}: sessions removed in this call; where to go on, or "done"
+ARGV[1] retentionMs   ARGV[2] from         creation time in ms to go on from; 0 starts a pass
+ARGV[3] passed        how many of exactly that time were kept     ARGV[4] batch
+Returns {pruned, from, passed}: sessions removed in this call; where to go on, or "done"
 Builds  T:s:<session> and T:w:<id> with all their keys; T:retired.
 Events  none: they would outlive what they speak of. ]]
 local sessionsKey, cancellingKey = KEYS[1], KEYS[2]
-local retentionMs, cursor, batch = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local retentionMs, from, passed, batch = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 
 local tag = tagOf(sessionsKey)
 local now = nowMs()
--- A session cannot have finished before it was created: only those created early enough are looked at.
-local old = redis.call('ZRANGEBYSCORE', sessionsKey, '-inf', digits(now - retentionMs), 'LIMIT', cursor, batch)
-local pruned, kept, budget = 0, 0, batch * 10
+checkArguments(retentionMs, from, passed, batch)
+-- A session cannot have finished before it was created: only those created early enough are looked at. By time and not by rank, which
+-- Redis counts off from the oldest: among many that are kept each batch would cost more than the one before.
+passed = math.min(passed, redis.call('ZCOUNT', sessionsKey, digits(from), digits(from)))
+local old = redis.call('ZRANGEBYSCORE', sessionsKey, digits(from), digits(now - retentionMs), 'WITHSCORES', 'LIMIT', passed, batch)
+local pruned, budget = 0, batch * 10
 
 -- What these workers ever accepted, for the audit: what their lanes gave away, and what they still hold.
 local counted
@@ -32,7 +36,6 @@ local function checkCounts(hash)
     end
   end
 end
-checkArguments(retentionMs, cursor, batch)
 checkCounts(tag .. ':retired')
 
 -- Workers of a session that may go, the root last and only with the last ones; nil when it is to be kept.
@@ -56,14 +59,14 @@ local function readGoing(id, base)
   return workers, last, field[1]
 end
 
-for index = 1, #old do
-  local id = old[index]
+for index = 1, #old, 2 do
+  local id, createdAt = old[index], tonumber(old[index + 1])
   local base = sessionKey(tag, id)
   -- What is damaged is kept, until it is mended.
   local fine, workers, last, isKnown = pcall(readGoing, id, base)
   if not fine and not isDamage(workers) then error(workers, 0) end
   if not fine or not workers then
-    kept = kept + 1
+    from, passed = createdAt, (createdAt == from and passed or 0) + 1
   else
     for place = 1, #workers do
       local record = workerKey(tag, workers[place])
@@ -80,7 +83,7 @@ for index = 1, #old do
       if isKnown then redis.call('HINCRBY', base, 'retired', #workers) end
     end
   end
-  if budget <= 0 then return { pruned, digits(cursor + kept) } end
+  if budget <= 0 then return { pruned, digits(from), digits(passed) } end
 end
-if #old < batch then return { pruned, 'done' } end
-return { pruned, digits(cursor + kept) }
+if #old < batch * 2 then return { pruned, 'done', '0' } end
+return { pruned, digits(from), digits(passed) }
