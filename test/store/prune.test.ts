@@ -1,5 +1,6 @@
 /** prune: finished sessions go after their time, whole, and nothing else does. */
 import { describe, expect, test } from 'vitest'
+import { commandsNaming } from '../support/watched-commands.ts'
 import { runFailure } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
@@ -143,6 +144,15 @@ describe('prune', () => {
       await place.redis.zadd(place.keys.sessions, 'XX', moment, id)
     expect(await place.sessions.prune(7 * day)).toBe(5)
     expect(await place.redis.zcard(place.keys.sessions)).toBe(11)
+  })
+
+  test('never reads a whole session, which may hold the results of thousands of runs', async () => {
+    await using place = await Place.open()
+    const id = await finished(place, 'old')
+    const { session } = place.sessionKeys(id)
+    const asked = await commandsNaming(place.redis, session, async () => expect(await place.sessions.prune(0)).toBe(1))
+    expect(asked.map(({ name }) => name)).toContain('hmget')
+    expect(asked.map(({ name }) => name)).not.toContain('hgetall')
   })
 
   test('removes a session of more workers than one call may touch in several', async () => {

@@ -28,22 +28,24 @@ local function countAccepted(record)
     counted[lane] = counted[lane] + given + redis.call('LLEN', record .. laneKey)
   end
 end
-local function checkCounts(hash)
-  local counts = readHash(hash)
-  for _, what in ipairs({ 'sessions', 'workers', 'control', 'family', 'user', 'retired' }) do
-    if hash == tag .. ':retired' or what == 'retired' then
-      if not string.find(counts[what] or '0', '^%d+$') then error('field ' .. what .. ' of ' .. hash .. ' should be a whole number', 0) end
+local function checkCounts(hash, ...)
+  local names = { ... }
+  for index = 1, #names do
+    if not string.find(redis.call('HGET', hash, names[index]) or '0', '^%d+$') then
+      error('field ' .. names[index] .. ' of ' .. hash .. ' should be a whole number', 0)
     end
   end
 end
-checkCounts(tag .. ':retired')
+checkSort('hash', tag .. ':retired')
+checkCounts(tag .. ':retired', 'sessions', 'workers', 'control', 'family', 'user')
 
 -- Workers of a session that may go, the root last and only with the last ones; nil when it is to be kept.
 local function readGoing(id, base)
   local field = redis.call('HMGET', base, 'schema', 'ended')
   local finished = tonumber(string.match(field[2] or '', '^%a+ (%d+)') or '0')
   if field[1] and (finished == 0 or now - finished < retentionMs or redis.call('SISMEMBER', cancellingKey, id) == 1) then return nil end
-  checkCounts(base)
+  -- Not the whole hash: a long conversation has thousands of results.
+  checkCounts(base, 'retired')
   local workers = redis.call('LRANGE', base .. ':workers', 0, budget - 1)
   budget = budget - #workers
   local last = redis.call('LLEN', base .. ':workers') == #workers
