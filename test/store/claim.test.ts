@@ -1,6 +1,8 @@
 /** claim: the next worker that a node can run, with the right to write for it. */
 import { describe, expect, test } from 'vitest'
 import { encodeResult } from '../../src/core/message.ts'
+import { policy as defaultPolicy } from '../../src/core/policy.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { completion, granted, runFailure } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
@@ -137,6 +139,34 @@ describe('a claim', () => {
     expect(second.grant.mail.user.map((mail) => mail.sequence)).toEqual(
       second.grant.mail.user.map((_, index) => index + 1),
     )
+  })
+
+  test('hands out no more mails than a turn may receive, however many wait; the rest follows', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create({ mode: 'conversation', limits: { mailbox: 1_000 } })
+    for (let number = 0; number < 200; number++) await place.post(root, `${number}`)
+    const node = place.node()
+    const first = await node.claim()
+    expect(first.grant.mail.user.length).toBeGreaterThanOrEqual(2 * defaultPolicy.turnSliceSteps)
+    expect(first.grant.mail.user.length).toBeLessThan(100)
+    await first.complete()
+    const { grant } = await node.claim()
+    expect(grant.mail.user[0]?.sequence).toBe(1)
+  })
+
+  test('hands out no more timers than a turn may receive', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create()
+    const node = place.node()
+    const timers = Array.from({ length: 200 }, (_, number) => ({ id: `t${number}`, ms: 0, valueJson: `${number}` }))
+    await (await node.claim()).park('control', { timers, timersOpen: 200 })
+    await waitUntil('all have fired', async () => {
+      await node.upkeep.fire()
+      return (await place.redis.llen(place.workerKeys(root).control)) === 200
+    })
+    const { grant } = await node.claim()
+    expect(grant.mail.control.length).toBeGreaterThanOrEqual(2 * defaultPolicy.turnSliceSteps)
+    expect(grant.mail.control.length).toBeLessThan(100)
   })
 
   test('hands out the awaited result also where it stands behind more bytes than a grant may have', async () => {

@@ -8,6 +8,12 @@ export const aClaimPassesWhatItCannotRun: Check = async (place) => {
   expect((await place.node().claim()).grant.name).toBe('fit')
 }
 
+export const aGrantIsNoLargerThanItsTurn: Check = async (place) => {
+  const { root } = await place.create({ mode: 'conversation' })
+  for (let number = 0; number < 99; number++) await place.post(root, `${number}`)
+  expect((await place.node().claim()).grant.mail.user.length).toBeLessThan(99)
+}
+
 export const aSweepRingsPastWhatItsNodeCannotRun: Check = async (place) => {
   await place.node({ id: 'node-b', kinds: { default: ['other'] } }).sweep({ free: 0 })
   for (let number = 0; number < 120; number++) await place.create({ label: `x${number}`, kind: 'other' })

@@ -20,6 +20,13 @@ export const lineMutants: readonly Mutant[] = [
     check: checks.aClaimPassesWhatItCannotRun,
   },
   {
+    guard: 'a grant holds no more mails than a turn may receive',
+    script: claimScript,
+    from: 'if from == count then return mails, true end',
+    to: '',
+    check: checks.aGrantIsNoLargerThanItsTurn,
+  },
+  {
     guard: 'a sweep looks as far as claims do',
     script: sweepScript,
     from: "tag .. ':run:' .. pool.name, 0, lookMost - 1)",

@@ -1,8 +1,11 @@
 --[[ claims – the next worker for a slot, with all that its node needs to run it. A claim of its own, or at the end of a commit. ]]
 
--- Reads one lane from its head, at most `most` bytes (one mail at least), in pieces so that a full mailbox is never read whole.
--- Tells whether there is more.
-local function readLane(laneKey, most)
+-- No turn receives more timers and inputs than this: it ends after fewer steps, and what follows comes with the next grant.
+local mailsMost = 48
+
+-- Reads one lane from its head, at most `most` bytes (one mail at least) and `count` mails, where that is given, in pieces so that a
+-- full mailbox is never read whole. Tells whether there is more.
+local function readLane(laneKey, most, count)
   local mails, bytes, from = {}, 0, 0
   while true do
     local piece = redis.call('LRANGE', laneKey, from, from + 15)
@@ -13,6 +16,7 @@ local function readLane(laneKey, most)
     end
     if #piece < 16 then return mails, false end
     from = from + 16
+    if from == count then return mails, true end
   end
 end
 
@@ -36,7 +40,7 @@ local function readGrant(tag, id, record, flat, token, mark, suspect, most)
   local base = workerKey(tag, id)
   local control, family, awaited = {}, {}, {}
   if record.open == '1' then
-    if (record.timersOpen or '0') ~= '0' then control = readLane(base .. laneKeys.control, most) end
+    if (record.timersOpen or '0') ~= '0' then control = readLane(base .. laneKeys.control, most, mailsMost) end
     if (record.awaits or '') ~= '' then
       local more
       family, more = readLane(base .. laneKeys.family, most)
@@ -44,7 +48,7 @@ local function readGrant(tag, id, record, flat, token, mark, suspect, most)
     end
   end
   local user = {}
-  if record.open ~= '1' then user = readLane(base .. laneKeys.user, most) end
+  if record.open ~= '1' then user = readLane(base .. laneKeys.user, most, mailsMost) end
   local state = record.data or ''
   if state == '@' then state = redis.call('GET', base .. ':state') or '' end
   -- The record as one string: many short ones cost Redis and the node several times as much. No value holds a zero byte.
