@@ -41,7 +41,7 @@ export type {
   SessionsQuery,
   WorkersQuery,
 } from './client/queries.ts'
-export type { Report, SessionReport, UsageReport, WorkerReport } from './client/report.ts'
+export type { Report, SessionReport, SessionStanding, UsageReport, WorkerReport } from './client/report.ts'
 export type { Session } from './client/session.ts'
 export type { EventsQuery } from './client/session-events.ts'
 export type { CreateSession } from './client/submission.ts'

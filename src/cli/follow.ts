@@ -68,7 +68,7 @@ async function tellCommits(
   teller: Teller,
   liveTeller: LiveTeller | undefined,
 ): Promise<void> {
-  const { createdAt } = (await session.report()).session
+  const { createdAt } = await session.standing()
   // From its very beginning: who was spawned before we listened is part of the picture.
   const after = createdAt === null ? '0-0' : `${createdAt - beginningMsMargin}-0`
   const roster = new Roster()

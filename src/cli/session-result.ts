@@ -1,6 +1,6 @@
 /** `troupe session result <id>`: how a run ended, now or when it ends. */
 import type { Command } from 'commander'
-import type { Report } from '../client/report.ts'
+import type { SessionStanding } from '../client/report.ts'
 import { ConflictError } from '../core/errors.ts'
 import { withTroupe } from './connection.ts'
 import { exitCodes } from './exit-code.ts'
@@ -38,7 +38,7 @@ async function result(id: string, flags: ResultFlags): Promise<void> {
   await withTroupe(flags, 'look', async (troupe) => {
     const session = troupe.sessions.get(id)
     using _notice = flags.wait ? new UnhostedNotice(troupe, () => queuedIn(session), tell, lookAgainMs) : undefined
-    const run = flags.wait ? flags.run : endedRun(await session.report(), flags.run)
+    const run = flags.wait ? flags.run : endedRun(await session.standing(), flags.run)
     try {
       const found = await session.result({ signal: interrupt.signal, ...(run === undefined ? {} : { run }) })
       printResult(session.id, found, flags)
@@ -51,7 +51,7 @@ async function result(id: string, flags: ResultFlags): Promise<void> {
 }
 
 /** The run to ask for, which has ended; undefined for the end of a finished session. */
-function endedRun({ session }: Report, wanted: number | undefined): number | undefined {
+function endedRun(session: SessionStanding, wanted: number | undefined): number | undefined {
   const last = session.result?.run ?? 0
   if (wanted === undefined ? session.finishedAt !== null : wanted <= last || session.finishedAt !== null) return wanted
   if (wanted === undefined && last > 0) return last

@@ -81,7 +81,7 @@ function addCloseCommand(group: Command): void {
     withTroupe(flags, 'change', async (troupe) => {
       const session = troupe.sessions.get(id)
       await session.close()
-      const { state } = (await session.report()).session
+      const { state } = await session.standing()
       if (flags.json) printJson({ type: 'closeRequested', sessionId: session.id, state })
       else print(`session ${session.id} ${state === 'active' ? 'ends when what waits is answered' : `is ${state}`}`)
     }),
@@ -100,7 +100,7 @@ function addCancelCommand(group: Command): void {
     withTroupe(flags, 'change', async (troupe) => {
       const session = troupe.sessions.get(id)
       const isCancelled = await session.cancel(flags.reason)
-      const { state } = (await session.report()).session
+      const { state } = await session.standing()
       if (flags.json) printJson({ type: 'cancelRequested', sessionId: session.id, accepted: isCancelled, state })
       else print(`session ${session.id} ${isCancelled ? `is ${state}` : `had already ended: it is ${state}`}`)
     }),

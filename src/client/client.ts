@@ -181,8 +181,10 @@ export class Troupe implements AsyncDisposable {
     /** Those of a session, or of the newest sessions. */
     list: async (query: WorkersQuery = {}): Promise<WorkerReport[]> => {
       checkOptions('workers.list', query, workersRules, InputError)
-      if (query.sessionId === undefined) return this.#index.workers(query)
-      return (await this.sessions.get(query.sessionId).report()).workers.slice(0, query.limit ?? 200)
+      const workers = await this.#index.workers(query)
+      // A session that is there has its root at least.
+      if (workers.length === 0 && query.sessionId !== undefined) await this.sessions.get(query.sessionId).standing()
+      return workers
     },
   }
 

@@ -88,6 +88,9 @@ export interface SessionReport {
   readonly cancelReason: string | null
 }
 
+/** Without what is counted over all workers. */
+export type SessionStanding = Omit<SessionReport, 'usage'>
+
 export interface Report {
   readonly session: SessionReport
   readonly workers: readonly WorkerReport[]

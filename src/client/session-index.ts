@@ -10,6 +10,7 @@ import type { InspectStore, SessionPlace } from '../store/inspect-store.ts'
 import type { SessionsQuery, WorkersQuery } from './queries.ts'
 import { sessionReport, type WorkerReport, workerReport } from './report.ts'
 import type { SessionSummary } from './summaries.ts'
+import { readRows } from './worker-rows.ts'
 
 export class SessionIndex {
   readonly #stores: readonly InspectStore[]
@@ -27,15 +28,21 @@ export class SessionIndex {
     return lists.flat().sort(byAge).slice(0, limit)
   }
 
-  /** Of the newest sessions, each with its root first. */
-  async workers({ limit = 200 }: WorkersQuery): Promise<WorkerReport[]> {
+  /** Of one session, or of the newest ones, each with its root first. */
+  async workers({ sessionId, limit = 200 }: WorkersQuery): Promise<WorkerReport[]> {
+    if (sessionId !== undefined) return this.#workersOf(parseId(sessionId, 'session'), limit)
     const found: WorkerReport[] = []
     for (const { id } of await this.list({ limit })) {
       if (found.length >= limit) break
-      const store = this.#storeOf(id)
-      found.push(...(await store.workers(await store.workerIds(id, limit - found.length))).map(workerReport))
+      for (const worker of await this.#workersOf(id, limit - found.length)) found.push(worker)
     }
     return found
+  }
+
+  /** None of a session that was pruned since it was listed. */
+  async #workersOf(sessionId: string, limit: number): Promise<WorkerReport[]> {
+    const store = this.#storeOf(sessionId)
+    return (await readRows(store, await store.workerIds(sessionId, limit))).map(workerReport)
   }
 
   /** Of a session that was pruned, by the time that is in its id. */

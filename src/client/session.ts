@@ -10,14 +10,15 @@ import { rootIdOf } from '../core/ids.ts'
 import { policy } from '../core/policy.ts'
 import { sessionNotFound } from '../core/refusal.ts'
 import { shown } from '../core/shown.ts'
-import type { InspectStore } from '../store/inspect-store.ts'
+import type { InspectStore, WorkerRow } from '../store/inspect-store.ts'
 import { clientClosed, type Redis } from '../store/redis.ts'
 import type { EventHub } from './event-hub.ts'
 import { type ResultQuery, resultRules } from './queries.ts'
-import { lastResult, type Report, resultOfRun, sessionReport, workerReport } from './report.ts'
+import { lastResult, type Report, resultOfRun, type SessionStanding, sessionReport, workerReport } from './report.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
 import type { Submission } from './submission.ts'
 import { Worker } from './worker.ts'
+import { readRows } from './worker-rows.ts'
 
 export interface SessionContext {
   readonly submission: Submission
@@ -64,15 +65,23 @@ export class Session {
   async report(): Promise<Report> {
     const { store } = this.#context
     const [createdAt, ids] = await Promise.all([store.createdAt(this.id), store.workerIds(this.id)])
-    const rows = await store.workers(ids)
+    return this.#reportOf(createdAt, await readRows(store, ids))
+  }
+
+  /** What of the report needs no worker but the first: of a session of thousands the others are not read. */
+  async standing(): Promise<SessionStanding> {
+    const { store } = this.#context
+    const [createdAt, rows] = await Promise.all([store.createdAt(this.id), store.workers([this.rootId])])
+    const { usage: _ofAllWorkers, ...standing } = (await this.#reportOf(createdAt, rows)).session
+    return standing
+  }
+
+  async #reportOf(createdAt: number | null, rows: readonly WorkerRow[]): Promise<Report> {
     const workers = rows.map(workerReport)
     const root = rows.find((row) => row.id === this.rootId)
     const fields = await this.#fields(Number(root?.fields.run ?? 1) - 1)
     const mode = root?.fields.mode ?? 'job'
-    return {
-      session: sessionReport(this.id, fields, createdAt, workers, mode),
-      workers,
-    }
+    return { session: sessionReport(this.id, fields, createdAt, workers, mode), workers }
   }
 
   /**

@@ -117,41 +117,31 @@ export class InspectStore {
     return [rootIdOf(sessionId), ...children]
   }
 
-  /** Rows of the workers that exist, in the order of `ids`. */
+  /** Rows of the workers that exist, in the order of `ids`: as many as one answer may hold. */
   async workers(ids: readonly string[]): Promise<WorkerRow[]> {
     const rows: Omit<WorkerRow, 'node' | 'isHosted'>[] = []
-    for (let from = 0; from < ids.length; from += 500) {
-      const batch = ids.slice(from, from + 500)
-      const pipeline = this.#redis.pipeline()
-      for (const id of batch) {
-        const keys = workerKeys(this.#keys.tag, id)
-        pipeline
-          .hgetall(keys.record)
-          .get(keys.failure)
-          .llen(keys.user)
-          .llen(keys.family)
-          .llen(keys.control)
-          .llen(keys.log)
-          .lindex(keys.log, -1)
-      }
-      const replies = (await pipeline.exec()) ?? []
-      for (const [index, id] of batch.entries()) {
-        const [fields, failureJson, user, family, control, historyLength, lastEntry] = replies
-          .slice(index * 7, index * 7 + 7)
-          .map(([error, value]) => {
-            if (error) throw error
-            return value
-          }) as [RecordFields, string | null, number, number, number, number, string | null]
-        if (fields.state !== undefined)
-          rows.push({
-            id,
-            fields,
-            failureJson,
-            historyLength,
-            lastEntry,
-            pending: { user, family, control },
-          })
-      }
+    const pipeline = this.#redis.pipeline()
+    for (const id of ids) {
+      const keys = workerKeys(this.#keys.tag, id)
+      pipeline
+        .hgetall(keys.record)
+        .get(keys.failure)
+        .llen(keys.user)
+        .llen(keys.family)
+        .llen(keys.control)
+        .llen(keys.log)
+        .lindex(keys.log, -1)
+    }
+    const replies = (await pipeline.exec()) ?? []
+    for (const [index, id] of ids.entries()) {
+      const [fields, failureJson, user, family, control, historyLength, lastEntry] = replies
+        .slice(index * 7, index * 7 + 7)
+        .map(([error, value]) => {
+          if (error) throw error
+          return value
+        }) as [RecordFields, string | null, number, number, number, number, string | null]
+      if (fields.state !== undefined)
+        rows.push({ id, fields, failureJson, historyLength, lastEntry, pending: { user, family, control } })
     }
     const isAny = (state: string) => rows.some(({ fields }) => fields.state === state)
     const holders = isAny('running') ? await this.#holders() : undefined

@@ -1,0 +1,16 @@
+/** The rows of many workers are read piece by piece. */
+import { expect, test } from 'vitest'
+import { readRows } from '../../src/client/worker-rows.ts'
+import type { InspectStore, WorkerRow } from '../../src/store/inspect-store.ts'
+
+test('rows of many workers come in order, and no read is of very many', async () => {
+  const sizes: number[] = []
+  const workers = async (ids: readonly string[]) => {
+    sizes.push(ids.length)
+    return ids.filter((id) => id !== 'gone').map((id) => ({ id }) as WorkerRow)
+  }
+  const ids = Array.from({ length: 1_700 }, (_, number) => (number === 3 ? 'gone' : `worker ${number}`))
+  const rows = await readRows({ workers } as unknown as InspectStore, ids)
+  expect(rows.map(({ id }) => id)).toEqual(ids.filter((id) => id !== 'gone'))
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(500)
+})
