@@ -4,13 +4,16 @@
  *     and none that is there all the time is left out. Only where that last one was itself pruned may it be off by the difference of
  *     two clocks.
  */
-import { isWorkerId, parseId, rootIdOf, timeOf } from '../core/ids.ts'
+import { isWorkerId, parseId, timeOf } from '../core/ids.ts'
 import { sessionNotFound } from '../core/refusal.ts'
-import type { InspectStore, SessionPlace } from '../store/inspect-store.ts'
+import type { InspectStore, SessionPlace, SummaryRow } from '../store/inspect-store.ts'
 import type { SessionsQuery, WorkersQuery } from './queries.ts'
-import { sessionReport, type WorkerReport, workerReport } from './report.ts'
+import { type SessionState, type WorkerReport, workerReport } from './report.ts'
 import type { SessionSummary } from './summaries.ts'
 import { readRows } from './worker-rows.ts'
+
+/** Sessions that are read at once: so few that each read is short, so many that there are few of them. */
+const pageMost = 500
 
 export class SessionIndex {
   readonly #stores: readonly InspectStore[]
@@ -53,33 +56,42 @@ export class SessionIndex {
   }
 }
 
-/** Read until there are enough: what is asked for may lie behind many others. */
+/** Read until there are enough: what is asked for may lie behind very many others. */
 async function listOf(
   store: InspectStore,
   limit: number,
   { state, kind }: SessionsQuery,
-  from: SessionPlace | undefined,
+  start: SessionPlace | undefined,
 ): Promise<SessionSummary[]> {
   const found: SessionSummary[] = []
-  let page = await store.sessionIds(limit, from)
-  while (page.length > 0) {
-    for (const one of await Promise.all(page.map((place) => summaryOf(store, place)))) {
+  const isPicky = state !== undefined || kind !== undefined
+  for (let from = start; found.length < limit; ) {
+    const most = isPicky ? pageMost : Math.min(pageMost, limit - found.length)
+    const page = await store.sessionIds(most, from)
+    const rows = page.length === 0 ? [] : await store.summaries(page.map(({ id }) => id))
+    for (const [index, place] of page.entries()) {
+      const one = summaryOf(place, rows[index] ?? null)
       if (one !== null && (!state || one.state === state) && (!kind || one.kind === kind)) found.push(one)
     }
-    if (page.length < limit || found.length >= limit) break
-    page = await store.sessionIds(limit, page.at(-1))
+    if (page.length < most) break
+    from = page.at(-1)
   }
   return found
 }
 
-async function summaryOf(store: InspectStore, { id, createdAt }: SessionPlace): Promise<SessionSummary | null> {
-  const fields = await store.session(id)
-  if (fields === null) return null
-  const [row] = await store.workers([rootIdOf(id)])
-  const workers = row ? [workerReport(row)] : []
-  const report = sessionReport(id, fields, createdAt, workers, row?.fields.mode ?? 'job')
-  const { name, kind, state, mode, finishedAt, usage } = report
-  return { id, name, kind, state, mode, createdAt, finishedAt, workers: usage.workers }
+function summaryOf({ id, createdAt }: SessionPlace, row: SummaryRow | null): SessionSummary | null {
+  if (row === null) return null
+  const { fields, kind, name } = row
+  return {
+    id,
+    name: name ?? kind ?? '',
+    kind: kind ?? '',
+    state: fields.state as SessionState,
+    mode: row.mode === 'conversation' ? 'conversation' : 'job',
+    createdAt,
+    finishedAt: fields.finished === undefined ? null : Number(fields.finished),
+    workers: Number(fields.workers ?? 1),
+  }
 }
 
 function byAge(a: SessionSummary, b: SessionSummary): number {

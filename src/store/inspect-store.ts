@@ -37,6 +37,16 @@ export interface SessionPlace {
   readonly createdAt: number
 }
 
+/** What lists show of a session; null what its root does not have, or all of it without one. */
+export interface SummaryRow {
+  readonly fields: RecordFields
+  readonly kind: string | null
+  readonly name: string | null
+  readonly mode: string | null
+}
+
+const sessionNames = ['schema', 'state', 'ended', 'workers'] as const
+
 /** A node that was not seen for this long is not counted as live. */
 const liveMs = 15_000
 
@@ -80,12 +90,8 @@ export class InspectStore {
 
   /** The session's record, with the result of one run if asked: a long conversation has thousands, which are never read at once. */
   async session(id: string, run?: number): Promise<RecordFields | null> {
-    const names = ['schema', 'state', 'ended', 'workers', 'cancel', ...(run === undefined ? [] : [`result:${run}`])]
-    const values = await this.#redis.hmget(sessionKeys(this.#keys.tag, id).session, ...names)
-    if (values[0] == null) return null
-    const fields: Record<string, string> = { state: 'active' }
-    for (const [index, name] of names.entries()) if (values[index] != null) fields[name] = values[index]
-    return endedFields(fields)
+    const names = [...sessionNames, 'cancel', ...(run === undefined ? [] : [`result:${run}`])]
+    return sessionFields(names, await this.#redis.hmget(sessionKeys(this.#keys.tag, id).session, ...names))
   }
 
   async createdAt(id: string): Promise<number | null> {
@@ -106,6 +112,24 @@ export class InspectStore {
     return places(await this.#redis.zrevrangebyscore(this.#keys.sessions, ...range))
       .filter((place) => place.createdAt < createdAt || place.id < id)
       .slice(0, limit)
+  }
+
+  /** What lists show of these sessions, in their order; null of one that is gone. Nothing is read that may be long. */
+  async summaries(ids: readonly string[]): Promise<(SummaryRow | null)[]> {
+    const pipeline = this.#redis.pipeline()
+    for (const id of ids) {
+      pipeline.hmget(sessionKeys(this.#keys.tag, id).session, ...sessionNames)
+      pipeline.hmget(workerKeys(this.#keys.tag, rootIdOf(id)).record, 'kind', 'name', 'mode')
+    }
+    const replies = ((await pipeline.exec()) ?? []).map(([error, reply]) => {
+      if (error) throw error
+      return reply as (string | null)[]
+    })
+    return ids.map((_, index) => {
+      const fields = sessionFields(sessionNames, replies[index * 2] as (string | null)[])
+      const [kind = null, name = null, mode = null] = replies[index * 2 + 1] as (string | null)[]
+      return fields && { fields, kind, name, mode }
+    })
   }
 
   /** The root first; at most `limit`. */
@@ -304,6 +328,14 @@ export async function orElse<Read, Instead>(reading: Promise<Read>, instead: Ins
     if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return instead
     throw error
   }
+}
+
+/** Of a session's record, whose first name is one that each has; null without one. */
+function sessionFields(names: readonly string[], values: readonly (string | null)[]): RecordFields | null {
+  if (values[0] == null) return null
+  const fields: Record<string, string> = { state: 'active' }
+  for (const [index, name] of names.entries()) if (values[index] != null) fields[name] = values[index]
+  return endedFields(fields)
 }
 
 /** A session that ended keeps status, time, run and place of the result in one field; readers see them one by one. */

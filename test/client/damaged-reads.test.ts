@@ -24,7 +24,12 @@ describe('a key of another sort', () => {
     await troupe.redis.set(keys[name], 'not what it was')
     const words = `key ${keys[name]} should be a ${sort}). Another program wrote over a key`
     await expect(session.report()).rejects.toThrow(words)
-    await expect(troupe.client.sessions.list()).rejects.toThrow(words)
+    const listing = troupe.client.sessions.list().then(
+      ({ length }) => `${length} listed`,
+      ({ message }: Error) => message,
+    )
+    // A list of sessions reads no histories.
+    expect(await listing).toContain(name === 'log' ? '1 listed' : words)
     await troupe.redis.del(keys[name])
   })
 })

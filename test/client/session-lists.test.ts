@@ -1,11 +1,12 @@
 /** Lists of sessions and workers: newest first, page by page, over any number of partitions. */
 import { describe, expect, test } from 'vitest'
-import type { WorkersQuery } from '../../src/client/queries.ts'
+import type { SessionsQuery, WorkersQuery } from '../../src/client/queries.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId, partitionOf, timeOf } from '../../src/core/ids.ts'
 import { tagOf } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { commandsNaming } from '../support/watched-commands.ts'
 
 const echo = defineWorker({ description: 'Says it again.', receive: (message, self) => self.reply(message.value) })
 
@@ -37,6 +38,27 @@ describe('sessions.list', () => {
     expect(found[0]).toMatchObject({ kind: 'echo', state: 'completed', mode: 'job', workers: 1 })
     expect(await troupe.client.sessions.list({ kind: 'echo', limit: 100 })).toHaveLength(3)
     expect(await troupe.client.sessions.list({ kind: 'echo', state: 'active' })).toEqual([])
+  })
+})
+
+describe('what sessions.list reads', () => {
+  const namesOf = async (troupe: TestTroupe, query: SessionsQuery) =>
+    (await commandsNaming(troupe.redis, troupe.tag, () => troupe.client.sessions.list(query))).map(({ name }) => name)
+
+  test('is no history and no register of nodes', async () => {
+    await using troupe = await TestTroupe.connect()
+    await Promise.all(Array.from({ length: 5 }, (_, number) => troupe.create('echo', number)))
+    const names = await namesOf(troupe, { limit: 5 })
+    expect(names).toContain('hmget')
+    expect(names).not.toContain('lindex')
+    expect(names).not.toContain('hgetall')
+  })
+
+  test('comes in few pages, also where little is wanted and much stands before it', async () => {
+    await using troupe = await TestTroupe.connect()
+    await Promise.all(Array.from({ length: 40 }, (_, number) => troupe.create('echo', number)))
+    const names = await namesOf(troupe, { limit: 1, state: 'failed' })
+    expect(names.filter((name) => name.startsWith('zrevrange'))).toHaveLength(1)
   })
 })
 

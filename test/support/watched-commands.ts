@@ -1,5 +1,10 @@
-/** Duty: what Redis was asked about some keys while something ran: also what scripts asked. */
-import type { Redis } from '../../src/store/redis.ts'
+/**
+ * Duty: what Redis was asked about some keys while something ran: also what scripts asked.
+ * Over a socket of its own: a client of ioredis fails when others are busy while it begins to watch.
+ */
+import { connect } from 'node:net'
+import { createInterface } from 'node:readline'
+import type { Redis } from 'ioredis'
 import { waitUntil } from './wait-until.ts'
 
 export interface Command {
@@ -10,20 +15,34 @@ export interface Command {
 
 /** The commands of which an argument begins so, in the order in which they were executed. */
 export async function commandsNaming(redis: Redis, prefix: string, run: () => Promise<unknown>): Promise<Command[]> {
-  const monitor = await redis.duplicate().monitor()
-  const seen: Command[] = []
-  monitor.on('monitor', (_time: string, [name = '', ...args]: string[]) => {
-    if (args.some((arg) => arg.startsWith(prefix))) seen.push({ name: name.toLowerCase(), args })
-  })
+  const { host = '127.0.0.1', port = 6379, username, password } = redis.options
+  const socket = connect({ host, port })
   try {
+    const lines: string[] = []
+    createInterface({ input: socket }).on('line', (line) => lines.push(line))
+    if (password) socket.write(`AUTH ${username ?? 'default'} ${password}\r\n`)
+    socket.write('MONITOR\r\n')
+    // What is told comes in order: what was asked before it is told lies before the first mark, and all behind it before the second.
+    const isTold = (mark: string) => lines.some((line) => line.includes(mark))
+    await waitUntil('commands are told', async () => {
+      await redis.exists(`${prefix} begins`)
+      return isTold(`${prefix} begins`)
+    })
+    const begun = lines.length
     await run()
-    // What is told comes in order: behind this all of it is here.
-    const end = `${prefix} is watched no more`
-    const isEnd = ({ args }: Command) => args[0] === end
-    await redis.exists(end)
-    await waitUntil('the last command is told', () => seen.some(isEnd))
-    return seen.filter((command) => !isEnd(command))
+    await redis.exists(`${prefix} ends`)
+    await waitUntil('the last command is told', () => isTold(`${prefix} ends`))
+    return lines
+      .slice(begun)
+      .map(parseLine)
+      .filter(({ args }) => args.some((arg) => arg.startsWith(prefix) && !/ (?:begins|ends)$/.test(arg)))
   } finally {
-    monitor.disconnect()
+    socket.destroy()
   }
+}
+
+/** `+1700000000.000000 [0 127.0.0.1:35488] "hmget" "key" "field"` */
+function parseLine(line: string): Command {
+  const [name = '', ...args] = [...line.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, word]) => word as string)
+  return { name: name.toLowerCase(), args }
 }
