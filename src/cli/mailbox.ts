@@ -11,7 +11,7 @@ import { failureCause } from './failure-text.ts'
 import { addGroup } from './group.ts'
 import { messageLine } from './message-line.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, wholeNumber } from './options.ts'
-import { printRows } from './output.ts'
+import { printRows, tell } from './output.ts'
 import type { Column } from './table.ts'
 
 export function addMailboxCommands(program: Command): void {
@@ -29,12 +29,16 @@ function addListCommand(group: Command): void {
     .command('list')
     .description('messages that wait for a worker, in the order in which it will receive them')
     .argument('<worker>', 'id of the worker')
+    .option('--limit <n>', 'at most so many of each lane', wholeNumber(1), 1_000)
   addConnectionOptions(command)
   addExamples(command, [['troupe mailbox list 0199…', '']])
-  command.action((id: string, flags: ConnectionFlags) =>
+  command.action((id: string, flags: ConnectionFlags & { limit: number }) =>
     withTroupe(flags, 'look', async (troupe) => {
-      const mails = await troupe.workers.get(id).mailbox()
+      const { limit } = flags
+      const mails = await troupe.workers.get(id).mailbox({ limit })
       printRows(mails, mailColumns, flags, 'The mailbox is empty.')
+      const isFull = [...Map.groupBy(mails, ({ lane }) => lane).values()].some(({ length }) => length === limit)
+      if (isFull && !flags.json) tell(`The first ${limit} of each lane are shown; more with --limit.`)
     }),
   )
 }
@@ -56,6 +60,8 @@ function addDeadCommand(group: Command): void {
     withTroupe(flags, 'look', async (troupe) => {
       const letters = await troupe.deadLetters({ limit: flags.limit })
       printRows(letters, deadColumns, flags, 'There are no dead letters.')
+      if (letters.length === flags.limit && !flags.json)
+        tell(`The newest ${flags.limit} are shown; more with --limit.`)
     }),
   )
 }
