@@ -60,8 +60,7 @@ function addDeadCommand(group: Command): void {
     withTroupe(flags, 'look', async (troupe) => {
       const letters = await troupe.deadLetters({ limit: flags.limit })
       printRows(letters, deadColumns, flags, 'There are no dead letters.')
-      if (letters.length === flags.limit && !flags.json)
-        tell(`The newest ${flags.limit} are shown; more with --limit.`)
+      if (letters.length === flags.limit && !flags.json) tell(`The newest ${flags.limit} are shown; more with --limit.`)
     }),
   )
 }

@@ -30,8 +30,9 @@ export interface SessionContext {
   readonly deadlineMs: number
 }
 
-/** Events tell at once; should one be missed, the record is read after this long. */
+/** Events tell at once; should one be missed, the record is read after this long, and then ever more rarely: thousands may wait for days. */
 const pollMs = 2_000
+const pollMsMax = 10_000
 
 export class Session {
   readonly id: string
@@ -99,7 +100,7 @@ export class Session {
       await hub.wakeAtEnds(this.id, wake)
       let wanted = query.run
       let missed = false
-      while (true) {
+      for (let ms = pollMs; ; ms = Math.min(ms * 2, pollMsMax)) {
         woken = Promise.withResolvers<void>()
         const found = await this.#look(wanted, missed)
         if (typeof found === 'object') return found
@@ -109,7 +110,7 @@ export class Session {
         const timer = setTimeout(() => {
           missed = true
           wake()
-        }, pollMs)
+        }, ms)
         await woken.promise
         clearTimeout(timer)
         query.signal?.throwIfAborted()
@@ -136,10 +137,10 @@ export class Session {
     const finished = fields.state !== 'active' && fields.state !== 'cancelling'
     let wanted = run
     if (wanted === undefined && !finished) {
-      const [root] = await this.#context.store.workers([this.rootId])
-      if (root?.fields.mode !== 'conversation') return undefined
-      const idle = root.fields.state === 'idle' && root.pending.user === 0
-      wanted = Math.max(1, Number(root.fields.run ?? 1) - (idle ? 1 : 0))
+      const root = await this.#context.store.root(this.id)
+      if (root.mode !== 'conversation') return undefined
+      const idle = root.state === 'idle' && root.pending === 0
+      wanted = Math.max(1, root.run - (idle ? 1 : 0))
     }
     let result = wanted === undefined ? lastResult(fields) : null
     if (wanted === undefined && result === null) wanted = await this.#lastRun()
@@ -154,8 +155,7 @@ export class Session {
   }
 
   async #lastRun(): Promise<number> {
-    const [root] = await this.#context.store.workers([this.rootId])
-    return Math.max(1, Number(root?.fields.run ?? 1) - 1)
+    return Math.max(1, (await this.#context.store.root(this.id)).run - 1)
   }
 
   async #read(run: number | null, status: RunResult['status'], position: number): Promise<RunResult> {

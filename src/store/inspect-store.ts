@@ -132,6 +132,16 @@ export class InspectStore {
     })
   }
 
+  /** What says which run of its root a session is at: little, since thousands may wait for results at the same time. */
+  async root(sessionId: string): Promise<{ mode: string; state: string | null; run: number; pending: number }> {
+    const { record, user } = workerKeys(this.#keys.tag, rootIdOf(sessionId))
+    const [[mode, state, run], pending] = await Promise.all([
+      this.#redis.hmget(record, 'mode', 'state', 'run'),
+      this.#redis.llen(user),
+    ])
+    return { mode: mode ?? 'job', state: state ?? null, run: Number(run ?? 1), pending }
+  }
+
   /** The root first; at most `limit`. */
   async workerIds(sessionId: string, limit?: number): Promise<string[]> {
     const last = limit === undefined ? -1 : limit - 2

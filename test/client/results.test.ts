@@ -6,6 +6,7 @@ import { tagOf, workerKeys } from '../../src/store/keys.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { commandsNaming } from '../support/watched-commands.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
@@ -33,6 +34,17 @@ describe('session.result', () => {
       expect(await late.result()).toEqual(expected)
       expect(await late.result({ run: 1 })).toEqual(expected)
     }
+  })
+
+  test('reads no report: of thousands that wait each looks again and again', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const session = await troupe.create('echo', 'said', { keepOpen: true })
+    expect(await session.result({ run: 1 })).toMatchObject({ value: 'said' })
+    const { record } = workerKeys(troupe.tag, session.rootId)
+    const asked = await commandsNaming(troupe.redis, record, async () => {
+      expect(await session.result()).toMatchObject({ value: 'said' })
+    })
+    expect(asked.map(({ name }) => name).toSorted()).toEqual(['hmget', 'lindex', 'llen'])
   })
 
   test('of many sessions that end while the first waiter still connects misses none', async () => {
