@@ -8,6 +8,7 @@ import type { AuditStore, Picture, SessionPicture, WorkerPicture } from '../../s
 import { damaged, nameOf, type Suspicion, sayOf } from './finding.ts'
 import { malformedSession, malformedWorker } from './form-rules.ts'
 import { HistoryFold } from './history-fold.ts'
+import { historyPages } from './history-pages.ts'
 import { arrivals, groupRules } from './session-rules.ts'
 import type { Told } from './told.ts'
 import { isAgent, type Seen, workerRules } from './worker-rules.ts'
@@ -157,11 +158,10 @@ async function readWorker(
 ): Promise<Seen | null> {
   const say = sayOf(found, session.id, picture.id)
   const fold = new HistoryFold(say, isAgent(picture))
-  for (let position = 0; position < picture.historyLength; ) {
-    const page = await store.entries(picture.id, position, picture.historyLength - position)
-    if (page.length === 0) return null
+  let position = 0
+  for await (const page of historyPages(store, picture.id, picture.historyLength))
     for (const json of page) fold.add(position++, decodeEntry(json))
-  }
+  if (position < picture.historyLength) return null
   return { picture, fold, session, say }
 }
 
