@@ -50,7 +50,8 @@ const sessionNames = ['schema', 'state', 'ended', 'workers'] as const
 /** A node that was not seen for this long is not counted as live. */
 const liveMs = 15_000
 
-const deadPage = 500
+/** Letters that are read at once: each may hold a message of 1 MB. */
+const deadPage = 50
 
 export interface LaneRow {
   readonly lane: Lane
@@ -263,9 +264,10 @@ export class InspectStore {
   async deadLetters(limit: number, workerId?: string): Promise<DeadRow[]> {
     const found: { id: string; fields: RecordFields }[] = []
     for (let before = '+'; found.length < limit; ) {
-      const page = toEntries(await this.#redis.xrevrange(this.#keys.dead, before, '-', 'COUNT', deadPage))
+      const most = workerId === undefined ? Math.min(deadPage, limit - found.length) : deadPage
+      const page = toEntries(await this.#redis.xrevrange(this.#keys.dead, before, '-', 'COUNT', most))
       found.push(...page.filter(({ fields }) => workerId === undefined || fields.worker === workerId))
-      if (page.length < deadPage) break
+      if (page.length < most) break
       before = `(${page.at(-1)?.id}`
     }
     const marks = found.length === 0 ? [] : await this.#redis.zrange(this.#keys.redriven, 0, '-1')

@@ -9,6 +9,7 @@ import { expectInvariants } from '../support/oracle.ts'
 import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { commandsNaming } from '../support/watched-commands.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
@@ -24,6 +25,19 @@ const agent = defineWorker({
 async function blame(troupe: TestTroupe, workerId: string): Promise<void> {
   await troupe.redis.hset(workerKeys(troupe.tag, workerId).record, 'alone', '3', 'crashes', '5')
 }
+
+test('no more letters are read than are asked for, since each may hold a large message', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { dead } = partitionKeys(troupe.tag)
+  for (let number = 0; number < 5; number++)
+    await troupe.redis.xadd(dead, '*', 'session', 's', 'worker', rootIdOf(newId(0)), 'evidence', '{}')
+  const asked = await commandsNaming(troupe.redis, dead, async () => {
+    expect(await troupe.client.deadLetters({ limit: 2 })).toHaveLength(2)
+  })
+  expect(asked).toEqual([{ name: 'xrevrange', args: [dead, '+', '-', 'COUNT', '2'] }])
+  expect(await troupe.client.deadLetters({ limit: 4 })).toHaveLength(4)
+  expect(await troupe.client.deadLetters()).toHaveLength(5)
+})
 
 describe('a message that was put aside', () => {
   test.each([
