@@ -5,11 +5,12 @@
  * R-b Commands are re-sent after a reconnect (ioredis does so for all that are in flight), hence every script is idempotent.
  */
 import { Redis, type RedisOptions } from 'ioredis'
-import { ConfigError, ConflictError, TransientError } from '../core/errors.ts'
+import { ConfigError, ConflictError } from '../core/errors.ts'
 import { partitionsMax } from '../core/ids.ts'
-import { checkRedisUrl, safeUrl } from '../core/redis-url.ts'
+import { checkRedisUrl } from '../core/redis-url.ts'
 import { Deadlines } from './deadlines.ts'
 import { partitionKeys, tagOf } from './keys.ts'
+import { databaseRefused, loginRefused, noConnection } from './no-connection.ts'
 import { SilenceWatch } from './silence-watch.ts'
 
 const schemaVersion = 1
@@ -177,18 +178,7 @@ export function closeRedis(redis: Redis): void {
   inside.flushQueue(clientClosed(), { commandQueue: !isAnswering })
 }
 
-const loginRefused = /NOAUTH|WRONGPASS|NOPERM/
-const permissionRefused = /NOPERM|user executing the script/
-const databaseRefused = /DB index|SELECT is not allowed/i
-
-/** What to do about a user whom Redis does not know, or does not let do this. */
-export function loginAdvice(reason: string): string {
-  return permissionRefused.test(reason)
-    ? 'its user may not do what troupe needs: allow it (ACL SETUSER), or put another user and password into the URL.'
-    : 'put user and password into the URL.'
-}
-
-/** Resolves when Redis answers; throws a TransientError that names the address when it does not within `deadlineMs`. */
+/** Resolves when Redis answers; throws an error that names the address when it does not within `deadlineMs`. */
 export async function awaitRedis(redis: Redis, url: string, deadlineMs: number): Promise<void> {
   let last: Error | undefined
   const { promise: noDatabase, reject } = Promise.withResolvers<never>()
@@ -200,25 +190,7 @@ export async function awaitRedis(redis: Redis, url: string, deadlineMs: number):
   try {
     await withDeadline(Promise.race([redis.ping().catch(unlessUnsaved), noDatabase]), deadlineMs)
   } catch (cause) {
-    const reason = last?.message || (cause instanceof Error ? cause.message : String(cause))
-    if (databaseRefused.test(reason)) {
-      throw new ConfigError(
-        `Redis at ${safeUrl(url)} has no such database (${reason}): end the URL with the number of one that it has, or with none.`,
-        { cause },
-      )
-    }
-    if (loginRefused.test(reason)) {
-      const what = permissionRefused.test(reason) ? 'refused' : 'refused the login'
-      // Without its cause, which holds the password as an argument of the command.
-      throw new ConfigError(`Redis at ${safeUrl(url)} ${what} (${reason}); ${loginAdvice(reason)}`)
-    }
-    throw new TransientError(
-      `Redis at ${safeUrl(url)} does not answer (${reason}). Start it, or set TROUPE_REDIS_URL (redisUrl in code).`,
-      {
-        code: 'store_unavailable',
-        cause,
-      },
-    )
+    throw noConnection(url, last ?? cause, cause)
   } finally {
     redis.off('error', remember)
   }

@@ -10,7 +10,8 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigError, InvariantError, RuntimeError, TransientError } from '../core/errors.ts'
 import { Deadlines } from './deadlines.ts'
-import { loginAdvice, type Redis, withDeadline } from './redis.ts'
+import { loginAdvice } from './no-connection.ts'
+import { type Redis, withDeadline } from './redis.ts'
 import { scriptSource } from './script-source.ts'
 
 export type Argument = string | number

@@ -1,0 +1,65 @@
+/** Duty: why no connection to a Redis came about, in one sentence with what to do. No such error holds a password. */
+import { ConfigError, TransientError } from '../core/errors.ts'
+import { safeUrl } from '../core/redis-url.ts'
+
+export const loginRefused = /NOAUTH|WRONGPASS|NOPERM/
+export const databaseRefused = /DB index|SELECT is not allowed/i
+const permissionRefused = /NOPERM|user executing the script/
+
+/** What to do about a user whom Redis does not know, or does not let do this. */
+export function loginAdvice(reason: string): string {
+  return permissionRefused.test(reason)
+    ? 'its user may not do what troupe needs: allow it (ACL SETUSER), or put another user and password into the URL.'
+    : 'put user and password into the URL.'
+}
+
+/** What TLS says of a certificate, and what to do. The first that fits counts. */
+const certificates: readonly (readonly [RegExp, string])[] = [
+  [
+    /certificate required/i,
+    'it wants clients to show one, which troupe cannot: set tls-auth-clients to no or optional',
+  ],
+  [/altnames/i, 'name it in the URL as its certificate does'],
+  [/expired|not yet valid/i, 'renew it, or correct the clock here'],
+  [/certificate/i, 'let the variable NODE_EXTRA_CA_CERTS name the file of the authority that signed it'],
+]
+
+/** `told` is the last that the connection said of itself; it may hold the password as an argument of its command. */
+export function noConnection(url: string, told: unknown, cause: unknown): ConfigError | TransientError {
+  const at = `Redis at ${safeUrl(url)}`
+  const reason = reasonOf(told)
+  if (databaseRefused.test(reason)) {
+    return new ConfigError(
+      `${at} has no such database (${reason}): end the URL with the number of one that it has, or with none.`,
+      { cause },
+    )
+  }
+  if (loginRefused.test(reason)) {
+    const what = permissionRefused.test(reason) ? 'refused' : 'refused the login'
+    // Without its cause, which holds the password as an argument of the command.
+    return new ConfigError(`${at} ${what} (${reason}); ${loginAdvice(reason)}`)
+  }
+  const [, certificateAdvice] = certificates.find(([what]) => what.test(reason)) ?? []
+  if (certificateAdvice !== undefined) {
+    return new ConfigError(`there is no TLS connection to ${at} (${reason}): ${certificateAdvice}.`, { cause })
+  }
+  return new TransientError(
+    `${at} does not answer (${reason}). Start it, or set TROUPE_REDIS_URL (redisUrl in code)${hintOf(url, reason)}.`,
+    { code: 'store_unavailable', cause },
+  )
+}
+
+/** Errors of OpenSSL say in a field of their own what their message buries among names of files. */
+function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown)
+  const { reason, message, code = '' } = thrown as NodeJS.ErrnoException & { reason?: unknown }
+  return code.startsWith('ERR_SSL') && typeof reason === 'string' ? reason : message || code
+}
+
+/** Each side waits for the other, or hangs up, where one speaks TLS and the other does not. */
+function hintOf(url: string, reason: string): string {
+  if (url.startsWith('rediss:')) {
+    return /no answer within|wrong version number/.test(reason) ? '; without TLS its URL begins with redis://' : ''
+  }
+  return /ECONNRESET/.test(reason) ? '; if it speaks TLS, its URL begins with rediss://' : ''
+}
