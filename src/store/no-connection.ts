@@ -43,6 +43,14 @@ export function noConnection(url: string, told: unknown, cause: unknown): Config
   if (certificateAdvice !== undefined) {
     return new ConfigError(`there is no TLS connection to ${at} (${reason}): ${certificateAdvice}.`, { cause })
   }
+  const refusedNow = /max number of clients|^LOADING/.exec(reason)?.[0]
+  if (refusedNow !== undefined) {
+    const todo = refusedNow === 'LOADING' ? 'Wait: it answers when it has' : 'Close connections, or raise maxclients'
+    return new TransientError(`${at} takes no connection now (${reason}). ${todo}.`, {
+      code: 'store_unavailable',
+      cause,
+    })
+  }
   return new TransientError(
     `${at} does not answer (${reason}). Start it, or set TROUPE_REDIS_URL (redisUrl in code)${hintOf(url, reason)}.`,
     { code: 'store_unavailable', cause },

@@ -14,6 +14,8 @@ import { databaseRefused, loginRefused, noConnection } from './no-connection.ts'
 import { SilenceWatch } from './silence-watch.ts'
 
 const schemaVersion = 1
+/** How long a Redis is asked whether it still loads its file. */
+const loadingMs = 500
 const deadlines = new Deadlines()
 const silence = new SilenceWatch()
 
@@ -43,6 +45,8 @@ function open(url: string, patience: Patience): Redis {
     // Replies are plain in either protocol; the older one is decoded faster (docs/performance.md).
     protocol: 2,
     enableReadyCheck: true,
+    // Else what Redis says to a connection that it does not take would answer a command that nobody listens to.
+    disableClientInfo: true,
     ...patience,
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1_000) * (0.5 + Math.random() / 2),
     reconnectOnError: (error) => (/(^|: -)READONLY/.test(error.message) ? 1 : false),
@@ -183,17 +187,25 @@ export async function awaitRedis(redis: Redis, url: string, deadlineMs: number):
   let last: Error | undefined
   const { promise: noDatabase, reject } = Promise.withResolvers<never>()
   const remember = (error: Error) => {
-    last = error
+    // Redis hangs up after such a word, which is an error of its own.
+    if (last?.name !== 'ReplyError' || error.name === 'ReplyError') last = error
     if (databaseRefused.test(error.message)) reject(error)
   }
   redis.on('error', remember)
   try {
     await withDeadline(Promise.race([redis.ping().catch(unlessUnsaved), noDatabase]), deadlineMs)
   } catch (cause) {
-    throw noConnection(url, last ?? cause, cause)
+    throw noConnection(url, (await loadingError(redis)) ?? last ?? cause, cause)
   } finally {
     redis.off('error', remember)
   }
+}
+
+/** ioredis waits in silence while Redis loads its file, and sends nothing but this question. */
+async function loadingError(redis: Redis): Promise<Error | undefined> {
+  if (redis.status !== 'connect') return undefined
+  const info = await withDeadline(redis.info('persistence'), loadingMs).catch(() => '')
+  return /^loading:1/m.test(info) ? new Error('LOADING Redis is loading the dataset in memory') : undefined
 }
 
 /** A Redis that cannot save to its disk refuses PING as it refuses writes. It answers, and what is read is read. */

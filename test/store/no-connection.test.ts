@@ -1,5 +1,8 @@
 /** Why there is no connection to a Redis: errors of TLS are quoted, as no certificate is at hand. */
-import { expect, inject, test } from 'vitest'
+
+import { createServer, type Server, type Socket } from 'node:net'
+import { inspect } from 'node:util'
+import { expect, inject, onTestFinished, test } from 'vitest'
 import { noConnection } from '../../src/store/no-connection.ts'
 import { connectTo } from './support/connect-to.ts'
 
@@ -51,4 +54,35 @@ test('a port that is asked to speak TLS, and does not, keeps silent: that is sai
     code: 'store_unavailable',
     message: expect.stringMatching(/without TLS its URL begins with redis:/),
   })
+})
+
+/** What stands in for a Redis that does this to each connection. */
+async function standIn(serve: (socket: Socket) => void): Promise<string> {
+  const server: Server = createServer((socket) => serve(socket.on('error', () => {})))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return `redis://:secret@127.0.0.1:${(server.address() as { port: number }).port}`
+}
+
+const busy: readonly [string, (socket: Socket) => void, RegExp][] = [
+  [
+    'has as many clients as it may',
+    (socket) => void socket.end('-ERR max number of clients reached\r\n'),
+    /takes no connection now \(ERR max number of clients reached\)\. Close connections, or raise maxclients\.$/,
+  ],
+  [
+    'loads its file',
+    (socket) =>
+      void socket.on('data', (asked) => {
+        if (asked.includes('auth')) socket.write('+OK\r\n')
+        if (asked.includes('info')) socket.write('$11\r\nloading:1\r\n\r\n')
+      }),
+    /takes no connection now \(LOADING .*\)\. Wait: it answers when it has\.$/,
+  ],
+]
+
+test.each(busy)('a Redis that %s is not to be started: why it does not answer is said', async (_, serve, why) => {
+  const error: unknown = await connectTo(await standIn(serve), { deadlineMs: 300 }).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code: 'store_unavailable', message: expect.stringMatching(why) })
+  expect(inspect(error, { depth: 9 })).not.toContain('secret')
 })
