@@ -43,6 +43,13 @@ export function noConnection(url: string, told: unknown, cause: unknown): Config
   if (certificateAdvice !== undefined) {
     return new ConfigError(`there is no TLS connection to ${at} (${reason}): ${certificateAdvice}.`, { cause })
   }
+  const [, missing] = /unknown command [`']?(\w+)/i.exec(reason) ?? []
+  if (missing !== undefined) {
+    return new ConfigError(
+      `${at} has no command ${missing}, which troupe needs: its configuration takes it away (rename-command).`,
+      { cause },
+    )
+  }
   const refusedNow = /max number of clients|^LOADING/.exec(reason)?.[0]
   if (refusedNow !== undefined) {
     const todo = refusedNow === 'LOADING' ? 'Wait: it answers when it has' : 'Close connections, or raise maxclients'

@@ -215,6 +215,9 @@ function unlessUnsaved(error: Error): void {
 
 /** Why a Redis that says this of itself (INFO) must not be used, in one sentence; null when it may. */
 export function unfit(info: string): string | null {
+  if (/^redis_mode:sentinel/m.test(info)) {
+    return 'this is a Redis Sentinel, which keeps no keys: put the address of the primary that it watches into the URL.'
+  }
   const version = /^redis_version:(\d+)\.(\d+)/m.exec(info)
   if (version && Number(version[1]) * 100 + Number(version[2]) < 602) {
     return `Redis ${version[1]}.${version[2]} is too old: troupe needs 6.2 or newer.`

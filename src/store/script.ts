@@ -145,6 +145,10 @@ const refusedNow = /(?:^|: -)((OOM|READONLY|LOADING|TRYAGAIN|BUSY|MASTERDOWN|CLU
 const damage = /\b((?:key|field|record|limits) \S.*? should .*?)(?= script: |$)/s
 /** What Redis says to a user whom it does not know, or does not let do this. Redis 6.2 has no code for it in a script. */
 const userRefused = /(?:^|: -)((?:NOAUTH|WRONGPASS|NOPERM)\b.*)|(The user executing the script can't .*)/s
+/** What a Redis says whose configuration took a command away. Scripts do not say which. */
+const commandMissing = /\bunknown command [`']?\w+['`]?|Unknown Redis command called from \w+/i
+/** What a server of a cluster says of keys that are at another. */
+const keysElsewhere = /^(?:MOVED|ASK) .*/
 const connectionLost = /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|Connection is closed|no answer within|max retries/i
 
 export function storeError(thrown: unknown, doing: string): RuntimeError {
@@ -165,6 +169,9 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
     // Without its cause, which holds the password where the login was refused.
     return new ConfigError(`Redis refused (${what}: ${firstSentence(forbidden)}); ${loginAdvice(forbidden)}`)
   }
+  const unfit = unfitBy(message)
+  if (unfit !== undefined)
+    return new ConfigError(`Redis refused (${what}: ${unfit.why}); ${unfit.todo}`, { cause: thrown })
   if (connectionLost.test(message)) {
     return new TransientError(`Redis cannot be reached (${what}: ${firstSentence(message)}).`, {
       code: 'store_unavailable',
@@ -180,6 +187,20 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
   }
   if (message.includes('WRONGTYPE')) return wrongSort(thrown, message, what)
   return new InvariantError(`the store failed (${what}: ${message}).`, { cause: thrown })
+}
+
+/** Refusals that no other user and no waiting mends. */
+function unfitBy(message: string): { why: string; todo: string } | undefined {
+  const [missing] = commandMissing.exec(message) ?? []
+  if (missing !== undefined) {
+    return { why: missing, todo: 'its configuration takes that command away (rename-command): troupe needs it.' }
+  }
+  const [elsewhere] = keysElsewhere.exec(message) ?? []
+  if (elsewhere === undefined) return undefined
+  return {
+    why: elsewhere,
+    todo: 'it is one server of a cluster, for which there is no client yet: use a Redis without.',
+  }
 }
 
 /** By the first letter of the command that reads it. */

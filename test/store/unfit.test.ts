@@ -1,6 +1,9 @@
 /** Which Redis is refused at the start, by what it says of itself. No old server is at hand, so old ones are quoted. */
 import { expect, inject, test } from 'vitest'
 import { openRedis, unfit } from '../../src/store/redis.ts'
+import { storeError } from '../../src/store/script.ts'
+import { RedisServer } from '../support/redis-server.ts'
+import { connectTo } from './support/connect-to.ts'
 
 const says = (version: string, policy = 'noeviction') =>
   `# Server\r\nredis_version:${version}\r\nredis_mode:standalone\r\n# Memory\r\nmaxmemory_policy:${policy}\r\n`
@@ -17,6 +20,38 @@ test.each(['6.2.0', '6.10.1', '7.0.15', '8.0.3', '10.0.0'])('Redis %s is taken',
 
 test('one that may evict is refused, with the command that mends it', () => {
   expect(unfit(says('7.0.15', 'allkeys-lru'))).toMatch(/allkeys-lru.*redis-cli config set maxmemory-policy noeviction/)
+})
+
+test('a Sentinel is refused, with where to go', () => {
+  const info = '# Server\r\nredis_version:7.0.15\r\nredis_mode:sentinel\r\n'
+  expect(unfit(info)).toMatch(/is a Redis Sentinel, .* the primary that it watches into the URL/)
+})
+
+const refusals: readonly [reply: string, told: string][] = [
+  [
+    "ERR unknown command 'evalsha', with args beginning with: '7c35' '1' '{troupe.0}:meta' ",
+    "Redis refused (post: unknown command 'evalsha'); its configuration takes that command away (rename-command): troupe needs it.",
+  ],
+  [
+    'ERR Unknown Redis command called from script script: 7c35, on @user_script:26.',
+    'Redis refused (post: Unknown Redis command called from script); its configuration takes that command away (rename-command): troupe needs it.',
+  ],
+  [
+    'MOVED 7365 10.0.0.7:6379',
+    'Redis refused (post: MOVED 7365 10.0.0.7:6379); it is one server of a cluster, for which there is no client yet: use a Redis without.',
+  ],
+]
+
+test.each(refusals)('what its set-up refuses is no fault of troupe: %s', (reply, told) => {
+  expect(storeError(new Error(reply), 'post.lua')).toMatchObject({ code: 'config_invalid', message: told })
+})
+
+test('a Redis whose configuration took INFO away is refused, and not to be started', async () => {
+  await using server = await RedisServer.start({ durability: 'none', settings: ['rename-command INFO ""'] })
+  await expect(connectTo(server.url)).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringMatching(/has no command info, which troupe needs: .*rename-command/),
+  })
 })
 
 test('the Redis of these tests is taken by its own words', async () => {
