@@ -56,9 +56,7 @@ function open(url: string, patience: Patience): Redis {
     // ioredis would go on in database 0, and write there.
     if (error.command?.name === 'select') redis.disconnect(true)
   })
-  // A read-only replica refuses all that is in flight, each refusal ends the connection, and each end listens for its close. Node would
-  // warn of that, on the stderr of a node, among its lines of JSON.
-  redis.on('connect', () => void redis.stream.setMaxListeners(0))
+  leaveOnce(redis)
   joinWrites(redis)
   watchSilence(redis)
   subscribeAgainQuietly(redis)
@@ -76,9 +74,21 @@ function watchSilence(redis: Redis): void {
   redis.duplicate = (override) => {
     const another = duplicate(override)
     made.push(another)
+    leaveOnce(another)
     silence.watch(another)
     endAloud(another)
     return another
+  }
+}
+
+/**
+ * Each of the commands that a replica refuses has the connection opened anew, which the first of them already does. ioredis would listen
+ * for its end once for each, and Node warn of a leak.
+ */
+function leaveOnce(redis: Redis): void {
+  const disconnect = redis.disconnect.bind(redis)
+  redis.disconnect = (reconnect) => {
+    if (!reconnect || !redis.stream?.writableEnded) disconnect(reconnect)
   }
 }
 
