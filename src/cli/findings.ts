@@ -21,6 +21,7 @@ export function judge(health: Health): Finding[] {
   return [
     judgeVersion(health.redis),
     judgeRole(health.redis),
+    judgeReplicas(health.redis),
     judgeEviction(health.redis),
     ...judgePersistence(health.redis),
     judgeMemory(health.redis),
@@ -64,6 +65,16 @@ function judgeRole({ role }: RedisFacts): Finding | undefined {
     level: 'problem',
     what: 'this Redis is a replica: it refuses what troupe writes',
     todo: 'connect to its primary',
+  }
+}
+
+/** Redis tells how many good replicas there are only where it wants some, and not how many. */
+function judgeReplicas({ info }: RedisFacts): Finding | undefined {
+  if (info.min_slaves_good_slaves !== '0') return undefined
+  return {
+    level: 'problem',
+    what: 'it refuses what is written while too few replicas are connected (min-replicas-to-write), and none is',
+    todo: 'start its replicas, or lower min-replicas-to-write',
   }
 }
 

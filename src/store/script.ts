@@ -245,6 +245,8 @@ function adviceFor(code: string): string {
       return 'It is full: raise maxmemory or prune sessions.'
     case 'READONLY':
       return 'It is a read-only replica: point TROUPE_REDIS_URL (redisUrl in code) at the primary.'
+    case 'NOREPLICAS':
+      return 'Too few of its replicas are connected (min-replicas-to-write): start them, or lower that.'
     case 'MISCONF':
       return 'It cannot save to disk: free some space, or see its log.'
     default:

@@ -61,6 +61,7 @@ describe('judge', () => {
       /no node is live, and \d+ workers? and 1 submitted job wait$/,
     ],
     ['a replica', withRedis({ role: 'slave' }), 'problem', /replica/],
+    ['replicas that are waited for', withRedis({ info: { min_slaves_good_slaves: '0' } }), 'problem', /and none is$/],
     ['eviction', withRedis({ evictionPolicy: 'allkeys-lru' }), 'problem', /allkeys-lru/],
     ['no append-only file', withRedis({ appendOnly: false }), 'problem', /last snapshot/],
     [

@@ -29,7 +29,7 @@ describe('storeError', () => {
     ['TRYAGAIN Multiple keys request during rehashing of slot', /Try again\. Nothing was written\.$/],
     ['BUSY Redis is busy running a script.', /Try again\. Nothing was written\.$/],
     ['CLUSTERDOWN The cluster is down', /Try again\. Nothing was written\.$/],
-    ['NOREPLICAS Not enough good replicas to write.', /Try again\. Nothing was written\.$/],
+    ['NOREPLICAS Not enough good replicas to write.', /min-replicas-to-write\): start them, .* Nothing was written\.$/],
   ])('%s is a refusal that may pass, with what to do', (text, advice) => {
     for (const message of phrasings(text)) {
       const error = storeError(new Error(message), 'post.lua')
