@@ -252,8 +252,10 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
   try {
     if (ringer instanceof InProcessRinger) ringer.attach(node)
     await node.start()
-    if (queue) await started.listen(listenersOf(parts, queue, node, ringer))
-    else options.onRinger?.(ringer)
+    if (queue) {
+      const ready = started.listen(listenersOf(parts, queue, node, ringer))
+      await guarded('listening for bells', () => ready, parts.policy.leaseMs)
+    } else options.onRinger?.(ringer)
     await hearHints(parts, connections, node)
     return started
   } catch (error) {

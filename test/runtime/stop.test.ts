@@ -1,4 +1,4 @@
-/** What a node that stops says of the turns it does not wait for, and what it leaves behind. */
+/** What a node that stops says of the turns it does not wait for, and what it leaves behind; also one that stops as it cannot start. */
 import { RedisConnection, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
@@ -62,4 +62,26 @@ test('a node that stops while BullMQ alone has lost its connection leaves none o
   for (const { value } of closings.mock.results) void (value as Promise<void>).then(() => closed++)
   await waitUntil('all of its workers have closed', () => closed === closings.mock.results.length)
   expect(closed).toBeGreaterThan(0)
+})
+
+test('a node that Redis gives no further connections does not start, and says so', async () => {
+  await using proxy = await TcpProxy.start(inject('redisUrl'))
+  await using troupe = await TestTroupe.connect()
+  const starting = troupe.startNode(
+    { quick },
+    {
+      redisUrl: proxy.url,
+      policy: { leaseMs: 500 },
+      // Its first connection is open by now, and it goes on to open the others.
+      aroundTurns(turns) {
+        proxy.holdNew()
+        return turns
+      },
+    },
+  )
+  await expect(starting).rejects.toMatchObject({
+    code: 'store_unavailable',
+    message: expect.stringMatching(/^Redis cannot be reached \(listening for bells: no answer within/),
+  })
+  expect(await waitUntil('all of its connections have ended', () => proxy.connections === 0)).toBe(true)
 })
