@@ -8,9 +8,10 @@ const permissionRefused = /NOPERM|user executing the script/
 
 /** What to do about a user whom Redis does not know, or does not let do this. */
 export function loginAdvice(reason: string): string {
-  return permissionRefused.test(reason)
-    ? 'its user may not do what troupe needs: allow it (ACL SETUSER), or put another user and password into the URL.'
-    : 'put user and password into the URL.'
+  if (permissionRefused.test(reason)) {
+    return 'its user may not do what troupe needs: allow it (ACL SETUSER), or put another user and password into the URL.'
+  }
+  return reason.includes('WRONGPASS') ? 'correct user and password in the URL.' : 'put user and password into the URL.'
 }
 
 /** What TLS says of a certificate, and what to do. The first that fits counts. */

@@ -86,3 +86,13 @@ test.each(busy)('a Redis that %s is not to be started: why it does not answer is
   expect(error).toMatchObject({ code: 'store_unavailable', message: expect.stringMatching(why) })
   expect(inspect(error, { depth: 9 })).not.toContain('secret')
 })
+
+test.each([
+  ['NOAUTH Authentication required.', /; put user and password into the URL\.$/],
+  ['WRONGPASS invalid username-password pair or user is disabled.', /; correct user and password in the URL\.$/],
+])('who is not let in is told whether user and password lack, or are wrong: %s', (reason, advice) => {
+  expect(noConnection(url, new Error(reason), undefined)).toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringMatching(advice),
+  })
+})
