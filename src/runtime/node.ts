@@ -1,6 +1,7 @@
 /**
  * Duty: a node: its slots claim workers and run their turns, in all partitions.
- * N1 A slot that was woken claims until there is nothing left, its bell job has lasted its bound, or the node drains.
+ * N1 A slot that was woken claims until there is nothing left, its bell job has lasted its bound, or the node drains. Where a bell of
+ *    another pool or partition found no slot, the bound is short, and the slot that ends goes there: no line starves the others.
  * N2 The nonce of a claim is random and not used again, but by a slot that was never answered: what Redis gave it meanwhile it is
  *    given again, instead of keeping a lease that nobody knows of.
  * N3 Draining: no new claim; each turn ends at its next step, at the latest after the drain time, when it is given back.
@@ -120,9 +121,10 @@ export class RuntimeNode {
     }))
   }
 
-  /** Answers a bell with a free slot. Without one the bell is let go: the slots that are awake claim what there is. */
+  /** Answers a bell with a free slot. Without one the bell is let go: the slots that are awake claim what there is (N1). */
   async answer(partition: number, bell: Bell): Promise<void> {
-    const slot = this.#draining ? null : this.#slots.take()
+    const rung = { partition, bell }
+    const slot = this.#draining ? null : this.#slots.take(rung)
     if (slot === null) return
     const place = this.#partitions.find(({ turns }) => turns.partition === partition) as Partition
     const work = this.#work(place, slot, bell).catch((error: unknown) => {
@@ -134,15 +136,23 @@ export class RuntimeNode {
     this.#awake.delete(work)
     this.#suspects.giveBack(slot)
     this.#slots.give(slot)
+    const next = this.#slots.waitingElsewhere(rung)
+    if (next) void this.answer(next.partition, next.bell)
   }
 
   async #work(place: Partition, slot: number, bell: Bell): Promise<void> {
-    const until = performance.now() + this.#o.policy.bellJobMs
+    const { bellJobMs, bellMs } = this.#o.policy
+    const rung = { partition: place.turns.partition, bell }
+    const wokenAt = performance.now()
+    const isLast = (): boolean => {
+      const forMs = performance.now() - wokenAt
+      return this.#draining || forMs > bellJobMs || (forMs > bellMs && this.#slots.waitingElsewhere(rung) !== undefined)
+    }
     let busy = false
     let bellSetAt = Number.NEGATIVE_INFINITY
     // The bell was set when it was rung; it is set anew when it left the awake ones or would soon be stale.
     const keepBell = (): boolean => {
-      if (!busy && performance.now() - bellSetAt < this.#o.policy.bellMs / 4) return false
+      if (!busy && performance.now() - bellSetAt < bellMs / 4) return false
       bellSetAt = performance.now()
       return true
     }
@@ -158,7 +168,7 @@ export class RuntimeNode {
     })
     let turn: Turn
     const host = this.#turnHost(place, bell.id, () => {
-      if (this.#draining || performance.now() > until) return null
+      if (isLast()) return null
       busy = turn.bellIsBusy
       return nextClaim(turn.aborted)
     })

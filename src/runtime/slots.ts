@@ -1,8 +1,19 @@
-/** Duty: the slots of a node: how many turns may run at once, over all partitions and pools. */
+/**
+ * Duty: the slots of a node: how many turns may run at once, over all partitions and pools.
+ * A bell that finds no slot free is remembered, one for each pool of a partition, in the order in which those began to wait.
+ */
+import type { Bell } from '../core/ports.ts'
+
+/** A bell, and the partition that it was rung in. */
+export interface Rung {
+  readonly partition: number
+  readonly bell: Bell
+}
 
 export class Slots {
   readonly total: number
   readonly #free: number[]
+  readonly #waiting = new Map<string, Rung>()
 
   constructor(total: number) {
     this.total = total
@@ -13,12 +24,25 @@ export class Slots {
     return this.#free.length
   }
 
-  /** Number of a free slot, or null. Never waits: a bell that finds no slot is answered by those that are awake. */
-  take(): number | null {
-    return this.#free.pop() ?? null
+  /** Number of a free slot, or null. Never waits: a bell that finds no slot is answered by those of its pool that are awake. */
+  take(rung: Rung): number | null {
+    const slot = this.#free.pop() ?? null
+    if (slot === null) this.#waiting.set(placeOf(rung), rung)
+    else this.#waiting.delete(placeOf(rung))
+    return slot
   }
 
   give(slot: number): void {
     this.#free.push(slot)
   }
+
+  /** The bell of another pool or partition that found no slot free: those that are awake here may never claim there. */
+  waitingElsewhere(than: Rung): Rung | undefined {
+    for (const [place, rung] of this.#waiting) if (place !== placeOf(than)) return rung
+    return undefined
+  }
+}
+
+function placeOf({ partition, bell }: Rung): string {
+  return `${partition} ${bell.pool}`
 }

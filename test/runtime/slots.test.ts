@@ -1,0 +1,35 @@
+/** How the slots of a node are shared by its pools and partitions. */
+import { expect, test } from 'vitest'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { partitionOfKey } from '../../src/core/ids.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+
+const inBusy = defineWorker({ pool: 'busy', receive: (_, self) => self.send(self.id, null) })
+const inOther = defineWorker({ pool: 'other', receive: (message, self) => self.reply(message.value) })
+const endless = defineWorker({ receive: (_, self) => self.send(self.id, null) })
+const quick = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+test.each([
+  ['its bell has lasted its bound', { bellJobMs: 50, bellMs: 60_000 }],
+  ['a bell in vain would be stale', { bellJobMs: 60_000, bellMs: 300 }],
+])('a slot whose pool always has work serves another pool when %s (N1)', async (_, policy) => {
+  await using troupe = await TestTroupe.start({
+    workers: { inBusy, inOther },
+    concurrency: 1,
+    policy: { turnSliceSteps: 5, ...policy },
+  })
+  const busy = await troupe.create('inBusy')
+  const session = await troupe.create('inOther', 'hello')
+  expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
+  expect((await busy.root.report()).place).not.toBe('parked')
+})
+
+test('a slot whose partition always has work serves another partition (N1)', async () => {
+  await using troupe = await TestTroupe.connect({ partitions: 2 })
+  await troupe.startNode({ endless, quick }, { concurrency: 1, policy: { turnSliceSteps: 5, bellMs: 300 } })
+  const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
+  const keyIn = (partition: number) => keys.find((key) => partitionOfKey(key, 2) === partition) as string
+  await troupe.create('endless', null, { idempotencyKey: keyIn(0) })
+  const session = await troupe.create('quick', 'hello', { idempotencyKey: keyIn(1) })
+  expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
+})
