@@ -6,9 +6,10 @@ import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { TransientError } from '../../src/core/errors.ts'
 import type { ClaimAnswer, TurnStore } from '../../src/core/ports.ts'
-import { workerKeys } from '../../src/store/keys.ts'
+import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const policy = { leaseMs: 60_000, renewEveryMs: 60_000, busyAfterMs: 60_000, leaseMarginMs: 1_000, bellMs: 300 }
 
@@ -64,6 +65,38 @@ describe('a worker that was granted to a slot without its knowledge', () => {
     expect(asked.filter((word) => word.endsWith(lost))).toEqual([`lost ${lost}`, `renewed ${lost}`, `ran ${lost}`])
     // Only the nonce that had no answer is used again.
     expect(nonces.length - new Set(nonces).size).toBe(1)
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('and is put back in line before its lease is renewed is not run by that grant (N2)', async () => {
+    const [asked, nonces]: [string[], string[]] = [[], []]
+    const echo = defineWorker({
+      receive(message, self) {
+        asked.push(`ran ${self.id}`)
+        self.reply(message.value)
+      },
+    })
+    await using troupe = await TestTroupe.connect()
+    const sessions = await Promise.all([1, 2].map((number) => troupe.create('echo', number)))
+    const late = (turns: TurnStore): TurnStore => {
+      const store = losing('claim', asked, nonces)(turns)
+      return {
+        ...store,
+        async renew(requests) {
+          const workerId = requests[0]?.workerId ?? ''
+          await troupe.redis.zadd(partitionKeys(troupe.tag).leases, 0, workerId)
+          const { record } = workerKeys(troupe.tag, workerId)
+          await waitUntil('it is back in line', async () => (await troupe.redis.hget(record, 'state')) === 'queued')
+          return store.renew(requests)
+        },
+      }
+    }
+    await troupe.startNode({ echo }, { policy, concurrency: 1, aroundTurns: late })
+    for (const [index, session] of sessions.entries()) {
+      expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: index + 1 })
+    }
+    const [, lost = ''] = asked.find((word) => word.startsWith('lost'))?.split(' ') ?? []
+    expect(asked.filter((word) => word.endsWith(lost))).toEqual([`lost ${lost}`, `renewed ${lost}`, `ran ${lost}`])
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 })

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { expect, inject, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import type { TurnStore } from '../../src/core/ports.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -29,6 +30,43 @@ test.each([
   expect(told).toContainEqual(
     expect.objectContaining({ level: 40, msg, worker: session.rootId, session: session.id, kind: 'stays' }),
   )
+})
+
+test('a node that stops receives no message of a worker that it was granted at that moment (N3)', async () => {
+  const received: unknown[] = []
+  const notes = defineWorker({
+    receive(message, self) {
+      received.push(message.value)
+      self.reply(message.value)
+    },
+  })
+  const [granted, stopping] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const late = (turns: TurnStore): TurnStore => ({
+    partition: turns.partition,
+    readHistory: (workerId, from) => turns.readHistory(workerId, from),
+    renew: (requests) => turns.renew(requests),
+    claim: (next) => turns.claim(next),
+    async commit(request) {
+      const answer = await turns.commit(request)
+      if (answer.kind === 'ok' && answer.claimed.kind === 'grant') {
+        granted.resolve()
+        await stopping.promise
+      }
+      return answer
+    },
+  })
+  await using troupe = await TestTroupe.connect()
+  const sessions = await Promise.all([1, 2].map((number) => troupe.create('notes', number)))
+  // No renew finds meanwhile that the first turn is over.
+  const policy = { leaseMs: 60_000, renewEveryMs: 60_000, busyAfterMs: 60_000 }
+  const node = await troupe.startNode({ notes }, { concurrency: 1, policy, aroundTurns: late })
+  await granted.promise
+  const stopped = node.stop()
+  stopping.resolve()
+  await stopped
+  expect(received).toEqual([1])
+  await troupe.startNode({ notes })
+  expect(await sessions[1]?.result()).toMatchObject({ value: 2 })
 })
 
 test('a node that stops while Redis is silent leaves no connection that opens again', async () => {
