@@ -243,7 +243,7 @@ function isAgentResult(value: unknown): value is AgentResult {
 
 /** Some of these keys, and no others. */
 function hasOnly(value: unknown, known: readonly string[]): value is Record<string, Json> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  if (typeof value !== 'object' || value === null) return false
   const keys = Object.keys(value)
   return keys.length > 0 && keys.every((key) => known.includes(key))
 }

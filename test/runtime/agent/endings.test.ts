@@ -333,20 +333,25 @@ describe('a model of one’s own', () => {
   })
 })
 
-test('instructions that throw fail the run, not the turn, in words that promise no further try', async () => {
-  const instructions = () => {
-    throw new Error('no instructions today')
-  }
-  const { troupe, result } = await runOnce({ instructions, model: recordedModel('test/m', []) })
-  await using _ = troupe
-  expect(result).toMatchObject({
-    status: 'failed',
-    failure: {
-      code: 'run_failed',
-      message: 'the instructions of agent threw: no instructions today',
-      origin: 'runtime',
-      attempt: 1,
-      retryable: false,
+test.each([
+  [
+    'throw',
+    (): string => {
+      throw new Error('no instructions today')
     },
-  })
-})
+    'the instructions of agent threw: no instructions today',
+  ],
+  ['are no text', () => 5 as unknown as string, 'the instructions of agent are no text, but number.'],
+])(
+  'instructions that %s fail the run, not the turn, in words that promise no further try',
+  async (_, instructions, message) => {
+    const model = recordedModel('test/m', [say('done')])
+    const { troupe, result } = await runOnce({ instructions, model })
+    await using _troupe = troupe
+    expect(result).toMatchObject({
+      status: 'failed',
+      failure: { code: 'run_failed', message, origin: 'runtime', attempt: 1, retryable: false },
+    })
+    expect(model.requests).toEqual([])
+  },
+)
