@@ -63,18 +63,15 @@ test('a tool sees its input and the whole context', async () => {
 })
 
 test('a tool may wrap its context, or hand on a part of it (CC3, CC4)', async () => {
-  const seen = callParts({ facts: { part: 1 } })
+  const seen = callParts({ facts: { part: 1 }, input: { order: 1 } })
   const made: unknown[] = []
   const tool = toolOf((_input, context) => {
     const wrapped = [new Proxy(context, {}), Object.create(context) as ToolContext, { ...context }]
-    for (const { facts, attempt } of wrapped) made.push([facts === context.facts, attempt])
+    for (const { facts, input, children, attempt } of wrapped)
+      made.push([facts === context.facts, input === context.input, children === context.children, attempt])
   })
   expect(await runOf(tool, seen)).toMatchObject({ kind: 'done' })
-  expect(made).toEqual([
-    [true, 1],
-    [true, 1],
-    [true, 1],
-  ])
+  expect(made).toEqual(Array.from({ length: 3 }, () => [true, true, true, 1]))
 })
 
 test('what it throws is told to the model', async () => {
