@@ -74,7 +74,7 @@ test('a tool may wrap its context, or hand on a part of it (CC3, CC4)', async ()
   expect(made).toEqual(Array.from({ length: 3 }, () => [true, true, true, 1]))
 })
 
-test('what it throws is told to the model', async () => {
+test('what it throws is told to the model, whatever it is (EX1, EX3)', async () => {
   const throwing = (error: unknown) =>
     runOf(
       toolOf(() => {
@@ -93,6 +93,12 @@ test('what it throws is told to the model', async () => {
     },
   })
   expect(await throwing(hostile)).toMatchObject({ kind: 'failed' })
+  const classless = new Proxy(new Error('x'), {
+    getPrototypeOf() {
+      throw new Error('from the trap')
+    },
+  })
+  expect(await throwing(classless)).toEqual(failure('a value was thrown that cannot be read'))
 })
 
 test('an output that is no JSON is a failure', async () => {

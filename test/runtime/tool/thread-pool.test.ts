@@ -1,13 +1,13 @@
 /** Tools in threads: what they see, how they end, and that the node outlives whatever they do. */
 import { execFile } from 'node:child_process'
-import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool, type Tool } from '../../../src/core/define-tool.ts'
+import { defineTool, type Tool, type Workspace } from '../../../src/core/define-tool.ts'
 import { TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { ToolExecutor, type ToolOutcome } from '../../../src/runtime/tool/executor.ts'
@@ -51,6 +51,23 @@ test('no thread runs before the first call; then the tool runs in one, and the n
   expect(pool.size).toBe(1)
   expect(idOf(await run(tools.whereTool))).toBe(idOf(first))
   expect(pool.size).toBe(1)
+})
+
+test('a folder that became a link while its call waited for a thread is not opened there', async () => {
+  const { pool } = open()
+  const top = await realpath(await mkdtemp(join(tmpdir(), 'threads-')))
+  onTestFinished(() => rm(top, { recursive: true }))
+  await mkdir(join(top, 'granted'))
+  await mkdir(join(top, 'outside'))
+  const folder = join(top, 'granted', 'own')
+  await symlink(join(top, 'outside'), folder)
+  const { parts, stop } = callParts({ folder, bound: join(top, 'granted') })
+  // As it was when the node looked at it.
+  const workspace = { root: folder } as Workspace
+  const call = { tool: tools.whereTool, input: {}, parts }
+  const attempt = await pool.attempt(call, stop.signal, workspace, () => {})
+  const message = expect.stringContaining('leads out of the one it was granted')
+  expect(attempt).toMatchObject({ kind: 'threw', error: { message } })
 })
 
 test('the whole context is there, and what the tool tells and records comes back', async () => {
