@@ -147,6 +147,15 @@ test('a tool that ignores its signal is left behind when its time is over', asyn
   late?.('too late')
 })
 
+test('the signal of a tool that has ended does not fire when its time would be over', async () => {
+  const signals: AbortSignal[] = []
+  const quick = toolOf((_input, { signal }) => void signals.push(signal), { timeoutMs: 10 })
+  expect(await runOf(quick)).toMatchObject({ kind: 'done' })
+  const slow = toolOf((_input, { signal }) => new Promise(() => signals.push(signal)), { timeoutMs: 20 })
+  expect(await runOf(slow)).toMatchObject({ kind: 'unfinished' })
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false, true])
+})
+
 test('what comes after the end reaches nobody', async () => {
   const seen = callParts()
   let context: ToolContext | undefined
