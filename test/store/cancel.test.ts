@@ -199,6 +199,17 @@ describe('the cancelling end of a turn', () => {
 })
 
 describe('finish', () => {
+  test('tells how many cancels are over: not that of a session whose worker still runs', async () => {
+    await using scene = await started()
+    const { place, session, node } = scene
+    const turn = await node.claim()
+    await place.sessions.cancel(session.id, 'enough')
+    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 0, damaged: [] })
+    await turn.record(cancelledEnd)
+    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 1, damaged: [] })
+    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 0, damaged: [] })
+  })
+
   test('ends what is idle, queued or parked, takes it out of line and off its timers, and ends the session', async () => {
     await using scene = await tree()
     const { place, session, node, first } = scene
