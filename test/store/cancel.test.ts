@@ -1,5 +1,8 @@
 /** cancel and finish: from the instant of the cancel nothing below it starts, and what no node runs is ended in batches. */
 import { describe, expect, test } from 'vitest'
+import { TransientError } from '../../src/core/errors.ts'
+import type { ScriptCaller } from '../../src/store/script.ts'
+import { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
 import { completion, type HandTurn } from './support/hand-node.ts'
 import { type CreateOptions, Place, type PlaceOptions } from './support/place.ts'
 
@@ -208,6 +211,18 @@ describe('finish', () => {
     await turn.record(cancelledEnd)
     expect(await node.upkeep.finishCancelled()).toEqual({ finished: 1, damaged: [] })
     expect(await node.upkeep.finishCancelled()).toEqual({ finished: 0, damaged: [] })
+  })
+
+  test('blames no session for a Redis that does not answer', async () => {
+    await using scene = await started()
+    const { place, session } = scene
+    await place.sessions.cancel(session.id, 'enough')
+    const { redis, keys, policy } = place
+    const away = new TransientError('no answer', { code: 'store_unavailable' })
+    const caller = { call: () => Promise.reject(away) } as unknown as ScriptCaller
+    const node = { partition: 0, nodeId: 'none', nodeFacts: {} }
+    const upkeep = new RedisUpkeepStore({ redis, caller, keys, policy, ...node })
+    await expect(upkeep.finishCancelled()).rejects.toBe(away)
   })
 
   test('ends what is idle, queued or parked, takes it out of line and off its timers, and ends the session', async () => {
