@@ -184,6 +184,14 @@ describe('a turn that is given up', () => {
     expect([turn.over, sent()]).toEqual(['fenced', [['a']]])
   })
 
+  test('stays so when its ending commit is answered after all (U2)', async () => {
+    void turn.end('any')
+    await soon()
+    turn.abandon('unreachable')
+    await answer(0)
+    expect([turn.over, turn.left.over]).toEqual(['unreachable', 'unreachable'])
+  })
+
   test('may begin nothing; one whose lease has run out is given up when it asks', () => {
     expect(turn.isTrusted()).toBe(true)
     turn.trustedUntil = performance.now() - 1
@@ -269,6 +277,15 @@ describe('a refusal (U4)', () => {
     void turn.end('any')
     await answer(1)
     expect(sent()).toEqual([['a'], ['any']])
+  })
+
+  test('of one that may be declined does not keep a turn that is given back meanwhile from its end', async () => {
+    turn.record(step('a', { declined: () => {} }))
+    void turn.release()
+    await answer(0, { kind: 'refused', refusals: [refusal] })
+    await answer(1)
+    expect(sent()).toEqual([['a', 'again'], ['again']])
+    expect(await turn.finished).toBe('ended')
   })
 
   test('of one that says nothing of it gives the turn up', async () => {
