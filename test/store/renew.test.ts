@@ -1,6 +1,7 @@
 /** renew: keeps leases, tells who lost theirs, moves bells of long turns to the busy ones. */
-import { describe, expect, test } from 'vitest'
-import type { HandTurn } from './support/hand-node.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { waitUntil } from '../support/wait-until.ts'
+import { granted, type HandNode, type HandTurn } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
 const renewal = (turn: HandTurn, bell = '', becomesBusy = false) => ({
@@ -69,18 +70,40 @@ describe('renew', () => {
     )
     expect(changed).toEqual({})
   })
+})
 
-  test('is trusted for less than Redis keeps it, counted from before it was asked', async () => {
-    await using place = await Place.open()
-    await place.create()
-    const node = place.node()
-    const turn = await node.claim()
-    const before = performance.now()
-    const { trustedUntil } = await node.turns.renew([renewal(turn)])
-    const margin = place.policy.leaseMs - place.policy.leaseMarginMs
-    expect(trustedUntil).toBeGreaterThanOrEqual(before + margin)
-    expect(trustedUntil).toBeLessThan(performance.now() + margin)
-  })
+describe('a lease', () => {
+  const trusts: [string, (node: HandNode, turn: HandTurn) => Promise<number>][] = [
+    ['claim', async (node) => granted(await node.ask({ slot: '1' })).trustedUntil],
+    [
+      'commit',
+      async (node, turn) => {
+        const { claimed } = await turn.complete({ end: { wait: 'any', next: node.next() } })
+        return granted(claimed).trustedUntil
+      },
+    ],
+    ['renew', async (node, turn) => (await node.turns.renew([renewal(turn)])).trustedUntil],
+  ]
+  test.each(trusts)(
+    'by a %s is trusted less long than Redis keeps it, from before it was asked (T-b)',
+    async (_, ask) => {
+      await using place = await Place.open()
+      for (const label of ['one', 'two']) await place.create({ label })
+      const node = place.node()
+      const turn = await node.claim()
+      const call = place.caller.call.bind(place.caller)
+      let sentAt = 0
+      using _slow = vi.spyOn(place.caller, 'call').mockImplementation(async (...args) => {
+        sentAt = performance.now()
+        const reply = await call(...args)
+        await waitUntil('the answer is late', () => performance.now() > sentAt + 5)
+        return reply
+      })
+      const trustedForMs = (await ask(node, turn)) - sentAt
+      expect(trustedForMs).toBeGreaterThan(0)
+      expect(trustedForMs).toBeLessThanOrEqual(place.policy.leaseMs - place.policy.leaseMarginMs)
+    },
+  )
 })
 
 describe("a long turn's bell", () => {
