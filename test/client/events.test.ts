@@ -242,6 +242,28 @@ describe('session.events', () => {
     expect(runs()).toBe(3)
   })
 
+  test('tells the end also where it came when all had been read, before it was asked for (V1)', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const session = await troupe.create('echo', 1, { keepOpen: true })
+    await session.result({ run: 1 })
+    await using hub = new LateHub(troupe)
+    const context = {
+      hub,
+      redis: troupe.redis,
+      tag: troupe.tag,
+      deadlineMs: 5_000,
+      createdAt: () => Promise.resolve(null),
+      async hasEnded() {
+        await session.close()
+        return waitUntil('it has ended', async () => (await session.report()).session.state === 'completed')
+      },
+    }
+    const seen: EventType[] = []
+    const query = { after: '0-0', transient: false, signal: AbortSignal.timeout(20_000) }
+    for await (const { type } of sessionEvents(session.id, context, query)) seen.push(type)
+    expect(seen.at(-1)).toBe('session.completed')
+  })
+
   test('says so where events that it asked for are no longer kept', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 1, { keepOpen: true })

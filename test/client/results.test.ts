@@ -2,7 +2,7 @@
 import { describe, expect, inject, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
-import { tagOf, workerKeys } from '../../src/store/keys.ts'
+import { workerKeys } from '../../src/store/keys.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -101,13 +101,27 @@ describe('session.result', () => {
   })
 })
 
-test('a result over which somebody wrote is told so, with its place', async () => {
-  await using troupe = await TestTroupe.start({ workers: { echo } })
-  const session = await troupe.create('echo', 'x', { keepOpen: true })
-  await session.result({ run: 1 })
-  const { log } = workerKeys(tagOf(troupe.namespace, 0), session.rootId)
-  await troupe.redis.lset(log, -1, '{bad')
-  const told = `entry 1 of the history of worker ${session.rootId} should be that it completed`
-  await expect(session.result({ run: 1 })).rejects.toThrow(told)
-  expect((await session.report()).workers).toMatchObject([{ state: 'inactive', historyLength: 2 }])
+describe('a result over which somebody wrote', () => {
+  const fails = defineWorker({ receive: (_, self) => self.fail('no') })
+  test.each([
+    ['completed', 'echo', '{bad'],
+    ['failed', 'fails', '{"type":"completed","value":"all is well"}'],
+  ])('is told so, with its place: one that %s', async (status, kind, written) => {
+    await using troupe = await TestTroupe.start({ workers: { echo, fails } })
+    const session = await troupe.create(kind, 'x', { keepOpen: true })
+    await session.result({ run: 1 })
+    const { log } = workerKeys(troupe.tag, session.rootId)
+    await troupe.redis.lset(log, -1, written)
+    const told = `entry 1 of the history of worker ${session.rootId} should be that it ${status}`
+    await expect(session.result({ run: 1 })).rejects.toThrow(told)
+    expect((await session.report()).workers).toMatchObject([{ place: 'idle', historyLength: 2 }])
+  })
+
+  test('is no cancel where nothing is left of it', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const session = await troupe.create('echo', 'x', { keepOpen: true })
+    await session.result({ run: 1 })
+    await troupe.redis.del(workerKeys(troupe.tag, session.rootId).log)
+    await expect(session.result({ run: 1 })).rejects.toMatchObject({ code: 'session_not_found' })
+  })
 })
