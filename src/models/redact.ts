@@ -22,7 +22,9 @@ const keyShapes: readonly RegExp[] = [
 
 /** What is part of `known`, the name of a model, is no key, however it looks. */
 export function redact(text: string, secrets: readonly string[], known = ''): string {
-  let clean = secrets.flatMap(formsOf).reduce(blotPieces, text)
+  const forms = secrets.flatMap(formsOf)
+  let clean = blotPieces(text, forms)
+  for (const form of forms) if (form.length <= pieceChars) clean = clean.replaceAll(form, blot)
   for (const shape of keyShapes) {
     clean = clean.replace(shape, (match: string, name?: unknown, sign?: unknown) => {
       if (known.includes(match)) return match
@@ -49,10 +51,11 @@ function formsOf(secret: string): string[] {
   return [...new Set([secret, ...escaped, coded('base64'), coded('base64url')])]
 }
 
-function blotPieces(text: string, secret: string): string {
-  if (secret.length <= pieceChars) return text.replaceAll(secret, blot)
+/** All forms at once: they may begin alike, and what a piece of one leaves of another is too short to be known. */
+function blotPieces(text: string, forms: readonly string[]): string {
   const pieces = new Set<string>()
-  for (let at = 0; at + pieceChars <= secret.length; at++) pieces.add(secret.slice(at, at + pieceChars))
+  for (const form of forms)
+    for (let at = 0; at + pieceChars <= form.length; at++) pieces.add(form.slice(at, at + pieceChars))
   let clean = ''
   let kept = 0
   for (let at = 0; at + pieceChars <= text.length; ) {

@@ -31,7 +31,8 @@ test('a known key is blotted out wherever a piece of it stands, whatever it look
 })
 
 test('a known key is blotted out in the words of whoever passes it on', () => {
-  const key = 'Ab+cd/ef"gh=ij\\kl'
+  // Its two forms in base64 are not the same.
+  const key = 'Ab+cd/ef"gh=ij\\klm>>>???'
   const forms = [encodeURIComponent(key), JSON.stringify(key), Buffer.from(key).toString('base64')]
   for (const form of [...forms, Buffer.from(key).toString('base64url')]) {
     const clean = redact(`asked ${form} in vain`, [key])
