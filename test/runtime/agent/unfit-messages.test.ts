@@ -1,0 +1,38 @@
+/** Messages that an agent cannot receive: each is consumed by the commit that says so, and no model is asked. */
+import { expect, test } from 'vitest'
+import { defineWorker } from '../../../src/core/define-worker.ts'
+import type { Mail } from '../../../src/core/message.ts'
+import type { Grant } from '../../../src/core/ports.ts'
+import { openModels } from '../../../src/models/model-source.ts'
+import { say } from '../../../src/models/scripted-model.ts'
+import { KindMaker } from '../../../src/runtime/kind-maker.ts'
+import { Turn } from '../../../src/runtime/turn.ts'
+import { recordedModel } from '../../support/recorded-model.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { grantByHand, HeldStore } from '../support/held-store.ts'
+
+/** The first commit of a turn with this grant, and how many replies were asked for until then. */
+async function firstCommit(more: Partial<Grant>) {
+  const store = new HeldStore()
+  const model = recordedModel('test/m', [say('done')])
+  const kind = new KindMaker(openModels({ env: {} })).make('agent', defineWorker({ instructions: 'x', model }))
+  const turn = new Turn(grantByHand(more), store.host())
+  void kind.behaviour(turn)
+  await waitUntil('a commit is on its way', () => store.commits.length > 0)
+  turn.abandon('fenced')
+  return { request: store.commits[0]?.request, asked: model.requests.length }
+}
+
+test('a message that took its node down time and again is put aside, and not met again', async () => {
+  const { request, asked } = await firstCommit({ mark: 'poison' })
+  expect(request).toMatchObject({ userUsed: 1, dead: expect.any(String), failure: { code: 'poison' } })
+  expect(asked).toBe(0)
+})
+
+test('a message that cannot be read fails its run before a model is asked', async () => {
+  const [mail] = grantByHand().mail.user
+  const user = [{ ...(mail as Mail), malformed: 'no JSON' }]
+  const { request, asked } = await firstCommit({ mail: { control: [], family: [], user } })
+  expect(request).toMatchObject({ userUsed: 1, failure: { code: 'input_invalid' } })
+  expect(asked).toBe(0)
+})
