@@ -1,6 +1,7 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { escapeJson, escapeLine, escapeText } from '../../src/cli/escape.ts'
+import { printJson } from '../../src/cli/output.ts'
 
 describe('escapeLine', () => {
   it('shows what would move, colour or reorder', () => {
@@ -45,4 +46,11 @@ describe('escapeJson', () => {
     expect(json).not.toMatch(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/u)
     expect(json).toContain('é 👍')
   })
+})
+
+it('prints one object of data as JSON that a terminal does not obey', () => {
+  const written: string[] = []
+  using _stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0)
+  printJson({ said: 'a\u009bb\u2028\u202e' })
+  expect(written).toEqual(['{"said":"a\\u009bb\\u2028\\u202e"}\n'])
 })
