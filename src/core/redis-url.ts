@@ -7,6 +7,15 @@ import { ConfigError } from './errors.ts'
 
 const example = 'redis://127.0.0.1:6379'
 const portMax = 65_535
+const ownTimes = 'troupe has deadlines of its own (deadlineMs in code)'
+/** Options of the client that an address may hold, but not for troupe. It takes times as text for no times. */
+const refusedOptions: Readonly<Record<string, string>> = {
+  keyPrefix: 'keys are told apart by a namespace, TROUPE_NAMESPACE (namespace in code)',
+  connectTimeout: ownTimes,
+  commandTimeout: ownTimes,
+  socketTimeout: ownTimes,
+  blockingTimeout: ownTimes,
+}
 
 /** Throws a ConfigError that says what is wrong with an address that no client could connect to, or not where it was meant. */
 export function checkRedisUrl(url: string): void {
@@ -56,6 +65,9 @@ function checkQuery(query: URLSearchParams): void {
   const [database, port] = [query.getAll('db').at(-1), query.getAll('port').at(-1)]
   if (database !== undefined) checkDatabase(database)
   if (port !== undefined) checkPort(port)
+  const refused = Object.keys(refusedOptions).find((name) => query.has(name))
+  if (refused !== undefined)
+    throw new ConfigError(`the Redis URL takes no ${refused}: ${refusedOptions[refused]}. Leave it out.`)
 }
 
 function checkDatabase(text: string): void {
