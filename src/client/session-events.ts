@@ -4,8 +4,10 @@
  * V1 Stored events come in order, each once, none left out between past and live: what is transient changes nothing of it.
  * V2 A transient event carries the id of the stored event before it, so resuming after any event leaves no stored one out.
  * V3 A follower that lags loses what is transient, never what is stored; and is told, where that was trimmed before it came.
+ * V4 Who hears nothing for long looks whether the session is still there: one that is gone, as after FLUSHALL, ends with an error.
  */
 import { type Rules, signalRule, yesOrNo } from '../core/check-options.ts'
+import { RuntimeError } from '../core/errors.ts'
 import { isEventBefore, isEventId, type TroupeEvent } from '../core/event.ts'
 import { readEvents } from '../store/event-tail.ts'
 import { partitionKeys } from '../store/keys.ts'
@@ -33,7 +35,10 @@ interface EventsContext {
   readonly tag: string
   /** How long a read may take while Redis is away, or busy. */
   readonly deadlineMs: number
+  /** After so long without a word the follower looks whether there is still something to follow. */
+  readonly silenceMs?: number
   createdAt(): Promise<number | null>
+  /** Rejects when the session is gone. */
   hasEnded(): Promise<boolean>
 }
 
@@ -43,6 +48,8 @@ interface HeardWord extends LiveWord {
 }
 
 type Arrival = TroupeEvent | HeardWord
+
+const silenceMs = 30_000
 
 /** What is transient is dropped while so much waits for the follower. */
 const lagMax = 10_000
@@ -81,7 +88,10 @@ export async function* sessionEvents(
         yield arrival
         if (arrival.ended) return
       }
-      if (inbox.isEmpty) await woken
+      if (inbox.isEmpty && !(await isWoken(woken, context.silenceMs ?? silenceMs)) && (await isOver(context))) {
+        yield* pastEvents(sessionId, context, seen)
+        return
+      }
     }
   } catch (error) {
     // A read that the end of the client broke off is no failure of the follower.
@@ -89,6 +99,25 @@ export async function* sessionEvents(
   } finally {
     inbox.close()
     query.signal?.removeEventListener('abort', abort)
+  }
+}
+
+/** False when it was silent for so long. */
+async function isWoken(woken: Promise<void>, ms: number): Promise<boolean> {
+  const { promise: silent, resolve } = Promise.withResolvers<false>()
+  const timer = setTimeout(resolve, ms, false)
+  const isHeard = await Promise.race([woken.then(() => true), silent])
+  clearTimeout(timer)
+  return isHeard
+}
+
+/** A Redis that is away now says nothing of the session. */
+async function isOver(context: EventsContext): Promise<boolean> {
+  try {
+    return await context.hasEnded()
+  } catch (error) {
+    if (error instanceof RuntimeError && error.retryable) return false
+    throw error
   }
 }
 

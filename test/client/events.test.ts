@@ -5,7 +5,9 @@ import { EventHub } from '../../src/client/event-hub.ts'
 import type { Session } from '../../src/client/session.ts'
 import { type EventsQuery, sessionEvents } from '../../src/client/session-events.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import { TransientError } from '../../src/core/errors.ts'
 import { type EventType, eventTypes, type TroupeEvent } from '../../src/core/event.ts'
+import { sessionNotFound } from '../../src/core/refusal.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { openRedis } from '../../src/store/redis.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
@@ -262,6 +264,43 @@ describe('session.events', () => {
     const query = { after: '0-0', transient: false, signal: AbortSignal.timeout(20_000) }
     for await (const { type } of sessionEvents(session.id, context, query)) seen.push(type)
     expect(seen.at(-1)).toBe('session.completed')
+  })
+
+  test('ends, where nothing is heard, when the session is gone or its end was missed (V4)', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const session = await troupe.create('echo', 1, { keepOpen: true })
+    await session.result({ run: 1 })
+    await using hub = new LateHub(troupe)
+    let looks = 0
+    let answer: () => Promise<boolean> = () => Promise.resolve(false)
+    const follow = async () => {
+      const context = {
+        hub,
+        redis: troupe.redis,
+        tag: troupe.tag,
+        deadlineMs: 5_000,
+        silenceMs: 20,
+        createdAt: () => Promise.resolve(null),
+        hasEnded: () => (looks++ === 0 ? Promise.resolve(false) : answer()),
+      }
+      looks = 0
+      const seen: string[] = []
+      for await (const { type } of sessionEvents(session.id, context, { transient: false })) seen.push(type)
+      return seen
+    }
+    const away = follow()
+    answer = () => Promise.reject(new TransientError('Redis is away'))
+    await waitUntil('it has looked again and again', () => looks > 3)
+    answer = () => Promise.reject(sessionNotFound(session.id))
+    await expect(away).rejects.toMatchObject({ code: 'session_not_found' })
+
+    const missed = follow()
+    answer = () => Promise.resolve(false)
+    await waitUntil('it has looked again', () => looks > 2)
+    await session.close()
+    await waitUntil('it has ended', async () => (await session.report()).session.state === 'completed')
+    answer = () => Promise.resolve(true)
+    expect(await missed).toEqual(['session.completed'])
   })
 
   test('says so where events that it asked for are no longer kept', async () => {
