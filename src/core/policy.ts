@@ -75,6 +75,8 @@ export const policy = {
   retries: 3,
   retryBackoffMs: 200,
   retryBackoffMsMax: 30_000,
+  /** The same as retryBackoffMs for a model: what overloads a provider lasts for seconds (decision 0017). */
+  modelBackoffMs: 1_000,
 
   /** Model calls of one run. The tools of the last reply are not run: nobody would read their results. */
   iterations: 10,

@@ -34,14 +34,10 @@ export class Retries {
     origin: 'model' | 'tool',
     toolCallIds: readonly string[] = [],
   ): { for: 'retry'; retryMs: number } | null {
-    const { machine, position, turn } = this.#journal
+    const { machine, position } = this.#journal
     const attempt = this.failed(origin) + 1
     if (!error.retryable || attempt >= this.most) return null
-    const given = error instanceof TransientError ? error.retryAfterMs : undefined
-    const asked = retryWaitMs(given, attempt, Math.random(), turn.host.policy)
-    // A provider names the least: after a 0, or a date that has passed by this node's clock, all tries would be over in no time.
-    const least = origin === 'model' ? retryDelayMs(attempt, Math.random(), turn.host.policy) : 0
-    const retryMs = Math.max(asked, least)
+    const retryMs = this.#waitMs(error, origin, attempt)
     const failure = toFailure(error, origin, attempt, Date.now())
     machine.apply(origin === 'model' ? 'replyFailed' : 'toolFailed')
     const calls = toolCallIds.length > 0 ? { toolCallIds } : {}
@@ -51,6 +47,16 @@ export class Retries {
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
     })
     return { for: 'retry', retryMs }
+  }
+
+  #waitMs(error: RuntimeError, origin: 'model' | 'tool', attempt: number): number {
+    const { policy } = this.#journal.turn.host
+    const given = error instanceof TransientError ? error.retryAfterMs : undefined
+    if (origin === 'tool') return retryWaitMs(given, attempt, Math.random(), policy)
+    const { modelBackoffMs, retryBackoffMsMax } = policy
+    const own = retryDelayMs(attempt, Math.random(), { retryBackoffMs: modelBackoffMs, retryBackoffMsMax })
+    // A provider names the least: after a 0, or a date that has passed by this node's clock, all tries would be over in no time.
+    return given === undefined ? own : Math.max(own, retryWaitMs(given, attempt, 0))
   }
 
   #key(origin: 'model' | 'tool'): string {

@@ -54,12 +54,16 @@ describe('a model that fails', () => {
     expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: { text: 'again' } })
   })
 
-  test('and asks for no wait is asked again after growing delays all the same', async () => {
-    const error = () => new TransientError('busy', { code: 'model_overloaded', retryAfterMs: 0 })
-    const model = recordedModel('test/m', [error(), error(), say('fine')])
+  test('is asked again after growing delays of its own, also where it asks for no wait', async () => {
+    const hasty = new TransientError('busy', { code: 'model_overloaded', retryAfterMs: 0 })
+    const model = recordedModel('test/m', [
+      hasty,
+      new TransientError('busy', { code: 'model_overloaded' }),
+      say('fine'),
+    ])
     await using troupe = await TestTroupe.start({
       workers: { agent: defineWorker({ instructions: 'x', model }) },
-      policy: { retryBackoffMs: 40, retryBackoffMsMax: 80 },
+      policy: { retryBackoffMs: 1, modelBackoffMs: 40 },
     })
     const session = await troupe.create('agent', 'go', { keepOpen: true })
     expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed' })
