@@ -99,7 +99,7 @@ const meanings: Readonly<Record<string, string>> = {
   entryBytesMax: 'Most bytes of a history entry; nothing enforces it yet.',
   nameBytesMax: "Most bytes of a worker's name.",
   slots: 'Slots of a node; `--concurrency` sets it.',
-  retentionMs: 'Finished sessions are kept this long; `session prune --older-than` removes them earlier.',
+  retentionMs: 'Finished sessions are kept this long; `node --retention` sets it for the namespace, `session prune --older-than` removes them earlier.',
   madeKeyMs: 'The same for keys that the client made.',
   eventsKept: 'About so many entries of the event stream of a partition are kept.',
   deadLettersKept: 'About so many dead letters are kept.',

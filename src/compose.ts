@@ -13,7 +13,7 @@ import { isWorkerDefinition, type WorkerDefinition } from './core/define-worker.
 import { ConfigError } from './core/errors.ts'
 import { defaultPool } from './core/ids.ts'
 import type { ModelSettings } from './core/model.ts'
-import { policy as defaultPolicy, type Policy } from './core/policy.ts'
+import { policy as defaultPolicy, type Policy, retentionMsMin } from './core/policy.ts'
 import type { Bell, BellRinger, LivePublisher, TurnStore } from './core/ports.ts'
 import { shown } from './core/shown.ts'
 import type { WorkerLog } from './core/worker-log.ts'
@@ -29,6 +29,7 @@ import { hearCancels } from './store/cancel-hints.ts'
 import { type PartitionKeys, partitionKeys, tagOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
 import { awaitRedis, checkRedis, endRedis, openLossyRedis, openRedis, type Redis } from './store/redis.ts'
+import { retentionOf, setRetention } from './store/retention.ts'
 import { checkRights } from './store/rights.ts'
 import { guarded, ScriptCaller } from './store/script.ts'
 import { RedisTurnStore } from './store/turn-store.ts'
@@ -52,6 +53,13 @@ export interface StartNodeOptions {
   readonly logger?: Logger
   /** How long to wait for Redis at the start. Default 5 s. */
   readonly deadlineMs?: number
+  /**
+   * How long finished sessions are kept, from a minute on. It is the namespace's: nodes that are started without take what was said last.
+   * Default 7 days.
+   */
+  readonly retentionMs?: number
+  /** How long `stop` waits for turns before it gives them back. Default 30 s. */
+  readonly drainMs?: number
 }
 
 const nodeRules: Rules<StartNodeOptions> = {
@@ -66,6 +74,8 @@ const nodeRules: Rules<StartNodeOptions> = {
     fits: (value) => Array.isArray(value) && value.length > 0 && value.every((pool) => typeof pool === 'string'),
   },
   concurrency: wholeNumberRule(1, defaultPolicy.slotsMax),
+  retentionMs: wholeNumberRule(retentionMsMin, Number.MAX_SAFE_INTEGER),
+  drainMs: wholeNumberRule(0, defaultPolicy.timeoutMsMax / 2),
   models: { expects: 'an object like { default: "openai/gpt-5", env: { OPENAI_API_KEY: "…" } }', fits: isObject },
 }
 
@@ -79,7 +89,7 @@ export interface TroupeNode extends AsyncDisposable {
   readonly kinds: readonly string[]
   /** Turns running now. */
   readonly busy: number
-  /** Drains: turns end at their next step, at the latest after the drain time (30 s); `force` gives them back at once. Safe to call twice. */
+  /** Drains: turns end at their next step, at the latest after the drain time (`drainMs`); `force` gives them back at once. Safe to call twice. */
   stop(options?: { force?: boolean }): Promise<void>
 }
 
@@ -142,11 +152,19 @@ export async function startInternalNode(options: InternalNodeOptions): Promise<T
     const checking = () => checkRedis(redis, namespace, options.partitions)
     const partitions = await guarded('checking the set-up', checking, deadlineMs)
     await checkRights(redis, namespace, deadlineMs)
-    return await startParts(partsOf(options, partitions, redis, connections), connections, options)
+    const policy = await guarded('agreeing on the retention', () => policyOf(options, redis, namespace), deadlineMs)
+    return await startParts(partsOf(options, policy, partitions, redis, connections), connections, options)
   } catch (error) {
     connections.close()
     throw error
   }
+}
+
+async function policyOf(options: InternalNodeOptions, redis: Redis, namespace: string): Promise<Policy> {
+  const { drainMs, retentionMs } = options
+  const policy = { ...defaultPolicy, ...options.policy, ...(drainMs === undefined ? {} : { drainMs }) }
+  if (retentionMs !== undefined) await setRetention(redis, namespace, retentionMs)
+  return { ...policy, retentionMs: retentionMs ?? (await retentionOf(redis, namespace)) ?? policy.retentionMs }
 }
 
 /** The connections of one node: all are closed with it. */
@@ -197,9 +215,14 @@ interface Parts {
   readonly aroundTurns: (turns: TurnStore) => TurnStore
 }
 
-function partsOf(options: InternalNodeOptions, partitions: number, redis: Redis, connections: Connections): Parts {
+function partsOf(
+  options: InternalNodeOptions,
+  policy: Policy,
+  partitions: number,
+  redis: Redis,
+  connections: Connections,
+): Parts {
   const namespace = options.namespace ?? defaultNamespace
-  const policy: Policy = { ...defaultPolicy, ...options.policy }
   const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]))
   const byPool = Map.groupBy(kinds.values(), (kind) => kind.pool)
   return {

@@ -1,15 +1,24 @@
 /** `troupe node`: a node for production: runs until it is told to stop, then drains. */
-import type { Command } from 'commander'
-import { policy } from '../core/policy.ts'
+import { type Command, InvalidArgumentError } from 'commander'
+import { policy, retentionMsMin } from '../core/policy.ts'
 import { configOf } from './connection.ts'
 import { commandEndMsMax, Interrupt } from './interrupt.ts'
 import { nodeOptions, serviceLogger } from './node-options.ts'
-import { addConnectionOptions, addExamples, addModelOption, addNodeOptions, type NodeFlags } from './options.ts'
+import {
+  addConnectionOptions,
+  addExamples,
+  addModelOption,
+  addNodeOptions,
+  duration,
+  type NodeFlags,
+} from './options.ts'
 import { print, printJson, safe } from './output.ts'
 import { onSuddenEnd } from './sudden-end.ts'
 import { workersFolderDefault } from './workers-folder.ts'
 
 interface NodeCommandFlags extends NodeFlags {
+  readonly retention?: number
+  readonly drain?: number
   readonly pool?: readonly string[]
 }
 
@@ -18,11 +27,18 @@ export function addNodeCommand(program: Command): void {
     .command('node')
     .description('run a node until it is stopped')
     .option('--pool <name...>', 'only kinds of these pools')
+    .option(
+      '--retention <duration>',
+      'keep finished sessions of the namespace so long; default: as before, or 7d',
+      retention,
+    )
+    .option('--drain <duration>', 'when stopped, wait so long for turns that run; default: 30s', duration)
   addConnectionOptions(addModelOption(addNodeOptions(command)))
   addExamples(command, [
     ['troupe node --workers ./workers', 'logs are JSON lines on stderr'],
     ['troupe node --model openai/gpt-5', 'the model of agents that name none'],
     ['troupe node --pool gpu --concurrency 4', 'only the kinds of the pool gpu, four turns at a time'],
+    ['troupe node --retention 30d --drain 15s', 'finished sessions stay for a month'],
   ])
   command.addHelpText(
     'after',
@@ -31,13 +47,20 @@ export function addNodeCommand(program: Command): void {
   command.action(node)
 }
 
+/** A parser for commander. */
+function retention(text: string): number {
+  const ms = duration(text)
+  if (ms < retentionMsMin) throw new InvalidArgumentError('Expected a minute at least.')
+  return ms
+}
+
 async function node(flags: NodeCommandFlags): Promise<void> {
   const config = await configOf(flags)
   const logger = await serviceLogger(config)
   onSuddenEnd({ logger })
   using interrupt = new Interrupt(
     () => logger.info('draining; another signal ends this node at once'),
-    policy.drainMs + commandEndMsMax,
+    (flags.drain ?? policy.drainMs) + commandEndMsMax,
   )
   const { startNode } = await import('../compose.ts')
   await using running = await startNode({
@@ -45,6 +68,8 @@ async function node(flags: NodeCommandFlags): Promise<void> {
     workers: config.workers ?? workersFolderDefault,
     logger,
     ...(flags.pool === undefined ? {} : { pools: [...flags.pool] }),
+    ...(flags.retention === undefined ? {} : { retentionMs: flags.retention }),
+    ...(flags.drain === undefined ? {} : { drainMs: flags.drain }),
   })
   const { id, kinds } = running
   if (flags.json) printJson({ type: 'ready', node: id, kinds, concurrency: config.concurrency, pid: process.pid })

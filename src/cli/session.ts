@@ -111,10 +111,14 @@ function addPruneCommand(group: Command): void {
   const command = group
     .command('prune')
     .description('remove finished sessions with all that belongs to them')
-    .option('--older-than <duration>', 'only those that finished longer ago, such as 12h; default: 7d', duration)
+    .option(
+      '--older-than <duration>',
+      'only those that finished longer ago, such as 12h; default: the retention',
+      duration,
+    )
   addConnectionOptions(command)
   addExamples(command, [
-    ['troupe session prune', 'what finished more than 7 days ago'],
+    ['troupe session prune', 'what nodes would remove in time: by default after 7 days'],
     ['troupe session prune --older-than 0', 'all that is finished'],
   ])
   command.addHelpText('after', '\nA finished session stays while one of its detached workers still runs or waits.')

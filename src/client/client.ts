@@ -14,6 +14,7 @@ import { AuditStore } from '../store/audit-store.ts'
 import { InspectStore, type NodeRow } from '../store/inspect-store.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import { awaitRedis, checkRedis, closeRedis, lookAtRedis, openRedis, type Redis } from '../store/redis.ts'
+import { retentionOf } from '../store/retention.ts'
 import { checkRights } from '../store/rights.ts'
 import { guarded, guardedReads, ScriptCaller } from '../store/script.ts'
 import type { SessionStore } from '../store/session-store.ts'
@@ -163,12 +164,12 @@ export class Troupe implements AsyncDisposable {
       checkOptions('sessions.list', query, sessionsRules, InputError)
       return this.#index.list(query)
     },
-    /** Removes sessions that finished longer ago (default 7 days); returns how many. */
+    /** Removes sessions that finished longer ago (default: the retention of the namespace, 7 days if nobody set it); returns how many. */
     prune: async (query: PruneQuery = {}): Promise<number> => {
       checkOptions('sessions.prune', query, pruneRules, InputError)
+      const olderThanMs = query.olderThanMs ?? (await this.#retentionMs())
       let pruned = 0
-      for (const store of this.#submission.stores)
-        pruned += await store.prune(query.olderThanMs ?? defaultPolicy.retentionMs)
+      for (const store of this.#submission.stores) pruned += await store.prune(olderThanMs)
       return pruned
     },
   }
@@ -254,6 +255,11 @@ export class Troupe implements AsyncDisposable {
     const sessionId = parseId(query.sessionId, 'session')
     this.#inspectOf(sessionId, 'session')
     return audit([this.#audits[partitionOf(sessionId)] as AuditStore], sessionId)
+  }
+
+  async #retentionMs(): Promise<number> {
+    const read = () => retentionOf(this.#redis, this.#namespace)
+    return (await guarded('reading the retention', read, this.#deadlineMs)) ?? defaultPolicy.retentionMs
   }
 
   /** What `troupe doctor` looks at. */

@@ -136,6 +136,9 @@ export const policy = {
   deadLettersKept: 10_000,
 } as const
 
+/** The least that may be asked for: who waits for a result reads it from the session. */
+export const retentionMsMin = 60_000
+
 export type Policy = { readonly [K in keyof typeof policy]: number }
 
 /** Delay before try `attempt` + 1 (attempt counts from 1): exponential, capped, with half of it jitter so that retries spread. */
