@@ -33,7 +33,7 @@ export class SessionIndex {
 
   /** Of one session, or of the newest ones, each with its root first. */
   async workers({ sessionId, limit = 200 }: WorkersQuery): Promise<WorkerReport[]> {
-    if (sessionId !== undefined) return this.#workersOf(parseId(sessionId, 'session'), limit)
+    if (sessionId !== undefined) return this.#workersOf(sessionIdOf(sessionId), limit)
     const found: WorkerReport[] = []
     for (const { id } of await this.list({ limit })) {
       if (found.length >= limit) break
@@ -50,10 +50,16 @@ export class SessionIndex {
 
   /** Of a session that was pruned, by the time that is in its id. */
   async #placeOf(text: string): Promise<SessionPlace> {
-    const id = parseId(text, 'session')
-    if (isWorkerId(id)) throw sessionNotFound(id)
+    const id = sessionIdOf(text)
     return { id, createdAt: (await this.#storeOf(id).createdAt(id)) ?? timeOf(id) }
   }
+}
+
+/** An id of a worker would be looked up as that of a session that has no other. */
+function sessionIdOf(text: string): string {
+  const id = parseId(text, 'session')
+  if (isWorkerId(id)) throw sessionNotFound(id)
+  return id
 }
 
 /** Read until there are enough: what is asked for may lie behind very many others. */

@@ -148,4 +148,13 @@ describe('workers.list', () => {
     expect(await ids({ sessionId: older.id, limit: 3 })).toEqual(all.slice(6, 9))
     expect(await ids({ sessionId: older.id })).toEqual(all.slice(6))
   })
+
+  test('takes the id of a worker for no session, and tells of one that is gone', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { rootId } = await troupe.create('echo')
+    await expect(troupe.client.workers.list({ sessionId: rootId })).rejects.toThrow(/id of a worker, whose session/)
+    await expect(troupe.client.workers.list({ sessionId: newId(0) })).rejects.toMatchObject({
+      code: 'session_not_found',
+    })
+  })
 })
