@@ -182,6 +182,7 @@ export class Session {
    * with which the session ended, or when the client is closed. Nothing is doubled or left out between past and live.
    * Between them come, as they are said, events that are not kept (`transient: true`): text as it streams and progress of tools. They
    * carry the id of the event before them, and may be lost; `{ transient: false }` leaves them out.
+   * Fails with `session_not_found` when the session is gone, also while it is followed.
    * Throws an InputError, at once, for a query that can never be answered.
    */
   events(query: EventsQuery = {}): AsyncGenerator<TroupeEvent, void, undefined> {
