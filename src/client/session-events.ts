@@ -4,7 +4,8 @@
  * V1 Stored events come in order, each once, none left out between past and live: what is transient changes nothing of it.
  * V2 A transient event carries the id of the stored event before it, so resuming after any event leaves no stored one out.
  * V3 A follower that lags loses what is transient, never what is stored; and is told, where that was trimmed before it came.
- * V4 Who hears nothing for long looks whether the session is still there: one that is gone, as after FLUSHALL, ends with an error.
+ * V4 Who hears nothing for long looks whether the session still goes on: of one that has ended it is told what it missed, and one that is
+ *    gone, as after FLUSHALL, ends with an error.
  */
 import { type Rules, signalRule, yesOrNo } from '../core/check-options.ts'
 import { RuntimeError } from '../core/errors.ts'
