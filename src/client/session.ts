@@ -100,7 +100,7 @@ export class Session {
       await hub.wakeAtEnds(this.id, wake)
       let wanted = query.run
       let missed = false
-      for (let ms = pollMs; ; ms = Math.min(ms * 2, pollMsMax)) {
+      for (let ms = pollMs; ; ms = missed ? Math.min(ms * 2, pollMsMax) : pollMs) {
         woken = Promise.withResolvers<void>()
         const found = await this.#look(wanted, missed)
         if (typeof found === 'object') return found

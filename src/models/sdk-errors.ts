@@ -124,7 +124,9 @@ function fateOf({ status, words, names, message }: Facts): Fate {
 }
 
 function hint({ status, headers }: Facts, { keyVariable, secrets }: ErrorContext): string {
-  const place = textAt(headers, 'location').replace(/[?#].*/s, '')
+  const place = textAt(headers, 'location')
+    .replace(/[?#].*/s, '')
+    .replace(/\/\/[^/]*@/, '//')
   if (status !== undefined && status >= 300 && status < 400 && place !== '') {
     const shown = shortened(place, secrets, messageCharsMax)
     return ` – it redirects to ${shown} and is not followed there: check the base URL.`

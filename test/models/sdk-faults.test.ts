@@ -86,7 +86,8 @@ describe.each(surfaces)('$provider', (surface) => {
 
   test.each([301, 302, 303, 307, 308])('%i sends neither key nor conversation to another place', async (status) => {
     await using other = await rawProvider((response) => void response.writeHead(500).end())
-    const answer: Answer = (response) => response.writeHead(status, { location: `${other.url}/v1?t=${canary}` }).end()
+    const answer: Answer = (response) =>
+      response.writeHead(status, { location: `${other.url.replace('//', `//me:${canary}@`)}/v1?t=${canary}` }).end()
     const error = await failureOf(answer, surface)
     expect(other.requests).toEqual([])
     expect(error).toMatchObject({ code: 'model_refused', retryable: false })
