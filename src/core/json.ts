@@ -2,13 +2,16 @@
 import { InputError, LimitError } from './errors.ts'
 import { policy } from './policy.ts'
 
-/** Built-in objects of which nothing would be left: `{}`. A Promise is a forgotten await. */
-const emptied: readonly (readonly [new (...args: never[]) => object, string, string])[] = [
+/**
+ * Built-in objects of which nothing would be left: `{}`. A Promise is a forgotten await. One is known by its name: where the class itself
+ * is named, Node loads all that fetches, at the start of each process.
+ */
+const emptied: readonly (readonly [(new (...args: never[]) => object) | string, string, string])[] = [
   [Promise, 'a Promise', 'await it first'],
   [Map, 'a Map', 'give an object, like Object.fromEntries(map)'],
   [Set, 'a Set', 'give a list, like [...set]'],
   [Error, 'an Error', 'give its message'],
-  [Response, 'a Response', 'await its text() or json()'],
+  ['Response', 'a Response', 'await its text() or json()'],
 ]
 
 /** `undefined` becomes null. Throws an InputError for what JSON cannot hold, a LimitError for what is too big. */
@@ -45,7 +48,8 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
 export function emptiedBy(value: unknown, json: string): string | null {
   if (json !== '{}' && !(value instanceof Error)) return null
   if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return null
-  const found = emptied.find(([type]) => value instanceof type)
+  const name = Object.prototype.toString.call(value).slice('[object '.length, -1)
+  const found = emptied.find(([type]) => (typeof type === 'string' ? name === type : value instanceof type))
   if (found !== undefined) return `${found[1]}, which has no JSON form: ${found[2]}.`
   const isIterable = Symbol.iterator in (value as object) || Symbol.asyncIterator in (value as object)
   return isIterable ? 'a stream or another iterable, which has no JSON form: give a list of what it yields.' : null

@@ -1,6 +1,6 @@
 /** Values as JSON: what cannot be written is refused at once, with the name of the thing and what to do. */
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { InputError, LimitError } from '../../src/core/errors.ts'
 import { isDeeperThan, toJson } from '../../src/core/json.ts'
 import { policy } from '../../src/core/policy.ts'
@@ -93,4 +93,14 @@ describe('isDeeperThan', () => {
     for (let level = 0; level < 200_000; level++) value = [value]
     expect([isDeeperThan(value, 199_999), isDeeperThan(value, 200_000)]).toEqual([true, false])
   })
+})
+
+test('loads nothing that fetches: each process would pay for it', async () => {
+  const own = Object.getOwnPropertyDescriptor(globalThis, 'Response') as PropertyDescriptor
+  const asked = vi.fn<() => unknown>()
+  onTestFinished(() => void Object.defineProperty(globalThis, 'Response', own))
+  Object.defineProperty(globalThis, 'Response', { configurable: true, get: asked })
+  vi.resetModules()
+  await import('../../src/core/json.ts')
+  expect(asked).not.toHaveBeenCalled()
 })
