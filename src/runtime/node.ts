@@ -1,7 +1,8 @@
 /**
  * Duty: a node: its slots claim workers and run their turns, in all partitions.
  * N1 A slot that was woken claims until there is nothing left, its bell job has lasted its bound, or the node drains. Where a bell of
- *    another pool or partition found no slot, the bound is short, and the slot that ends goes there: no line starves the others.
+ *    another pool or partition found no slot, the bound is short, and the slot that ends goes there: no line starves the others. Then
+ *    it comes back: the bell that is rung for what it left may come to a node that is full.
  * N2 The nonce of a claim is random and not used again, but by a slot that was never answered: what Redis gave it meanwhile it is
  *    given again, instead of keeping a lease that nobody knows of.
  * N3 Draining: no new claim; each turn ends at its next step, at the latest after the drain time, when it is given back.
@@ -121,7 +122,7 @@ export class RuntimeNode {
     }))
   }
 
-  /** Answers a bell with a free slot. Without one the bell is let go: the slots that are awake claim what there is (N1). */
+  /** Answers a bell with a free slot. Without one it ends: the slots that are awake claim what there is, or come to its line (N1). */
   async answer(partition: number, bell: Bell): Promise<void> {
     const rung = { partition, bell }
     const slot = this.#draining ? null : this.#slots.take(rung)
@@ -136,7 +137,7 @@ export class RuntimeNode {
     this.#awake.delete(work)
     this.#suspects.giveBack(slot)
     this.#slots.give(slot)
-    const next = this.#slots.waitingElsewhere(rung)
+    const next = this.#slots.waitingAfter(rung)
     if (next) void this.answer(next.partition, next.bell)
   }
 
@@ -146,7 +147,10 @@ export class RuntimeNode {
     const wokenAt = performance.now()
     const isLast = (): boolean => {
       const forMs = performance.now() - wokenAt
-      return this.#draining || forMs > bellJobMs || (forMs > bellMs && this.#slots.waitingElsewhere(rung) !== undefined)
+      if (this.#draining || forMs > bellJobMs) return true
+      if (forMs <= bellMs || this.#slots.waitingElsewhere(rung) === undefined) return false
+      this.#slots.remember(rung)
+      return true
     }
     let busy = false
     let bellSetAt = Number.NEGATIVE_INFINITY

@@ -27,9 +27,14 @@ export class Slots {
   /** Number of a free slot, or null. Never waits: a bell that finds no slot is answered by those of its pool that are awake. */
   take(rung: Rung): number | null {
     const slot = this.#free.pop() ?? null
-    if (slot === null) this.#waiting.set(placeOf(rung), rung)
+    if (slot === null) this.remember(rung)
     else this.#waiting.delete(placeOf(rung))
     return slot
+  }
+
+  /** Also that of a slot which leaves its line for another. */
+  remember(rung: Rung): void {
+    this.#waiting.set(placeOf(rung), rung)
   }
 
   give(slot: number): void {
@@ -40,6 +45,11 @@ export class Slots {
   waitingElsewhere(than: Rung): Rung | undefined {
     for (const [place, rung] of this.#waiting) if (place !== placeOf(than)) return rung
     return undefined
+  }
+
+  /** What a slot that ends answers next: the line that it was in comes last. */
+  waitingAfter(last: Rung): Rung | undefined {
+    return this.waitingElsewhere(last) ?? this.#waiting.get(placeOf(last))
   }
 }
 

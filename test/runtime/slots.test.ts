@@ -1,8 +1,10 @@
 /** How the slots of a node are shared by its pools and partitions. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { partitionOfKey } from '../../src/core/ids.ts'
+import type { BellRinger } from '../../src/core/ports.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const inBusy = defineWorker({ pool: 'busy', receive: (_, self) => self.send(self.id, null) })
 const inOther = defineWorker({ pool: 'other', receive: (message, self) => self.reply(message.value) })
@@ -32,4 +34,30 @@ test('a slot whose partition always has work serves another partition (N1)', asy
   await troupe.create('endless', null, { idempotencyKey: keyIn(0) })
   const session = await troupe.create('quick', 'hello', { idempotencyKey: keyIn(1) })
   expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
+})
+
+test('a slot that went where another line waited comes back to its own, though no bell calls it (N1)', async () => {
+  const rung = Promise.withResolvers<BellRinger>()
+  await using troupe = await TestTroupe.connect()
+  let turns = 0
+  const counted = defineWorker({
+    pool: 'busy',
+    receive(_, self) {
+      turns++
+      self.send(self.id, null)
+    },
+  })
+  const policy = { turnSliceSteps: 5, bellMs: 100, sweepEveryMs: 600_000 }
+  const settings = { concurrency: 1, policy, bells: 'in-process', onRinger: rung.resolve } as const
+  await troupe.startNode({ counted, inOther }, settings)
+  await troupe.create('counted')
+  const session = await troupe.create('inOther', 'hello')
+  const ringer = await rung.promise
+  const ring = ringer.ring.bind(ringer)
+  vi.spyOn(ringer, 'ring').mockReturnValue(undefined)
+  ring(0, [{ id: 'one', pool: 'busy' }])
+  ring(0, [{ id: 'two', pool: 'other' }])
+  expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
+  const before = turns
+  expect(await waitUntil('the first line goes on', () => turns > before + 5)).toBe(true)
 })
