@@ -71,6 +71,22 @@ describe('a Redis that is full', () => {
     expect(await posting).toMatchObject({ kind: 'ok', position: 1 })
   })
 
+  test('is pruned, which makes room: also of a session of more workers than one call may look at', async () => {
+    await using place = await Place.open({ redisUrl: server.url, policy: { sweepBatch: 1, leaseMs: 5_000 } })
+    const { root } = await place.create()
+    const node = place.node()
+    const turn = await node.claim()
+    const spawns = Array.from({ length: 30 }, (_, index) =>
+      place.child(root, index + 1, `c${index}`, { detached: true }),
+    )
+    await turn.complete({ spawns })
+    for (const _ of spawns) await (await node.claim()).complete()
+    await place.redis.config('SET', 'maxmemory', '1')
+    const pruned = await place.sessions.prune(0).catch(String)
+    await place.redis.config('SET', 'maxmemory', '0')
+    expect(pruned).toBe(1)
+  })
+
   test('still shows what waits in a mailbox', async () => {
     await using place = await Place.open({ redisUrl: server.url })
     const { root } = await place.create()

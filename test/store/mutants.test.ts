@@ -382,7 +382,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'a session is kept while something of it may run',
     script: pruneScript,
-    from: "if state and state ~= 'idle' and state ~= 'terminal' then return nil end",
+    from: 'if live then return nil end',
     to: '',
     check: checks.aDetachedChildKeepsItsSession,
   },

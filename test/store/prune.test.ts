@@ -1,7 +1,8 @@
 /** prune: finished sessions go after their time, whole, and nothing else does. */
 import { describe, expect, test } from 'vitest'
 import { commandsNaming } from '../support/watched-commands.ts'
-import { runFailure } from './support/hand-node.ts'
+import { changes } from './support/dump.ts'
+import { completion, runFailure } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
 const day = 86_400_000
@@ -20,6 +21,25 @@ async function finished(place: Place, label: string): Promise<string> {
   const { id } = await place.create({ label })
   await (await place.node().claim()).complete()
   return id
+}
+
+/** Ended, with 50 detached workers, of which the last waits until its timer is fired. */
+async function withManyDetached(place: Place, label: string) {
+  const { id } = await place.create({ label })
+  const node = place.node()
+  const turn = await node.claim()
+  const spawns = Array.from({ length: 50 }, (_, index) =>
+    place.child(turn.worker, index + 1, `${label}.c${index}`, { detached: true }),
+  )
+  await turn.complete({ spawns })
+  for (let number = 1; number < 50; number++) await (await node.claim()).complete()
+  const last = await node.claim()
+  await last.park('control', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
+  const fire = async () => {
+    await node.upkeep.fire()
+    await (await node.claim()).complete({ userUsed: 0, controlUsed: 1 })
+  }
+  return { id, last: last.worker, timer: { fire } }
 }
 
 /** Keys that still name it, but for events, which are trimmed, and grants, which go with their node. */
@@ -167,6 +187,75 @@ describe('prune', () => {
     await age(place, id, 9 * day, 8 * day)
     expect(await place.sessions.prune(7 * day)).toBe(1)
     expect(await keysNaming(place, 'old')).toEqual([])
+  })
+
+  test('takes nothing of a session while any of its workers waits, also behind more than one call may touch', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2 } })
+    const { id, timer } = await withManyDetached(place, 'old')
+    await age(place, id, 9 * day, 8 * day)
+    const before = await place.dump()
+    expect(await place.sessions.prune(7 * day)).toBe(0)
+    // All that it leaves is how far it has looked.
+    const changed = { 's:<old>': { resting: '40' } }
+    expect(changes(before, await place.dump())).toEqual(changed)
+    expect(await place.sessions.prune(7 * day)).toBe(0)
+    expect(changes(before, await place.dump())).toEqual(changed)
+    await timer.fire()
+    expect(await place.sessions.prune(7 * day)).toBe(1)
+    expect(await keysNaming(place, 'old')).toEqual([])
+    expect((await place.dump()).retired).toEqual({
+      sessions: '1',
+      workers: '51',
+      user: '51',
+      family: '0',
+      control: '1',
+    })
+  })
+
+  test('looks as far in a second call as in the first when the answer of that was lost', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2 } })
+    const { id, timer } = await withManyDetached(place, 'old')
+    await timer.fire()
+    await age(place, id, 9 * day, 8 * day)
+    const { upkeep } = place.node()
+    for (let calls = 0; calls < 4; calls++) {
+      // Each as if by another node that knows of no call before.
+      expect(await place.node().upkeep.prune()).toEqual({ pruned: 0, done: false })
+    }
+    expect(await place.session(id)).toMatchObject({ resting: '30', retired: '20' })
+    expect([await upkeep.prune(), await upkeep.prune()]).toEqual([
+      { pruned: 0, done: false },
+      { pruned: 1, done: true },
+    ])
+    expect(await keysNaming(place, 'old')).toEqual([])
+  })
+
+  test('takes nothing of a session that has ended within a turn that goes on', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 1 } })
+    await place.create({ label: 'old' })
+    const node = place.node()
+    const turn = await node.claim()
+    const spawns = Array.from({ length: 12 }, (_, index) =>
+      place.child(turn.worker, index + 1, `old.c${index}`, { detached: true }),
+    )
+    await turn.record({ ...completion, userUsed: 1, spawns, end: undefined })
+    for (const _ of spawns) await (await node.claim()).complete()
+    const changed = await place.changed(async () => expect(await place.sessions.prune(0)).toBe(0))
+    expect(changed).toEqual({})
+    await turn.record({ open: false, end: { wait: 'any', next: null } })
+    expect(await place.sessions.prune(0)).toBe(1)
+  })
+
+  test('takes nothing of a session while a worker of it is damaged', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2 } })
+    const { id, timer, last } = await withManyDetached(place, 'old')
+    await timer.fire()
+    await age(place, id, 9 * day, 8 * day)
+    await place.redis.hset(place.workerKeys(last).record, 'user', 'many')
+    expect(await place.sessions.prune(7 * day)).toBe(0)
+    expect(await place.redis.llen(place.sessionKeys(id).workers)).toBe(50)
+    await place.redis.hset(place.workerKeys(last).record, 'user', '1')
+    expect(await place.sessions.prune(7 * day)).toBe(1)
   })
 
   test('takes out of the index what has no record any more', async () => {

@@ -27,7 +27,7 @@ const workerForms: readonly [string, Form][] = [
 const sessionForms: readonly [string, Form][] = [
   ['state', ['active', 'cancelling']],
   ['ended', /^(completed|failed|cancelled) \d+( \d+ \d+)?$/],
-  ...numbers('workers', 'marks', 'retired'),
+  ...numbers('workers', 'marks', 'retired', 'resting'),
 ]
 
 /** What is wrong with the fields of a worker's record, a sentence for each. */

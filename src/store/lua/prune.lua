@@ -39,50 +39,69 @@ end
 checkSort('hash', tag .. ':retired')
 checkCounts(tag .. ':retired', 'sessions', 'workers', 'control', 'family', 'user')
 
--- Workers of a session that may go, the root last and only with the last ones; nil when it is to be kept.
+local function isLive(record)
+  local state = redis.call('HGET', record, 'state')
+  return state and state ~= 'idle' and state ~= 'terminal', state
+end
+
+-- Nothing of a session goes before each of its workers was found at rest, in as many calls as that takes: a detached one may outlive its
+-- session. Whoever rests in a session that has ended rests for good, since it takes no input any more, and children come at the list's end.
+-- What this call does with the session: its workers that may go, or were looked at, and how many at the head of the list are known to rest;
+-- nil when it is to be kept.
 local function readGoing(id, base)
-  local field = redis.call('HMGET', base, 'schema', 'ended')
+  local field = redis.call('HMGET', base, 'schema', 'ended', 'resting')
   local finished = tonumber(string.match(field[2] or '', '^%a+ (%d+)') or '0')
   if field[1] and (finished == 0 or now - finished < retentionMs or redis.call('SISMEMBER', cancellingKey, id) == 1) then return nil end
   -- Not the whole hash: a long conversation has thousands of results.
-  checkCounts(base, 'retired')
-  local workers = redis.call('LRANGE', base .. ':workers', 0, budget - 1)
+  checkCounts(base, 'retired', 'resting')
+  local length = redis.call('LLEN', base .. ':workers')
+  local resting = math.min(tonumber(field[3] or '0'), length)
+  local first = resting < length and resting or 0
+  local workers = redis.call('LRANGE', base .. ':workers', first, first + budget - 1)
   budget = budget - #workers
-  local last = redis.call('LLEN', base .. ':workers') == #workers
-  if last then workers[#workers + 1] = rootOf(id) end
-  counted = { sessions = (last and field[1]) and 1 or 0, workers = 0, control = 0, family = 0, user = 0 }
+  local plan = { workers = workers, resting = math.max(resting, first + #workers), last = #workers == length, known = field[1] }
+  plan.goes = plan.last or resting == length
+  -- The root goes with the last ones.
+  if plan.last then workers[#workers + 1] = rootOf(id) elseif isLive(workerKey(tag, rootOf(id))) then return nil end
+  counted = { sessions = (plan.last and field[1]) and 1 or 0, workers = 0, control = 0, family = 0, user = 0 }
   for place = 1, #workers do
     local record = workerKey(tag, workers[place])
-    local state = redis.call('HGET', record, 'state')
+    local live, state = isLive(record)
+    if live then return nil end
     if state then countAccepted(record) end
-    -- A detached child may outlive its session: while one is queued, runs or waits, nothing of this batch goes.
-    if state and state ~= 'idle' and state ~= 'terminal' then return nil end
   end
-  return workers, last, field[1]
+  return plan
 end
 
 for index = 1, #old, 2 do
   local id, createdAt = old[index], tonumber(old[index + 1])
   local base = sessionKey(tag, id)
   -- What is damaged is kept, until it is mended.
-  local fine, workers, last, isKnown = pcall(readGoing, id, base)
-  if not fine and not isDamage(workers) then error(workers, 0) end
-  if not fine or not workers then
+  local fine, plan = pcall(readGoing, id, base)
+  if not fine and not isDamage(plan) then error(plan, 0) end
+  if not fine or not plan then
     from, passed = createdAt, (createdAt == from and passed or 0) + 1
+  elseif not plan.goes then
+    -- The next call goes on with this session. A Redis that is full refuses a first write that may take room.
+    redis.call('HDEL', base, 'resting')
+    redis.call('HSET', base, 'resting', digits(plan.resting))
+    return { pruned, digits(from), digits(passed) }
   else
+    local workers = plan.workers
     for place = 1, #workers do
       local record = workerKey(tag, workers[place])
       redis.call('UNLINK', record, record .. ':log', record .. ':state', record .. ':failure', record .. ':timers',
         record .. laneKeys.control, record .. laneKeys.family, record .. laneKeys.user)
     end
     for what, count in pairs(counted) do redis.call('HINCRBY', tag .. ':retired', what, digits(count)) end
-    if last then
+    if plan.last then
       redis.call('UNLINK', base, base .. ':workers', base .. ':cancelled')
       redis.call('ZREM', sessionsKey, id)
       pruned = pruned + 1
     else
       redis.call('LTRIM', base .. ':workers', #workers, -1)
-      if isKnown then redis.call('HINCRBY', base, 'retired', #workers) end
+      redis.call('HSET', base, 'resting', digits(plan.resting - #workers))
+      if plan.known then redis.call('HINCRBY', base, 'retired', #workers) end
     end
   end
   if budget <= 0 then return { pruned, digits(from), digits(passed) } end

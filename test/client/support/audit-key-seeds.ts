@@ -99,6 +99,14 @@ export const keySeeds: readonly Seed[] = [
     words: /^field ended of the record of session \S+ should not be "somehow"$/,
   },
   {
+    what: 'a field of a session that pruning has looked at',
+    scene: 'done',
+    tamper: ({ redis, own }) => redis.hset(own.session, 'resting', 'some'),
+    invariant: 'key',
+    names: 'session',
+    words: /^field resting of the record of session \S+ should not be "some"$/,
+  },
+  {
     what: 'a whole session that waited',
     scene: 'queued',
     async tamper({ redis, keys, of, own, cast }) {

@@ -1,6 +1,8 @@
-/** Short forms of what is promised of lines, moved kinds, and sessions that end late. Each expects a promise to be kept. */
+/** Short forms of what is promised of lines, moved kinds, sessions that end late, and their pruning. Each expects a promise to be kept. */
 import { expect } from 'vitest'
 import type { Check } from './checks.ts'
+import { completion } from './hand-node.ts'
+import type { Place } from './place.ts'
 
 export const aClaimPassesWhatItCannotRun: Check = async (place) => {
   for (let number = 0; number < 40; number++) await place.create({ label: `x${number}`, kind: 'other' })
@@ -66,4 +68,40 @@ export const whatEndedStaysAsItEnded: Check = async (place) => {
   await place.sessions.cancel(id, 'late')
   await node.upkeep.finishCancelled()
   expect((await place.record(rootId)).state).toBe('idle')
+}
+
+// More workers than one call of pruning may touch.
+const manyWorkers = 1_050
+
+export const pruningLooksAtAllBeforeItTakesAny: Check = async (place) => {
+  const { id, root } = await place.create({ limits: { workers: 2_000 } })
+  const turn = await place.node().claim()
+  const spawns = Array.from({ length: manyWorkers }, (_, index) =>
+    place.child(root, index + 1, `free ${index}`, { detached: true }),
+  )
+  await turn.complete({ spawns })
+  await restBut(place, spawns.at(-1)?.id)
+  expect(await place.sessions.prune(0)).toBe(0)
+  expect(await place.redis.llen(place.sessionKeys(id).workers)).toBe(manyWorkers)
+}
+
+export const pruningLooksAtTheRootFirst: Check = async (place) => {
+  const { id, root } = await place.create({ limits: { workers: 2_000 } })
+  const turn = await place.node().claim()
+  const spawns = Array.from({ length: manyWorkers }, (_, index) =>
+    place.child(root, index + 1, `free ${index}`, { detached: true }),
+  )
+  await turn.record({ ...completion, userUsed: 1, spawns, end: undefined })
+  await restBut(place)
+  expect(await place.sessions.prune(0)).toBe(0)
+  expect(await place.redis.llen(place.sessionKeys(id).workers)).toBe(manyWorkers)
+}
+
+/** All that are in line but one have run, in a moment. */
+async function restBut(place: Place, one?: string): Promise<void> {
+  const line = await place.redis.zrange(place.keys.run('default'), 0, '-1')
+  const resting = place.redis.pipeline()
+  for (const id of line.filter((worker) => worker !== one))
+    resting.hset(place.workerKeys(id).record, 'state', 'idle').zrem(place.keys.run('default'), id)
+  await resting.exec()
 }

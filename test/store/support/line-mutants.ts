@@ -1,5 +1,12 @@
 /** Mutants of what lines, moved kinds and sessions that end late rest on. */
-import { cancelScript, claimScript, commitScript, finishScript, sweepScript } from '../../../src/store/scripts.ts'
+import {
+  cancelScript,
+  claimScript,
+  commitScript,
+  finishScript,
+  pruneScript,
+  sweepScript,
+} from '../../../src/store/scripts.ts'
 import { aSweepRingsForWhatItsNodeCanRun } from './checks.ts'
 import * as checks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
@@ -74,6 +81,20 @@ export const lineMutants: readonly Mutant[] = [
     from: "or (hasEnded and record.state == 'idle')",
     to: '',
     check: checks.whatEndedStaysAsItEnded,
+  },
+  {
+    guard: 'pruning looks at all workers before it takes any',
+    script: pruneScript,
+    from: 'plan.goes = plan.last or resting == length',
+    to: 'plan.goes = true',
+    check: checks.pruningLooksAtAllBeforeItTakesAny,
+  },
+  {
+    guard: 'pruning looks at the root before it takes any',
+    script: pruneScript,
+    from: 'elseif isLive(workerKey(tag, rootOf(id))) then return nil end',
+    to: 'end',
+    check: checks.pruningLooksAtTheRootFirst,
   },
   {
     guard: 'a sweep puts bells for what its node can run',
