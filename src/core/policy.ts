@@ -47,7 +47,7 @@ export const policy = {
 
   sweepEveryMs: 1_000,
   sweepBatch: 100,
-  /** Old sessions are pruned, and kinds registered anew, this often. */
+  /** Old sessions are pruned this often, by one node of a partition, and kinds registered anew, by each. */
   pruneEveryMs: 60_000,
   /** Of each sweep while old sessions are left. */
   pruneMs: 200,

@@ -208,7 +208,7 @@ export interface UpkeepStore {
    * stored of them is not as it should be.
    */
   finishCancelled(): Promise<{ finished: number; damaged: readonly DamagedSession[] }>
-  /** One batch, which goes on where the last one stopped. `done`: it reached the end of the index. */
+  /** One batch of the pass that nodes share. `done`: it is over, or another node makes it. */
   prune(): Promise<{ pruned: number; done: boolean }>
   /** Pool of each kind that nodes have ever registered. */
   kindPools(): Promise<ReadonlyMap<string, string>>

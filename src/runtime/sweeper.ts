@@ -94,7 +94,7 @@ export class Sweeper {
     if (finished * 2 >= this.#policy.sweepBatch) this.dueIn(0)
   }
 
-  /** What is left when its time is over follows with the next sweep. */
+  /** What is left when its time is over follows with the next sweep. Which node makes the pass the store says; each registers. */
   async #prune(): Promise<void> {
     const began = performance.now()
     if (began - this.#prunedAt <= this.#policy.pruneEveryMs) return

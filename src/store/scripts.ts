@@ -70,8 +70,8 @@ export const closeScript = defineScript({ file: 'close.lua', keys: words('sessio
 
 export const pruneScript = defineScript({
   file: 'prune.lua',
-  keys: words('sessions cancelling'),
-  args: words('retentionMs from passed batch'),
+  keys: words('sessions cancelling meta'),
+  args: words('retentionMs from passed batch node everyMs'),
 })
 
 export const rightsScript = defineScript({ file: 'rights.lua', keys: words('meta'), args: words('hint') })

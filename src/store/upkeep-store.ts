@@ -34,7 +34,6 @@ const lastPage = 500
 export class RedisUpkeepStore implements UpkeepStore {
   readonly partition: number
   readonly #o: UpkeepStoreOptions
-  #pruneCursor = pruneStart
 
   constructor(options: UpkeepStoreOptions) {
     this.#o = options
@@ -173,14 +172,8 @@ export class RedisUpkeepStore implements UpkeepStore {
   }
 
   async prune(): Promise<{ pruned: number; done: boolean }> {
-    const { pruned, cursor } = await pruneOnce(
-      this.#o.caller,
-      this.#o.keys,
-      this.#o.policy,
-      this.#o.policy.retentionMs,
-      this.#pruneCursor,
-    )
-    this.#pruneCursor = cursor ?? pruneStart
+    const { caller, keys, policy, nodeId } = this.#o
+    const { pruned, cursor } = await pruneOnce(caller, keys, policy, policy.retentionMs, pruneStart, nodeId)
     return { pruned, done: cursor === null }
   }
 }
@@ -193,18 +186,21 @@ interface PruneCursor {
 
 export const pruneStart: PruneCursor = { from: '0', passed: '0' }
 
-/** One batch of pruning; `cursor` is null at the end of the index. */
+/** One batch of pruning; `cursor` is null at the end of the index. Given a node, one of the pass that all nodes share, which knows its place. */
 export async function pruneOnce(
   caller: ScriptCaller,
   keys: PartitionKeys,
   policy: Policy,
   retentionMs: number,
   cursor: PruneCursor,
+  node = '',
 ): Promise<{ pruned: number; cursor: PruneCursor | null }> {
+  // A node that asks a moment too early would ask again only after as long once more.
+  const everyMs = Math.max(0, policy.pruneEveryMs - policy.sweepEveryMs)
   const reply = await caller.call(
     pruneScript,
-    { sessions: keys.sessions, cancelling: keys.cancelling },
-    { retentionMs, ...cursor, batch: policy.sweepBatch },
+    { sessions: keys.sessions, cancelling: keys.cancelling, meta: keys.meta },
+    { retentionMs, ...cursor, batch: policy.sweepBatch, node, everyMs },
     { deadlineMs: policy.leaseMs },
   )
   const [from, passed] = [String(reply[1]), String(reply[2])]

@@ -124,7 +124,7 @@ describe('prune', () => {
   })
 
   test('by a node goes on where it stopped, and begins again at the end', async () => {
-    await using place = await Place.open({ policy: { sweepBatch: 4 } })
+    await using place = await Place.open({ policy: { sweepBatch: 4, pruneEveryMs: 0 } })
     for (let number = 0; number < 6; number++) {
       const { id } = await place.create({ label: `active ${number}` })
       await age(place, id, 30 * day)
@@ -270,5 +270,61 @@ describe('prune', () => {
     await finished(place, 'old')
     expect(await place.sessions.prune(0)).toBe(1)
     expect(await keysNaming(place, 'old')).toEqual([])
+  })
+})
+
+describe('a pass of pruning that a node makes', () => {
+  const policy = { sweepBatch: 1, pruneEveryMs: 60_000 }
+  const looked = { pruned: 0, done: false }
+  const notMine = { pruned: 0, done: true }
+
+  /** Three sessions that stay: a pass looks at one of them with each call, and then sees its end. */
+  async function openWithThree(): Promise<Place> {
+    const place = await Place.open({ policy })
+    for (let number = 0; number < 3; number++) {
+      const { id } = await place.create({ label: `kept ${number}` })
+      await age(place, id, 30 * day - number)
+    }
+    return place
+  }
+  const meta = async (place: Place) => (await place.dump()).meta as Record<string, string>
+  const ago = async (place: Place, ms: number) =>
+    place.redis.hset(place.keys.meta, 'prunedAt', (await place.now()) - ms)
+
+  test('is the only one: the others look at nothing, before its end and for a while after it', async () => {
+    await using place = await openWithThree()
+    const [a, b] = [place.node().upkeep, place.node({ id: 'node-b' }).upkeep]
+    expect(await a.prune()).toEqual(looked)
+    expect(await place.changed(async () => expect(await b.prune()).toEqual(notMine))).toEqual({})
+    expect([await a.prune(), await a.prune(), await a.prune()]).toEqual([looked, looked, notMine])
+    expect(await meta(place)).toEqual({ prunedAt: 'now', pruning: '' })
+    for (const node of [a, b])
+      expect(await place.changed(async () => expect(await node.prune()).toEqual(notMine))).toEqual({})
+    await ago(place, 60_001)
+    expect(await b.prune()).toEqual(looked)
+    expect(await a.prune()).toEqual(notMine)
+  })
+
+  test('is gone on with by another node where it was left, once its own has not been heard of for long', async () => {
+    await using place = await openWithThree()
+    const [a, b] = [place.node().upkeep, place.node({ id: 'node-b' }).upkeep]
+    expect([await a.prune(), await a.prune()]).toEqual([looked, looked])
+    await ago(place, 60_001)
+    expect([await b.prune(), await a.prune(), await b.prune()]).toEqual([looked, notMine, notMine])
+  })
+
+  test('is begun although a clock that was set back says that the last one is still to come', async () => {
+    await using place = await openWithThree()
+    await ago(place, -3_600_000)
+    expect(await place.node().upkeep.prune()).toEqual(looked)
+  })
+
+  test('is neither waited for nor moved by pruning from outside', async () => {
+    await using place = await openWithThree()
+    expect(await place.node().upkeep.prune()).toEqual(looked)
+    for (let number = 0; number < 3; number++) await (await place.node().claim()).complete()
+    const before = await meta(place)
+    expect(await place.sessions.prune(0)).toBe(3)
+    expect(await meta(place)).toEqual(before)
   })
 })

@@ -1,17 +1,37 @@
 --[[ prune – removes finished sessions that were kept long enough, a batch at a time.
 Why a script   a session must not lose its workers and stay in the index, nor be removed while something of it may still run.
-KEYS[1] sessions  zset               KEYS[2] cancelling set
+KEYS[1] sessions  zset               KEYS[2] cancelling set             KEYS[3] meta     hash
 ARGV[1] retentionMs   ARGV[2] from         creation time in ms to go on from; 0 starts a pass
 ARGV[3] passed        how many of exactly that time were kept     ARGV[4] batch
-Returns {pruned, from, passed}: sessions removed in this call; where to go on, or "done"
+ARGV[5] node          whose turn this is: nodes share their passes, and where one is stands in meta. Empty: a pass of its own
+ARGV[6] everyMs       a node begins no pass earlier than this after the last one
+Returns {pruned, from, passed}: sessions removed in this call; where to go on, or "done": the pass is over, or none is this node's to make
 Builds  T:s:<session> and T:w:<id> with all their keys; T:retired.
 Events  none: they would outlive what they speak of. ]]
-local sessionsKey, cancellingKey = KEYS[1], KEYS[2]
+local sessionsKey, cancellingKey, metaKey = KEYS[1], KEYS[2], KEYS[3]
 local retentionMs, from, passed, batch = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local node, everyMs = ARGV[5], tonumber(ARGV[6])
 
 local tag = tagOf(sessionsKey)
 local now = nowMs()
-checkArguments(retentionMs, from, passed, batch)
+checkArguments(retentionMs, from, passed, batch, everyMs)
+if node ~= '' then
+  checkSort('hash', metaKey)
+  -- One node makes the pass. Where it has not been heard of for as long as lies between two, it is gone, and the next one goes on.
+  local meta = redis.call('HMGET', metaKey, 'prunedAt', 'pruning')
+  local last = tonumber(meta[1] or '0') or 0
+  local reached, kept, whose = string.match(meta[2] or '', '^(%d+) (%d+) (.*)$')
+  if whose ~= node and now - last < everyMs and last <= now then return { 0, 'done', '0' } end
+  from, passed = tonumber(reached or '0'), tonumber(kept or '0')
+end
+local function answer(pruned, isDone)
+  if node ~= '' then
+    local place = isDone and '' or (digits(from) .. ' ' .. digits(passed) .. ' ' .. node)
+    redis.call('HSET', metaKey, 'prunedAt', digits(now), 'pruning', place)
+  end
+  if isDone then return { pruned, 'done', '0' } end
+  return { pruned, digits(from), digits(passed) }
+end
 -- A session cannot have finished before it was created: only those created early enough are looked at. By time and not by rank, which
 -- Redis counts off from the oldest: among many that are kept each batch would cost more than the one before.
 passed = math.min(passed, redis.call('ZCOUNT', sessionsKey, digits(from), digits(from)))
@@ -85,7 +105,7 @@ for index = 1, #old, 2 do
     -- The next call goes on with this session. A Redis that is full refuses a first write that may take room.
     redis.call('HDEL', base, 'resting')
     redis.call('HSET', base, 'resting', digits(plan.resting))
-    return { pruned, digits(from), digits(passed) }
+    return answer(pruned)
   else
     local workers = plan.workers
     for place = 1, #workers do
@@ -104,7 +124,6 @@ for index = 1, #old, 2 do
       if plan.known then redis.call('HINCRBY', base, 'retired', #workers) end
     end
   end
-  if budget <= 0 then return { pruned, digits(from), digits(passed) } end
+  if budget <= 0 then return answer(pruned) end
 end
-if #old < batch * 2 then return { pruned, 'done', '0' } end
-return { pruned, digits(from), digits(passed) }
+return answer(pruned, #old < batch * 2)

@@ -1,5 +1,6 @@
 /** Short forms of what is promised of lines, moved kinds, sessions that end late, and their pruning. Each expects a promise to be kept. */
 import { expect } from 'vitest'
+import { newId } from '../../../src/core/ids.ts'
 import type { Check } from './checks.ts'
 import { completion } from './hand-node.ts'
 import type { Place } from './place.ts'
@@ -95,6 +96,24 @@ export const pruningLooksAtTheRootFirst: Check = async (place) => {
   await restBut(place)
   expect(await place.sessions.prune(0)).toBe(0)
   expect(await place.redis.llen(place.sessionKeys(id).workers)).toBe(manyWorkers)
+}
+
+export const oneNodeMakesAPassOfPruning: Check = async (place) => {
+  const { keys, redis } = place
+  await place.node().upkeep.prune()
+  const left = newId(0)
+  await redis.zadd(keys.sessions, 5, left)
+  await place.node({ id: 'node-b' }).upkeep.prune()
+  expect(await redis.zscore(keys.sessions, left)).toBe('5')
+}
+
+export const aPassOfPruningOutlivesItsNode: Check = async (place) => {
+  const { keys, redis } = place
+  await redis.hset(keys.meta, 'pruning', '9 0 node-a', 'prunedAt', '1')
+  const left = newId(0)
+  await redis.zadd(keys.sessions, 5, left)
+  await place.node({ id: 'node-b' }).upkeep.prune()
+  expect(await redis.zscore(keys.sessions, left)).toBe('5')
 }
 
 /** All that are in line but one have run, in a moment. */

@@ -97,6 +97,20 @@ export const lineMutants: readonly Mutant[] = [
     check: checks.pruningLooksAtTheRootFirst,
   },
   {
+    guard: 'one node makes a pass of pruning',
+    script: pruneScript,
+    from: "if whose ~= node and now - last < everyMs and last <= now then return { 0, 'done', '0' } end",
+    to: '',
+    check: checks.oneNodeMakesAPassOfPruning,
+  },
+  {
+    guard: 'a pass of pruning outlives its node',
+    script: pruneScript,
+    from: "from, passed = tonumber(reached or '0'), tonumber(kept or '0')",
+    to: 'from, passed = 0, 0',
+    check: checks.aPassOfPruningOutlivesItsNode,
+  },
+  {
     guard: 'a sweep puts bells for what its node can run',
     script: sweepScript,
     from: "if kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then\n        fit",
