@@ -4,7 +4,7 @@
  */
 
 import { decodeTally } from '../core/agent-tally.ts'
-import { decodeEntry, type ResultStatus } from '../core/entry.ts'
+import type { ResultStatus } from '../core/entry.ts'
 import type { Failure } from '../core/failure.ts'
 import { childId, rootIdOf, sessionIdOfRoot, timeOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
@@ -128,14 +128,8 @@ export function workerReport(row: WorkerRow): WorkerReport {
     waitsFor: waitsFor(row, place),
     children: decodeCalls(fields.awaits ?? '').length,
     historyLength: row.historyLength,
-    updatedAt: lastEntryAt(row.lastEntry) ?? timeOf(fields.session ?? sessionIdOfRoot(row.id)),
+    updatedAt: row.updatedAt ?? timeOf(fields.session ?? sessionIdOfRoot(row.id)),
   }
-}
-
-/** Undefined as well of one over which somebody wrote. */
-function lastEntryAt(json: string | null): number | undefined {
-  const at: unknown = json === null ? undefined : decodeEntry(json).at
-  return typeof at === 'number' ? at : undefined
 }
 
 /** One worker whose failure somebody wrote over holds up no report of the others. */

@@ -157,6 +157,12 @@ export function decodeEntry(json: string): Entry {
   return { type: 'unreadable' } as unknown as Entry
 }
 
+/** When an entry was written; null without one, and of one over which somebody wrote. */
+export function writtenAt(json: string | null): number | null {
+  const at: unknown = json === null ? null : decodeEntry(json).at
+  return typeof at === 'number' ? at : null
+}
+
 type Fields = Readonly<Record<string, unknown>>
 
 function isFields(value: unknown): value is Fields {

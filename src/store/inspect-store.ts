@@ -2,6 +2,7 @@
  * Duty: reads for people and programs: sessions, workers, histories, mailboxes, nodes, dead letters. Never writes, never asks a
  * worker. A report is put together from several reads; each line is true at the moment it was read.
  */
+import { writtenAt } from '../core/entry.ts'
 import { rootIdOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
 import type { Lane } from '../core/message.ts'
@@ -20,8 +21,8 @@ export interface WorkerRow {
   /** Of one that is queued: whether a live node hosts its kind. */
   readonly isHosted: boolean
   readonly historyLength: number
-  /** The newest history entry as JSON. */
-  readonly lastEntry: string | null
+  /** When its newest history entry was written; null without one that can be read. */
+  readonly updatedAt: number | null
   readonly pending: { readonly user: number; readonly family: number; readonly control: number }
 }
 
@@ -52,6 +53,9 @@ const liveMs = 15_000
 
 /** Letters that are read at once: each may hold a message of 1 MB. */
 const deadPage = 50
+
+/** As large, and more than can be held at once of all workers of a report, where only their time is asked for. */
+const entriesAtOnce = 16
 
 export interface LaneRow {
   readonly lane: Lane
@@ -154,7 +158,7 @@ export class InspectStore {
 
   /** Rows of the workers that exist, in the order of `ids`: as many as one answer may hold. */
   async workers(ids: readonly string[]): Promise<WorkerRow[]> {
-    const rows: Omit<WorkerRow, 'node' | 'isHosted'>[] = []
+    const rows: Omit<WorkerRow, 'node' | 'isHosted' | 'updatedAt'>[] = []
     const pipeline = this.#redis.pipeline()
     for (const id of ids) {
       const keys = workerKeys(this.#keys.tag, id)
@@ -165,27 +169,37 @@ export class InspectStore {
         .llen(keys.family)
         .llen(keys.control)
         .llen(keys.log)
-        .lindex(keys.log, -1)
     }
     const replies = (await pipeline.exec()) ?? []
     for (const [index, id] of ids.entries()) {
-      const [fields, failureJson, user, family, control, historyLength, lastEntry] = replies
-        .slice(index * 7, index * 7 + 7)
+      const [fields, failureJson, user, family, control, historyLength] = replies
+        .slice(index * 6, index * 6 + 6)
         .map(([error, value]) => {
           if (error) throw error
           return value
-        }) as [RecordFields, string | null, number, number, number, number, string | null]
+        }) as [RecordFields, string | null, number, number, number, number]
       if (fields.state !== undefined)
-        rows.push({ id, fields, failureJson, historyLength, lastEntry, pending: { user, family, control } })
+        rows.push({ id, fields, failureJson, historyLength, pending: { user, family, control } })
     }
     const isAny = (state: string) => rows.some(({ fields }) => fields.state === state)
     const holders = isAny('running') ? await this.#holders() : undefined
     const hosted = isAny('queued') ? new Set((await this.liveNodes()).flatMap(({ kinds }) => kinds)) : undefined
-    return rows.map((row) => ({
+    const times = await this.#updateTimes(rows)
+    return rows.map((row, index) => ({
       ...row,
+      updatedAt: times[index] ?? null,
       node: holders?.get(`${row.id} ${row.fields.token?.split(':')[1]}`) ?? null,
       isHosted: row.fields.state !== 'queued' || hosted?.has(row.fields.kind as string) === true,
     }))
+  }
+
+  async #updateTimes(rows: readonly { readonly id: string }[]): Promise<(number | null)[]> {
+    const times: (number | null)[] = []
+    for (let from = 0; from < rows.length; from += entriesAtOnce) {
+      const page = rows.slice(from, from + entriesAtOnce)
+      times.push(...(await Promise.all(page.map(async ({ id }) => writtenAt(await this.entryAt(id, -1))))))
+    }
+    return times
   }
 
   async history(workerId: string, after: number, limit: number): Promise<{ position: number; json: string }[]> {

@@ -12,7 +12,7 @@ const pending = { user: 0, family: 0, control: 0 }
 
 function row(fields: RecordFields, id = root): WorkerRow {
   const record = { kind: 'planner', session: sessionId, state: 'running', open: '1', ...fields }
-  const none = { failureJson: null, node: null, isHosted: true, historyLength: 0, lastEntry: null }
+  const none = { failureJson: null, node: null, isHosted: true, historyLength: 0, updatedAt: null }
   return { id, fields: record, ...none, pending }
 }
 
@@ -105,7 +105,7 @@ describe('the report of a worker', () => {
     const made = Number.parseInt(sessionId.replaceAll('-', '').slice(0, 12), 16)
     expect(Math.abs(Date.now() - made)).toBeLessThan(600_000)
     expect(workerReport(old)).toMatchObject({ updatedAt: made, lastFailure: null })
-    const later = workerReport({ ...old, failureJson: JSON.stringify(failure), lastEntry: '{"at":123}' })
+    const later = workerReport({ ...old, failureJson: JSON.stringify(failure), updatedAt: 123 })
     expect(later).toMatchObject({ updatedAt: 123, lastFailure: failure })
     // The id of a child carries no time: its session's does.
     expect(workerReport(row({}, childId(root, 1, 1))).updatedAt).toBe(made)
@@ -141,7 +141,6 @@ describe('the report of a worker over whose words somebody wrote', () => {
   test('tells the rest, and that its failure cannot be read', () => {
     const damaged = {
       ...row({ state: 'idle', open: '0', fsm: 'Failed', failed: '1' }),
-      lastEntry: '{bad',
       failureJson: '{bad',
     }
     const { state, updatedAt, lastFailure } = workerReport(damaged)

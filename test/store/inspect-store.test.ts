@@ -1,5 +1,5 @@
 /** Reads for people: what the records say, in one shape, without a write. */
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { changes, type Dump } from './support/dump.ts'
 import { completion, runFailure } from './support/hand-node.ts'
@@ -89,13 +89,43 @@ describe('workers', () => {
     expect((await place.inspect.workers([...ids, newId(0)])).map((row) => row.id)).toEqual(ids)
   })
 
-  test('show failure, history, last entry, what waits in each lane, and the node that runs them', async () => {
+  test('are read without their newest entries all at once, or kept, which may be long', async () => {
+    const place = await Place.open()
+    const { id, root } = await place.create()
+    const turn = await place.node().claim()
+    const spawns = Array.from({ length: 50 }, (_, index) => place.child(root, index + 1, `c${index}`))
+    await turn.park('control', { spawns })
+    const ids = await place.inspect.workerIds(id)
+    const [first, second, ...more] = ids as [string, string, ...string[]]
+    const text = 'x'.repeat(10_000)
+    for (const [index, worker] of more.entries())
+      await place.redis.rpush(place.workerKeys(worker).log, '{}', JSON.stringify({ at: index, text }))
+    await place.redis.rpush(place.workerKeys(first).log, '{bad')
+    await still(place)
+    let [now, most] = [0, 0]
+    const lindex = place.redis.lindex.bind(place.redis)
+    vi.spyOn(place.redis, 'lindex').mockImplementation(async (...args) => {
+      most = Math.max(most, ++now)
+      return lindex(...args).finally(() => now--)
+    })
+    const rows = await place.inspect.workers(ids)
+    expect(rows.map((row) => [row.id, row.updatedAt])).toEqual([
+      [first, null],
+      [second, null],
+      ...more.map((worker, index) => [worker, index]),
+    ])
+    expect(JSON.stringify(rows)).not.toContain(text)
+    expect(most).toBeGreaterThan(0)
+    expect(most).toBeLessThan(20)
+  })
+
+  test('show failure, history, when that grew last, what waits in each lane, and the node that runs them', async () => {
     const place = await Place.open()
     const { root } = await place.create()
     const node = place.node()
     await node.sweep({ free: 0 })
     const turn = await node.claim()
-    await turn.record({ entries: ['{"a":1}', '{"b":2}'], failure: runFailure })
+    await turn.record({ entries: ['{"at":1}', '{"at":2}'], failure: runFailure })
     await place.post(root, 'second')
     await still(place)
     expect(await place.inspect.workers([root])).toMatchObject([
@@ -103,7 +133,7 @@ describe('workers', () => {
         id: root,
         failureJson: JSON.stringify(runFailure),
         historyLength: 2,
-        lastEntry: '{"b":2}',
+        updatedAt: 2,
         pending: { user: 2, family: 0, control: 0 },
         node: 'node-a',
       },
