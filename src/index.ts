@@ -16,7 +16,7 @@ export async function connect(options?: ConnectOptions): Promise<Troupe> {
 }
 
 // Types.
-export type { AuditReport } from './client/audit/audit.ts'
+export type { AuditProgress, AuditReport } from './client/audit/audit.ts'
 export type { MessageCounts } from './client/audit/counts.ts'
 export type { AuditFinding } from './client/audit/finding.ts'
 export type {

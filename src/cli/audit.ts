@@ -1,8 +1,9 @@
 /** `troupe audit [session]`: whether every accepted message is accounted for, and what is stored agrees with itself. */
 import type { Command } from 'commander'
-import type { AuditReport } from '../client/audit/audit.ts'
+import type { AuditReport, AuditProgress as Looked } from '../client/audit/audit.ts'
 import type { MessageCounts } from '../client/audit/counts.ts'
 import type { AuditFinding } from '../client/audit/finding.ts'
+import { AuditProgress } from './audit-progress.ts'
 import { withTroupe } from './connection.ts'
 import { exitCodes, Unanswered } from './exit-code.ts'
 import { count } from './findings.ts'
@@ -38,7 +39,10 @@ Exit codes: 0 nothing was found, 1 a finding. When nothing can be said:
 
 async function reportOf(sessionId: string | undefined, flags: ConnectionFlags): Promise<AuditReport> {
   try {
-    return await withTroupe(flags, 'look', (troupe) => troupe.audit(sessionId === undefined ? {} : { sessionId }))
+    using progress = new AuditProgress()
+    const onProgress = (looked: Looked) => progress.update(looked)
+    const query = sessionId === undefined ? { onProgress } : { sessionId, onProgress }
+    return await withTroupe(flags, 'look', (troupe) => troupe.audit(query))
   } catch (thrown) {
     throw new Unanswered(thrown)
   }

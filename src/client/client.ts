@@ -251,10 +251,11 @@ export class Troupe implements AsyncDisposable {
       throw new ConfigError(
         `nothing was ever started in namespace "${this.#namespace}": check --namespace or TROUPE_NAMESPACE (namespace in code).`,
       )
-    if (query.sessionId === undefined) return audit(this.#audits, null)
+    const { onProgress } = query
+    if (query.sessionId === undefined) return audit(this.#audits, null, onProgress)
     const sessionId = parseId(query.sessionId, 'session')
     this.#inspectOf(sessionId, 'session')
-    return audit([this.#audits[partitionOf(sessionId)] as AuditStore], sessionId)
+    return audit([this.#audits[partitionOf(sessionId)] as AuditStore], sessionId, onProgress)
   }
 
   async #retentionMs(): Promise<number> {

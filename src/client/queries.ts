@@ -1,5 +1,6 @@
 /** Duty: what programs ask lists and histories with, and what each question may hold: a misspelt one would ask something else. */
 import { keyRule, type Rule, type Rules, signalRule, wholeNumberRule, yesOrNo } from '../core/check-options.ts'
+import type { AuditProgress } from './audit/audit.ts'
 import { type SessionState, sessionStates } from './report.ts'
 
 export interface SessionsQuery {
@@ -38,6 +39,8 @@ export interface RedriveQuery {
 
 export interface AuditQuery {
   readonly sessionId?: string
+  /** Called after each session that was looked at: of many, an audit may take minutes. */
+  readonly onProgress?: (progress: AuditProgress) => void
 }
 
 export interface HistoryQuery {
@@ -75,7 +78,10 @@ export const workersRules: Rules<WorkersQuery> = { sessionId: id, limit: count }
 export const pruneRules: Rules<PruneQuery> = { olderThanMs: wholeNumberRule(0, Number.MAX_SAFE_INTEGER) }
 export const deadLettersRules: Rules<DeadLettersQuery> = { workerId: id, limit: count }
 export const redriveRules: Rules<RedriveQuery> = { workerId: id, letter: keyRule, all: yesOrNo }
-export const auditRules: Rules<AuditQuery> = { sessionId: id }
+export const auditRules: Rules<AuditQuery> = {
+  sessionId: id,
+  onProgress: { expects: 'a function', fits: (value) => typeof value === 'function' },
+}
 export const historyRules: Rules<HistoryQuery> = { after: wholeNumberRule(-1, Number.MAX_SAFE_INTEGER), limit: count }
 export const mailboxRules: Rules<MailboxQuery> = { limit: count }
 export const resultRules: Rules<ResultQuery> = { run: count, signal: signalRule }

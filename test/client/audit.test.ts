@@ -109,6 +109,19 @@ test('what pruning removed was counted before', async () => {
   expect(before.counts.all.accepted).toBe(after.counts.all.accepted)
 })
 
+test('tells how far it is while it looks', async () => {
+  await using some = await TestTroupe.start({ workers })
+  for (let number = 0; number < 3; number++) await some.run('gatherer')
+  const told: unknown[] = []
+  const { sessions } = await some.client.audit({ onProgress: (progress) => told.push(progress) })
+  expect(told).toEqual([
+    { sessions: 1, workers: 3 },
+    { sessions: 2, workers: 6 },
+    { sessions: 3, workers: 9 },
+  ])
+  expect(sessions).toBe(3)
+})
+
 test('a session that is not known is refused by its id', async () => {
   const id = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000'
   await expect(troupe.client.audit({ sessionId: id })).rejects.toThrow(`session ${id} is not known`)

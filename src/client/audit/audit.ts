@@ -22,19 +22,32 @@ export interface AuditReport {
   readonly findings: readonly AuditFinding[]
 }
 
+/** Sessions and workers that were looked at up to now. */
+export interface AuditProgress {
+  readonly sessions: number
+  readonly workers: number
+}
+
 /** How long is waited before what looks broken is looked at again. */
 const againMs = [100, 400, 1_000] as const
 /** A session's first event has its creation's time, give or take a clock that was read twice. */
 const slackMs = 5_000
 
-export async function audit(stores: readonly AuditStore[], sessionId: string | null): Promise<AuditReport> {
+export async function audit(
+  stores: readonly AuditStore[],
+  sessionId: string | null,
+  onProgress: (progress: AuditProgress) => void = () => {},
+): Promise<AuditReport> {
   const tally = new Tally()
   // Whole lists are joined by literals here, not by push(...list), whose arguments must fit on the stack.
   let findings: AuditFinding[] = []
   const total = { sessions: 0, workers: 0 }
   const removed = { sessions: 0, workers: 0 }
   for (const store of stores) {
-    const part = new PartitionAudit(store, tally)
+    const before = { ...total }
+    const part = new PartitionAudit(store, tally, ({ sessions, workers }) =>
+      onProgress({ sessions: before.sessions + sessions, workers: before.workers + workers }),
+    )
     findings = [...findings, ...(await (sessionId === null ? part.everything() : part.one(sessionId)))]
     total.sessions += part.sessions
     total.workers += part.workers
@@ -52,14 +65,16 @@ class PartitionAudit {
   workers = 0
   readonly #store: AuditStore
   readonly #tally: Tally
+  readonly #onProgress: (progress: AuditProgress) => void
   readonly #known = new Set<string>()
   readonly #sessionsKnown = new Set<string>()
   #pools: readonly string[] = []
   #isWhole = true
 
-  constructor(store: AuditStore, tally: Tally) {
+  constructor(store: AuditStore, tally: Tally, onProgress: (progress: AuditProgress) => void) {
     this.#store = store
     this.#tally = tally
+    this.#onProgress = onProgress
   }
 
   async one(sessionId: string): Promise<AuditFinding[]> {
@@ -125,6 +140,7 @@ class PartitionAudit {
       for (const id of found.unread) this.#known.add(id)
       suspicions.push(...found.suspicions)
       ahead.push(...found.ahead)
+      this.#onProgress({ sessions: this.sessions, workers: this.workers })
     }
     return [...suspicions, ...(await doubled(told, ahead))]
   }
