@@ -10,6 +10,7 @@ import { findProgram, isAlive } from '../../src/dev/program.ts'
 import { type DevRedis, findOrStartRedis, type RedisWish } from '../../src/dev/redis.ts'
 import { askRedis, type RedisAddress } from '../../src/dev/redis-question.ts'
 import { RedisUnavailableError } from '../../src/dev/redis-unavailable.ts'
+import { findLocalServer } from '../../src/dev/server-program.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 type OwnedRedis = Pick<DevRedis, 'url' | 'how' | 'description'> & { pid: number }
@@ -88,10 +89,27 @@ describe('what is found', () => {
     )
   })
 
+  test('a server that is recent enough is found behind one that is too old', async () => {
+    const says = (version: string) => `echo "Server v=${version} sha=00000000:0 bits=64"`
+    const bin = await programs('two', { 'redis-server': says('5.0.7'), 'valkey-server': says('8.1.1') })
+    expect(await findLocalServer(bin)).toMatchObject({ kind: 'found', program: { name: 'valkey-server 8.1.1' } })
+  })
+
   test('a client of a container engine does not count where no engine answers', async () => {
     const bin = await programs('no-engine', { docker: 'echo "Cannot connect to the Docker daemon" >&2; exit 1' })
     await expect(findOrStartRedis({ mode: 'test', path: bin })).rejects.toThrow('no container engine answers')
   })
+
+  test.each(['docker', 'podman'])(
+    '%s that cannot have the image is told of, and what comes after it is tried',
+    async (name) => {
+      const bin = await programs('no-image', { [name]: '[ "$1" = info ] || { echo "no route to host" >&2; exit 1; }' })
+      const log: string[] = []
+      const found = findOrStartRedis({ mode: 'test', path: bin, mayInstall: false, log: (line) => log.push(line) })
+      await expect(found).rejects.toThrow('the container engine cannot run one')
+      expect(log).toEqual(['Pulling redis:7-alpine …', `${name} cannot pull redis:7-alpine: no route to host`])
+    },
+  )
 
   test('a server that does not start is reported with the end of its log', async () => {
     const bin = await programs('broken', {

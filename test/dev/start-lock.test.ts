@@ -1,0 +1,54 @@
+/** The lock of those who start a server in a folder, and what it protects. */
+import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { findLocalServer } from '../../src/dev/server-program.ts'
+import { startShared } from '../../src/dev/shared-redis.ts'
+import { takeStartLock } from '../../src/dev/start-lock.ts'
+
+const { beforeRename } = vi.hoisted(() => ({ beforeRename: [] as (() => Promise<void>)[] }))
+vi.mock('node:fs/promises', async (load) => {
+  const real = await load<typeof import('node:fs/promises')>()
+  const rename: typeof real.rename = async (from, to) => {
+    await beforeRename.shift()?.()
+    return real.rename(from, to)
+  }
+  return { ...real, rename }
+})
+
+/** No process has it: ids end far below. */
+const nobody = '2147483647'
+
+let folder: string
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'troupe-lock-')))
+})
+afterEach(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }))
+
+test('it is held by one at a time, and leaves no file', async () => {
+  const release = await takeStartLock(folder)
+  expect(await takeStartLock(folder)).toBeUndefined()
+  expect(await readdir(folder)).toEqual(['start.lock'])
+  await release?.()
+  expect(await readdir(folder)).toEqual([])
+})
+
+test('one that was taken while that of a dead process was being removed is left to its holder', async () => {
+  const lock = join(folder, 'start.lock')
+  await writeFile(lock, nobody)
+  const living = String(process.ppid)
+  beforeRename.push(() => writeFile(lock, living))
+  expect(await takeStartLock(folder)).toBeUndefined()
+  expect(await readFile(lock, 'utf8')).toBe(living)
+  expect(await readdir(folder)).toEqual(['start.lock'])
+})
+
+test('who gets it after somebody else has started a server joins that one', async ({ skip }) => {
+  const local = await findLocalServer(process.env.PATH ?? '')
+  if (local.kind !== 'found') return skip()
+  const first = await startShared(folder, local.program)
+  const second = await startShared(folder, local.program)
+  expect(second.process.pid).toBe(first.process.pid)
+  await Promise.all([first.process.release(), second.process.release()])
+})
