@@ -124,7 +124,7 @@ export class ThreadPool implements ToolThreads {
   }
 
   #serve(): void {
-    if (this.#closed || this.#waiting.length === 0) return
+    if (this.#waiting.length === 0) return
     const next = this.#free()
     if (next) this.#waiting.shift()?.(next)
   }

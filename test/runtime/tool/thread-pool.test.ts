@@ -5,13 +5,15 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { afterEach, expect, onTestFinished, test } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { defineTool, type Tool, type Workspace } from '../../../src/core/define-tool.ts'
 import { TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { ToolExecutor, type ToolOutcome } from '../../../src/runtime/tool/executor.ts'
+import { ThreadDeath } from '../../../src/runtime/tool/thread-death.ts'
 import { ThreadPool, type ThreadPoolSettings } from '../../../src/runtime/tool/thread-pool.ts'
+import { ToolThread } from '../../../src/runtime/tool/tool-thread.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { callParts, type SeenCall } from './support/call-parts.ts'
 import * as tools from './support/threaded-tools.ts'
@@ -268,6 +270,61 @@ test('idle threads end', async () => {
   await run(tools.whereTool)
   await waitUntil('the idle thread to end', () => pool.size === 0)
   expect(await run(tools.whereTool)).toMatchObject({ kind: 'done' })
+})
+
+test('a thread that is taken again is not idle, however long its call lasts', async () => {
+  const { run } = open({ idleMs: 100 })
+  await run(tools.whereTool)
+  const [gate, seen] = [gateOf(), callParts()]
+  const outcome = run(tools.waitTool, { gate }, seen)
+  await began(seen)
+  // Lasts longer than idle threads live: the time limit of a call in another pool measures it.
+  await open().run(threaded('obedient', './support/threaded-tools.ts', { timeoutMs: 300 }))
+  openGate(gate)
+  expect(await outcome).toMatchObject({ kind: 'done' })
+})
+
+test('a call that comes while an idle thread is being ended is served when that is gone (TP2)', async () => {
+  const { run } = open({ idleMs: 1 })
+  const late = Promise.withResolvers<ToolOutcome>()
+  vi.spyOn(ToolThread.prototype, 'kill').mockImplementationOnce(function (this: ToolThread) {
+    late.resolve(run(tools.whereTool))
+    return this.kill()
+  })
+  const before = idOf(await run(tools.whereTool))
+  expect(idOf(await late.promise)).not.toBe(before)
+})
+
+test('a thread that died while it was idle is not given another call', async () => {
+  const running = vi.spyOn(ToolThread.prototype, 'run')
+  const { pool, run } = open()
+  expect(await run(tools.leaveTool)).toMatchObject({ kind: 'done' })
+  await waitUntil('its thread to be gone', () => (running.mock.contexts[0] as ToolThread | undefined)?.alive === false)
+  expect(await run(tools.whereTool)).toMatchObject({ kind: 'done' })
+  expect(pool.size).toBe(1)
+})
+
+test('a call that is given to a thread that is gone is answered (TT1)', async () => {
+  const thread = new ToolThread({ graceMs: 50, resourceLimits: {} })
+  await thread.kill()
+  const { parts, stop } = callParts()
+  expect(await thread.run({ tool: tools.whereTool, input: {}, parts }, null, stop.signal)).toMatchObject({
+    kind: 'threw',
+    error: expect.any(ThreadDeath),
+  })
+})
+
+test('who listens to progress or keeps the log may throw: the call goes on', async () => {
+  const seen = callParts()
+  const fail = vi.fn<() => never>(() => {
+    throw new Error('nobody listens')
+  })
+  const parts = { ...seen.parts, onProgress: fail, log: { ...seen.parts.log, info: fail } }
+  const outcome = open({ graceMs: 2_000 }).run(tools.obedientTool, {}, { ...seen, parts })
+  await waitUntil('the tool to begin', () => fail.mock.calls.length === 1)
+  seen.stop.abort(new Error('the node stops'))
+  expect(await outcome).toEqual({ kind: 'aborted' })
+  await waitUntil('the tool to have heard it', () => fail.mock.calls.length === 2)
 })
 
 test('closing leaves no thread and no waiting call', async () => {

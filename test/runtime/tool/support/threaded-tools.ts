@@ -64,6 +64,16 @@ export const endlessTool = defineTool({
 
 export const exitTool = defineTool({ ...common, name: 'exit', run: () => process.exit(3) })
 
+/** Ends its thread after its call. */
+export const leaveTool = defineTool({
+  ...common,
+  name: 'leave',
+  run() {
+    setTimeout(() => process.exit(0), 10)
+    return 'left'
+  },
+})
+
 export const strayTool = defineTool({
   ...common,
   name: 'stray',
