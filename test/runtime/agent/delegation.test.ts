@@ -5,8 +5,10 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
+import { TransientError } from '../../../src/core/errors.ts'
 import { newId } from '../../../src/core/ids.ts'
-import { call, say } from '../../../src/models/scripted-model.ts'
+import { call, say, together } from '../../../src/models/scripted-model.ts'
+import { workerKeys } from '../../../src/store/keys.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -21,6 +23,11 @@ function lastOutput(messages: readonly PromptMessage[] = []): { type: string; va
 function textOf(message: PromptMessage | undefined): string {
   return message?.role === 'user' && message.content[0]?.type === 'text' ? message.content[0].text : ''
 }
+
+const jsonOf = (...summaries: string[]) => ({
+  type: 'json',
+  value: summaries.map((summary) => expect.objectContaining({ status: 'completed', summary })),
+})
 
 const spawn = (...tasks: Record<string, Json>[]) => call('spawn_workers', { tasks })
 
@@ -214,5 +221,48 @@ describe('children', () => {
     expect(waiting).toMatchObject({ run: 'ExecutingTools', state: 'waiting', waitsFor: expect.stringContaining('2') })
     release.resolve()
     expect(await session.result()).toMatchObject({ status: 'completed' })
+  })
+
+  test('are waited for in a turn that finds a part of their results: a call is answered when all of its own are there (W2)', async () => {
+    const release = Promise.withResolvers<void>()
+    const child = recordedModel('test/child', async ({ messages }) => {
+      const input = textOf(messages[0])
+      if (input.endsWith('slow')) await release.promise
+      return say(`${input.split('\n').at(-1)} is done`)
+    })
+    let tries = 0
+    const busy = defineTool({
+      name: 'busy',
+      description: 'Fails until two children have reported: the turn that tries it again has their results.',
+      effect: 'pure',
+      async run(_, { workerId }) {
+        const { family } = workerKeys(troupe.tag, workerId)
+        await waitUntil('two results are there', async () => (await troupe.redis.llen(family)) === 2)
+        if (++tries === 1) throw new TransientError('try later', { retryAfterMs: 1 })
+        return 'tried'
+      },
+    })
+    const task = (input: string) => ({ kind: 'child', input })
+    const asked = together(spawn(task('quick'), task('slow')), spawn(task('alone')), call('busy'))
+    const parent = recordedModel('test/parent', [asked, say('done')])
+    await using troupe = await TestTroupe.start({
+      workers: {
+        parent: defineWorker({ instructions: 'x', model: parent, tools: [busy], spawns: ['child'] }),
+        child: defineWorker({ instructions: 'y', model: child }),
+      },
+    })
+    const session = await troupe.create('parent', 'go')
+    const waiting = await waitUntil('the parent waits for the slow one', async () => {
+      const [root] = (await session.report()).workers
+      return root?.place === 'parked' && root.waitsFor?.includes('result') && root
+    })
+    expect(waiting.waitsFor).toContain('1')
+    release.resolve()
+    expect(await session.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ value: { text: 'done' } })
+    const told = parent.requests[1]?.messages.at(-1)
+    const outputs = told?.role === 'tool' ? told.results.map(({ output }) => output) : []
+    expect(outputs).toContainEqual(jsonOf('quick is done', 'slow is done'))
+    expect(outputs).toContainEqual(jsonOf('alone is done'))
+    expect(outputs).toHaveLength(3)
   })
 })
