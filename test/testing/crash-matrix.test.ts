@@ -1,7 +1,7 @@
 /** What users prove with it: correct workers pass at every point, and each seeded fault is found at the point where it shows. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Redis } from 'ioredis'
 import { ConfigError } from 'troupe'
@@ -16,9 +16,21 @@ import {
   say,
 } from 'troupe/test'
 import { describe, expect, inject, test } from 'vitest'
+import { isAlive } from '../../src/dev/program.ts'
+import { readJournal } from '../../src/testing/journal.ts'
 import { isLong } from '../support/fault-settings.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
-type Kind = 'payer' | 'careless-payer' | 'forgetful' | 'clerk' | 'stamp' | 'careless-clerk' | 'quitter'
+type Kind =
+  | 'payer'
+  | 'careless-payer'
+  | 'forgetful'
+  | 'clerk'
+  | 'stamp'
+  | 'careless-clerk'
+  | 'sender'
+  | 'waiter'
+  | 'quitter'
 
 /** Most of a run is waiting for a lease to end. */
 const concurrency = 3
@@ -100,6 +112,20 @@ describe('correct workers pass', { timeout: 120_000 }, () => {
   })
 })
 
+describe('a run is over', { timeout: 60_000 }, () => {
+  test('when a child at work behind the result has ended as well', async () => {
+    const point = 'after commit of sender #1'
+    const check: Scenario['check'] = ({ folder }) => expect(readdirSync(folder)).toEqual(['letter'])
+    expect(await crashMatrix(scenario('sender', { check, only: [point] }))).toMatchObject({ points: [point] })
+  })
+
+  test('when its time is, and what still waits is told', async () => {
+    const { violations, runs } = await crashMatrix(scenario('waiter', { runMsMax: 2_000, violations: 'report' }))
+    const what = expect.stringMatching(/^the session did not end within 2000 ms\nwaiter \S+ is \w+: a timer/)
+    expect({ violations, runs }).toEqual({ violations: [{ point: 'no crash', what }], runs: 1 })
+  })
+})
+
 describe('a fault is found', { timeout: 120_000 }, () => {
   test('of a tool that calls itself idempotent and counts twice under one key', async () => {
     const { report, message } = await reportOf(
@@ -157,7 +183,8 @@ describe('a fault is found', { timeout: 120_000 }, () => {
           'and without a crash it is {"status":"completed","value":{"text":"done","facts":{"price":250}}}',
       },
     ])
-    // Nothing is left of it: no key, no folder.
+    // Nothing is left of it: no process, no key, no folder (M2, CR1).
+    expect(process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
     expect(await redis.keys(`{${place.id}.0}*`)).toEqual([])
     expect(existsSync(dirname(place.folder))).toBe(false)
   })
@@ -202,6 +229,26 @@ describe('a scenario that cannot be run', { timeout: 60_000 }, () => {
     const redis = new Redis(inject('redisUrl'))
     expect(await redis.keys(`{${id}.0}*`).finally(() => redis.disconnect())).toEqual([])
     expect(existsSync(dirname(folder))).toBe(false)
+  })
+
+  test('leaves no node behind when its process is killed', async () => {
+    const child = fork(new URL('../programs/matrix.ts', import.meta.url), [inject('redisUrl')], {
+      execArgv: ['--conditions=troupe-source'],
+    })
+    const [{ id, folder }] = (await once(child, 'message')) as [RunPlace]
+    const home = dirname(folder)
+    const redis = new Redis(inject('redisUrl'))
+    try {
+      const line = await waitUntil('the node to be at work', () => readJournal(join(home, `${id}.ndjson`))[0])
+      child.kill('SIGKILL')
+      expect(await waitUntil('the node to be gone', () => !isAlive(line.pid))).toBe(true)
+    } finally {
+      child.kill('SIGKILL')
+      const keys = await redis.keys(`{${id}.0}*`)
+      if (keys.length > 0) await redis.unlink(keys)
+      redis.disconnect()
+      rmSync(home, { recursive: true, force: true, maxRetries: 20 })
+    }
   })
 
   test('tells what a node printed that ended by itself', async () => {

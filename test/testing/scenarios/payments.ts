@@ -93,6 +93,33 @@ export const workers = {
     },
   }),
 
+  /** Replies before its letter is written: a child that it does not wait for writes it, in its second turn. */
+  sender: defineWorker({
+    receive(message, self) {
+      self.spawn('writer', message.kind === 'input' ? message.value : null, { detached: true })
+      self.reply('under way')
+    },
+  }),
+  writer: defineWorker<{ order: Order | null }>({
+    initial: { order: null },
+    receive(message, self) {
+      if (message.kind === 'input') {
+        self.setState({ order: message.value as Order })
+        self.after(200, null)
+      } else {
+        writeFileSync(join(self.state.order?.folder ?? '', 'letter'), 'a letter')
+        self.reply('written')
+      }
+    },
+  }),
+
+  /** Waits for what never comes. */
+  waiter: defineWorker({
+    receive(_message, self) {
+      self.after(600_000, null)
+    },
+  }),
+
   quitter: defineWorker({
     receive() {
       process.stderr.write('nobody can work like this\n')
