@@ -1,5 +1,5 @@
 /** `troupe run` and the nodes it leaves its work to: when they have gone it runs the work itself, or says that nobody does. */
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
@@ -10,6 +10,7 @@ const nowhere = new CliProject('ghosts', { withNode: false })
 const family = new CliProject('family', { withNode: false })
 const mixed = new CliProject('mixed', { withNode: false })
 const bare = new CliProject('bare', { withNode: false })
+const busy = new CliProject('busy', { withNode: false })
 const broken = new CliProject('broken', { withNode: false })
 let redis: Redis
 beforeAll(() => {
@@ -146,5 +147,30 @@ describe.concurrent('a run whose node has gone', () => {
     await running.saw(/waits until one does, and none can run here: worker file .*echo\.ts must have/)
     running.kill('SIGINT')
     expect(await running.ended).toMatchObject({ code: 130 })
+  })
+})
+
+describe.concurrent('a run in a node of its own', () => {
+  it('ends with its node, also where that has a turn of another session that does not end', async () => {
+    const begun = join(busy.project.folder, 'begun')
+    const head = `import { existsSync, writeFileSync } from 'node:fs'\nimport { defineWorker } from 'troupe'\n`
+    await busy.project.write(
+      'workers/stuck.ts',
+      `${head}export default defineWorker({ receive() {
+  writeFileSync('${begun}', '')
+  return new Promise(() => {})
+} })`,
+    )
+    await busy.project.write(
+      'workers/second.ts',
+      `${head}export default defineWorker({ async receive(message, self) {
+  while (!existsSync('${begun}')) await new Promise((resolve) => setTimeout(resolve, 20))
+  self.reply('the other has begun')
+} })`,
+    )
+    await busy.submit('stuck', 'x')
+    const { code, stdout } = await busy.project.run(['run', 'second', 'x'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'the other has begun\n' })
+    expect(await redis.hlen(partitionKeys(tagOf(busy.namespace, 0)).nodes)).toBe(0)
   })
 })

@@ -1,0 +1,66 @@
+/** What looks again and again whether somebody hosts a kind: it asks no more when its command has ended, and fails nothing. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { KindHost } from '../../src/cli/kind-host.ts'
+import { UnhostedNotice } from '../../src/cli/unhosted-notice.ts'
+import type { KindSummary, Troupe } from '../../src/client/client.ts'
+import { readConfig } from '../../src/config.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const hosted = [{ kind: 'echo', hosted: true }] as unknown as readonly KindSummary[]
+
+/** A client that is asked for kinds alone. */
+function asked(answer: () => Promise<readonly KindSummary[]>) {
+  const kinds = vi.fn<() => Promise<readonly KindSummary[]>>(answer)
+  return { kinds, troupe: { kinds } as unknown as Troupe, told: [] as string[] }
+}
+
+test('a kind is looked for until the command has ended', async () => {
+  const { kinds, troupe, told } = asked(() => Promise.resolve(hosted))
+  const host = new KindHost('echo', troupe, readConfig({}, {}), (line) => told.push(line))
+  expect(await host.start()).toBe(false)
+  await vi.advanceTimersByTimeAsync(7_000)
+  expect(kinds).toHaveBeenCalledTimes(3)
+  await host[Symbol.asyncDispose]()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(kinds).toHaveBeenCalledTimes(3)
+  expect(told).toEqual([])
+})
+
+test('a command that ends in the middle of a look ends', async () => {
+  const answer = Promise.withResolvers<readonly KindSummary[]>()
+  const { kinds, troupe, told } = asked(() =>
+    kinds.mock.calls.length === 1 ? Promise.resolve(hosted) : answer.promise,
+  )
+  const host = new KindHost('echo', troupe, readConfig({}, {}), (line) => told.push(line))
+  await host.start()
+  await vi.advanceTimersByTimeAsync(3_000)
+  const ended = host[Symbol.asyncDispose]()
+  answer.reject(new Error('the connection was closed'))
+  await ended
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(kinds).toHaveBeenCalledTimes(2)
+  expect(told).toEqual([])
+})
+
+test('a notice outlives a Redis that is away, tells each kind once until it is hosted, and ends', async () => {
+  const answers = [Promise.reject(new Error('away')), Promise.resolve([]), Promise.resolve([]), Promise.resolve(hosted)]
+  answers[0]?.catch(() => {})
+  const { kinds, troupe, told } = asked(() => answers.shift() ?? Promise.resolve([]))
+  const notice = new UnhostedNotice(
+    troupe,
+    () => new Map([['echo', 2]]),
+    (line) => told.push(line),
+  )
+  await vi.advanceTimersByTimeAsync(9_000)
+  expect({ asked: kinds.mock.calls.length, told }).toEqual({
+    asked: 3,
+    told: [expect.stringContaining('no live node hosts echo: 2 ')],
+  })
+  await vi.advanceTimersByTimeAsync(6_000)
+  expect(told).toHaveLength(2)
+  notice[Symbol.dispose]()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(kinds).toHaveBeenCalledTimes(5)
+})
