@@ -29,6 +29,7 @@ type Kind =
   | 'stamp'
   | 'careless-clerk'
   | 'sender'
+  | 'moody'
   | 'waiter'
   | 'quitter'
 
@@ -124,6 +125,13 @@ describe('a run is over', { timeout: 60_000 }, () => {
     const what = expect.stringMatching(/^the session did not end within 2000 ms\nwaiter \S+ is \w+: a timer/)
     expect({ violations, runs }).toEqual({ violations: [{ point: 'no crash', what }], runs: 1 })
   })
+})
+
+test('a point that no further run passes is tried three times, and told as missed', async () => {
+  let runs = 0
+  const point = 'before receive of stamp #1'
+  const report = await crashMatrix(scenario('moody', { input: () => runs++ === 0, only: [point] }))
+  expect(report).toMatchObject({ points: [], missed: [point], runs: 4, violations: [] })
 })
 
 describe('a fault is found', { timeout: 120_000 }, () => {

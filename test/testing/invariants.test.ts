@@ -21,6 +21,14 @@ test('an invariant that is broken is told with its number and its worker', async
     const session = await client.sessions.create({ kind: 'echo', input: null })
     await session.result()
     expect(await brokenInvariants(client, await session.report())).toEqual([])
+    // A report of what never comes to rest.
+    const { session: ended, workers } = await session.report()
+    const unread = workers.map((worker) => ({ ...worker, mailbox: { ...worker.mailbox, pending: 2 } }))
+    const restless = { ...ended, state: 'active' as const }
+    expect(await brokenInvariants(client, { session: restless, workers: unread })).toEqual([
+      `I16: session ${session.id} has its result and is active`,
+      `I1: 2 messages wait for ever at worker ${session.rootId} (echo)`,
+    ])
     const { log } = workerKeys(tagOf(place.namespace, 0), session.rootId)
     await redis.lpush(log, (await redis.lindex(log, 0)) as string)
     const broken = await brokenInvariants(client, await session.report())

@@ -113,6 +113,14 @@ export const workers = {
     },
   }),
 
+  /** Has it stamped or not, as it is told. */
+  moody: defineWorker({
+    receive(message, self) {
+      if (message.kind === 'input' && message.value === true) self.spawn('stamp', 1, { detached: true })
+      self.reply('done')
+    },
+  }),
+
   /** Waits for what never comes. */
   waiter: defineWorker({
     receive(_message, self) {
