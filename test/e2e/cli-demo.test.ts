@@ -109,6 +109,22 @@ describe.concurrent('troupe demo', () => {
     expect(stderr).toContain('troupe: redis-server 7.0.0 ended at once. The end of its log:\n  one\n  a\\eb\n')
   })
 
+  it('says once what to install where there is no Redis, and blames no folder', async () => {
+    const { code, stderr } = await cli.project.run(['demo', 'workers'], { env: { ...ownRedis, PATH: '/nowhere' } })
+    expect(code).toBe(69)
+    expect(stderr).toMatch(/^troupe: There is no Redis: .+ install one with: .+\n$/)
+  })
+
+  it('cancels its survey on Ctrl+C, and exits with 130', async () => {
+    const many = Array.from({ length: 300 }, (_, number) => cli.project.write(`many/${number}/file.txt`, 'text'))
+    await Promise.all(many)
+    const running = cli.project.start(['demo', 'many'])
+    await running.saw('Surveying', 'stderr')
+    running.child.kill('SIGINT')
+    const { code, stderr } = await running.ended
+    expect({ code, stderr }).toMatchObject({ code: 130, stderr: expect.stringContaining('again to end at once') })
+  })
+
   it('exits with 2 where the current folder was removed', async () => {
     const script = 'd=$(mktemp -d) && cd "$d" && rmdir "$d" && exec "$@"'
     for (const folder of ['.', cli.project.folder]) {

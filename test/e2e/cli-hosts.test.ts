@@ -151,7 +151,10 @@ describe.concurrent('a run whose node has gone', () => {
 })
 
 describe.concurrent('a run in a node of its own', () => {
-  it('ends with its node, also where that has a turn of another session that does not end', async () => {
+  // A node of `troupe node` would wait for half a minute.
+  it('ends with its node, also where that has a turn of another session that does not end', {
+    timeout: 25_000,
+  }, async () => {
     const begun = join(busy.project.folder, 'begun')
     const head = `import { existsSync, writeFileSync } from 'node:fs'\nimport { defineWorker } from 'troupe'\n`
     await busy.project.write(
