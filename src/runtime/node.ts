@@ -147,8 +147,10 @@ export class RuntimeNode {
     const wokenAt = performance.now()
     const isLast = (): boolean => {
       const forMs = performance.now() - wokenAt
-      if (this.#draining || forMs > bellJobMs) return true
-      if (forMs <= bellMs || this.#slots.waitingElsewhere(rung) === undefined) return false
+      const isOver = forMs > bellJobMs
+      if (this.#draining) return true
+      if (forMs <= bellMs && !isOver) return false
+      if (this.#slots.waitingElsewhere(rung) === undefined) return isOver
       this.#slots.remember(rung)
       return true
     }

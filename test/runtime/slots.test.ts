@@ -36,7 +36,10 @@ test('a slot whose partition always has work serves another partition (N1)', asy
   expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
 })
 
-test('a slot that went where another line waited comes back to its own, though no bell calls it (N1)', async () => {
+test.each([
+  ['a bell there would be stale', { bellJobMs: 60_000, bellMs: 100 }],
+  ['its own bell has lasted its bound', { bellJobMs: 100, bellMs: 60_000 }],
+])('a slot that went where another line waited as %s comes back, though no bell calls it (N1)', async (_, bounds) => {
   const rung = Promise.withResolvers<BellRinger>()
   await using troupe = await TestTroupe.connect()
   let turns = 0
@@ -47,7 +50,7 @@ test('a slot that went where another line waited comes back to its own, though n
       self.send(self.id, null)
     },
   })
-  const policy = { turnSliceSteps: 5, bellMs: 100, sweepEveryMs: 600_000 }
+  const policy = { turnSliceSteps: 5, ...bounds, sweepEveryMs: 600_000 }
   const settings = { concurrency: 1, policy, bells: 'in-process', onRinger: rung.resolve } as const
   await troupe.startNode({ counted, inOther }, settings)
   await troupe.create('counted')
