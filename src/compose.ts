@@ -75,7 +75,7 @@ const nodeRules: Rules<StartNodeOptions> = {
   },
   concurrency: wholeNumberRule(1, defaultPolicy.slotsMax),
   retentionMs: wholeNumberRule(retentionMsMin, Number.MAX_SAFE_INTEGER),
-  drainMs: wholeNumberRule(0, defaultPolicy.timeoutMsMax / 2),
+  drainMs: wholeNumberRule(0, Math.floor(defaultPolicy.timeoutMsMax / 2)),
   models: { expects: 'an object like { default: "openai/gpt-5", env: { OPENAI_API_KEY: "…" } }', fits: isObject },
 }
 

@@ -50,7 +50,7 @@ test('pruning by hand removes what nodes would remove, if it is not told otherwi
 
 test.each([
   [{ retentionMs: 59_999 }, 'retentionMs of startNode must be a whole number from 60000 to'],
-  [{ drainMs: -1 }, 'drainMs of startNode must be a whole number from 0 to'],
+  [{ drainMs: -1 }, 'drainMs of startNode must be a whole number from 0 to 1073741823, not -1'],
 ])('%j is refused', async (own, sentence) => {
   await expect(startNode({ workers: { echo }, ...own })).rejects.toThrow(sentence)
 })
