@@ -55,7 +55,7 @@ const liveMs = 15_000
 const deadPage = 50
 
 /** As large, and more than can be held at once of all workers of a report, where only their time is asked for. */
-const entriesAtOnce = 16
+const entriesAtOnce = 32
 
 export interface LaneRow {
   readonly lane: Lane
