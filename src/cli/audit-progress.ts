@@ -3,20 +3,22 @@
  * nothing, so that what is piped holds the answer alone.
  */
 import type { AuditProgress as Looked } from '../client/audit/audit.ts'
+import { DrawnLines } from './drawn-lines.ts'
 import { count } from './findings.ts'
-import { canDraw, columnsOf, write } from './output.ts'
+import { canDraw } from './output.ts'
 import { fitText } from './text-width.ts'
 
 const drawEveryMs = 100
 
 export class AuditProgress implements Disposable {
   readonly #stream: NodeJS.WriteStream
+  readonly #lines: DrawnLines
   #looked: Looked = { sessions: 0, workers: 0 }
   #timer: NodeJS.Timeout | undefined
-  #isDrawn = false
 
   constructor(stream: NodeJS.WriteStream = process.stderr) {
     this.#stream = stream
+    this.#lines = new DrawnLines(stream)
   }
 
   update(looked: Looked): void {
@@ -28,7 +30,7 @@ export class AuditProgress implements Disposable {
   end(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    this.#wipe()
+    this.#lines.wipe()
   }
 
   [Symbol.dispose](): void {
@@ -39,13 +41,6 @@ export class AuditProgress implements Disposable {
     this.#timer = undefined
     const { sessions, workers } = this.#looked
     const line = `${count(sessions, 'session')} with ${count(workers, 'worker')} looked at`
-    this.#wipe()
-    write(this.#stream, `${fitText(line, columnsOf(this.#stream) - 1)}\n`)
-    this.#isDrawn = true
-  }
-
-  #wipe(): void {
-    if (this.#isDrawn) write(this.#stream, '\u001b[1A\u001b[J')
-    this.#isDrawn = false
+    this.#lines.draw([fitText(line, this.#lines.columns)])
   }
 }

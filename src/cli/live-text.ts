@@ -4,8 +4,9 @@
  * L-b Where there is no terminal nothing of them is written, so that what is piped holds finished lines alone.
  */
 import type { TroupeEvent } from '../core/event.ts'
+import { DrawnLines } from './drawn-lines.ts'
 import { escapeText } from './escape.ts'
-import { canDraw, columnsOf, write } from './output.ts'
+import { canDraw, write } from './output.ts'
 import { textOf } from './text-of.ts'
 import { breakText } from './text-width.ts'
 
@@ -16,16 +17,17 @@ const charsKept = 4_000
 
 export class LiveText implements Disposable {
   readonly #stream: NodeJS.WriteStream
+  readonly #lines: DrawnLines
   #workerId: string | undefined
   #text = ''
   #iteration: unknown
   /** Of this run: the iteration whose reply is recorded; what is still said of it comes late. */
   #replied = 0
-  #linesDrawn = 0
   #timer: NodeJS.Timeout | undefined
 
   constructor(stream: NodeJS.WriteStream = process.stderr) {
     this.#stream = stream
+    this.#lines = new DrawnLines(stream)
   }
 
   /** Shows what this worker's model says. */
@@ -65,7 +67,7 @@ export class LiveText implements Disposable {
 
   /** A line of its own, above what is drawn. */
   tell(line: string): void {
-    this.#wipe()
+    this.#lines.wipe()
     write(this.#stream, `${line}\n`)
     if (this.#text !== '') this.#draw()
   }
@@ -91,7 +93,7 @@ export class LiveText implements Disposable {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#text = ''
-    this.#wipe()
+    this.#lines.wipe()
   }
 
   #draw(): void {
@@ -99,14 +101,6 @@ export class LiveText implements Disposable {
     this.#timer = undefined
     const shown = escapeText(this.#text.trimEnd()).replaceAll('\t', '  ')
     const rows = Math.max(1, Math.min(linesMax, (this.#stream.rows ?? linesMax * 2) - 2))
-    const lines = breakText(shown, columnsOf(this.#stream) - 1).slice(-rows)
-    this.#wipe()
-    write(this.#stream, lines.map((line) => `${line}\n`).join(''))
-    this.#linesDrawn = lines.length
-  }
-
-  #wipe(): void {
-    if (this.#linesDrawn > 0) write(this.#stream, `\u001b[${this.#linesDrawn}A\u001b[J`)
-    this.#linesDrawn = 0
+    this.#lines.draw(breakText(shown, this.#lines.columns).slice(-rows))
   }
 }

@@ -3,9 +3,11 @@
  * then, and none when nothing changed.
  * Events tell a turn only when it is committed, so what runs just now is asked of the node in this process.
  */
+
+import { DrawnLines } from './drawn-lines.ts'
 import { formatTime } from './duration.ts'
 import { escapeLine } from './escape.ts'
-import { canDraw, columnsOf, tell, write } from './output.ts'
+import { canDraw, tell } from './output.ts'
 import type { Activity, Roster } from './roster.ts'
 import { paintState } from './state-colour.ts'
 import { fitText } from './text-width.ts'
@@ -16,10 +18,10 @@ const order: readonly Activity[] = ['running', 'waiting', 'queued', 'done', 'fai
 
 export class Progress implements Disposable {
   readonly #stream = process.stderr
+  readonly #lines = new DrawnLines(this.#stream)
   #turnsRunning: () => number = () => 0
   #roster: Roster | undefined
   #timer: NodeJS.Timeout | undefined
-  #linesDrawn = 0
   #lastLine = ''
 
   /** Asks this for the turns that run just now. */
@@ -35,17 +37,17 @@ export class Progress implements Disposable {
 
   /** A line of its own, above what is drawn. */
   tell(line: string): void {
-    const isDrawn = this.#linesDrawn > 0
-    this.#wipe()
+    const { areThere } = this.#lines
+    this.#lines.wipe()
     tell(line)
-    if (isDrawn && this.#roster) this.#draw(this.#roster)
+    if (areThere && this.#roster) this.#draw(this.#roster)
   }
 
   /** Shows nothing more; what was drawn is wiped, and one line says how it ended. Safe to call twice. */
   end(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    this.#wipe()
+    this.#lines.wipe()
     if (this.#roster) this.#tellLine(this.#roster)
     this.#roster = undefined
   }
@@ -62,17 +64,14 @@ export class Progress implements Disposable {
   }
 
   #draw(roster: Roster): void {
-    const columns = columnsOf(this.#stream) - 1
+    const { columns } = this.#lines
     const kinds = roster.kinds()
     const width = Math.min(24, Math.max(...kinds.map((kind) => kind.length)))
     const lines = kinds.map((kind) => {
       const label = fitText(escapeLine(kind), width).padEnd(width)
       return fitText(`  ${label}  ${kindText(roster.counts(kind))}`, columns)
     })
-    this.#wipe()
-    const drawn = [this.#colour(fitText(this.#totalLine(roster), columns)), ...lines]
-    write(this.#stream, drawn.map((line) => `${line}\n`).join(''))
-    this.#linesDrawn = drawn.length
+    this.#lines.draw([this.#colour(fitText(this.#totalLine(roster), columns)), ...lines])
   }
 
   #totalLine(roster: Roster): string {
@@ -90,11 +89,6 @@ export class Progress implements Disposable {
     return line.replace(/\d+ (running|waiting|done|failed|cancelled)/g, (part, state: string) =>
       paintState(part, state, this.#stream),
     )
-  }
-
-  #wipe(): void {
-    if (this.#linesDrawn > 0) write(this.#stream, `\u001b[${this.#linesDrawn}A\u001b[J`)
-    this.#linesDrawn = 0
   }
 }
 
