@@ -153,7 +153,7 @@ export async function startInternalNode(options: InternalNodeOptions): Promise<T
     const partitions = await guarded('checking the set-up', checking, deadlineMs)
     await checkRights(redis, namespace, deadlineMs)
     const policy = await guarded('agreeing on the retention', () => policyOf(options, redis, namespace), deadlineMs)
-    return await startParts(partsOf(options, policy, partitions, redis, connections), connections, options)
+    return await startParts(partsOf({ ...options, policy }, partitions, redis, connections), connections, options)
   } catch (error) {
     connections.close()
     throw error
@@ -216,13 +216,12 @@ interface Parts {
 }
 
 function partsOf(
-  options: InternalNodeOptions,
-  policy: Policy,
+  options: InternalNodeOptions & { readonly policy: Policy },
   partitions: number,
   redis: Redis,
   connections: Connections,
 ): Parts {
-  const namespace = options.namespace ?? defaultNamespace
+  const { namespace = defaultNamespace, policy } = options
   const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]))
   const byPool = Map.groupBy(kinds.values(), (kind) => kind.pool)
   return {

@@ -47,7 +47,7 @@ export function addNodeCommand(program: Command): void {
   command.action(node)
 }
 
-/** A parser for commander. */
+/** A parser for commander: who waits for a result still reads it from the session. */
 function retention(text: string): number {
   const ms = duration(text)
   if (ms < retentionMsMin) throw new InvalidArgumentError('Expected a minute at least.')

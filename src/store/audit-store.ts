@@ -212,7 +212,7 @@ export class AuditStore {
   }
 
   /** Members of a set of this partition: workers that run, or that are queued in a pool; `<worker>:<timer>`. */
-  async standing(where: { readonly pool: string } | 'leases' | 'timers', cursor: string): Promise<Page<string>> {
+  async members(where: { readonly pool: string } | 'leases' | 'timers', cursor: string): Promise<Page<string>> {
     return this.#members(typeof where === 'object' ? this.#keys.run(where.pool) : this.#keys[where], cursor)
   }
 

@@ -187,7 +187,7 @@ class PartitionAudit {
     const places = ['leases' as const, 'timers' as const, ...this.#pools.map((pool) => ({ pool }))]
     for (const place of places) {
       const name = typeof place === 'object' ? `the run queue of pool ${place.pool}` : place
-      for await (const member of items((cursor) => this.#store.standing(place, cursor))) {
+      for await (const member of items((cursor) => this.#store.members(place, cursor))) {
         const id = member.slice(0, 36)
         if (this.#known.has(id)) continue
         const { missing } = await this.#store.look(null, [id], [])
@@ -210,8 +210,8 @@ class PartitionAudit {
   }
 
   /** Is it still there, behind the look that found no record? A worker that is pruned stands in no set before. */
-  async #stands(place: Parameters<AuditStore['standing']>[0], member: string): Promise<boolean> {
-    for await (const one of items((cursor) => this.#store.standing(place, cursor))) if (one === member) return true
+  async #stands(place: Parameters<AuditStore['members']>[0], member: string): Promise<boolean> {
+    for await (const one of items((cursor) => this.#store.members(place, cursor))) if (one === member) return true
     return false
   }
 }

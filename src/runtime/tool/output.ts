@@ -19,7 +19,7 @@ export function toOutput(value: unknown, bytesMax: number = policy.toolOutputByt
   // As JSON it would be many times as large, and hold up the node and its leases while it is written.
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
     const bytes = `the tool ran, but its output is binary (${value.byteLength} bytes)`
-    return errorOutput(`${bytes}: give text, like buffer.toString('utf8').`, bytesMax)
+    return errorOutput(`${bytes}: give text, like buffer.toString('utf8'), or a list of numbers.`, bytesMax)
   }
   let json: string | undefined
   let reason = `a ${typeof value} has no JSON form`

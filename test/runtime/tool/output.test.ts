@@ -79,7 +79,7 @@ test.each([
   ['a typed array', new Float64Array(4)],
   ['an ArrayBuffer', new ArrayBuffer(5)],
 ])('the bytes of %s are never written as a list of numbers', (_what, value) => {
-  const text = `the tool ran, but its output is binary (${value.byteLength} bytes): give text, like buffer.toString('utf8').`
+  const text = `the tool ran, but its output is binary (${value.byteLength} bytes): give text, like buffer.toString('utf8'), or a list of numbers.`
   expect(toOutput(value)).toEqual({ type: 'error-text', value: `Error: ${text}` })
 })
 
