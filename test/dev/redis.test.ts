@@ -1,5 +1,6 @@
 /** The finder of a Redis against real servers, real processes and real kills. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -247,6 +248,8 @@ describe.skipIf(!server)('a development Redis', () => {
     const killed = await startOwner({ mode: 'development', path, dir })
     killed.process.kill('SIGKILL')
     await waitUntil('the server to be gone', () => !isAlive(killed.redis.pid))
+    // Its guard, which ends after it, removes its own socket.
+    await waitUntil('the guard to be gone', () => !existsSync(join(dir, 'guard.sock')))
     // A lock of a process that is no more, and a socket nobody listens at.
     await writeFile(join(dir, 'start.lock'), String(killed.process.pid))
     await writeFile(join(dir, 'guard.sock'), '')
