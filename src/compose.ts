@@ -21,11 +21,12 @@ import { type Logger, silentLogger, toWorkerLog } from './log.ts'
 import { openModels } from './models/model-source.ts'
 import { type AnswerBell, BullBellListener, BullBellRinger, type QueuePlace } from './queue/bells.ts'
 import { BullSubmissionListener } from './queue/submissions.ts'
+import { InProcessRinger } from './runtime/in-process-ringer.ts'
 import type { Kind } from './runtime/kind.ts'
 import { KindMaker } from './runtime/kind-maker.ts'
 import { RuntimeNode } from './runtime/node.ts'
 import { loadWorkers } from './runtime/worker-loader.ts'
-import { hearCancels } from './store/cancel-hints.ts'
+import { type HintListener, hearHints } from './store/hints.ts'
 import { type PartitionKeys, partitionKeys, tagOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
 import { awaitRedis, checkRedis, endRedis, openLossyRedis, openRedis, type Redis } from './store/redis.ts'
@@ -278,7 +279,7 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
       const ready = started.listen(listenersOf(parts, queue, node, ringer))
       await guarded('listening for bells', () => ready, parts.policy.leaseMs)
     } else options.onRinger?.(ringer)
-    await hearHints(parts, connections, node)
+    await listenToHints(parts, connections, node, queue !== undefined)
     return started
   } catch (error) {
     // What was begun would go on claiming workers.
@@ -305,9 +306,20 @@ function listenersOf(parts: Parts, connection: Redis, node: RuntimeNode, ringer:
   return [...bells, new BullSubmissionListener(connection, places[0] as Place, submit, log)]
 }
 
-async function hearHints({ places, policy }: Parts, connections: Connections, node: RuntimeNode): Promise<void> {
-  const heard = (place: Place, sessionId: string) => void node.hint(place.partition, sessionId)
-  await hearCancels(connections.open(), places, heard, policy.leaseMs)
+/** Without a queue whoever puts a bell rings this node itself. */
+async function listenToHints(
+  parts: Parts,
+  connections: Connections,
+  node: RuntimeNode,
+  hasQueue: boolean,
+): Promise<void> {
+  const { id: nodeId, kindsByPool, places, policy } = parts
+  const pools = hasQueue ? [...kindsByPool.keys()] : []
+  const listener: HintListener<Place> = {
+    cancelled: ({ partition }, sessionId) => void node.hint(partition, sessionId),
+    woken: ({ partition }, bell) => void node.answerEarly(partition, bell),
+  }
+  await hearHints(connections.open(), places, { nodeId, pools }, listener, policy.leaseMs)
 }
 
 function nodeFacts(): Record<string, unknown> {
@@ -330,19 +342,6 @@ function checkPools(wanted: readonly string[], known: readonly string[]): void {
 function noKinds(workers: StartNodeOptions['workers']): string {
   const where = typeof workers === 'string' ? `the folder ${workers} holds no worker files` : 'no workers were given'
   return `${where}: a worker file has \`export default defineWorker({ … })\`.`
-}
-
-/** Rings the one node of this process, without a queue. */
-class InProcessRinger implements BellRinger {
-  #node: RuntimeNode | undefined
-
-  attach(node: RuntimeNode): void {
-    this.#node = node
-  }
-
-  ring(partition: number, bells: readonly Bell[]): void {
-    for (const bell of bells) void this.#node?.answer(partition, bell)
-  }
 }
 
 class ComposedNode implements TroupeNode {

@@ -1,23 +1,17 @@
 /**
- * Duty: the same start for every contestant of every round: an empty Redis, a short AOF, a collected heap.
+ * Duty: the same start for every contestant of every round: an empty Redis and a short AOF.
  * Without it whoever comes later pays for what whoever came earlier left behind.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import type { Redis } from 'ioredis'
 
 /** Above this the AOF is rewritten between two contestants, so that a run never fills a small disk. */
 const aofBytesMax = 64 * 1024 * 1024
 
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
-
 export async function cleanSlate(redis: Redis): Promise<void> {
   await redis.flushall()
   const info = await redis.info('persistence')
   if (Number(/aof_current_size:(\d+)/.exec(info)?.[1] ?? 0) > aofBytesMax) await shortenAof(redis)
-  collectGarbage()
 }
 
 async function shortenAof(redis: Redis): Promise<void> {

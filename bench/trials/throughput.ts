@@ -4,17 +4,31 @@
  */
 import type { Contestant } from '../contestant.ts'
 import { cleanSlate } from '../measure/clean-slate.ts'
-import { type Load, measureSteadyWindow, type Window } from '../measure/steady-window.ts'
+import { ContestantProcess } from '../measure/contestant-process.ts'
+import type { Load, Window } from '../measure/steady-window.ts'
 import type { Arena } from './arena.ts'
 
 /** By contestant, one window per round; a contestant that failed once has none. */
 export type Windows = ReadonlyMap<string, readonly Window[]>
 
-/** The first round is for the compiler's sake and is not kept. */
-const rehearsal = { warmUpMs: 100, measuredMs: 500 } as const
-const warmUpMs = 400
+/** The first round is for the compiler's sake and is not kept: a process that works is warm after some seconds, and stays so for days. */
+const rehearsal = { warmUpMs: 100, measuredMs: 4_000 } as const
+const warmUpMs = 800
 
 export async function measureThroughput(contestants: readonly Contestant[], arena: Arena): Promise<Windows> {
+  const processes = new Map(contestants.map(({ id }) => [id, new ContestantProcess(id)]))
+  try {
+    return await measureRounds(contestants, processes, arena)
+  } finally {
+    await Promise.all([...processes.values()].map((one) => one.stop()))
+  }
+}
+
+async function measureRounds(
+  contestants: readonly Contestant[],
+  processes: ReadonlyMap<string, ContestantProcess>,
+  arena: Arena,
+): Promise<Windows> {
   const windows = new Map<string, Window[]>(contestants.map(({ id }) => [id, []]))
   const measured = { warmUpMs, measuredMs: arena.seconds * 1_000 }
   for (let round = 0; round <= arena.repeats; round++) {
@@ -25,7 +39,10 @@ export async function measureThroughput(contestants: readonly Contestant[], aren
       const title = round === 0 ? 'rehearsal' : `round ${round} of ${arena.repeats}`
       arena.progress(`${title}: ${contestant.name}`)
       try {
-        const window = await measureOnce(contestant, round === 0 ? rehearsal : measured, arena)
+        await cleanSlate(arena.redis)
+        const load: Load = { ...(round === 0 ? rehearsal : measured), inFlight: contestant.inFlight }
+        const process = processes.get(contestant.id) as ContestantProcess
+        const window = await process.measure({ place: arena.nextPlace(), load })
         if (round > 0) kept.push(window)
       } catch (error) {
         // The others go on: one that fails must not hide what they show. Its figures are reported as not measured.
@@ -35,14 +52,4 @@ export async function measureThroughput(contestants: readonly Contestant[], aren
     }
   }
   return windows
-}
-
-async function measureOnce(contestant: Contestant, times: Omit<Load, 'inFlight'>, arena: Arena): Promise<Window> {
-  await cleanSlate(arena.redis)
-  const open = await contestant.open(arena.nextPlace())
-  try {
-    return await measureSteadyWindow(() => open.perform(), { ...times, inFlight: contestant.inFlight }, arena.redis)
-  } finally {
-    await open.close()
-  }
 }

@@ -134,7 +134,6 @@ export class Troupe implements AsyncDisposable {
       namespace: this.#namespace,
       partitions,
       ringer: (options.ringer ?? this.#bull) as BellRinger,
-      ringsInOrder: this.#bull !== null,
       policy: { ...defaultPolicy, ...options.policy },
       deadlineMs,
     })

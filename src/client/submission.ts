@@ -2,7 +2,6 @@
  * Duty: makes sessions and messages: checks what a caller gave, builds ids, first mail and event, calls the store, rings.
  * Used by the client and by the listener of the submission queue alike, so that both refuse the same things in the same words.
  */
-import { performance } from 'node:perf_hooks'
 import { z } from 'zod'
 import { anything, checkOptions, isObject, keyRule, type Rules, yesOrNo } from '../core/check-options.ts'
 import { didYouMean } from '../core/closest.ts'
@@ -18,7 +17,6 @@ import { fitTo } from '../core/schema-problems.ts'
 import { shown } from '../core/shown.ts'
 import { checkGrant, encodeGrant, type WorkerGrant } from '../core/worker-grant.ts'
 import { nameRule } from '../core/worker-name.ts'
-import { firstBell, newSeed } from '../store/bells.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import type { Redis } from '../store/redis.ts'
 import type { ScriptCaller } from '../store/script.ts'
@@ -63,17 +61,11 @@ export interface SubmissionContext {
   readonly ringer: BellRinger
   readonly policy: Policy
   readonly deadlineMs?: number
-  /** The ringer uses the same connection as the store: what is rung after a post arrives after it. */
-  readonly ringsInOrder?: boolean
 }
-
-/** A client that created nothing for so long takes the system to be idle. */
-const quietMs = 5
 
 export class Submission {
   readonly #context: SubmissionContext
   readonly #stores: readonly SessionStore[]
-  #madeAt = 0
 
   constructor(context: SubmissionContext) {
     this.#context = context
@@ -117,9 +109,7 @@ export class Submission {
     const mode = request.keepOpen ? 'conversation' : 'job'
     const pool = await store.poolOf(kind)
     creating(sessionId)
-    const seed = newSeed()
-    const spawning = store.spawn({
-      seed,
+    const made = await store.spawn({
       sessionId,
       kind,
       name,
@@ -133,26 +123,10 @@ export class Submission {
         ['session.created', { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }) }],
       ]),
     })
-    const early = this.#ringEarly(partition, pool, seed)
-    const made = await spawning
-    this.#context.ringer.ring(
-      partition,
-      made.bells.filter((bell) => bell.id !== early),
-    )
+    this.#context.ringer.ring(partition, made.bells)
     const { workerId } = made
     if (made.sessionId === sessionId) return { sessionId, workerId, warning: unhostedWarning(kind, pool) }
     return { sessionId: made.sessionId, workerId, warning: keyWarning(kind, await store.kindOf(workerId)) }
-  }
-
-  // On a quiet system the bell is needed almost surely: it goes out behind the post, over the same connection, without waiting for
-  // the answer. One that was not needed finds nothing, which is harmless. Returns its name.
-  #ringEarly(partition: number, pool: string, seed: string): string | null {
-    const quiet = performance.now() - this.#madeAt > quietMs
-    this.#madeAt = performance.now()
-    if (!quiet || !this.#context.ringsInOrder || pool === unhostedPool) return null
-    const bell = firstBell(seed, pool)
-    this.#context.ringer.ring(partition, [bell])
-    return bell.id
   }
 
   /** Throws a typed error that names the worker when the message cannot be accepted. */

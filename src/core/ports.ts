@@ -13,6 +13,8 @@ import type { WorkerGrant } from './worker-grant.ts'
 export interface Bell {
   readonly id: string
   readonly pool: string
+  /** A node heard of it when it was put: its job may come a little later. */
+  readonly isTold?: true
 }
 
 /** The right to run one worker, and all that its turn needs to begin. */

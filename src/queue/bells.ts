@@ -20,12 +20,19 @@ function queueName(pool: string): string {
   return `bell-${pool}`
 }
 
+/**
+ * How much later a bell is rung that a node was told of: BullMQ's work for it is then not in the way of that node's own. Where the node
+ * had no slot for it, its worker waits that much longer.
+ */
+const toldMs = 5
+
 export class BullBellRinger implements BellRinger {
   readonly #connection: Redis
   readonly #places: readonly QueuePlace[]
   readonly #log: Pick<WorkerLog, 'warn'>
   readonly #queues = new Map<string, Queue>()
   readonly #ringing = new Set<Promise<unknown>>()
+  readonly #later = new Set<() => void>()
 
   /** The connection stays the caller's: it is not closed here. */
   constructor(connection: Redis, places: readonly QueuePlace[], log: Pick<WorkerLog, 'warn'>) {
@@ -35,6 +42,19 @@ export class BullBellRinger implements BellRinger {
   }
 
   ring(partition: number, bells: readonly Bell[]): void {
+    const [told, others] = [bells.filter(({ isTold }) => isTold), bells.filter(({ isTold }) => !isTold)]
+    if (others.length > 0) this.#add(partition, others)
+    if (told.length === 0) return
+    const add = () => {
+      clearTimeout(timer)
+      this.#later.delete(add)
+      this.#add(partition, told)
+    }
+    const timer = setTimeout(add, toldMs)
+    this.#later.add(add)
+  }
+
+  #add(partition: number, bells: readonly Bell[]): void {
     for (const [pool, of] of Map.groupBy(bells, (bell) => bell.pool)) {
       const queue = this.#queue(partition, pool)
       const jobs = of.map(({ id }) => ({
@@ -65,6 +85,7 @@ export class BullBellRinger implements BellRinger {
 
   /** Waits for rings under way, at most about a second: a lost ring is healed, a hanging one must not hold a process. */
   async stop(): Promise<void> {
+    for (const add of this.#later) add()
     await Promise.race([
       Promise.allSettled(this.#ringing),
       new Promise((resolve) => setTimeout(resolve, 1_000).unref()),

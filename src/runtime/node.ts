@@ -23,6 +23,7 @@ import type {
   UpkeepStore,
 } from '../core/ports.ts'
 import { spokenOf, type WorkerLog } from '../core/worker-log.ts'
+import { EarlyBells } from './early-bells.ts'
 import type { Kind } from './kind.ts'
 import { newNonce } from './nonce.ts'
 import { Pace } from './pace.ts'
@@ -64,6 +65,7 @@ export class RuntimeNode {
   readonly #suspects: SuspectGate
   readonly #partitions: readonly Partition[]
   readonly #awake = new Set<Promise<void>>()
+  readonly #early = new EarlyBells()
   #kindPools: ReadonlyMap<string, string> = new Map()
   #draining = false
 
@@ -122,13 +124,28 @@ export class RuntimeNode {
     }))
   }
 
-  /** Answers a bell with a free slot. Without one it ends: the slots that are awake claim what there is, or come to its line (N1). */
+  /**
+   * Answers a bell with a free slot. Without one it ends: the slots that are awake claim what there is, or come to its line (N1).
+   * One that was answered early has been answered.
+   */
   async answer(partition: number, bell: Bell): Promise<void> {
+    if (!this.#early.take(bell.id)) await this.#answer(partition, bell)
+  }
+
+  /** Answers a bell that a hint told of, before its job comes; without a free slot that is left to the job. */
+  async answerEarly(partition: number, bell: Bell): Promise<void> {
+    if (this.#draining || this.#slots.free === 0) return
+    this.#early.note(bell.id)
+    await this.#answer(partition, bell)
+  }
+
+  async #answer(partition: number, bell: Bell): Promise<void> {
     const rung = { partition, bell }
     const slot = this.#draining ? null : this.#slots.take(rung)
     if (slot === null) return
     const place = this.#partitions.find(({ turns }) => turns.partition === partition) as Partition
     const work = this.#work(place, slot, bell).catch((error: unknown) => {
+      this.#early.take(bell.id)
       const where = { partition, pool: bell.pool, bell: bell.id, slot }
       this.#o.log.warn('a slot failed; the bell goes stale and is put again', { ...where, error: String(error) })
     })
@@ -138,7 +155,7 @@ export class RuntimeNode {
     this.#suspects.giveBack(slot)
     this.#slots.give(slot)
     const next = this.#slots.waitingAfter(rung)
-    if (next) void this.answer(next.partition, next.bell)
+    if (next) void this.#answer(next.partition, next.bell)
   }
 
   async #work(place: Partition, slot: number, bell: Bell): Promise<void> {

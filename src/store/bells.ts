@@ -10,15 +10,11 @@ export function newSeed(): string {
   return ofThisProcess + (calls++).toString(36)
 }
 
-/** The name that a script gives to the first bell it puts with this seed. */
-export function firstBell(seed: string, pool: string): Bell {
-  return { id: `b${seed}-${pool}-1`, pool }
-}
-
-/** As scripts give them, comma-separated: the name of one, or `<count>*<name without its number>`. */
+/** As scripts give them, comma-separated: the name of one, with a `!` before it when a node was told, or `<count>*<name without its number>`. */
 export function parseBells(text: unknown): readonly Bell[] {
   if (typeof text !== 'string' || text === '') return none
-  return text.split(',').flatMap((word) => {
+  return text.split(',').flatMap((word): Bell | Bell[] => {
+    if (word.startsWith('!')) return { ...bellOf(word.slice(1)), isTold: true }
     const star = word.indexOf('*')
     if (star < 0) return bellOf(word)
     const name = word.slice(star + 1)

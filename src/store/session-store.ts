@@ -27,8 +27,6 @@ export interface SpawnSession {
   /** As `encodeGrant` writes it; empty or absent: nothing is restricted. */
   readonly grant?: string | undefined
   readonly event: string
-  /** Names the bells; a first one is `firstBell(seed, pool)`. */
-  readonly seed: string
 }
 
 /** A message in its lane. `again`: its key is known, or its letter was put back before, and this is the place it was given then. */
@@ -84,7 +82,7 @@ export class SessionStore {
         kind: order.kind,
         pool: order.pool,
         mail: order.mail,
-        seed: order.seed,
+        seed: newSeed(),
         bellMs: this.#policy.bellMs,
         event: order.event,
         facts: this.#factsOf(order),

@@ -3,8 +3,9 @@ import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { connectInternal, type Troupe } from '../../src/client/client.ts'
 import type { TransientError } from '../../src/core/errors.ts'
-import { hearCancels } from '../../src/store/cancel-hints.ts'
+import type { Bell } from '../../src/core/ports.ts'
 import { EventTail } from '../../src/store/event-tail.ts'
+import { hearHints } from '../../src/store/hints.ts'
 import { awaitRedis, openRedis, type Redis } from '../../src/store/redis.ts'
 import type { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
 import { RedisServer } from '../support/redis-server.ts'
@@ -272,17 +273,23 @@ describe('a Redis that is busy with a script of somebody else', () => {
     await tail.stop()
   })
 
-  test('is asked again by a node that begins to hear of cancels', async () => {
+  test('is asked again by a node that begins to hear of cancels and bells', async () => {
     await using place = await Place.open({ redisUrl: server.url })
     await using proxy = await TcpProxy.start(server.url)
     const connection = openRedis(proxy.url)
     await connection.ping()
     const heard: string[] = []
-    const hear = () => hearCancels(connection, [place], (_, sessionId) => heard.push(sessionId), 5_000)
+    const listener = {
+      cancelled: (_: Place, sessionId: string) => heard.push(sessionId),
+      woken: (_: Place, { id, pool }: Bell) => heard.push(`${id} ${pool}`),
+    }
+    const hear = () => hearHints(connection, [place], { nodeId: 'n-1', pools: ['gpu'] }, listener, 5_000)
     await begunWhileBusy(someReply(proxy), hear)
+    await place.redis.publish(place.keys.wake('gpu', 'n-2'), 'not mine')
     await place.redis.publish(place.keys.hints, 'one')
-    await waitUntil('the hint was heard', () => heard.length > 0)
-    expect(heard).toEqual(['one'])
+    await place.redis.publish(place.keys.wake('gpu', 'n-1'), 'bell')
+    await waitUntil('the hints were heard', () => heard.length > 1)
+    expect(heard).toEqual(['one', 'bell gpu'])
     connection.disconnect()
   })
 

@@ -53,11 +53,17 @@ const scenes: readonly Scene[] = [
   { queued: 120, slots: 200, busy: 0, out: 50, rung: 50 },
   { queued: 120, slots: 200, busy: 0, out: 100, rung: 20 },
   // Where turns are short, a slot that is awake takes several in a row.
-  { queued: 20, slots: 8, busy: 0, out: 0, share: 5, rung: 4 },
-  { queued: 21, slots: 8, busy: 0, out: 0, share: 5, rung: 5 },
-  { queued: 3, slots: 8, busy: 0, out: 0, share: 5, rung: 1 },
-  { queued: 3, slots: 8, busy: 0, out: 1, share: 5, rung: 0 },
+  { queued: 20, slots: 50, busy: 0, out: 0, share: 2, rung: 10 },
+  { queued: 3, slots: 50, busy: 0, out: 0, share: 2, rung: 2 },
+  { queued: 3, slots: 50, busy: 0, out: 1, share: 5, rung: 0 },
   { queued: 200, slots: 8, busy: 0, out: 0, share: 5, rung: 8 },
+  // No more than three of them, as long as few slots are awake.
+  { queued: 3, slots: 50, busy: 0, out: 0, share: 16, rung: 1 },
+  { queued: 4, slots: 50, busy: 0, out: 0, share: 16, rung: 2 },
+  { queued: 48, slots: 50, busy: 0, out: 0, share: 16, rung: 16 },
+  { queued: 48, slots: 50, busy: 0, out: 15, share: 16, rung: 1 },
+  { queued: 250, slots: 50, busy: 0, out: 0, share: 16, rung: 16 },
+  { queued: 272, slots: 50, busy: 0, out: 0, share: 16, rung: 17 },
 ]
 
 describe('the bell rule', () => {

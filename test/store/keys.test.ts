@@ -1,7 +1,7 @@
 /** Keys: all of a partition share its hash tag, and no two things share a key. */
 import { expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
-import { firstBell, newSeed, parseBells } from '../../src/store/bells.ts'
+import { newSeed, parseBells } from '../../src/store/bells.ts'
 import { partitionKeys, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
 import { Place } from './support/place.ts'
 
@@ -10,7 +10,7 @@ const tag = tagOf('troupe', 7)
 function allKeys(): string[] {
   const session = newId(7)
   const partition = Object.values(partitionKeys(tag)).flatMap((key) =>
-    typeof key === 'function' ? [key('default'), key('other')] : key === tag ? [] : [key],
+    typeof key === 'function' ? [key('default', 'node-a'), key('other', 'node-a')] : key === tag ? [] : [key],
   )
   return [
     ...partition,
@@ -56,7 +56,7 @@ test('what the scripts put together themselves is what keys.ts says', async () =
   await place.sessions.cancel(id, 'enough')
   const known = new Set([
     ...Object.values(partitionKeys(place.keys.tag)).flatMap((key) =>
-      typeof key === 'function' ? [key('default'), key('node-a')] : [key],
+      typeof key === 'function' ? [key('default', 'node-a'), key('node-a', 'node-a')] : [key],
     ),
     ...Object.values(sessionKeys(place.keys.tag, id)),
     ...Object.values(workerKeys(place.keys.tag, root)),
@@ -73,10 +73,10 @@ test('bells are told apart by call, pool and number, and come back from an answe
   const seeds = Array.from({ length: 1_000 }, () => newSeed())
   expect(new Set(seeds).size).toBe(1_000)
   for (const pool of ['default', 'a-b_c', 'gpu-2']) {
-    const bell = firstBell(seeds[0] as string, pool)
+    const bell = { id: `b${seeds[0]}-${pool}-1`, pool }
     expect(parseBells(`${bell.id},bx-${pool}-12`)).toEqual([bell, { id: `bx-${pool}-12`, pool }])
     const second = { id: `${bell.id.slice(0, -1)}2`, pool }
     expect(parseBells(`2*${bell.id.slice(0, -2)},bx-${pool}-1`)).toEqual([bell, second, { id: `bx-${pool}-1`, pool }])
-    expect(bell.id).not.toContain(':')
+    expect(parseBells(`!${bell.id}`)).toEqual([{ ...bell, isTold: true }])
   }
 })

@@ -102,7 +102,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'bell rule: workers queued',
     script: postScript,
-    from: 'local wanted = math.ceil(queued / share)',
+    from: 'local wanted = math.max(math.ceil(queued / share), math.min(math.ceil(queued / 3), awakeLeast))',
     to: 'local wanted = slots',
     check: checks.asManyBellsAsAreQueued,
   },

@@ -1,7 +1,6 @@
 /** spawn: a session, its root worker and the first message, in one script. */
 import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
-import { newSeed } from '../../src/store/bells.ts'
 import { Place } from './support/place.ts'
 
 describe('spawn', () => {
@@ -57,7 +56,6 @@ describe('spawn', () => {
     const first = await place.create()
     const before = await place.dump()
     const again = await place.sessions.spawn({
-      seed: newSeed(),
       sessionId: first.id,
       kind: 'other',
       name: 'other',
@@ -109,7 +107,6 @@ test('two spawns of one session at the same time make one session', async () => 
   const sessionId = place.label(newId(0), 'one')
   place.label(rootIdOf(sessionId), 'one.root')
   const order = {
-    seed: newSeed(),
     sessionId,
     kind: 'echo',
     name: 'echo',

@@ -8,7 +8,6 @@ import { childId, digestKey, newId, rootIdOf } from '../../../src/core/ids.ts'
 import { encodeInput } from '../../../src/core/message.ts'
 import { defaultSessionLimits, type Policy, policy, type SessionLimits } from '../../../src/core/policy.ts'
 import type { SpawnOrder } from '../../../src/core/ports.ts'
-import { newSeed } from '../../../src/store/bells.ts'
 import { InspectStore } from '../../../src/store/inspect-store.ts'
 import { type PartitionKeys, partitionKeys, sessionKeys, tagOf, workerKeys } from '../../../src/store/keys.ts'
 import { openRedis } from '../../../src/store/redis.ts'
@@ -113,7 +112,6 @@ export class Place implements AsyncDisposable {
     const sessionId = this.label(newId(0), label)
     this.label(rootIdOf(sessionId), `${label}.root`)
     const made = await this.sessions.spawn({
-      seed: newSeed(),
       sessionId,
       kind: options.kind ?? 'echo',
       name: label,

@@ -28,10 +28,22 @@ local function writeQueued(tag, pool, id, lastScore, now)
   return score
 end
 
+-- Tells a node of a bell before its job comes: of three at random the first that listens for this pool. Did one hear it? A hint may be
+-- lost, or come to a node that has no slot free: the job comes all the same.
+local function tellNode(tag, pool, bell)
+  local nodes = redis.pcall('HRANDFIELD', tag .. ':nodes', 3)
+  for index = 1, #nodes do
+    local heard = redis.pcall('PUBLISH', tag .. ':wake:' .. pool .. ':' .. nodes[index], bell)
+    if heard ~= 0 then return type(heard) == 'number' end
+  end
+  return false
+end
+
 -- The bell rule: while bells out < min(workers queued, max(1, slots - busy)), one more bell. Where turns are short, one slot that
--- is awake is expected to take `share` workers in a row, so that fewer are woken. Returns the new bells: the name of one, or
--- "<count>*<name without its number>", so that a record that keeps them stays small.
-local bellsMost = 50
+-- is awake is expected to take `share` workers in a row, so that fewer are woken; but only 3 as long as fewer than `awakeLeast` are awake:
+-- a few slots take turns with Redis instead of working while it works. Returns the new bells: the name of one, with a ! before it when
+-- a node was told of it, or "<count>*<name without its number>", so that a record that keeps them stays small.
+local bellsMost, awakeLeast = 50, 16
 local function writeBells(tag, pool, seed, now, bellMs)
   if pool == 'unhosted' then return '' end
   local queued = redis.call('ZCARD', tag .. ':run:' .. pool)
@@ -40,7 +52,7 @@ local function writeBells(tag, pool, seed, now, bellMs)
   if out >= queued then return '' end
   local facts = redis.call('MGET', tag .. ':slots:' .. pool, tag .. ':share:' .. pool)
   local slots, share = tonumber(facts[1] or '0'), tonumber(facts[2] or '1')
-  local wanted = math.ceil(queued / share)
+  local wanted = math.max(math.ceil(queued / share), math.min(math.ceil(queued / 3), awakeLeast))
   if out >= wanted then return '' end
   if slots > 1 and wanted > 1 then
     wanted = math.min(wanted, math.max(1, slots - redis.call('ZCARD', tag .. ':busy:' .. pool)))
@@ -54,7 +66,10 @@ local function writeBells(tag, pool, seed, now, bellMs)
     bells[#bells + 1] = name .. '-' .. number
   end
   redis.call('ZADD', tag .. ':bells:' .. pool, unpack(bells))
-  return count == 1 and bells[2] or (digits(count) .. '*' .. name)
+  -- Where bells are out, slots are awake, or will be: haste would only have more of them find nothing.
+  local isTold = out == 0 and tellNode(tag, pool, bells[2])
+  if count > 1 then return digits(count) .. '*' .. name end
+  return isTold and ('!' .. bells[2]) or bells[2]
 end
 
 -- The bell rule for each of these pools; the new bells, comma-separated.

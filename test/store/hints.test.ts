@@ -1,7 +1,7 @@
-/** Hearing of cancels, over a connection that comes back and ends again. */
+/** Hearing of hints, over a connection that comes back and ends again. */
 import { once } from 'node:events'
 import { expect, inject, test } from 'vitest'
-import { hearCancels } from '../../src/store/cancel-hints.ts'
+import { hearHints } from '../../src/store/hints.ts'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { endRedis, openRedis } from '../../src/store/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
@@ -14,7 +14,8 @@ test('a connection that ends while it subscribes again breaks nothing', async ()
   try {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     const redis = openRedis(proxy.url)
-    await hearCancels(redis, [{ keys: partitionKeys(tagOf(newNamespace(), 0)) }], () => {}, 5_000)
+    const places = [{ keys: partitionKeys(tagOf(newNamespace(), 0)) }]
+    await hearHints(redis, places, { nodeId: 'n-1', pools: ['default'] }, { cancelled() {}, woken() {} }, 5_000)
     redis.disconnect(true)
     await once(redis, 'ready')
     proxy.forget()

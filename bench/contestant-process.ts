@@ -1,0 +1,32 @@
+/**
+ * Duty: the process of one contestant: it opens it, measures a window and closes it, each time it is asked. It lives as long as the bench,
+ * so that its code is as warm as that of a process that has worked for a while, and is compiled for this contestant alone.
+ * Started by measure/contestant-process.ts, with the contestant's id as its argument; ends with its parent.
+ */
+import { contestants } from './contestants.ts'
+import type { Ask, Told } from './measure/contestant-process.ts'
+import { measureSteadyWindow } from './measure/steady-window.ts'
+import { plainConnection } from './peers/connections.ts'
+
+const contestant = contestants.find(({ id }) => id === process.argv[2])
+if (contestant === undefined) throw new Error(`There is no contestant ${process.argv[2]}.`)
+
+async function measure({ place, load }: Ask): Promise<Told> {
+  const redis = plainConnection(place.redisUrl)
+  try {
+    const open = await contestant?.open(place)
+    if (open === undefined) throw new Error('nothing was opened')
+    try {
+      return { window: await measureSteadyWindow(() => open.perform(), load, redis) }
+    } finally {
+      await open.close()
+    }
+  } catch (error) {
+    return { failure: error instanceof Error ? error.message : String(error) }
+  } finally {
+    redis.disconnect()
+  }
+}
+
+process.on('message', (ask: Ask) => void measure(ask).then((told) => process.send?.(told)))
+process.once('disconnect', () => process.exit(0))

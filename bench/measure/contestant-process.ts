@@ -1,0 +1,50 @@
+/**
+ * Duty: a contestant in a process of its own, as it would be in production: one process for all would compile the code that they share (the
+ * client of Redis above all) for all of them at once, and each would pay for the others.
+ * Owns: the process; it ends with this one, or when it is told to.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import type { Place } from '../contestant.ts'
+import type { Load, Window } from './steady-window.ts'
+
+export interface Ask {
+  readonly place: Place
+  readonly load: Load
+}
+
+export type Told = { readonly window: Window } | { readonly failure: string }
+
+export class ContestantProcess {
+  readonly #child: ChildProcess
+
+  constructor(contestantId: string) {
+    this.#child = fork(new URL('../contestant-process.ts', import.meta.url), [contestantId])
+  }
+
+  /** Opens the contestant, measures one window and closes it. Rejects with what went wrong there. */
+  async measure(ask: Ask): Promise<Window> {
+    const ended = new AbortController()
+    const gone = once(this.#child, 'exit', { signal: ended.signal }).then(([code, signal]) => {
+      throw new Error(`its process ended with ${code ?? signal}`)
+    })
+    const heard = once(this.#child, 'message', { signal: ended.signal })
+    try {
+      this.#child.send(ask)
+      const [told] = (await Promise.race([heard, gone])) as [Told]
+      if ('failure' in told) throw new Error(told.failure)
+      return told.window
+    } finally {
+      ended.abort()
+      gone.catch(() => {})
+      heard.catch(() => {})
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    const exited = once(this.#child, 'exit')
+    this.#child.disconnect()
+    await exited
+  }
+}

@@ -1,0 +1,20 @@
+/**
+ * Duty: the bells that a node answered before their jobs came: such a job finds nothing left to do.
+ * Their jobs may come to other nodes, so only the newest are remembered. To forget one costs a claim that finds nothing.
+ */
+
+const most = 256
+
+export class EarlyBells {
+  readonly #ids = new Set<string>()
+
+  note(id: string): void {
+    this.#ids.add(id)
+    if (this.#ids.size > most) this.#ids.delete(this.#ids.values().next().value as string)
+  }
+
+  /** Was it answered early? Once: what is rung again under this name is answered. */
+  take(id: string): boolean {
+    return this.#ids.delete(id)
+  }
+}

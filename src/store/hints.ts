@@ -1,0 +1,42 @@
+/**
+ * Duty: what a node is told at once, before it would learn of it: that a session was cancelled, so that its turns need not wait for their
+ * next renewal; and that a bell was put, so that a slot need not wait for its job.
+ * A hint may be lost, and nothing depends on it; but a node that never listened would be late with every cancel.
+ */
+import type { Bell } from '../core/ports.ts'
+import type { PartitionKeys } from './keys.ts'
+import type { Redis } from './redis.ts'
+import { guarded } from './script.ts'
+
+export interface HintListener<Place> {
+  /** The place and the session of each cancel. */
+  cancelled(place: Place, sessionId: string): void
+  /** A bell that this node may answer before its job comes. */
+  woken(place: Place, bell: Bell): void
+}
+
+/** Of which pools a node wants to hear bells. */
+export interface Hearer {
+  readonly nodeId: string
+  readonly pools: readonly string[]
+}
+
+/**
+ * Calls back for each hint; resolves when it listens, on a connection that only does this.
+ * Throws a TransientError when that is not so within the deadline.
+ */
+export async function hearHints<Place extends { readonly keys: PartitionKeys }>(
+  redis: Redis,
+  places: readonly Place[],
+  { nodeId, pools }: Hearer,
+  listener: HintListener<Place>,
+  deadlineMs: number,
+): Promise<void> {
+  const byChannel = new Map<string, (text: string) => void>()
+  for (const place of places) {
+    byChannel.set(place.keys.hints, (sessionId) => listener.cancelled(place, sessionId))
+    for (const pool of pools) byChannel.set(place.keys.wake(pool, nodeId), (id) => listener.woken(place, { id, pool }))
+  }
+  redis.on('message', (channel: string, text: string) => byChannel.get(channel)?.(text))
+  await guarded('listening for hints', () => redis.subscribe(...byChannel.keys()), deadlineMs)
+}

@@ -1,0 +1,83 @@
+/** Bells that a node hears of before their jobs come: work begins at once, and the job then finds nothing left to do. */
+import { Queue } from 'bullmq'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import type { Policy } from '../../src/core/policy.ts'
+import type { TurnStore } from '../../src/core/ports.ts'
+import { EarlyBells } from '../../src/runtime/early-bells.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
+import { expectInvariants } from '../support/oracle.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+/** No sweep finds what waits, and no bell is put again, while the test runs. */
+const noSweeps: Partial<Policy> = { sweepEveryMs: 600_000, bellMs: 600_000, leaseMs: 600_000 }
+
+function queueOf(troupe: TestTroupe): Queue {
+  const { queuePrefix } = partitionKeys(troupe.tag)
+  const queue = new Queue('bell-default', { connection: troupe.redis, prefix: queuePrefix })
+  onTestFinished(() => queue.close())
+  return queue
+}
+
+describe('a bell', () => {
+  test('whose job does not come is answered by the node that was told of it', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo }, policy: noSweeps })
+    const queue = queueOf(troupe)
+    await queue.pause()
+    expect(await troupe.run('echo', 'told')).toMatchObject({ status: 'completed', value: 'told' })
+    await waitUntil('its job was added', async () => (await queue.count()) === 1)
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('that was told is answered once: its job claims nothing more', async () => {
+    let claims = 0
+    const aroundTurns = (turns: TurnStore): TurnStore =>
+      new Proxy(turns, {
+        get(target, name: keyof TurnStore) {
+          if (name === 'claim') claims++
+          const value = target[name]
+          return typeof value === 'function' ? value.bind(target) : value
+        },
+      })
+    await using troupe = await TestTroupe.start({ workers: { echo }, policy: noSweeps, aroundTurns })
+    const queue = queueOf(troupe)
+    for (let number = 1; number <= 3; number++) {
+      expect(await troupe.run('echo', number)).toMatchObject({ value: number })
+      await waitUntil('its job was added', async () => (await troupe.redis.get(queue.toKey('id'))) === `${number}`)
+      await waitUntil('its job has gone', async () => (await queue.getJobCountByTypes('wait', 'active')) === 0)
+    }
+    expect(claims).toBe(3)
+  })
+
+  test('that finds no slot free is left to its job', async () => {
+    const gate = Promise.withResolvers<void>()
+    const held = defineWorker({
+      async receive(message, self) {
+        if (message.value === 'first') await gate.promise
+        self.reply(message.value)
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { held }, policy: noSweeps, concurrency: 1 })
+    const first = await troupe.create('held', 'first')
+    await waitUntil('it runs', async () => (await first.root.report()).place === 'running')
+    const second = await troupe.create('held', 'second')
+    gate.resolve()
+    expect(await second.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'second' })
+  })
+})
+
+describe('early bells', () => {
+  test('are taken once', () => {
+    const early = new EarlyBells()
+    early.note('a')
+    expect([early.take('b'), early.take('a'), early.take('a')]).toEqual([false, true, false])
+  })
+
+  test('are remembered as long as they are among the newest', () => {
+    const early = new EarlyBells()
+    for (let number = 0; number <= 256; number++) early.note(`${number}`)
+    expect([early.take('0'), early.take('1'), early.take('256')]).toEqual([false, true, true])
+  })
+})
