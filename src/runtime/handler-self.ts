@@ -107,6 +107,10 @@ export class HandlerSelf implements Self<unknown> {
   get state(): unknown {
     return this.#state
   }
+  /** Else JavaScript would say that there is only a getter, and the message would be tried again. */
+  set state(_next: unknown) {
+    throw new InputError('self.state cannot be assigned: give the new state to self.setState(state).')
+  }
   get signal(): AbortSignal {
     return this.#context.signal()
   }

@@ -60,6 +60,11 @@ describe('self', () => {
       (self) => self.after(Symbol('s') as never, 1),
       /^after takes a number .*, not Symbol\(s\)/,
     ],
+    [
+      'state that is assigned',
+      (self) => Object.assign(self, { state: 1 }),
+      /^self\.state cannot be assigned: give the new state to self\.setState\(state\)\.$/,
+    ],
     ['after no number', (self) => self.after(Number.NaN, 1), /^after takes a number of milliseconds .*, not NaN\.$/],
   ])('.%s is refused', async (_, ask, message) => {
     const wrong = defineWorker({ receive: (_message, self) => void ask(self) })
