@@ -12,8 +12,8 @@ import type { Arena } from './arena.ts'
 export type Windows = ReadonlyMap<string, readonly Window[]>
 
 /** The first round is for the compiler's sake and is not kept: a process that works is warm after some seconds, and stays so for days. */
-const rehearsal = { warmUpMs: 100, measuredMs: 4_000 } as const
-const warmUpMs = 800
+const rehearsal = { warmUpMs: 100, measuredMs: 6_000 } as const
+const warmUpMs = 1_500
 
 export async function measureThroughput(contestants: readonly Contestant[], arena: Arena): Promise<Windows> {
   const processes = new Map(contestants.map(({ id }) => [id, new ContestantProcess(id)]))
