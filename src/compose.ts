@@ -19,7 +19,7 @@ import { shown } from './core/shown.ts'
 import type { WorkerLog } from './core/worker-log.ts'
 import { type Logger, silentLogger, toWorkerLog } from './log.ts'
 import { openModels } from './models/model-source.ts'
-import { type AnswerBell, BullBellListener, BullBellRinger, type QueuePlace } from './queue/bells.ts'
+import { type BellAnswerer, BullBellListener, BullBellRinger, type QueuePlace } from './queue/bells.ts'
 import { BullSubmissionListener } from './queue/submissions.ts'
 import { InProcessRinger } from './runtime/in-process-ringer.ts'
 import type { Kind } from './runtime/kind.ts'
@@ -299,8 +299,11 @@ function listenersOf(parts: Parts, connection: Redis, node: RuntimeNode, ringer:
   const { places, kindsByPool, concurrency, log, redis, caller, namespace, policy } = parts
   const bells = places.flatMap((place) =>
     [...kindsByPool.keys()].map((pool) => {
-      const answer: AnswerBell = (bell) => node.answer(place.partition, bell)
-      return new BullBellListener(connection, place, pool, concurrency, answer, log)
+      const answerer: BellAnswerer = {
+        answer: (bell) => node.answer(place.partition, bell),
+        slotLeft: () => node.slotLeft(),
+      }
+      return new BullBellListener(connection, place, pool, concurrency, answerer, ringer, log)
     }),
   )
   const submit = openSubmission({ redis, caller, namespace, partitions: places.length, ringer, policy })

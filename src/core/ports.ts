@@ -15,6 +15,8 @@ export interface Bell {
   readonly pool: string
   /** A node heard of it when it was put: its job may come a little later. */
   readonly isTold?: true
+  /** Its job came to a node without a free slot, where it still is. */
+  readonly isAgain?: true
 }
 
 /** The right to run one worker, and all that its turn needs to begin. */

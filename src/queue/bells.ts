@@ -3,7 +3,9 @@
  * A bell says "a slot should come and claim"; it names no worker. Losing, doubling, delaying or reordering bells is harmless:
  * stale ones are put again by sweeps (docs/protocol.md).
  * B-a A failed ring is logged and never retried: whoever sweeps next runs what is queued.
- * B-b Job states are never read: BullMQ's lock, stall and retry rules decide nothing here.
+ * B-b A slot that answered early, or that a sweep woke, has no job: so jobs come to nodes that are full. Such a job is kept until a slot
+ *     leaves its line, the node takes no other meanwhile, and the bell is rung again for the others.
+ * B-c Job states are never read: BullMQ's lock, stall and retry rules decide nothing here.
  */
 import { Queue, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
@@ -57,10 +59,10 @@ export class BullBellRinger implements BellRinger {
   #add(partition: number, bells: readonly Bell[]): void {
     for (const [pool, of] of Map.groupBy(bells, (bell) => bell.pool)) {
       const queue = this.#queue(partition, pool)
-      const jobs = of.map(({ id }) => ({
+      const jobs = of.map(({ id, isAgain }) => ({
         name: 'bell',
         data: { bell: id },
-        opts: { jobId: id, attempts: 1, removeOnComplete: true, removeOnFail: true },
+        opts: { ...(isAgain ? {} : { jobId: id }), attempts: 1, removeOnComplete: true, removeOnFail: true },
       }))
       const [first] = jobs
       if (first === undefined) continue
@@ -95,8 +97,13 @@ export class BullBellRinger implements BellRinger {
   }
 }
 
-/** Answers one bell; resolves when the slot has nothing left to do. Must not throw. */
-export type AnswerBell = (bell: Bell) => Promise<void>
+/** What answers bells. Must not throw. */
+export interface BellAnswerer {
+  /** Resolves when the slot has nothing left to do; false when no slot was free. */
+  answer(bell: Bell): Promise<boolean>
+  /** Resolves when a slot may be free again. */
+  slotLeft(): Promise<void>
+}
 
 /** Listens for bells of one pool in one partition. */
 export class BullBellListener {
@@ -107,14 +114,19 @@ export class BullBellListener {
     place: QueuePlace,
     pool: string,
     slots: number,
-    answer: AnswerBell,
+    answerer: BellAnswerer,
+    ringer: BellRinger,
     log: Pick<WorkerLog, 'debug'>,
   ) {
     this.#worker = new Worker(
       queueName(pool),
       async (job) => {
         const bell: unknown = (job.data as { bell?: unknown }).bell
-        if (typeof bell === 'string') await answer({ id: bell, pool })
+        if (typeof bell !== 'string' || (await answerer.answer({ id: bell, pool }))) return
+        this.#worker.concurrency = 1
+        ringer.ring(place.partition, [{ id: bell, pool, isAgain: true }])
+        await answerer.slotLeft()
+        this.#worker.concurrency = slots
       },
       {
         connection,

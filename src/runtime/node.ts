@@ -66,6 +66,8 @@ export class RuntimeNode {
   readonly #partitions: readonly Partition[]
   readonly #awake = new Set<Promise<void>>()
   readonly #early = new EarlyBells()
+  /** While somebody waits for a slot to leave its line. */
+  #leaving: PromiseWithResolvers<void> | undefined
   #kindPools: ReadonlyMap<string, string> = new Map()
   #draining = false
 
@@ -125,11 +127,26 @@ export class RuntimeNode {
   }
 
   /**
-   * Answers a bell with a free slot. Without one it ends: the slots that are awake claim what there is, or come to its line (N1).
-   * One that was answered early has been answered.
+   * Answers a bell with a free slot; one that was answered early has been answered. False without a slot: then the slots that are awake
+   * claim what there is, or come to its line (N1).
    */
-  async answer(partition: number, bell: Bell): Promise<void> {
-    if (!this.#early.take(bell.id)) await this.#answer(partition, bell)
+  async answer(partition: number, bell: Bell): Promise<boolean> {
+    return this.#early.take(bell.id) || (await this.#answer(partition, bell))
+  }
+
+  /**
+   * Resolves when a slot has left its line, or when none will come to another, as the node drains. It may have gone to another line at once:
+   * of what is rung in the first the node must hear again.
+   */
+  async slotLeft(): Promise<void> {
+    if (this.#draining || this.#slots.free > 0) return
+    this.#leaving ??= Promise.withResolvers()
+    await this.#leaving.promise
+  }
+
+  #tellLeft(): void {
+    this.#leaving?.resolve()
+    this.#leaving = undefined
   }
 
   /** Answers a bell that a hint told of, before its job comes; without a free slot that is left to the job. */
@@ -139,10 +156,10 @@ export class RuntimeNode {
     await this.#answer(partition, bell)
   }
 
-  async #answer(partition: number, bell: Bell): Promise<void> {
+  async #answer(partition: number, bell: Bell): Promise<boolean> {
     const rung = { partition, bell }
     const slot = this.#draining ? null : this.#slots.take(rung)
-    if (slot === null) return
+    if (slot === null) return false
     const place = this.#partitions.find(({ turns }) => turns.partition === partition) as Partition
     const work = this.#work(place, slot, bell).catch((error: unknown) => {
       this.#early.take(bell.id)
@@ -156,6 +173,8 @@ export class RuntimeNode {
     this.#slots.give(slot)
     const next = this.#slots.waitingAfter(rung)
     if (next) void this.#answer(next.partition, next.bell)
+    this.#tellLeft()
+    return true
   }
 
   async #work(place: Partition, slot: number, bell: Bell): Promise<void> {
@@ -298,6 +317,7 @@ export class RuntimeNode {
    */
   async stop(options: { force?: boolean } = {}): Promise<void> {
     this.#draining = true
+    this.#tellLeft()
     const drained = Promise.allSettled(this.#awake)
     for (const turn of this.#turns()) turn.draining = true
     const { drainMs, goodbyeMs } = this.#o.policy

@@ -38,9 +38,15 @@ function queueOf(pool: string, partition = 0): Queue {
   return queue
 }
 
-async function listen(pool: string, answer: (bell: Bell) => Promise<void>, { partition = 0, slots = 5 } = {}) {
+/** Unless `answer` says false there was a slot free. */
+async function listen(
+  pool: string,
+  answer: (bell: Bell) => Promise<unknown>,
+  { partition = 0, slots = 5, slotLeft = async () => {} } = {},
+) {
   const place = places[partition] as (typeof places)[number]
-  const listener = new BullBellListener(connection, place, pool, slots, answer, log)
+  const answerer = { answer: async (heard: Bell) => (await answer(heard)) !== false, slotLeft }
+  const listener = new BullBellListener(connection, place, pool, slots, answerer, ringer, log)
   listeners.push(listener)
   await listener.ready()
   return listener
@@ -147,6 +153,23 @@ describe('a listener', () => {
     expect(await queueOf('default').getWaitingCount()).toBe(2)
     gate.resolve()
     await waitUntil('the others are answered', () => answering === 5)
+  })
+
+  test('whose slots are all taken rings its bell again for others, and takes no other until one leaves (B-b)', async () => {
+    const [gate, heard, answered]: [PromiseWithResolvers<void>, string[], string[]] = [Promise.withResolvers(), [], []]
+    const full = async ({ id }: Bell) => heard.push(id) > 1
+    await listen('default', full, { slots: 1, slotLeft: () => gate.promise })
+    ringer.ring(0, [bell('a')])
+    await waitUntil('it is rung again', async () => (await queueOf('default').getWaitingCount()) === 1)
+    const other = await listen('default', async ({ id }) => answered.push(id))
+    ringer.ring(0, [bell('b')])
+    await waitUntil('another answers', () => answered.length === 2)
+    expect([heard, answered.toSorted()]).toEqual([['a'], ['a', 'b']])
+    await other.stop()
+    gate.resolve()
+    ringer.ring(0, [bell('c')])
+    await waitUntil('it takes bells again', () => heard.length === 2)
+    expect(heard).toEqual(['a', 'c'])
   })
 
   test('that stops takes no more bells, and does not wait for those in hand', async () => {

@@ -1,4 +1,5 @@
 /** Bells that a node hears of before their jobs come: work begins at once, and the job then finds nothing left to do. */
+import { once } from 'node:events'
 import { Queue } from 'bullmq'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
@@ -65,6 +66,19 @@ describe('a bell', () => {
     const second = await troupe.create('held', 'second')
     gate.resolve()
     expect(await second.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'second' })
+  })
+
+  test('never stays with a node that is full, while another has a slot free', async () => {
+    const held = defineWorker({
+      receive: async (_, { signal }) => void (await once(signal, 'abort')),
+    })
+    const settings = { policy: noSweeps, concurrency: 1 }
+    await using troupe = await TestTroupe.start({ workers: { held, echo }, ...settings })
+    await troupe.startNode({ held, echo }, settings)
+    const first = await troupe.create('held')
+    await waitUntil('it runs', async () => (await first.root.report()).place === 'running')
+    for (let number = 0; number < 20; number++)
+      expect(await troupe.run('echo', number)).toMatchObject({ value: number })
   })
 })
 
