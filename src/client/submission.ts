@@ -2,6 +2,7 @@
  * Duty: makes sessions and messages: checks what a caller gave, builds ids, first mail and event, calls the store, rings.
  * Used by the client and by the listener of the submission queue alike, so that both refuse the same things in the same words.
  */
+import { performance } from 'node:perf_hooks'
 import { z } from 'zod'
 import { anything, checkOptions, isObject, keyRule, type Rules, yesOrNo } from '../core/check-options.ts'
 import { didYouMean } from '../core/closest.ts'
@@ -17,6 +18,7 @@ import { fitTo } from '../core/schema-problems.ts'
 import { shown } from '../core/shown.ts'
 import { checkGrant, encodeGrant, type WorkerGrant } from '../core/worker-grant.ts'
 import { nameRule } from '../core/worker-name.ts'
+import { extraBell } from '../store/bells.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import type { Redis } from '../store/redis.ts'
 import type { ScriptCaller } from '../store/script.ts'
@@ -63,9 +65,13 @@ export interface SubmissionContext {
   readonly deadlineMs?: number
 }
 
+/** Who created nothing for so long takes the system to be idle. */
+const quietMs = 5
+
 export class Submission {
   readonly #context: SubmissionContext
   readonly #stores: readonly SessionStore[]
+  #madeAt = 0
 
   constructor(context: SubmissionContext) {
     this.#context = context
@@ -109,6 +115,8 @@ export class Submission {
     const mode = request.keepOpen ? 'conversation' : 'job'
     const pool = await store.poolOf(kind)
     creating(sessionId)
+    const wasQuiet = performance.now() - this.#madeAt > quietMs
+    this.#madeAt = performance.now()
     const made = await store.spawn({
       sessionId,
       kind,
@@ -123,7 +131,9 @@ export class Submission {
         ['session.created', { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }) }],
       ]),
     })
-    this.#context.ringer.ring(partition, made.bells)
+    // The rule puts none while a slot that is awake may come soon; but its turn may last, and on an idle system others have nothing to do.
+    const isExtra = wasQuiet && made.bells.length === 0 && pool !== unhostedPool
+    this.#context.ringer.ring(partition, isExtra ? [extraBell(pool)] : made.bells)
     const { workerId } = made
     if (made.sessionId === sessionId) return { sessionId, workerId, warning: unhostedWarning(kind, pool) }
     return { sessionId: made.sessionId, workerId, warning: keyWarning(kind, await store.kindOf(workerId)) }

@@ -10,6 +10,11 @@ export function newSeed(): string {
   return ofThisProcess + (calls++).toString(36)
 }
 
+/** A bell that no script put: one that was not needed finds nothing. */
+export function extraBell(pool: string): Bell {
+  return { id: `b${newSeed()}-${pool}-1`, pool }
+}
+
 /** As scripts give them, comma-separated: the name of one, with a `!` before it when a node was told, or `<count>*<name without its number>`. */
 export function parseBells(text: unknown): readonly Bell[] {
   if (typeof text !== 'string' || text === '') return none

@@ -80,6 +80,17 @@ describe('a bell', () => {
     for (let number = 0; number < 20; number++)
       expect(await troupe.run('echo', number)).toMatchObject({ value: number })
   })
+
+  test('is rung for a session though a slot is awake, whose turn may last', async () => {
+    const gate = Promise.withResolvers<void>()
+    const held = defineWorker({ receive: () => gate.promise })
+    const policy = { ...noSweeps, busyAfterMs: 600_000 }
+    await using troupe = await TestTroupe.start({ workers: { held, echo }, concurrency: 2, policy })
+    const first = await troupe.create('held')
+    await waitUntil('it runs', async () => (await first.root.report()).place === 'running')
+    expect(await troupe.run('echo', 'beside')).toMatchObject({ value: 'beside' })
+    gate.resolve()
+  })
 })
 
 describe('early bells', () => {
