@@ -87,7 +87,8 @@ describe('ringing', () => {
   test('is waited for by who stops: the connection may be closed after that', async () => {
     const own = openRedis(inject('redisUrl'))
     const other = new BullBellRinger(own, places, log)
-    for (let number = 0; number < 50; number++) other.ring(0, [bell(`bell ${number}`)])
+    for (let number = 0; number < 25; number++)
+      other.ring(0, [bell(`bell ${number}`), { ...bell(`told ${number}`), isTold: true }])
     await other.stop()
     own.disconnect()
     expect(await queueOf('default').getWaitingCount()).toBe(50)

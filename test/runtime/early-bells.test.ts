@@ -68,6 +68,20 @@ describe('a bell', () => {
     expect(await second.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'second' })
   })
 
+  test('whose claim fails, as a node was told of it, is answered by its job', async () => {
+    let claims = 0
+    const aroundTurns = (turns: TurnStore): TurnStore =>
+      new Proxy(turns, {
+        get(target, name: keyof TurnStore) {
+          const value = target[name]
+          if (name === 'claim' && claims++ === 0) return () => Promise.reject(new Error('lost'))
+          return typeof value === 'function' ? value.bind(target) : value
+        },
+      })
+    await using troupe = await TestTroupe.start({ workers: { echo }, policy: noSweeps, aroundTurns })
+    expect(await troupe.run('echo', 'again')).toMatchObject({ value: 'again' })
+  })
+
   test('never stays with a node that is full, while another has a slot free', async () => {
     const held = defineWorker({
       receive: async (_, { signal }) => void (await once(signal, 'abort')),
