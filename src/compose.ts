@@ -320,8 +320,8 @@ async function listenToHints(
   const { id: nodeId, kindsByPool, places, policy } = parts
   const pools = hasQueue ? [...kindsByPool.keys()] : []
   const listener: HintListener<Place> = {
-    cancelled: ({ partition }, sessionId) => void node.hint(partition, sessionId),
-    woken: ({ partition }, bell) => void node.answerEarly(partition, bell),
+    cancelled: ({ partition }, sessionId) => void node.hearCancel(partition, sessionId),
+    told: ({ partition }, bell) => void node.answerTold(partition, bell),
   }
   await hearHints(connections.open(), places, { nodeId, pools }, listener, policy.leaseMs)
 }

@@ -19,7 +19,7 @@ export class ContestantProcess {
   readonly #child: ChildProcess
 
   constructor(contestantId: string) {
-    this.#child = fork(new URL('../contestant-process.ts', import.meta.url), [contestantId])
+    this.#child = fork(new URL('../contestant-main.ts', import.meta.url), [contestantId])
   }
 
   /** Opens the contestant, measures one window and closes it. Rejects with what went wrong there. */

@@ -41,8 +41,8 @@ async function measureRounds(
       try {
         await cleanSlate(arena.redis)
         const load: Load = { ...(round === 0 ? rehearsal : measured), inFlight: contestant.inFlight }
-        const process = processes.get(contestant.id) as ContestantProcess
-        const window = await process.measure({ place: arena.nextPlace(), load })
+        const own = processes.get(contestant.id) as ContestantProcess
+        const window = await own.measure({ place: arena.nextPlace(), load })
         if (round > 0) kept.push(window)
       } catch (error) {
         // The others go on: one that fails must not hide what they show. Its figures are reported as not measured.

@@ -3,7 +3,7 @@
  * A bell says "a slot should come and claim"; it names no worker. Losing, doubling, delaying or reordering bells is harmless:
  * stale ones are put again by sweeps (docs/protocol.md).
  * B-a A failed ring is logged and never retried: whoever sweeps next runs what is queued.
- * B-b A slot that answered early, or that a sweep woke, has no job: so jobs come to nodes that are full. Such a job is kept until a slot
+ * B-b A slot that was told of its bell, or that a sweep woke, has no job: so jobs come to nodes that are full. Such a job is kept until a slot
  *     leaves its line, the node takes no other meanwhile, and the bell is rung again for the others.
  * B-c Job states are never read: BullMQ's lock, stall and retry rules decide nothing here.
  */
@@ -44,9 +44,13 @@ export class BullBellRinger implements BellRinger {
   }
 
   ring(partition: number, bells: readonly Bell[]): void {
-    const [told, others] = [bells.filter(({ isTold }) => isTold), bells.filter(({ isTold }) => !isTold)]
-    if (others.length > 0) this.#add(partition, others)
-    if (told.length === 0) return
+    if (bells.length === 0) return
+    const { told, others } = Object.groupBy(bells, ({ isTold }) => (isTold ? 'told' : 'others'))
+    if (others) this.#add(partition, others)
+    if (told) this.#addLater(partition, told)
+  }
+
+  #addLater(partition: number, told: readonly Bell[]): void {
     const add = () => {
       clearTimeout(timer)
       this.#later.delete(add)

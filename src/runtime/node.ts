@@ -23,7 +23,6 @@ import type {
   UpkeepStore,
 } from '../core/ports.ts'
 import { spokenOf, type WorkerLog } from '../core/worker-log.ts'
-import { EarlyBells } from './early-bells.ts'
 import type { Kind } from './kind.ts'
 import { newNonce } from './nonce.ts'
 import { Pace } from './pace.ts'
@@ -31,6 +30,7 @@ import { Renewer } from './renewer.ts'
 import { Slots } from './slots.ts'
 import { SuspectGate } from './suspects.ts'
 import { Sweeper } from './sweeper.ts'
+import { ToldBells } from './told-bells.ts'
 import { Turn } from './turn.ts'
 import type { TurnHost } from './turn-host.ts'
 
@@ -65,7 +65,7 @@ export class RuntimeNode {
   readonly #suspects: SuspectGate
   readonly #partitions: readonly Partition[]
   readonly #awake = new Set<Promise<void>>()
-  readonly #early = new EarlyBells()
+  readonly #told = new ToldBells()
   /** While somebody waits for a slot to leave its line. */
   #leaving: PromiseWithResolvers<void> | undefined
   #kindPools: ReadonlyMap<string, string> = new Map()
@@ -131,7 +131,7 @@ export class RuntimeNode {
    * claim what there is, or come to its line (N1).
    */
   async answer(partition: number, bell: Bell): Promise<boolean> {
-    return this.#early.take(bell.id) || (await this.#answer(partition, bell))
+    return this.#told.take(bell.id) || (await this.#answer(partition, bell))
   }
 
   /**
@@ -150,9 +150,9 @@ export class RuntimeNode {
   }
 
   /** Answers a bell that a hint told of, before its job comes; without a free slot that is left to the job. */
-  async answerEarly(partition: number, bell: Bell): Promise<void> {
+  async answerTold(partition: number, bell: Bell): Promise<void> {
     if (this.#draining || this.#slots.free === 0) return
-    this.#early.note(bell.id)
+    this.#told.note(bell.id)
     await this.#answer(partition, bell)
   }
 
@@ -162,7 +162,7 @@ export class RuntimeNode {
     if (slot === null) return false
     const place = this.#partitions.find(({ turns }) => turns.partition === partition) as Partition
     const work = this.#work(place, slot, bell).catch((error: unknown) => {
-      this.#early.take(bell.id)
+      this.#told.take(bell.id)
       const where = { partition, pool: bell.pool, bell: bell.id, slot }
       this.#o.log.warn('a slot failed; the bell goes stale and is put again', { ...where, error: String(error) })
     })
@@ -301,7 +301,7 @@ export class RuntimeNode {
   }
 
   /** A session was cancelled, says a hint: its turns here are told at once instead of at their next renew or commit. */
-  async hint(partition: number, sessionId: string): Promise<void> {
+  async hearCancel(partition: number, sessionId: string): Promise<void> {
     const place = this.#partitions.find(({ turns }) => turns.partition === partition)
     await place?.renewer.runOnce(sessionId)
     place?.sweeper.dueIn(0)

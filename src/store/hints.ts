@@ -12,7 +12,7 @@ export interface HintListener<Place> {
   /** The place and the session of each cancel. */
   cancelled(place: Place, sessionId: string): void
   /** A bell that this node may answer before its job comes. */
-  woken(place: Place, bell: Bell): void
+  told(place: Place, bell: Bell): void
 }
 
 /** Of which pools a node wants to hear bells. */
@@ -35,7 +35,7 @@ export async function hearHints<Place extends { readonly keys: PartitionKeys }>(
   const byChannel = new Map<string, (text: string) => void>()
   for (const place of places) {
     byChannel.set(place.keys.hints, (sessionId) => listener.cancelled(place, sessionId))
-    for (const pool of pools) byChannel.set(place.keys.wake(pool, nodeId), (id) => listener.woken(place, { id, pool }))
+    for (const pool of pools) byChannel.set(place.keys.told(pool, nodeId), (id) => listener.told(place, { id, pool }))
   }
   redis.on('message', (channel: string, text: string) => byChannel.get(channel)?.(text))
   await guarded('listening for hints', () => redis.subscribe(...byChannel.keys()), deadlineMs)

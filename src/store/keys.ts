@@ -39,7 +39,7 @@ export function partitionKeys(tag: string) {
     /** pub/sub channel; ids of sessions that were just cancelled; a hint that may be lost. */
     hints: `${tag}:hints`,
     /** pub/sub channel; names of bells that were just put, for a node that may have a slot free; a hint that may be lost. */
-    wake: (pool: string, node: string) => `${tag}:wake:${pool}:${node}`,
+    told: (pool: string, node: string) => `${tag}:told:${pool}:${node}`,
     /** pub/sub channel; `{ worker, notes }` as text streams and tools progress: heard by who listens now, never stored. */
     live: (session: string) => `${tag}:live:${session}`,
     /** hash; slot to `<nonce> <worker> <mark>` of its last claim; goes with the node. */

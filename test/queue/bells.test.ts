@@ -95,6 +95,14 @@ describe('ringing', () => {
     expect(told).toEqual([])
   })
 
+  test('comes later for a bell that a node was told of, and comes all the same', async () => {
+    ringer.ring(0, [{ ...bell('told'), isTold: true }, bell('a')])
+    ringer.ring(0, [bell('b')])
+    const ids = async () => (await queueOf('default').getJobs(['wait'], 0, -1, true)).map(({ id }) => id)
+    await waitUntil('all are there', async () => (await ids()).length === 3)
+    expect(await ids()).toEqual(['a', 'b', 'told'])
+  })
+
   test('opens one queue for each pool, however often it is done, and closes them', async () => {
     const before = connection.listenerCount('error')
     ringer.ring(0, [bell('a')])

@@ -281,13 +281,13 @@ describe('a Redis that is busy with a script of somebody else', () => {
     const heard: string[] = []
     const listener = {
       cancelled: (_: Place, sessionId: string) => heard.push(sessionId),
-      woken: (_: Place, { id, pool }: Bell) => heard.push(`${id} ${pool}`),
+      told: (_: Place, { id, pool }: Bell) => heard.push(`${id} ${pool}`),
     }
     const hear = () => hearHints(connection, [place], { nodeId: 'n-1', pools: ['gpu'] }, listener, 5_000)
     await begunWhileBusy(someReply(proxy), hear)
-    await place.redis.publish(place.keys.wake('gpu', 'n-2'), 'not mine')
+    await place.redis.publish(place.keys.told('gpu', 'n-2'), 'not mine')
     await place.redis.publish(place.keys.hints, 'one')
-    await place.redis.publish(place.keys.wake('gpu', 'n-1'), 'bell')
+    await place.redis.publish(place.keys.told('gpu', 'n-1'), 'bell')
     await waitUntil('the hints were heard', () => heard.length > 1)
     expect(heard).toEqual(['one', 'bell gpu'])
     connection.disconnect()

@@ -15,7 +15,7 @@ test('a connection that ends while it subscribes again breaks nothing', async ()
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     const redis = openRedis(proxy.url)
     const places = [{ keys: partitionKeys(tagOf(newNamespace(), 0)) }]
-    await hearHints(redis, places, { nodeId: 'n-1', pools: ['default'] }, { cancelled() {}, woken() {} }, 5_000)
+    await hearHints(redis, places, { nodeId: 'n-1', pools: ['default'] }, { cancelled() {}, told() {} }, 5_000)
     redis.disconnect(true)
     await once(redis, 'ready')
     proxy.forget()

@@ -13,6 +13,7 @@ import {
   sweepScript,
 } from '../../src/store/scripts.ts'
 import * as agentChecks from './support/agent-checks.ts'
+import { bellMutants } from './support/bell-mutants.ts'
 import * as checks from './support/checks.ts'
 import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
@@ -389,7 +390,7 @@ const mutants: readonly Mutant[] = [
 ]
 
 // `npm run mutants` reads these titles.
-for (const mutant of withNames([...mutants, ...letterMutants, ...lineMutants])) {
+for (const mutant of withNames([...mutants, ...letterMutants, ...lineMutants, ...bellMutants])) {
   test(`without its guard a test goes red: ${mutant.guard} [${mutant.caughtBy}]`, async () => {
     await expect(expectRedWithout(mutant)).resolves.toBeUndefined()
   })

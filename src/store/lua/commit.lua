@@ -24,7 +24,7 @@ ARGV[11] entries      count of history entries, then each; then facts: the name 
   claim        bell, wasBusy, nonce, slot, node, kinds, maySuspect, keepBell, leaseMs, mailBytes, suspectAfter, poisonAfter
 Returns {"ok", version, bells, claimed} | {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list}
 Builds  T:w:<id> and its keys of this worker, of recipients, children, the parent and the next worker; T:s:<session> of recipients, and
-        its keys; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:wake; for a claim T:run, T:bells, T:busy, T:slots, T:grants.
+        its keys; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:told; for a claim T:run, T:bells, T:busy, T:slots, T:grants.
 Events  what the node says happened, then session.completed and its like. Writes nothing unless it returns "ok". ]]
 local recordKey, logKey, sessionHash, userKey, leasesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local token, sequence, version, fsm, open, userUsed = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])

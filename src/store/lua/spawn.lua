@@ -9,7 +9,7 @@ ARGV[7] facts         then, each a name and its value, what is not as it is with
   limits       workers, children, depth, mailbox: those by default         grant        lines: nothing is restricted
   idem         digest of an idempotency key             idemMs       how long it is known
 Returns {"ok", session, bells} | {"again", session, bells}
-Builds  T:run, T:bells, T:busy, T:slots, T:share and T:wake of the pool; T:nodes, T:idem.
+Builds  T:run, T:bells, T:busy, T:slots, T:share and T:told of the pool; T:nodes, T:idem.
 Events  session.created. A session that exists, or a key that is known, gets the first answer again, as "again".
 Writes nothing unless it returns "ok". ]]
 local sessionHash, recordKey, userKey, sessionsKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]

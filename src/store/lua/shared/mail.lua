@@ -33,7 +33,7 @@ end
 local function tellNode(tag, pool, bell)
   local nodes = redis.pcall('HRANDFIELD', tag .. ':nodes', 3)
   for index = 1, #nodes do
-    local heard = redis.pcall('PUBLISH', tag .. ':wake:' .. pool .. ':' .. nodes[index], bell)
+    local heard = redis.pcall('PUBLISH', tag .. ':told:' .. pool .. ':' .. nodes[index], bell)
     if heard ~= 0 then return type(heard) == 'number' end
   end
   return false

@@ -11,12 +11,12 @@ async function nodesOf(place: Place, known: readonly string[], listening: readon
   onTestFinished(() => redis.disconnect())
   const heard: string[] = []
   redis.on('message', (channel: string, text: string) => heard.push(`${channel.split(':').at(-1)} ${text}`))
-  await redis.subscribe(...listening.map((node) => place.keys.wake(pool, node)))
+  await redis.subscribe(...listening.map((node) => place.keys.told(pool, node)))
   return {
     /** Nodes and bells, when all that was published before has come. */
     heard: async (): Promise<string[]> => {
       const before = heard.length
-      await place.redis.publish(place.keys.wake(pool, listening[0] as string), 'last')
+      await place.redis.publish(place.keys.told(pool, listening[0] as string), 'last')
       await waitUntil('the last one was heard', () => heard.slice(before).some((text) => text.endsWith(' last')))
       return heard.filter((text) => !text.endsWith(' last'))
     },

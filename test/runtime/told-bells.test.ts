@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import type { Policy } from '../../src/core/policy.ts'
 import type { TurnStore } from '../../src/core/ports.ts'
-import { EarlyBells } from '../../src/runtime/early-bells.ts'
+import { ToldBells } from '../../src/runtime/told-bells.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -107,16 +107,16 @@ describe('a bell', () => {
   })
 })
 
-describe('early bells', () => {
+describe('told bells', () => {
   test('are taken once', () => {
-    const early = new EarlyBells()
-    early.note('a')
-    expect([early.take('b'), early.take('a'), early.take('a')]).toEqual([false, true, false])
+    const told = new ToldBells()
+    told.note('a')
+    expect([told.take('b'), told.take('a'), told.take('a')]).toEqual([false, true, false])
   })
 
   test('are remembered as long as they are among the newest', () => {
-    const early = new EarlyBells()
-    for (let number = 0; number <= 256; number++) early.note(`${number}`)
-    expect([early.take('0'), early.take('1'), early.take('256')]).toEqual([false, true, true])
+    const told = new ToldBells()
+    for (let number = 0; number <= 256; number++) told.note(`${number}`)
+    expect([told.take('0'), told.take('1'), told.take('256')]).toEqual([false, true, true])
   })
 })

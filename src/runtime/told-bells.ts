@@ -5,7 +5,7 @@
 
 const most = 256
 
-export class EarlyBells {
+export class ToldBells {
   readonly #ids = new Set<string>()
 
   note(id: string): void {

@@ -3,19 +3,24 @@
  * so that its code is as warm as that of a process that has worked for a while, and is compiled for this contestant alone.
  * Started by measure/contestant-process.ts, with the contestant's id as its argument; ends with its parent.
  */
+import type { Contestant } from './contestant.ts'
 import { contestants } from './contestants.ts'
 import type { Ask, Told } from './measure/contestant-process.ts'
 import { measureSteadyWindow } from './measure/steady-window.ts'
 import { plainConnection } from './peers/connections.ts'
 
-const contestant = contestants.find(({ id }) => id === process.argv[2])
-if (contestant === undefined) throw new Error(`There is no contestant ${process.argv[2]}.`)
+const contestant = contestantOf(process.argv[2])
+
+function contestantOf(wanted: string | undefined): Contestant {
+  const found = contestants.find(({ id }) => id === wanted)
+  if (found === undefined) throw new Error(`There is no contestant ${wanted}.`)
+  return found
+}
 
 async function measure({ place, load }: Ask): Promise<Told> {
   const redis = plainConnection(place.redisUrl)
   try {
-    const open = await contestant?.open(place)
-    if (open === undefined) throw new Error('nothing was opened')
+    const open = await contestant.open(place)
     try {
       return { window: await measureSteadyWindow(() => open.perform(), load, redis) }
     } finally {

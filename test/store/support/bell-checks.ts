@@ -1,0 +1,46 @@
+/** Short forms of what is promised of bells where turns are short, and of nodes that are told of them. */
+import { expect } from 'vitest'
+import type { Bell } from '../../../src/core/ports.ts'
+import type { Check } from './checks.ts'
+import type { Place } from './place.ts'
+
+const pool = 'default'
+
+export const fewSlotsAreNotAloneWithALine: Check = async (place) => {
+  await place.redis.mset({ [place.keys.slots(pool)]: 50, [place.keys.share(pool)]: 16 })
+  expect(await bellsOfAPost(place, { others: 47 })).toHaveLength(16)
+}
+
+export const aNodeIsToldWhereNoneIsAwake: Check = async (place) => {
+  await using ears = await listen(place)
+  await place.redis.set(place.keys.slots(pool), 50)
+  expect(await bellsOfAPost(place)).toEqual([expect.objectContaining({ isTold: true })])
+  expect(await bellsOfAPost(place, { others: 1, out: 1 })).toEqual([expect.not.objectContaining({ isTold: true })])
+  expect(ears.redis.status).toBe('ready')
+}
+
+export const whatNobodyHeardIsNotTold: Check = async (place) => {
+  await place.redis.hset(place.keys.nodes, 'deaf', '0 1 default echo {}')
+  expect(await bellsOfAPost(place)).toEqual([expect.not.objectContaining({ isTold: true })])
+}
+
+async function listen(place: Place) {
+  await place.redis.hset(place.keys.nodes, 'node-a', '0 1 default echo {}')
+  const redis = place.redis.duplicate()
+  await redis.subscribe(place.keys.told(pool, 'node-a'))
+  return { redis, [Symbol.asyncDispose]: async () => redis.disconnect() }
+}
+
+/** Wakes an idle worker, beside so many others in line and so many bells that are out. */
+async function bellsOfAPost(place: Place, { others = 0, out = 0 } = {}): Promise<readonly Bell[]> {
+  const { redis, keys } = place
+  await redis.del(keys.run(pool), keys.bells(pool))
+  const { root } = await place.create({ label: `of ${others}`, mode: 'conversation' })
+  await (await place.node().claim()).complete()
+  await redis.del(keys.bells(pool))
+  const now = await place.now()
+  for (let number = 0; number < others; number++) await redis.zadd(keys.run(pool), now, `other ${number}`)
+  for (let number = 0; number < out; number++) await redis.zadd(keys.bells(pool), now + 60_000, `out ${number}`)
+  const answer = await place.post(root, `beside ${others}`)
+  return answer.kind === 'ok' ? answer.bells : []
+}

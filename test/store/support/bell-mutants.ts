@@ -1,0 +1,42 @@
+/** Mutants of what bells rest on where turns are short, and of nodes that are told of them. */
+import { postScript } from '../../../src/store/scripts.ts'
+import * as checks from './bell-checks.ts'
+import type { Mutant } from './mutant.ts'
+
+export const bellMutants: readonly Mutant[] = [
+  {
+    guard: 'bell rule: three in a row, while few slots are awake',
+    script: postScript,
+    from: 'math.max(math.ceil(queued / share), math.min(math.ceil(queued / 3), awakeLeast))',
+    to: 'math.ceil(queued / share)',
+    check: checks.fewSlotsAreNotAloneWithALine,
+  },
+  {
+    guard: 'bell rule: no more than so many of them',
+    script: postScript,
+    from: 'math.min(math.ceil(queued / 3), awakeLeast)',
+    to: 'queued',
+    check: checks.fewSlotsAreNotAloneWithALine,
+  },
+  {
+    guard: 'no node is told where slots are awake',
+    script: postScript,
+    from: 'local isTold = out == 0 and tellNode(',
+    to: 'local isTold = tellNode(',
+    check: checks.aNodeIsToldWhereNoneIsAwake,
+  },
+  {
+    guard: 'a bell is told where a node hears it',
+    script: postScript,
+    from: "return isTold and ('!' .. bells[2]) or bells[2]",
+    to: 'return bells[2]',
+    check: checks.aNodeIsToldWhereNoneIsAwake,
+  },
+  {
+    guard: 'a bell is told only where a node heard it',
+    script: postScript,
+    from: 'if heard ~= 0 then return',
+    to: 'if heard then return',
+    check: checks.whatNobodyHeardIsNotTold,
+  },
+]
