@@ -39,6 +39,13 @@ describe('the scripts', () => {
     expect(faults).toEqual([])
   })
 
+  test('what only one function leads to stands inside it, and what two lead to in front of both', () => {
+    const { source } = scripts.commitScript
+    expect(source).toContain('\nlocal function checkArguments(...)\nlocal wholeMost = ')
+    expect(source).toMatch(/^local function claimOrSame\(.*\)\nlocal function epochOf\(/m)
+    expect(source).toMatch(/^end\nlocal function digits\(/m)
+  })
+
   test('no script decodes JSON, sends error replies or reads a clock but the one of Redis', () => {
     for (const { file, source } of descriptors)
       expect({ file, found: /\b(cjson|cmsgpack|error_reply|os\.)/.exec(source)?.[0] }).toEqual({ file })

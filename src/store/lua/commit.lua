@@ -83,7 +83,7 @@ if dead then checkArguments(tonumber(given.deadKept)) end
 local commitToken, commitSequence = string.match(record.commit or '', '^(.*):(%d+)$')
 local repeated = commitToken == token and sequence <= tonumber(commitSequence)
 if repeated or record.token ~= token then
-  local before = claim and sameGrant(tag, claim) or { 'none' }
+  local before = claim and claimOrSame(tag, claim) or { 'none' }
   if repeated then return { 'ok', record.version, record.bells or '', before } end
   return { 'fenced', before }
 end
@@ -387,7 +387,7 @@ end
 local claimed = { 'none' }
 if turnEnds and claim then
   -- A key that may not be touched just now (a slot that migrates) must not undo what was written above.
-  local fine, answer = pcall(claimNext, tag, claim, now)
+  local fine, answer = pcall(claimOrSame, tag, claim, now)
   claimed = fine and answer or { 'empty' }
   if claimed[1] == 'unfit' then woke.pools[pool] = true end
 elseif turnEnds and (given.bell or '') ~= '' then

@@ -192,3 +192,9 @@ local function sameGrant(tag, claim)
   local suspect = mark == '' and startsOf(record) > claim.suspectAfter
   return readGrant(tag, id, record, flat, record.token, mark == '' and 'run' or mark, suspect, claim.mailBytes)
 end
+
+-- For a script that may claim: with the time the slot's next worker, without it what its nonce was answered before, or nil.
+local function claimOrSame(tag, claim, now)
+  if now then return claimNext(tag, claim, now) end
+  return sameGrant(tag, claim)
+end
