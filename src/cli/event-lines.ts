@@ -98,6 +98,10 @@ function eventPart({ type, at, details }: TroupeEvent, member: Member | undefine
       return 'a dead letter was put back into the mailbox'
     case 'session.cancelRequested':
       return details.reason ? `cancelling the session: ${textOf(details.reason)}` : 'cancelling the session'
+    case 'session.limited':
+      return `limits set: ${Object.entries(details)
+        .map(([name, most]) => `${name} ${String(most)}`)
+        .join(', ')}`
     case 'model.replied':
       return repliedPart(details)
     case 'model.blanked':

@@ -73,6 +73,7 @@ export class Roster {
       case 'message.deadLettered':
       case 'message.redriven':
       case 'session.cancelRequested':
+      case 'session.limited':
       case 'session.cancelled':
       case 'session.completed':
       case 'session.failed':

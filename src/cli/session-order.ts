@@ -21,7 +21,11 @@ export function addSessionOptions(command: Command): Command {
   return command
     .option('--name <name>', 'name of the first worker, for people')
     .option('--key <key>', 'idempotency key: the same key gives the same session', idempotencyKey)
-    .option('--limit <name=n,…>', 'limits of the session: workers, children, depth, mailbox', limits)
+    .option(
+      '--limit <name=n,…>',
+      'limits of the session: workers, children, depth, mailbox, modelCalls, tokens',
+      limits,
+    )
 }
 
 export function sessionOrder(kind: string, input: unknown, flags: SessionFlags): SessionOrder {

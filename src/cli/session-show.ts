@@ -52,7 +52,7 @@ function show({ session, workers }: Report): void {
   for (const line of tableLines(workers, columns, columnsOf(process.stdout))) print(line)
 }
 
-const limitNames = ['workers', 'children', 'depth', 'mailbox'] as const
+const limitNames = ['workers', 'children', 'depth', 'mailbox', 'modelCalls', 'tokens'] as const
 
 function lasted(createdAt: number | null, finishedAt: number): string {
   return createdAt === null ? '' : `, after ${formatDuration(finishedAt - createdAt)}`

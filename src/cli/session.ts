@@ -7,6 +7,7 @@ import { formatDuration } from './duration.ts'
 import { addGroup } from './group.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, duration, wholeNumber } from './options.ts'
 import { print, printJson, printRows, tell } from './output.ts'
+import { addSessionLimitCommand } from './session-limit.ts'
 import { addSessionResultCommand } from './session-result.ts'
 import { addSessionShowCommand } from './session-show.ts'
 import { addSessionTreeCommand } from './session-tree.ts'
@@ -21,7 +22,7 @@ interface ListFlags extends ConnectionFlags {
 }
 
 export function addSessionCommands(program: Command): void {
-  const group = addGroup(program, 'session', 'list, show, tree, result, close, cancel, prune', [
+  const group = addGroup(program, 'session', 'list, show, tree, result, limit, close, cancel, prune', [
     ['troupe session list', 'the newest ones'],
     ['troupe session result 0199… --wait', 'how one ended'],
   ])
@@ -29,6 +30,7 @@ export function addSessionCommands(program: Command): void {
   addSessionShowCommand(group)
   addSessionTreeCommand(group)
   addSessionResultCommand(group)
+  addSessionLimitCommand(group)
   addCloseCommand(group)
   addCancelCommand(group)
   addPruneCommand(group)

@@ -8,7 +8,14 @@ import type { ResultStatus } from '../core/entry.ts'
 import type { Failure } from '../core/failure.ts'
 import { childId, rootIdOf, sessionIdOfRoot, timeOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
-import { decodeLimits, defaultSessionLimits, type SessionLimits } from '../core/policy.ts'
+import {
+  decodeLimits,
+  decodeSpending,
+  defaultSpending,
+  defaultWorkerLimits,
+  type SessionLimits,
+  type WorkerLimits,
+} from '../core/policy.ts'
 import {
   type CoarseState,
   coarseState,
@@ -48,7 +55,7 @@ export interface WorkerReport {
   readonly run: RunState
   /** Where it stands with the store: idle, queued, running, parked, paused, terminal. */
   readonly place: WorkerState
-  readonly limits: SessionLimits
+  readonly limits: WorkerLimits
   /** What it may use, where its session or its parent restricts that; null where nothing does. */
   readonly grant: WorkerGrant | null
   readonly lastFailure: Failure | null
@@ -116,7 +123,7 @@ export function workerReport(row: WorkerRow): WorkerReport {
     state: fineState(facts),
     run,
     place,
-    limits: fields.limits === undefined ? defaultSessionLimits : decodeLimits(fields.limits),
+    limits: decodeLimits(fields.limits),
     grant: fields.grant === undefined ? null : decodeGrant(fields.grant),
     lastFailure: row.failureJson === null ? null : failureOf(row.failureJson),
     runs: Number(fields.run ?? 1) - (fields.open === '1' || place === 'running' ? 0 : 1),
@@ -211,7 +218,10 @@ export function sessionReport(
     mode: mode === 'conversation' ? 'conversation' : 'job',
     createdAt,
     finishedAt: fields.finished === undefined ? null : Number(fields.finished),
-    limits: root?.limits ?? defaultSessionLimits,
+    limits: {
+      ...(root?.limits ?? defaultWorkerLimits),
+      ...(fields.caps === undefined ? defaultSpending : decodeSpending(fields.caps)),
+    },
     usage: { workers: Number(fields.workers ?? 1), ...sumOf(workers) },
     result: lastResult(fields),
     failure: fields.state === 'failed' ? (root?.lastFailure ?? null) : null,

@@ -4,15 +4,16 @@
  */
 import { checkOptions } from '../core/check-options.ts'
 import { decodeEntry, type RunResult } from '../core/entry.ts'
-import { InputError, InvariantError, NotFoundError } from '../core/errors.ts'
-import type { TroupeEvent } from '../core/event.ts'
+import { ConflictError, InputError, InvariantError, NotFoundError } from '../core/errors.ts'
+import { encodeEvents, type TroupeEvent } from '../core/event.ts'
 import { rootIdOf } from '../core/ids.ts'
-import { policy } from '../core/policy.ts'
+import { policy, type Spending } from '../core/policy.ts'
 import { sessionNotFound } from '../core/refusal.ts'
 import { shown } from '../core/shown.ts'
 import type { InspectStore, WorkerRow } from '../store/inspect-store.ts'
 import { clientClosed, type Redis } from '../store/redis.ts'
 import type { EventHub } from './event-hub.ts'
+import { checkSpending } from './limits.ts'
 import { type ResultQuery, resultRules } from './queries.ts'
 import { lastResult, type Report, resultOfRun, type SessionStanding, sessionReport, workerReport } from './report.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
@@ -209,6 +210,22 @@ export class Session {
     const answer = await this.#context.submission.store(this.id, 'session').cancel(this.id, reason)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
     return answer.kind === 'ok'
+  }
+
+  /**
+   * Sets anew what the agents of this session may use, all of them together; what is left out stays as it is. Resolves with what holds now.
+   * An agent that is running learns of it with its next commit. Throws `session_finished` for a session that has ended or is being cancelled.
+   */
+  async limit(limits: Partial<Spending>): Promise<Spending> {
+    const given = checkSpending(limits)
+    const event = encodeEvents([['session.limited', given]])
+    const answer = await this.#context.submission.store(this.id, 'session').limit(this.id, given, event)
+    if (answer.kind === 'not_found') throw sessionNotFound(this.id)
+    if (answer.kind === 'ok') return answer.caps
+    throw new ConflictError(
+      'session_finished',
+      `session ${this.id} is ${answer.state} and spends no more: create a new session with higher limits.`,
+    )
   }
 
   /** Ends a conversation when what waits has been answered. */

@@ -5,17 +5,15 @@
 import { performance } from 'node:perf_hooks'
 import { z } from 'zod'
 import { anything, checkOptions, isObject, keyRule, type Rules, yesOrNo } from '../core/check-options.ts'
-import { didYouMean } from '../core/closest.ts'
 import { InputError, type RuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event.ts'
 import { digestKey, newId, parseId, parseKind, partitionOf, partitionOfKey, unhostedPool } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
 import { encodeInput } from '../core/message.ts'
-import { defaultSessionLimits, hardSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
+import { defaultSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
 import type { BellRinger } from '../core/ports.ts'
 import { partitionNotFound, refusalError } from '../core/refusal.ts'
 import { fitTo } from '../core/schema-problems.ts'
-import { shown } from '../core/shown.ts'
 import { checkGrant, encodeGrant, type WorkerGrant } from '../core/worker-grant.ts'
 import { nameRule } from '../core/worker-name.ts'
 import { extraBell } from '../store/bells.ts'
@@ -23,6 +21,7 @@ import { partitionKeys, tagOf } from '../store/keys.ts'
 import type { Redis } from '../store/redis.ts'
 import type { ScriptCaller } from '../store/script.ts'
 import { SessionStore } from '../store/session-store.ts'
+import { checkLimits } from './limits.ts'
 import type { Sent } from './summaries.ts'
 
 export interface CreateSession {
@@ -104,7 +103,7 @@ export class Submission {
     checkOptions('sessions.create', request, createRules, InputError)
     const kind = parseKind(request.kind)
     const name = request.name ?? kind
-    const limits = checkLimits(request.limits)
+    const limits = { ...defaultSessionLimits, ...checkLimits(request.limits) }
     const grant = encodeGrant(checkGrant(request.grant ?? {}))
     const key = request.idempotencyKey
     const partition =
@@ -162,26 +161,6 @@ function postError(answer: { readonly kind: string; readonly most?: number }, id
 
 function randomPartition(partitions: number): number {
   return partitions === 1 ? 0 : Math.floor(Math.random() * partitions)
-}
-
-function checkLimits(given: Partial<SessionLimits> = {}): SessionLimits {
-  const limits: Record<string, number> = { ...defaultSessionLimits }
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined) continue
-    if (!Object.hasOwn(hardSessionLimits, name)) {
-      const known = Object.keys(defaultSessionLimits)
-      throw new InputError(
-        `${shown(name)} is not a limit: the limits are ${known.join(', ')}.${didYouMean(name, known)}`,
-      )
-    }
-    const most = hardSessionLimits[name as keyof SessionLimits]
-    const least = name === 'depth' ? 0 : 1
-    if (!Number.isInteger(value) || value < least || value > most) {
-      throw new InputError(`the limit "${name}" must be a whole number from ${least} to ${most}, not ${shown(value)}.`)
-    }
-    limits[name] = value
-  }
-  return limits as unknown as SessionLimits
 }
 
 const grantOfJob = z.strictObject({

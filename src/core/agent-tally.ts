@@ -4,6 +4,7 @@
  *    one it can say.
  * T2 Handlers keep JSON in the same field; no JSON begins with `a`.
  */
+import type { Spending } from './policy.ts'
 
 export interface AgentTally {
   /** Model calls of the current run; the others are totals of the worker's life. */
@@ -27,6 +28,11 @@ export const emptyTally: AgentTally = {
   cacheWriteTokens: 0,
   reasoningTokens: 0,
   ignoredEvents: 0,
+}
+
+/** What of it counts towards the limits of a session. */
+export function spendingOf({ modelCalls, inputTokens, outputTokens }: AgentTally): Spending {
+  return { modelCalls, tokens: inputTokens + outputTokens }
 }
 
 const mark = 'a '

@@ -101,6 +101,12 @@ const arrowList = [
     to: 'Failed',
     why: 'the budget is spent before a further model call',
   },
+  {
+    event: 'limitReached',
+    from: 'AwaitingLLMResponse',
+    to: 'Failed',
+    why: 'the request is not sent: all agents of the session together have used what they may',
+  },
 
   ...fromBusyStates('cancelled', 'Idle', 'a run can be cancelled at any moment, and the worker goes on with its mail'),
   ...fromBusyStates('quarantined', 'Failed', 'a run that kills the nodes it runs on is ended wherever it stands'),

@@ -4,8 +4,8 @@
  * A node or a session may set its own; the scripts enforce what the session's record says.
  */
 
-/** Upper bounds that a session is created with; kept in its record and enforced by the scripts. */
-export interface SessionLimits {
+/** Upper bounds that a session is created with; kept in the record of each worker and enforced by the scripts. */
+export interface WorkerLimits {
   /** Workers a session may ever have, its root included. */
   readonly workers: number
   /** Children of one worker whose results are still open. */
@@ -16,20 +16,55 @@ export interface SessionLimits {
   readonly mailbox: number
 }
 
-export const defaultSessionLimits: SessionLimits = { workers: 200, children: 20, depth: 5, mailbox: 1_000 }
+/**
+ * What the agents of a session may use, all of them together; and what they have used. Kept with the session: it may be raised while the
+ * session lives (decision 0019).
+ */
+export interface Spending {
+  /** Model calls of all its agents together. */
+  readonly modelCalls: number
+  /** Tokens of all its agents together, in and out. */
+  readonly tokens: number
+}
+
+export type SessionLimits = WorkerLimits & Spending
+
+export const defaultSpending: Spending = { modelCalls: 500, tokens: 2_000_000 }
+export const defaultWorkerLimits: WorkerLimits = { workers: 200, children: 20, depth: 5, mailbox: 1_000 }
+export const defaultSessionLimits: SessionLimits = { ...defaultWorkerLimits, ...defaultSpending }
 
 /** Limits as a record keeps them. */
-export function encodeLimits({ workers, children, depth, mailbox }: SessionLimits): string {
+export function encodeLimits({ workers, children, depth, mailbox }: WorkerLimits): string {
   return `${workers} ${children} ${depth} ${mailbox}`
 }
 
-export function decodeLimits(text: string): SessionLimits {
+/** Those of a record without any are the default ones. */
+export function decodeLimits(text: string | undefined): WorkerLimits {
+  if (text === undefined) return defaultWorkerLimits
   const [workers, children, depth, mailbox] = text.split(' ').map(Number) as [number, number, number, number]
   return { workers, children, depth, mailbox }
 }
 
+/** Spending as a session keeps it. */
+export function encodeSpending({ modelCalls, tokens }: Spending): string {
+  return `${modelCalls} ${tokens}`
+}
+
+export function decodeSpending(text: string): Spending {
+  const [modelCalls, tokens] = text.split(' ').map(Number) as [number, number]
+  return { modelCalls, tokens }
+}
+
 /** The most a caller may ask for: beyond these a script could block Redis for too long. */
-export const hardSessionLimits: SessionLimits = { workers: 100_000, children: 1_000, depth: 64, mailbox: 100_000 }
+export const hardSessionLimits: SessionLimits = {
+  workers: 100_000,
+  children: 1_000,
+  depth: 64,
+  mailbox: 100_000,
+  // What a script counts exactly, and then some.
+  modelCalls: 1_000_000_000,
+  tokens: 1_000_000_000_000,
+}
 
 export const policy = {
   /** A lease lasts this long after the claim or its last renewal. */

@@ -5,7 +5,7 @@
 import type { TransientType } from './event.ts'
 import type { Failure } from './failure.ts'
 import type { Mail } from './message.ts'
-import type { SessionLimits } from './policy.ts'
+import type { Spending, WorkerLimits } from './policy.ts'
 import type { RunState } from './run-state.ts'
 import type { WorkerGrant } from './worker-grant.ts'
 
@@ -17,6 +17,13 @@ export interface Bell {
   readonly isTold?: true
   /** Its job came to a node without a free slot, where it still is. */
   readonly isAgain?: true
+}
+
+/** What all agents of a session have used, and may use. */
+export interface SessionSpending {
+  /** Null while its only agent counts in its own record. */
+  readonly spent: Spending | null
+  readonly allowed: Spending
 }
 
 /** The right to run one worker, and all that its turn needs to begin. */
@@ -38,7 +45,8 @@ export interface Grant {
   readonly name: string
   readonly pool: string
   readonly depth: number
-  readonly limits: SessionLimits
+  readonly limits: WorkerLimits
+  readonly spending: SessionSpending
   /** What it may use, where its session or its parent restricts that. */
   readonly allowed: WorkerGrant
   readonly run: number
@@ -153,6 +161,7 @@ export type CommitAnswer =
       readonly version: number
       readonly bells: readonly Bell[]
       readonly claimed: ClaimAnswer
+      readonly spending: SessionSpending
     }
   | { readonly kind: 'fenced'; readonly claimed: ClaimAnswer }
   | { readonly kind: 'conflict'; readonly version: number }

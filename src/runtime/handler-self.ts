@@ -13,7 +13,7 @@ import { InputError, LimitError, TerminalError } from '../core/errors.ts'
 import { childId, isId, newId, parseKind, partitionOf } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
 import { encodeInput, type Message } from '../core/message.ts'
-import { policy, type SessionLimits } from '../core/policy.ts'
+import { policy, type WorkerLimits } from '../core/policy.ts'
 import type { Grant, SpawnOrder } from '../core/ports.ts'
 import { refusalError } from '../core/refusal.ts'
 import { fitTo } from '../core/schema-problems.ts'
@@ -42,7 +42,7 @@ export interface SelfContext {
   readonly openChildren: number
   readonly state: unknown
   readonly definition: HandlerDefinition
-  readonly limits: SessionLimits
+  readonly limits: WorkerLimits
   readonly signal: () => AbortSignal
   readonly log: WorkerLog
   readonly message: Message
@@ -98,7 +98,7 @@ export class HandlerSelf implements Self<unknown> {
   get attempt(): number {
     return this.#context.attempt
   }
-  get limits(): SessionLimits {
+  get limits(): WorkerLimits {
     return this.#context.limits
   }
   get openChildren(): number {

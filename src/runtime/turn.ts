@@ -14,7 +14,7 @@
 import { performance } from 'node:perf_hooks'
 import { CancelledError, LeaseLostError, toRuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event.ts'
-import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, Refusal } from '../core/ports.ts'
+import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, Refusal, SessionSpending } from '../core/ports.ts'
 import { refusalError } from '../core/refusal.ts'
 import { encodeRunState, type RunState } from '../core/run-state.ts'
 import { LazySignal } from './lazy-signal.ts'
@@ -55,6 +55,8 @@ export class Turn {
   trustedUntil: number
   /** What the run is doing between two commits; the renewer writes it into the record. */
   doing: { readonly run: RunState; readonly firstByteSeen: boolean } | undefined
+  /** Of the session, with what this turn has committed; `counted` is the worker's state that it knows. */
+  spending: SessionSpending & { readonly counted: string | null }
   /** What the slot got with the ending commit. */
   claimed: ClaimAnswer = { kind: 'none' }
   readonly #left: { -readonly [Name in keyof Left]: Left[Name] }
@@ -81,6 +83,7 @@ export class Turn {
     this.grant = grant
     this.host = host
     this.trustedUntil = grant.trustedUntil
+    this.spending = { ...grant.spending, counted: grant.stateJson }
     this.#left = { over: undefined, aborted: false, commitId: '', version: grant.version }
     const { run, calls, runState, open, attempt, retrying, awaits, timersOpen } = grant
     this.#position = { run, calls, runState, open, attempt, retrying, awaits, timersOpen }
@@ -267,8 +270,7 @@ export class Turn {
 
   async #drain(end: TurnEnd): Promise<void> {
     while (!this.#left.over) {
-      const length = batchLength(this.#steps)
-      const batch = this.#steps.splice(0, length)
+      const batch = this.#steps.splice(0, batchLength(this.#steps))
       const last = this.#steps.length === 0
       await this.#commit(batch.length > 0 ? batch : [emptyStep(this.#position)], last ? end : undefined)
       if (last) return
@@ -301,6 +303,7 @@ export class Turn {
         this.#left.version = answer.version
         this.#acknowledged += steps.length
         this.#position = step.position
+        this.spending = { ...answer.spending, counted: step.stateJson ?? this.spending.counted }
         this.host.ring(answer.bells)
         if (step.timers.length > 0) this.host.noteTimer(Math.min(...step.timers.map((timer) => timer.ms)))
         if (end) {

@@ -44,7 +44,7 @@ export interface Damaged {
 
 export interface SessionPicture {
   readonly id: string
-  /** schema, state, ended, workers, cancel, marks, retired, resting; null without a record. */
+  /** `sessionFields`; null without a record. */
   readonly fields: RecordFields | null
   readonly listed: number
   readonly cancelled: readonly string[]
@@ -74,7 +74,7 @@ const pageSize = 1_000
 /** Heads of mails end behind ids, call and status. */
 const headBytes = 80
 const budgetBytes = 16_777_216
-const sessionFields = ['schema', 'state', 'ended', 'workers', 'cancel', 'marks', 'retired', 'resting'] as const
+const sessionFields = 'schema state ended workers cancel marks retired resting spent caps'.split(' ')
 
 export class AuditStore {
   readonly partition: number

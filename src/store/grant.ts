@@ -4,12 +4,13 @@
  */
 import { defaultPool, sessionIdOfRoot } from '../core/ids.ts'
 import { decodeMail, type Lane, type Mail } from '../core/message.ts'
-import { decodeLimits, defaultSessionLimits } from '../core/policy.ts'
+import { decodeLimits } from '../core/policy.ts'
 import type { Grant } from '../core/ports.ts'
 import { decodeRunState } from '../core/run-state.ts'
 import { decodeGrant as decodeWorkerGrant } from '../core/worker-grant.ts'
 import { decodeCalls } from './call-ranges.ts'
 import type { Reply } from './script.ts'
+import { decodeSpendings } from './spending.ts'
 
 type GrantReply = [
   tag: 'grant',
@@ -23,10 +24,13 @@ type GrantReply = [
   family: string[],
   user: string[],
   awaited: [place: string, text: string] | [],
+  spent?: string,
+  caps?: string,
 ]
 
 export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
-  const [, workerId, mark, token, suspect, fields, state, control, family, user, awaited] = reply as GrantReply
+  const [, workerId, mark, token, suspect, fields, state, control, family, user, awaited, spent, caps] =
+    reply as GrantReply
   const record = toFields(fields)
   const number = (name: string, absent = 0) => Number(record[name] ?? absent)
   const kind = record.kind as string
@@ -47,7 +51,8 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     name: record.name ?? kind,
     pool: record.pool ?? defaultPool,
     depth: number('depth'),
-    limits: record.limits === undefined ? defaultSessionLimits : decodeLimits(record.limits),
+    limits: decodeLimits(record.limits),
+    spending: decodeSpendings(spent, caps),
     allowed: record.grant === undefined ? {} : decodeWorkerGrant(record.grant),
     run,
     open: record.open === '1',

@@ -95,7 +95,7 @@ export class InspectStore {
 
   /** The session's record, with the result of one run if asked: a long conversation has thousands, which are never read at once. */
   async session(id: string, run?: number): Promise<RecordFields | null> {
-    const names = [...sessionNames, 'cancel', ...(run === undefined ? [] : [`result:${run}`])]
+    const names = [...sessionNames, 'cancel', 'caps', ...(run === undefined ? [] : [`result:${run}`])]
     return sessionFields(names, await this.#redis.hmget(sessionKeys(this.#keys.tag, id).session, ...names))
   }
 

@@ -22,7 +22,7 @@ interface Placed {
 }
 
 /** Each file builds on those before it. */
-const shared: readonly Piece[] = ['checks', 'records', 'mail', 'claims', 'children'].flatMap((name) =>
+const shared: readonly Piece[] = ['checks', 'records', 'spending', 'mail', 'claims', 'children'].flatMap((name) =>
   piecesOf(read(`shared/${name}.lua`)),
 )
 

@@ -68,6 +68,12 @@ export const redriveScript = defineScript({
 
 export const closeScript = defineScript({ file: 'close.lua', keys: words('session events'), args: words('sessionId') })
 
+export const limitScript = defineScript({
+  file: 'limit.lua',
+  keys: words('session events'),
+  args: words('sessionId modelCalls tokens start event'),
+})
+
 export const pruneScript = defineScript({
   file: 'prune.lua',
   keys: words('sessions cancelling meta'),

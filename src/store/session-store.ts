@@ -5,13 +5,22 @@
 
 import { InvariantError } from '../core/errors.ts'
 import { defaultPool, rootIdOf, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
-import { defaultSessionLimits, encodeLimits, type Policy, type SessionLimits } from '../core/policy.ts'
+import {
+  decodeSpending,
+  defaultSpending,
+  defaultWorkerLimits,
+  encodeLimits,
+  encodeSpending,
+  type Policy,
+  type SessionLimits,
+  type Spending,
+} from '../core/policy.ts'
 import type { Bell } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
 import { type PartitionKeys, sessionKeys, spawnKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
 import { guarded, type Reply, type ScriptCaller } from './script.ts'
-import { cancelScript, closeScript, postScript, redriveScript, spawnScript } from './scripts.ts'
+import { cancelScript, closeScript, limitScript, postScript, redriveScript, spawnScript } from './scripts.ts'
 import { pruneOnce, pruneStart } from './upkeep-store.ts'
 
 export interface SpawnSession {
@@ -46,7 +55,8 @@ type PostRefused =
 export type RedriveAnswer = Placed | RedriveRefused
 export type RedriveRefused = { readonly kind: 'no_letter' | 'no_message' } | PostRefused
 
-const startLimits = encodeLimits(defaultSessionLimits)
+const startLimits = encodeLimits(defaultWorkerLimits)
+const startCaps = encodeSpending(defaultSpending)
 
 export class SessionStore {
   readonly partition: number
@@ -100,6 +110,8 @@ export class SessionStore {
     if (mode !== 'job') facts.push('mode', mode)
     const limitsText = encodeLimits(limits)
     if (limitsText !== startLimits) facts.push('limits', limitsText)
+    const caps = encodeSpending(limits)
+    if (caps !== startCaps) facts.push('caps', caps)
     if (grant) facts.push('grant', grant)
     if (keyDigest !== null) facts.push('idem', keyDigest, 'idemMs', String(this.#policy.givenKeyMs))
     return facts
@@ -166,6 +178,23 @@ export class SessionStore {
     )
     if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
     return { kind: reply[0] as 'ok' | 'not_found' }
+  }
+
+  /** Sets what is given; answers what holds now. */
+  async limit(
+    sessionId: string,
+    { modelCalls, tokens }: Partial<Spending>,
+    event: string,
+  ): Promise<{ kind: 'ok'; caps: Spending } | { kind: 'not_found' } | { kind: 'finished'; state: string }> {
+    const reply = await this.#caller.call(
+      limitScript,
+      { session: sessionKeys(this.#keys.tag, sessionId).session, events: this.#keys.events },
+      { sessionId, modelCalls: modelCalls ?? '', tokens: tokens ?? '', start: startCaps, event },
+      { deadlineMs: this.#deadlineMs },
+    )
+    if (reply[0] === 'not_found') return { kind: 'not_found' }
+    if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
+    return { kind: 'ok', caps: decodeSpending(String(reply[1])) }
   }
 
   async close(sessionId: string): Promise<{ kind: 'ok'; state: string } | { kind: 'not_found' }> {

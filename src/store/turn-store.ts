@@ -26,6 +26,7 @@ import { commitKeys, type PartitionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
 import { type Argument, guarded, type Reply, type ScriptCaller } from './script.ts'
 import { claimScript, commitScript, renewScript } from './scripts.ts'
+import { decodeSpendings } from './spending.ts'
 
 export interface TurnStoreOptions {
   readonly redis: Redis
@@ -196,6 +197,7 @@ export class RedisTurnStore implements TurnStore {
           version: Number(reply[1]),
           bells: parseBells(reply[2]),
           claimed: this.#decodeClaim(reply[3] as Reply, asked),
+          spending: decodeSpendings(reply[4] as string | undefined, reply[5] as string | undefined),
         }
       case 'fenced':
         return { kind: 'fenced', claimed: this.#decodeClaim(reply[1] as Reply, asked) }

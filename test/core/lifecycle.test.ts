@@ -40,6 +40,7 @@ const added: readonly (readonly [RunState, RunEvent, RunState])[] = [
   ['ProcessingLLMResponse', 'limitReached', 'Failed'],
   ['ProcessingUserMessage', 'limitReached', 'Failed'],
   ['GeneratingResponse', 'limitReached', 'Failed'],
+  ['AwaitingLLMResponse', 'limitReached', 'Failed'],
   ['ProcessingLLMResponse', 'blankReply', 'GeneratingResponse'],
   ['ExecutingTools', 'approvalNeeded', 'AwaitingToolApproval'],
   ['ProcessingToolResults', 'circuitOpened', 'Failed'],

@@ -6,9 +6,9 @@ import { afterRun } from '../../src/runtime/run-ending.ts'
 import { emptyStep, type RunPosition, type Step } from '../../src/runtime/step.ts'
 import { Turn } from '../../src/runtime/turn.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { grantByHand, HeldStore } from './support/held-store.ts'
+import { grantByHand, HeldStore, unspent } from './support/held-store.ts'
 
-const ok: CommitAnswer = { kind: 'ok', version: 1, bells: [], claimed: { kind: 'none' } }
+const ok: CommitAnswer = { kind: 'ok', version: 1, bells: [], claimed: { kind: 'none' }, spending: unspent }
 const refusal: Refusal = { reason: 'depth_exceeded', limit: 5, id: 'a child' }
 const open: RunPosition = { ...afterRun(0), open: true, runState: 'ProcessingUserMessage' }
 const step = (name: string, more: Partial<Step> = {}): Step => ({ ...emptyStep(open), entries: [name], ...more })

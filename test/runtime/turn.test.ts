@@ -13,13 +13,14 @@ import { afterRun } from '../../src/runtime/run-ending.ts'
 import { emptyStep, type Step } from '../../src/runtime/step.ts'
 import { Turn } from '../../src/runtime/turn.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { grantByHand, HeldStore } from './support/held-store.ts'
+import { grantByHand, HeldStore, unspent } from './support/held-store.ts'
 
 const ok = (claimed: ClaimAnswer): CommitAnswer => ({
   kind: 'ok',
   version: 1,
   bells: [],
   claimed,
+  spending: unspent,
 })
 const echo = handlerKind('echo', defineWorker({ receive: (message, self) => self.reply(message.value) }))
 

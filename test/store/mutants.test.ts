@@ -19,6 +19,7 @@ import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
+import { spendingMutants } from './support/spending-mutants.ts'
 
 const off = 'if false then'
 
@@ -390,7 +391,7 @@ const mutants: readonly Mutant[] = [
 ]
 
 // `npm run mutants` reads these titles.
-for (const mutant of withNames([...mutants, ...letterMutants, ...lineMutants, ...bellMutants])) {
+for (const mutant of withNames([...mutants, ...letterMutants, ...lineMutants, ...bellMutants, ...spendingMutants])) {
   test(`without its guard a test goes red: ${mutant.guard} [${mutant.caughtBy}]`, async () => {
     await expect(expectRedWithout(mutant)).resolves.toBeUndefined()
   })

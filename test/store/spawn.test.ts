@@ -1,6 +1,7 @@
 /** spawn: a session, its root worker and the first message, in one script. */
 import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
+import { defaultSpending } from '../../src/core/policy.ts'
 import { Place } from './support/place.ts'
 
 describe('spawn', () => {
@@ -63,7 +64,7 @@ describe('spawn', () => {
       mode: 'conversation',
       mail: 'i\t-\t"other"',
       keyDigest: null,
-      limits: { workers: 1, children: 1, depth: 1, mailbox: 1 },
+      limits: { workers: 1, children: 1, depth: 1, mailbox: 1, ...defaultSpending },
       event: '[]',
     })
     expect(again).toEqual({
@@ -114,7 +115,7 @@ test('two spawns of one session at the same time make one session', async () => 
     mode: 'job',
     mail: 'i\t-\t1',
     keyDigest: null,
-    limits: { workers: 1, children: 1, depth: 1, mailbox: 1 },
+    limits: { workers: 1, children: 1, depth: 1, mailbox: 1, ...defaultSpending },
     event: '[]',
   } as const
   await Promise.all(Array.from({ length: 20 }, () => place.sessions.spawn(order)))

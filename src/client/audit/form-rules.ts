@@ -26,6 +26,8 @@ const workerForms: readonly [string, Form][] = [
 ]
 const sessionForms: readonly [string, Form][] = [
   ['state', ['active', 'cancelling']],
+  ['spent', /^\d+ \d+$/],
+  ['caps', /^\d+ \d+$/],
   ['ended', /^(completed|failed|cancelled) \d+( \d+ \d+)?$/],
   ...numbers('workers', 'marks', 'retired', 'resting'),
 ]

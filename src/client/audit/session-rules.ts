@@ -2,7 +2,9 @@
  * Duty: the rules between the workers of a session, and of the session's own record. They are held only to workers that were seen in
  * one picture: of two that were seen apart, one may have gone on meanwhile.
  */
+import { decodeTally, spendingOf } from '../../core/agent-tally.ts'
 import { childId, rootIdOf } from '../../core/ids.ts'
+import { decodeSpending } from '../../core/policy.ts'
 import { decodeGrant, isWithinFolder } from '../../core/worker-grant.ts'
 import type { Picture, SessionPicture } from '../../store/audit-store.ts'
 import { type Say, type Suspicion, sayOf } from './finding.ts'
@@ -27,7 +29,9 @@ export function groupRules(group: Group, found: Suspicion[]): void {
     grantRule(one, seen)
   }
   stateRules(group, say)
-  if (group.isWhole) reportedRule(group, say)
+  if (!group.isWhole) return
+  reportedRule(group, say)
+  spentRule(group, say)
 }
 
 // I1, I8: whoever was created has a record until the session is pruned.
@@ -158,5 +162,26 @@ function reportedRule({ session, seen }: Group, say: Say): void {
     'I8',
     'unreported',
     `results are not in the history that received them, among ${runs.length - marks} of: ${which.join('; ')}`,
+  )
+}
+
+// I16: what all have used together is the sum of what each has.
+function spentRule({ session, seen }: Group, say: Say): void {
+  const { id, fields } = session
+  if (fields?.spent === undefined) return
+  const told = decodeSpending(fields.spent)
+  const sum = { modelCalls: 0, tokens: 0 }
+  for (const { picture } of seen.values()) {
+    const tally = decodeTally(picture.fields.data ?? '')
+    if (tally === null) continue
+    const { modelCalls, tokens } = spendingOf(tally)
+    sum.modelCalls += modelCalls
+    sum.tokens += tokens
+  }
+  if (sum.modelCalls === told.modelCalls && sum.tokens === told.tokens) return
+  say(
+    'I16',
+    'spent',
+    `session ${id} has spent ${told.modelCalls} model calls and ${told.tokens} tokens, and its workers ${sum.modelCalls} and ${sum.tokens}`,
   )
 }

@@ -4,13 +4,14 @@
  *    a cancel answers exactly the calls that the stored history holds open.
  */
 
-import { type AgentTally, decodeTally, emptyTally, encodeTally } from '../../core/agent-tally.ts'
+import { type AgentTally, decodeTally, emptyTally, encodeTally, spendingOf } from '../../core/agent-tally.ts'
 import type { Usage } from '../../core/chat-message.ts'
 import type { ContextContainer } from '../../core/context-container.ts'
 import { type Entry, entryVersion } from '../../core/entry.ts'
 import type { EventNote } from '../../core/event.ts'
 import { RunMachine } from '../../core/lifecycle.ts'
 import type { OpenCall } from '../../core/open-calls.ts'
+import type { Spending } from '../../core/policy.ts'
 import type { Grant } from '../../core/ports.ts'
 import type { RunState } from '../../core/run-state.ts'
 import type { KnownHistory } from '../history-cache.ts'
@@ -87,6 +88,18 @@ export class Journal {
       cacheReadTokens: tally.cacheReadTokens + (usage.cacheReadTokens ?? 0),
       cacheWriteTokens: tally.cacheWriteTokens + (usage.cacheWriteTokens ?? 0),
       reasoningTokens: tally.reasoningTokens + (usage.reasoningTokens ?? 0),
+    }
+  }
+
+  /** What the agents of the session have used, as far as this turn knows: of the others, when it last committed. */
+  get sessionSpent(): Spending {
+    const own = spendingOf(this.tally)
+    const { spent, counted } = this.turn.spending
+    if (spent === null) return own
+    const known = spendingOf(decodeTally(counted ?? '') ?? emptyTally)
+    return {
+      modelCalls: spent.modelCalls + own.modelCalls - known.modelCalls,
+      tokens: spent.tokens + own.tokens - known.tokens,
     }
   }
 

@@ -24,11 +24,14 @@ export async function think(scene: Scene): Promise<Wait | null> {
   const { journal, kind, turn } = scene
   const { container, machine, position } = journal
   toRequest(machine)
-  const limit = kind.definition.limits?.tokens
-  if (limit !== undefined && container.run.tokens >= limit) return overBudget(scene, limit)
+  const ownLimit = overOwnLimit(scene)
+  if (ownLimit !== null) return overBudget(scene, ownLimit)
   sendRequest(machine)
   if (!turn.isSettled) await turn.settled()
   if (!turn.isTrusted()) return null
+  // The last commit's answer tells what the others have used.
+  const limit = overLimitOfSession(scene)
+  if (limit !== null) return overBudget(scene, limit)
   const { iterations, blanks } = container.run
   const number = iterations + 1
   try {
@@ -168,14 +171,27 @@ function noFailure({ journal }: Scene): StepParts {
   return { failure: journal.position.attempt > 0 ? null : undefined, position: { attempt: 0, retrying: '' } }
 }
 
-function overBudget(scene: Scene, limit: number): null {
-  const { journal, end, who } = scene
-  const error = new LimitError(
-    'budget_exceeded',
-    `${who} has used ${journal.container.run.tokens} tokens in this run and may use ${limit}: no further model call was made. Raise limits.tokens.`,
-  )
+/** What has been used up, in words; null when a further model call may be made. */
+function overOwnLimit({ journal, kind, who }: Scene): string | null {
+  const limit = kind.definition.limits?.tokens
+  const { tokens } = journal.container.run
+  if (limit === undefined || tokens < limit) return null
+  return `${who} has used ${tokens} tokens in this run and may use ${limit}: no further model call was made. Raise limits.tokens.`
+}
+
+function overLimitOfSession({ journal, turn, who }: Scene): string | null {
+  const { sessionSpent: spent } = journal
+  const { allowed } = turn.spending
+  const name = spent.modelCalls >= allowed.modelCalls ? 'modelCalls' : spent.tokens >= allowed.tokens ? 'tokens' : null
+  if (name === null) return null
+  const did = name === 'tokens' ? `used ${spent.tokens} tokens` : `made ${spent.modelCalls} model calls`
+  const { sessionId } = turn.grant
+  return `the agents of session ${sessionId} have ${did} and may ${name === 'tokens' ? 'use' : 'make'} ${allowed[name]}, all together: ${who} made no further one. Create sessions with a higher limits.${name}, or raise it for this one: troupe session limit ${sessionId} ${name}=${2 * allowed[name]}`
+}
+
+function overBudget({ journal, end }: Scene, what: string): null {
   journal.machine.apply('limitReached')
-  end.fail(error, 'runtime', 1)
+  end.fail(new LimitError('budget_exceeded', what), 'runtime', 1)
   return null
 }
 

@@ -22,7 +22,8 @@ ARGV[11] entries      count of history entries, then each; then facts: the name 
   send         worker, mail                timer       id, ms, json
   leave        bell (empty: none), wasBusy: no claim follows
   claim        bell, wasBusy, nonce, slot, node, kinds, maySuspect, keepBell, leaseMs, mailBytes, suspectAfter, poisonAfter
-Returns {"ok", version, bells, claimed} | {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list}
+Returns {"ok", version, bells, claimed}, and of a session that says so {…, spent, caps} | {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list}
+        claimed: {"none"}, or what claim answers, also "empty" and "unfit"
 Builds  T:w:<id> and its keys of this worker, of recipients, children, the parent and the next worker; T:s:<session> of recipients, and
         its keys; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:told; for a claim T:run, T:bells, T:busy, T:slots, T:grants.
 Events  what the node says happened, then session.completed and its like. Writes nothing unless it returns "ok". ]]
@@ -84,27 +85,21 @@ local commitToken, commitSequence = string.match(record.commit or '', '^(.*):(%d
 local repeated = commitToken == token and sequence <= tonumber(commitSequence)
 if repeated or record.token ~= token then
   local before = claim and claimOrSame(tag, claim) or { 'none' }
-  if repeated then return { 'ok', record.version, record.bells or '', before } end
+  if repeated then
+    return withSpending({ 'ok', record.version, record.bells or '', before }, unpack(redis.pcall('HMGET', sessionHash, 'spent', 'caps')))
+  end
   return { 'fenced', before }
 end
 checkRecord(recordKey, record)
 if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end
 local session = sessionOf(worker, record)
-local hit = cancelHit(tag, session, record, worker)
+local hit, spending = cancelHit(tag, session, record, worker)
 if hit and outcome ~= 'cancelled' then return { 'cancelled' } end
 -- A fail-over lost the cancel that this node was told of: with this end the session would neither go on nor ever be finished.
 if not hit and outcome == 'cancelled' then return { 'conflict', version } end
 
 -- 3. Check all that would be written, without writing.
 local refused = {}
--- Results that are taken stand in the lane, or are the first of it.
-local function checkFamily()
-  local taken, length = tonumber(record.family or '0'), lengthOf(recordKey .. laneKeys.family)
-  for position in string.gmatch(familyUsed, '%d+') do
-    local place = tonumber(position) - taken
-    if place < 0 or place >= length then error('position ' .. position .. ' should be one of the family lane of ' .. recordKey, 0) end
-  end
-end
 local depth, run = tonumber(record.depth or '0'), record.run or '1'
 local born, bornById, sessionFields, known = {}, {}, nil, 0
 for from = 1, #spawns, 1000 do
@@ -169,6 +164,7 @@ for index = 1, #sends do
   end
 end
 if #refused > 0 then return { 'refused', refused } end
+local spent = given.state and spentWith(sessionHash, given.state, record, spending[2], #born > 0)
 local parentPlan = nil
 if outcome and given.result and record.parent and run == '1' and record.parentRun ~= '-' then
   local plan = planMail(tag, record.parent, 'family', given.result)
@@ -180,7 +176,7 @@ if controlUsed > 0 or (outcome and hadTimers) then checkSort('list', recordKey .
 -- Read once, to know that it is a list, and whether more waits there.
 local userLeft = (userUsed > 0 or turnEnds or outcome) and lengthOf(userKey) - userUsed or 0
 local waitsForOne = string.find(wait, ':', 1, true)
-if familyUsed ~= '' or awaiting > 0 or waitsForOne then checkFamily() end
+if familyUsed ~= '' or awaiting > 0 or waitsForOne then checkFamily(recordKey, record, familyUsed) end
 if dead then checkSort('stream', tag .. ':dead') end
 if #timers > 0 or wait == 'retry' or (outcome and (hadTimers or (record.attempt or '0') ~= '0')) then
   checkSort('zset', tag .. ':timers')
@@ -281,6 +277,7 @@ if #born > 0 then
   woke.last[session] = score
   woke.touched[session] = true
 end
+if spent then redis.call('HSET', sessionHash, 'spent', spent) end
 if #spawns > 0 and not outcome then change('calls', spawns[#spawns].call) end
 for index = 1, #mails do
   writeMail(tag, mails[index], now, woke)
@@ -397,4 +394,4 @@ elseif turnEnds and (given.bell or '') ~= '' then
 end
 local bells = writeBellsOf(tag, woke.pools, seed, now, bellMs)
 if bells ~= '' then redis.call('HSET', recordKey, 'bells', bells) end
-return { 'ok', changes[2], bells, claimed }
+return withSpending({ 'ok', changes[2], bells, claimed }, spent or spending[2], spending[3])

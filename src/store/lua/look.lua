@@ -96,7 +96,8 @@ end
 
 local function aboutOf(key)
   return {
-    redis.call('HMGET', key, 'schema', 'state', 'ended', 'workers', 'cancel', 'marks', 'retired', 'resting'), redis.call('LLEN', key .. ':workers'),
+    redis.call('HMGET', key, 'schema', 'state', 'ended', 'workers', 'cancel', 'marks', 'retired', 'resting', 'spent', 'caps'),
+    redis.call('LLEN', key .. ':workers'),
     redis.call('SMEMBERS', key .. ':cancelled'), isIn(sessionsKey, session),
     not unread[cancellingKey] and redis.call('SISMEMBER', cancellingKey, session), {},
   }

@@ -7,6 +7,7 @@ ARGV[5] bellMs        ARGV[6] event        json
 ARGV[7] facts         then, each a name and its value, what is not as it is without them:
   name         of the root: its kind       mode         job; or conversation
   limits       workers, children, depth, mailbox: those by default         grant        lines: nothing is restricted
+  caps         of its agents together: "<model calls> <tokens>": those by default
   idem         digest of an idempotency key             idemMs       how long it is known
 Returns {"ok", session, bells} | {"again", session, bells}
 Builds  T:run, T:bells, T:busy, T:slots, T:share and T:told of the pool; T:nodes, T:idem.
@@ -55,12 +56,11 @@ set('pool', pool, 'default')
 set('mode', given.mode)
 set('grant', given.grant)
 redis.call('HSET', recordKey, unpack(record))
+local ofSession = { 'schema', '1' }
+if given.caps then ofSession[3], ofSession[4] = 'caps', given.caps end
 local bells = writeBellsOf(tag, { [pool] = true }, seed, now, bellMs)
-if bells == '' then
-  redis.call('HSET', sessionHash, 'schema', '1')
-else
-  redis.call('HSET', sessionHash, 'schema', '1', 'bells', bells)
-end
+if bells ~= '' then ofSession[#ofSession + 1], ofSession[#ofSession + 2] = 'bells', bells end
+redis.call('HSET', sessionHash, unpack(ofSession))
 redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'events', event)
 if idemKey then redis.call('SET', idemKey, sessionId .. ' ' .. bells, 'PX', digits(idemMs)) end
 return { 'ok', sessionId, bells }

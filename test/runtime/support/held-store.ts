@@ -1,8 +1,11 @@
 /** A grant and a node by hand: what a turn asks of its store is kept, and the test answers it. */
 import { newId } from '../../../src/core/ids.ts'
-import { defaultSessionLimits, policy } from '../../../src/core/policy.ts'
-import type { CommitAnswer, CommitRequest, Grant } from '../../../src/core/ports.ts'
+import { defaultSpending, defaultWorkerLimits, policy } from '../../../src/core/policy.ts'
+import type { CommitAnswer, CommitRequest, Grant, SessionSpending } from '../../../src/core/ports.ts'
 import type { TurnHost } from '../../../src/runtime/turn-host.ts'
+
+/** Of a session that says nothing of it. */
+export const unspent: SessionSpending = { spent: null, allowed: defaultSpending }
 
 export const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -23,7 +26,8 @@ export function grantByHand(more: Partial<Grant> = {}): Grant {
     name: 'echo',
     pool: 'default',
     depth: 0,
-    limits: defaultSessionLimits,
+    limits: defaultWorkerLimits,
+    spending: unspent,
     run: 1,
     open: false,
     runState: 'ProcessingUserMessage',

@@ -11,6 +11,7 @@ import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'
 import { runFailure } from './hand-node.ts'
 import type { Place } from './place.ts'
+import { family, used } from './spending-checks.ts'
 
 export const calls: readonly Call[] = [
   { name: 'spawn', prepare: async (place) => spawnOnce(place) },
@@ -173,6 +174,21 @@ export const calls: readonly Call[] = [
       const { session, turn } = await running(place)
       await turn.complete()
       return () => place.sessions.close(session.id)
+    },
+  },
+  {
+    name: 'limit',
+    prepare: async (place) => {
+      const { session } = await running(place)
+      return () => place.sessions.limit(session.id, { tokens: 5 }, '[["session.limited",{"tokens":5}]]')
+    },
+  },
+  {
+    name: 'commit of an agent in a family',
+    prepare: async (place) => {
+      const { children } = await family(place)
+      const [child] = children
+      return () => child.record({ entries: ['{}'], stateJson: used(2) })
     },
   },
   {

@@ -5,9 +5,11 @@ import * as checks from './checks.ts'
 import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
+import * as spendingChecks from './spending-checks.ts'
 
 export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caughtBy: string })[] {
-  const known = Object.entries({ ...checks, ...agentChecks, ...letterChecks, ...lineChecks, ...bellChecks })
+  const all = [checks, agentChecks, letterChecks, lineChecks, bellChecks, spendingChecks]
+  const known = all.flatMap((some) => Object.entries(some))
   return mutants.map((mutant) => {
     const [caughtBy] = known.find(([, check]) => check === mutant.check) ?? []
     if (caughtBy === undefined) throw new Error(`The check of mutant "${mutant.guard}" has no name.`)

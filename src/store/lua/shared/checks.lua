@@ -76,6 +76,16 @@ local function checkMarks(sessionHash)
   if not string.find(redis.call('HGET', sessionHash, 'marks') or '0', '^%d+$') then error('field marks of ' .. sessionHash .. ' should be a whole number', 0) end
 end
 
+-- Results that are taken, by their places in the lane for ever, stand in it or are the first of it.
+local function checkFamily(recordKey, record, used)
+  local familyKey = recordKey .. ':mail:family'
+  local taken, length = tonumber(record.family or '0'), lengthOf(familyKey)
+  for position in string.gmatch(used, '%d+') do
+    local place = tonumber(position) - taken
+    if place < 0 or place >= length then error('position ' .. position .. ' should be one of the family lane of ' .. recordKey, 0) end
+  end
+end
+
 -- Does this error say that something stored is not as it should be? Other errors may pass by themselves.
 local function isDamage(thrown)
   local text = type(thrown) == 'table' and thrown.err or tostring(thrown)

@@ -36,7 +36,7 @@ end
 
 -- Everything a node needs to run the turn: the record, the state if it has a key of its own, the lanes that may be received from.
 -- Timers and results belong to a run: between runs only the user lane is read.
-local function readGrant(tag, id, record, flat, token, mark, suspect, most)
+local function readGrant(tag, id, record, flat, token, mark, suspect, most, spent, caps)
   local base = workerKey(tag, id)
   local control, family, awaited = {}, {}, {}
   if record.open == '1' then
@@ -52,7 +52,8 @@ local function readGrant(tag, id, record, flat, token, mark, suspect, most)
   local state = record.data or ''
   if state == '@' then state = redis.call('GET', base .. ':state') or '' end
   -- The record as one string: many short ones cost Redis and the node several times as much. No value holds a zero byte.
-  return { 'grant', id, mark, token, suspect and '1' or '0', table.concat(flat, '\0'), state, control, family, user, awaited }
+  local reply = { 'grant', id, mark, token, suspect and '1' or '0', table.concat(flat, '\0'), state, control, family, user, awaited }
+  return withSpending(reply, spent, caps)
 end
 
 -- A worker in line, with its grant if this node can run it; else a word that says why not: gone | unfit.
@@ -66,7 +67,8 @@ local function readCandidate(tag, claim, id)
   local session, starts = sessionOf(id, record), startsOf(record)
   local suspect = starts >= claim.suspectAfter
   local mark = 'run'
-  if cancelHit(tag, session, record, id) then
+  local hit, sessionFields = cancelHit(tag, session, record, id)
+  if hit then
     mark = 'cancelled'
   elseif tonumber(record.alone or '0') >= claim.poisonAfter then
     mark = 'poison'
@@ -80,7 +82,7 @@ local function readCandidate(tag, claim, id)
     checkSort('zset', tag .. ':timers')
   end
   local token = digits(epochOf(record) + 1) .. ':' .. claim.nonce
-  local reply = readGrant(tag, id, record, flat, token, mark, suspect and mark == 'run', claim.mailBytes)
+  local reply = readGrant(tag, id, record, flat, token, mark, suspect and mark == 'run', claim.mailBytes, sessionFields[2], sessionFields[3])
   return { id = id, record = record, token = token, mark = mark, suspect = suspect and mark == 'run', reply = reply }
 end
 
@@ -190,7 +192,8 @@ local function sameGrant(tag, claim)
   local record, flat = readHash(workerKey(tag, id))
   if string.match(record.token or '', ':(.*)$') ~= nonce then return { 'empty' } end
   local suspect = mark == '' and startsOf(record) > claim.suspectAfter
-  return readGrant(tag, id, record, flat, record.token, mark == '' and 'run' or mark, suspect, claim.mailBytes)
+  local spending = redis.pcall('HMGET', sessionKey(tag, sessionOf(id, record)), 'spent', 'caps')
+  return readGrant(tag, id, record, flat, record.token, mark == '' and 'run' or mark, suspect, claim.mailBytes, unpack(spending))
 end
 
 -- For a script that may claim: with the time the slot's next worker, without it what its nonce was answered before, or nil.

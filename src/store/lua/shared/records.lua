@@ -79,15 +79,19 @@ local function limitsOf(record)
   return { workers = tonumber(workers), children = tonumber(children), depth = tonumber(depth), mailbox = tonumber(mailbox) }
 end
 
--- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only) or 'whole' (for good).
+-- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only) or 'whole' (for good); and what else is read
+-- of the session on the way: its marks, what its agents have spent, and what they may spend, each false where it has none.
 -- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
 -- field each, since a value over 64 bytes would make the whole record several times as large in memory.
 -- The session counts what was cancelled in it: only then is the set read. So its hash is known to be one, for who writes to it next.
 local function cancelHit(tag, session, record, id)
   local sessionHash = sessionKey(tag, session)
-  local marks = redis.pcall('HGET', sessionHash, 'marks')
-  if not marks then return nil end
-  if type(marks) == 'table' then checkSort('hash', sessionHash) end
+  local fields = redis.pcall('HMGET', sessionHash, 'marks', 'spent', 'caps')
+  if fields.err then
+    checkSort('hash', sessionHash)
+    error(fields.err, 0)
+  end
+  if not fields[1] then return nil, fields end
   local probes = {}
   for level = 1, tonumber(record.depth or '0') do
     local element = record['path' .. level]
@@ -98,8 +102,7 @@ local function cancelHit(tag, session, record, id)
   probes[#probes + 1] = id .. ':' .. (record.run or '1')
   local found = redis.call('SMISMEMBER', sessionHash .. ':cancelled', unpack(probes))
   for index = 1, #probes - 1 do
-    if found[index] == 1 then return 'whole' end
+    if found[index] == 1 then return 'whole', fields end
   end
-  if found[#probes] == 1 then return 'own' end
-  return nil
+  return found[#probes] == 1 and 'own' or nil, fields
 end

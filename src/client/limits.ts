@@ -1,0 +1,44 @@
+/** Duty: limits as callers give them: of a new session all, of one that lives those on spending. */
+import { didYouMean } from '../core/closest.ts'
+import { InputError } from '../core/errors.ts'
+import {
+  defaultSessionLimits,
+  defaultSpending,
+  hardSessionLimits,
+  type SessionLimits,
+  type Spending,
+} from '../core/policy.ts'
+import { shown } from '../core/shown.ts'
+
+/** What is given, checked: names that there are, and whole numbers within the hard limits. */
+export function checkLimits(given: Partial<SessionLimits> = {}): Partial<SessionLimits> {
+  return checked(given, Object.keys(defaultSessionLimits), (names) => `the limits are ${names}`)
+}
+
+/** The same of a session that is there: at least one. */
+export function checkSpending(given: Partial<Spending>): Partial<Spending> {
+  const names = Object.keys(defaultSpending)
+  if (typeof given !== 'object' || given === null)
+    throw new InputError(`limit takes an object like { modelCalls: 1000 }, not ${shown(given)}.`)
+  const limits = checked(given, names, (all) => `of a session that is there only ${all} can be set`)
+  if (Object.keys(limits).length === 0)
+    throw new InputError(`limit takes one of ${names.join(', ')}, such as { modelCalls: 1000 }.`)
+  return limits
+}
+
+function checked(given: object, known: readonly string[], rule: (names: string) => string): Partial<SessionLimits> {
+  const limits: Record<string, number> = {}
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue
+    if (!known.includes(name)) {
+      throw new InputError(`${shown(name)} is not a limit: ${rule(known.join(', '))}.${didYouMean(name, known)}`)
+    }
+    const most = hardSessionLimits[name as keyof SessionLimits]
+    const least = name === 'depth' ? 0 : 1
+    if (!Number.isInteger(value) || value < least || value > most) {
+      throw new InputError(`the limit "${name}" must be a whole number from ${least} to ${most}, not ${shown(value)}.`)
+    }
+    limits[name] = value
+  }
+  return limits
+}

@@ -1,0 +1,23 @@
+--[[ limit – sets anew what the agents of a session may use, all of them together.
+Why a script   a session that is pruned in the meantime must not be left as a record of this alone; and of two that set one each, both count.
+KEYS[1] session   hash               KEYS[2] events   stream
+ARGV[1] sessionId     ARGV[2] modelCalls   ARGV[3] tokens       either empty: as it is
+ARGV[4] start         both as a session has them that says nothing       ARGV[5] event
+Returns {"ok", caps} | {"not_found"} | {"finished", state}
+Events  what the client says. Where both are as they were, nothing is written. Running agents learn of it with their next commit. ]]
+local sessionHash, eventsKey = KEYS[1], KEYS[2]
+local sessionId, modelCalls, tokens, start, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+
+local tag = tagOf(sessionHash)
+local state = sessionState(tag, sessionId)
+if not state then return { 'not_found' } end
+if state ~= 'active' then return { 'finished', state } end
+checkLast(event)
+local before = redis.call('HGET', sessionHash, 'caps') or start
+local calls, most = string.match(before, '^(%d+) (%d+)$')
+if not calls then error('field caps of ' .. sessionHash .. ' should be two numbers', 0) end
+local caps = (modelCalls == '' and calls or modelCalls) .. ' ' .. (tokens == '' and most or tokens)
+if caps == before then return { 'ok', caps } end
+redis.call('HSET', sessionHash, 'caps', caps)
+redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'events', event)
+return { 'ok', caps }

@@ -1,0 +1,144 @@
+/** What all agents of a session may use together: checked before each model call, over the whole tree, and raised while it lives. */
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import type { Session } from '../../../src/client/session.ts'
+import { defineTool } from '../../../src/core/define-tool.ts'
+import { defineWorker } from '../../../src/core/define-worker.ts'
+import { newId } from '../../../src/core/ids.ts'
+import { call, say } from '../../../src/models/scripted-model.ts'
+import { sessionKeys } from '../../../src/store/keys.ts'
+import { recordedModel } from '../../support/recorded-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+
+const count = defineTool({ name: 'count', description: 'x', effect: 'pure', input: z.unknown(), run: () => 1 })
+const usage = { inputTokens: 60, outputTokens: 50 }
+
+async function used(troupe: TestTroupe, session: Session) {
+  const { usage: total } = (await session.report()).session
+  const { session: key } = sessionKeys(troupe.tag, session.id)
+  const written = await troupe.redis.hget(key, 'spent')
+  return { modelCalls: total.modelCalls, tokens: total.inputTokens + total.outputTokens, written }
+}
+
+describe('a conversation', () => {
+  test('ends its runs when its model calls are used up, and goes on when it is given more', async () => {
+    const model = recordedModel('test/m', (_, number) => say(`reply ${number}`))
+    await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions: 'x', model }) } })
+    const session = await troupe.create('agent', 'one', { keepOpen: true, limits: { modelCalls: 2 } })
+    await session.root.send('two')
+    await session.root.send('three')
+    expect(await session.result({ run: 2 })).toMatchObject({ value: { text: 'reply 2' } })
+    const third = await session.result({ run: 3 })
+    expect(third).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded', retryable: false } })
+    const { message } = third.status === 'failed' ? third.failure : { message: '' }
+    expect(message).toContain(`session ${session.id} have made 2 model calls and may make 2`)
+    expect(message).toContain(`troupe session limit ${session.id} modelCalls=4`)
+    expect(model.requests).toHaveLength(2)
+    expect(await session.limit({ modelCalls: 3 })).toEqual({ modelCalls: 3, tokens: 2_000_000 })
+    expect((await session.standing()).limits).toMatchObject({ modelCalls: 3, tokens: 2_000_000, workers: 200 })
+    await session.root.send('four')
+    expect(await session.result({ run: 4 })).toMatchObject({ value: { text: 'reply 3' } })
+    expect(await used(troupe, session)).toMatchObject({ modelCalls: 3, written: null })
+  })
+
+  test('of another node goes on counting where the first one stopped', async () => {
+    const model = recordedModel('test/m', () => ({ ...say('fine'), usage }))
+    const workers = { agent: defineWorker({ instructions: 'x', model }) }
+    await using troupe = await TestTroupe.connect()
+    const first = await troupe.startNode(workers)
+    const session = await troupe.create('agent', 'one', { keepOpen: true, limits: { tokens: 200 } })
+    await session.result({ run: 1 })
+    await first.stop()
+    await troupe.startNode(workers)
+    for (const text of ['two', 'three']) await session.root.send(text)
+    // The call that goes beyond is made: what it uses is not known before.
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed' })
+    expect(await session.result({ run: 3 })).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
+    expect(await used(troupe, session)).toMatchObject({ tokens: 220 })
+  })
+})
+
+describe('a tree of agents', () => {
+  const family = (model: ReturnType<typeof recordedModel>, tasks: number) => ({
+    parent: defineWorker({
+      instructions: 'x',
+      model: recordedModel('test/parent', (_, number) =>
+        number === 1
+          ? call('spawn_workers', { tasks: Array.from({ length: tasks }, () => ({ kind: 'child', input: 'go' })) })
+          : say('all done'),
+      ),
+      spawns: ['child'],
+    }),
+    child: defineWorker({ instructions: 'x', model, tools: [count] }),
+  })
+
+  test('counts for all: a child finds used up what its siblings used', async () => {
+    const model = recordedModel('test/child', (_, number) => (number % 3 === 0 ? say('done') : call('count')))
+    await using troupe = await TestTroupe.start({ workers: family(model, 5), concurrency: 1 })
+    const session = await troupe.create('parent', 'go', { limits: { modelCalls: 8 } })
+    expect(await session.result()).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
+    // One slot, so no two think at the same time: 1 of the parent, and 3, 3 and 1 of its children.
+    expect(model.requests).toHaveLength(7)
+    expect(await used(troupe, session)).toMatchObject({ modelCalls: 8, written: '8 0' })
+    const { workers } = await session.report()
+    expect(workers.filter(({ lastFailure }) => lastFailure?.code === 'budget_exceeded')).toHaveLength(4)
+  })
+
+  test('goes beyond by no more than a call of each agent that thinks at the same moment', async () => {
+    const model = recordedModel('test/child', () => ({ ...call('count'), usage }))
+    await using troupe = await TestTroupe.start({ workers: family(model, 6) })
+    const session = await troupe.create('parent', 'go', { limits: { modelCalls: 12 } })
+    expect(await session.result()).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
+    const { modelCalls, tokens, written } = await used(troupe, session)
+    expect(modelCalls).toBeGreaterThanOrEqual(12)
+    expect(modelCalls).toBeLessThan(12 + 6)
+    expect(written).toBe(`${modelCalls} ${tokens}`)
+    const findings = async () => (await troupe.client.audit()).findings.map(({ what }) => what)
+    expect(await findings()).toEqual([])
+    await troupe.redis.hset(sessionKeys(troupe.tag, session.id).session, 'spent', `12 ${tokens}`)
+    expect(await findings()).toEqual([expect.stringContaining(`has spent 12 model calls and ${tokens} tokens`)])
+  })
+
+  test('learns while it runs that it may use more', async () => {
+    const model = recordedModel('test/child', (_, number) => (number < 3 ? call('raise') : say('done')))
+    const raise = defineTool({
+      name: 'raise',
+      description: 'x',
+      effect: 'idempotent',
+      input: z.unknown(),
+      run: () => session.limit({ modelCalls: 4 }),
+    })
+    const { parent } = family(model, 1)
+    const child = defineWorker({ instructions: 'x', model, tools: [raise] })
+    await using troupe = await TestTroupe.start({ workers: { parent, child } })
+    const session: Session = await troupe.create('parent', 'go', { limits: { modelCalls: 3 } })
+    expect(await session.result()).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
+    expect(model.requests).toHaveLength(3)
+  })
+})
+
+describe('limit', () => {
+  test.each([
+    [{}, /limit takes one of modelCalls, tokens/],
+    [{ workers: 5 }, /"workers" is not a limit: of a session that is there only modelCalls, tokens can be set/],
+    [{ tokens: 0 }, /"tokens" must be a whole number from 1 to/],
+    [null, /limit takes an object like \{ modelCalls: 1000 \}, not null/],
+  ])('refuses %j', async (limits, why) => {
+    await using troupe = await TestTroupe.connect()
+    await expect(troupe.client.sessions.get(newId(0)).limit(limits as never)).rejects.toThrow(why)
+  })
+
+  test('says that a session is not there, or has ended', async () => {
+    await using troupe = await TestTroupe.start({
+      workers: { echo: defineWorker({ receive: (message, self) => self.reply(message.value) }) },
+    })
+    const session = await troupe.create('echo', 1)
+    await session.result()
+    await expect(session.limit({ tokens: 5 })).rejects.toMatchObject({
+      code: 'session_finished',
+      message: `session ${session.id} is completed and spends no more: create a new session with higher limits.`,
+    })
+    const missing = troupe.client.sessions.get(newId(0))
+    await expect(missing.limit({ tokens: 5 })).rejects.toMatchObject({ code: 'session_not_found' })
+  })
+})

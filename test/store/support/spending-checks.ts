@@ -1,0 +1,77 @@
+/** What a session has spent, told by scripts; short forms, to be held against scripts from which a guard was taken. */
+import { expect } from 'vitest'
+import type { Spending } from '../../../src/core/policy.ts'
+import type { Check } from './checks.ts'
+import type { HandTurn } from './hand-node.ts'
+import type { Place } from './place.ts'
+
+/** The tally of an agent that made so many calls with a token in and two out each. */
+export const used = (calls: number) =>
+  `a 1 ${calls.toString(36)} ${calls.toString(36)} ${(2 * calls).toString(36)} 0 0 0 0`
+
+export const spentOn = (calls: number): Spending => ({ modelCalls: calls, tokens: 3 * calls })
+
+/** An agent after `calls` model calls, which its first commit records. */
+export async function agent(place: Place, calls = 5): Promise<{ id: string; turn: HandTurn }> {
+  const { id, root } = await place.create({ mode: 'conversation' })
+  const turn = await place.node({ slots: 4 }).claim()
+  expect(turn.worker).toBe(root)
+  await turn.record({ entries: ['{}'], stateJson: used(calls) })
+  return { id, turn }
+}
+
+/** It has made a call more, which asks for two children; they are claimed by another node. */
+export async function family(place: Place) {
+  const { id, turn } = await agent(place)
+  const spawns = [place.child(turn.worker, 1, 'a'), place.child(turn.worker, 2, 'b')]
+  const wait = { end: { wait: 'family:2', next: null }, awaits: [1, 2] }
+  const parked = await turn.record({ entries: ['{}'], stateJson: used(6), userUsed: 1, spawns, ...wait })
+  const node = place.node({ id: 'node-b' })
+  return {
+    id,
+    root: turn,
+    parked,
+    children: [await node.claim({ slot: '0' }), await node.claim({ slot: '1' })] as const,
+  }
+}
+
+export const spentBefore: Check = async (place) => {
+  const { parked, children } = await family(place)
+  expect(parked.spending.spent).toEqual(spentOn(6))
+  expect(children[0].grant.spending.spent).toEqual(spentOn(6))
+}
+
+export const spentByAll: Check = async (place) => {
+  const { children } = await family(place)
+  const [first, second] = children
+  expect((await first.record({ entries: ['{}'], stateJson: used(2) })).spending.spent).toEqual(spentOn(8))
+  expect((await second.record({ entries: ['{}'], stateJson: used(1) })).spending.spent).toEqual(spentOn(9))
+  expect((await first.record({ entries: ['{}'], stateJson: used(3) })).spending.spent).toEqual(spentOn(10))
+}
+
+export const spentOnce: Check = async (place) => {
+  const { children } = await family(place)
+  const [first] = children
+  const request = first.request({ entries: ['{}'], stateJson: used(4) })
+  const answers = [await first.node.turns.commit(request), await first.node.turns.commit(request)]
+  expect(answers[1]).toEqual(answers[0])
+  expect(answers[1]).toMatchObject({ kind: 'ok', spending: { spent: spentOn(10) } })
+}
+
+export const limitsAreRaisedOneByOne: Check = async (place) => {
+  const { id, turn } = await agent(place)
+  await place.sessions.limit(id, { modelCalls: 7 }, '[]')
+  expect(await place.sessions.limit(id, { tokens: 8 }, '[]')).toEqual({
+    kind: 'ok',
+    caps: { modelCalls: 7, tokens: 8 },
+  })
+  const { spending } = await turn.record({ entries: ['{}'], stateJson: used(6) })
+  expect(spending).toEqual({ spent: null, allowed: { modelCalls: 7, tokens: 8 } })
+}
+
+export const aFinishedSessionIsNotRaised: Check = async (place) => {
+  const { id, turn } = await agent(place)
+  await turn.complete()
+  await place.sessions.close(id)
+  expect(await place.sessions.limit(id, { tokens: 8 }, '[]')).toEqual({ kind: 'finished', state: 'completed' })
+}

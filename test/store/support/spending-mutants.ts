@@ -1,0 +1,56 @@
+/** Mutants of what a session has spent. */
+import { claimScript, commitScript, limitScript } from '../../../src/store/scripts.ts'
+import type { Mutant } from './mutant.ts'
+import * as checks from './spending-checks.ts'
+
+export const spendingMutants: readonly Mutant[] = [
+  {
+    guard: 'what an agent spent alone counts for all when it has children',
+    script: commitScript,
+    from: 'if not calls or not (spent or record.parent or bears) then',
+    to: 'if not calls or not (spent or record.parent) then',
+    check: checks.spentBefore,
+  },
+  {
+    guard: 'only what is new is added',
+    script: commitScript,
+    from: 'math.max(0, calls - (callsBefore or 0))',
+    to: 'math.max(0, calls)',
+    check: checks.spentByAll,
+  },
+  {
+    guard: 'what others spent stays',
+    script: commitScript,
+    from: "string.match(spent or '0 0', '^(%d+) (%d+)$')",
+    to: "string.match('0 0', '^(%d+) (%d+)$')",
+    check: checks.spentByAll,
+  },
+  {
+    guard: 'a commit that is sent again tells what the session has spent',
+    script: commitScript,
+    from: "unpack(redis.pcall('HMGET', sessionHash, 'spent', 'caps'))",
+    to: 'nil, nil',
+    check: checks.spentOnce,
+  },
+  {
+    guard: 'a grant tells what the session has spent',
+    script: claimScript,
+    from: 'sessionFields[2], sessionFields[3])',
+    to: 'false, sessionFields[3])',
+    check: checks.spentBefore,
+  },
+  {
+    guard: 'a limit that is not set anew stays',
+    script: limitScript,
+    from: "redis.call('HGET', sessionHash, 'caps') or start",
+    to: 'start',
+    check: checks.limitsAreRaisedOneByOne,
+  },
+  {
+    guard: 'a finished session takes no limit',
+    script: limitScript,
+    from: "if state ~= 'active' then",
+    to: 'if false then',
+    check: checks.aFinishedSessionIsNotRaised,
+  },
+]
