@@ -40,7 +40,13 @@ interface Surveyed {
 const offlineModel = 'offline/rules'
 
 /** Room for a tree over a large folder, so that the demo shows one. */
-const limits: Partial<SessionLimits> = { workers: 2_000, children: 50, depth: 12 }
+const limits: Partial<SessionLimits> = {
+  workers: 2_000,
+  children: 50,
+  depth: 12,
+  modelCalls: 10_000,
+  tokens: 10_000_000,
+}
 
 export function addDemoCommand(program: Command): void {
   const command = program

@@ -1,7 +1,6 @@
 /** Duty: the options that many commands share, so that a name means the same everywhere, and values checked as they are read. */
 import { type Command, InvalidArgumentError } from 'commander'
-import type { SessionLimits } from '../core/policy.ts'
-import { defaultSessionLimits } from '../core/policy.ts'
+import { defaultSessionLimits, defaultSpending, type SessionLimits, type Spending } from '../core/policy.ts'
 import { parseDuration } from './duration.ts'
 
 /** What `connection.ts` needs to find Redis. */
@@ -66,17 +65,23 @@ export function duration(text: string): number {
 }
 
 /** `workers=500`, or several: `workers=500,depth=8`. */
-export function limits(text: string, previous: Partial<SessionLimits> | undefined): Partial<SessionLimits> {
-  const found: Record<string, number> = { ...previous }
-  for (const pair of text.split(',')) {
-    const [name, value, ...rest] = pair.split('=').map((piece) => piece.trim())
-    if (name === undefined || !Object.hasOwn(defaultSessionLimits, name) || value === undefined || rest.length > 0) {
-      const names = Object.keys(defaultSessionLimits).join(', ')
-      throw new InvalidArgumentError(`Expected name=number with a name of: ${names}.`)
+export const limits = limitsOf<SessionLimits>(defaultSessionLimits)
+
+/** Those that may be set while a session lives. */
+export const spendingLimits = limitsOf<Spending>(defaultSpending)
+
+function limitsOf<Limits>(known: { readonly [Name in keyof Limits]: number }) {
+  return (text: string, previous: Partial<Limits> | undefined): Partial<Limits> => {
+    const found: Record<string, number> = { ...previous }
+    for (const pair of text.split(',')) {
+      const [name, value, ...rest] = pair.split('=').map((piece) => piece.trim())
+      if (name === undefined || !Object.hasOwn(known, name) || value === undefined || rest.length > 0) {
+        throw new InvalidArgumentError(`Expected name=number with a name of: ${Object.keys(known).join(', ')}.`)
+      }
+      found[name] = wholeNumber(name === 'depth' ? 0 : 1)(value)
     }
-    found[name] = wholeNumber(name === 'depth' ? 0 : 1)(value)
+    return found as Partial<Limits>
   }
-  return found
 }
 
 export type Example = readonly [line: string, what: string]

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { limits, wholeNumber } from '../../src/cli/options.ts'
+import { limits, spendingLimits, wholeNumber } from '../../src/cli/options.ts'
 
 describe('wholeNumber', () => {
   it('reads whole numbers only', () => {
@@ -20,5 +20,6 @@ describe('limits', () => {
       expect(() => limits(text, undefined)).toThrow(/workers, children, depth, mailbox/)
     }
     expect(() => limits('workers=0', undefined)).toThrow(/from 1 on/)
+    expect(() => spendingLimits('workers=5', undefined)).toThrow(/with a name of: modelCalls, tokens\./)
   })
 })

@@ -1,6 +1,7 @@
 /** The scripts do on a real Redis what the reducer says: after each command every visible fact agrees. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { Place } from '../store/support/place.ts'
 import { isLong } from '../support/fault-settings.ts'
 import { act, actionsOf } from './actions.ts'
 import type { Mutant, Rules } from './shared-rules.ts'
@@ -174,6 +175,17 @@ test('stores and reducer agree on every answer and every visible fact', {
   timeout: isLong ? 1_800_000 : 60_000,
 }, async () => {
   await expect(fc.assert(agreement(whole), { numRuns: isLong ? 2_000 : 60 })).resolves.toBeUndefined()
+})
+
+test('of two calls that are under way at the same time each is sent again as itself', async () => {
+  await using place = await Place.open()
+  const { root } = await place.create()
+  const texts = ['one', 'two']
+  const both = await Promise.all(texts.map((text) => place.wire.watch(() => place.post(root, text))))
+  const said = both.map(({ sent }) =>
+    texts.filter((text) => sent?.flat.some((word) => `${word}`.endsWith(`"${text}"`))),
+  )
+  expect(said).toEqual([['one'], ['two']])
 })
 
 const seenAtOnce: readonly Mutant[] = [

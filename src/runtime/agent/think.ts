@@ -184,9 +184,9 @@ function overLimitOfSession({ journal, turn, who }: Scene): string | null {
   const { allowed } = turn.spending
   const name = spent.modelCalls >= allowed.modelCalls ? 'modelCalls' : spent.tokens >= allowed.tokens ? 'tokens' : null
   if (name === null) return null
-  const did = name === 'tokens' ? `used ${spent.tokens} tokens` : `made ${spent.modelCalls} model calls`
   const { sessionId } = turn.grant
-  return `the agents of session ${sessionId} have ${did} and may ${name === 'tokens' ? 'use' : 'make'} ${allowed[name]}, all together: ${who} made no further one. Create sessions with a higher limits.${name}, or raise it for this one: troupe session limit ${sessionId} ${name}=${2 * allowed[name]}`
+  const of = name === 'tokens' ? 'tokens' : 'model calls'
+  return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that all its agents have together: ${who} made no further model call. Create sessions with a higher limits.${name}, or raise it for this one: troupe session limit ${sessionId} ${name}=${2 * allowed[name]}`
 }
 
 function overBudget({ journal, end }: Scene, what: string): null {

@@ -2,6 +2,7 @@
  * The connection that the stores of a test use: a real one that remembers the last script it sent, with its arguments and answer,
  * so that a test can send exactly the same again; and that can run a changed script in place of the one it was asked for.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import { openRedis, type Redis } from '../../../src/store/redis.ts'
 import type { Reply } from '../../../src/store/script.ts'
@@ -18,6 +19,7 @@ export class Wire {
   /** What the stores are given. */
   readonly face: Redis
   readonly #instead = new Map<string, string>()
+  readonly #watched = new AsyncLocalStorage<{ sent?: Sent }>()
   #last: Sent | undefined
   #afterNext: (() => Promise<void>) | undefined
 
@@ -51,6 +53,13 @@ export class Wire {
     return this.#last
   }
 
+  /** Makes a call; its answer, and the last script that it sent itself, whatever others send meanwhile. */
+  async watch<Answer>(call: () => Promise<Answer>): Promise<{ answer: Answer; sent: Sent | undefined }> {
+    const seen: { sent?: Sent } = {}
+    const answer = await this.#watched.run(seen, call)
+    return { answer, sent: seen.sent }
+  }
+
   /** Sends a script that was sent before once more, and gives the raw answer. */
   again(sent: Sent = this.last): Promise<Reply> {
     return this.#run(sent.sha, sent.keyCount, ...sent.flat)
@@ -67,6 +76,8 @@ export class Wire {
 
   async #noted(sent: Sent): Promise<Reply> {
     this.#last = sent
+    const watched = this.#watched.getStore()
+    if (watched) watched.sent = sent
     const act = this.#afterNext
     this.#afterNext = undefined
     await act?.()
