@@ -24,8 +24,8 @@ type GrantReply = [
   family: string[],
   user: string[],
   awaited: [place: string, text: string] | [],
-  spent?: string,
-  caps?: string,
+  spent: string | null,
+  caps: string | null,
 ]
 
 export function decodeGrant(reply: Reply, trustedUntil: number): Grant {

@@ -1,6 +1,6 @@
 /**
  * Duty: what the scripts answer of a session's spending: what its agents have used, and what they may, each "<model calls> <tokens>",
- * empty or absent where the session does not say.
+ * nothing where the session does not say.
  */
 import { decodeSpending, defaultSpending } from '../core/policy.ts'
 import type { SessionSpending } from '../core/ports.ts'
@@ -8,10 +8,7 @@ import type { SessionSpending } from '../core/ports.ts'
 /** Of nearly all sessions: an agent that is alone counts in its own record. */
 const silent: SessionSpending = { spent: null, allowed: defaultSpending }
 
-export function decodeSpendings(spent = '', caps = ''): SessionSpending {
-  if (spent === '' && caps === '') return silent
-  return {
-    spent: spent === '' ? null : decodeSpending(spent),
-    allowed: caps === '' ? defaultSpending : decodeSpending(caps),
-  }
+export function decodeSpendings(spent?: string | null, caps?: string | null): SessionSpending {
+  if (!spent && !caps) return silent
+  return { spent: spent ? decodeSpending(spent) : null, allowed: caps ? decodeSpending(caps) : defaultSpending }
 }

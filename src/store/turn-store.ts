@@ -197,7 +197,7 @@ export class RedisTurnStore implements TurnStore {
           version: Number(reply[1]),
           bells: parseBells(reply[2]),
           claimed: this.#decodeClaim(reply[3] as Reply, asked),
-          spending: decodeSpendings(reply[4] as string | undefined, reply[5] as string | undefined),
+          spending: decodeSpendings(reply[4] as string | null, reply[5] as string | null),
         }
       case 'fenced':
         return { kind: 'fenced', claimed: this.#decodeClaim(reply[1] as Reply, asked) }

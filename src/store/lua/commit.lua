@@ -22,7 +22,7 @@ ARGV[11] entries      count of history entries, then each; then facts: the name 
   send         worker, mail                timer       id, ms, json
   leave        bell (empty: none), wasBusy: no claim follows
   claim        bell, wasBusy, nonce, slot, node, kinds, maySuspect, keepBell, leaseMs, mailBytes, suspectAfter, poisonAfter
-Returns {"ok", version, bells, claimed}, and of a session that says so {…, spent, caps} | {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list}
+Returns {"ok", version, bells, claimed, spent or nothing, caps or nothing} | {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list}
         claimed: {"none"}, or what claim answers, also "empty" and "unfit"
 Builds  T:w:<id> and its keys of this worker, of recipients, children, the parent and the next worker; T:s:<session> of recipients, and
         its keys; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:told; for a claim T:run, T:bells, T:busy, T:slots, T:grants.
@@ -85,9 +85,7 @@ local commitToken, commitSequence = string.match(record.commit or '', '^(.*):(%d
 local repeated = commitToken == token and sequence <= tonumber(commitSequence)
 if repeated or record.token ~= token then
   local before = claim and claimOrSame(tag, claim) or { 'none' }
-  if repeated then
-    return withSpending({ 'ok', record.version, record.bells or '', before }, unpack(redis.pcall('HMGET', sessionHash, 'spent', 'caps')))
-  end
+  if repeated then return { 'ok', record.version, record.bells or '', before, unpack(redis.pcall('HMGET', sessionHash, 'spent', 'caps')) } end
   return { 'fenced', before }
 end
 checkRecord(recordKey, record)
@@ -164,7 +162,8 @@ for index = 1, #sends do
   end
 end
 if #refused > 0 then return { 'refused', refused } end
-local spent = given.state and spentWith(sessionHash, given.state, record, spending[2], #born > 0)
+local isAlone = not (spending[2] or record.parent or #born > 0)
+local spent = given.state and not isAlone and spentWith(sessionHash, given.state, record, spending[2])
 local parentPlan = nil
 if outcome and given.result and record.parent and run == '1' and record.parentRun ~= '-' then
   local plan = planMail(tag, record.parent, 'family', given.result)
@@ -394,4 +393,4 @@ elseif turnEnds and (given.bell or '') ~= '' then
 end
 local bells = writeBellsOf(tag, woke.pools, seed, now, bellMs)
 if bells ~= '' then redis.call('HSET', recordKey, 'bells', bells) end
-return withSpending({ 'ok', changes[2], bells, claimed }, spent or spending[2], spending[3])
+return { 'ok', changes[2], bells, claimed, spent or spending[2], spending[3] }

@@ -7,8 +7,8 @@ export const spendingMutants: readonly Mutant[] = [
   {
     guard: 'what an agent spent alone counts for all when it has children',
     script: commitScript,
-    from: 'if not calls or not (spent or record.parent or bears) then',
-    to: 'if not calls or not (spent or record.parent) then',
+    from: 'not (spending[2] or record.parent or #born > 0)',
+    to: 'not (spending[2] or record.parent)',
     check: checks.spentBefore,
   },
   {
@@ -29,7 +29,7 @@ export const spendingMutants: readonly Mutant[] = [
     guard: 'a commit that is sent again tells what the session has spent',
     script: commitScript,
     from: "unpack(redis.pcall('HMGET', sessionHash, 'spent', 'caps'))",
-    to: 'nil, nil',
+    to: 'false, false',
     check: checks.spentOnce,
   },
   {

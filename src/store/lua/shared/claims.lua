@@ -52,8 +52,7 @@ local function readGrant(tag, id, record, flat, token, mark, suspect, most, spen
   local state = record.data or ''
   if state == '@' then state = redis.call('GET', base .. ':state') or '' end
   -- The record as one string: many short ones cost Redis and the node several times as much. No value holds a zero byte.
-  local reply = { 'grant', id, mark, token, suspect and '1' or '0', table.concat(flat, '\0'), state, control, family, user, awaited }
-  return withSpending(reply, spent, caps)
+  return { 'grant', id, mark, token, suspect and '1' or '0', table.concat(flat, '\0'), state, control, family, user, awaited, spent, caps }
 end
 
 -- A worker in line, with its grant if this node can run it; else a word that says why not: gone | unfit.

@@ -8,10 +8,10 @@ local function usedOf(tally)
 end
 
 -- What the session has spent when this worker's tally becomes the given one, "<model calls> <tokens>"; nil where there is nothing to write.
--- An agent that is alone in its session keeps the count in its own record; with its first children it is written for all.
-local function spentWith(sessionHash, tally, record, spent, bears)
+-- Not for an agent that is alone in its session: it keeps the count in its own record, and with its first children it is written for all.
+local function spentWith(sessionHash, tally, record, spent)
   local calls, tokens = usedOf(tally)
-  if not calls or not (spent or record.parent or bears) then return nil end
+  if not calls then return nil end
   if not (spent or record.parent) then return digits(calls) .. ' ' .. digits(tokens) end
   local callsBefore, tokensBefore = usedOf(record.data)
   local newCalls, newTokens = math.max(0, calls - (callsBefore or 0)), math.max(0, tokens - tokensBefore)
@@ -19,10 +19,4 @@ local function spentWith(sessionHash, tally, record, spent, bears)
   local callsSpent, tokensSpent = string.match(spent or '0 0', '^(%d+) (%d+)$')
   if not callsSpent then error('field spent of ' .. sessionHash .. ' should be two numbers', 0) end
   return digits(tonumber(callsSpent) + newCalls) .. ' ' .. digits(tonumber(tokensSpent) + newTokens)
-end
-
--- An answer, with what the session has spent and may spend behind it where it says so.
-local function withSpending(answer, spent, caps)
-  if spent or caps then answer[#answer + 1], answer[#answer + 2] = spent or '', caps or '' end
-  return answer
 end
