@@ -76,8 +76,8 @@ function keyTable(builder: string, keys: Readonly<Record<string, unknown>>): str
 
 function keyText(key: unknown): string {
   if (typeof key !== 'function') return String(key)
-  const parameter = /^\((\w+)/.exec(String(key))?.[1] ?? 'name'
-  return (key as (piece: string) => string)(`<${parameter}>`)
+  const [, parameters = 'name'] = /^\(([^)]*)\)/.exec(String(key)) ?? []
+  return (key as (...pieces: string[]) => string)(...parameters.split(',').map((parameter) => `<${parameter.trim()}>`))
 }
 
 /** Meanings of those that have no comment of their own in core/policy.ts. */
@@ -99,7 +99,8 @@ const meanings: Readonly<Record<string, string>> = {
   entryBytesMax: 'Most bytes of a history entry; nothing enforces it yet.',
   nameBytesMax: "Most bytes of a worker's name.",
   slots: 'Slots of a node; `--concurrency` sets it.',
-  retentionMs: 'Finished sessions are kept this long; `node --retention` sets it for the namespace, `session prune --older-than` removes them earlier.',
+  retentionMs:
+    'Finished sessions are kept this long; `node --retention` sets it for the namespace, `session prune --older-than` removes them earlier.',
   madeKeyMs: 'The same for keys that the client made.',
   eventsKept: 'About so many entries of the event stream of a partition are kept.',
   deadLettersKept: 'About so many dead letters are kept.',
