@@ -55,8 +55,8 @@ export class Turn {
   trustedUntil: number
   /** What the run is doing between two commits; the renewer writes it into the record. */
   doing: { readonly run: RunState; readonly firstByteSeen: boolean } | undefined
-  /** Of the session, with what this turn has committed; `counted` is the worker's state that it knows. */
-  spending: SessionSpending & { readonly counted: string | null }
+  /** Of the session, as the last answer of the store told it. */
+  spending: SessionSpending
   /** What the slot got with the ending commit. */
   claimed: ClaimAnswer = { kind: 'none' }
   readonly #left: { -readonly [Name in keyof Left]: Left[Name] }
@@ -83,7 +83,7 @@ export class Turn {
     this.grant = grant
     this.host = host
     this.trustedUntil = grant.trustedUntil
-    this.spending = { ...grant.spending, counted: grant.stateJson }
+    this.spending = grant.spending
     this.#left = { over: undefined, aborted: false, commitId: '', version: grant.version }
     const { run, calls, runState, open, attempt, retrying, awaits, timersOpen } = grant
     this.#position = { run, calls, runState, open, attempt, retrying, awaits, timersOpen }
@@ -303,7 +303,7 @@ export class Turn {
         this.#left.version = answer.version
         this.#acknowledged += steps.length
         this.#position = step.position
-        this.spending = { ...answer.spending, counted: step.stateJson ?? this.spending.counted }
+        this.spending = answer.spending
         this.host.ring(answer.bells)
         if (step.timers.length > 0) this.host.noteTimer(Math.min(...step.timers.map((timer) => timer.ms)))
         if (end) {

@@ -91,16 +91,9 @@ export class Journal {
     }
   }
 
-  /** What the agents of the session have used, as far as this turn knows: of the others, when it last committed. */
+  /** What the agents of the session have used, when all replies of this turn are acknowledged: of the others, as of then. */
   get sessionSpent(): Spending {
-    const own = spendingOf(this.tally)
-    const { spent, counted } = this.turn.spending
-    if (spent === null) return own
-    const known = spendingOf(decodeTally(counted ?? '') ?? emptyTally)
-    return {
-      modelCalls: spent.modelCalls + own.modelCalls - known.modelCalls,
-      tokens: spent.tokens + own.tokens - known.tokens,
-    }
+    return this.turn.spending.spent ?? spendingOf(this.tally)
   }
 
   /** Records a step and applies it. The run's state is the machine's. */
