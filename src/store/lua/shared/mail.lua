@@ -84,7 +84,7 @@ local function writeBellsOf(tag, pools, seed, now, bellMs)
 end
 
 -- What a recipient must show before mail is written to it. Returns a plan, or nil and a tag word that says why not.
-local planFields = { 'state', 'wait', 'session', 'pool', 'run', 'open', 'limits' }
+local planFields = { 'state', 'wait', 'session', 'pool', 'run', 'open', 'limits', 'family', 'user' }
 local function planMail(tag, id, lane, text)
   local record = workerKey(tag, id)
   local field = redis.pcall('HMGET', record, unpack(planFields))
@@ -97,6 +97,7 @@ local function planMail(tag, id, lane, text)
   return {
     id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), state = field[1], wait = field[2] or 'any',
     session = field[3] or sessionOf(id, {}), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7] or nil,
+    family = field[8] or '0', consumed = tonumber(field[9] or '0'),
   }
 end
 
@@ -119,7 +120,7 @@ local function writeMail(tag, plan, now, woke)
   if not woke.woken[plan.id] and (plan.state == 'idle' or plan.state == 'parked') then
     local tail = length
     if string.sub(plan.wait, 1, 7) == 'family:' then
-      tail = length + tonumber(redis.call('HGET', plan.record, 'family') or '0')
+      tail = length + tonumber(plan.family)
     end
     if wakes(plan.state, plan.wait, plan.lane, plan.text, tail) then
       writeWoken(tag, plan, now, woke)
@@ -142,7 +143,6 @@ local function planInput(tag, id, text)
   local state = sessionState(tag, plan.session)
   if state ~= 'active' then return nil, { 'session_finished', state or 'pruned' } end
   local most = limitsOf(plan).mailbox
-  plan.consumed = tonumber(redis.call('HGET', plan.record, 'user') or '0')
   if not isWhole(plan.consumed) then error('field user of ' .. plan.record .. ' should be a whole number', 0) end
   if plan.length >= most then return nil, { 'mailbox_full', digits(most) } end
   return plan
