@@ -34,7 +34,7 @@ export interface CreateSession {
   readonly limits?: Partial<SessionLimits> | undefined
   /** What its workers may use, beyond what their kinds define; children get no more than their parents. Default: all. */
   readonly grant?: WorkerGrant | undefined
-  /** The same key within 24 h gives the same session again. */
+  /** The same key within 24 h gives the same session again, and begins none also where that was pruned meanwhile. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -208,9 +208,13 @@ function parseJob<Data>(schema: z.ZodType<Data>, data: unknown): Data {
   )
 }
 
+/** `begun`: the kind of what the key began. Without one it was pruned; and is not begun again, since that would repeat what it did. */
 function keyWarning(kind: string, begun: string | null): string {
-  const which = begun === null || begun === kind ? 'the session' : `the session of kind "${begun}" that`
-  return `its idempotency key was used before: this is ${which} it began then, and nothing was added to it.`
+  const used = 'its idempotency key was used before:'
+  if (begun === null)
+    return `${used} the session it began then has finished and been pruned, and nothing was begun now. Use another key to begin it again.`
+  const which = begun === kind ? 'the session' : `the session of kind "${begun}" that`
+  return `${used} this is ${which} it began then, and nothing was added to it.`
 }
 
 function unhostedWarning(kind: string, pool: string): string | null {

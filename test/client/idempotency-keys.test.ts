@@ -20,3 +20,15 @@ test('a session is not lost to the key of a message', async () => {
   await session.root.send('hello', { idempotencyKey: 'step' })
   expect(await troupe.run('echo', 2, { idempotencyKey: `${session.rootId}/step` })).toMatchObject({ value: 2 })
 })
+
+test('what a key began is not begun again when it was pruned, and that is said', async () => {
+  await using troupe = await TestTroupe.start({ workers: { echo } })
+  const first = await troupe.create('echo', 1, { idempotencyKey: 'k' })
+  await first.result()
+  expect(await troupe.client.sessions.prune({ olderThanMs: 0 })).toBe(1)
+  const again = await troupe.create('echo', 1, { idempotencyKey: 'k' })
+  expect(again.id).toBe(first.id)
+  expect(again.warning).toMatch(/^its idempotency key was used before: the session it began then has .* been pruned/)
+  await expect(again.result()).rejects.toMatchObject({ code: 'session_not_found' })
+  expect(await troupe.client.sessions.list()).toEqual([])
+})
