@@ -6,9 +6,10 @@
  */
 import { defaultPool, isPool, rootIdOf, unhostedPool } from '../core/ids.ts'
 import type { Lane } from '../core/message.ts'
-import { orElse, type RecordFields, toEntries } from './inspect-store.ts'
+import type { RecordFields } from './inspect-store.ts'
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
+import { orElse, toEntries } from './replies.ts'
 import type { Reply, ScriptCaller } from './script.ts'
 import { lookScript } from './scripts.ts'
 

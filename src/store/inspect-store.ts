@@ -9,6 +9,7 @@ import type { Lane } from '../core/message.ts'
 import type { PartitionKeys } from './keys.ts'
 import { sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
+import { orElse, scored, toEntries } from './replies.ts'
 
 export type RecordFields = Readonly<Record<string, string>>
 
@@ -346,16 +347,6 @@ export class InspectStore {
   }
 }
 
-/** What a key holds, or this when somebody made it another sort. */
-export async function orElse<Read, Instead>(reading: Promise<Read>, instead: Instead): Promise<Read | Instead> {
-  try {
-    return await reading
-  } catch (error) {
-    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return instead
-    throw error
-  }
-}
-
 /** Of a session's record, whose first name is one that each has; null without one. */
 function sessionFields(names: readonly string[], values: readonly (string | null)[]): RecordFields | null {
   if (values[0] == null) return null
@@ -380,20 +371,4 @@ function fieldsOf(json: string): Readonly<Record<string, unknown>> {
 /** Of the index of sessions. */
 function places(flat: readonly string[]): SessionPlace[] {
   return scored(flat).map(([id, createdAt]) => ({ id, createdAt }))
-}
-
-/** Members with their scores. */
-function scored(flat: readonly string[]): [member: string, score: number][] {
-  const found: [string, number][] = []
-  for (let index = 0; index + 1 < flat.length; index += 2) found.push([flat[index] as string, Number(flat[index + 1])])
-  return found
-}
-
-/** Stream entries with their fields as an object. */
-export function toEntries(entries: readonly [id: string, flat: string[]][]): { id: string; fields: RecordFields }[] {
-  return entries.map(([id, flat]) => {
-    const fields: Record<string, string> = {}
-    for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index] as string] = flat[index + 1] as string
-    return { id, fields }
-  })
 }

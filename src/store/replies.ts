@@ -1,0 +1,29 @@
+/** Duty: what Redis answers, as objects; and where a key may be of another sort, what is taken instead. */
+
+/** What a key holds, or this when somebody made it another sort. */
+export async function orElse<Read, Instead>(reading: Promise<Read>, instead: Instead): Promise<Read | Instead> {
+  try {
+    return await reading
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return instead
+    throw error
+  }
+}
+
+/** Members with their scores. */
+export function scored(flat: readonly string[]): [member: string, score: number][] {
+  const found: [string, number][] = []
+  for (let index = 0; index + 1 < flat.length; index += 2) found.push([flat[index] as string, Number(flat[index + 1])])
+  return found
+}
+
+/** Stream entries with their fields as an object. */
+export function toEntries(
+  entries: readonly [id: string, flat: string[]][],
+): { id: string; fields: Readonly<Record<string, string>> }[] {
+  return entries.map(([id, flat]) => {
+    const fields: Record<string, string> = {}
+    for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index] as string] = flat[index + 1] as string
+    return { id, fields }
+  })
+}
