@@ -1,7 +1,7 @@
 /** `troupe session …`: what was submitted, how it stands, and its end. */
 import { type Command, Option } from 'commander'
 import type { SessionSummary } from '../client/client.ts'
-import { type SessionState, sessionStates } from '../client/report.ts'
+import { type ListedState, listedStates } from '../client/report.ts'
 import { withTroupe } from './connection.ts'
 import { formatDuration } from './duration.ts'
 import { addGroup } from './group.ts'
@@ -16,7 +16,7 @@ import type { Column } from './table.ts'
 import { nameAndKind } from './worker-columns.ts'
 
 interface ListFlags extends ConnectionFlags {
-  readonly state?: SessionState
+  readonly state?: ListedState
   readonly kind?: string
   readonly limit: number
 }
@@ -40,7 +40,7 @@ function addListCommand(group: Command): void {
   const command = group
     .command('list')
     .description('sessions, newest first')
-    .addOption(new Option('--state <state>', 'only sessions in this state').choices(sessionStates))
+    .addOption(new Option('--state <state>', 'only sessions in this state').choices(listedStates))
     .option('--kind <kind>', 'only sessions of this kind')
     .option('--limit <n>', 'at most so many', wholeNumber(1), 20)
   addConnectionOptions(command)

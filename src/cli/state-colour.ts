@@ -13,6 +13,7 @@ const styles: Readonly<Record<string, 'green' | 'red' | 'yellow' | 'cyan' | 'dim
   completed: 'green',
   done: 'green',
   failed: 'red',
+  damaged: 'red',
   inactiveFailed: 'red',
   cancelled: 'dim',
   inactive: 'dim',

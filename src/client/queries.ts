@@ -1,10 +1,10 @@
 /** Duty: what programs ask lists and histories with, and what each question may hold: a misspelt one would ask something else. */
 import { keyRule, type Rule, type Rules, signalRule, wholeNumberRule, yesOrNo } from '../core/check-options.ts'
 import type { AuditProgress } from './audit/audit.ts'
-import { type SessionState, sessionStates } from './report.ts'
+import { type ListedState, listedStates } from './report.ts'
 
 export interface SessionsQuery {
-  readonly state?: SessionState
+  readonly state?: ListedState
   readonly kind?: string
   /** Default 50. */
   readonly limit?: number
@@ -67,8 +67,8 @@ const id: Rule = { expects: 'an id', fits: (value) => typeof value === 'string' 
 
 export const sessionsRules: Rules<SessionsQuery> = {
   state: {
-    expects: `one of ${sessionStates.join(', ')}`,
-    fits: (value) => sessionStates.includes(value as SessionState),
+    expects: `one of ${listedStates.join(', ')}`,
+    fits: (value) => listedStates.includes(value as ListedState),
   },
   kind: keyRule,
   limit: count,

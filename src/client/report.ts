@@ -5,7 +5,7 @@
 
 import { decodeTally } from '../core/agent-tally.ts'
 import type { ResultStatus } from '../core/entry.ts'
-import type { Failure } from '../core/failure.ts'
+import { type Failure, toFailure } from '../core/failure.ts'
 import { childId, rootIdOf, sessionIdOfRoot, timeOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
 import {
@@ -30,7 +30,16 @@ import { decodeCalls } from '../store/call-ranges.ts'
 import type { RecordFields, WorkerRow } from '../store/inspect-store.ts'
 
 export type SessionState = 'active' | 'completed' | 'failed' | 'cancelling' | 'cancelled'
-export const sessionStates: readonly SessionState[] = ['active', 'completed', 'failed', 'cancelling', 'cancelled']
+/** damaged: another program wrote over a key of it, which `report` names. */
+export type ListedState = SessionState | 'damaged'
+export const listedStates: readonly ListedState[] = [
+  'active',
+  'completed',
+  'failed',
+  'cancelling',
+  'cancelled',
+  'damaged',
+]
 
 /** What an agent, or all of a session, used so far. */
 export interface UsageReport {
@@ -58,6 +67,7 @@ export interface WorkerReport {
   readonly limits: WorkerLimits
   /** What it may use, where its session or its parent restricts that; null where nothing does. */
   readonly grant: WorkerGrant | null
+  /** Code `bug`: another program wrote over a key of it, or over its last failure. */
   readonly lastFailure: Failure | null
   /** Runs begun so far. */
   readonly runs: number
@@ -103,8 +113,9 @@ export interface Report {
   readonly workers: readonly WorkerReport[]
 }
 
-export function workerReport(row: WorkerRow): WorkerReport {
-  const { fields } = row
+/** `sessionId` is said by a record that can be read. */
+export function workerReport(row: WorkerRow, sessionId = row.fields.session ?? sessionIdOfRoot(row.id)): WorkerReport {
+  const { fields, damage } = row
   const place = fields.state as WorkerState
   // A claimed worker whose run has not recorded anything yet is at its first message.
   const starting = place === 'running' && fields.open !== '1'
@@ -114,7 +125,7 @@ export function workerReport(row: WorkerRow): WorkerReport {
   const tally = decodeTally(fields.data ?? '')
   return {
     id: row.id,
-    sessionId: fields.session ?? sessionIdOfRoot(row.id),
+    sessionId,
     name: fields.name ?? (fields.kind as string),
     kind: fields.kind as string,
     parentId: fields.parent ?? null,
@@ -125,7 +136,7 @@ export function workerReport(row: WorkerRow): WorkerReport {
     place,
     limits: decodeLimits(fields.limits),
     grant: fields.grant === undefined ? null : decodeGrant(fields.grant),
-    lastFailure: row.failureJson === null ? null : failureOf(row.failureJson),
+    lastFailure: damage === null ? failureOf(row.failureJson) : toFailure(damage, 'runtime', 1, 0),
     runs: Number(fields.run ?? 1) - (fields.open === '1' || place === 'running' ? 0 : 1),
     iterations: tally?.iterations ?? 0,
     usage: tally === null ? {} : usageOf(tally),
@@ -135,12 +146,13 @@ export function workerReport(row: WorkerRow): WorkerReport {
     waitsFor: waitsFor(row, place),
     children: decodeCalls(fields.awaits ?? '').length,
     historyLength: row.historyLength,
-    updatedAt: row.updatedAt ?? timeOf(fields.session ?? sessionIdOfRoot(row.id)),
+    updatedAt: row.updatedAt ?? timeOf(sessionId),
   }
 }
 
 /** One worker whose failure somebody wrote over holds up no report of the others. */
-function failureOf(json: string): Failure {
+function failureOf(json: string | null): Failure | null {
+  if (json === null) return null
   const failure = fromJson(json) as Failure | null
   if (typeof failure?.code === 'string' && typeof failure.message === 'string') return failure
   const message = 'its last failure cannot be read: another program wrote over it'

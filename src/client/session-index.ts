@@ -4,11 +4,12 @@
  *     and none that is there all the time is left out. Only where that last one was itself pruned may it be off by the difference of
  *     two clocks.
  */
+import { InvariantError } from '../core/errors.ts'
 import { isWorkerId, parseId, timeOf } from '../core/ids.ts'
 import { sessionNotFound } from '../core/refusal.ts'
 import type { InspectStore, SessionPlace, SummaryRow } from '../store/inspect-store.ts'
 import type { SessionsQuery, WorkersQuery } from './queries.ts'
-import { type SessionState, type WorkerReport, workerReport } from './report.ts'
+import { type ListedState, type WorkerReport, workerReport } from './report.ts'
 import type { SessionSummary } from './summaries.ts'
 import { readRows } from './worker-rows.ts'
 
@@ -37,7 +38,12 @@ export class SessionIndex {
     const found: WorkerReport[] = []
     for (const { id } of await this.list({ limit })) {
       if (found.length >= limit) break
-      for (const worker of await this.#workersOf(id, limit - found.length)) found.push(worker)
+      // Where somebody wrote over a session's list of workers, its root can be told without.
+      const workers = await this.#workersOf(id, limit - found.length).catch((thrown: unknown) => {
+        if (!(thrown instanceof InvariantError && thrown.details.damaged)) throw thrown
+        return this.#workersOf(id, 1)
+      })
+      for (const worker of workers) found.push(worker)
     }
     return found
   }
@@ -45,7 +51,8 @@ export class SessionIndex {
   /** None of a session that was pruned since it was listed. */
   async #workersOf(sessionId: string, limit: number): Promise<WorkerReport[]> {
     const store = this.#storeOf(sessionId)
-    return (await readRows(store, await store.workerIds(sessionId, limit))).map(workerReport)
+    const rows = await readRows(store, await store.workerIds(sessionId, limit))
+    return rows.map((row) => workerReport(row, sessionId))
   }
 
   /** Of a session that was pruned, by the time that is in its id. */
@@ -92,7 +99,7 @@ function summaryOf({ id, createdAt }: SessionPlace, row: SummaryRow | null): Ses
     id,
     name: name ?? kind ?? '',
     kind: kind ?? '',
-    state: fields.state as SessionState,
+    state: fields.state as ListedState,
     mode: row.mode === 'conversation' ? 'conversation' : 'job',
     createdAt,
     finishedAt: fields.finished === undefined ? null : Number(fields.finished),

@@ -79,8 +79,9 @@ export class Session {
   }
 
   async #reportOf(createdAt: number | null, rows: readonly WorkerRow[]): Promise<Report> {
-    const workers = rows.map(workerReport)
     const root = rows.find((row) => row.id === this.rootId)
+    if (root?.damage) throw root.damage
+    const workers = rows.map((row) => workerReport(row, this.id))
     const fields = await this.#fields(Number(root?.fields.run ?? 1) - 1)
     const mode = root?.fields.mode ?? 'job'
     return { session: sessionReport(this.id, fields, createdAt, workers, mode), workers }

@@ -1,12 +1,12 @@
 /** Duty: the rows that lists are made of: sessions, kinds, nodes, dead letters. */
 import type { ErrorCode } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
-import type { SessionReport } from './report.ts'
+import type { ListedState, SessionReport } from './report.ts'
 
-export type SessionSummary = Pick<
-  SessionReport,
-  'id' | 'name' | 'kind' | 'state' | 'mode' | 'createdAt' | 'finishedAt'
-> & { readonly workers: number }
+export type SessionSummary = Pick<SessionReport, 'id' | 'name' | 'kind' | 'mode' | 'createdAt' | 'finishedAt'> & {
+  readonly state: ListedState
+  readonly workers: number
+}
 
 export interface KindSummary {
   readonly kind: string

@@ -42,6 +42,7 @@ export class Worker {
   async report(): Promise<WorkerReport> {
     const [row] = await this.#store.workers([this.id])
     if (row === undefined) throw workerNotFound(this.id)
+    if (row.damage !== null) throw row.damage
     return workerReport(row)
   }
 

@@ -3,13 +3,15 @@
  * worker. A report is put together from several reads; each line is true at the moment it was read.
  */
 import { writtenAt } from '../core/entry.ts'
+import type { RuntimeError } from '../core/errors.ts'
 import { rootIdOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
 import type { Lane } from '../core/message.ts'
 import type { PartitionKeys } from './keys.ts'
 import { sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
-import { orElse, scored, toEntries } from './replies.ts'
+import { orElse, repliesOf, scored, toEntries } from './replies.ts'
+import { storeError } from './script.ts'
 
 export type RecordFields = Readonly<Record<string, string>>
 
@@ -25,6 +27,8 @@ export interface WorkerRow {
   /** When its newest history entry was written; null without one that can be read. */
   readonly updatedAt: number | null
   readonly pending: { readonly user: number; readonly family: number; readonly control: number }
+  /** Names a key of it that somebody wrote over; what that held is told as if there were nothing. */
+  readonly damage: RuntimeError | null
 }
 
 export interface DeadRow {
@@ -39,7 +43,7 @@ export interface SessionPlace {
   readonly createdAt: number
 }
 
-/** What lists show of a session; null what its root does not have, or all of it without one. */
+/** What lists show of a session; null what its root does not have, or all of it without one. Its state is "damaged" where it cannot be read. */
 export interface SummaryRow {
   readonly fields: RecordFields
   readonly kind: string | null
@@ -48,6 +52,10 @@ export interface SummaryRow {
 }
 
 const sessionNames = ['schema', 'state', 'ended', 'workers'] as const
+
+/** Instead of records that cannot be read. */
+const damaged: RecordFields = { state: 'damaged' }
+const unreadable: RecordFields = { kind: '', state: 'idle', fsm: 'Failed' }
 
 /** A node that was not seen for this long is not counted as live. */
 const liveMs = 15_000
@@ -127,13 +135,13 @@ export class InspectStore {
       pipeline.hmget(sessionKeys(this.#keys.tag, id).session, ...sessionNames)
       pipeline.hmget(workerKeys(this.#keys.tag, rootIdOf(id)).record, 'kind', 'name', 'mode')
     }
-    const replies = ((await pipeline.exec()) ?? []).map(([error, reply]) => {
-      if (error) throw error
-      return reply as (string | null)[]
-    })
+    const replies = (await repliesOf(pipeline)) as ((string | null)[] | Error)[]
     return ids.map((_, index) => {
-      const fields = sessionFields(sessionNames, replies[index * 2] as (string | null)[])
-      const [kind = null, name = null, mode = null] = replies[index * 2 + 1] as (string | null)[]
+      const [session = [], root = []] = replies.slice(index * 2, index * 2 + 2)
+      const fields = session instanceof Error ? damaged : sessionFields(sessionNames, session)
+      if (fields !== null && root instanceof Error)
+        return { fields: { ...fields, ...damaged }, kind: null, name: null, mode: null }
+      const [kind = null, name = null, mode = null] = root as (string | null)[]
       return fields && { fields, kind, name, mode }
     })
   }
@@ -171,16 +179,16 @@ export class InspectStore {
         .llen(keys.control)
         .llen(keys.log)
     }
-    const replies = (await pipeline.exec()) ?? []
+    const replies = await repliesOf(pipeline)
     for (const [index, id] of ids.entries()) {
-      const [fields, failureJson, user, family, control, historyLength] = replies
-        .slice(index * 6, index * 6 + 6)
-        .map(([error, value]) => {
-          if (error) throw error
-          return value
-        }) as [RecordFields, string | null, number, number, number, number]
+      const read = replies.slice(index * 6, index * 6 + 6)
+      const error = read.find((reply) => reply instanceof Error)
+      const [fields = unreadable, failureJson = null, user = 0, family = 0, control = 0, historyLength = 0] = read.map(
+        (reply) => (reply instanceof Error ? undefined : reply),
+      ) as [RecordFields?, (string | null)?, number?, number?, number?, number?]
+      const damage = error === undefined ? null : storeError(error, 'reading workers')
       if (fields.state !== undefined)
-        rows.push({ id, fields, failureJson, historyLength, pending: { user, family, control } })
+        rows.push({ id, fields, failureJson, historyLength, pending: { user, family, control }, damage })
     }
     const isAny = (state: string) => rows.some(({ fields }) => fields.state === state)
     const holders = isAny('running') ? await this.#holders() : undefined
@@ -198,7 +206,9 @@ export class InspectStore {
     const times: (number | null)[] = []
     for (let from = 0; from < rows.length; from += entriesAtOnce) {
       const page = rows.slice(from, from + entriesAtOnce)
-      times.push(...(await Promise.all(page.map(async ({ id }) => writtenAt(await this.entryAt(id, -1))))))
+      times.push(
+        ...(await Promise.all(page.map(async ({ id }) => writtenAt(await orElse(this.entryAt(id, -1), null))))),
+      )
     }
     return times
   }

@@ -1,4 +1,5 @@
 /** Duty: what Redis answers, as objects; and where a key may be of another sort, what is taken instead. */
+import type { ChainableCommander } from 'ioredis'
 
 /** What a key holds, or this when somebody made it another sort. */
 export async function orElse<Read, Instead>(reading: Promise<Read>, instead: Instead): Promise<Read | Instead> {
@@ -8,6 +9,14 @@ export async function orElse<Read, Instead>(reading: Promise<Read>, instead: Ins
     if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return instead
     throw error
   }
+}
+
+/** What each command of a pipeline read, or the error that its key is of another sort. */
+export async function repliesOf(pipeline: ChainableCommander): Promise<unknown[]> {
+  return ((await pipeline.exec()) ?? []).map(([error, reply]) => {
+    if (error !== null && !error.message.startsWith('WRONGTYPE')) throw error
+    return error ?? reply
+  })
 }
 
 /** Members with their scores. */

@@ -1,11 +1,21 @@
 /** What clients read when somebody has written over what is stored: the key by its name, and all that can still be told. */
 import { describe, expect, test } from 'vitest'
+import type { SessionsQuery } from '../../src/client/queries.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 const broken = defineWorker({ receive: (_, self) => self.fail('broken') })
+
+const parent = defineWorker({
+  spawns: ['echo'],
+  gather: 'all',
+  receive(message, self) {
+    if (message.kind === 'input') for (const child of ['a', 'b']) self.spawn('echo', child)
+    else if (self.openChildren === 0) self.reply(null)
+  },
+})
 
 async function ended(troupe: TestTroupe, kind: 'echo' | 'broken') {
   const session = await troupe.create(kind, 'one')
@@ -24,13 +34,69 @@ describe('a key of another sort', () => {
     await troupe.redis.set(keys[name], 'not what it was')
     const words = `key ${keys[name]} should be a ${sort}). Another program wrote over a key`
     await expect(session.report()).rejects.toThrow(words)
-    const listing = troupe.client.sessions.list().then(
-      ({ length }) => `${length} listed`,
-      ({ message }: Error) => message,
-    )
-    // A list of sessions reads no histories.
-    expect(await listing).toContain(name === 'log' ? '1 listed' : words)
+    await expect(session.standing()).rejects.toThrow(words)
     await troupe.redis.del(keys[name])
+  })
+
+  test.each(['record', 'session'] as const)('(%s) keeps nobody from listing the other sessions', async (name) => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const [one, two] = [await ended(troupe, 'echo'), await ended(troupe, 'echo')]
+    await troupe.redis.set(two.keys[name], 'not what it was')
+    const states = async (query: SessionsQuery) =>
+      (await troupe.client.sessions.list(query)).map(({ id, state }) => [id, state])
+    expect(await states({})).toEqual([
+      [two.session.id, 'damaged'],
+      [one.session.id, 'completed'],
+    ])
+    expect(await states({ state: 'damaged' })).toEqual([[two.session.id, 'damaged']])
+    await troupe.redis.del(two.keys[name])
+  })
+
+  test('(log) keeps no session from being listed: a list reads none', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const { keys } = await ended(troupe, 'echo')
+    await troupe.redis.set(keys.log, 'not what it was')
+    expect(await troupe.client.sessions.list()).toMatchObject([{ state: 'completed' }])
+    await troupe.redis.del(keys.log)
+  })
+
+  test.each([
+    ['record', 'hash', ''],
+    ['log', 'list', 'echo'],
+    ['user', 'list', 'echo'],
+  ] as const)(
+    '(%s) of a child is told with it, and keeps nobody from reading the other workers',
+    async (name, sort, kind) => {
+      await using troupe = await TestTroupe.start({ workers: { echo, parent } })
+      const session = await troupe.create('parent')
+      await session.result()
+      const workers = () => troupe.client.workers.list({ sessionId: session.id })
+      const whole = await workers()
+      const key = workerKeys(troupe.tag, whole[1]?.id as string)[name]
+      await troupe.redis.set(key, 'not what it was')
+      const words = `key ${key} should be a ${sort}`
+      const damaged = { code: 'bug', message: expect.stringContaining(words) }
+      const expected = [whole[0], { id: whole[1]?.id, sessionId: session.id, kind, lastFailure: damaged }, whole[2]]
+      expect(await workers()).toMatchObject(expected)
+      expect(await troupe.client.workers.list()).toMatchObject(expected)
+      expect((await session.report()).workers).toMatchObject(expected)
+      await expect(troupe.client.workers.get(whole[1]?.id as string).report()).rejects.toThrow(words)
+      await troupe.redis.del(key)
+    },
+  )
+
+  test('(the list of a session) leaves its root and the workers of others to be listed', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo, parent } })
+    const spoilt = await troupe.create('parent')
+    await spoilt.result()
+    const { session } = await ended(troupe, 'echo')
+    const { workers } = sessionKeys(troupe.tag, spoilt.id)
+    await troupe.redis.set(workers, 'not what it was')
+    expect((await troupe.client.workers.list()).map(({ id }) => id)).toEqual([session.rootId, spoilt.rootId])
+    await expect(troupe.client.workers.list({ sessionId: spoilt.id })).rejects.toThrow(
+      `key ${workers} should be a list`,
+    )
+    await troupe.redis.del(workers)
   })
 })
 

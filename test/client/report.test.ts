@@ -12,7 +12,7 @@ const pending = { user: 0, family: 0, control: 0 }
 
 function row(fields: RecordFields, id = root): WorkerRow {
   const record = { kind: 'planner', session: sessionId, state: 'running', open: '1', ...fields }
-  const none = { failureJson: null, node: null, isHosted: true, historyLength: 0, updatedAt: null }
+  const none = { failureJson: null, damage: null, node: null, isHosted: true, historyLength: 0, updatedAt: null }
   return { id, fields: record, ...none, pending }
 }
 
@@ -125,7 +125,13 @@ test('the report of a session tells the sum over its workers', () => {
     row({ data: tally }, childId(root, 1, 1)),
     row({ data: '{}' }, childId(root, 1, 2)),
   ]
-  const { usage } = sessionReport(sessionId, { workers: '3' }, null, workers.map(workerReport), 'job')
+  const { usage } = sessionReport(
+    sessionId,
+    { workers: '3' },
+    null,
+    workers.map((one) => workerReport(one)),
+    'job',
+  )
   expect(usage).toEqual({
     workers: 3,
     modelCalls: 14,
