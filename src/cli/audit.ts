@@ -1,14 +1,14 @@
 /** `troupe audit [session]`: whether every accepted message is accounted for, and what is stored agrees with itself. */
 import type { Command } from 'commander'
-import type { AuditReport, AuditProgress as Looked } from '../client/audit/audit.ts'
+import type { AuditProgress, AuditReport } from '../client/audit/audit.ts'
 import type { MessageCounts } from '../client/audit/counts.ts'
 import type { AuditFinding } from '../client/audit/finding.ts'
-import { AuditProgress } from './audit-progress.ts'
 import { withTroupe } from './connection.ts'
 import { exitCodes, Unanswered } from './exit-code.ts'
 import { count } from './findings.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
 import { columnsOf, dim, paint, print, printJson, safe } from './output.ts'
+import { ProgressLine } from './progress-line.ts'
 import { type Column, tableLines } from './table.ts'
 import { wrapText } from './text-width.ts'
 
@@ -39,8 +39,9 @@ Exit codes: 0 nothing was found, 1 a finding. When nothing can be said:
 
 async function reportOf(sessionId: string | undefined, flags: ConnectionFlags): Promise<AuditReport> {
   try {
-    using progress = new AuditProgress()
-    const onProgress = (looked: Looked) => progress.update(looked)
+    using progress = new ProgressLine()
+    const onProgress = ({ sessions, workers }: AuditProgress) =>
+      progress.update(`${count(sessions, 'session')} with ${count(workers, 'worker')} looked at`)
     const query = sessionId === undefined ? { onProgress } : { sessionId, onProgress }
     return await withTroupe(flags, 'look', (troupe) => troupe.audit(query))
   } catch (thrown) {

@@ -1,6 +1,7 @@
 /** `troupe mailbox …`: what waits to be received, and what was put aside. */
 import type { Command } from 'commander'
-import type { DeadLetter, Redriven } from '../client/client.ts'
+import type { DeadLetter, Redriven, Troupe } from '../client/client.ts'
+import type { RedriveQuery } from '../client/queries.ts'
 import { InputError } from '../core/errors.ts'
 import type { Failure } from '../core/failure.ts'
 import type { Mail } from '../core/message.ts'
@@ -8,10 +9,12 @@ import { withTroupe } from './connection.ts'
 import { formatMoment } from './duration.ts'
 import { exitCodes } from './exit-code.ts'
 import { failureCause } from './failure-text.ts'
+import { count } from './findings.ts'
 import { addGroup } from './group.ts'
 import { messageLine } from './message-line.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, wholeNumber } from './options.ts'
-import { printRows, tell } from './output.ts'
+import { printJson, printRows, tell } from './output.ts'
+import { ProgressLine } from './progress-line.ts'
 import type { Column } from './table.ts'
 
 export function addMailboxCommands(program: Command): void {
@@ -95,12 +98,33 @@ function addRedriveCommand(group: Command): void {
   command.action((workerId: string | undefined, { all = false, id, ...flags }: ConnectionFlags & RedriveFlags) => {
     if ((workerId === undefined) !== all || (all && id !== undefined))
       throw new InputError('mailbox redrive takes the id of a worker, with or without --id, or --all.')
-    return withTroupe(flags, 'change', async (troupe) => {
-      const done = await troupe.redrive({ all, ...(workerId && { workerId }), ...(id && { letter: id }) })
-      printRows(done, redrivenColumns, flags, 'There is nothing to put back.')
-      if (done.some(({ status }) => status === 'refused')) process.exitCode = exitCodes.failed
-    })
+    return withTroupe(flags, 'change', (troupe) =>
+      redrive(troupe, { all, ...(workerId && { workerId }), ...(id && { letter: id }) }, flags),
+    )
   })
+}
+
+/** Of thousands it takes a while: what became of them is told also where it cannot go on. */
+async function redrive(troupe: Troupe, query: RedriveQuery, flags: ConnectionFlags): Promise<void> {
+  const done: Redriven[] = []
+  const show = () => flags.json || printRows(done, redrivenColumns, flags, 'There is nothing to put back.')
+  try {
+    using progress = new ProgressLine()
+    const onProgress = (redriven: Redriven) => {
+      done.push(redriven)
+      if (flags.json) printJson(redriven)
+      else progress.update(`${count(done.length, 'message')} so far`)
+    }
+    await troupe.redrive({ ...query, onProgress })
+  } catch (thrown) {
+    if (done.length > 0) {
+      show()
+      tell(`troupe: it came as far as these ${done.length}; the same command goes on with the others`)
+    }
+    throw thrown
+  }
+  show()
+  if (done.some(({ status }) => status === 'refused')) process.exitCode = exitCodes.failed
 }
 
 interface RedriveFlags {

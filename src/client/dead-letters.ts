@@ -13,6 +13,12 @@ import type { RedriveRefused, SessionStore } from '../store/session-store.ts'
 import type { RedriveQuery } from './queries.ts'
 import type { DeadLetter, Redriven } from './summaries.ts'
 
+/** Letters that are read at once: each may hold a message of 1 MB. */
+const pageMost = 50
+
+/** As Redis takes it for the id of an entry: no number in it is beyond 64 bits. */
+const letterId = /^\d{1,19}-\d{1,19}$/
+
 export interface DeadLettersPlace {
   readonly inspect: InspectStore
   readonly store: SessionStore
@@ -32,35 +38,43 @@ export class DeadLetters {
 
   /** Newest first. */
   async list(limit: number, workerId?: string): Promise<DeadLetter[]> {
-    const found = await Promise.all(this.#places.map(({ inspect }) => inspect.deadLetters(limit, workerId)))
+    const found = await Promise.all(
+      this.#places.map(({ inspect }) => Array.fromAsync(newestLetters(inspect, limit, workerId))),
+    )
     return found
       .flat()
-      .map(toLetter)
       .sort((a, b) => timeOf(b) - timeOf(a))
       .slice(0, limit)
   }
 
   /**
-   * Puts letters back, oldest first: one by its id, or all of a worker, or all there are, that hold a message and were not put back
-   * before. The refusal of one letter that is named is thrown; of several it is told with the letter, and the others go on.
+   * Puts letters back, those of a worker oldest first: one by its id, or all of a worker, or all there are, that hold a message and were
+   * not put back before. The refusal of one letter that is named is thrown; of several it is told with the letter, and the others go on.
    */
   async redrive(query: RedriveQuery): Promise<Redriven[]> {
-    const { workerId, letter: wanted, all: everything = false } = query
-    if (everything === (workerId !== undefined || wanted !== undefined))
+    const { workerId, letter, all = false, onProgress = () => {} } = query
+    if (all === (workerId !== undefined || letter !== undefined))
       throw new InputError('redrive takes the id of a worker, or of a letter, or all: true.')
     const id = workerId === undefined ? undefined : parseId(workerId, 'worker')
-    const all = (await this.list(Number.MAX_SAFE_INTEGER, id)).toReversed()
-    if (wanted !== undefined) {
-      const letter = all.find((one) => one.id === wanted)
-      if (letter === undefined) throw noLetter(wanted, id)
-      return [await this.#redriveOne(letter)]
-    }
-    if (id !== undefined && all.length === 0) await this.#checkWorker(id)
+    const stores = id === undefined ? this.#places.map(({ inspect }) => inspect) : [this.#inspectOf(id)]
     const done: Redriven[] = []
-    for (const letter of all) {
-      if (letter.message === null || letter.redrivenAs !== null) continue
-      done.push(await this.#redriveOne(letter).catch((error: unknown) => refused(letter, error)))
+    const tell = (redriven: Redriven) => {
+      done.push(redriven)
+      onProgress(redriven)
     }
+    if (letter !== undefined) {
+      tell(await this.#redriveOne(await letterOf(stores, letter, id)))
+      return done
+    }
+    let isKnown = id === undefined
+    for (const store of stores) {
+      for await (const one of oldestLetters(store, id)) {
+        isKnown = true
+        if (one.message === null || one.redrivenAs !== null) continue
+        tell(await this.#redriveOne(one).catch((error: unknown) => refused(one, error)))
+      }
+    }
+    if (!isKnown && id !== undefined) await this.#checkWorker(id)
     return done
   }
 
@@ -78,6 +92,44 @@ export class DeadLetters {
     const status = answer.kind === 'ok' ? 'redriven' : 'again'
     return { letterId: id, workerId, status, messageId: `user-${answer.position}`, refusal: null }
   }
+}
+
+/** Page by page: each is read within a time of its own. */
+async function* newestLetters(store: InspectStore, limit: number, workerId?: string): AsyncGenerator<DeadLetter> {
+  let before: string | undefined
+  for (let left = limit; left > 0; ) {
+    const most = workerId === undefined ? Math.min(pageMost, left) : pageMost
+    const page = await store.deadLetters(most, before)
+    const wanted = page.filter((row) => isOf(workerId, row)).slice(0, left)
+    yield* wanted.map(toLetter)
+    if (page.length < most) return
+    left -= wanted.length
+    before = page.at(-1)?.id
+  }
+}
+
+/** The same from the other end, without those that are put aside meanwhile: what was put back may be, and would go round for ever. */
+async function* oldestLetters(store: InspectStore, workerId?: string): AsyncGenerator<DeadLetter> {
+  const [newest] = await store.deadLetters(1)
+  if (newest === undefined) return
+  for (let after: string | undefined; ; ) {
+    const page = await store.deadLettersBehind(after, newest.id, pageMost)
+    yield* page.filter((row) => isOf(workerId, row)).map(toLetter)
+    if (page.length < pageMost) return
+    after = page.at(-1)?.id
+  }
+}
+
+function isOf(workerId: string | undefined, { fields }: DeadRow): boolean {
+  return workerId === undefined || fields.worker === workerId
+}
+
+async function letterOf(stores: readonly InspectStore[], id: string, workerId?: string): Promise<DeadLetter> {
+  if (!letterId.test(id)) throw noLetter(id, workerId)
+  const rows = await Promise.all(stores.map((store) => store.deadLetter(id)))
+  const row = rows.find((found) => found !== undefined && isOf(workerId, found))
+  if (row === undefined) throw noLetter(id, workerId)
+  return toLetter(row)
 }
 
 function toLetter({ id, fields, redriven }: DeadRow): DeadLetter {

@@ -2,6 +2,7 @@
 import { keyRule, type Rule, type Rules, signalRule, wholeNumberRule, yesOrNo } from '../core/check-options.ts'
 import type { AuditProgress } from './audit/audit.ts'
 import { type ListedState, listedStates } from './report.ts'
+import type { Redriven } from './summaries.ts'
 
 export interface SessionsQuery {
   readonly state?: ListedState
@@ -35,6 +36,8 @@ export interface RedriveQuery {
   readonly letter?: string
   /** Those of all workers. */
   readonly all?: boolean
+  /** Called with what became of each letter: of thousands it takes a while. */
+  readonly onProgress?: (redriven: Redriven) => void
 }
 
 export interface AuditQuery {
@@ -62,6 +65,7 @@ export interface ResultQuery {
 }
 
 const count = wholeNumberRule(1, Number.MAX_SAFE_INTEGER)
+const callback: Rule = { expects: 'a function', fits: (value) => typeof value === 'function' }
 /** Whether it is one is told where it is looked up. */
 const id: Rule = { expects: 'an id', fits: (value) => typeof value === 'string' }
 
@@ -77,10 +81,10 @@ export const sessionsRules: Rules<SessionsQuery> = {
 export const workersRules: Rules<WorkersQuery> = { sessionId: id, limit: count }
 export const pruneRules: Rules<PruneQuery> = { olderThanMs: wholeNumberRule(0, Number.MAX_SAFE_INTEGER) }
 export const deadLettersRules: Rules<DeadLettersQuery> = { workerId: id, limit: count }
-export const redriveRules: Rules<RedriveQuery> = { workerId: id, letter: keyRule, all: yesOrNo }
+export const redriveRules: Rules<RedriveQuery> = { workerId: id, letter: keyRule, all: yesOrNo, onProgress: callback }
 export const auditRules: Rules<AuditQuery> = {
   sessionId: id,
-  onProgress: { expects: 'a function', fits: (value) => typeof value === 'function' },
+  onProgress: callback,
 }
 export const historyRules: Rules<HistoryQuery> = { after: wholeNumberRule(-1, Number.MAX_SAFE_INTEGER), limit: count }
 export const mailboxRules: Rules<MailboxQuery> = { limit: count }

@@ -34,6 +34,7 @@ export interface WorkerRow {
 export interface DeadRow {
   readonly id: string
   readonly fields: RecordFields
+  /** The place in the mailbox where its message was put back. */
   readonly redriven: number | null
 }
 
@@ -59,9 +60,6 @@ const unreadable: RecordFields = { kind: '', state: 'idle', fsm: 'Failed' }
 
 /** A node that was not seen for this long is not counted as live. */
 const liveMs = 15_000
-
-/** Letters that are read at once: each may hold a message of 1 MB. */
-const deadPage = 50
 
 /** As large, and more than can be held at once of all workers of a report, where only their time is asked for. */
 const entriesAtOnce = 32
@@ -285,19 +283,30 @@ export class InspectStore {
     })
   }
 
-  /** Newest first, of one worker if asked; `redriven` is the place in the mailbox where the message was put back. */
-  async deadLetters(limit: number, workerId?: string): Promise<DeadRow[]> {
-    const found: { id: string; fields: RecordFields }[] = []
-    for (let before = '+'; found.length < limit; ) {
-      const most = workerId === undefined ? Math.min(deadPage, limit - found.length) : deadPage
-      const page = toEntries(await this.#redis.xrevrange(this.#keys.dead, before, '-', 'COUNT', most))
-      found.push(...page.filter(({ fields }) => workerId === undefined || fields.worker === workerId))
-      if (page.length < most) break
-      before = `(${page.at(-1)?.id}`
-    }
-    const marks = found.length === 0 ? [] : await this.#redis.zrange(this.#keys.redriven, 0, '-1')
+  /** So many dead letters before this one, newest first. */
+  async deadLetters(most: number, before?: string): Promise<DeadRow[]> {
+    const last = before === undefined ? '+' : `(${before}`
+    return this.#deadRows(await this.#redis.xrevrange(this.#keys.dead, last, '-', 'COUNT', most))
+  }
+
+  /** So many dead letters behind this one, oldest first, and none behind `last`. */
+  async deadLettersBehind(after: string | undefined, last: string, most: number): Promise<DeadRow[]> {
+    const first = after === undefined ? '-' : `(${after}`
+    return this.#deadRows(await this.#redis.xrange(this.#keys.dead, first, last, 'COUNT', most))
+  }
+
+  async deadLetter(id: string): Promise<DeadRow | undefined> {
+    const [row] = await this.#deadRows(await this.#redis.xrange(this.#keys.dead, id, id))
+    return row
+  }
+
+  async #deadRows(entries: readonly [id: string, flat: string[]][]): Promise<DeadRow[]> {
+    const found = toEntries(entries)
+    if (found.length === 0) return []
+    const times = found.map(({ id }) => Number(id.split('-')[0]))
+    const marks = await this.#redis.zrangebyscore(this.#keys.redriven, Math.min(...times), Math.max(...times))
     const places = new Map(marks.map((mark) => mark.split(' ', 2) as [string, string]))
-    return found.slice(0, limit).map((row) => {
+    return found.map((row) => {
       const place = places.get(row.id)
       return { ...row, redriven: place === undefined ? null : Number(place) }
     })

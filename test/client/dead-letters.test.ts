@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { defineTool } from '../../src/core/define-tool.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
+import { encodeInput } from '../../src/core/message.ts'
 import { call, say, scriptedModel } from '../../src/models/scripted-model.ts'
 import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
@@ -37,6 +38,57 @@ test('no more letters are read than are asked for, since each may hold a large m
   expect(asked).toEqual([{ name: 'xrevrange', args: [dead, '+', '-', 'COUNT', '2'] }])
   expect(await troupe.client.deadLetters({ limit: 4 })).toHaveLength(4)
   expect(await troupe.client.deadLetters()).toHaveLength(5)
+})
+
+describe('many messages that were put aside', () => {
+  async function manyLetters(troupe: TestTroupe, count: number) {
+    const session = await troupe.create('nobody', 'first', { keepOpen: true })
+    const { dead } = partitionKeys(troupe.tag)
+    const add = (text: string) =>
+      troupe.redis.xadd(dead, '*', 'worker', session.rootId, 'mail', encodeInput(null, `"${text}"`), 'evidence', '{}')
+    const ids: string[] = []
+    for (let number = 0; number < count; number++) ids.push((await add(`letter ${number}`)) as string)
+    return { session, dead, ids, add }
+  }
+
+  test('are put back page by page, and each is told as it is', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { dead, ids } = await manyLetters(troupe, 120)
+    const told: string[] = []
+    const onProgress = ({ letterId }: { readonly letterId: string }) => void told.push(letterId)
+    const asked = await commandsNaming(troupe.redis, dead, async () => {
+      const done = await troupe.client.redrive({ all: true, onProgress })
+      expect(done.map(({ letterId, status }) => [letterId, status])).toEqual(ids.map((id) => [id, 'redriven']))
+    })
+    expect(told).toEqual(ids)
+    // Each page is read when those before it are back, and holds no more than could be read in time.
+    const names = asked.map(({ name, args }) => (args[1] === args[2] ? 'back' : `${name} ${args.at(-1)}`))
+    const pages = names.flatMap((name, index) => (name === 'xrange 50' ? [names.slice(0, index)] : []))
+    expect(pages.map((before) => before.filter((name) => name === 'back').length)).toEqual([0, 50, 100])
+    expect(await troupe.client.redrive({ all: true })).toEqual([])
+  })
+
+  test('are not joined by what is put aside meanwhile: it would go round for ever', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { ids, add } = await manyLetters(troupe, 60)
+    const added: Promise<unknown>[] = []
+    const done = await troupe.client.redrive({ all: true, onProgress: () => void added.push(add('again')) })
+    await Promise.all(added)
+    expect(done.map(({ letterId }) => letterId)).toEqual(ids)
+  })
+
+  test('keep nobody from putting back the one that is named, without reading the others', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { session, dead, ids } = await manyLetters(troupe, 60)
+    const id = ids[30] as string
+    const asked = await commandsNaming(troupe.redis, dead, async () => {
+      expect(await troupe.client.redrive({ letter: id })).toMatchObject([{ letterId: id, status: 'redriven' }])
+    })
+    expect(asked.filter(({ args }) => args.at(-1) === '50')).toEqual([])
+    for (const letter of ['x', '5', '99999999999999999999-0'])
+      await expect(troupe.client.redrive({ letter })).rejects.toMatchObject({ code: 'letter_not_found' })
+    expect(await troupe.client.redrive({ workerId: session.rootId })).toHaveLength(59)
+  })
 })
 
 describe('a message that was put aside', () => {

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { partitionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
 import { CliProject } from '../cli/cli-project.ts'
+import { RedisServer } from '../support/redis-server.ts'
 import { commandsNaming } from '../support/watched-commands.ts'
 
 const cli = new CliProject('many', { withNode: true })
@@ -29,6 +30,38 @@ describe('of a session with many workers', () => {
     })
     // Sweeps read records as well, of a session that is cancelled; its newest entry is read for reports alone.
     expect(asked.filter(({ name }) => name === 'lindex')).toEqual([])
+  })
+})
+
+describe('many dead letters', () => {
+  it('that cannot all be put back are told as far as they were', { timeout: 60_000 }, async () => {
+    await using server = await RedisServer.start({ durability: 'none' })
+    const alone = new Redis(server.url)
+    using _closing = { [Symbol.dispose]: () => alone.disconnect() }
+    const at = ['--redis-url', server.url]
+    const submit = await cli.project.run(['submit', 'nobody', 'one', '--json', ...at])
+    const [{ workerId } = { workerId: '' }] = submit.objects as { workerId: string }[]
+    const { dead } = partitionKeys(tagOf(cli.namespace, 0))
+    const adding = alone.pipeline()
+    for (let number = 0; number < 5_000; number++) adding.xadd(dead, '*', 'worker', workerId, 'mail', 'i\t-\t1')
+    await adding.exec()
+    const command = cli.project.start(['mailbox', 'redrive', '--all', '--json', ...at])
+    await command.saw('"redriven"', 'stdout')
+    command.kill('SIGSTOP')
+    await alone.config('SET', 'maxmemory', '1')
+    command.kill('SIGCONT')
+    const { code, stderr, objects } = await command.ended
+    const error = objects.pop()
+    expect({ code, error: error?.code }).toEqual({ code: 69, error: 'store_refused' })
+    const told = new RegExp(
+      `^troupe: it came as far as these ${objects.length}; the same command goes on with the others\ntroupe: .*OOM`,
+    )
+    expect(stderr).toMatch(told)
+    await alone.config('SET', 'maxmemory', '0')
+    const rest = await cli.project.run(['mailbox', 'redrive', '--all', '--json', ...at])
+    const back = [...objects, ...rest.objects].filter(({ status }) => status === 'redriven')
+    expect(back.map(({ messageId }) => messageId)).toEqual(back.map((_, index) => `user-${index + 1}`))
+    expect(back).toHaveLength(999)
   })
 })
 

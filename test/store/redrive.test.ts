@@ -23,7 +23,7 @@ async function quarantined(place: Place, more: { readonly mode?: 'job'; readonly
 describe('a redrive', () => {
   test('puts the message at the end of the lane, wakes the worker, rings, and keeps the letter', async () => {
     await using place = await Place.open()
-    const { redrive, root } = await quarantined(place)
+    const { redrive } = await quarantined(place)
     const changed = await place.changed(async () =>
       expect(await redrive()).toMatchObject({ kind: 'ok', position: 1, bells: [{ pool: 'default' }] }),
     )
@@ -36,7 +36,7 @@ describe('a redrive', () => {
       events: [['message.redriven <one.root>']],
       redriven: [expect.stringMatching(/^<letter> 1 b\*-default-1 now/)],
     })
-    expect(await place.inspect.deadLetters(9, root)).toMatchObject([{ redriven: 1, fields: { mail: 'i\t-\t"first"' } }])
+    expect(await place.inspect.deadLetters(9)).toMatchObject([{ redriven: 1, fields: { mail: 'i\t-\t"first"' } }])
   })
 
   test('that is sent again, at once or when the message was consumed, changes nothing and answers the same', async () => {
@@ -85,7 +85,7 @@ describe('a redrive', () => {
     expect(await place.sessions.redrive(root, 'x', event)).toEqual({ kind: 'no_letter' })
     const turn = await place.node().claim()
     await turn.record({ ...completion, userUsed: 0, outcome: 'failed', runState: 'Failed', dead: '{}' })
-    const [alone] = await place.inspect.deadLetters(1, other.root)
+    const [alone] = await place.inspect.deadLetters(1)
     expect(await place.sessions.redrive(other.root, alone?.id ?? '', event)).toEqual({ kind: 'no_message' })
   })
 

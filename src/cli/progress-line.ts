@@ -1,19 +1,17 @@
 /**
- * Duty: how far an audit is, which may take minutes: on a terminal a line that is drawn again in place, and wiped at the end; elsewhere
+ * Duty: how far a command is that may take minutes: on a terminal a line that is drawn again in place, and wiped at the end; elsewhere
  * nothing, so that what is piped holds the answer alone.
  */
-import type { AuditProgress as Looked } from '../client/audit/audit.ts'
 import { DrawnLines } from './drawn-lines.ts'
-import { count } from './findings.ts'
 import { canDraw } from './output.ts'
 import { fitText } from './text-width.ts'
 
 const drawEveryMs = 100
 
-export class AuditProgress implements Disposable {
+export class ProgressLine implements Disposable {
   readonly #stream: NodeJS.WriteStream
   readonly #lines: DrawnLines
-  #looked: Looked = { sessions: 0, workers: 0 }
+  #text = ''
   #timer: NodeJS.Timeout | undefined
 
   constructor(stream: NodeJS.WriteStream = process.stderr) {
@@ -21,8 +19,8 @@ export class AuditProgress implements Disposable {
     this.#lines = new DrawnLines(stream)
   }
 
-  update(looked: Looked): void {
-    this.#looked = looked
+  update(text: string): void {
+    this.#text = text
     if (canDraw(this.#stream)) this.#timer ??= setTimeout(() => this.#draw(), drawEveryMs)
   }
 
@@ -39,8 +37,6 @@ export class AuditProgress implements Disposable {
 
   #draw(): void {
     this.#timer = undefined
-    const { sessions, workers } = this.#looked
-    const line = `${count(sessions, 'session')} with ${count(workers, 'worker')} looked at`
-    this.#lines.draw([fitText(line, this.#lines.columns)])
+    this.#lines.draw([fitText(this.#text, this.#lines.columns)])
   }
 }

@@ -1,7 +1,7 @@
-/** How far an audit is, on a terminal; and that nothing is written where there is none. */
+/** How far a command is, on a terminal; and that nothing is written where there is none. */
 import { Writable } from 'node:stream'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { AuditProgress } from '../../src/cli/audit-progress.ts'
+import { ProgressLine } from '../../src/cli/progress-line.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -26,33 +26,31 @@ function screen(isTTY: boolean, columns = 80) {
 
 test('is drawn now and then, in place, and wiped at the end', () => {
   const { written, stream } = screen(true)
-  const progress = new AuditProgress(stream)
-  progress.update({ sessions: 1, workers: 1 })
-  progress.update({ sessions: 7, workers: 30 })
+  const progress = new ProgressLine(stream)
+  progress.update('1 of 1 looked at')
+  progress.update('7 of 30 looked at')
   vi.advanceTimersByTime(1_000)
-  progress.update({ sessions: 8, workers: 31 })
+  progress.update('8 of 31 looked at')
   vi.advanceTimersByTime(1_000)
-  progress.update({ sessions: 9, workers: 32 })
+  progress.update('9 of 32 looked at')
   progress.end()
   progress.end()
   vi.advanceTimersByTime(1_000)
-  expect(written.join('')).toBe(
-    '7 sessions with 30 workers looked at\n\u001b[1A\u001b[J8 sessions with 31 workers looked at\n\u001b[1A\u001b[J',
-  )
+  expect(written.join('')).toBe('7 of 30 looked at\n\u001b[1A\u001b[J8 of 31 looked at\n\u001b[1A\u001b[J')
 })
 
 test('takes one line of a narrow terminal', () => {
   const { written, stream } = screen(true, 12)
-  using progress = new AuditProgress(stream)
-  progress.update({ sessions: 7, workers: 30 })
+  using progress = new ProgressLine(stream)
+  progress.update('7 of 30 looked at')
   vi.advanceTimersByTime(1_000)
   expect(written.join('').trimEnd().length).toBeLessThan(12)
 })
 
 test('is not shown where nobody sees it', () => {
   const { written, stream } = screen(false)
-  using progress = new AuditProgress(stream)
-  progress.update({ sessions: 7, workers: 30 })
+  using progress = new ProgressLine(stream)
+  progress.update('7 of 30 looked at')
   vi.advanceTimersByTime(1_000)
   expect(vi.getTimerCount()).toBe(0)
   expect(written).toEqual([])
