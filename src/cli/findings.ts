@@ -20,8 +20,7 @@ const memoryProblem = 0.95
 export function judge(health: Health): Finding[] {
   return [
     judgeVersion(health.redis),
-    judgeRole(health.redis),
-    judgeReplicas(health.redis),
+    judgeRefusal(health.redis) ?? judgeRole(health.redis) ?? judgeReplicas(health.redis),
     judgeEviction(health.redis),
     ...judgePersistence(health.redis),
     judgeMemory(health.redis),
@@ -57,6 +56,12 @@ function judgeVersion({ version, info }: RedisFacts): Finding {
     what: `${what}; as published it has known faults in its Lua engine (CVE-2025-49844)`,
     todo,
   }
+}
+
+/** The cause of much else that is found then: nodes tell in Redis that they live. */
+function judgeRefusal({ refusal }: RedisFacts): Finding | undefined {
+  if (refusal === null) return undefined
+  return { level: 'problem', what: `it refuses what is written (${refusal.why})`, todo: refusal.todo }
 }
 
 function judgeRole({ role }: RedisFacts): Finding | undefined {
@@ -142,7 +147,7 @@ function judgeClock({ clockSkewMs }: RedisFacts): Finding {
   return { level: 'warning', what, todo: 'let NTP set both clocks' }
 }
 
-function judgeNodes({ nodes, pools, running, submitted }: Health): Finding {
+function judgeNodes({ redis, nodes, pools, running, submitted }: Health): Finding {
   const slots = nodes.reduce((total, node) => total + node.slots, 0)
   if (nodes.length > 0) {
     const names = nodes.map(({ host, pid }) => `${host ?? 'somewhere'}${pid === null ? '' : ` (${pid})`}`).join(', ')
@@ -150,6 +155,10 @@ function judgeNodes({ nodes, pools, running, submitted }: Health): Finding {
       level: 'ok',
       what: `${count(nodes.length, 'node')} with ${count(slots, 'slot')} live: ${names}; ${count(running, 'turn')} running`,
     }
+  }
+  if (redis.refusal !== null) {
+    const what = 'no node can tell that it is live, since that is written, too'
+    return { level: 'warning', what, todo: 'look again when Redis takes what is written' }
   }
   const waiting = pools.reduce((total, pool) => total + pool.queued, 0)
   const todo = 'start one: troupe node --workers ./workers'
@@ -192,8 +201,8 @@ function judgeSubmissions({ submitted, submitIsPaused }: Health): Finding | unde
   return { level: 'problem', what: `${what}, and ${count(submitted, 'submitted job')} ${verb}`, todo }
 }
 
-function judgeLeases({ expiredLeases, nodes }: Health): Finding[] {
-  if (expiredLeases === 0) return []
+function judgeLeases({ redis, expiredLeases, nodes }: Health): Finding[] {
+  if (expiredLeases === 0 || redis.refusal !== null) return []
   const what = `${count(expiredLeases, 'lease')} ended without their turn: the nodes that held them died or stand still`
   if (nodes.length === 0) return [{ level: 'problem', what, todo: 'start a node: it goes on with their workers' }]
   return [

@@ -15,6 +15,8 @@ export interface Health {
     /** Redis's clock minus this process's, in ms. */
     readonly clockSkewMs: number
     readonly role: string
+    /** Why it takes no write now, and what to do; null when it does. */
+    readonly refusal: { readonly why: string; readonly todo: string } | null
     readonly info: RecordFields
   }
   readonly nodes: readonly NodeSummary[]
@@ -61,6 +63,7 @@ export async function readHealth(
       appendOnly: info.aof_enabled === '1',
       clockSkewMs,
       role: info.role ?? 'unknown',
+      refusal: await first.refusal(),
       info,
     },
     nodes,

@@ -11,7 +11,7 @@ import type { PartitionKeys } from './keys.ts'
 import { sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
 import { orElse, repliesOf, scored, toEntries } from './replies.ts'
-import { storeError } from './script.ts'
+import { refusalOf, storeError } from './script.ts'
 
 export type RecordFields = Readonly<Record<string, string>>
 
@@ -353,6 +353,12 @@ export class InspectStore {
       if (kind !== null) found.push({ id, kind, since })
     }
     return found
+  }
+
+  /** Whether Redis takes what is written now: a write that would change nothing is tried. */
+  async refusal(): Promise<ReturnType<typeof refusalOf>> {
+    const trying = this.#redis.set(this.#keys.rights, '', 'XX')
+    return trying.then(() => null, refusalOf)
   }
 
   /** INFO as a table, for doctor. */

@@ -189,6 +189,12 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
   return new InvariantError(`the store failed (${what}: ${message}).`, { cause: thrown })
 }
 
+/** Why Redis takes no write now, and what to do; null where it says something else. */
+export function refusalOf(thrown: unknown): { readonly why: string; readonly todo: string } | null {
+  const [, why, code] = refusedNow.exec(messageOf(thrown)) ?? []
+  return why === undefined || code === undefined ? null : { why: firstSentence(why), todo: adviceFor(code) }
+}
+
 /** Refusals that no other user and no waiting mends. */
 function unfitBy(message: string): { why: string; todo: string } | undefined {
   const [missing] = commandMissing.exec(message) ?? []

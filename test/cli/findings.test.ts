@@ -12,6 +12,7 @@ const well: Health = {
     appendOnly: true,
     clockSkewMs: 3,
     role: 'master',
+    refusal: null,
     info: { aof_last_write_status: 'ok', aof_last_bgrewrite_status: 'ok', rdb_last_bgsave_status: 'ok' },
   },
   nodes: [node],
@@ -30,6 +31,8 @@ const well: Health = {
 const withRedis = (redis: Partial<Health['redis']>): Health => ({ ...well, redis: { ...well.redis, ...redis } })
 const pool = { pool: 'default', queued: 3, oldestMs: 1_000, bells: 0, busy: 0 }
 
+const full = { why: 'OOM command not allowed', todo: 'It is full.' }
+
 /** What is not as it should be. */
 const wrong = (health: Health) => judge(health).filter(({ level }) => level !== 'ok')
 
@@ -37,6 +40,15 @@ describe('judge', () => {
   it('finds nothing wrong where nothing is', () => {
     expect(wrong(well)).toEqual([])
     expect(judge(well).length).toBeGreaterThan(5)
+  })
+
+  it('takes what nodes cannot tell of themselves for what it is, where Redis refuses what is written', () => {
+    const health = { ...withRedis({ refusal: full, role: 'slave' }), nodes: [], pools: [pool], expiredLeases: 3 }
+    expect(wrong(health)).toEqual([
+      { level: 'problem', what: 'it refuses what is written (OOM command not allowed)', todo: 'It is full.' },
+      { level: 'warning', what: expect.stringMatching(/^no node can tell that it is live/), todo: expect.anything() },
+    ])
+    expect(wrong({ ...health, nodes: [node] })).toHaveLength(1)
   })
 
   it.each<[string, Health, 'warning' | 'problem', RegExp]>([

@@ -72,9 +72,30 @@ describe.concurrent('a Redis that refuses', () => {
     expect(submit.stderr).toMatch(/^troupe: Redis refused .*MISCONF.* cannot save to disk: free some space.*\n$/)
     expect({ code: submit.code, error: submit.objects[0]?.code }).toEqual({ code: 69, error: 'store_refused' })
     expect(list).toMatchObject({ code: 0, objects: [{ kind: 'echo', state: 'active' }] })
-    expect(doctor.objects).toContainEqual(
-      expect.objectContaining({ level: 'problem', what: expect.stringContaining('could not write the last snapshot') }),
-    )
+    for (const what of ['could not write the last snapshot', 'refuses what is written (MISCONF'])
+      expect(doctor.objects).toContainEqual(
+        expect.objectContaining({ level: 'problem', what: expect.stringContaining(what) }),
+      )
+  })
+
+  it('writes since it is full is why no node is seen, says doctor', { timeout: 60_000 }, async () => {
+    await using redis = await RedisServer.start()
+    const at = ['--json', '--redis-url', redis.url]
+    await cli.project.run(['submit', 'echo', 'x', ...at])
+    const admin = new Redis(redis.url)
+    await admin.config('SET', 'maxmemory', '1')
+    const { code, objects } = await cli.project.run(['doctor', ...at])
+    admin.disconnect()
+    const [health, ...findings] = objects
+    expect({ code, health }).toMatchObject({
+      code: 1,
+      health: { redis: { refusal: { why: expect.stringMatching(/^OOM/) } } },
+    })
+    const problems = findings.filter(({ level }) => level === 'problem').map(({ what }) => what)
+    expect(problems).toEqual([
+      expect.stringMatching(/^it refuses what is written \(OOM .*\)$/),
+      expect.stringMatching(/of memory \(\d+ %\)/),
+    ])
   })
 
   it('may evict keys is a wrong set-up, and a finding of doctor', { timeout: 60_000 }, async () => {
