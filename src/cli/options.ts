@@ -1,6 +1,7 @@
 /** Duty: the options that many commands share, so that a name means the same everywhere, and values checked as they are read. */
 import { type Command, InvalidArgumentError } from 'commander'
 import { defaultSessionLimits, defaultSpending, type SessionLimits, type Spending } from '../core/policy.ts'
+import { checkGrant, type WorkerGrant } from '../core/worker-grant.ts'
 import { parseDuration } from './duration.ts'
 
 /** What `connection.ts` needs to find Redis. */
@@ -81,6 +82,19 @@ function limitsOf<Limits>(known: { readonly [Name in keyof Limits]: number }) {
       found[name] = wholeNumber(name === 'depth' ? 0 : 1)(value)
     }
     return found as Partial<Limits>
+  }
+}
+
+/** `tools=look_up,pay`, `kinds=reader` or `folder=/srv/docs`; several add up. */
+export function grant(text: string, previous: WorkerGrant = {}): WorkerGrant {
+  const [, what, value = ''] = /^(tools|kinds|folder)=(.*)$/s.exec(text) ?? []
+  if (what === undefined) throw new InvalidArgumentError('Expected tools=<names>, kinds=<names> or folder=<path>.')
+  if (what === 'folder' && previous.folder !== undefined) throw new InvalidArgumentError('A session has one folder.')
+  const names = () => [...(previous[what as 'tools' | 'kinds'] ?? []), ...(value === '' ? [] : value.split(','))]
+  try {
+    return checkGrant({ ...previous, [what]: what === 'folder' ? value : names() })
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
   }
 }
 

@@ -1,12 +1,14 @@
-/** Duty: what `run` and `submit` say about the session they create: its name, its idempotency key, its limits. */
+/** Duty: what `run` and `submit` say about the session they create: its name, its idempotency key, its limits, its grant. */
 import type { Command } from 'commander'
 import type { SessionLimits } from '../core/policy.ts'
-import { idempotencyKey, limits } from './options.ts'
+import type { WorkerGrant } from '../core/worker-grant.ts'
+import { grant, idempotencyKey, limits } from './options.ts'
 
 export interface SessionFlags {
   readonly name?: string
   readonly key?: string
   readonly limit?: Partial<SessionLimits>
+  readonly grant?: WorkerGrant
 }
 
 interface SessionOrder {
@@ -15,6 +17,7 @@ interface SessionOrder {
   readonly name?: string
   readonly idempotencyKey?: string
   readonly limits?: Partial<SessionLimits>
+  readonly grant?: WorkerGrant
 }
 
 export function addSessionOptions(command: Command): Command {
@@ -26,6 +29,11 @@ export function addSessionOptions(command: Command): Command {
       'limits of the session: workers, children, depth, mailbox, modelCalls, tokens',
       limits,
     )
+    .option(
+      '--grant <what=…>',
+      'what its workers may use: tools=a,b, kinds=a,b or folder=/path; may be repeated',
+      grant,
+    )
 }
 
 export function sessionOrder(kind: string, input: unknown, flags: SessionFlags): SessionOrder {
@@ -35,5 +43,6 @@ export function sessionOrder(kind: string, input: unknown, flags: SessionFlags):
     ...(flags.name === undefined ? {} : { name: flags.name }),
     ...(flags.key === undefined ? {} : { idempotencyKey: flags.key }),
     ...(flags.limit === undefined ? {} : { limits: flags.limit }),
+    ...(flags.grant === undefined ? {} : { grant: flags.grant }),
   }
 }

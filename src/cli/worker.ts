@@ -1,6 +1,7 @@
 /** `troupe worker …`: one worker, or all of a session. */
 import type { Command } from 'commander'
 import type { WorkerReport } from '../client/report.ts'
+import type { WorkerGrant } from '../core/worker-grant.ts'
 import { withTroupe } from './connection.ts'
 import { formatMoment, momentAndAge } from './duration.ts'
 import { failureSentence } from './failure-text.ts'
@@ -57,6 +58,12 @@ function addShowCommand(group: Command): void {
   )
 }
 
+/** As `--grant` takes it. */
+function grantText({ tools, kinds, folder }: WorkerGrant): string {
+  const parts = [tools && `tools=${tools.join(',')}`, kinds && `kinds=${kinds.join(',')}`, folder && `folder=${folder}`]
+  return parts.filter(Boolean).join(' ')
+}
+
 function show(worker: WorkerReport): void {
   const { state, lastFailure, mailbox } = worker
   printFacts([
@@ -64,6 +71,7 @@ function show(worker: WorkerReport): void {
     ['name', safe(worker.name)],
     ['kind', safe(worker.kind)],
     ['session', worker.sessionId],
+    ['grant', worker.grant && safe(grantText(worker.grant))],
     ['parent', worker.parentId],
     ['depth', String(worker.depth)],
     ['state', `${paintState(state, state)} (${worker.lifecycle})`],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { limits, spendingLimits, wholeNumber } from '../../src/cli/options.ts'
+import { grant, limits, spendingLimits, wholeNumber } from '../../src/cli/options.ts'
 
 describe('wholeNumber', () => {
   it('reads whole numbers only', () => {
@@ -21,5 +21,23 @@ describe('limits', () => {
     }
     expect(() => limits('workers=0', undefined)).toThrow(/from 1 on/)
     expect(() => spendingLimits('workers=5', undefined)).toThrow(/with a name of: modelCalls, tokens\./)
+  })
+})
+
+describe('grant', () => {
+  it('collects what several options say', () => {
+    const one = grant('tools=look_up,mail/send', undefined)
+    expect(one).toEqual({ tools: ['look_up', 'mail/send'] })
+    expect(grant('tools=pay', one)).toEqual({ tools: ['look_up', 'mail/send', 'pay'] })
+    expect(grant('folder=/srv/a=b, c', grant('kinds=', one))).toEqual({ ...one, kinds: [], folder: '/srv/a=b, c' })
+  })
+
+  it('names the restrictions there are, and what each takes', () => {
+    for (const text of ['', 'tools', 'tool=x', 'toString=x', '=x'])
+      expect(() => grant(text, undefined)).toThrow(/tools=<names>, kinds=<names> or folder=<path>/)
+    for (const text of ['tools=a b', 'tools=a,,b', 'kinds=*'])
+      expect(() => grant(text, undefined)).toThrow(/list of names/)
+    expect(() => grant('folder=docs', undefined)).toThrow(/absolute path/)
+    expect(() => grant('folder=/a', { folder: '/b' })).toThrow(/one folder/)
   })
 })

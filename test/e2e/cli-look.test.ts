@@ -108,6 +108,14 @@ describe.concurrent('troupe worker and mailbox', () => {
     expect(objects[0]).toMatchObject({ id: workerId, lifecycle: 'idle', state: 'inactive' })
   })
 
+  it('show what a worker may use, as it was submitted', async () => {
+    const grant = ['tools=a,b', 'kinds=', 'folder=/srv/x'].flatMap((what) => ['--grant', what])
+    const granted = await cli.submit('echo', 'x', ...grant)
+    const { text, objects } = await cli.both('worker', 'show', granted.workerId)
+    expect(text).toMatch(/^grant +tools=a,b kinds= folder=\/srv\/x$/m)
+    expect(objects[0]).toMatchObject({ grant: { tools: ['a', 'b'], kinds: [], folder: '/srv/x' } })
+  })
+
   it('read a history', async () => {
     const { text, objects } = await cli.both('worker', 'history', workerId)
     expect(text).toMatch(/^ +0 {2}\S+ {2}run 1 {2}received input: .*; spawned echo first, fails second$/m)
