@@ -52,6 +52,8 @@ export interface Created {
   readonly sessionId: string
   readonly workerId: string
   readonly warning: string | null
+  /** Its key began something else: this is not what was asked for. */
+  readonly isOther: boolean
 }
 
 export interface SubmissionContext {
@@ -134,8 +136,12 @@ export class Submission {
     const isExtra = wasQuiet && made.bells.length === 0 && pool !== unhostedPool
     this.#context.ringer.ring(partition, isExtra ? [extraBell(pool)] : made.bells)
     const { workerId } = made
-    if (made.sessionId === sessionId) return { sessionId, workerId, warning: unhostedWarning(kind, pool) }
-    return { sessionId: made.sessionId, workerId, warning: keyWarning(kind, await store.kindOf(workerId)) }
+    const isOther = made.kind === 'other'
+    const warning =
+      made.sessionId === sessionId
+        ? unhostedWarning(kind, pool)
+        : keyWarning(kind, await store.kindOf(workerId), isOther)
+    return { sessionId: made.sessionId, workerId, warning, isOther }
   }
 
   /** Throws a typed error that names the worker when the message cannot be accepted. */
@@ -181,7 +187,7 @@ const messageJob = z.strictObject({ worker: z.string(), input: z.unknown() })
 /** What the listener of the submission queue calls for each job: `{kind, input, name?, limits?, keepOpen?, grant?}` or `{worker, input}`. */
 export function openSubmission(
   context: SubmissionContext,
-): (data: unknown, key: string) => Promise<{ sessionId: string; workerId: string }> {
+): (data: unknown, key: string) => Promise<{ sessionId: string; workerId: string; warning?: string }> {
   const submission = new Submission(context)
   return async (data, key) => {
     if (typeof data !== 'object' || data === null || Array.isArray(data) || Object.keys(data).length === 0) {
@@ -195,8 +201,8 @@ export function openSubmission(
       return { sessionId: sessionId ?? '', workerId }
     }
     const job = parseJob(sessionJob, data)
-    const { sessionId, workerId } = await submission.create({ ...job, idempotencyKey: key })
-    return { sessionId, workerId }
+    const { sessionId, workerId, warning, isOther } = await submission.create({ ...job, idempotencyKey: key })
+    return { sessionId, workerId, ...(isOther && warning !== null && { warning }) }
   }
 }
 
@@ -209,8 +215,8 @@ function parseJob<Data>(schema: z.ZodType<Data>, data: unknown): Data {
 }
 
 /** `begun`: the kind of what the key began. Without one it was pruned; and is not begun again, since that would repeat what it did. */
-function keyWarning(kind: string, begun: string | null): string {
-  const used = 'its idempotency key was used before:'
+function keyWarning(kind: string, begun: string | null, isOther: boolean): string {
+  const used = `its idempotency key was used before${isOther ? ', for something else' : ''}:`
   if (begun === null)
     return `${used} the session it began then has finished and been pruned, and nothing was begun now. Use another key to begin it again.`
   const which = begun === kind ? 'the session' : `the session of kind "${begun}" that`

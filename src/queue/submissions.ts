@@ -17,6 +17,8 @@ const submissionQueue = 'submit'
 export interface Submitted {
   readonly sessionId: string
   readonly workerId: string
+  /** The job's id was used before, for something else. */
+  readonly warning?: string
 }
 
 /** Turns the data of a job into a session or a message; throws a RuntimeError that says what is wrong with it. */
@@ -39,7 +41,10 @@ export class BullSubmissionListener {
         try {
           const why = this.#worker.whyUnreadable(job)
           if (why !== undefined) throw new InputError(`the data of a submitted job is not JSON: ${why}.`)
-          return await submit(job.data, keyOf(job))
+          const submitted = await submit(job.data, keyOf(job))
+          if (submitted.warning !== undefined)
+            log.warn('a submitted job has the id of another', { jobId: job.id, warning: submitted.warning })
+          return submitted
         } catch (error) {
           if (error instanceof RuntimeError && error.retryable) {
             // A Redis that refuses this, too, may take the next command, and that must not be that the job has failed.

@@ -2,7 +2,7 @@
  * Duty: what programs ask of the store from outside a turn: create, send, cancel, close, prune. One instance per partition.
  * Expected refusals are values; the client turns them into errors that name the id.
  */
-
+import { hash } from 'node:crypto'
 import { InvariantError } from '../core/errors.ts'
 import { defaultPool, rootIdOf, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
 import {
@@ -36,6 +36,14 @@ export interface SpawnSession {
   /** As `encodeGrant` writes it; empty or absent: nothing is restricted. */
   readonly grant?: string | undefined
   readonly event: string
+}
+
+/** again: it is there, or what its key began is; other: its key began something else. Then the answer is that of the first. */
+interface SpawnAnswer {
+  readonly kind: 'ok' | 'again' | 'other'
+  readonly sessionId: string
+  readonly workerId: string
+  readonly bells: readonly Bell[]
 }
 
 /** A message in its lane. `again`: its key is known, or its letter was put back before, and this is the place it was given then. */
@@ -83,7 +91,7 @@ export class SessionStore {
     this.#deadlineMs = deadlineMs
   }
 
-  async spawn(order: SpawnSession): Promise<{ sessionId: string; workerId: string; bells: readonly Bell[] }> {
+  async spawn(order: SpawnSession): Promise<SpawnAnswer> {
     const workerId = rootIdOf(order.sessionId)
     const reply = await this.#caller.call(
       spawnScript,
@@ -99,12 +107,12 @@ export class SessionStore {
       },
       { deadlineMs: this.#deadlineMs },
     )
-    const [, sessionId, bells] = reply as [string, string, string]
-    return { sessionId, workerId: rootIdOf(sessionId), bells: parseBells(bells) }
+    const [kind, sessionId, bells] = reply as [SpawnAnswer['kind'], string, string]
+    return { kind, sessionId, workerId: rootIdOf(sessionId), bells: parseBells(bells) }
   }
 
   /** What is not as a session starts by default. */
-  #factsOf({ kind, name, mode, limits, grant, keyDigest }: SpawnSession): string[] {
+  #factsOf({ kind, name, mode, limits, grant, keyDigest, mail }: SpawnSession): string[] {
     const facts: string[] = []
     if (name !== kind) facts.push('name', name)
     if (mode !== 'job') facts.push('mode', mode)
@@ -113,7 +121,13 @@ export class SessionStore {
     const caps = encodeSpending(limits)
     if (caps !== startCaps) facts.push('caps', caps)
     if (grant) facts.push('grant', grant)
-    if (keyDigest !== null) facts.push('idem', keyDigest, 'idemMs', String(this.#policy.givenKeyMs))
+    if (keyDigest !== null) {
+      const asked = hash('sha256', JSON.stringify([kind, name, mode, limitsText, grant, mail]), 'base64url').slice(
+        0,
+        22,
+      )
+      facts.push('idem', keyDigest, 'idemMs', String(this.#policy.givenKeyMs), 'asked', asked)
+    }
     return facts
   }
 

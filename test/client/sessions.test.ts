@@ -43,7 +43,12 @@ describe('sessions.create', () => {
     const first = await troupe.create('echo', 'one', { idempotencyKey: 'k' })
     const again = await troupe.create('echo', 'two', { idempotencyKey: 'k' })
     expect([first.warning, again.id]).toEqual([null, first.id])
-    expect(again.warning).toMatch(/^its idempotency key was used before: this is the session it began then/)
+    expect(again.warning).toMatch(
+      /^its idempotency key was used before, for something else: this is the session it began then/,
+    )
+    expect((await troupe.create('echo', 'one', { idempotencyKey: 'k' })).warning).toMatch(
+      /^its idempotency key was used before: this is the session it began then/,
+    )
     expect(await again.result()).toMatchObject({ value: 'one' })
     const other = await troupe.create('nobody', 'two', { idempotencyKey: 'k' })
     expect(other.warning).toMatch(/this is the session of kind "echo" that it began then, and nothing was added/)

@@ -159,6 +159,27 @@ describe('a job of the queue "submit"', () => {
     expect(await troupe.client.sessions.list()).toHaveLength(2)
   })
 
+  test('whose id is that of another with other data gets the session of that one, and is told so', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    await using producer = new Producer(troupe)
+    const order = { kind: 'echo', input: 1, limits: { depth: 1 }, grant: { tools: ['a'] } }
+    const first = await producer.submit(order, { jobId: 'order-1' })
+    expect(first).toEqual({ sessionId: first.sessionId, workerId: first.workerId })
+    const others = [
+      { input: 2 },
+      { keepOpen: true },
+      { limits: { depth: 2 } },
+      { grant: { tools: ['b'] } },
+      { name: 'x' },
+    ]
+    for (const other of others) {
+      await (await producer.queue.getJob('order-1'))?.remove()
+      const warning = expect.stringMatching(/^its idempotency key was used before, for something else: /)
+      expect(await producer.submit({ ...order, ...other }, { jobId: 'order-1' })).toEqual({ ...first, warning })
+    }
+    expect(await troupe.client.sessions.list()).toHaveLength(1)
+  })
+
   test('of a queue that was obliterated and filled again with the same numbers becomes a new session', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)

@@ -68,6 +68,7 @@ describe('spawn', () => {
       event: '[]',
     })
     expect(again).toEqual({
+      kind: 'again',
       sessionId: first.id,
       workerId: first.root,
       bells: first.bells.map((id) => ({ id, pool: 'default' })),
@@ -80,7 +81,9 @@ describe('a session under a key that the caller gave', () => {
   test('is found again under that key by who makes another id for it', async () => {
     await using place = await Place.open()
     const first = await place.create({ key: 'order-7' })
-    expect(await place.dump()).toMatchObject({ 'idem:<order-7>': '<one> b*-default-1 | for 86400s' })
+    expect(await place.dump()).toMatchObject({
+      'idem:<order-7>': expect.stringMatching(/^<one> [\w-]{22} b\*-default-1 \| for 86400s$/),
+    })
     const before = await place.dump()
     const again = await place.create({ key: 'order-7', label: 'two' })
     expect(again).toEqual(first)

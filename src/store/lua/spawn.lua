@@ -9,9 +9,10 @@ ARGV[7] facts         then, each a name and its value, what is not as it is with
   limits       workers, children, depth, mailbox: those by default         grant        lines: nothing is restricted
   caps         of its agents together: "<model calls> <tokens>": those by default
   idem         digest of an idempotency key             idemMs       how long it is known
-Returns {"ok", session, bells} | {"again", session, bells}
+  asked        digest of what is asked for under it
+Returns {"ok", session, bells} | {"again", session, bells} | {"other", session, bells}: the key began something else
 Builds  T:run, T:bells, T:busy, T:slots, T:share and T:told of the pool; T:nodes, T:idem.
-Events  session.created. A session that exists, or a key that is known, gets the first answer again, as "again".
+Events  session.created. A session that exists, or a key that is known, gets the first answer again, as "again" or "other".
 Writes nothing unless it returns "ok". ]]
 local sessionHash, recordKey, userKey, sessionsKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local kind, pool, mail, seed, bellMs, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6]
@@ -23,11 +24,13 @@ local given = readFacts(lists, cursor)
 local idemMs = tonumber(given.idemMs or '0')
 checkArguments(bellMs, idemMs)
 checkLast(event)
+local asked = given.asked or '-'
 local idemKey = given.idem and idemMs > 0 and (tag .. ':idem:' .. given.idem)
 if idemKey then
   local known = redis.call('GET', idemKey)
   if known then
-    local knownSession, knownBells = string.match(known, '^(%S+) ?(.*)$')
+    local knownSession, knownAsked, knownBells = string.match(known, '^(%S+) (%S+) ?(.*)$')
+    if knownAsked ~= asked then return { 'other', knownSession, knownBells } end
     return { 'again', knownSession, knownBells }
   end
 end
@@ -62,5 +65,5 @@ local bells = writeBellsOf(tag, { [pool] = true }, seed, now, bellMs)
 if bells ~= '' then ofSession[#ofSession + 1], ofSession[#ofSession + 2] = 'bells', bells end
 redis.call('HSET', sessionHash, unpack(ofSession))
 redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'events', event)
-if idemKey then redis.call('SET', idemKey, sessionId .. ' ' .. bells, 'PX', digits(idemMs)) end
+if idemKey then redis.call('SET', idemKey, sessionId .. ' ' .. asked .. ' ' .. bells, 'PX', digits(idemMs)) end
 return { 'ok', sessionId, bells }

@@ -1,7 +1,26 @@
-/** Short forms of the tests of dead letters and of damaged keys, to be held against scripts from which a guard was taken. */
+/** Short forms of the tests of dead letters, of damaged keys and of keys that were used before, to be held against scripts from which a guard was taken. */
 import { expect } from 'vitest'
+import { digestKey, newId } from '../../../src/core/ids.ts'
+import { encodeInput } from '../../../src/core/message.ts'
+import { defaultSessionLimits } from '../../../src/core/policy.ts'
 import type { Check } from './checks.ts'
 import type { Place } from './place.ts'
+
+export const aKeyOfSomethingElseIsTold: Check = async (place) => {
+  const order = { kind: 'echo', name: 'echo', pool: 'default', mode: 'job', event: '[]' } as const
+  const keyDigest = digestKey(place.namespace, 'session')
+  const spawn = (input: string) =>
+    place.sessions.spawn({
+      ...order,
+      sessionId: newId(0),
+      mail: encodeInput(null, input),
+      limits: defaultSessionLimits,
+      keyDigest,
+    })
+  const [first, again, other] = [await spawn('1'), await spawn('1'), await spawn('2')]
+  expect([first.kind, again.kind, other.kind]).toEqual(['ok', 'again', 'other'])
+  expect([again.sessionId, other.sessionId]).toEqual([first.sessionId, first.sessionId])
+}
 
 /** A conversation whose first message was put aside. */
 async function withLetter(place: Place) {

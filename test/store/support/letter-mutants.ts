@@ -1,9 +1,16 @@
-/** Mutants of what dead letters and damaged keys rest on. */
-import { claimScript, commitScript, redriveScript } from '../../../src/store/scripts.ts'
+/** Mutants of what dead letters, damaged keys and keys that were used before rest on. */
+import { claimScript, commitScript, redriveScript, spawnScript } from '../../../src/store/scripts.ts'
 import * as checks from './letter-checks.ts'
 import type { Mutant } from './mutant.ts'
 
 export const letterMutants: readonly Mutant[] = [
+  {
+    guard: 'a key of spawn is told to have begun something else',
+    script: spawnScript,
+    from: 'if knownAsked ~= asked then',
+    to: 'if false then',
+    check: checks.aKeyOfSomethingElseIsTold,
+  },
   {
     guard: 'a letter is put back once',
     script: redriveScript,
