@@ -5,7 +5,7 @@
 
 import { decodeTally } from '../core/agent-tally.ts'
 import type { ResultStatus } from '../core/entry.ts'
-import { type Failure, toFailure } from '../core/failure.ts'
+import type { Failure } from '../core/failure.ts'
 import { childId, rootIdOf, sessionIdOfRoot, timeOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
 import {
@@ -136,7 +136,7 @@ export function workerReport(row: WorkerRow, sessionId = row.fields.session ?? s
     place,
     limits: decodeLimits(fields.limits),
     grant: fields.grant === undefined ? null : decodeGrant(fields.grant),
-    lastFailure: damage === null ? failureOf(row.failureJson) : toFailure(damage, 'runtime', 1, 0),
+    lastFailure: damage === null ? failureOf(row.failureJson) : overwritten(String(damage.details.damaged)),
     runs: Number(fields.run ?? 1) - (fields.open === '1' || place === 'running' ? 0 : 1),
     iterations: tally?.iterations ?? 0,
     usage: tally === null ? {} : usageOf(tally),
@@ -155,7 +155,11 @@ function failureOf(json: string | null): Failure | null {
   if (json === null) return null
   const failure = fromJson(json) as Failure | null
   if (typeof failure?.code === 'string' && typeof failure.message === 'string') return failure
-  const message = 'its last failure cannot be read: another program wrote over it'
+  return overwritten('its last failure cannot be read')
+}
+
+function overwritten(what: string): Failure {
+  const message = `${what}: another program wrote over it`
   return { code: 'bug', message, origin: 'runtime', at: 0, attempt: 1, retryable: false }
 }
 

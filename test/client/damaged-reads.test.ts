@@ -75,7 +75,7 @@ describe('a key of another sort', () => {
       const key = workerKeys(troupe.tag, whole[1]?.id as string)[name]
       await troupe.redis.set(key, 'not what it was')
       const words = `key ${key} should be a ${sort}`
-      const damaged = { code: 'bug', message: expect.stringContaining(words) }
+      const damaged = { code: 'bug', message: `${words}: another program wrote over it` }
       const expected = [whole[0], { id: whole[1]?.id, sessionId: session.id, kind, lastFailure: damaged }, whole[2]]
       expect(await workers()).toMatchObject(expected)
       expect(await troupe.client.workers.list()).toMatchObject(expected)
