@@ -5,7 +5,7 @@
  *     two clocks.
  */
 import { InvariantError } from '../core/errors.ts'
-import { isWorkerId, parseId, timeOf } from '../core/ids.ts'
+import { isWorkerId, parseId, parseKind, timeOf } from '../core/ids.ts'
 import { sessionNotFound } from '../core/refusal.ts'
 import type { InspectStore, SessionPlace, SummaryRow } from '../store/inspect-store.ts'
 import type { SessionsQuery, WorkersQuery } from './queries.ts'
@@ -27,6 +27,7 @@ export class SessionIndex {
   }
 
   async list({ limit = 50, before, ...wanted }: SessionsQuery): Promise<SessionSummary[]> {
+    if (wanted.kind !== undefined) parseKind(wanted.kind)
     const from = before === undefined ? undefined : await this.#placeOf(before)
     const lists = await Promise.all(this.#stores.map((store) => listOf(store, limit, wanted, from)))
     return lists.flat().sort(byAge).slice(0, limit)
