@@ -91,6 +91,9 @@ function throwWithHint(command: Command): void {
     error.nestedError = command.parent
       ? `${command.parent.name()} ${command.name()}`.replace(/^(?!troupe)/, 'troupe ')
       : 'troupe'
+    // What every command takes is easily put in front of it.
+    if (error.code === 'commander.unknownOption' && command.commands.length > 0)
+      error.message += ' (options stand behind the command)'
     throw error
   })
   for (const child of command.commands) throwWithHint(child)

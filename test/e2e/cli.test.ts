@@ -141,6 +141,11 @@ describe.concurrent('input', () => {
     [['sesion'], /unknown command 'sesion' \(Did you mean session\?\); see: troupe --help/],
     [['session', 'lst'], /unknown command 'lst' \(Did you mean list\?\); see: troupe session --help/],
     [['session', 'list', '--jsn'], /unknown option '--jsn' \(Did you mean --json\?\); see: troupe session list --help/],
+    [
+      ['--namespace', 'x', 'session', 'list'],
+      /unknown option '--namespace' \(options stand behind the command\); see: troupe --help/,
+    ],
+    [['session', '--limit', '5', 'list'], /unknown option '--limit' \(options stand behind the command\)/],
     [['session', 'list', '--kind', 'No Kind'], /"No Kind" is not a worker kind/],
     [['help', 'foo'], /unknown command 'foo'; see: troupe --help/],
     [['help', 'sesion', 'list'], /unknown command 'sesion' \(Did you mean session\?\); see: troupe --help/],
