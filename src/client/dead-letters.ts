@@ -85,6 +85,8 @@ export class DeadLetters {
 
   async #redriveOne(letter: DeadLetter): Promise<Redriven> {
     const { workerId, id } = letter
+    // Somebody may have written the letter: one that can be nobody's is refused like others, and holds up none of them.
+    this.#inspectOf(parseId(workerId, 'worker'))
     const { store } = this.#places[partitionOf(workerId)] as DeadLettersPlace
     const answer = await store.redrive(workerId, id, encodeEvents([['message.redriven', { letter: id }]]))
     if (!('position' in answer)) throw refusal(answer, letter)

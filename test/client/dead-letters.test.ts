@@ -77,6 +77,20 @@ describe('many messages that were put aside', () => {
     expect(done.map(({ letterId }) => letterId)).toEqual(ids)
   })
 
+  test('go back also beside one whose worker can be none', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { ids, dead, add } = await manyLetters(troupe, 1)
+    for (const worker of ['w', rootIdOf(newId(5))])
+      await troupe.redis.xadd(dead, '*', 'worker', worker, 'mail', encodeInput(null, '1'), 'evidence', '{}')
+    const last = await add('last')
+    expect(await troupe.client.redrive({ all: true })).toMatchObject([
+      { letterId: ids[0], status: 'redriven' },
+      { workerId: 'w', status: 'refused', refusal: { code: 'input_invalid' } },
+      { status: 'refused', refusal: { code: 'worker_not_found', message: expect.stringContaining('partition 5') } },
+      { letterId: last, status: 'redriven' },
+    ])
+  })
+
   test('keep nobody from putting back the one that is named, without reading the others', async () => {
     await using troupe = await TestTroupe.connect()
     const { session, dead, ids } = await manyLetters(troupe, 60)
