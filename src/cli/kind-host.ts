@@ -27,6 +27,8 @@ export class KindHost implements AsyncDisposable {
   #starting: Promise<LocalNode | undefined> | undefined
   #timer: NodeJS.Timeout | undefined
   #isMissed = false
+  /** What need not be told again until somebody hosts the kind. */
+  readonly #told = new Set<string>()
 
   constructor(kind: string, troupe: Troupe, config: Config, tell: Tell) {
     this.#kind = kind
@@ -53,7 +55,7 @@ export class KindHost implements AsyncDisposable {
     await this.#leaveOut(kinds)
     const still = this.#isMissed ? ' any more' : ''
     const where = `running it here, with the worker files of ${safe(folder)}`
-    this.#tell(`troupe: no live node hosts ${this.#kind}${still}: ${where}`)
+    this.#tellOnce(`troupe: no live node hosts ${this.#kind}${still}: ${where}`)
     return startLocalNode(this.#config, kinds, this.#tell)
   }
 
@@ -64,8 +66,13 @@ export class KindHost implements AsyncDisposable {
     if (own) throw own
     for (const [kind, { message }] of unusable) {
       kinds.delete(kind)
-      this.#tell(`troupe: not hosted here: ${safe(message)}`)
+      this.#tellOnce(`troupe: not hosted here: ${safe(message)}`)
     }
+  }
+
+  #tellOnce(line: string): void {
+    if (!this.#told.has(line)) this.#tell(line)
+    this.#told.add(line)
   }
 
   #lookAgain(): void {
@@ -80,17 +87,25 @@ export class KindHost implements AsyncDisposable {
   /** Nobody waits in silence: a node runs here, or the person is told once that there is none. */
   async #look(): Promise<LocalNode | undefined> {
     try {
-      if (isHosted(this.#kind, await this.#troupe.kinds())) this.#isMissed = false
-      else if (!this.#isMissed) {
+      if (isHosted(this.#kind, await this.#troupe.kinds())) {
+        this.#isMissed = false
+        this.#told.clear()
+      } else if (!this.#isMissed) {
         this.#isMissed = true
         return await this.#host()
       }
     } catch (thrown) {
-      // A Redis that is away is told by who waits for the result.
+      // A Redis that was away before is told by who waits for the result.
       if (thrown instanceof NotFoundError || thrown instanceof ConfigError) {
         const here = thrown instanceof ConfigError ? `, and none can run here: ${safe(thrown.message)}` : ''
         this.#tell(`troupe: no live node hosts ${this.#kind} any more; the session waits until one does${here}`)
-      } else this.#isMissed = false
+      } else {
+        this.#isMissed = false
+        const why = thrown instanceof Error ? thrown.message : String(thrown)
+        // Nor where the command has ended meanwhile.
+        if (this.#told.size > 0 && this.#timer)
+          this.#tellOnce(`troupe: it cannot run here yet, and is tried again: ${safe(why)}`)
+      }
     }
     return undefined
   }

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { CliProject } from '../cli/cli-project.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const here = new CliProject('hosts', { withNode: false })
 const nowhere = new CliProject('ghosts', { withNode: false })
@@ -11,6 +12,7 @@ const family = new CliProject('family', { withNode: false })
 const mixed = new CliProject('mixed', { withNode: false })
 const bare = new CliProject('bare', { withNode: false })
 const busy = new CliProject('busy', { withNode: false })
+const hindered = new CliProject('hindered', { withNode: false })
 const broken = new CliProject('broken', { withNode: false })
 let redis: Redis
 beforeAll(() => {
@@ -136,6 +138,26 @@ describe.concurrent('a run whose node has gone', () => {
     const { code, stderr } = await running.ended
     expect(code).toBe(130)
     expect(stderr).toMatch(/the session has not ended yet; `troupe session show [0-9a-f-]{36}` says what it waits for/)
+  })
+
+  it('tells once why it cannot go on here yet, and goes on when it can', { timeout: 60_000 }, async () => {
+    const ghost = await leaveGhost(hindered)
+    const { kinds, leases } = partitionKeys(tagOf(hindered.namespace, 0))
+    const running = hindered.project.start(['run', 'echo', 'hello'])
+    await running.saw('troupe: session')
+    await redis.set(leases, 'no leases')
+    await ghost.forget()
+    for (const _ of ['once', 'twice', 'again']) {
+      await redis.hdel(kinds, 'echo')
+      await waitUntil('a node begins here', async () => (await redis.hexists(kinds, 'echo')) === 1, 20_000)
+    }
+    await redis.del(leases)
+    const { code, stdout, stderr } = await running.ended
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'hello\n' })
+    expect(stderr.split('running it here')).toHaveLength(2)
+    expect(stderr.match(/^troupe: it cannot run here yet, and is tried again: .*$/gm)).toEqual([
+      expect.stringContaining(`key ${leases} is a string and should be a zset`),
+    ])
   })
 
   it('names the worker file for which it cannot go on here', async () => {
