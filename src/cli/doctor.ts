@@ -1,7 +1,7 @@
 /** `troupe doctor`: whether Redis, nodes and queues are as they should be, and what to do where they are not. */
 import type { Command } from 'commander'
 import type { Config } from '../config.ts'
-import { ConfigError } from '../core/errors.ts'
+import { ConfigError, damageOf } from '../core/errors.ts'
 import { configOf, connectTo } from './connection.ts'
 import { exitCodes } from './exit-code.ts'
 import { count, type Finding, judge } from './findings.ts'
@@ -33,7 +33,7 @@ export function addDoctorCommand(program: Command): void {
   })
 }
 
-/** A Redis that troupe refuses to use is a finding here, not a wrong command. */
+/** A Redis that troupe refuses to use, or keys that cannot be read, are a finding here, not a wrong command. */
 async function examine(config: Config, flags: ConnectionFlags): Promise<Finding[]> {
   try {
     // As one who changes things: rights that its Redis user lacks are a finding.
@@ -46,6 +46,9 @@ async function examine(config: Config, flags: ConnectionFlags): Promise<Finding[
     return judge(health)
   } catch (thrown) {
     if (thrown instanceof ConfigError) return [{ level: 'problem', what: thrown.message }]
+    const damage = damageOf(thrown)
+    const todo = 'put it back, or remove it; troupe audit names every such key'
+    if (damage !== undefined) return [{ level: 'problem', what: `${damage}: another program wrote over it`, todo }]
     throw thrown
   }
 }

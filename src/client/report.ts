@@ -5,6 +5,7 @@
 
 import { decodeTally } from '../core/agent-tally.ts'
 import type { ResultStatus } from '../core/entry.ts'
+import { damageOf } from '../core/errors.ts'
 import type { Failure } from '../core/failure.ts'
 import { childId, rootIdOf, sessionIdOfRoot, timeOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
@@ -136,7 +137,7 @@ export function workerReport(row: WorkerRow, sessionId = row.fields.session ?? s
     place,
     limits: decodeLimits(fields.limits),
     grant: fields.grant === undefined ? null : decodeGrant(fields.grant),
-    lastFailure: damage === null ? failureOf(row.failureJson) : overwritten(String(damage.details.damaged)),
+    lastFailure: damage === null ? failureOf(row.failureJson) : overwritten(damageOf(damage) ?? damage.message),
     runs: Number(fields.run ?? 1) - (fields.open === '1' || place === 'running' ? 0 : 1),
     iterations: tally?.iterations ?? 0,
     usage: tally === null ? {} : usageOf(tally),

@@ -4,7 +4,7 @@
  *     and none that is there all the time is left out. Only where that last one was itself pruned may it be off by the difference of
  *     two clocks.
  */
-import { InvariantError } from '../core/errors.ts'
+import { damageOf } from '../core/errors.ts'
 import { isWorkerId, parseId, parseKind, timeOf } from '../core/ids.ts'
 import { sessionNotFound } from '../core/refusal.ts'
 import type { InspectStore, SessionPlace, SummaryRow } from '../store/inspect-store.ts'
@@ -41,7 +41,7 @@ export class SessionIndex {
       if (found.length >= limit) break
       // Where somebody wrote over a session's list of workers, its root can be told without.
       const workers = await this.#workersOf(id, limit - found.length).catch((thrown: unknown) => {
-        if (!(thrown instanceof InvariantError && thrown.details.damaged)) throw thrown
+        if (damageOf(thrown) === undefined) throw thrown
         return this.#workersOf(id, 1)
       })
       for (const worker of workers) found.push(worker)

@@ -187,6 +187,11 @@ export class InvariantError extends RuntimeError {
   }
 }
 
+/** What somebody wrote over, in words; undefined where nobody did. */
+export function damageOf(thrown: unknown): string | undefined {
+  return thrown instanceof InvariantError ? (thrown.details.damaged as string | undefined) : undefined
+}
+
 /**
  * Turns any thrown value into a RuntimeError, once, at the layer border. What user code throws is retried (`handler_failed`). Does not
  * throw: an error's own accessors may.

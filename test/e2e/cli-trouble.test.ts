@@ -112,6 +112,22 @@ describe.concurrent('a Redis that refuses', () => {
   })
 })
 
+describe.concurrent('a key of the namespace that somebody wrote over', () => {
+  it('is a finding of doctor', async () => {
+    const at = ['--json', '--namespace', `${cli.namespace}-spoilt`]
+    await cli.project.run(['submit', 'echo', 'x', ...at])
+    const admin = new Redis(inject('redisUrl'))
+    const key = `{${cli.namespace}-spoilt.0}:timers`
+    await admin.set(key, 'not a zset')
+    const { code, stderr, objects } = await cli.project.run(['doctor', ...at])
+    await admin.del(key)
+    admin.disconnect()
+    const what = `key ${key} should be a zset: another program wrote over it`
+    const finding = { type: 'finding', level: 'problem', what, todo: expect.stringContaining('troupe audit') }
+    expect({ code, stderr, objects }).toEqual({ code: 1, stderr: '', objects: [finding] })
+  })
+})
+
 describe.concurrent('what was accepted', () => {
   it('is told as accepted, also where it cannot be seen who takes it', { timeout: 60_000 }, async () => {
     const namespace = `${cli.namespace}-kinds`
