@@ -42,8 +42,8 @@ const closed = {
   message: 'this client was closed: connect again.',
 }
 
-/** Of a call that waits for something else than the end of the client. */
-const msMax = 2_000
+/** Longer than a test may take: a call that waits for anything but the end of its client is never over. */
+const deadlineMs = 600_000
 
 async function outcome(call: Promise<unknown>): Promise<unknown> {
   return call.catch((error: unknown) => error)
@@ -51,11 +51,9 @@ async function outcome(call: Promise<unknown>): Promise<unknown> {
 
 describe('a client that was closed', () => {
   test.each(calls)('says so at once to who calls %s', async (_, call) => {
-    const client = await connectInternal({ redisUrl: inject('redisUrl'), namespace: newNamespace() })
+    const client = await connectInternal({ redisUrl: inject('redisUrl'), namespace: newNamespace(), deadlineMs })
     await client.close()
-    const asked = performance.now()
     expect(await outcome(call(client))).toMatchObject(closed)
-    expect(performance.now() - asked).toBeLessThan(msMax)
   })
 
   test('may be closed again, also at the same time', async () => {
@@ -91,7 +89,7 @@ describe('a client that was closed', () => {
   ]
   test.each(waits)('says so to who waits %s', async (_, whileWaiting) => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
-    const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs: 60_000 })
+    const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs })
     proxy.resetWhen(() => {
       proxy.cut()
       return true
@@ -103,15 +101,13 @@ describe('a client that was closed', () => {
     ]
     await whileWaiting(proxy)
     const late = outcome(client.workers.get(root).history())
-    const asked = performance.now()
     await client.close()
     for (const told of await Promise.all([...waiting, late])) expect(told).toMatchObject(closed)
-    expect(performance.now() - asked).toBeLessThan(msMax)
   })
 
   test('says so to who waits for a Redis that stands still', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
-    const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs: 60_000 })
+    const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs })
     proxy.blackhole()
     const waiting = outcome(client.workers.get(root).send('x'))
     await client.close()

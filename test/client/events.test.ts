@@ -69,6 +69,7 @@ const facts = ({ type, workerId, details }: TroupeEvent) => JSON.stringify({ typ
 describe('session.events', () => {
   test('tells the whole story, live or afterwards, and ends with the session', async () => {
     await using troupe = await TestTroupe.connect()
+    const before = Date.now()
     const session = await troupe.create('parent')
     const other = await troupe.create('echo')
     const live = all(session)
@@ -80,7 +81,8 @@ describe('session.events', () => {
     for (const event of events) {
       expect(eventTypes).toContain(event.type)
       expect(event.sessionId).toBe(session.id)
-      expect(event.at).toBeGreaterThan(Date.now() - 60_000)
+      expect(event.at).toBeGreaterThanOrEqual(before)
+      expect(event.at).toBeLessThanOrEqual(Date.now())
     }
     expect(events.filter(({ type }) => type === 'worker.spawned')).toHaveLength(5)
     expect(events.filter(({ type }) => type === 'run.completed')).toHaveLength(6)
@@ -191,16 +193,15 @@ describe('session.events', () => {
     expect(await next).toEqual({ done: true, value: undefined })
   })
 
-  test('of a session that has ended, resumed after its last event or live, ends at once', async () => {
+  // Long before silence makes it look whether the session still goes on.
+  const soon = { timeout: 15_000 }
+  test('of a session that has ended, resumed after its last event or live, ends at once', soon, async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo')
     await session.result()
     const last = (await all(session)).at(-1) as TroupeEvent
     for (const query of [{ after: last.id }, {}]) {
-      const reading = session.events({ ...query, signal: AbortSignal.timeout(3_000) })
-      const startedAt = performance.now()
-      expect((await reading.next()).done).toBe(true)
-      expect(performance.now() - startedAt).toBeLessThan(2_500)
+      expect((await session.events(query).next()).done).toBe(true)
     }
   })
 

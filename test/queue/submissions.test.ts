@@ -388,9 +388,12 @@ describe('a listener', () => {
     await begun.promise
     place.connection.disconnect()
     await waitUntil('the connection is away', () => place.connection.status === 'end')
-    const startedAt = performance.now()
-    await place.listener.stop()
-    // It would wait five seconds for the job in hand.
-    expect(performance.now() - startedAt).toBeLessThan(4_000)
+    // The time that it gives the job in hand never passes.
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    try {
+      await expect(place.listener.stop()).resolves.toBeUndefined()
+    } finally {
+      vi.useRealTimers()
+    }
   })
 })

@@ -32,7 +32,6 @@ describe('self.after', () => {
     expect(result).toMatchObject({ status: 'completed', value: { kind: 'timer', value: { note: 'tick' } } })
     const { waitedMs } = (result as { value: { waitedMs: number } }).value
     expect(waitedMs).toBeGreaterThanOrEqual(295)
-    expect(waitedMs).toBeLessThan(3_000)
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 

@@ -48,9 +48,7 @@ describe('the grant of a child', () => {
     await using scene = await started(`tools ${names.join(' ')}`)
     const { place, turn } = scene
     const spawns = [place.child(turn.worker, 1, 'child', { grant: `tools ${names.toReversed().join(' ')}` })]
-    const startedAt = performance.now()
     expect(await turn.commit({ spawns, awaits: [1] })).toMatchObject({ kind: 'ok' })
-    expect(performance.now() - startedAt).toBeLessThan(5_000)
   })
 
   test('may be anything where the parent has none', async () => {

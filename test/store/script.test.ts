@@ -76,9 +76,10 @@ describe('a call', () => {
     const { root } = await place.create()
     await place.redis.del(place.workerKeys(root).user)
     await place.redis.set(place.workerKeys(root).user, 'a text')
-    const asked = performance.now()
+    await place.redis.script('LOAD', postScript.source)
+    const before = place.wire.sent
     await expect(place.post(root, 'hello')).rejects.toThrow(InvariantError)
-    expect(performance.now() - asked).toBeLessThan(5_000)
+    expect(place.wire.sent - before).toBe(1)
   })
 
   test('gives keys and arguments in the order of the descriptor, a list at the end item by item', async () => {
@@ -124,11 +125,11 @@ describe('a call', () => {
     const keys = { record: 'r', user: 'u', run: 'n', events: 'e', idem: 'i' }
     const args = { worker: root, mail: '', idemMs: 1, seed: '', bellMs: 1, event: '' }
     const signal = AbortSignal.abort()
-    const asked = performance.now()
+    const before = place.wire.sent
     await expect(place.caller.call(postScript, keys, args, { deadlineMs: 20_000, signal })).rejects.toMatchObject({
       code: 'store_refused',
     })
-    expect(performance.now() - asked).toBeLessThan(5_000)
+    expect(place.wire.sent - before).toBe(1)
   })
 })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isManifest, readManifest } from '../../workers/_survey/manifests.ts'
 import { fromText } from '../../workers/_survey/path.ts'
+import { within } from '../support/within.ts'
 
 function declared(name: string, text: string): Record<string, string[]> | string {
   const reading = readManifest(fromText(name), text)
@@ -31,9 +32,7 @@ describe('manifests', () => {
     ['go.mod', `${'/'.repeat(500_000)}\rx`],
     ['requirements.txt', `${' #'.repeat(250_000)}\rx`],
   ])('%s of comments without end is read in the time of reading it', (name, text) => {
-    const startedAt = performance.now()
-    expect(declared(name, text)).toEqual({})
-    expect(performance.now() - startedAt).toBeLessThan(2_000)
+    expect(within(() => declared(name, text))).toEqual({})
   })
 
   test('of npm', () => {
@@ -185,8 +184,6 @@ describe('manifests', () => {
     ['requirements.txt', `${'a'.repeat(900_000)}!`],
     ['go.mod', '// '.repeat(300_000)],
   ])('a hostile %s is read in time in proportion to its length', (file, text) => {
-    const startedAt = performance.now()
-    declared(file, text)
-    expect(performance.now() - startedAt).toBeLessThan(1_000)
+    expect(within(() => declared(file, text))).toBeDefined()
   })
 })

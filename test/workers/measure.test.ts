@@ -53,10 +53,10 @@ describe('a file', () => {
   test.skipIf(!existsSync('/proc/self/fd'))('that is one big hole is not read through for hours', () => {
     const folder = write(temporaryFolder(), { a: '', b: '' })
     for (const name of ['a', 'b']) truncateSync(join(folder, name), 2 ** 40)
-    const deadline = Date.now() + 2_000
+    let reads = 0
     const measured = ['a', 'b'].map((name) =>
       measure(folder, name, 0, () => {
-        if (Date.now() > deadline) throw new Error('it takes too long')
+        if (++reads > 100) throw new Error('it is read through')
       }),
     )
     expect(measured[0]).toMatchObject({ bytes: 2 ** 40, lines: 0, row: 'Binary', unreadable: null })

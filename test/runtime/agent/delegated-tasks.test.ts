@@ -14,6 +14,7 @@ import {
   recipientOf,
   type SpawnTask,
 } from '../../../src/runtime/agent/delegation.ts'
+import { within } from '../../support/within.ts'
 import { grantByHand } from '../support/held-store.ts'
 
 const note = (call: number, more: Partial<SpawnNote> = {}): SpawnNote => ({
@@ -136,9 +137,7 @@ describe('what children said', () => {
     ['line breaks within a fence', `\`\`\`\n${'\n'.repeat(200_000)}\n\`\`\`x`],
     ['fences', '```\n'.repeat(50_000)],
   ])('is told in the time of reading it, when a model does not stop writing %s', (_, text) => {
-    const startedAt = performance.now()
-    expect(toldOf({ text })).toMatchObject({ summary: expect.any(String) })
-    expect(performance.now() - startedAt).toBeLessThan(2_000)
+    expect(within(() => toldOf({ text }))).toMatchObject({ summary: expect.any(String) })
   })
 
   test('is never cut within a character', () => {

@@ -20,6 +20,8 @@ export class Wire {
   readonly face: Redis
   readonly #instead = new Map<string, string>()
   readonly #watched = new AsyncLocalStorage<{ sent?: Sent }>()
+  /** How many scripts were asked for, whatever the answer. */
+  sent = 0
   #last: Sent | undefined
   #afterNext: (() => Promise<void>) | undefined
 
@@ -66,6 +68,7 @@ export class Wire {
   }
 
   async #evalsha(sha: string, keyCount: number, ...flat: (string | number)[]): Promise<Reply> {
+    this.sent++
     return this.#noted({ sha, keyCount, flat, reply: await this.#run(sha, keyCount, ...flat) })
   }
 
