@@ -15,6 +15,9 @@ export type Windows = ReadonlyMap<string, readonly Window[]>
 const rehearsal = { warmUpMs: 100, measuredMs: 6_000 } as const
 const warmUpMs = 1_500
 
+/** To open it, to empty it and to close it, on the slowest machine. */
+const aroundMsMax = 60_000
+
 export async function measureThroughput(contestants: readonly Contestant[], arena: Arena): Promise<Windows> {
   const processes = new Map(contestants.map(({ id }) => [id, new ContestantProcess(id)]))
   try {
@@ -42,7 +45,10 @@ async function measureRounds(
         await cleanSlate(arena.redis)
         const load: Load = { ...(round === 0 ? rehearsal : measured), inFlight: contestant.inFlight }
         const own = processes.get(contestant.id) as ContestantProcess
-        const window = await own.measure({ place: arena.nextPlace(), load })
+        const window = await own.measure(
+          { place: arena.nextPlace(), load },
+          load.warmUpMs + load.measuredMs + aroundMsMax,
+        )
         if (round > 0) kept.push(window)
       } catch (error) {
         // The others go on: one that fails must not hide what they show. Its figures are reported as not measured.

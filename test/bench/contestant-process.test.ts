@@ -1,0 +1,29 @@
+/** The process of a contestant of the bench that does not answer. */
+import { expect, inject, test } from 'vitest'
+import { ContestantProcess } from '../../bench/measure/contestant-process.ts'
+import { isAlive } from '../../src/dev/program.ts'
+import { newNamespace } from '../support/namespace.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const load = { inFlight: 1, warmUpMs: 10, measuredMs: 10 }
+const late = /^its process did not answer within 0\.3 s, and was killed$/
+
+test('whose Redis is silent is killed when its time is over', async () => {
+  await using proxy = await TcpProxy.start(inject('redisUrl'))
+  proxy.blackhole()
+  const contestant = new ContestantProcess('raw-job')
+  const pid = contestant.pid as number
+  const place = { redisUrl: proxy.url, namespace: newNamespace() }
+  await expect(contestant.measure({ place, load }, 300)).rejects.toThrow(late)
+  await waitUntil('it is gone', () => !isAlive(pid))
+  await contestant.stop()
+})
+
+test('that stands still is ended all the same', async () => {
+  const contestant = new ContestantProcess('raw-job')
+  const pid = contestant.pid as number
+  process.kill(pid, 'SIGSTOP')
+  await contestant.stop()
+  expect(isAlive(pid)).toBe(false)
+})
