@@ -3,10 +3,11 @@
  * its exit code whether the targets are met: 0 all met, 1 one missed or not measured, 2 wrong usage, 69 no Redis, 130 stopped.
  */
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { RedisUnavailableError } from '../src/dev/redis-unavailable.ts'
 import { contestants } from './contestants.ts'
 import { type Figure, figures, judge, type Measurements, type Trial } from './figures.ts'
 import { plainConnection } from './peers/connections.ts'
-import { RedisUnavailableError, startRedisServer } from './redis-server.ts'
+import { type RedisServer, startRedisServer } from './redis-server.ts'
 import { jsonLines, tables } from './report.ts'
 import { type Arena, openArena } from './trials/arena.ts'
 import { measureGrowth } from './trials/growth.ts'
@@ -58,7 +59,7 @@ Examples:
   npm run bench -- --only P1,P4 --repeats 3      runs and trees against the bound, and what a run costs Redis
   npm run --silent bench -- --json               {"id":"P1a","value":…,"target":…,"ok":…}, a line per figure
 
-Exit codes: 0 every target met, 1 a target missed or not measured, 2 wrong usage, 69 no redis-server, 130 stopped.`
+Exit codes: 0 every target met, 1 a target missed or not measured, 2 wrong usage, 69 no Redis, or none any more, 130 stopped.`
 
 function parseFigures(list: string): readonly Figure[] {
   const asked = list.split(',').map((id) => id.trim().toLowerCase())
@@ -84,17 +85,23 @@ function parseWhole(least: number, most: number): (text: string) => number {
   }
 }
 
-async function runBench({ json, only, repeats, seconds }: Flags): Promise<number> {
-  const server = await startRedisServer()
+async function runBench(flags: Flags): Promise<number> {
+  const server = await startRedisServer(process.env.PATH ?? '')
   process.once('SIGINT', stopOnSignal)
   process.once('SIGTERM', stopOnSignal)
-  const redis = plainConnection(server.url)
+  try {
+    return await Promise.race([measureFigures(flags, server), server.gone])
+  } finally {
+    await server.stop()
+  }
+}
+
+async function measureFigures({ json, only, repeats, seconds }: Flags, { url, name }: RedisServer): Promise<number> {
+  const redis = plainConnection(url)
   try {
     const asked = only ?? figures
-    const arena = openArena(redis, { repeats, seconds, redisUrl: server.url })
-    arena.progress(
-      `Redis ${server.version}, Node ${process.version}, AOF every second, ${repeats} rounds of ${seconds} s`,
-    )
+    const arena = openArena(redis, { repeats, seconds, redisUrl: url })
+    arena.progress(`${name}; Node ${process.version}, AOF every second, ${repeats} rounds of ${seconds} s`)
     // Without --only, contestants take part that no figure needs, for scale.
     const taking = only === undefined ? contestants : contestants.filter(({ id }) => neededBy(asked, id))
     const measured = await measure(taking, asked, arena)
@@ -103,11 +110,10 @@ async function runBench({ json, only, repeats, seconds }: Flags): Promise<number
     return results.every(({ ok }) => ok) ? 0 : 1
   } finally {
     redis.disconnect()
-    await server.stop()
   }
 }
 
-/** The server dies with this process: see the exit hook in redis-server.ts. */
+/** The server and the contestants end with this process, whatever ends it. */
 function stopOnSignal(): void {
   process.exit(130)
 }
@@ -134,4 +140,5 @@ async function measure(taking: typeof contestants, asked: readonly Figure[], are
   }
 }
 
-process.exitCode = await main(process.argv)
+// What still waits for a Redis that is gone would keep the process.
+process.exit(await main(process.argv))
