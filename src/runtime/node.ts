@@ -231,7 +231,6 @@ export class RuntimeNode {
         if (this.#draining) break
         answer = await this.#claim(place, slot, nextClaim)
       }
-      if (answer.kind !== 'grant') this.#suspects.giveBack(slot)
     }
   }
 

@@ -199,7 +199,6 @@ export class Turn {
   /** The lease is gone or no longer trusted: nothing is written any more. */
   abandon(why: 'fenced' | 'stale' | 'unreachable'): void {
     if (this.#left.over) return
-    this.#steps = []
     this.#fire(new LeaseLostError(`this node no longer holds worker ${this.grant.workerId} (${why}).`))
     this.#finish(why)
   }
@@ -221,7 +220,6 @@ export class Turn {
     if (this.#left.over) return
     this.#left.over = over
     this.#left.commitId = `${this.grant.token}:${this.#sequence}`
-    clearTimeout(this.#lazyTimer)
     this.#finished.resolve(over)
   }
 
