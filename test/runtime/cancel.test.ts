@@ -46,6 +46,13 @@ describe('session.cancel', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
+  test('of what does not run is over at once, though the next sweep of the node that is told is far away', async () => {
+    await using troupe = await TestTroupe.start({ workers: {}, policy: { sweepEveryMs: 600_000 } })
+    const session = await troupe.create('nobody')
+    expect(await session.cancel()).toBe(true)
+    expect(await session.result()).toEqual({ status: 'cancelled', run: 1 })
+  })
+
   test('reaches queued, running, parked and idle workers at all depths', async () => {
     const log = newLog()
     await using troupe = await TestTroupe.start({

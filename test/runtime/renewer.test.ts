@@ -1,6 +1,6 @@
 /** Renewals: which turns are renewed when, and what is done with each answer. The store's answers are given by hand. */
 import { performance } from 'node:perf_hooks'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { type Policy, policy } from '../../src/core/policy.ts'
 import type { Bell, RenewRequest, TurnStore, Verdict } from '../../src/core/ports.ts'
@@ -120,6 +120,18 @@ describe('which turns are renewed', () => {
     await waitUntil('others go on', () => other.asked.length > meanwhile + 3)
     other.renewer.stop()
     expect(often.asked).toHaveLength(asked)
+  })
+
+  test('by a timer that is there only while there are any', () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const timers: number[] = []
+    for (const turn of [scene.turn(), scene.turn()]) {
+      timers.push(vi.getTimerCount())
+      scene.renewer.remove(turn)
+    }
+    timers.push(vi.getTimerCount())
+    expect(timers).toEqual([1, 1, 0])
   })
 
   test('one time after the other, but for a session that is named', async () => {

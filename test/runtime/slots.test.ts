@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { partitionOfKey } from '../../src/core/ids.ts'
 import type { BellRinger } from '../../src/core/ports.ts'
+import { type Rung, Slots } from '../../src/runtime/slots.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -10,6 +11,15 @@ const inBusy = defineWorker({ pool: 'busy', receive: (_, self) => self.send(self
 const inOther = defineWorker({ pool: 'other', receive: (message, self) => self.reply(message.value) })
 const endless = defineWorker({ receive: (_, self) => self.send(self.id, null) })
 const quick = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+test('a line that got a slot after it found none waits for no other', () => {
+  const slots = new Slots(1)
+  const [first, second] = ['a', 'b'].map((pool) => ({ partition: 0, bell: { id: pool, pool } })) as [Rung, Rung]
+  const slot = slots.take(first) as number
+  expect([slots.take(second), slots.waitingElsewhere(first)]).toEqual([null, second])
+  slots.give(slot)
+  expect([slots.take(second), slots.waitingElsewhere(first)]).toEqual([slot, undefined])
+})
 
 test.each([
   ['its bell has lasted its bound', { bellJobMs: 50, bellMs: 60_000 }],

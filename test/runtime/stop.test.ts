@@ -82,6 +82,17 @@ test('a node that stops while Redis is silent leaves no connection that opens ag
   expect(await waitUntil('all of its connections have ended', () => proxy.connections === 0, 5_000)).toBe(true)
 })
 
+test('a node that stops while Redis is silent waits for no turn that cannot be given back', async () => {
+  await using proxy = await TcpProxy.start(inject('redisUrl'))
+  await using troupe = await TestTroupe.connect()
+  const policy = { leaseMs: 600_000, goodbyeMs: 50 }
+  const node = await troupe.startNode({ stays }, { redisUrl: proxy.url, policy })
+  const session = await troupe.create('stays')
+  await waitUntil('its turn runs', async () => (await session.root.report()).place === 'running')
+  proxy.blackhole()
+  await expect(node.stop({ force: true })).resolves.toBeUndefined()
+})
+
 test('a node that stops while BullMQ alone has lost its connection leaves none of its workers half closed', async () => {
   using duplicates = vi.spyOn(Redis.prototype, 'duplicate')
   using closings = vi.spyOn(Worker.prototype, 'close')

@@ -3,13 +3,15 @@ import { once } from 'node:events'
 import { Queue } from 'bullmq'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
-import type { Policy } from '../../src/core/policy.ts'
-import type { TurnStore } from '../../src/core/ports.ts'
+import { type Policy, policy } from '../../src/core/policy.ts'
+import type { TurnStore, UpkeepStore } from '../../src/core/ports.ts'
+import { RuntimeNode } from '../../src/runtime/node.ts'
 import { ToldBells } from '../../src/runtime/told-bells.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { silentLog } from './support/held-store.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 /** No sweep finds what waits, and no bell is put again, while the test runs. */
@@ -68,6 +70,23 @@ describe('a bell', () => {
     expect(await second.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'second' })
   })
 
+  test('that a node was told of as its last slot went is left to its job', async () => {
+    const turns = { partition: 0, claim: () => new Promise(() => {}) } as unknown as TurnStore
+    const node = new RuntimeNode({
+      id: 'full',
+      kinds: new Map(),
+      concurrency: 1,
+      policy,
+      stores: [{ turns, upkeep: {} as UpkeepStore }],
+      ringer: { ring() {} },
+      live: { publish() {} },
+      log: silentLog,
+    })
+    void node.answer(0, { id: 'first', pool: 'default' })
+    await node.answerTold(0, { id: 'second', pool: 'default' })
+    expect(await node.answer(0, { id: 'second', pool: 'default' })).toBe(false)
+  })
+
   test('whose claim fails, as a node was told of it, is answered by its job', async () => {
     let claims = 0
     const aroundTurns = (turns: TurnStore): TurnStore =>
@@ -98,8 +117,8 @@ describe('a bell', () => {
   test('is rung for a session though a slot is awake, whose turn may last', async () => {
     const gate = Promise.withResolvers<void>()
     const held = defineWorker({ receive: () => gate.promise })
-    const policy = { ...noSweeps, busyAfterMs: 600_000 }
-    await using troupe = await TestTroupe.start({ workers: { held, echo }, concurrency: 2, policy })
+    const long = { ...noSweeps, busyAfterMs: 600_000 }
+    await using troupe = await TestTroupe.start({ workers: { held, echo }, concurrency: 2, policy: long })
     const first = await troupe.create('held')
     await waitUntil('it runs', async () => (await first.root.report()).place === 'running')
     expect(await troupe.run('echo', 'beside')).toMatchObject({ value: 'beside' })

@@ -82,6 +82,17 @@ describe('steps', () => {
     expect(sent()).toEqual([['a'], ['b']])
   })
 
+  test('that are lazy go out by themselves, too, when they did not fit into the commit before', async () => {
+    turn.record(step('a'))
+    await soon()
+    turn.record(step('b', { outcome: 'completed', position: afterRun(1) }))
+    turn.record(step('c'), { lazy: true })
+    await answer(0)
+    await answer(1)
+    await answer(2)
+    expect(sent()).toEqual([['a'], ['b'], ['c']])
+  })
+
   test('are waited for until the store has them', async () => {
     let isSettled = false
     turn.record(step('a'))
@@ -164,6 +175,16 @@ describe('a turn that is given back', () => {
     expect(await turn.finished).toBe('ended')
   })
 
+  test('is so once the commit on its way is answered (U1)', async () => {
+    turn.record(step('a'))
+    await soon()
+    void turn.release()
+    await soon()
+    expect(sent()).toEqual([['a']])
+    await answer(0)
+    expect(sent()).toEqual([['a'], ['again']])
+  })
+
   test('is not, when it is over already', async () => {
     turn.abandon('fenced')
     await turn.release()
@@ -206,6 +227,12 @@ describe('a turn that is given up', () => {
     turn.record(step('a'))
     await answer(0, given)
     expect(await turn.finished).toBe(over)
+  })
+
+  test('leaves its slot what was claimed with the answer', async () => {
+    void turn.end('any')
+    await answer(0, { kind: 'fenced', claimed: { kind: 'empty' } })
+    expect(turn.claimed).toEqual({ kind: 'empty' })
   })
 })
 

@@ -1,0 +1,92 @@
+/** Turns of handlers by hand: what their commits say when one run ends within them and the next begins. */
+import { describe, expect, test } from 'vitest'
+import { defineWorker, type HandlerDefinition } from '../../src/core/define-worker.ts'
+import { TerminalError } from '../../src/core/errors.ts'
+import { newId } from '../../src/core/ids.ts'
+import type { Mail } from '../../src/core/message.ts'
+import type { CommitRequest, Grant } from '../../src/core/ports.ts'
+import { handlerKind } from '../../src/runtime/kind-maker.ts'
+import { Turn } from '../../src/runtime/turn.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { grantByHand, HeldStore } from './support/held-store.ts'
+
+const input = (sequence: number): Mail => ({
+  lane: 'user',
+  sequence,
+  message: { kind: 'input', id: `user-${sequence}`, from: null, value: sequence },
+})
+const timer = (sequence: number): Mail => ({
+  lane: 'control',
+  sequence,
+  message: { kind: 'timer', id: `control-${sequence}`, from: null, value: sequence },
+})
+const result = (call: number): Mail => ({
+  lane: 'family',
+  sequence: 0,
+  message: {
+    kind: 'result',
+    id: 'family-0',
+    from: newId(0),
+    name: 'child',
+    workerKind: 'child',
+    call,
+    status: 'completed',
+    value: null,
+    failure: null,
+  },
+})
+
+/** What the turn commits, when all of it is accepted. */
+async function commitsOf(definition: HandlerDefinition, grant: Partial<Grant>): Promise<CommitRequest[]> {
+  const store = new HeldStore()
+  const turn = new Turn(grantByHand({ isJob: false, ...grant }), store.host())
+  void handlerKind('a', definition).behaviour(turn)
+  for (let place = 0; !turn.over; place++) {
+    await waitUntil('it commits', () => turn.over || store.commits.length > place)
+    store.commits[place]?.answer({ kind: 'ok', version: place + 1, bells: [], claimed: { kind: 'none' } })
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return store.commits.map(({ request }) => request)
+}
+
+describe('a turn in which a run ends and the next begins', () => {
+  test('gives the next nothing of what waited for the one before', async () => {
+    const seen: string[] = []
+    const definition = defineWorker({
+      receive(message, self) {
+        seen.push(message.id)
+        if (message.kind === 'timer') self.reply(null)
+        else self.after(1_000, null)
+      },
+    })
+    const mail = { control: [timer(0), timer(1)], family: [], user: [input(0)] }
+    await commitsOf(definition, { open: true, timersOpen: 2, mail })
+    expect(seen).toEqual(['control-0', 'user-0'])
+  })
+
+  test('tells the parent of the first alone', async () => {
+    const definition = defineWorker({ receive: (message, self) => self.reply(message.value) })
+    const mail = { control: [], family: [], user: [input(0), input(1)] }
+    const commits = await commitsOf(definition, { call: 1, parentId: newId(0), mail })
+    expect(commits.flatMap(({ outcome, result }) => (outcome ? [typeof result] : []))).toEqual(['string', 'undefined'])
+  })
+})
+
+test('a run that is quarantined says how often it was started, this claim not counted', async () => {
+  const definition = defineWorker({ receive: (_, self) => self.reply(null) })
+  const [commit] = await commitsOf(definition, { mark: 'poison', starts: 6 })
+  expect(commit?.failure).toMatchObject({ code: 'poison', message: expect.stringContaining('was started 5 times') })
+})
+
+test('a run that fails at the last result it awaited awaits none', async () => {
+  const definition = defineWorker({
+    receive() {
+      throw new TerminalError('no')
+    },
+  })
+  const mail = { control: [], family: [result(1)], user: [] }
+  const [commit] = await commitsOf(definition, { open: true, calls: 2, awaits: [1], mail })
+  expect(commit).toMatchObject({ outcome: 'failed', awaiting: 0 })
+  const [early] = await commitsOf(definition, { open: true, calls: 2, awaits: [1, 2], mail })
+  expect(early).toMatchObject({ outcome: 'failed', awaiting: 1 })
+})
