@@ -95,6 +95,12 @@ describe('ringing', () => {
     expect(told).toEqual([])
   })
 
+  test('that was to come later is made up for by who stops', async () => {
+    ringer.ring(0, [{ ...bell('told'), isTold: true }])
+    await ringer.stop()
+    expect(await queueOf('default').getWaitingCount()).toBe(1)
+  })
+
   test('comes later for a bell that a node was told of, and comes all the same', async () => {
     ringer.ring(0, [{ ...bell('told'), isTold: true }, bell('a')])
     ringer.ring(0, [bell('b')])
@@ -179,6 +185,25 @@ describe('a listener', () => {
     ringer.ring(0, [bell('c')])
     await waitUntil('it takes bells again', () => heard.length === 2)
     expect(heard).toEqual(['a', 'c'])
+  })
+
+  test('answers as many bells at once as before when a slot has left (B-b)', async () => {
+    const [left, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let [isFull, answering] = [true, 0]
+    const answer = async () => {
+      if (isFull) return false
+      answering++
+      return gate.promise
+    }
+    await listen('default', answer, { slots: 2, slotLeft: () => left.promise })
+    ringer.ring(0, [bell('a')])
+    await waitUntil('it is rung again', async () => Number(await connection.get(queueOf('default').toKey('id'))) > 0)
+    isFull = false
+    left.resolve()
+    ringer.ring(0, [bell('b'), bell('c')])
+    await waitUntil('both slots answer', () => answering === 2)
+    gate.resolve()
+    expect(await waitUntil('all are answered', () => answering === 3)).toBe(true)
   })
 
   test('that stops takes no more bells, and does not wait for those in hand', async () => {

@@ -31,3 +31,11 @@ test('a session that a client creates just after the move is run', async () => {
   const session = await troupe.create('moved')
   expect(await session.result({ signal: AbortSignal.timeout(8_000) })).toMatchObject({ value: 'done' })
 })
+
+test('a client that created sessions before learns where a kind is hosted now', async () => {
+  await using troupe = await TestTroupe.connect()
+  expect((await troupe.create('moved')).warning).not.toBeNull()
+  await troupe.startNode({ moved: kind('new') })
+  const isHosted = async () => (await troupe.create('moved')).warning === null
+  expect(await waitUntil('a session waits for no node', isHosted)).toBe(true)
+})

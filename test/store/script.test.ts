@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { InvariantError, TransientError } from '../../src/core/errors.ts'
 import { defaultSessionLimits, encodeLimits } from '../../src/core/policy.ts'
-import { withDeadline } from '../../src/store/redis.ts'
-import { guarded, storeError } from '../../src/store/script.ts'
+import { type Redis, withDeadline } from '../../src/store/redis.ts'
+import { guarded, ScriptCaller, storeError } from '../../src/store/script.ts'
 import { postScript } from '../../src/store/scripts.ts'
 import { Place } from './support/place.ts'
 
@@ -103,6 +103,20 @@ describe('a call', () => {
         code: 'store_refused',
         message: expect.stringMatching(/You may not write here\)\. It is a read-only replica/),
       })
+  })
+
+  test('that was refused, and then not answered, says why it was refused', async () => {
+    let asked = 0
+    const evalsha = () =>
+      asked++ === 0 ? Promise.reject(new Error('READONLY You may not write here')) : new Promise(() => {})
+    const caller = new ScriptCaller({ evalsha } as unknown as Redis)
+    const keys = { record: 'r', user: 'u', run: 'n', events: 'e', idem: 'i' }
+    const args = { worker: 'w', mail: '', idemMs: 1, seed: '', bellMs: 1, event: '' }
+    await expect(caller.call(postScript, keys, args, { deadlineMs: 300 })).rejects.toMatchObject({
+      code: 'store_refused',
+      message: expect.stringMatching(/You may not write here\)\. .* Then it did not answer in time\.$/),
+    })
+    expect(asked).toBe(2)
   })
 
   test('that only reads is made again while Redis says "not now", and no longer than its deadline', async () => {
