@@ -5,6 +5,7 @@ import { EventHub } from '../../src/client/event-hub.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import type { TroupeEvent } from '../../src/core/event.ts'
 import { newId } from '../../src/core/ids.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
 import { openRedis } from '../../src/store/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
@@ -30,6 +31,8 @@ test('a client that could not listen to events has no connection left of it', as
   expect(proxy.waiting).toBe(1)
   proxy.mend()
   await waitUntil('only the connection of the client is open', () => proxy.connections === 1)
+  // It listens with another one as soon as it is asked again.
+  await expect(client.sessions.get(newId(0)).result()).rejects.toMatchObject({ code: 'session_not_found' })
 })
 
 test('a client that is closed while it begins to listen to events leaves no connection, and nobody waiting', async () => {
@@ -98,6 +101,24 @@ describe('a session that is watched', () => {
     expect(ended).toMatchObject({ status: 'completed', entryJson: expect.stringContaining('"one"') })
     await other.result()
     expect(hub.ended(other.id)).toBeUndefined()
+    await hub.stop()
+  })
+
+  test('is read from its record when its end may be among events that are gone: who waits is woken', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('nobody')
+    const hub = new EventHub(troupe.namespace, () => openRedis(proxy.url), 5_000)
+    let woken = 0
+    await hub.wakeAtEnds(session.id, () => woken++)
+    hub.track(session.id)
+    expect(hub.ended(session.id)).toBeNull()
+    proxy.cut()
+    for (let more = 0; more < 2; more++) await troupe.create('nobody')
+    await troupe.redis.xtrim(partitionKeys(troupe.tag).events, 'MAXLEN', 1)
+    proxy.mend()
+    await waitUntil('it is not waited for any more', () => woken > 0 && hub.ended(session.id) === undefined)
+    expect(woken).toBeGreaterThan(0)
     await hub.stop()
   })
 

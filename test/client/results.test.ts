@@ -2,7 +2,8 @@
 import { describe, expect, inject, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
-import { workerKeys } from '../../src/store/keys.ts'
+import { newId } from '../../src/core/ids.ts'
+import { sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -99,6 +100,17 @@ describe('session.result', () => {
     ])
     expect(settled).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
   })
+})
+
+test('a result that nothing tells of is looked for after a while', async () => {
+  await using troupe = await TestTroupe.connect()
+  const gone = { code: 'session_not_found' }
+  // Once it listens to events it waits to be told how what it created ends.
+  await expect(troupe.client.sessions.get(newId(0)).result()).rejects.toMatchObject(gone)
+  const session = await troupe.create('nobody')
+  const result = session.result()
+  await troupe.redis.del(sessionKeys(troupe.tag, session.id).session)
+  await expect(result).rejects.toMatchObject(gone)
 })
 
 describe('a result over which somebody wrote', () => {
