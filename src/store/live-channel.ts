@@ -29,7 +29,6 @@ function channelOf(namespace: string, sessionId: string): string {
 export class RedisLivePublisher implements LivePublisher {
   readonly #redis: Redis
   readonly #namespace: string
-  #unanswered = 0
 
   /** `redis` is a connection from `openLossyRedis`. */
   constructor(redis: Redis, namespace: string) {
@@ -39,7 +38,8 @@ export class RedisLivePublisher implements LivePublisher {
 
   /** Never throws and never waits. */
   publish(sessionId: string, workerId: string, notes: readonly LiveNote[]): void {
-    if (notes.length === 0 || this.#redis.status !== 'ready' || this.#unanswered >= unansweredMax) return
+    // Counted by the connection: what was under way when one was lost is never answered.
+    if (notes.length === 0 || this.#redis.status !== 'ready' || this.#redis.commandQueue.length >= unansweredMax) return
     let text: string
     try {
       text = JSON.stringify({ worker: workerId, notes })
@@ -47,11 +47,7 @@ export class RedisLivePublisher implements LivePublisher {
       // A tool may tell anything as its progress, a circle too.
       return
     }
-    this.#unanswered++
-    const answered = () => {
-      this.#unanswered--
-    }
-    this.#redis.publish(channelOf(this.#namespace, sessionId), text).then(answered, answered)
+    this.#redis.publish(channelOf(this.#namespace, sessionId), text).catch(() => {})
   }
 }
 

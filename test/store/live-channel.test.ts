@@ -177,6 +177,22 @@ describe('who publishes', () => {
     expect(textsOf(heard)).toEqual(['once', 'next'])
   })
 
+  test('goes on after a connection was lost with all that it may leave unanswered', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    await using scene = await opened({ publisher: proxy.url })
+    const heard: LiveWord[] = []
+    await scene.tail.listen(scene.session, (word) => heard.push(word))
+    proxy.blackhole()
+    for (let count = 0; count < 1_000; count++) scene.say(String(count))
+    proxy.cut()
+    proxy.mend()
+    const isHeard = () => {
+      scene.say('last')
+      return textsOf(heard).includes('last')
+    }
+    expect(await waitUntil('there is room again', isHeard)).toBe(true)
+  })
+
   test('keeps no more than some of what a Redis that hangs does not take', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using scene = await opened({ publisher: proxy.url })
