@@ -20,15 +20,22 @@ const charsMax = 200
 /** What the schema makes of the value, or why it does not fit. Does not throw (SP1). */
 export function fitTo<Value>(schema: z.ZodType<Value>, value: unknown): Fit<Value> {
   try {
-    const checked = schema.safeParse(value)
-    return checked.success ? { ok: true, value: checked.data } : { ok: false, reasons: problemsOf(checked.error) }
+    // Not `safeParse`: of a schema that must be awaited it leaves the promise to nobody, and one that rejects ends the process.
+    const checked = schema._zod.run({ value, issues: [] }, {})
+    if (checked instanceof Promise) {
+      checked.catch(() => {})
+      return unchecked('it is async, and schemas are checked at once')
+    }
+    if (checked.issues.length === 0) return { ok: true, value: checked.value as Value }
+    const issues = checked.issues.map((issue) => z.core.util.finalizeIssue(issue, {}, z.core.config()))
+    return { ok: false, reasons: problemsOf({ issues }) }
   } catch (thrown) {
-    const why =
-      thrown instanceof z.core.$ZodAsyncError
-        ? 'it is async, and schemas are checked at once'
-        : toRuntimeError(thrown).message
-    return { ok: false, reasons: [oneLine(`the schema could not check it: ${why}`)] }
+    return unchecked(toRuntimeError(thrown).message)
   }
+}
+
+function unchecked(why: string): Fit<never> {
+  return { ok: false, reasons: [oneLine(`the schema could not check it: ${why}`)] }
 }
 
 /** One line for each problem; of many the first ones, and how many more there are. */

@@ -1,7 +1,8 @@
 /** What a schema found wrong, in one line that people read. */
-import { describe, expect, test } from 'vitest'
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { problemText } from '../../src/core/schema-problems.ts'
+import { fitTo, problemText } from '../../src/core/schema-problems.ts'
 
 const person = z.strictObject({ n: z.number(), list: z.array(z.object({ s: z.string() })).optional() })
 const either = z.object({ u: z.union([z.string(), z.object({ n: z.number() })]) })
@@ -45,5 +46,30 @@ describe('the problems of a value', () => {
     const text = told(wordy, 'x')
     expect(text).toMatch(/^two lines, and more .* …$/)
     expect(text.length).toBeLessThan(210)
+  })
+})
+
+const refuse = async () => {
+  throw new Error('the table cannot be reached')
+}
+const rejecting: readonly (readonly [string, z.ZodType])[] = [
+  ['a refinement', z.string().refine(refuse)],
+  ['a wide refinement', z.string().superRefine(refuse)],
+  ['a transform', z.string().transform(refuse)],
+  ['a step before', z.preprocess(refuse, z.string())],
+  ['a member of a union', z.union([z.number(), z.string().refine(refuse)])],
+]
+
+describe('a schema that must be awaited', () => {
+  test.each(rejecting)('is refused, and what it rejects later ends no process: %s', async (_, schema) => {
+    const unhandled: unknown[] = []
+    const note = (reason: unknown) => unhandled.push(reason)
+    process.on('unhandledRejection', note)
+    onTestFinished(() => void process.off('unhandledRejection', note))
+    const reasons = ['the schema could not check it: it is async, and schemas are checked at once']
+    expect(fitTo(schema, 'x')).toEqual({ ok: false, reasons })
+    expect(fitTo(z.object({ a: schema, b: schema }), { a: 'x', b: 'y' })).toEqual({ ok: false, reasons })
+    await setImmediate()
+    expect(unhandled).toEqual([])
   })
 })
