@@ -3,9 +3,9 @@
  * Q-a A job becomes a session once, however often it is delivered: the job's id is the idempotency key. Ids that BullMQ counts
  *     itself begin anew when a queue is obliterated, so those are joined with the job's timestamp.
  * Q-b A bad job fails with a clear reason and stays in BullMQ's failed set; one that cannot be stored now is retried by BullMQ, and one
- *     whose mailbox is full as often as its producer asked for.
+ *     whose mailbox is full as often as its producer asked for. What its producer has removed when it fails is in the log alone.
  */
-import { DelayedError, type Job, UnrecoverableError } from 'bullmq'
+import { type BackoffOptions, DelayedError, type Job, UnrecoverableError } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { InputError, RuntimeError } from '../core/errors.ts'
 import type { WorkerLog } from '../core/worker-log.ts'
@@ -24,7 +24,7 @@ export interface Submitted {
 /** Turns the data of a job into a session or a message; throws a RuntimeError that says what is wrong with it. */
 export type Submit = (data: unknown, idempotencyKey: string) => Promise<Submitted>
 
-/** A job whose session cannot be stored now is tried again after this long. */
+/** A job whose session cannot be stored now is tried again after this long, and one whose mailbox is full, unless it says when. */
 const retryMs = 1_000
 /** Jobs in hand are waited for at most this long when the node stops: BullMQ gives what is left to another. */
 const stopMsMax = 5_000
@@ -55,6 +55,7 @@ export class BullSubmissionListener {
             throw new DelayedError()
           }
           log.warn('a submitted job was refused', { jobId: job.id, reason: String(error) })
+          job.opts.backoff = backoffOf(job)
           throw refusal(error)
         }
       },
@@ -122,6 +123,16 @@ function refusal(error: unknown): Error {
   if (!(error instanceof RuntimeError)) return new UnrecoverableError(String(error))
   const reason = `${error.code}: ${error.message}`
   return error.code === 'mailbox_full' ? new Error(reason) : new UnrecoverableError(reason)
+}
+
+/**
+ * Without one BullMQ would try again at once. Of one whose name it does not know it throws instead of recording anything, and gives the
+ * job to a node again whenever its lock has ended. A number has become a fixed one already.
+ */
+function backoffOf({ opts: { backoff } }: Job): BackoffOptions {
+  const { type, delay } = (backoff ?? {}) as BackoffOptions
+  const isKnown = (type === 'fixed' || type === 'exponential') && Number.isFinite(delay)
+  return isKnown ? (backoff as BackoffOptions) : { type: 'fixed', delay: retryMs }
 }
 
 function keyOf(job: Job): string {

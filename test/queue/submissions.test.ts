@@ -282,11 +282,28 @@ describe('a listener', () => {
       return made
     })
     const { queue } = place.producer
-    const full = await queue.add('x', { code: 'mailbox_full', fails: 2 }, { attempts: 3 })
+    const full = await queue.add('x', { code: 'mailbox_full', fails: 2 }, { attempts: 3, backoff: 1 })
     const deep = await queue.add('x', { code: 'message_too_big', fails: 2 }, { attempts: 3 })
     expect(await place.producer.completed(full)).toEqual(made)
     await waitUntil('the other has failed', () => deep.isFailed())
     expect(tries).toEqual({ mailbox_full: 3, message_too_big: 1 })
+  })
+
+  test.each([
+    ['no back-off', undefined],
+    ['a back-off that only its producer knows', { type: 'lunar' }],
+    ['a back-off without a delay', { type: 'fixed' }],
+    ['a back-off that is none', 'soon' as never],
+  ])('lets a job with %s wait a while for room in a mailbox', async (_, backoff) => {
+    let tries = 0
+    await using place = await listening(async () => {
+      tries++
+      if (tries < 2) throw new LimitError('mailbox_full', 'not now')
+      return made
+    })
+    const job = await place.producer.queue.add('x', {}, { attempts: 2, ...(backoff && { backoff }) })
+    await waitUntil('it waits for its next try', async () => (await job.getState()) === 'delayed', 3_000)
+    expect(await place.producer.completed(job)).toEqual(made)
   })
 
   test('has a job tried again that cannot be stored now, under the same key and as often as it takes (Q-b)', async () => {
