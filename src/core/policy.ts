@@ -138,8 +138,10 @@ export const policy = {
   sameErrors: 3,
   /** A step that may wait is recorded with the next one, at the latest after this. */
   lazyCommitMs: 50,
-  /** Text of a reply that is under way is published this often. */
+  /** Text of a reply that is under way, and progress of a tool, are published this often. */
   deltaEveryMs: 40,
+  /** More of what a tool tells as its progress is cut, with a note. */
+  progressBytesMax: 16_384,
   /** Histories that a node keeps in memory, in bytes of JSON. */
   historyCacheBytes: 268_435_456,
 

@@ -1,6 +1,7 @@
 /**
  * Duty: one try of a tool call, with the context that the tool sees; the same in the node and in a thread.
  * AT1 `attempt` never throws. AT2 After `close` the context tells and records nothing.
+ * AT3 What is told as progress is cut like an output, before it leaves a thread: while Redis is slow, a thousand of them may wait in memory.
  */
 import type { ToolOutput } from '../../core/chat-message.ts'
 import type { Tool, ToolContext, Workspace } from '../../core/define-tool.ts'
@@ -35,7 +36,8 @@ export class ToolAttempt {
     const { folder: _folder, bound: _bound, onProgress: _onProgress, ...plain } = parts
     this.#tool = tool
     this.#collector = new FactCollector(tool.name)
-    this.#progress = new ProgressGate((value) => parts.onProgress(value), policy.deltaEveryMs)
+    const tell = (value: unknown) => parts.onProgress(toOutput(value, policy.progressBytesMax).value)
+    this.#progress = new ProgressGate(tell, policy.deltaEveryMs)
     this.#context = callContext({
       ...plain,
       signal,

@@ -1,0 +1,34 @@
+/** What a tool tells of its progress reaches followers in few bytes, whatever it is. */
+import { expect, test } from 'vitest'
+import { defineTool } from '../../../src/core/define-tool.ts'
+import { policy } from '../../../src/core/policy.ts'
+import { ToolAttempt } from '../../../src/runtime/tool/attempt.ts'
+import { callParts } from './support/call-parts.ts'
+
+async function toldOf(value: unknown): Promise<unknown> {
+  const tool = defineTool({
+    name: 'a',
+    description: 'x',
+    effect: 'pure',
+    run: (_input, { progress }) => progress(value),
+  })
+  const { parts, progress, stop } = callParts()
+  expect(await new ToolAttempt(tool, parts, stop.signal, null).run({})).toMatchObject({ kind: 'returned' })
+  expect(progress).toHaveLength(1)
+  return progress[0]
+}
+
+test('progress is told as it is', async () => {
+  for (const value of [0.5, null, 'half', { at: ['half'] }]) expect(await toldOf(value)).toEqual(value)
+})
+
+test.each([
+  ['text', 'ä'.repeat(5_000_000)],
+  ['a list', Array.from({ length: 100_000 }, String)],
+  ['bytes', Buffer.alloc(10_000_000)],
+  ['no JSON', { big: 1n }],
+])('of more, or of what cannot be told, a follower hears little: %s', async (_, value) => {
+  const told = await toldOf(value)
+  expect(told).toMatch(/Output cut: it has|its output is binary|BigInt/)
+  expect(Buffer.byteLength(String(told))).toBeLessThan(policy.progressBytesMax + 200)
+})
