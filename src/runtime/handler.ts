@@ -14,6 +14,7 @@ import { type FailureOrigin, toFailure } from '../core/failure.ts'
 import type { Mail, Message } from '../core/message.ts'
 import { retryWaitMs } from '../core/policy.ts'
 import { fitTo } from '../core/schema-problems.ts'
+import { watchLoop } from './event-loop.ts'
 import { HandlerInbox } from './handler-inbox.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
 import type { Behaviour } from './kind.ts'
@@ -102,7 +103,8 @@ class HandlerTurn {
     try {
       this.#checkInput(mail)
       self = new HandlerSelf(this.#context(mail, position, attempt, timeout))
-      let returned: unknown = this.#definition.receive(mail.message, self as unknown as Self<never>)
+      const receive = () => this.#definition.receive(mail.message, self as unknown as Self<never>)
+      let returned: unknown = watchLoop(receive, 'receive', host.policy.renewEveryMs, self.log)
       if (isAwaitable(returned))
         returned = await (timeout.expired ? Promise.race([returned, timeout.expired]) : returned)
       self.close()

@@ -11,7 +11,7 @@ import type { RunPosition } from './step.ts'
 export function quarantined(grant: Grant, step: string): TerminalError {
   return new TerminalError(
     // This claim, which runs nothing of it, was counted as well.
-    `worker ${grant.name} (${grant.workerId}) was started ${grant.starts - 1} times and never committed; the next step was ${step}. It was quarantined.`,
+    `worker ${grant.name} (${grant.workerId}) was started ${grant.starts - 1} times and never committed; the next step was ${step}. It was quarantined. Where no node died, their logs say what blocked them.`,
     { code: 'poison' },
   )
 }

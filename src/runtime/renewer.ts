@@ -4,6 +4,7 @@
  *    slots that sleep. Short turns are never renewed.
  * L2 A turn whose lease is no longer trusted is abandoned before Redis would give the worker to another node.
  * L3 A verdict of the store ends a turn at once: fenced is abandoned, cancelled makes its cancelling end.
+ * L4 A lease that is lost since the event loop stood still is told as that: Redis was there.
  */
 
 import { performance } from 'node:perf_hooks'
@@ -11,6 +12,7 @@ import { Bag } from '../core/bag.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Bell, TurnStore } from '../core/ports.ts'
 import type { WorkerLog } from '../core/worker-log.ts'
+import { standstillText } from './event-loop.ts'
 import type { Turn } from './turn.ts'
 
 const batchMax = 100
@@ -23,6 +25,7 @@ export class Renewer {
   readonly #turns = new Bag<Turn>()
   #timer: NodeJS.Timeout | undefined
   #renewing = false
+  #lookedAt = 0
 
   constructor(store: TurnStore, policy: Policy, ring: (bells: readonly Bell[]) => void, log: WorkerLog) {
     this.#store = store
@@ -41,7 +44,9 @@ export class Renewer {
 
   add(turn: Turn): void {
     this.#turns.add(turn)
-    this.#timer ??= setInterval(() => void this.runOnce(), this.#policy.busyAfterMs / 2)
+    if (this.#timer !== undefined) return
+    this.#lookedAt = performance.now()
+    this.#timer = setInterval(() => void this.runOnce(), this.#policy.busyAfterMs / 2)
   }
 
   remove(turn: Turn): void {
@@ -52,7 +57,7 @@ export class Renewer {
   /** Renews what is due, or every turn of a session that was just cancelled. */
   async runOnce(sessionId?: string): Promise<void> {
     const now = performance.now()
-    for (const turn of this.turns) if (now >= turn.trustedUntil) turn.abandon('unreachable')
+    this.#abandonLate(now)
     if (this.#renewing && sessionId === undefined) return
     const due = this.turns.filter((turn) =>
       sessionId === undefined ? this.#isDue(turn, now) : turn.grant.sessionId === sessionId,
@@ -68,6 +73,17 @@ export class Renewer {
     } finally {
       this.#renewing = false
     }
+  }
+
+  /** L2, L4. */
+  #abandonLate(now: number): void {
+    const sinceMs = now - this.#lookedAt
+    this.#lookedAt = now
+    // Without a turn nothing looks.
+    const stoodStill = this.#timer !== undefined && sinceMs > this.#policy.busyAfterMs / 2 + this.#policy.renewEveryMs
+    const late = this.turns.filter((turn) => !turn.over && now >= turn.trustedUntil)
+    if (stoodStill) this.#log.warn(standstillText(sinceMs), { turns: this.size, lost: late.length })
+    for (const turn of late) turn.abandon(stoodStill ? 'blocked' : 'unreachable')
   }
 
   #isDue(turn: Turn, now: number): boolean {

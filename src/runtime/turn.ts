@@ -30,7 +30,7 @@ interface TurnEnd {
   readonly retryMs?: number
 }
 
-export type TurnOver = 'ended' | 'fenced' | 'stale' | 'unreachable'
+export type TurnOver = 'ended' | 'fenced' | 'stale' | 'unreachable' | 'blocked'
 
 /** How a turn ended and what it left in the record: all that must outlive it. Final once `over` is set. */
 export interface Left {
@@ -197,7 +197,7 @@ export class Turn {
   }
 
   /** The lease is gone or no longer trusted: nothing is written any more. */
-  abandon(why: 'fenced' | 'stale' | 'unreachable'): void {
+  abandon(why: Exclude<TurnOver, 'ended'>): void {
     if (this.#left.over) return
     this.#fire(new LeaseLostError(`this node no longer holds worker ${this.grant.workerId} (${why}).`))
     this.#finish(why)

@@ -187,6 +187,16 @@ describe('an answer', () => {
     expect(scene.asked).toHaveLength(2)
   })
 
+  test('is not missed by a node that runs nothing (L4)', async () => {
+    scene = new Scene({ ...rare, busyAfterMs: 1, renewEveryMs: 1 })
+    const turn = scene.turn({ startedAt: performance.now() })
+    scene.renewer.remove(turn)
+    const began = performance.now()
+    await waitUntil('time has passed', () => performance.now() - began > 5)
+    await scene.renewer.runOnce(newId(0))
+    expect(scene.warned).toEqual([])
+  })
+
   test('that did not come in time gives up the turn before Redis gives the worker away (L2)', async () => {
     const [late, trusted] = [scene.turn({ trustedUntil: performance.now() }), scene.turn({ trustedUntil: soon() })]
     await scene.renewer.runOnce()

@@ -9,6 +9,7 @@ import type { ToolOutput } from '../../core/chat-message.ts'
 import type { Tool, ToolContext, Workspace } from '../../core/define-tool.ts'
 import { TerminalError, TransientError, toRuntimeError, unreadableText } from '../../core/errors.ts'
 import { policy } from '../../core/policy.ts'
+import { watchLoop } from '../event-loop.ts'
 import { type Attempt, ToolAttempt, type ToolCallParts } from './attempt.ts'
 import type { Facts } from './fact-collector.ts'
 import { limited } from './limited.ts'
@@ -48,9 +49,12 @@ export interface ToolThreads {
 
 export class ToolExecutor {
   readonly #threads: ToolThreads
+  readonly #blockedMs: number
 
-  constructor(threads: ToolThreads) {
+  /** A tool that keeps the event loop of its node for longer than `blockedMs` is named in the log. */
+  constructor(threads: ToolThreads, blockedMs: number = policy.renewEveryMs) {
     this.#threads = threads
+    this.#blockedMs = blockedMs
   }
 
   async run(call: ToolRun): Promise<ToolOutcome> {
@@ -93,7 +97,7 @@ export class ToolExecutor {
       started()
       const attempt = new ToolAttempt(tool, parts, signal, workspace)
       signal.addEventListener('abort', () => attempt.close())
-      return await attempt.run(input)
+      return await watchLoop(() => attempt.run(input), `tool "${tool.name}"`, this.#blockedMs, parts.log)
     } catch (error) {
       return { kind: 'threw', error, facts: {} }
     }
