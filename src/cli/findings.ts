@@ -29,6 +29,7 @@ export function judge(health: Health): Finding[] {
     ...judgeUnhosted(health),
     judgeQueue(health),
     judgeSubmissions(health),
+    ...judgeBells(health),
     ...judgeLeases(health),
     judgeDeadLetters(health),
   ].filter((finding) => finding !== undefined)
@@ -192,13 +193,23 @@ function judgeQueue({ pools, nodes }: Health): Finding | undefined {
   return { level: 'warning', what, todo: 'start another node, or raise --concurrency' }
 }
 
+const resume = 'resume it where it was paused: a dashboard of BullMQ, or queue.resume()'
+
 function judgeSubmissions({ submitted, submitIsPaused }: Health): Finding | undefined {
   if (!submitIsPaused) return undefined
-  const todo = 'resume it where it was paused: a dashboard of BullMQ, or queue.resume()'
+  const todo = resume
   const what = 'the queue submit is paused in BullMQ'
   if (submitted === 0) return { level: 'warning', what: `${what}: jobs that are added to it wait`, todo }
   const verb = submitted === 1 ? 'waits' : 'wait'
   return { level: 'problem', what: `${what}, and ${count(submitted, 'submitted job')} ${verb}`, todo }
+}
+
+function judgeBells({ pausedBells }: Health): Finding[] {
+  return pausedBells.map((pool) => ({
+    level: 'warning',
+    what: `the queue bell-${pool} is paused in BullMQ: work may begin a second late`,
+    todo: resume,
+  }))
 }
 
 function judgeLeases({ redis, expiredLeases, nodes }: Health): Finding[] {

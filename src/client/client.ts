@@ -8,7 +8,7 @@ import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
 import type { BellRinger } from '../core/ports.ts'
 import { partitionNotFound } from '../core/refusal.ts'
 import { silentLogger, toWorkerLog } from '../log.ts'
-import { BullBellRinger } from '../queue/bells.ts'
+import { BullBellRinger, readPausedBells } from '../queue/bells.ts'
 import { readSubmissionQueue } from '../queue/submissions.ts'
 import { AuditStore } from '../store/audit-store.ts'
 import { InspectStore, type NodeRow } from '../store/inspect-store.ts'
@@ -265,10 +265,17 @@ export class Troupe implements AsyncDisposable {
 
   /** What `troupe doctor` looks at. */
   async health(): Promise<Health> {
-    const place = { prefix: partitionKeys(tagOf(this.#namespace, 0)).queuePrefix }
-    const submitted = (now: number) =>
-      guarded('counting submitted jobs', () => readSubmissionQueue(this.#redis, place, now), this.#deadlineMs)
-    return readHealth(this.#inspect, await this.nodes(), await this.kinds(), submitted)
+    const places = this.#inspect.map(({ partition }) => ({
+      prefix: partitionKeys(tagOf(this.#namespace, partition)).queuePrefix,
+    }))
+    const [first = { prefix: '' }] = places
+    const read = async (now: number, pools: readonly string[]) => ({
+      submission: await readSubmissionQueue(this.#redis, first, now),
+      pausedBells: await readPausedBells(this.#redis, places, pools),
+    })
+    const queues = (now: number, pools: readonly string[]) =>
+      guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)
+    return readHealth(this.#inspect, await this.nodes(), await this.kinds(), queues)
   }
 
   /**

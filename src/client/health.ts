@@ -28,6 +28,8 @@ export interface Health {
   readonly submitted: number
   /** Somebody paused that queue, with a tool of BullMQ: nodes take nothing from it. */
   readonly submitIsPaused: boolean
+  /** Pools of which somebody paused the bells likewise: work of theirs may begin late. */
+  readonly pausedBells: readonly string[]
   readonly running: number
   readonly expiredLeases: number
   readonly timers: number
@@ -35,11 +37,17 @@ export interface Health {
   readonly deadLetters: number
 }
 
+/** What is read of BullMQ's queues. */
+export interface Queues {
+  readonly submission: SubmissionQueue
+  readonly pausedBells: readonly string[]
+}
+
 export async function readHealth(
   stores: readonly InspectStore[],
   nodes: readonly NodeSummary[],
   kinds: readonly KindSummary[],
-  readSubmitted: (now: number) => Promise<SubmissionQueue>,
+  readQueues: (now: number, pools: readonly string[]) => Promise<Queues>,
 ): Promise<Health> {
   const first = stores[0] as InspectStore
   const before = Date.now()
@@ -52,7 +60,7 @@ export async function readHealth(
   const facts = await Promise.all(stores.map((store) => store.queueFacts(poolNames)))
   const hosted = new Set(kinds.filter((kind) => kind.hosted).map((kind) => kind.kind))
   const queued = await Promise.all(stores.flatMap((store) => poolNames.map((pool) => store.queuedKinds(pool, 100))))
-  const { jobs: submitted, isPaused: submitIsPaused } = await readSubmitted(redisNow)
+  const { submission, pausedBells } = await readQueues(redisNow, poolNames)
   const sum = (of: (fact: (typeof facts)[number]) => number) => facts.reduce((total, fact) => total + of(fact), 0)
   return {
     redis: {
@@ -83,8 +91,9 @@ export async function readHealth(
       .flat()
       .filter(({ kind }) => !hosted.has(kind))
       .map(({ id, kind, since }) => ({ id, kind, waitingMs: Math.max(0, redisNow - since) })),
-    submitted,
-    submitIsPaused,
+    submitted: submission.jobs,
+    submitIsPaused: submission.isPaused,
+    pausedBells,
     running: sum((fact) => fact.running),
     expiredLeases: sum((fact) => fact.expiredLeases),
     timers: sum((fact) => fact.timers),

@@ -6,6 +6,7 @@
  * B-b A slot that was told of its bell, or that a sweep woke, has no job: so jobs come to nodes that are full. Such a job is kept until a slot
  *     leaves its line, the node takes no other meanwhile, and the bell is rung again for the others.
  * B-c Job states are never read: BullMQ's lock, stall and retry rules decide nothing here.
+ * B-d Of a queue that somebody paused the jobs are removed: the work is done by told nodes and sweeps, and nobody would ever take them.
  */
 import { Queue, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
@@ -27,6 +28,9 @@ function queueName(pool: string): string {
  * had no slot for it, its worker waits that much longer.
  */
 const toldMs = 5
+
+/** How often a node looks whether somebody paused its bells. */
+const tidyEveryMs = 60_000
 
 export class BullBellRinger implements BellRinger {
   readonly #connection: Redis
@@ -101,6 +105,18 @@ export class BullBellRinger implements BellRinger {
   }
 }
 
+/** Pools whose bells somebody paused with a tool of BullMQ, in any partition. */
+export async function readPausedBells(
+  redis: Redis,
+  places: readonly Pick<QueuePlace, 'prefix'>[],
+  pools: readonly string[],
+): Promise<string[]> {
+  const isPaused = (pool: string) =>
+    Promise.all(places.map(({ prefix }) => redis.hexists(`${prefix}:${queueName(pool)}:meta`, 'paused')))
+  const paused = await Promise.all(pools.map(isPaused))
+  return pools.filter((_, index) => paused[index]?.includes(1))
+}
+
 /** What answers bells. Must not throw. */
 export interface BellAnswerer {
   /** Resolves when the slot has nothing left to do; false when no slot was free. */
@@ -112,6 +128,11 @@ export interface BellAnswerer {
 /** Listens for bells of one pool in one partition. */
 export class BullBellListener {
   readonly #worker: Worker
+  readonly #queue: Queue
+  readonly #pool: string
+  readonly #log: Pick<WorkerLog, 'debug' | 'warn'>
+  readonly #tidying: NodeJS.Timeout
+  #isPaused = false
 
   constructor(
     connection: Redis,
@@ -120,8 +141,12 @@ export class BullBellListener {
     slots: number,
     answerer: BellAnswerer,
     ringer: BellRinger,
-    log: Pick<WorkerLog, 'debug'>,
+    log: Pick<WorkerLog, 'debug' | 'warn'>,
   ) {
+    this.#pool = pool
+    this.#log = log
+    this.#queue = openQueue(connection, place.prefix, queueName(pool))
+    this.#tidying = setInterval(() => void this.runOnce(), tidyEveryMs).unref()
     this.#worker = new Worker(
       queueName(pool),
       async (job) => {
@@ -152,9 +177,24 @@ export class BullBellListener {
     return this.#worker.waitUntilReady()
   }
 
+  /** B-d. Does not throw. */
+  async runOnce(): Promise<void> {
+    const pool = this.#pool
+    try {
+      const isPaused = await this.#queue.isPaused()
+      if (isPaused) await this.#queue.drain()
+      if (isPaused && !this.#isPaused)
+        this.#log.warn(`the queue ${queueName(pool)} is paused in BullMQ: work may begin a second late`, { pool })
+      this.#isPaused = isPaused
+    } catch (error) {
+      this.#log.debug('bells could not be tidied', { pool, error: String(error) })
+    }
+  }
+
   /** Takes no more bells; does not wait for those being answered. */
   async stop(): Promise<void> {
-    await this.#worker.close(true).catch(() => {})
+    clearInterval(this.#tidying)
+    await Promise.allSettled([this.#queue.close(), this.#worker.close(true)])
   }
 }
 

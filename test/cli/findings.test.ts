@@ -21,6 +21,7 @@ const well: Health = {
   unhosted: [],
   submitted: 0,
   submitIsPaused: false,
+  pausedBells: [],
   running: 0,
   expiredLeases: 0,
   timers: 0,
@@ -65,6 +66,12 @@ describe('judge', () => {
       { ...well, submitIsPaused: true },
       'warning',
       /^the queue submit is paused in BullMQ: jobs that are added to it wait$/,
+    ],
+    [
+      'bells that are held back',
+      { ...well, pausedBells: ['gpu'] },
+      'warning',
+      /^the queue bell-gpu is paused in BullMQ: work may begin a second late$/,
     ],
     [
       'work and a submitted job without a node',

@@ -3,7 +3,7 @@ import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import type { Bell } from '../../src/core/ports.ts'
-import { BullBellListener, BullBellRinger } from '../../src/queue/bells.ts'
+import { BullBellListener, BullBellRinger, readPausedBells } from '../../src/queue/bells.ts'
 import { openRedis } from '../../src/store/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -204,6 +204,32 @@ describe('a listener', () => {
     await waitUntil('both slots answer', () => answering === 2)
     gate.resolve()
     expect(await waitUntil('all are answered', () => answering === 3)).toBe(true)
+  })
+
+  test('removes the jobs of a queue that somebody paused, and no others, and tells of it once (B-d)', async () => {
+    const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const busy = async () => {
+      begun.resolve()
+      await gate.promise
+    }
+    const listener = await listen('default', busy, { slots: 1 })
+    const queue = queueOf('default')
+    ringer.ring(0, [bell('a')])
+    await begun.promise
+    ringer.ring(0, [bell('b')])
+    await waitUntil('it waits', async () => (await queue.getWaitingCount()) === 1)
+    await listener.runOnce()
+    expect(await queue.getWaitingCount()).toBe(1)
+    expect(await readPausedBells(connection, places, ['default', 'gpu'])).toEqual([])
+
+    await queue.pause()
+    expect(await readPausedBells(connection, places, ['default', 'gpu'])).toEqual(['default'])
+    await listener.runOnce()
+    await listener.runOnce()
+    expect(await queue.getWaitingCount()).toBe(0)
+    const warning = 'the queue bell-default is paused in BullMQ: work may begin a second late'
+    expect(told).toEqual([[warning, { pool: 'default' }]])
+    gate.resolve()
   })
 
   test('that stops takes no more bells, and does not wait for those in hand', async () => {
