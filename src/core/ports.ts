@@ -15,8 +15,10 @@ export interface Bell {
   readonly pool: string
   /** A node heard of it when it was put: its job may come a little later. */
   readonly isTold?: true
-  /** Its job came to a node without a free slot, where it still is. */
+  /** Its job came to a node without a free slot, where it still is, or to one that can run nothing of what is in line. */
   readonly isAgain?: true
+  /** How many nodes have heard it in vain, since they can run nothing of what is in line. */
+  readonly hops?: number
 }
 
 /** What all agents of a session have used, and may use. */
@@ -25,6 +27,9 @@ export interface SessionSpending {
   readonly spent: Spending | null
   readonly allowed: Spending
 }
+
+/** How a node answered a bell. full: no slot was free. unfit: what is left in line it cannot run, but another may. */
+export type BellAnswer = 'done' | 'full' | 'unfit'
 
 /** The right to run one worker, and all that its turn needs to begin. */
 export interface Grant {

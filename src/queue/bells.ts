@@ -5,12 +5,13 @@
  * B-a A failed ring is logged and never retried: whoever sweeps next runs what is queued.
  * B-b A slot that was told of its bell, or that a sweep woke, has no job: so jobs come to nodes that are full. Such a job is kept until a slot
  *     leaves its line, the node takes no other meanwhile, and the bell is rung again for the others.
+ *     Where nodes of one pool host different kinds, a job may come to one that can run nothing of what is in line: then it goes on to others.
  * B-c Job states are never read: BullMQ's lock, stall and retry rules decide nothing here.
  * B-d Of a queue that somebody paused the jobs are removed: the work is done by told nodes and sweeps, and nobody would ever take them.
  */
 import { Queue, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
-import type { Bell, BellRinger } from '../core/ports.ts'
+import type { Bell, BellAnswer, BellRinger } from '../core/ports.ts'
 import type { WorkerLog } from '../core/worker-log.ts'
 
 export interface QueuePlace {
@@ -25,10 +26,15 @@ function queueName(pool: string): string {
 
 /**
  * How much later a bell is rung that a node was told of: BullMQ's work for it is then not in the way of that node's own. Where the node
- * had no slot for it, its worker waits that much longer.
+ * had no slot for it, its worker waits that much longer. One that was heard in vain is rung as late, so that others than the node
+ * which heard it wait for jobs again, too.
  */
-const toldMs = 5
-
+const laterMs = 5
+/**
+ * A bell that is heard in vain is rung at most so often again. BullMQ gives nearly every second one to the same node; and there may be no
+ * node that can run what is in line now, as with a suspect.
+ */
+const hopsMax = 8
 /** How often a node looks whether somebody paused its bells. */
 const tidyEveryMs = 60_000
 
@@ -49,27 +55,27 @@ export class BullBellRinger implements BellRinger {
 
   ring(partition: number, bells: readonly Bell[]): void {
     if (bells.length === 0) return
-    const { told, others } = Object.groupBy(bells, ({ isTold }) => (isTold ? 'told' : 'others'))
-    if (others) this.#add(partition, others)
-    if (told) this.#addLater(partition, told)
+    const { later, now } = Object.groupBy(bells, ({ isTold, hops }) => (isTold || hops ? 'later' : 'now'))
+    if (now) this.#add(partition, now)
+    if (later) this.#addLater(partition, later)
   }
 
-  #addLater(partition: number, told: readonly Bell[]): void {
+  #addLater(partition: number, bells: readonly Bell[]): void {
     const add = () => {
       clearTimeout(timer)
       this.#later.delete(add)
-      this.#add(partition, told)
+      this.#add(partition, bells)
     }
-    const timer = setTimeout(add, toldMs)
+    const timer = setTimeout(add, laterMs)
     this.#later.add(add)
   }
 
   #add(partition: number, bells: readonly Bell[]): void {
     for (const [pool, of] of Map.groupBy(bells, (bell) => bell.pool)) {
       const queue = this.#queue(partition, pool)
-      const jobs = of.map(({ id, isAgain }) => ({
+      const jobs = of.map(({ id, isAgain, hops }) => ({
         name: 'bell',
-        data: { bell: id },
+        data: hops ? { bell: id, hops } : { bell: id },
         opts: { ...(isAgain ? {} : { jobId: id }), attempts: 1, removeOnComplete: true, removeOnFail: true },
       }))
       const [first] = jobs
@@ -119,8 +125,8 @@ export async function readPausedBells(
 
 /** What answers bells. Must not throw. */
 export interface BellAnswerer {
-  /** Resolves when the slot has nothing left to do; false when no slot was free. */
-  answer(bell: Bell): Promise<boolean>
+  /** Resolves when the slot has nothing left to do, or no slot was free. */
+  answer(bell: Bell): Promise<BellAnswer>
   /** Resolves when a slot may be free again. */
   slotLeft(): Promise<void>
 }
@@ -150,10 +156,15 @@ export class BullBellListener {
     this.#worker = new Worker(
       queueName(pool),
       async (job) => {
-        const bell: unknown = (job.data as { bell?: unknown }).bell
-        if (typeof bell !== 'string' || (await answerer.answer({ id: bell, pool }))) return
+        const { bell: id, hops } = job.data as { bell?: unknown; hops?: unknown }
+        if (typeof id !== 'string') return
+        const heard = typeof hops === 'number' ? hops : 0
+        const answer = await answerer.answer({ id, pool })
+        const again = { id, pool, isAgain: true } as const
+        if (answer === 'unfit' && heard < hopsMax) ringer.ring(place.partition, [{ ...again, hops: heard + 1 }])
+        if (answer !== 'full') return
         this.#worker.concurrency = 1
-        ringer.ring(place.partition, [{ id: bell, pool, isAgain: true }])
+        ringer.ring(place.partition, [again])
         await answerer.slotLeft()
         this.#worker.concurrency = slots
       },

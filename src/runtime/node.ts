@@ -13,6 +13,7 @@ import { unhostedPool } from '../core/ids.ts'
 import type { Policy } from '../core/policy.ts'
 import type {
   Bell,
+  BellAnswer,
   BellRinger,
   ClaimAnswer,
   Grant,
@@ -64,7 +65,7 @@ export class RuntimeNode {
   readonly #slots: Slots
   readonly #suspects: SuspectGate
   readonly #partitions: readonly Partition[]
-  readonly #awake = new Set<Promise<void>>()
+  readonly #awake = new Set<Promise<unknown>>()
   readonly #told = new ToldBells()
   /** While somebody waits for a slot to leave its line. */
   #leaving: PromiseWithResolvers<void> | undefined
@@ -127,11 +128,11 @@ export class RuntimeNode {
   }
 
   /**
-   * Answers a bell with a free slot; one that was answered early has been answered. False without a slot: then the slots that are awake
-   * claim what there is, or come to its line (N1).
+   * Answers a bell with a free slot; one that was answered early has been answered. Without a slot those that are awake claim what there
+   * is, or come to its line (N1).
    */
-  async answer(partition: number, bell: Bell): Promise<boolean> {
-    return this.#told.take(bell.id) || (await this.#answer(partition, bell))
+  async answer(partition: number, bell: Bell): Promise<BellAnswer> {
+    return this.#told.take(bell.id) ? 'done' : this.#answer(partition, bell)
   }
 
   /**
@@ -149,35 +150,40 @@ export class RuntimeNode {
     this.#leaving = undefined
   }
 
-  /** Answers a bell that a hint told of, before its job comes; without a free slot that is left to the job. */
+  /**
+   * Answers a bell that a hint told of, before its job comes; without a free slot that is left to the job. What is left in line and cannot
+   * be run here is rung again: the job may come here, or have come and gone.
+   */
   async answerTold(partition: number, bell: Bell): Promise<void> {
     if (this.#draining || this.#slots.free === 0) return
     this.#told.note(bell.id)
-    await this.#answer(partition, bell)
+    const answer = await this.#answer(partition, bell)
+    if (answer === 'unfit') this.#o.ringer.ring(partition, [{ ...bell, isAgain: true, hops: 1 }])
   }
 
-  async #answer(partition: number, bell: Bell): Promise<boolean> {
+  async #answer(partition: number, bell: Bell): Promise<BellAnswer> {
     const rung = { partition, bell }
     const slot = this.#draining ? null : this.#slots.take(rung)
-    if (slot === null) return false
+    if (slot === null) return 'full'
     const place = this.#partitions.find(({ turns }) => turns.partition === partition) as Partition
-    const work = this.#work(place, slot, bell).catch((error: unknown) => {
+    const work = this.#work(place, slot, bell).catch((error: unknown): BellAnswer => {
       this.#told.take(bell.id)
       const where = { partition, pool: bell.pool, bell: bell.id, slot }
       this.#o.log.warn('a slot failed; the bell goes stale and is put again', { ...where, error: String(error) })
+      return 'done'
     })
     this.#awake.add(work)
-    await work
+    const answer = await work
     this.#awake.delete(work)
     this.#suspects.giveBack(slot)
     this.#slots.give(slot)
     const next = this.#slots.waitingAfter(rung)
     if (next) void this.#answer(next.partition, next.bell)
     this.#tellLeft()
-    return true
+    return answer
   }
 
-  async #work(place: Partition, slot: number, bell: Bell): Promise<void> {
+  async #work(place: Partition, slot: number, bell: Bell): Promise<BellAnswer> {
     const { bellJobMs, bellMs } = this.#o.policy
     const rung = { partition: place.turns.partition, bell }
     const wokenAt = performance.now()
@@ -232,6 +238,7 @@ export class RuntimeNode {
         answer = await this.#claim(place, slot, nextClaim)
       }
     }
+    return answer.kind === 'unfit' ? 'unfit' : 'done'
   }
 
   async #claim(place: Partition, slot: number, nextClaim: () => NextClaim): Promise<ClaimAnswer> {

@@ -2,7 +2,7 @@
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
-import type { Bell } from '../../src/core/ports.ts'
+import type { Bell, BellAnswer } from '../../src/core/ports.ts'
 import { BullBellListener, BullBellRinger, readPausedBells } from '../../src/queue/bells.ts'
 import { openRedis } from '../../src/store/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
@@ -38,14 +38,15 @@ function queueOf(pool: string, partition = 0): Queue {
   return queue
 }
 
-/** Unless `answer` says false there was a slot free. */
+/** Unless `answer` says otherwise there was a slot free, and nothing is left. */
 async function listen(
   pool: string,
   answer: (bell: Bell) => Promise<unknown>,
   { partition = 0, slots = 5, slotLeft = async () => {} } = {},
 ) {
   const place = places[partition] as (typeof places)[number]
-  const answerer = { answer: async (heard: Bell) => (await answer(heard)) !== false, slotLeft }
+  const said = (how: unknown): BellAnswer => (how === 'full' || how === 'unfit' ? how : 'done')
+  const answerer = { answer: async (heard: Bell) => said(await answer(heard)), slotLeft }
   const listener = new BullBellListener(connection, place, pool, slots, answerer, ringer, log)
   listeners.push(listener)
   await listener.ready()
@@ -172,7 +173,7 @@ describe('a listener', () => {
 
   test('whose slots are all taken rings its bell again for others, and takes no other until one leaves (B-b)', async () => {
     const [gate, heard, answered]: [PromiseWithResolvers<void>, string[], string[]] = [Promise.withResolvers(), [], []]
-    const full = async ({ id }: Bell) => heard.push(id) > 1
+    const full = async ({ id }: Bell) => (heard.push(id) > 1 ? 'done' : 'full')
     await listen('default', full, { slots: 1, slotLeft: () => gate.promise })
     ringer.ring(0, [bell('a')])
     await waitUntil('it is rung again', async () => (await queueOf('default').getWaitingCount()) === 1)
@@ -204,6 +205,23 @@ describe('a listener', () => {
     await waitUntil('both slots answer', () => answering === 2)
     gate.resolve()
     expect(await waitUntil('all are answered', () => answering === 3)).toBe(true)
+  })
+
+  test('that can run nothing of what is in line lets the bell go on to others, and not for ever (B-b)', async () => {
+    const [unfit, fit]: [string[], string[]] = [[], []]
+    await listen('default', async ({ id }) => {
+      unfit.push(id)
+      return 'unfit'
+    })
+    ringer.ring(0, [bell('a')])
+    const queue = queueOf('default')
+    await waitUntil('it was heard in vain often enough', () => unfit.length === 9)
+    await waitUntil('nothing is left', async () => (await queue.getJobs()).length === 0)
+    expect(unfit).toEqual(Array.from({ length: 9 }, () => 'a'))
+    await listen('default', async ({ id }) => void fit.push(id))
+    for (const id of ['b', 'c', 'd', 'e']) ringer.ring(0, [bell(id)])
+    await waitUntil('all came to where they are fit', () => fit.length === 4)
+    expect(fit.toSorted()).toEqual(['b', 'c', 'd', 'e'])
   })
 
   test('removes the jobs of a queue that somebody paused, and no others, and tells of it once (B-d)', async () => {

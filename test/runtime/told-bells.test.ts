@@ -54,6 +54,19 @@ describe('a bell', () => {
     expect(claims).toBe(3)
   })
 
+  test('that is told to a node which cannot run what is in line goes on to others', async () => {
+    await using troupe = await TestTroupe.connect()
+    const other = await troupe.startNode({ other: echo }, { policy: noSweeps })
+    await troupe.startNode({ echo }, { policy: noSweeps })
+    await other.stop()
+    const queue = queueOf(troupe)
+    await troupe.create('other')
+    // Its own job, and nobody else is there who could end it.
+    await waitUntil('it was rung again and again', async () => Number(await troupe.redis.get(queue.toKey('id'))) > 8)
+    await waitUntil('it goes on no more', async () => (await queue.getJobCountByTypes('wait', 'active')) === 0)
+    expect(await troupe.run('echo', 'beside')).toMatchObject({ value: 'beside' })
+  })
+
   test('that finds no slot free is left to its job', async () => {
     const gate = Promise.withResolvers<void>()
     const held = defineWorker({
