@@ -3,9 +3,11 @@
  * has woken. So the system goes on, slower, when BullMQ's jobs are lost.
  * W1 A sweep rings BullMQ for the timers it fires alone. For what it finds in line the node answers bells with its own free slots.
  * W2 Batches are repeated while there is more, of cancels by the next sweep, which then follows at once. W3 A sweep that fails is logged
- *    and tried again: Redis may be away for a while.
+ *    and tried again: Redis may be away for a while. W4 Where Redis refuses the rest it is pruned all the same: one that is full is given
+ *    room by that.
  */
 
+import { toRuntimeError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Bell, PoolShare, UpkeepStore } from '../core/ports.ts'
 import type { WorkerLog } from '../core/worker-log.ts'
@@ -54,13 +56,22 @@ export class Sweeper {
   }
 
   async runOnce(): Promise<void> {
+    try {
+      await this.#tend()
+    } catch (error) {
+      if (toRuntimeError(error).code === 'store_refused') await this.#prune()
+      throw error
+    }
+    await this.#prune()
+  }
+
+  async #tend(): Promise<void> {
     const damaged = new Set<string>()
     await this.#heal(damaged)
     await this.#fire()
     await this.#finish(damaged)
     this.#damaged = damaged
     this.#host.learnKinds(await this.#store.kindPools())
-    await this.#prune()
   }
 
   async #heal(damaged: Set<string>): Promise<void> {

@@ -1,5 +1,6 @@
 /** Sweeps: does each do all there is to do, and come when it is due? The store and its Redis are real, the node around it is not. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { TransientError } from '../../src/core/errors.ts'
 import type { UpkeepStore } from '../../src/core/ports.ts'
 import { Sweeper, type SweeperHost } from '../../src/runtime/sweeper.ts'
 import { workerKeys } from '../../src/store/keys.ts'
@@ -147,6 +148,18 @@ describe('one sweep', () => {
     expect(prunes).toBeGreaterThan(1)
     expect(registered).toBe(0)
   })
+})
+
+test('a sweep that Redis refuses prunes all the same, as a Redis that is full is given room by that (W4)', async () => {
+  const policy = { retentionMs: 0, pruneEveryMs: -1, pruneMs: 60_000 }
+  await using place = await Place.open({ policy })
+  const node = place.node()
+  await place.create({ label: 'old' })
+  await (await node.claim()).complete()
+  const refusal = new TransientError('Redis refused: it is full', { code: 'store_refused' })
+  const full = sweepingBy(node.upkeep, () => Promise.reject(refusal))
+  await expect(sweeperOf(full, place).runOnce()).rejects.toBe(refusal)
+  expect(await place.redis.zcard(place.keys.sessions)).toBe(0)
 })
 
 describe('a sweep that has finished a batch of cancels', () => {

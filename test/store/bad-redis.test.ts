@@ -88,6 +88,22 @@ describe('a Redis that is full', () => {
     expect(pruned).toBe(1)
   })
 
+  test('is pruned by its nodes, also where those sessions come first that are kept', async () => {
+    const policy = { ...patient.policy, sweepBatch: 1, retentionMs: 0, pruneEveryMs: 0 }
+    await using place = await Place.open({ redisUrl: server.url, policy })
+    const node = place.node()
+    await place.create({ label: 'kept' })
+    const turn = await node.claim()
+    await place.create({ label: 'ended' })
+    await (await node.claim()).complete()
+    await place.redis.config('SET', 'maxmemory', '1')
+    const prune = async (): Promise<boolean> => (await node.upkeep.prune()).done || prune()
+    const done = await prune().catch(String)
+    await place.redis.config('SET', 'maxmemory', '0')
+    expect([done, await place.redis.zcard(place.keys.sessions)]).toEqual([true, 1])
+    await turn.complete()
+  })
+
   test('still shows what waits in a mailbox', async () => {
     await using place = await Place.open({ redisUrl: server.url })
     const { root } = await place.create()

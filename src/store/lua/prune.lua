@@ -26,6 +26,8 @@ if node ~= '' then
 end
 local function answer(pruned, isDone)
   if node ~= '' then
+    -- A Redis that is full refuses a first write that may take room; sessions that may go can stand behind many that are kept.
+    redis.call('HDEL', metaKey, 'pruning')
     local place = isDone and '' or (digits(from) .. ' ' .. digits(passed) .. ' ' .. node)
     redis.call('HSET', metaKey, 'prunedAt', digits(now), 'pruning', place)
   end
@@ -102,7 +104,7 @@ for index = 1, #old, 2 do
   if not fine or not plan then
     from, passed = createdAt, (createdAt == from and passed or 0) + 1
   elseif not plan.goes then
-    -- The next call goes on with this session. A Redis that is full refuses a first write that may take room.
+    -- The next call goes on with this session. First what takes no room.
     redis.call('HDEL', base, 'resting')
     redis.call('HSET', base, 'resting', digits(plan.resting))
     return answer(pruned)
