@@ -11,7 +11,7 @@ import { digestKey, newId, parseId, parseKind, partitionOf, partitionOfKey, unho
 import { toJson } from '../core/json.ts'
 import { encodeInput } from '../core/message.ts'
 import { defaultSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
-import type { BellRinger } from '../core/ports.ts'
+import type { Bell, BellRinger } from '../core/ports.ts'
 import { partitionNotFound, refusalError } from '../core/refusal.ts'
 import { fitTo } from '../core/schema-problems.ts'
 import { checkGrant, encodeGrant, type WorkerGrant } from '../core/worker-grant.ts'
@@ -66,7 +66,7 @@ export interface SubmissionContext {
   readonly deadlineMs?: number
 }
 
-/** Who created nothing for so long takes the system to be idle. */
+/** Who created and sent nothing for so long takes the system to be idle. */
 const quietMs = 5
 
 export class Submission {
@@ -116,8 +116,7 @@ export class Submission {
     const mode = request.keepOpen ? 'conversation' : 'job'
     const pool = await store.poolOf(kind)
     creating(sessionId)
-    const wasQuiet = performance.now() - this.#madeAt > quietMs
-    this.#madeAt = performance.now()
+    const wasQuiet = this.#wasQuiet()
     const made = await store.spawn({
       sessionId,
       kind,
@@ -132,9 +131,7 @@ export class Submission {
         ['session.created', { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }) }],
       ]),
     })
-    // The rule puts none while a slot that is awake may come soon; but its turn may last, and on an idle system others have nothing to do.
-    const isExtra = wasQuiet && made.bells.length === 0 && pool !== unhostedPool
-    this.#context.ringer.ring(partition, isExtra ? [extraBell(pool)] : made.bells)
+    this.#ring(partition, made.bells, wasQuiet ? pool : '')
     const { workerId } = made
     const isOther = made.kind === 'other'
     const warning =
@@ -153,11 +150,27 @@ export class Submission {
     const key = idempotencyKey === undefined ? newId(partitionOf(id)) : `${id}/${idempotencyKey}`
     const keyMs = idempotencyKey === undefined ? policy.madeKeyMs : policy.givenKeyMs
     const event = encodeEvents([['message.accepted', { kind: 'input' }]])
+    const wasQuiet = this.#wasQuiet()
     const answer = await store.post(id, mail, digestKey(key, 'message'), keyMs, event)
     if (!('position' in answer)) throw postError(answer, id)
-    this.#context.ringer.ring(store.partition, answer.bells)
+    this.#ring(store.partition, answer.bells, wasQuiet ? answer.wokenIn : '')
     // A key made here is known only to a call that was sent again.
     return { position: answer.position, again: idempotencyKey !== undefined && answer.kind === 'again' }
+  }
+
+  /**
+   * The rule puts no bell while a slot that is awake may come soon; but its turn may last, and on an idle system others have nothing to do:
+   * then one more is rung, in this pool, if one is given.
+   */
+  #ring(partition: number, bells: readonly Bell[], pool: string): void {
+    const isExtra = bells.length === 0 && pool !== '' && pool !== unhostedPool
+    this.#context.ringer.ring(partition, isExtra ? [extraBell(pool)] : bells)
+  }
+
+  #wasQuiet(): boolean {
+    const before = this.#madeAt
+    this.#madeAt = performance.now()
+    return this.#madeAt - before > quietMs
   }
 }
 

@@ -51,6 +51,8 @@ interface Placed {
   readonly kind: 'ok' | 'again'
   readonly position: number
   readonly bells: readonly Bell[]
+  /** The worker was idle, and stands in the line of this pool without a bell of its own; else empty. */
+  readonly wokenIn: string
 }
 
 export type PostAnswer = Placed | PostRefused
@@ -267,7 +269,12 @@ function decodePost(reply: Reply, script: string): PostAnswer {
   switch (reply[0]) {
     case 'ok':
     case 'again':
-      return { kind: reply[0], position: Number(reply[1]), bells: parseBells(reply[2]) }
+      return {
+        kind: reply[0],
+        position: Number(reply[1]),
+        bells: parseBells(reply[2]),
+        wokenIn: String(reply[3] ?? ''),
+      }
     case 'not_found':
     case 'terminal':
       return { kind: reply[0] }

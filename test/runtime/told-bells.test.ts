@@ -127,14 +127,23 @@ describe('a bell', () => {
       expect(await troupe.run('echo', number)).toMatchObject({ value: number })
   })
 
-  test('is rung for a session though a slot is awake, whose turn may last', async () => {
+  test('is rung for a session, and for a message to who is idle, though a slot is awake, whose turn may last', async () => {
     const gate = Promise.withResolvers<void>()
     const held = defineWorker({ receive: () => gate.promise })
-    const long = { ...noSweeps, busyAfterMs: 600_000 }
-    await using troupe = await TestTroupe.start({ workers: { held, echo }, concurrency: 2, policy: long })
+    const policy = { ...noSweeps, busyAfterMs: 600_000 }
+    await using troupe = await TestTroupe.start({ workers: { held, echo }, concurrency: 2, policy })
+    const talk = await troupe.create('echo', 'before', { keepOpen: true })
+    expect(await talk.result({ run: 1 })).toMatchObject({ value: 'before' })
     const first = await troupe.create('held')
-    await waitUntil('it runs', async () => (await first.root.report()).place === 'running')
+    let began = performance.now()
+    const isQuiet = () => performance.now() - began > 10
+    const runs = async () => isQuiet() && (await first.root.report()).place === 'running'
+    await waitUntil('it runs, and nobody creates or sends anything', runs)
     expect(await troupe.run('echo', 'beside')).toMatchObject({ value: 'beside' })
+    began = performance.now()
+    await waitUntil('nobody creates or sends anything', isQuiet)
+    await talk.root.send('a message')
+    expect(await talk.result({ run: 2, signal: AbortSignal.timeout(8_000) })).toMatchObject({ value: 'a message' })
     gate.resolve()
   })
 })

@@ -81,6 +81,7 @@ describe('a bell', () => {
       kind: 'ok',
       position: 1,
       bells: [{ id: expect.stringMatching(/^b\w+-default-1$/), pool: 'default' }],
+      wokenIn: '',
     })
   })
 

@@ -4,7 +4,8 @@ KEYS[1] record    hash               KEYS[2] user     list   declared    KEYS[3]
 KEYS[4] events    stream declared    KEYS[5] idem     string
 ARGV[1] worker        ARGV[2] mail         ARGV[3] idemMs       ARGV[4] seed         ARGV[5] bellMs
 ARGV[6] event
-Returns {"ok", position, bells} | {"again", position, bells} | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
+Returns {"ok", position, bells, pool} | {"again", position, bells, pool} | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
+        pool: of a worker that was idle and stands in line without a bell of its own; else empty
 Builds  T:s:<session>; T:bells, T:busy, T:slots, T:share and T:told of the worker's pool; T:nodes.
 Events  message.accepted. A known key gets the first answer again, as "again". Writes nothing unless it returns "ok". ]]
 local recordKey, idemKey = KEYS[1], KEYS[5]
@@ -13,8 +14,8 @@ local worker, mail, idemMs, seed, bellMs, event = ARGV[1], ARGV[2], ARGV[3], ARG
 local tag = tagOf(recordKey)
 local known = redis.call('GET', idemKey)
 if known then
-  local position, knownBells = string.match(known, '^(%d+) ?(.*)$')
-  return { 'again', position, knownBells }
+  local position, knownBells, pool = string.match(known, '^(%d+) ?(%S*) ?(.*)$')
+  return { 'again', position, knownBells, pool }
 end
 local plan, refusal = planInput(tag, worker, mail)
 if not plan then return refusal end
@@ -22,5 +23,6 @@ checkArguments(bellMs, tonumber(idemMs) - 1)
 checkLast(event)
 
 local position, bells = writeInput(tag, plan, event, seed, bellMs)
-redis.call('SET', idemKey, position .. ' ' .. bells, 'PX', idemMs)
-return { 'ok', position, bells }
+local pool = bells == '' and plan.state == 'idle' and plan.pool or ''
+redis.call('SET', idemKey, position .. ' ' .. bells .. (pool == '' and '' or (' ' .. pool)), 'PX', idemMs)
+return { 'ok', position, bells, pool }

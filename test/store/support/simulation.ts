@@ -88,7 +88,7 @@ export class Simulation {
     const actor = actors[pick % actors.length] as Actor
     const text = `m${this.#texts++}`
     const answer = await this.#place.post(actor.id, text)
-    assert.deepEqual({ ...answer, bells: [] }, { kind: 'ok', position: actor.posted.length, bells: [] })
+    assert.partialDeepStrictEqual(answer, { kind: 'ok', position: actor.posted.length })
     actor.posted.push(text)
     this.#note()
   }
