@@ -8,7 +8,7 @@ import type { CommitRequest, Grant } from '../../src/core/ports.ts'
 import { handlerKind } from '../../src/runtime/kind-maker.ts'
 import { Turn } from '../../src/runtime/turn.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { grantByHand, HeldStore } from './support/held-store.ts'
+import { grantByHand, HeldStore, unspent } from './support/held-store.ts'
 
 const input = (sequence: number): Mail => ({
   lane: 'user',
@@ -36,6 +36,8 @@ const result = (call: number): Mail => ({
   },
 })
 
+const accepted = { kind: 'ok', bells: [], claimed: { kind: 'none' }, spending: unspent } as const
+
 /** What the turn commits, when all of it is accepted. */
 async function commitsOf(definition: HandlerDefinition, grant: Partial<Grant>): Promise<CommitRequest[]> {
   const store = new HeldStore()
@@ -43,7 +45,7 @@ async function commitsOf(definition: HandlerDefinition, grant: Partial<Grant>): 
   void handlerKind('a', definition).behaviour(turn)
   for (let place = 0; !turn.over; place++) {
     await waitUntil('it commits', () => turn.over || store.commits.length > place)
-    store.commits[place]?.answer({ kind: 'ok', version: place + 1, bells: [], claimed: { kind: 'none' } })
+    store.commits[place]?.answer({ ...accepted, version: place + 1 })
     await new Promise((resolve) => setImmediate(resolve))
   }
   return store.commits.map(({ request }) => request)
