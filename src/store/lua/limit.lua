@@ -13,6 +13,8 @@ local state = sessionState(tag, sessionId)
 if not state then return { 'not_found' } end
 if state ~= 'active' then return { 'finished', state } end
 checkLast(event)
+local function given(number) return number == '' and 0 or tonumber(number) end
+checkArguments(given(modelCalls), given(tokens))
 local before = redis.call('HGET', sessionHash, 'caps') or start
 local calls, most = string.match(before, '^(%d+) (%d+)$')
 if not calls then error('field caps of ' .. sessionHash .. ' should be two numbers', 0) end
