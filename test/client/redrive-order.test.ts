@@ -10,15 +10,15 @@ import type { SessionStore } from '../../src/store/session-store.ts'
 const worker = rootIdOf(newId(0))
 const bell: Bell = { id: 'b', pool: 'default' }
 
-/** The newest first, as they are read. */
 function lettersWith(redrive: (letter: string) => Promise<unknown>, rung: unknown[] = []) {
-  const rows = ['3-0', '2-0', '1-0'].map((id) => ({
+  const rows = ['1-0', '2-0', '3-0'].map((id) => ({
     id,
     fields: { worker, mail: encodeInput(null, '1') },
     redriven: null,
   }))
   const store = { partition: 0, redrive: (_: string, letter: string) => redrive(letter) } as unknown as SessionStore
-  const place = { inspect: { deadLetters: async () => rows }, store } as unknown as DeadLettersPlace
+  const inspect = { deadLetters: async () => rows.slice(-1), deadLettersBehind: async () => rows }
+  const place = { inspect, store } as unknown as DeadLettersPlace
   return new DeadLetters([place], { ring: (...given) => void rung.push(given) }, () => place.inspect)
 }
 

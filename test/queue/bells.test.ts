@@ -192,9 +192,10 @@ describe('a listener', () => {
     const [left, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let [isFull, answering] = [true, 0]
     const answer = async () => {
-      if (isFull) return false
+      if (isFull) return 'full'
       answering++
-      return gate.promise
+      await gate.promise
+      return 'done'
     }
     await listen('default', answer, { slots: 2, slotLeft: () => left.promise })
     ringer.ring(0, [bell('a')])

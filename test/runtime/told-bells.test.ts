@@ -97,7 +97,7 @@ describe('a bell', () => {
     })
     void node.answer(0, { id: 'first', pool: 'default' })
     await node.answerTold(0, { id: 'second', pool: 'default' })
-    expect(await node.answer(0, { id: 'second', pool: 'default' })).toBe(false)
+    expect(await node.answer(0, { id: 'second', pool: 'default' })).toBe('full')
   })
 
   test('whose claim fails, as a node was told of it, is answered by its job', async () => {

@@ -1,6 +1,7 @@
 /** F14, K11: a script is executed and its answer is lost, with the connection. It is sent again; nothing is done twice. */
 import assert from 'node:assert/strict'
 import { connectInternal, type Troupe } from '../../../src/client/client.ts'
+import { defaultSpending } from '../../../src/core/policy.ts'
 import * as scripts from '../../../src/store/scripts.ts'
 import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
 import { expectInvariants } from '../../support/oracle.ts'
@@ -54,7 +55,7 @@ async function loseOne(proxy: TcpProxy, { sha }: (typeof all)[number], count: nu
   proxy.loseReplies(sha, Math.min(left, 1 + Math.floor(3 * random())))
 }
 
-/** A bit of everything: trees, a long turn, a chain of steps, a conversation that is closed, a cancel, a prune. */
+/** A bit of everything: trees, a long turn, a chain of steps, a conversation that is limited and closed, a cancel, a prune. */
 async function work(client: Troupe): Promise<number> {
   const signal = AbortSignal.timeout(40_000)
   const create = (kind: string, input: unknown, keepOpen = false) => client.sessions.create({ kind, input, keepOpen })
@@ -66,6 +67,7 @@ async function work(client: Troupe): Promise<number> {
     create('tree', { ...tree, stepMs: 60_000 }),
   ])
   for (let message = 2; message <= 4; message++) await talk.root.send(message)
+  assert.deepEqual(await talk.limit({ tokens: 5 }), { ...defaultSpending, tokens: 5 })
   assert.partialDeepStrictEqual(await talk.result({ run: 4, signal }), { value: { count: 4, sum: 10 } })
   await talk.close()
   await doomed.cancel('enough')
