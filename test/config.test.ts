@@ -24,12 +24,12 @@ describe('readConfig', () => {
     [
       {},
       { TROUPE_REDIS_URL: '', REDIS_URL: 'localhost' },
-      'the Redis URL must begin with redis://, rediss:// or unix://, like redis://127.0.0.1:6379. It is taken from REDIS_URL.',
+      'the Redis URL must begin with redis://, rediss://, unix:// or redis+sentinel://, like redis://127.0.0.1:6379. It is taken from REDIS_URL.',
     ],
     [
       { redisUrl: 'localhost' },
       { REDIS_URL: 'x' },
-      'the Redis URL must begin with redis://, rediss:// or unix://, like redis://127.0.0.1:6379.',
+      'the Redis URL must begin with redis://, rediss://, unix:// or redis+sentinel://, like redis://127.0.0.1:6379.',
     ],
   ])('refuses %j with %j by name', (flags, env, message) => {
     expect(() => readConfig(flags, env)).toThrow(new ConfigError(message))

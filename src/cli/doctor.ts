@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import type { Config } from '../config.ts'
 import { ConfigError, damageOf } from '../core/errors.ts'
+import { redisPlace } from '../core/redis-url.ts'
 import { configOf, connectTo } from './connection.ts'
 import { exitCodes } from './exit-code.ts'
 import { count, type Finding, judge } from './findings.ts'
@@ -70,6 +71,10 @@ function show({ level, what, todo }: Finding): void {
 /** Host and database, without user and password. */
 function placeOf({ redisUrl }: Config): string {
   if (redisUrl === undefined) return 'its default address'
+  const { sentinels, name } = redisPlace(redisUrl)
+  if (sentinels !== undefined) {
+    return safe(`${name} of the sentinels ${sentinels.map(({ host, port }) => `${host}:${port}`).join(', ')}`)
+  }
   if (!URL.canParse(redisUrl)) return 'the given address'
   const { host, pathname } = new URL(redisUrl)
   // Options may name the place.

@@ -6,6 +6,8 @@
 import { ConfigError } from './errors.ts'
 
 const example = 'redis://127.0.0.1:6379'
+const sentinelExample = 'redis+sentinel://host1:26379,host2:26379/mymaster'
+const sentinelPort = 26_379
 const portMax = 65_535
 const ownTimes = 'troupe has deadlines of its own (deadlineMs in code)'
 /** Options of the client that an address may hold, but not for troupe. It takes times as text for no times. */
@@ -17,9 +19,13 @@ const refusedOptions: Readonly<Record<string, string>> = {
   blockingTimeout: ownTimes,
 }
 
+/** What an address with sentinels may say behind its "?". `db` is understood wherever a database is. */
+const sentinelOptions = ['username', 'password', 'sentinelUsername', 'sentinelPassword', 'family', 'db']
+
 /** Throws a ConfigError that says what is wrong with an address that no client could connect to, or not where it was meant. */
 export function checkRedisUrl(url: string): void {
-  if (url.startsWith('unix://')) checkSocket(url)
+  if (sentinelScheme.test(url)) checkSentinels(url)
+  else if (url.startsWith('unix://')) checkSocket(url)
   else if (/^\/(?!\/)/.test(url)) checkQuery(queryOf(url))
   else checkServer(url)
 }
@@ -28,7 +34,9 @@ function checkServer(url: string): void {
   // Of what begins with two slashes the scheme was left out.
   const [, rest] = /^(?:rediss?:)?\/\/(.*)$/s.exec(url) ?? []
   if (rest === undefined)
-    throw new ConfigError(`the Redis URL must begin with redis://, rediss:// or unix://, like ${example}.`)
+    throw new ConfigError(
+      `the Redis URL must begin with redis://, rediss://, unix:// or redis+sentinel://, like ${example}.`,
+    )
   const { authority, behind } = split(rest)
   const query = queryOf(behind)
   // Behind host and port no "@" is meant, but in the value of an option that may hold one.
@@ -43,6 +51,61 @@ function checkServer(url: string): void {
   if (port !== '') checkPort(port)
   if (pathname.length > 1) checkDatabase(pathname.replace(/^\/|\/$/g, ''))
   checkQuery(query)
+}
+
+/** An address as a client takes it: that of one server, and which sentinels to ask, by which name, where that server is now. */
+export interface RedisPlace {
+  readonly url: string
+  readonly sentinels?: { readonly host: string; readonly port: number }[]
+  readonly name?: string
+}
+
+/** Where an address that was checked leads. */
+export function redisPlace(url: string): RedisPlace {
+  if (!sentinelScheme.test(url)) return { url }
+  const { servers, name } = readSentinels(url)
+  const sentinels = servers.map((server) => {
+    const { hostname, port } = new URL(server)
+    return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || sentinelPort) }
+  })
+  return { url: servers[0] as string, sentinels, name }
+}
+
+const sentinelScheme = /^redis\+sentinel:\/\//
+
+/** `servers`: each sentinel in the address that the Redis would have in its place. */
+function readSentinels(url: string): { servers: string[]; name: string; database: string | undefined } {
+  const { authority, behind } = split(url.replace(sentinelScheme, ''))
+  const hostsAt = authority.lastIndexOf('@') + 1
+  const [path = '', query = ''] = [/^[^?#]*/.exec(behind)?.[0], /[?#].*$/s.exec(behind)?.[0]]
+  const [, name = '', ...more] = path.replace(/\/$/, '').split('/')
+  const database = more.length === 0 ? undefined : more.join('/')
+  const servers = authority
+    .slice(hostsAt)
+    .split(',')
+    .map((host) => `redis://${authority.slice(0, hostsAt)}${host}/${database ?? ''}${query}`)
+  return { servers, name, database }
+}
+
+function checkSentinels(url: string): void {
+  const { servers, name, database } = readSentinels(url)
+  if (name.includes('@') || database?.includes('@')) throw unencoded()
+  if (database !== undefined) checkDatabase(database, sentinelExample)
+  for (const server of servers) {
+    if (/^redis:\/\/([^/?#]*@)?(:\d*)?[/?#]/.test(server)) throw noHost(sentinelExample)
+    checkServer(server)
+    const refused = [...queryOf(server).keys()].find((option) => !sentinelOptions.includes(option))
+    if (refused !== undefined) {
+      throw new ConfigError(
+        `behind its "?" the Redis URL with sentinels takes ${sentinelOptions.join(', ')}, and nothing else.`,
+      )
+    }
+  }
+  if (!/^[\w.-]+$/.test(name)) {
+    throw new ConfigError(
+      `the Redis URL must say by which name its sentinels know the Redis, in letters, digits and "._-", like ${sentinelExample}.`,
+    )
+  }
 }
 
 /** A client takes what follows `unix://` for the path of a socket, and nothing for a user. */
@@ -70,9 +133,9 @@ function checkQuery(query: URLSearchParams): void {
     throw new ConfigError(`the Redis URL takes no ${refused}: ${refusedOptions[refused]}. Leave it out.`)
 }
 
-function checkDatabase(text: string): void {
+function checkDatabase(text: string, like = example): void {
   if (!/^\d+$/.test(text)) {
-    throw new ConfigError(`the database in the Redis URL must be a whole number from 0 on, like ${example}/3.`)
+    throw new ConfigError(`the database in the Redis URL must be a whole number from 0 on, like ${like}/3.`)
   }
 }
 
@@ -98,8 +161,8 @@ function unreadablePlace(authority: string): ConfigError {
   )
 }
 
-function noHost(): ConfigError {
-  return new ConfigError(`the Redis URL names no host: it should be like ${example}.`)
+function noHost(like = example): ConfigError {
+  return new ConfigError(`the Redis URL names no host: it should be like ${like}.`)
 }
 
 function unencoded(): ConfigError {
@@ -132,6 +195,8 @@ function canDecode(authority: string): boolean {
 export function safeUrl(url: string): string {
   const shown = url.replace(/([?&]\w*password=)[^&#]*/gi, '$1***')
   if (url.startsWith('/')) return shown
+  // Several hosts are no URL to Node.
+  if (sentinelScheme.test(url)) return shown.replace(/^([^:]*:\/\/[^:@/]*):.*@/s, '$1:***@')
   try {
     const parsed = new URL(shown)
     if (parsed.password) parsed.password = '***'

@@ -1,6 +1,6 @@
 /** Duty: why no connection to a Redis came about, in one sentence with what to do. No such error holds a password. */
 import { ConfigError, TransientError } from '../core/errors.ts'
-import { safeUrl } from '../core/redis-url.ts'
+import { redisPlace, safeUrl } from '../core/redis-url.ts'
 
 export const loginRefused = /NOAUTH|WRONGPASS|NOPERM/
 export const databaseRefused = /DB index|SELECT is not allowed/i
@@ -25,10 +25,56 @@ const certificates: readonly (readonly [RegExp, string])[] = [
   [/certificate/i, 'let the variable NODE_EXTRA_CA_CERTS name the file of the authority that signed it'],
 ]
 
+/** What ioredis says of a sentinel that did not tell where the Redis is, and of all of them, which it may not even have asked again. */
+const sentinelFailed = /^failed to connect to sentinel (\S+) because (.*?)\.?$/s
+const sentinelsFailed = /^All sentinels are unreachable/
+const unknownMaster = /No such master/
+const notSentinel = /^ERR unknown command/
+
+/**
+ * How much it tells of why there is no connection. A Redis that has said a word hangs up, which is an error of its own; and a sentinel out of
+ * reach is none while another answers.
+ */
+export function weightOf({ name, message }: Error): number {
+  const [, , why] = sentinelFailed.exec(message) ?? []
+  if (name === 'ReplyError' || (why !== undefined && isWord(why))) return 3
+  if (why !== undefined) return 1
+  return sentinelsFailed.test(message) ? 0 : 2
+}
+
+function isWord(why: string): boolean {
+  return unknownMaster.test(why) || notSentinel.test(why) || loginRefused.test(why)
+}
+
+/** Why none of the sentinels told where the Redis is; nothing where one did. */
+function noSentinel(url: string, reason: string): ConfigError | TransientError | undefined {
+  const [, at, why] = sentinelFailed.exec(reason) ?? []
+  if (why === undefined) return undefined
+  const sentinels = `the sentinels of ${safeUrl(url)}`
+  if (unknownMaster.test(why)) {
+    const { name } = redisPlace(url)
+    return new ConfigError(`${sentinels} know no master named ${name}: SENTINEL MASTERS tells which they know.`)
+  }
+  if (notSentinel.test(why)) {
+    return new ConfigError(`${at} in ${safeUrl(url)} is no sentinel: the URL of a Redis itself begins with redis://.`)
+  }
+  if (loginRefused.test(why)) {
+    return new ConfigError(
+      `${sentinels} refused the login (${why}): end the URL with ?sentinelUsername=…&sentinelPassword=….`,
+    )
+  }
+  return new TransientError(
+    `no sentinel of ${safeUrl(url)} answers (${at}: ${why}). Start them, or set TROUPE_REDIS_URL (redisUrl in code).`,
+    { code: 'store_unavailable' },
+  )
+}
+
 /** `told` is the last that the connection said of itself; it may hold the password as an argument of its command. */
 export function noConnection(url: string, told: unknown, cause: unknown): ConfigError | TransientError {
   const at = `Redis at ${safeUrl(url)}`
   const reason = reasonOf(told)
+  const withoutSentinel = noSentinel(url, reason)
+  if (withoutSentinel !== undefined) return withoutSentinel
   if (databaseRefused.test(reason)) {
     return new ConfigError(
       `${at} has no such database (${reason}): end the URL with the number of one that it has, or with none.`,

@@ -4,13 +4,14 @@
  */
 import { Redis, type RedisOptions } from 'ioredis'
 import { ConflictError } from '../core/errors.ts'
-import { checkRedisUrl } from '../core/redis-url.ts'
+import { checkRedisUrl, redisPlace } from '../core/redis-url.ts'
 import { Deadlines } from './deadlines.ts'
-import { databaseRefused, loginRefused, noConnection } from './no-connection.ts'
+import { databaseRefused, loginRefused, noConnection, weightOf } from './no-connection.ts'
 import { SilenceWatch } from './silence-watch.ts'
 
 /** How long a Redis is asked whether it still loads its file. */
 const loadingMs = 500
+const sentinelMsMax = 1_000
 const deadlines = new Deadlines()
 const silence = new SilenceWatch()
 
@@ -35,7 +36,12 @@ type Patience = Pick<RedisOptions, 'enableOfflineQueue' | 'autoResendUnfulfilled
 
 function open(url: string, patience: Patience): Redis {
   checkRedisUrl(url)
-  const redis = new Redis(url, {
+  const { url: server, ...sentinels } = redisPlace(url)
+  const redis = new Redis(server, {
+    ...sentinels,
+    // The next sentinel is asked after this long: one may stand still.
+    sentinelCommandTimeout: sentinelMsMax,
+    sentinelRetryStrategy: pauseBefore,
     maxRetriesPerRequest: null,
     // Replies are plain in either protocol; the older one is decoded faster (docs/performance.md).
     protocol: 2,
@@ -43,7 +49,7 @@ function open(url: string, patience: Patience): Redis {
     // Else what Redis says to a connection that it does not take would answer a command that nobody listens to.
     disableClientInfo: true,
     ...patience,
-    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1_000) * (0.5 + Math.random() / 2),
+    retryStrategy: pauseBefore,
     reconnectOnError: (error) => (/(^|: -)READONLY/.test(error.message) ? 1 : false),
   })
   // Without a listener ioredis prints each failed reconnect; who needs to know hears it from the call that fails.
@@ -56,6 +62,10 @@ function open(url: string, patience: Patience): Redis {
   watchSilence(redis)
   subscribeAgainQuietly(redis)
   return redis
+}
+
+function pauseBefore(attempt: number): number {
+  return Math.min(50 * 2 ** Math.min(attempt, 6), 1_000) * (0.5 + Math.random() / 2)
 }
 
 /** Those that BullMQ made after one of ours, to block on. */
@@ -192,17 +202,18 @@ export async function awaitRedis(redis: Redis, url: string, deadlineMs: number):
   let last: Error | undefined
   const { promise: noDatabase, reject } = Promise.withResolvers<never>()
   const remember = (error: Error) => {
-    // Redis hangs up after such a word, which is an error of its own.
-    if (last?.name !== 'ReplyError' || error.name === 'ReplyError') last = error
+    if (last === undefined || weightOf(error) >= weightOf(last)) last = error
     if (databaseRefused.test(error.message)) reject(error)
   }
   redis.on('error', remember)
+  redis.on('sentinelError', remember)
   try {
     await withDeadline(Promise.race([redis.ping().catch(unlessUnsaved), noDatabase]), deadlineMs)
   } catch (cause) {
     throw noConnection(url, (await loadingError(redis)) ?? last ?? cause, cause)
   } finally {
     redis.off('error', remember)
+    redis.off('sentinelError', remember)
   }
 }
 

@@ -13,7 +13,7 @@ const schemaVersion = 1
 /** Why a Redis that says this of itself (INFO) must not be used, in one sentence; null when it may. */
 export function unfit(info: string): string | null {
   if (/^redis_mode:sentinel/m.test(info)) {
-    return 'this is a Redis Sentinel, which keeps no keys: put the address of the primary that it watches into the URL.'
+    return 'this is a Redis Sentinel, which keeps no keys: to have it asked for the primary, let the URL be like redis+sentinel://host:26379/mymaster.'
   }
   const version = /^redis_version:(\d+)\.(\d+)/m.exec(info)
   if (version && Number(version[1]) * 100 + Number(version[2]) < 602) {

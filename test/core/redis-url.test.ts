@@ -2,7 +2,7 @@
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../../src/core/errors.ts'
-import { checkRedisUrl, safeUrl } from '../../src/core/redis-url.ts'
+import { checkRedisUrl, redisPlace, safeUrl } from '../../src/core/redis-url.ts'
 
 const database = /^the database in the Redis URL must be a whole number from 0 on/
 const port = /^the port in the Redis URL must be a whole number from 1 to 65535/
@@ -66,6 +66,52 @@ const wrong: readonly [url: string, why: RegExp][] = [
   ['unix://user:hush@/run/redis.sock', /takes no user before its path/],
 ]
 
+const noSentinel = /^the Redis URL names no host: it should be like redis\+sentinel:/
+const master = /^the Redis URL must say by which name its sentinels know the Redis/
+const options = /behind its "\?" the Redis URL with sentinels takes username, password, sentinelUsername/
+
+const wrongWithSentinels: readonly [url: string, why: RegExp][] = [
+  ['redis+sentinel://host', master],
+  ['redis+sentinel://host/', master],
+  ['redis+sentinel://host?db=1', master],
+  ['redis+sentinel://host//1', master],
+  ['redis+sentinel://:hush@host,other:1/a%20name', master],
+  ['redis+sentinel://', noSentinel],
+  ['redis+sentinel:///mymaster', noSentinel],
+  ['redis+sentinel://:hush@/mymaster', noSentinel],
+  ['redis+sentinel://host,/mymaster', noSentinel],
+  ['redis+sentinel://host,:26379/mymaster', noSentinel],
+  ['redis+sentinel://host:1,other:0/mymaster', port],
+  ['redis+sentinel://host:1,other:99999/mymaster', port],
+  ['redis+sentinel://host:one,other/mymaster', port],
+  ['redis+sentinel://user:hush@host:1,oth er:2/mymaster', place],
+  ['redis+sentinel://host/mymaster/one', database],
+  ['redis+sentinel://host/mymaster/1/2', database],
+  ['redis+sentinel://host/mymaster?db=one', database],
+  ['redis+sentinel://host/mymaster?role=slave', options],
+  ['redis+sentinel://host/mymaster?name=hush', options],
+  ['redis+sentinel://:hu/sh@host/mymaster', password],
+  ['redis+sentinel://:hu#sh@host/mymaster', password],
+  ['redis+sentinel://:hu?sh@host/mymaster', password],
+  ['redis+sentinel://:hu%sh@host/mymaster', password],
+  ['redis+sentinel://host/mymaster#hush', /^the Redis URL has a "#"/],
+  ['rediss+sentinel://host/mymaster', scheme],
+]
+
+const two = [
+  { host: 'a', port: 1 },
+  { host: 'b', port: 26_379 },
+]
+
+const fineWithSentinels: readonly [url: string, sentinels: object[], meant: object][] = [
+  ['redis+sentinel://a:1,b/mymaster', two, { db: 0, username: null, password: null }],
+  ['redis+sentinel://a:1,b/mymaster/3', two, { db: 3 }],
+  ['redis+sentinel://a:1,b/mymaster/?db=3', two, { db: 3 }],
+  ['redis+sentinel://user:p,a%23ss@a:1,b/mymaster', two, { username: 'user', password: 'p,a#ss' }],
+  ['redis+sentinel://a:1,b/mymaster?sentinelPassword=p@ss', two, { sentinelPassword: 'p@ss', password: null }],
+  ['redis+sentinel://[::1]:2/mymaster', [{ host: '::1', port: 2 }], {}],
+]
+
 const local = { host: 'localhost', port: 6379, db: 0 }
 
 const fine: readonly [url: string, meant: object][] = [
@@ -91,7 +137,7 @@ const fine: readonly [url: string, meant: object][] = [
 ]
 
 describe('the address of a Redis', () => {
-  test.each(wrong)('%s is refused in one sentence that holds none of it', (url, why) => {
+  test.each([...wrong, ...wrongWithSentinels])('%s is refused in one sentence that holds none of it', (url, why) => {
     const checking = () => checkRedisUrl(url)
     expect(checking).toThrow(ConfigError)
     expect(checking).toThrow(why)
@@ -105,6 +151,15 @@ describe('the address of a Redis', () => {
     redis.disconnect()
   })
 
+  test.each(fineWithSentinels)('%s names sentinels, and what a client is to do', (url, sentinels, meant) => {
+    checkRedisUrl(url)
+    const { url: one, ...asked } = redisPlace(url)
+    expect(asked).toEqual({ sentinels, name: 'mymaster' })
+    const redis = new Redis(one, { ...asked, lazyConnect: true })
+    expect(redis.options).toMatchObject({ ...meant, ...asked })
+    redis.disconnect()
+  })
+
   test.each([
     ['redis://user:secret@host:1/2', 'redis://user:***@host:1/2'],
     ['redis://host', 'redis://host'],
@@ -112,6 +167,10 @@ describe('the address of a Redis', () => {
     ['/run/redis.sock?password=secret', '/run/redis.sock?password=***'],
     ['unix:///run/redis.sock', 'unix:///run/redis.sock'],
     ['redis://:secret@', 'the given address'],
+    ['redis+sentinel://user:secret@a:1,b/mymaster', 'redis+sentinel://user:***@a:1,b/mymaster'],
+    ['redis+sentinel://:se@c@ret@a:1,b/mymaster', 'redis+sentinel://:***@a:1,b/mymaster'],
+    ['redis+sentinel://:se/cret@a:1,b/mymaster', 'redis+sentinel://:***@a:1,b/mymaster'],
+    ['redis+sentinel://a:1,b/m?sentinelPassword=secret', 'redis+sentinel://a:1,b/m?sentinelPassword=***'],
   ])('%s is shown without its password', (url, shown) => {
     expect(safeUrl(url)).toBe(shown)
   })

@@ -36,6 +36,15 @@ describe.concurrent('without Redis', () => {
     expect(JSON.parse(stdout)).toMatchObject({ type: 'error', code: 'store_unavailable' })
   })
 
+  it('doctor names the sentinels, and what they watch, but no password', async () => {
+    const at = 'redis+sentinel://user:hush@127.0.0.1:1,127.0.0.1:2/mymaster'
+    const { code, stdout, stderr } = await cli.project.run(['doctor', '--redis-url', at])
+    expect(code).toBe(69)
+    expect(stdout).toMatch(/^Redis at mymaster of the sentinels 127\.0\.0\.1:1, 127\.0\.0\.1:2, namespace /)
+    expect(stderr).toMatch(/^troupe: no sentinel of redis\+sentinel:\S+ answers .*\n$/)
+    expect(stdout + stderr).not.toContain('hush')
+  })
+
   it('kinds lists the worker files here', async () => {
     const { code, stdout, stderr } = await cli.project.run(['kinds', '--redis-url', url])
     expect(code).toBe(0)

@@ -25,7 +25,7 @@ test('one that may evict is refused, with the command that mends it', () => {
 
 test('a Sentinel is refused, with where to go', () => {
   const info = '# Server\r\nredis_version:7.0.15\r\nredis_mode:sentinel\r\n'
-  expect(unfit(info)).toMatch(/is a Redis Sentinel, .* the primary that it watches into the URL/)
+  expect(unfit(info)).toMatch(/is a Redis Sentinel, .* let the URL be like redis\+sentinel:/)
 })
 
 const refusals: readonly [reply: string, told: string][] = [

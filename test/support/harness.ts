@@ -4,12 +4,12 @@
  * is disposed of. It works in a test of vitest and outside, where a Redis and a name must be given.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { Redis } from 'ioredis'
 import { inject } from 'vitest'
 import { connectInternal, type InternalConnectOptions, type Troupe } from '../../src/client/client.ts'
 import type { Entry } from '../../src/core/entry.ts'
 import type { Policy } from '../../src/core/policy.ts'
 import { tagOf } from '../../src/store/keys.ts'
+import { openRedis, type Redis } from '../../src/store/redis.ts'
 import type { NodeNews, NodeOrder } from '../programs/node-order.ts'
 import { Ledger } from './ledger.ts'
 import { newNamespace } from './namespace.ts'
@@ -78,8 +78,7 @@ export class Harness implements AsyncDisposable {
     this.#server = server
     this.namespace = namespace
     this.client = client
-    this.redis = new Redis(clientRedisUrl)
-    this.redis.on('error', () => {})
+    this.redis = openRedis(clientRedisUrl)
   }
 
   static async open(options: HarnessOptions = {}): Promise<Harness> {

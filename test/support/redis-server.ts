@@ -2,7 +2,7 @@
  * A Redis of one test, to be killed, frozen and restarted. Its data stay in its folder, and its port stays the same, until it is
  * disposed of. It runs under the guard of src/dev, so it ends with the test's process however that ends.
  */
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { installDebianRedis } from '../../src/dev/debian-package.ts'
@@ -18,6 +18,8 @@ export interface RedisServerOptions {
   readonly durability?: 'always' | 'everysec' | 'none'
   /** Further lines of redis.conf, such as "maxmemory 10mb". */
   readonly settings?: readonly string[]
+  /** It is a sentinel: its settings are nothing but these, and it writes to them. */
+  readonly isSentinel?: boolean
 }
 
 export class RedisServer implements AsyncDisposable {
@@ -95,9 +97,17 @@ export class RedisServer implements AsyncDisposable {
 async function testProgram(options: RedisServerOptions, folder: string): Promise<ServerProgram> {
   const program = await localProgram(process.env.PATH ?? '')
   const { durability = 'always', unixSocket } = options
+  const sentinelFile = join(folder, 'sentinel.conf')
+  if (options.isSentinel) await writeFile(sentinelFile, `${options.settings?.join('\n')}\n`)
   return {
     ...program,
     commandAt(place) {
+      if (options.isSentinel) {
+        const { command, args } = program.commandAt(place)
+        const where = ['--port', `${place.port}`, '--bind', '127.0.0.1', '--dir', folder, '--sentinel']
+        // Instead of the last word, by which settings are read from stdin.
+        return { command, args: [...args.slice(0, -1), sentinelFile, ...where], input: '' }
+      }
       const where = [
         'bind 127.0.0.1',
         `port ${place.port}`,
