@@ -5,6 +5,7 @@ import { clockRow } from './rows/clocks.ts'
 import { crashPointRow, ringRow } from './rows/crash-points.ts'
 import { bombRow, herdRow, parkedRow, sweepStormRow } from './rows/crowds.ts'
 import { busyRow, darkRow, recoveryRow, renewRow, rollingRow } from './rows/deaths.ts'
+import { failOverRow } from './rows/fail-over.ts'
 import { cancelRow, childFailureRow, poisonRow } from './rows/families.ts'
 import { floodRow } from './rows/floods.ts'
 import { loadingRow } from './rows/loading.ts'
@@ -44,6 +45,7 @@ const all: readonly Row[] = [
   readOnlyRow,
   fullRow,
   loadingRow,
+  failOverRow,
   networkRow,
   clockRow,
   renewRow,

@@ -59,7 +59,7 @@ async function cutFile(stage: Stage): Promise<undefined> {
 }
 
 /** Sessions of which Redis still knows end right; the others are counted. */
-async function outcome(harness: Harness, sessions: readonly Session[]): Promise<{ lost: number }> {
+export async function outcome(harness: Harness, sessions: readonly Session[]): Promise<{ lost: number }> {
   const { sessions: kept } = await takeSnapshot(harness.redis, harness.namespace)
   const signal = AbortSignal.timeout(40_000)
   let lost = 0
@@ -73,7 +73,7 @@ async function outcome(harness: Harness, sessions: readonly Session[]): Promise<
   return { lost }
 }
 
-async function submit(harness: Harness, count: number): Promise<Session[]> {
+export async function submit(harness: Harness, count: number): Promise<Session[]> {
   const create = () => harness.client.sessions.create({ kind: 'tree', input: tree })
   return Promise.all(Array.from({ length: count }, create))
 }

@@ -1,0 +1,27 @@
+/** F20: Sentinel makes another server the primary while sessions run; what it had heard of ends. */
+import { expect, test } from 'vitest'
+import { failOverRow } from '../faults/rows/fail-over.ts'
+import { Harness } from '../support/harness.ts'
+import { testRow } from '../support/row-tests.ts'
+import { SentinelGroup } from '../support/sentinel-group.ts'
+
+testRow(failOverRow)
+
+test.concurrent.each(['away', 'standing still'])(
+  'a node and a client can be told to stop while all is %s',
+  {
+    timeout: 120_000,
+  },
+  async (how) => {
+    await using group = await SentinelGroup.start()
+    await using harness = await Harness.open({ redisUrl: group.url })
+    const node = await harness.start('a')
+    await (await harness.client.sessions.create({ kind: 'echo', input: 1 })).result()
+    const [old] = group.servers
+    await old?.kill()
+    for (const sentinel of group.sentinels) await (how === 'away' ? sentinel.kill() : sentinel.freeze())
+    const patience = new Promise((resolve) => setTimeout(() => resolve('still running'), 20_000).unref())
+    expect(await Promise.race([node.stop(), patience])).toBe(0)
+    expect(await Promise.race([harness.client.close(), patience])).toBeUndefined()
+  },
+)
