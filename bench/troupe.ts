@@ -43,6 +43,9 @@ export interface Conversation {
   say(input: unknown): Promise<unknown>
 }
 
+/** Conversations grow to thousands of model calls. */
+const asLongAsItTakes = { modelCalls: 1_000_000 }
+
 export async function openTroupe(options: TroupeOptions): Promise<TroupeUnderTest> {
   const { redisUrl, namespace, concurrency, bells } = options
   const maker = new KindMaker(openModels({ env: {} }))
@@ -67,7 +70,7 @@ export async function openTroupe(options: TroupeOptions): Promise<TroupeUnderTes
     run,
     runAgent: async (question) => ((await run(agentKindName, question)) as AgentResult).text,
     async converse(kind, input) {
-      const session = await troupe.sessions.create({ kind, input, keepOpen: true })
+      const session = await troupe.sessions.create({ kind, input, keepOpen: true, limits: asLongAsItTakes })
       await session.result({ run: 1 })
       return {
         workerId: session.rootId,

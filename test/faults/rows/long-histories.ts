@@ -86,7 +86,8 @@ class Talk {
   }
 
   static async begin({ client }: Harness): Promise<Talk> {
-    const talk = new Talk(await client.sessions.create({ kind: 'talker', input: warm, keepOpen: true }))
+    const limits = { modelCalls: 100_000 }
+    const talk = new Talk(await client.sessions.create({ kind: 'talker', input: warm, keepOpen: true, limits }))
     await talk.answer()
     return talk
   }

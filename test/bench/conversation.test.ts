@@ -1,0 +1,18 @@
+/** Conversations of the bench, through the door by which it measures them. */
+import { expect, inject, test } from 'vitest'
+import { openTroupe } from '../../bench/troupe.ts'
+import { answererKindName } from '../../bench/troupe-agent.ts'
+import { defaultSpending } from '../../src/core/policy.ts'
+import { newNamespace } from '../support/namespace.ts'
+
+test('a conversation grows beyond what a session may spend by default', { timeout: 60_000 }, async () => {
+  const redisUrl = inject('redisUrl')
+  const troupe = await openTroupe({ redisUrl, namespace: newNamespace(), kinds: {}, concurrency: 1, bells: 'bullmq' })
+  try {
+    const talk = await troupe.converse(answererKindName, 'hello')
+    const replies = await Promise.all(Array.from({ length: defaultSpending.modelCalls }, () => talk.say('on')))
+    expect(replies.at(-1)).toMatchObject({ text: 'on' })
+  } finally {
+    await troupe.close()
+  }
+})
