@@ -215,7 +215,8 @@ export class Session {
 
   /**
    * Sets anew what the agents of this session may use, all of them together; what is left out stays as it is. Resolves with what holds now.
-   * An agent that is running learns of it with its next commit. Throws `session_finished` for a session that has ended or is being cancelled.
+   * An agent that is running learns of it with its next commit. Throws `session_finished` for a session that is being cancelled, or has
+   * ended and left no detached workers.
    */
   async limit(limits: Partial<Spending>): Promise<Spending> {
     const given = checkSpending(limits)

@@ -3,7 +3,7 @@ Why a script   a session that is pruned in the meantime must not be left as a re
 KEYS[1] session   hash               KEYS[2] events   stream
 ARGV[1] sessionId     ARGV[2] modelCalls   ARGV[3] tokens       either empty: as it is
 ARGV[4] start         both as a session has them that says nothing       ARGV[5] event
-Returns {"ok", caps} | {"not_found"} | {"finished", state}
+Returns {"ok", caps} | {"not_found"} | {"finished", state}: nothing of it goes on
 Events  what the client says. Where both are as they were, nothing is written. Running agents learn of it with their next commit. ]]
 local sessionHash, eventsKey = KEYS[1], KEYS[2]
 local sessionId, modelCalls, tokens, start, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -11,7 +11,9 @@ local sessionId, modelCalls, tokens, start, event = ARGV[1], ARGV[2], ARGV[3], A
 local tag = tagOf(sessionHash)
 local state = sessionState(tag, sessionId)
 if not state then return { 'not_found' } end
-if state ~= 'active' then return { 'finished', state } end
+-- Detached workers that it left go on in a session that has ended, unless it was cancelled.
+local left = tonumber(redis.call('HGET', sessionHash, 'workers') or '1') - 1
+if state ~= 'active' and (left <= 0 or string.find(state, '^cancel')) then return { 'finished', state } end
 checkLast(event)
 local function given(number) return number == '' and 0 or tonumber(number) end
 checkArguments(given(modelCalls), given(tokens))

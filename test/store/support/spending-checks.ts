@@ -1,6 +1,6 @@
 /** What a session has spent, told by scripts; short forms, to be held against scripts from which a guard was taken. */
 import { expect } from 'vitest'
-import type { Spending } from '../../../src/core/policy.ts'
+import { defaultSpending, type Spending } from '../../../src/core/policy.ts'
 import type { Check } from './checks.ts'
 import type { HandTurn } from './hand-node.ts'
 import type { Place } from './place.ts'
@@ -74,4 +74,19 @@ export const aFinishedSessionIsNotRaised: Check = async (place) => {
   await turn.complete()
   await place.sessions.close(id)
   expect(await place.sessions.limit(id, { tokens: 8 }, '[]')).toEqual({ kind: 'finished', state: 'completed' })
+}
+
+export const aSessionThatLeftDetachedAgentsIsRaised: Check = async (place) => {
+  const { id, turn } = await agent(place)
+  await turn.complete({ spawns: [place.child(turn.worker, 1, 'free', { detached: true })] })
+  expect(await place.sessions.close(id)).toEqual({ kind: 'ok', state: 'completed' })
+  expect(await place.sessions.limit(id, { modelCalls: 900 }, '[]')).toMatchObject({ kind: 'ok' })
+  const free = await place.node().claim()
+  expect(free.grant.spending.allowed).toEqual({ ...defaultSpending, modelCalls: 900 })
+}
+
+export const aCancelledSessionIsNotRaised: Check = async (place) => {
+  const { id } = await family(place)
+  await place.sessions.cancel(id, 'enough')
+  expect(await place.sessions.limit(id, { tokens: 8 }, '[]')).toEqual({ kind: 'finished', state: 'cancelling' })
 }

@@ -49,8 +49,22 @@ export const spendingMutants: readonly Mutant[] = [
   {
     guard: 'a finished session takes no limit',
     script: limitScript,
-    from: "if state ~= 'active' then",
-    to: 'if false then',
+    from: 'left <= 0 or ',
+    to: '',
     check: checks.aFinishedSessionIsNotRaised,
+  },
+  {
+    guard: 'nor does one that was cancelled',
+    script: limitScript,
+    from: " or string.find(state, '^cancel')",
+    to: '',
+    check: checks.aCancelledSessionIsNotRaised,
+  },
+  {
+    guard: 'one that left detached workers does',
+    script: limitScript,
+    from: "left <= 0 or string.find(state, '^cancel')",
+    to: 'true',
+    check: checks.aSessionThatLeftDetachedAgentsIsRaised,
   },
 ]
