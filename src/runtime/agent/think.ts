@@ -184,9 +184,11 @@ function overLimitOfSession({ journal, turn, who }: Scene): string | null {
   const { allowed } = turn.spending
   const name = spent.modelCalls >= allowed.modelCalls ? 'modelCalls' : spent.tokens >= allowed.tokens ? 'tokens' : null
   if (name === null) return null
-  const { sessionId } = turn.grant
+  const { sessionId, isJob } = turn.grant
   const of = name === 'tokens' ? 'tokens' : 'model calls'
-  return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that all its agents have together: ${who} made no further model call. Create sessions with a higher limits.${name}, or raise it for this one: troupe session limit ${sessionId} ${name}=${2 * allowed[name]}`
+  // The session of a job ends with its root, and nothing would be left to go on.
+  const raise = isJob ? '' : `, or raise it for this one: troupe session limit ${sessionId} ${name}=${2 * spent[name]}`
+  return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that all its agents have together: ${who} made no further model call. Create sessions with a higher limits.${name}${raise}`
 }
 
 function overBudget({ journal, end }: Scene, what: string): null {

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Session } from '../../../src/client/session.ts'
 import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
+import type { Failure } from '../../../src/core/failure.ts'
 import { newId } from '../../../src/core/ids.ts'
 import { call, say } from '../../../src/models/scripted-model.ts'
 import { sessionKeys } from '../../../src/store/keys.ts'
@@ -39,6 +40,21 @@ describe('a conversation', () => {
     await session.root.send('four')
     expect(await session.result({ run: 4 })).toMatchObject({ value: { text: 'reply 3' } })
     expect(await used(troupe, session)).toMatchObject({ modelCalls: 3, written: null })
+  })
+
+  test('whose limit was lowered is told one that lets it go on', async () => {
+    const model = recordedModel('test/m', () => say('fine'))
+    await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions: 'x', model }) } })
+    const session = await troupe.create('agent', 'one', { keepOpen: true })
+    await session.root.send('two')
+    await session.root.send('three')
+    await session.result({ run: 3 })
+    await session.limit({ modelCalls: 1 })
+    await session.root.send('four')
+    const fourth = await session.result({ run: 4 })
+    const message = fourth.status === 'failed' ? fourth.failure.message : ''
+    expect(message).toContain('has used 3 of the 1 model calls')
+    expect(Number(/modelCalls=(\d+)$/.exec(message)?.[1])).toBeGreaterThan(3)
   })
 
   test('of another node goes on counting where the first one stopped', async () => {
@@ -81,7 +97,11 @@ describe('a tree of agents', () => {
     expect(model.requests).toHaveLength(7)
     expect(await used(troupe, session)).toMatchObject({ modelCalls: 8, written: '8 0' })
     const { workers } = await session.report()
-    expect(workers.filter(({ lastFailure }) => lastFailure?.code === 'budget_exceeded')).toHaveLength(4)
+    const failed = workers.filter(({ lastFailure }) => lastFailure?.code === 'budget_exceeded')
+    expect(failed).toHaveLength(4)
+    // The session of a job ends with its root: only for the children it can be raised.
+    const told = (failure: Failure | null) => failure?.message.includes(`troupe session limit ${session.id}`)
+    expect(failed.map(({ parentId, lastFailure }) => told(lastFailure) === (parentId !== null))).not.toContain(false)
   })
 
   test('goes beyond by no more than a call of each agent that thinks at the same moment', async () => {
