@@ -162,7 +162,8 @@ for index = 1, #sends do
   end
 end
 if #refused > 0 then return { 'refused', refused } end
-local isAlone = not (spending[2] or record.parent or #born > 0)
+-- A root that has become an agent may have had children before: their calls are counted.
+local isAlone = not (spending[2] or record.parent or record.calls or #born > 0)
 local spent = given.state and not isAlone and spentWith(sessionHash, given.state, record, spending[2])
 local parentPlan = nil
 if outcome and given.result and record.parent and run == '1' and record.parentRun ~= '-' then

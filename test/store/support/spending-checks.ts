@@ -49,6 +49,17 @@ export const spentByAll: Check = async (place) => {
   expect((await first.record({ entries: ['{}'], stateJson: used(3) })).spending.spent).toEqual(spentOn(10))
 }
 
+/** A handler with children, of which the first is claimed, whose kind is an agent's from then on. */
+export const spentByWhoBecameAnAgent: Check = async (place) => {
+  await place.create()
+  const node = place.node({ slots: 2 })
+  const root = await node.claim()
+  await root.record({ entries: ['{}'], spawns: [place.child(root.worker, 1, 'a')], awaits: [1] })
+  await root.record({ entries: ['{}'], stateJson: used(4), awaits: [1] })
+  const child = await node.claim({ slot: '1' })
+  expect((await child.record({ entries: ['{}'], stateJson: used(3) })).spending.spent).toEqual(spentOn(7))
+}
+
 export const spentOnce: Check = async (place) => {
   const { children } = await family(place)
   const [first] = children

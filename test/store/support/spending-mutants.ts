@@ -7,9 +7,16 @@ export const spendingMutants: readonly Mutant[] = [
   {
     guard: 'what an agent spent alone counts for all when it has children',
     script: commitScript,
-    from: 'not (spending[2] or record.parent or #born > 0)',
-    to: 'not (spending[2] or record.parent)',
+    from: 'record.calls or #born > 0)',
+    to: 'record.calls)',
     check: checks.spentBefore,
+  },
+  {
+    guard: 'so does what a root spent that became an agent when it had children',
+    script: commitScript,
+    from: 'record.parent or record.calls or',
+    to: 'record.parent or',
+    check: checks.spentByWhoBecameAnAgent,
   },
   {
     guard: 'only what is new is added',
