@@ -46,6 +46,15 @@ describe('the scripts', () => {
     expect(source).toMatch(/^end\nlocal function digits\(/m)
   })
 
+  test('what they share can stand inside one another: heads of one line, and no parameter that would hide a function', () => {
+    const heads = [...shared.matchAll(/^local function \w+(.*)/gm)].map(([, head]) => head as string)
+    expect(heads.filter((head) => !/^\([^()]*\)$/.test(head))).toEqual([])
+    const names = new Set(
+      [...shared.matchAll(/^local (?:function )?([\w, ]+)/gm)].flatMap(([, all]) => all?.match(/\w+/g)),
+    )
+    expect(heads.flatMap((head) => head.match(/\w+/g) ?? []).filter((name) => names.has(name))).toEqual([])
+  })
+
   test('no script decodes JSON, sends error replies or reads a clock but the one of Redis', () => {
     for (const { file, source } of descriptors)
       expect({ file, found: /\b(cjson|cmsgpack|error_reply|os\.)/.exec(source)?.[0] }).toEqual({ file })
