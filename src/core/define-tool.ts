@@ -8,7 +8,7 @@ import type { ChildFacts, Json } from './chat-message.ts'
 import { schemaProblem } from './check-schema.ts'
 import { didYouMean } from './closest.ts'
 import { ConfigError } from './errors.ts'
-import { policy, type WorkerLimits } from './policy.ts'
+import { policy, type SessionLimits } from './policy.ts'
 import { shown } from './shown.ts'
 import type { WorkerLog } from './worker-log.ts'
 
@@ -31,7 +31,7 @@ export interface ToolContext {
   readonly toolCallId: string
   /** The root has depth 0; a spawn at `limits.depth` is refused. */
   readonly depth: number
-  readonly limits: WorkerLimits
+  readonly limits: SessionLimits
   /** What this run was asked: the value of the input that began it; a text that is JSON comes as what it says. */
   readonly input: Json
   /** Which try it is, from 1. */

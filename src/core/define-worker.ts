@@ -11,7 +11,7 @@ import { ConfigError } from './errors.ts'
 import { isKind, isPool, kindRule, unhostedPool } from './ids.ts'
 import { toJson } from './json.ts'
 import type { Message } from './message.ts'
-import { policy, type WorkerLimits } from './policy.ts'
+import { policy, type SessionLimits } from './policy.ts'
 import { shown } from './shown.ts'
 import type { WorkerLog } from './worker-log.ts'
 
@@ -42,7 +42,7 @@ export interface Self<State = unknown> {
   readonly run: number
   /** Which try of this message it is, from 1. */
   readonly attempt: number
-  readonly limits: WorkerLimits
+  readonly limits: SessionLimits
   /** Children of this run whose results have not been received yet, spawns of this call included. */
   readonly openChildren: number
   /** The state as of the last commit or the last `setState`. */

@@ -13,7 +13,7 @@ import { InputError, LimitError, TerminalError } from '../core/errors.ts'
 import { childId, isId, newId, parseKind, partitionOf } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
 import { encodeInput, type Message } from '../core/message.ts'
-import { policy, type WorkerLimits } from '../core/policy.ts'
+import { policy, type SessionLimits, type Spending, type WorkerLimits } from '../core/policy.ts'
 import type { Grant, SpawnOrder } from '../core/ports.ts'
 import { refusalError } from '../core/refusal.ts'
 import { fitTo } from '../core/schema-problems.ts'
@@ -43,6 +43,7 @@ export interface SelfContext {
   readonly state: unknown
   readonly definition: HandlerDefinition
   readonly limits: WorkerLimits
+  readonly spending: Spending
   readonly signal: () => AbortSignal
   readonly log: WorkerLog
   readonly message: Message
@@ -98,8 +99,8 @@ export class HandlerSelf implements Self<unknown> {
   get attempt(): number {
     return this.#context.attempt
   }
-  get limits(): WorkerLimits {
-    return this.#context.limits
+  get limits(): SessionLimits {
+    return { ...this.#context.limits, ...this.#context.spending }
   }
   get openChildren(): number {
     return this.#context.openChildren + this.wishes.spawns.filter((spawn) => !spawn.detached).length

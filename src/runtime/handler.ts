@@ -155,6 +155,7 @@ class HandlerTurn {
       state: this.#readState(),
       definition: this.#definition,
       limits: grant.limits,
+      spending: this.#turn.spending.allowed,
       signal: () => timeout.signal,
       log: host.workerLog(grant, position.run),
       message: mail.message,

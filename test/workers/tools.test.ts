@@ -113,6 +113,14 @@ describe('the folder that is surveyed', () => {
     }
   })
 
+  test('is shared out among no more workers than the session has model calls for, four each', async () => {
+    const limits = { ...toolContext({}).limits, modelCalls: 500 }
+    for (const workers of [undefined, 150]) {
+      const input = { folder: temporaryFolder(), ...(workers !== undefined && { workers }) }
+      expect(await wholeOf(toolContext({ input, limits }))).toMatchObject({ allowance: 125 })
+    }
+  })
+
   test('is named as text, or not at all', () => {
     expect(folderOf({ folder: '/a b/ü' })).toBe('/a b/ü')
     expect(folderOf({ folder: encodePath(fromBytes(Buffer.from('/a\nb'))) })).toBe('/a\nb')
@@ -161,7 +169,7 @@ describe('a reader', () => {
     for (let index = 0; index < 900; index++) write(folder, { [`p${index % 2}/${index}`]: '' })
     const split = async (weight: number, allowance: number, limits: Partial<ToolContext['limits']> = {}) => {
       const facts = { 'part-1-1': { ...wholePart(folder, allowance), weight } as Json }
-      const whole = { workers: 200, children: 20, depth: 5, mailbox: 1, ...limits }
+      const whole = { workers: 200, children: 20, depth: 5, mailbox: 1, modelCalls: 800, tokens: 1, ...limits }
       const { output } = await call(splitPart, {}, { depth: 1, facts, limits: whole })
       return typeof output === 'string' ? output : Object.keys(output as object)
     }

@@ -25,7 +25,10 @@ export function folderOf(input: Json): string | null {
   return isUtf8(bytes) ? bytes.toString('utf8') : null
 }
 
-/** The whole of what is to be surveyed. Throws a TerminalError that says why there is nothing to survey. */
+/** Model calls of a worker that splits its part, has it read and puts the results together. */
+const callsOfEach = 4
+
+/** The whole of what is to be surveyed, by as many workers as the session has room and model calls for. Throws a TerminalError that says why there is nothing to survey. */
 export async function wholeOf(context: Pick<ToolContext, 'input' | 'limits' | 'workspace'>): Promise<Part> {
   const order = orderSchema.safeParse(context.input)
   if (!order.success) throw new TerminalError('The input names no folder: it must be { "folder": "/absolute/path" }.')
@@ -35,7 +38,8 @@ export async function wholeOf(context: Pick<ToolContext, 'input' | 'limits' | 'w
   if (workspace !== null && toBytes(top).toString('utf8') !== workspace.root) {
     throw new TerminalError(`${showPath(top)} is not the folder that this worker may touch.`)
   }
-  return wholePart(encodePath(top), Math.min(order.data.workers ?? limits.workers, limits.workers))
+  const most = Math.min(limits.workers, Math.floor(limits.modelCalls / callsOfEach))
+  return wholePart(encodePath(top), Math.min(order.data.workers ?? most, most))
 }
 
 /** The folder itself may be given by a link; from its real path on none is followed. */

@@ -114,7 +114,7 @@ function partsOf({ journal, folder, attempt }: CallsHost, call: ToolCallBlock): 
     signal: turn.signal,
     folder,
     bound: grant.allowed.folder ?? null,
-    limits: grant.limits,
+    limits: { ...grant.limits, ...turn.spending.allowed },
     depth: grant.depth,
     input: container.input,
     log: host.workerLog(grant, journal.position.run),

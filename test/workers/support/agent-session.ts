@@ -19,7 +19,14 @@ import type { Outcome, Ran, SessionOptions } from './session.ts'
 type Facts = Readonly<Record<string, Json>>
 
 /** As in src/core/policy.ts. */
-const defaultLimits: ToolContext['limits'] = { workers: 200, children: 20, depth: 5, mailbox: 1_000 }
+const defaultLimits: ToolContext['limits'] = {
+  workers: 200,
+  children: 20,
+  depth: 5,
+  mailbox: 1_000,
+  modelCalls: 1_000,
+  tokens: 1_000_000,
+}
 const messageBytesMax = 1_048_576
 const nameBytesMax = 64
 

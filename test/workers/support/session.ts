@@ -8,7 +8,14 @@ type Limits = Self['limits']
 type Status = ResultMessage['status']
 
 /** As in src/core/policy.ts. */
-const defaultLimits: Limits = { workers: 200, children: 20, depth: 5, mailbox: 1_000 }
+const defaultLimits: Limits = {
+  workers: 200,
+  children: 20,
+  depth: 5,
+  mailbox: 1_000,
+  modelCalls: 1_000,
+  tokens: 1_000_000,
+}
 const messageBytesMax = 1_048_576
 const nameBytesMax = 64
 
