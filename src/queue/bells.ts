@@ -35,6 +35,11 @@ const laterMs = 5
  * node that can run what is in line now, as with a suspect.
  */
 const hopsMax = 8
+/**
+ * A bell that was heard in vain more often than this is rung again together with others of its line: where the nodes that could run it are
+ * busy for long, fifty bells would otherwise become 450 jobs, each with a look along the line.
+ */
+const hopsAlone = 2
 /** How often a node looks whether somebody paused its bells. */
 const tidyEveryMs = 60_000
 
@@ -44,7 +49,9 @@ export class BullBellRinger implements BellRinger {
   readonly #log: Pick<WorkerLog, 'warn'>
   readonly #queues = new Map<string, Queue>()
   readonly #ringing = new Set<Promise<unknown>>()
-  readonly #later = new Set<() => void>()
+  readonly #waiting = new Set<() => void>()
+  /** By partition and pool. */
+  readonly #together = new Map<string, Bell>()
 
   /** The connection stays the caller's: it is not closed here. */
   constructor(connection: Redis, places: readonly QueuePlace[], log: Pick<WorkerLog, 'warn'>) {
@@ -55,19 +62,36 @@ export class BullBellRinger implements BellRinger {
 
   ring(partition: number, bells: readonly Bell[]): void {
     if (bells.length === 0) return
-    const { later, now } = Object.groupBy(bells, ({ isTold, hops }) => (isTold || hops ? 'later' : 'now'))
+    const { together, later, now } = Object.groupBy(bells, ({ isTold, hops = 0 }) => {
+      if (hops > hopsAlone) return 'together'
+      return isTold || hops > 0 ? 'later' : 'now'
+    })
     if (now) this.#add(partition, now)
-    if (later) this.#addLater(partition, later)
+    if (later) this.#later(() => this.#add(partition, later))
+    for (const bell of together ?? []) this.#ringTogether(partition, bell)
   }
 
-  #addLater(partition: number, bells: readonly Bell[]): void {
-    const add = () => {
+  /** Of those of one line that wait at the same time one is rung: that which may be rung again most often. */
+  #ringTogether(partition: number, bell: Bell): void {
+    const line = `${partition}/${bell.pool}`
+    const waits = this.#together.get(line)
+    if (waits === undefined || hopsOf(bell) < hopsOf(waits)) this.#together.set(line, bell)
+    if (waits !== undefined) return
+    this.#later(() => {
+      const one = this.#together.get(line) as Bell
+      this.#together.delete(line)
+      this.#add(partition, [one])
+    })
+  }
+
+  #later(ring: () => void): void {
+    const run = () => {
       clearTimeout(timer)
-      this.#later.delete(add)
-      this.#add(partition, bells)
+      this.#waiting.delete(run)
+      ring()
     }
-    const timer = setTimeout(add, laterMs)
-    this.#later.add(add)
+    const timer = setTimeout(run, laterMs)
+    this.#waiting.add(run)
   }
 
   #add(partition: number, bells: readonly Bell[]): void {
@@ -101,7 +125,7 @@ export class BullBellRinger implements BellRinger {
 
   /** Waits for rings under way, at most about a second: a lost ring is healed, a hanging one must not hold a process. */
   async stop(): Promise<void> {
-    for (const add of this.#later) add()
+    for (const ring of this.#waiting) ring()
     await Promise.race([
       Promise.allSettled(this.#ringing),
       new Promise((resolve) => setTimeout(resolve, 1_000).unref()),
@@ -164,7 +188,8 @@ export class BullBellListener {
         if (answer === 'unfit' && heard < hopsMax) ringer.ring(place.partition, [{ ...again, hops: heard + 1 }])
         if (answer !== 'full') return
         this.#worker.concurrency = 1
-        ringer.ring(place.partition, [again])
+        // However often it was heard in vain: full nodes in between must not let it go round for ever.
+        ringer.ring(place.partition, [{ ...again, hops: heard }])
         await answerer.slotLeft()
         this.#worker.concurrency = slots
       },
@@ -207,6 +232,10 @@ export class BullBellListener {
     clearInterval(this.#tidying)
     await Promise.allSettled([this.#queue.close(), this.#worker.close(true)])
   }
+}
+
+function hopsOf({ hops = 0 }: Bell): number {
+  return hops
 }
 
 function openQueue(connection: Redis, prefix: string, name: string): Queue {
