@@ -220,6 +220,8 @@ export class Turn {
     if (this.#left.over) return
     this.#left.over = over
     this.#left.commitId = `${this.grant.token}:${this.#sequence}`
+    // It would keep the turn, and all that it holds, beyond its end: garbage that grows old is dear (decision 0013).
+    clearTimeout(this.#lazyTimer)
     this.#finished.resolve(over)
   }
 

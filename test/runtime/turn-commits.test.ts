@@ -1,6 +1,6 @@
 /** The commits of a turn, one by one: what goes out together and when, and what is done with each answer. */
 import { performance } from 'node:perf_hooks'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { CommitAnswer, Refusal } from '../../src/core/ports.ts'
 import { afterRun } from '../../src/runtime/run-ending.ts'
 import { emptyStep, type RunPosition, type Step } from '../../src/runtime/step.ts'
@@ -143,6 +143,21 @@ describe('an end', () => {
     turn.abandon('fenced')
     await turn.cancel()
     expect(turn.left).toEqual({ over: 'ended', aborted: false, commitId: `${turn.grant.token}:2`, version: 2 })
+  })
+
+  test('leaves no timer behind that would keep it in memory', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      turn.record(step('a'), { lazy: true })
+      expect(vi.getTimerCount()).toBe(1)
+      void turn.end('any')
+      while (store.commits.length === 0) await soon()
+      store.commits[0]?.answer(ok)
+      await turn.finished
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('without a retry has none', async () => {
