@@ -42,6 +42,14 @@ describe('what a session has spent', () => {
     expect(Object.keys(changed).filter((key) => key.startsWith('s:'))).toEqual([])
   })
 
+  test('is bounded as by default where somebody wrote over its limits', async () => {
+    await using place = await Place.open()
+    const { id, turn } = await agent(place)
+    await place.redis.hset(`${place.keys.tag}:s:${id}`, 'caps', 'any number')
+    const { spending } = await turn.record({ entries: ['{}'], stateJson: used(6) })
+    expect(spending).toEqual({ spent: null, allowed: defaultSpending })
+  })
+
   test('that cannot be read is named before anything is written', async () => {
     await using place = await Place.open()
     const { id, children } = await family(place)
