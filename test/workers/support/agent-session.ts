@@ -14,19 +14,10 @@ import {
 } from 'troupe'
 import { z } from 'zod'
 import { openWorkspace } from '../../../src/runtime/tool/workspace.ts'
-import type { Outcome, Ran, SessionOptions } from './session.ts'
+import { type Outcome, type Ran, type SessionOptions, startLimits } from './session.ts'
 
 type Facts = Readonly<Record<string, Json>>
 
-/** As in src/core/policy.ts. */
-const defaultLimits: ToolContext['limits'] = {
-  workers: 200,
-  children: 20,
-  depth: 5,
-  mailbox: 1_000,
-  modelCalls: 1_000,
-  tokens: 1_000_000,
-}
 const messageBytesMax = 1_048_576
 const nameBytesMax = 64
 
@@ -71,7 +62,7 @@ export class AgentSession {
 
   constructor(kinds: Readonly<Record<string, AgentDefinition>>, options: AgentSessionOptions = {}) {
     this.#kinds = kinds
-    this.#limits = { ...defaultLimits, ...options.limits }
+    this.#limits = { ...startLimits, ...options.limits }
     this.#options = options
   }
 
@@ -187,7 +178,7 @@ export function toolContext(parts: Partial<ToolContext>): ToolContext {
     sessionId: 'session',
     toolCallId: 'call',
     depth: 0,
-    limits: defaultLimits,
+    limits: startLimits,
     input: null,
     attempt: 1,
     idempotencyKey: 'key',

@@ -3,19 +3,13 @@
  * through JSON and their schemas as in troupe, results come one by one in the order of the spawns, and the limits are enforced.
  */
 import type { HandlerDefinition, HandlerWorker, Message, ResultMessage, Self } from 'troupe'
+import { defaultSessionLimits } from '../../../src/core/policy.ts'
 
 type Limits = Self['limits']
 type Status = ResultMessage['status']
 
-/** As in src/core/policy.ts. */
-const defaultLimits: Limits = {
-  workers: 200,
-  children: 20,
-  depth: 5,
-  mailbox: 1_000,
-  modelCalls: 1_000,
-  tokens: 1_000_000,
-}
+/** As a session starts, but that its model calls do not bound how many workers share a survey. */
+export const startLimits: Limits = { ...defaultSessionLimits, modelCalls: 1_000 }
 const messageBytesMax = 1_048_576
 const nameBytesMax = 64
 
@@ -70,7 +64,7 @@ export class MemorySession {
 
   constructor(kinds: Readonly<Record<string, HandlerDefinition>>, options: SessionOptions = {}) {
     this.#kinds = kinds
-    this.#limits = { ...defaultLimits, ...options.limits }
+    this.#limits = { ...startLimits, ...options.limits }
     this.#signal = options.signal ?? new AbortController().signal
     this.#disturb = options.disturb ?? (() => null)
   }
