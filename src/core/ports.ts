@@ -19,6 +19,8 @@ export interface Bell {
   readonly isAgain?: true
   /** How many nodes have heard it in vain, since they can run nothing of what is in line. */
   readonly hops?: number
+  /** How many times its job came to a node without a free slot. */
+  readonly full?: number
 }
 
 /** What all agents of a session have used, and may use. */

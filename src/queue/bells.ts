@@ -8,6 +8,8 @@
  *     Where nodes of one pool host different kinds, a job may come to one that can run nothing of what is in line: then it goes on to others.
  * B-c Job states are never read: BullMQ's lock, stall and retry rules decide nothing here.
  * B-d Of a queue that somebody paused the jobs are removed: the work is done by told nodes and sweeps, and nobody would ever take them.
+ * B-e Jobs that nobody took for a minute are removed: while the slots of all nodes are taken one more is rung every few seconds, for
+ *     bells that are long stale when a slot is free.
  */
 import { Queue, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
@@ -40,8 +42,15 @@ const hopsMax = 8
  * busy for long, fifty bells would otherwise become 450 jobs, each with a look along the line.
  */
 const hopsAlone = 2
-/** How often a node looks whether somebody paused its bells. */
+/**
+ * So it is with a bell that came to full nodes more often than this. While slots go from one line to another, each that leaves rings for
+ * those it leaves behind, and none of these jobs finds a slot: they would become more and more, and all go round with each slot that leaves.
+ */
+const fullAlone = 2
+/** How often a node looks whether somebody paused its bells, or whether jobs have waited for as long. */
 const tidyEveryMs = 60_000
+/** So many of these are removed at once, by a script of BullMQ. */
+const tidyMost = 1_000
 
 export class BullBellRinger implements BellRinger {
   readonly #connection: Redis
@@ -62,8 +71,8 @@ export class BullBellRinger implements BellRinger {
 
   ring(partition: number, bells: readonly Bell[]): void {
     if (bells.length === 0) return
-    const { together, later, now } = Object.groupBy(bells, ({ isTold, hops = 0 }) => {
-      if (hops > hopsAlone) return 'together'
+    const { together, later, now } = Object.groupBy(bells, ({ isTold, hops = 0, full = 0 }) => {
+      if (hops > hopsAlone || full > fullAlone) return 'together'
       return isTold || hops > 0 ? 'later' : 'now'
     })
     if (now) this.#add(partition, now)
@@ -97,9 +106,9 @@ export class BullBellRinger implements BellRinger {
   #add(partition: number, bells: readonly Bell[]): void {
     for (const [pool, of] of Map.groupBy(bells, (bell) => bell.pool)) {
       const queue = this.#queue(partition, pool)
-      const jobs = of.map(({ id, isAgain, hops }) => ({
+      const jobs = of.map(({ id, isAgain, hops, full }) => ({
         name: 'bell',
-        data: hops ? { bell: id, hops } : { bell: id },
+        data: { bell: id, ...(hops ? { hops } : {}), ...(full ? { full } : {}) },
         opts: { ...(isAgain ? {} : { jobId: id }), attempts: 1, removeOnComplete: true, removeOnFail: true },
       }))
       const [first] = jobs
@@ -180,16 +189,16 @@ export class BullBellListener {
     this.#worker = new Worker(
       queueName(pool),
       async (job) => {
-        const { bell: id, hops } = job.data as { bell?: unknown; hops?: unknown }
+        const { bell: id, hops, full } = job.data as { bell?: unknown; hops?: unknown; full?: unknown }
         if (typeof id !== 'string') return
-        const heard = typeof hops === 'number' ? hops : 0
+        const heard = countOf(hops)
         const answer = await answerer.answer({ id, pool })
         const again = { id, pool, isAgain: true } as const
         if (answer === 'unfit' && heard < hopsMax) ringer.ring(place.partition, [{ ...again, hops: heard + 1 }])
         if (answer !== 'full') return
         this.#worker.concurrency = 1
         // However often it was heard in vain: full nodes in between must not let it go round for ever.
-        ringer.ring(place.partition, [{ ...again, hops: heard }])
+        ringer.ring(place.partition, [{ ...again, hops: heard, full: countOf(full) + 1 }])
         await answerer.slotLeft()
         this.#worker.concurrency = slots
       },
@@ -213,12 +222,14 @@ export class BullBellListener {
     return this.#worker.waitUntilReady()
   }
 
-  /** B-d. Does not throw. */
+  /** B-d, B-e. Does not throw. */
   async runOnce(): Promise<void> {
     const pool = this.#pool
     try {
       const isPaused = await this.#queue.isPaused()
       if (isPaused) await this.#queue.drain()
+      // BullMQ tells an event of it each time, also of none.
+      else if ((await this.#queue.getWaitingCount()) > 0) await this.#queue.clean(tidyEveryMs, tidyMost, 'wait')
       if (isPaused && !this.#isPaused)
         this.#log.warn(`the queue ${queueName(pool)} is paused in BullMQ: work may begin a second late`, { pool })
       this.#isPaused = isPaused
@@ -232,6 +243,10 @@ export class BullBellListener {
     clearInterval(this.#tidying)
     await Promise.allSettled([this.#queue.close(), this.#worker.close(true)])
   }
+}
+
+function countOf(value: unknown): number {
+  return typeof value === 'number' ? value : 0
 }
 
 function hopsOf({ hops = 0 }: Bell): number {
