@@ -12,7 +12,7 @@
  */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -27,11 +27,14 @@ const outputLinesMax = 12
 /** Between the creation of the lock and its owner's id in it there is a moment; a lock without owner is only then not stale. */
 const ownerlessMsMax = 5_000
 const noteEveryMs = 30_000
+/** Who holds the lock touches it. The id in it may be that of another process by now, after a restart of a container above all. */
+const renewEveryMs = 10_000
+const untouchedMsMax = 60_000
 
 /** Installs what is missing, and says every `noteMs` that it goes on. Throws an Error whose message is for people. */
-export async function installDependencies(noteMs = noteEveryMs) {
+export async function installDependencies(noteMs = noteEveryMs, renewMs = renewEveryMs) {
   if (isInstalled()) return
-  const release = await acquireLock()
+  const release = await acquireLock(renewMs)
   try {
     // Somebody else may have installed everything while we waited.
     if (!isInstalled()) await runNpmCi(noteMs)
@@ -111,13 +114,17 @@ async function endOf(child, noteMs) {
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /** Takes the lock (a folder: creating one is atomic everywhere) and returns what gives it back. */
-async function acquireLock() {
+async function acquireLock(renewMs) {
   let saidSo = false
   for (;;) {
     try {
       await mkdir(lockFolder)
       await writeFile(join(lockFolder, 'pid'), String(process.pid))
-      return () => rm(lockFolder, { recursive: true, force: true })
+      const renewals = setInterval(() => utimes(lockFolder, new Date(), new Date()).catch(() => {}), renewMs)
+      return () => {
+        clearInterval(renewals)
+        return rm(lockFolder, { recursive: true, force: true })
+      }
     } catch (error) {
       if (error.code !== 'EEXIST') throw error
     }
@@ -139,19 +146,25 @@ async function removeStaleLock() {
   } catch {
     return
   }
-  if (isAlive(await readOwner(grave))) await rename(grave, lockFolder)
+  if (await isHeldBy(await readOwner(grave), grave)) await rename(grave, lockFolder)
   else await rm(grave, { recursive: true, force: true })
 }
 
-/** A lock is stale when its owner is dead, or when it got no owner in time. */
+/** A lock is stale when nobody holds it, or when it got no owner in time. */
 async function isLockStale() {
   const deadline = Date.now() + ownerlessMsMax
   for (;;) {
     const pid = await readOwner(lockFolder)
-    if (pid > 0) return !isAlive(pid)
+    if (pid > 0) return !(await isHeldBy(pid, lockFolder))
     if (Date.now() > deadline) return true
     await pause(pollMs)
   }
+}
+
+/** Of a lock that was given back meanwhile there is nothing to remove. */
+async function isHeldBy(pid, folder) {
+  const found = await stat(folder).catch(() => undefined)
+  return found === undefined || (isAlive(pid) && Date.now() - found.mtimeMs < untouchedMsMax)
 }
 
 async function readOwner(folder) {

@@ -6,6 +6,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { ConfigError } from '../core/errors.ts'
 import { addAuditCommand } from './audit.ts'
 import { addDemoCommand } from './demo.ts'
 import { addDoctorCommand } from './doctor.ts'
@@ -55,7 +56,7 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
 function buildProgram(): Command {
   const program = new Command('troupe')
     .description('A durable runtime for AI agents as actors, on Redis and BullMQ.')
-    .version(packageVersion(), '-V, --version', 'print the version')
+    .version(packageFacts().version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .enablePositionalOptions()
     .helpCommand(false)
@@ -66,6 +67,7 @@ function buildProgram(): Command {
       outputError: () => {},
     })
     .addHelpText('after', footer)
+    .hook('preAction', checkNode)
   program.commandsGroup('Run:')
   addDemoCommand(program)
   addRunCommand(program)
@@ -124,8 +126,18 @@ export function asksForJson(args: readonly string[]): boolean {
   return (end < 0 ? args : args.slice(0, end)).includes('--json')
 }
 
+/**
+ * npm only warns of a Node that is too old, and what is missing there would look like a fault of troupe. An early one of the right
+ * line will do: it warns of TypeScript by itself.
+ */
+function checkNode(): void {
+  const { node } = process.versions
+  const needed = packageFacts().engines.node.replace('>=', '')
+  if (Number.parseInt(node, 10) >= Number.parseInt(needed, 10)) return
+  throw new ConfigError(`this is Node ${node}, and troupe needs ${needed} or later: put that one first on the PATH.`)
+}
+
 /** package.json stands two folders above this file, in src as in dist. */
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
+function packageFacts(): { readonly version: string; readonly engines: { readonly node: string } } {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 }

@@ -10,7 +10,9 @@ export type RedisAnswer =
   | { readonly kind: 'refusal'; readonly text: string }
   /** Nobody listens. */
   | { readonly kind: 'nobody' }
-  /** Somebody listens and does not answer as a Redis would, or in time. */
+  /** Somebody listens who says what no Redis says. */
+  | { readonly kind: 'stranger' }
+  /** Somebody listens and does not answer, or not in time. */
   | { readonly kind: 'silence' }
 
 export interface RedisAddress {
@@ -19,6 +21,8 @@ export interface RedisAddress {
 }
 
 const loopback = '127.0.0.1'
+/** How the answers of a Redis begin. */
+const sign = /^[-+:$*]/
 
 export function addressUrl({ port, password }: RedisAddress): string {
   return password ? `redis://:${password}@${loopback}:${port}` : `redis://${loopback}:${port}`
@@ -37,9 +41,10 @@ export function askRedis({ port, password }: RedisAddress, question: string, msM
     heard += bytes.toString('latin1')
     const end = heard.indexOf('\r\n')
     if (end < 0) return
-    const [sign, text] = [heard.slice(0, 1), heard.slice(1, end)]
+    const [line, text] = [heard.slice(0, end), heard.slice(1, end)]
     heard = ''
-    if (sign === '-') resolve({ kind: 'refusal', text })
+    if (!sign.test(line)) resolve({ kind: 'stranger' })
+    else if (line.startsWith('-')) resolve({ kind: 'refusal', text })
     else if (lines.length === 0) resolve({ kind: 'answer', text })
     else sayNext()
   })

@@ -13,7 +13,7 @@ import { join, relative } from 'node:path'
 import { containerServer, findContainerEngine } from './container-engine.ts'
 import { type Installation, installDebianRedis } from './debian-package.ts'
 import { installCommand, RedisUnavailableError } from './redis-unavailable.ts'
-import { findLocalServer, type ServerOrigin, type ServerProgram, versionMinText } from './server-program.ts'
+import { findLocalServer, type ServerOrigin, type ServerProgram } from './server-program.ts'
 import { joinShared, prepareFolder, startShared } from './shared-redis.ts'
 import { type StartedRedis, startRedis } from './started-redis.ts'
 
@@ -68,10 +68,7 @@ async function findServer({ path, mayInstall = true, signal, log = () => {} }: R
     if (installed.kind === 'found') return installed.program
   }
 
-  const found =
-    local.kind === 'tooOld'
-      ? `${local.name} is too old (${versionMinText} or later is needed)`
-      : 'no redis-server or valkey-server is on PATH'
+  const found = local.kind === 'unfit' ? local.why : 'no redis-server or valkey-server is on PATH'
   const engine = client ? 'the container engine cannot run one' : 'no container engine answers'
   const failed = installation.kind === 'failed' ? `, apt-get could not install one (${installation.reason})` : ''
   throw new RedisUnavailableError(

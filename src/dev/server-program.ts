@@ -3,7 +3,7 @@
  * Each turns a place (port, folder, name) into a command; the settings go in by stdin, where nobody else can read them.
  */
 import { basename } from 'node:path'
-import { findProgram, runProgram } from './program.ts'
+import { findProgram, type ProgramResult, runProgram } from './program.ts'
 
 export type ServerOrigin = 'local server' | 'container' | 'installed server'
 
@@ -32,7 +32,8 @@ export interface ServerProgram {
 
 export type LocalServer =
   | { readonly kind: 'found'; readonly program: ServerProgram }
-  | { readonly kind: 'tooOld'; readonly name: string }
+  /** There is one, and `why` it will not do: "redis-server 5.0.7 is too old (6.2 or later is needed)". */
+  | { readonly kind: 'unfit'; readonly why: string }
   | { readonly kind: 'none' }
 
 /** BullMQ and our scripts need it. */
@@ -44,15 +45,19 @@ const localReadyMsMax = 60_000
 
 /** Looks for a server program on the search path. */
 export async function findLocalServer(path: string, how: ServerOrigin = 'local server'): Promise<LocalServer> {
-  let tooOld: string | undefined
+  let unfit: string | undefined
   for (const programName of ['redis-server', 'valkey-server']) {
     const file = await findProgram([programName], path)
     if (!file) continue
-    const version = await serverVersion(file)
-    if (!version) continue
+    const said = await runProgram(file, ['--version'], versionMsMax)
+    const version = serverVersion(said)
+    if (!version) {
+      unfit ??= `${file} does not tell its version (${said.output.split('\n').at(-1) || 'it says nothing'})`
+      continue
+    }
     const name = `${basename(file)} ${version.join('.')}`
     if (!isRecent(version)) {
-      tooOld ??= name
+      unfit ??= `${name} is too old (${versionMinText} or later is needed)`
       continue
     }
     const bound = await boundToParent(path)
@@ -67,7 +72,7 @@ export async function findLocalServer(path: string, how: ServerOrigin = 'local s
     }
     return { kind: 'found', program }
   }
-  return tooOld ? { kind: 'tooOld', name: tooOld } : { kind: 'none' }
+  return unfit ? { kind: 'unfit', why: unfit } : { kind: 'none' }
 }
 
 /** The settings of every server we start, as lines of redis.conf. `where` says how it is reached and where its data is. */
@@ -108,8 +113,7 @@ export async function boundToParent(
 }
 
 /** "Redis server v=7.0.15 sha=…" and "Valkey server v=8.1.1 sha=…". */
-async function serverVersion(file: string): Promise<readonly number[] | undefined> {
-  const { ok, output } = await runProgram(file, ['--version'], versionMsMax)
+function serverVersion({ ok, output }: ProgramResult): readonly number[] | undefined {
   const found = ok ? /v=(\d+)\.(\d+)\.(\d+)/.exec(output) : null
   return found?.slice(1).map(Number)
 }

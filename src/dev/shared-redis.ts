@@ -19,6 +19,7 @@ import { freePort, joinedRedis, type StartedRedis, startRedis } from './started-
 const startMsMax = 120_000
 const leftoverMsMax = 10_000
 const pollMs = 20
+const addressName = 'address.json'
 
 /** Makes the folder, private and out of version control, and returns its one true path. */
 export async function prepareFolder(folder: string): Promise<string> {
@@ -58,22 +59,24 @@ export async function startShared(folder: string, program: ServerProgram): Promi
 
 /** The caller holds the start lock, and no guard answers. */
 async function startAlone(folder: string, program: ServerProgram): Promise<StartedRedis> {
-  const addressFile = join(folder, 'address.json')
-  const known = await readAddress(addressFile)
+  const addressFile = join(folder, addressName)
+  const known = await readAddress(addressFile, folder)
   if (known) await endLeftover(known, folder)
   const password = known?.password ?? randomBytes(18).toString('base64url')
   // A volume belongs to one folder; its name is all that the container engine keeps.
   const volume = `troupe-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`
   const port = await freePort(known?.port)
-  await writeFile(addressFile, JSON.stringify({ port, password }), { mode: 0o600 })
+  await writeFile(addressFile, JSON.stringify({ port, password, folder }), { mode: 0o600 })
   const started = await startRedis({ program, folder, password, port, volume })
-  await writeFile(addressFile, JSON.stringify(started.address), { mode: 0o600 })
+  await writeFile(addressFile, JSON.stringify({ ...started.address, folder }), { mode: 0o600 })
   return started
 }
 
-async function readAddress(file: string): Promise<RedisAddress | undefined> {
+/** That of a folder this one is a copy of tells nothing of it: a Redis there may be in use. */
+async function readAddress(file: string, folder: string): Promise<RedisAddress | undefined> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as RedisAddress
+    const known = JSON.parse(await readFile(file, 'utf8')) as RedisAddress & { readonly folder?: string }
+    return known.folder === folder ? known : undefined
   } catch {
     return undefined
   }
@@ -86,10 +89,12 @@ async function endLeftover(address: RedisAddress, folder: string): Promise<void>
     const answer = await askRedis(address, 'SHUTDOWN NOSAVE')
     const isOurs =
       answer.kind === 'answer' || (answer.kind === 'refusal' && /^(LOADING|BUSY|ERR Errors trying)/.test(answer.text))
-    if (answer.kind === 'nobody' || (answer.kind === 'refusal' && !isOurs)) return
+    if (answer.kind === 'nobody' || answer.kind === 'stranger' || (answer.kind === 'refusal' && !isOurs)) return
     if (Date.now() > deadline) {
       throw new RedisUnavailableError(
-        `A Redis of ${folder} is still running at port ${address.port} and does not end; end it and try again.`,
+        isOurs
+          ? `A Redis of ${folder} is still running at port ${address.port} and does not end; end it and try again.`
+          : `What listens at port ${address.port}, where the Redis of ${folder} was, does not say whether it is that one: end it, or remove ${join(folder, addressName)}.`,
       )
     }
     await pause(pollMs)

@@ -90,6 +90,13 @@ describe('what is found', () => {
     )
   })
 
+  test('a server that cannot run does not count, and the error has its words', async () => {
+    const bin = await programs('torn', { 'redis-server': 'echo "libjemalloc.so.2: no such file" >&2; exit 127' })
+    await expect(findOrStartRedis({ mode: 'test', path: bin })).rejects.toThrow(
+      /, \S+redis-server does not tell its version \(libjemalloc\.so\.2: no such file\), no container/,
+    )
+  })
+
   test('a server that is recent enough is found behind one that is too old', async () => {
     const says = (version: string) => `echo "Server v=${version} sha=00000000:0 bits=64"`
     const bin = await programs('two', { 'redis-server': says('5.0.7'), 'valkey-server': says('8.1.1') })

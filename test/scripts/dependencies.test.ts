@@ -1,7 +1,7 @@
 /** The set-up that runs before anything is installed: one installation, whole, whoever asks for it and whatever was killed in it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -57,8 +57,8 @@ class Project {
   }
 
   /** Resolves when the process has ended, with all that it printed. */
-  install(noteMs = 30_000) {
-    const code = `import('./scripts/dependencies.mjs').then((m) => m.installDependencies(${noteMs})).catch((e) => { console.error(e.message); process.exit(1) })`
+  install({ noteMs = 30_000, renewMs = 10_000 } = {}) {
+    const code = `import('./scripts/dependencies.mjs').then((m) => m.installDependencies(${noteMs}, ${renewMs})).catch((e) => { console.error(e.message); process.exit(1) })`
     const child = spawn(process.execPath, ['-e', code], {
       cwd: this.folder,
       env: { ...process.env, npm_execpath: this.path('npm-cli.cjs') },
@@ -77,6 +77,14 @@ class Project {
     for (const child of this.#children) child.kill('SIGKILL')
     await rm(this.folder, { recursive: true, force: true, maxRetries: 5 })
   }
+}
+
+const hourMs = 3_600_000
+
+/** As if nobody had touched it for an hour. */
+function age(path: string): Promise<void> {
+  const at = new Date(Date.now() - hourMs)
+  return utimes(path, at, at)
 }
 
 const said = 'Installing dependencies (npm ci) …\n'
@@ -157,10 +165,32 @@ describe('installDependencies', () => {
     expect(existsSync(project.path('node_modules.lock'))).toBe(false)
   })
 
+  test('takes the lock of a process that was killed long ago, and whose id another one has by now', async () => {
+    await using project = await Project.make()
+    await mkdir(project.path('node_modules.lock'))
+    await project.write('node_modules.lock/pid', String(process.pid))
+    await age(project.path('node_modules.lock'))
+    expect((await project.install().end).code).toBe(0)
+    expect(existsSync(project.path('node_modules.lock'))).toBe(false)
+  })
+
+  test('leaves a lock to its holder however long that takes, who says again and again that it is held', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const first = project.install({ renewMs: 20 })
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    const lock = project.path('node_modules.lock')
+    await age(lock)
+    await waitUntil('it is said', async () => (await stat(lock)).mtimeMs > Date.now() - hourMs / 2)
+    await project.write('go')
+    expect((await first.end).code).toBe(0)
+    expect(existsSync(lock)).toBe(false)
+  })
+
   test('says that it goes on, and ends npm before a signal ends it', async () => {
     await using project = await Project.make()
     await project.write('slow')
-    const { child, printed, end } = project.install(20)
+    const { child, printed, end } = project.install({ noteMs: 20 })
     await waitUntil('npm runs', async () => (await project.runs()) === 1)
     await waitUntil('a note', () => printed.stderr.includes('npm is still at it after 0 s …\n'))
     child.kill('SIGTERM')
