@@ -16,7 +16,8 @@ import {
   textOf,
   type Usage,
 } from './chat-message.ts'
-import type { DelegatedEntry, Entry } from './entry.ts'
+import type { DelegatedEntry, Entry, FailedEntry } from './entry.ts'
+import type { ErrorCode } from './errors.ts'
 import type { Failure } from './failure.ts'
 import { ConversationHistory } from './history.ts'
 import type { ResultMessage } from './message.ts'
@@ -76,6 +77,9 @@ interface MutableRun {
   failure: Failure | null
 }
 
+/** Why a run fails whose input does not fit, or names no folder that it may have. */
+const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'grant_exceeded'])
+
 export class ContextContainer {
   /** The system prompt (a field and no message: conflict 3); set by whoever runs the agent, since it is code and not history. */
   agentPrompt = ''
@@ -93,6 +97,8 @@ export class ContextContainer {
   // An empty context waits for what the model says first.
   #isRunOpen = true
   #firstInput: Json | undefined
+  /** The run that it began. */
+  #firstRun = 0
 
   constructor(session: SessionMetadata) {
     this.session = session
@@ -154,7 +160,7 @@ export class ContextContainer {
     return this.#passedOver
   }
 
-  /** The input of the worker's first run, and that of the run in progress; null before it. */
+  /** The input of the worker's first run that was not refused, and that of the run in progress; null before it. */
   get firstInput(): Json {
     return this.#firstInput ?? null
   }
@@ -179,8 +185,10 @@ export class ContextContainer {
         this.#run.blanks++
         this.#run.tokens += tokensOf(entry.usage)
         return
-      case 'completed':
       case 'failed':
+        this.#failed(entry)
+        return
+      case 'completed':
       case 'cancelled':
         this.#end()
         return
@@ -202,7 +210,10 @@ export class ContextContainer {
     if (message.type === 'user') {
       this.#isRunOpen = true
       this.#run.input ??= inputOf(textOf(message.content))
-      this.#firstInput ??= this.#run.input
+      if (this.#firstInput === undefined) {
+        this.#firstInput = this.#run.input
+        this.#firstRun = this.#run.number
+      }
       for (const [name, value] of Object.entries(message.facts ?? {})) this.#given[name] = value
     } else if (message.type === 'assistant') this.#replied(message)
     else if (message.type === 'toolResult') this.#answered(message)
@@ -241,6 +252,13 @@ export class ContextContainer {
     const facts = factsOf(result.value)
     const failure = result.failure?.message
     this.#run.children.push({ workerId, name, kind, status, facts, given, ...(failure !== undefined && { failure }) })
+  }
+
+  /** Nothing was begun with an input that was refused: the next one is the first. */
+  #failed({ failure }: FailedEntry): void {
+    const isRefused = refusals.has(failure.code) && this.#run.iterations === 0
+    if (isRefused && this.#run.number === this.#firstRun) this.#firstInput = undefined
+    this.#end()
   }
 
   #begin(number: number): void {

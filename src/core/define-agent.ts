@@ -43,8 +43,8 @@ export interface AgentWorker {
   /** Schema of input messages; an input that does not fit fails the run with `input_invalid`. Default: any JSON. */
   readonly input?: z.ZodType
   /**
-   * The folder its tools may touch, from the input of the first run; within the parent's folder, if that has one. Null: none, which is
-   * refused where the parent has one. Default: the parent's.
+   * The folder its tools may touch, from the input of the first run that is not refused; within the parent's folder, if that has one.
+   * Null: none, which is refused where the parent has one. Default: the parent's.
    */
   readonly folder?: (input: Json) => string | null
   /** Said to a model whose reply was blank, before it is asked again. Default: nothing. */

@@ -132,7 +132,7 @@ export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool {
   if (tool.reconcile !== undefined && typeof tool.reconcile !== 'function') throw wrong('reconcile must be a function.')
   if (tool.reconcile !== undefined && tool.effect !== 'once')
     throw wrong('only a tool of effect "once" has a reconcile function.')
-  if (tool.thread !== undefined && !tool.thread.startsWith('file:')) {
+  if (tool.thread !== undefined && !(typeof tool.thread === 'string' && tool.thread.startsWith('file:'))) {
     throw wrong('thread is the URL of the module that exports the tool: thread: import.meta.url.')
   }
   const problem = schemaProblem('input', tool.input)

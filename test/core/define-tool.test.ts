@@ -81,6 +81,11 @@ describe('defineTool', () => {
     ['a reconcile that is none', { effect: 'once', reconcile: true }, /tool "look": reconcile must be a function/],
     ['a reconcile that is never asked', { reconcile: run }, /only a tool of effect "once" has a reconcile function/],
     ['a thread that is no URL', { thread: './tool.ts' }, /thread is the URL of the module that exports the tool/],
+    [
+      'a thread that is no text',
+      { thread: true },
+      /tool "look": thread is the URL of the module that exports the tool/,
+    ],
     ['an input that is no schema', { input: { path: 'string' } }, /tool "look": input must be a zod schema/],
     ['an input that is null', { input: null }, /tool "look": input must be a zod schema, .*, not null\.$/],
     [

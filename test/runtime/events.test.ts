@@ -130,3 +130,29 @@ test('an agent tells of its model, its tools, its children, its tries and how it
     workers: [{ usage, iterations: 4, lastFailure: null }, {}, {}],
   })
 })
+
+test.each([
+  [
+    'what its last reply was',
+    { n: 1 },
+    [['model.replied', expect.objectContaining({ calls: 1 })]],
+    'iterations_exceeded',
+  ],
+  ['no reply', 'no object', [], 'input_invalid'],
+])('an agent that fails at once tells that its run began, and %s', async (_, input, replied, code) => {
+  const model = scriptedModel('test/one', [call('look', {}, 'a')])
+  const agent = defineWorker({
+    instructions: 'x',
+    model,
+    input: z.object({ n: z.number() }),
+    limits: { iterations: 1 },
+  })
+  await using troupe = await TestTroupe.start({ workers: { agent } })
+  expect(await toldOf(await troupe.create('agent', input))).toEqual([
+    ['session.created', { kind: 'agent' }],
+    ['run.started', {}],
+    ...replied,
+    ['worker.failed', { run: 1, failure: expect.objectContaining({ code }) }],
+    ['session.failed', {}],
+  ])
+})

@@ -1,6 +1,7 @@
 /**
  * Duty: the ends of an agent's run that are not its answer: failed, cancelled, quarantined.
  * Q1 At rest each call has its result: calls that are open when a run ends are answered as cancelled, in the ending commit.
+ * Q2 Of a `once` call that was started it is never said that it did not finish: whoever goes on would make it again.
  */
 import { encodeTally } from '../../core/agent-tally.ts'
 import { CancelledError, type RuntimeError } from '../../core/errors.ts'
@@ -11,6 +12,7 @@ import { cancelledResult, type OpenCall } from '../../core/open-calls.ts'
 import { evidenceJson, quarantined } from '../quarantine.ts'
 import { afterRun, endingOf } from '../run-ending.ts'
 import { emptyStep, type RunPosition, type Step } from '../step.ts'
+import { unknownOutcomeText } from '../tool/messages.ts'
 import type { EntryFacts, Journal, StepParts } from './journal.ts'
 
 /** What goes into the same commit, before the failure. */
@@ -36,8 +38,12 @@ export class AgentEnd {
     const { grant } = this.#journal.turn
     const { position, container } = this.#journal
     const { entries = [], parts = {} } = last
-    const open = last.notRun ?? (position.open ? container.pending.calls : [])
-    const results = open.map((call, index) => cancelledResult(call, this.#journal.nextId(entries.length + index)))
+    const { calls, started } = container.pending
+    const open = last.notRun ?? (position.open ? calls : [])
+    const results = open.map((call, index) => {
+      const id = this.#journal.nextId(entries.length + index)
+      return started.has(call.toolCallId) ? unknownResult(call, id) : cancelledResult(call, id)
+    })
     this.#journal.record(
       [...entries, ...results, { type: 'failed', failure }],
       {
@@ -105,4 +111,9 @@ export class AgentEnd {
     const names = calls.slice(0, 5).map(({ toolName, toolCallId }) => `${toolName} (${toolCallId})`)
     return `tool call ${names.join(', ')}${calls.length > 5 ? ` and ${calls.length - 5} more` : ''}`
   }
+}
+
+function unknownResult({ toolCallId, toolName }: OpenCall, id: string): EntryFacts {
+  const output = { type: 'error-text', value: unknownOutcomeText(toolName) } as const
+  return { type: 'toolResult', id, toolCallId, toolName, status: 'unknown', output }
 }

@@ -8,11 +8,11 @@ import type { AgentDefinition } from '../../core/define-worker.ts'
 import { TerminalError, toRuntimeError } from '../../core/errors.ts'
 import type { ToolSpec } from '../../core/model.ts'
 import type { Grant } from '../../core/ports.ts'
-import { checkArguments } from '../tool/arguments.ts'
+import { checkArguments, readArguments } from '../tool/arguments.ts'
 import { invalidArgumentsText, unknownToolText } from '../tool/messages.ts'
 import { ToolRegistry } from '../tool/registry.ts'
 import type { Turn } from '../turn.ts'
-import { delegationSpecs, parseSend, parseSpawn, sendToolName, spawnToolName } from './delegation.ts'
+import { delegationSpecs, type Parsed, parseSend, parseSpawn, sendToolName, spawnToolName } from './delegation.ts'
 import type { CheckedCall } from './iteration.ts'
 import type { LocalCall, LostCall } from './local-calls.ts'
 
@@ -84,7 +84,7 @@ export class AgentTools {
     const invalid = (text: string): CheckedCall => ({ kind: 'invalid', call, text })
     const kinds = this.kinds(grant)
     if (this.isDelegation(toolName) && kinds.length > 0) {
-      const parsed = toolName === spawnToolName ? parseSpawn(call.input, kinds) : parseSend(call.input)
+      const parsed = parseDelegation(call, kinds)
       return parsed.ok
         ? { kind: 'accepted', call, input: parsed.input }
         : invalid(invalidArgumentsText(toolName, parsed.reasons))
@@ -112,6 +112,12 @@ export class AgentTools {
     const own = this.#registry.list().flatMap(({ name }) => (isAllowed(grant, name) ? [name] : []))
     return this.kinds(grant).length > 0 ? [...own, spawnToolName, sendToolName] : own
   }
+}
+
+function parseDelegation(call: ToolCallBlock, kinds: readonly string[]): Parsed<unknown> {
+  const read = readArguments(call)
+  if (!read.ok) return read
+  return call.toolName === spawnToolName ? parseSpawn(read.input, kinds) : parseSend(read.input)
 }
 
 function isAllowed({ allowed }: Grant, tool: string): boolean {

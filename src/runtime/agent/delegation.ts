@@ -9,7 +9,7 @@ import type { Json, ToolOutput } from '../../core/chat-message.ts'
 import type { AgentResult, SpawnNote } from '../../core/entry.ts'
 import { InputError, LimitError } from '../../core/errors.ts'
 import { childId, isId, partitionOf } from '../../core/ids.ts'
-import { toJson } from '../../core/json.ts'
+import { isDeeperThan, toJson } from '../../core/json.ts'
 import { encodeGivenInput, encodeInput, type ResultMessage } from '../../core/message.ts'
 import type { ToolSpec } from '../../core/model.ts'
 import { policy } from '../../core/policy.ts'
@@ -42,7 +42,7 @@ export type Parsed<Value> =
   | { readonly ok: true; readonly input: Value }
   | { readonly ok: false; readonly reasons: readonly string[] }
 
-export function parseSpawn(input: Json, kinds: readonly string[]): Parsed<readonly SpawnTask[]> {
+export function parseSpawn(input: unknown, kinds: readonly string[]): Parsed<readonly SpawnTask[]> {
   const fit = fitTo(spawnSchema, input)
   if (!fit.ok) return fit
   const { tasks } = fit.value
@@ -54,7 +54,7 @@ export function parseSpawn(input: Json, kinds: readonly string[]): Parsed<readon
   return { ok: true, input: tasks }
 }
 
-export function parseSend(input: Json): Parsed<SendInput> {
+export function parseSend(input: unknown): Parsed<SendInput> {
   const fit = fitTo(sendSchema, input)
   return fit.ok ? { ok: true, input: fit.value } : fit
 }
@@ -220,10 +220,10 @@ export function childrenOutput(
 function saidBy(value: unknown, charsMax: number): Record<string, Json> {
   if (!isAgentResult(value)) {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
-    const isShort = text.length <= charsMax
+    const isAsItIs = text.length <= charsMax && !isTooDeep(value)
     const isStructured = hasOnly(value, structuredKeys) && typeof (value.summary ?? '') === 'string'
-    if (isShort && isStructured) return { summary: '', ...value }
-    return { summary: firstLine(text), details: isShort ? (value as Json) : cut(text, charsMax) }
+    if (isAsItIs && isStructured) return { summary: '', ...value }
+    return { summary: firstLine(text), details: isAsItIs ? (value as Json) : cut(text, charsMax) }
   }
   const said = structured(value.text)
   if (said === null) return { summary: firstLine(value.text), details: cut(value.text, charsMax) }
@@ -250,11 +250,16 @@ function hasOnly(value: unknown, known: readonly string[]): value is Record<stri
 
 const structuredKeys = ['summary', 'artifacts', 'decisions', 'nextSteps', 'details']
 
+/** It can be read, and not be written again; or a provider refuses it: as a text it is told all the same. */
+function isTooDeep(value: unknown): boolean {
+  return isDeeperThan(value, policy.jsonDepthMax)
+}
+
 /** An answer that is JSON of the known form, as it stands or in a fence. */
 function structured(text: string): Record<string, Json> | null {
   try {
     const value: unknown = JSON.parse(withoutFence(text))
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || isTooDeep(value)) return null
     const known = Object.entries(value).filter(([key]) => structuredKeys.includes(key))
     return known.length > 0 ? (Object.fromEntries(known) as Record<string, Json>) : null
   } catch {

@@ -40,7 +40,8 @@ export class Scene {
   readonly retries: Retries
   /** Of the newest reply, when this very turn recorded it. */
   iteration: Iteration | null = null
-  #folder: Promise<string | null> | undefined
+  /** Asked for once in each run: the next one may have another input. */
+  #folder: { readonly run: number; readonly found: Promise<string | null> } | undefined
 
   constructor(kind: AgentKind, parts: AgentParts, journal: Journal) {
     this.kind = kind
@@ -68,7 +69,10 @@ export class Scene {
   /** Rejects with an error that fails the run; at once null where no folder is named. */
   folder(): Promise<string | null> | null {
     if (this.kind.definition.folder === undefined && this.turn.grant.allowed.folder === undefined) return null
-    this.#folder ??= agentFolder(this.kind.definition, this.turn.grant, this.journal.container)
-    return this.#folder
+    const { run } = this.journal.position
+    if (this.#folder?.run !== run) {
+      this.#folder = { run, found: agentFolder(this.kind.definition, this.turn.grant, this.journal.container) }
+    }
+    return this.#folder.found
   }
 }

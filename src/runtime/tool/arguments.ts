@@ -17,29 +17,40 @@ export type CheckedArguments =
   | { readonly ok: true; readonly input: unknown }
   | { readonly ok: false; readonly reasons: string[] }
 
-export function checkArguments(tool: Tool, call: Pick<ToolCallBlock, 'input' | 'inputText'>): CheckedArguments {
+type Given = Pick<ToolCallBlock, 'input' | 'inputText'>
+
+export function checkArguments(tool: Tool, call: Given): CheckedArguments {
   const form = inputFormOf(tool)
-  if (call.inputText !== undefined) return checkText(tool, form, call.inputText)
+  const { inputText: text } = call
+  // The beginning of a wrapped argument is no argument: its end was lost.
+  if (text !== undefined && form.isText && tool.input && !/^\s*\{\s*"arguments"/.test(text)) {
+    const bytes = Buffer.byteLength(text)
+    return bytes > policy.messageBytesMax ? refused(tooBig(bytes)) : checkSchema(tool.input, text)
+  }
+  const read = readArguments(call)
+  return read.ok ? checkValue(tool, form, read.input) : read
+}
+
+/** As a value; what a model's adapter could not read is read here, or refused with the reason. */
+export function readArguments({ input, inputText }: Given): CheckedArguments {
+  if (inputText !== undefined) return readText(inputText)
   // Depth first: what is nested deeper than the stack cannot be measured as text.
-  if (isDeeperThan(call.input, policy.jsonDepthMax)) {
+  if (isDeeperThan(input, policy.jsonDepthMax)) {
     return refused(`arguments are nested deeper than ${policy.jsonDepthMax} levels`)
   }
-  const json = JSON.stringify(call.input) ?? ''
+  const json = JSON.stringify(input) ?? ''
   // A UTF-16 unit is at most three bytes: most arguments need no count.
   const bytes = json.length * 3 > policy.messageBytesMax ? Buffer.byteLength(json) : json.length
   if (bytes > policy.messageBytesMax) return refused(tooBig(bytes))
-  return checkValue(tool, form, json === '' ? undefined : JSON.parse(json))
+  return { ok: true, input: json === '' ? undefined : JSON.parse(json) }
 }
 
-/** What could not be read as JSON: as it is for a tool that takes text, an error for others. */
-function checkText(tool: Tool, form: InputForm, text: string): CheckedArguments {
+function readText(text: string): CheckedArguments {
   const bytes = Buffer.byteLength(text)
   if (bytes > policy.messageBytesMax) return refused(tooBig(bytes))
-  // The beginning of a wrapped argument is no argument: its end was lost.
-  if (form.isText && tool.input && !/^\s*\{\s*"arguments"/.test(text)) return checkSchema(tool.input, text)
-  if (text.trim() === '') return checkArguments(tool, { input: {} })
+  if (text.trim() === '') return { ok: true, input: {} }
   try {
-    return checkArguments(tool, { input: JSON.parse(text) })
+    return readArguments({ input: JSON.parse(text) as ToolCallBlock['input'] })
   } catch (thrown) {
     return refused(`arguments are not JSON: ${(thrown as Error).message}`)
   }

@@ -1,4 +1,7 @@
-/** The lists of tools that an agent's workers are shown: shared where they are the same, and not kept without a bound. */
+/**
+ * The lists of tools that an agent's workers are shown: shared where they are the same, and not kept without a bound. And what a model
+ * is told of calls that it wrote wrongly.
+ */
 import { expect, test } from 'vitest'
 import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
@@ -32,4 +35,21 @@ test('however many grants there are, few lists are kept', () => {
   list(chosen(101))
   expect(list(chosen(1))).not.toBe(first)
   expect(list(chosen(1))).toEqual(first)
+})
+
+test('arguments that are no JSON are said to be none, those of children and messages too', () => {
+  const agent = new AgentTools(defineWorker({ instructions: 'x', tools, spawns: ['reader'] }))
+  const grant = { allowed: {} } as never
+  const told = (toolName: string, inputText: string) => {
+    const call = { type: 'tool-call', toolCallId: 'c1', toolName, input: null, inputText } as const
+    return agent.check(call, grant)
+  }
+  for (const name of ['spawn_workers', 'send_message', 'tool_1']) {
+    const text = expect.stringContaining(`Error: invalid arguments for '${name}': arguments are not JSON: `)
+    expect(told(name, '{"tasks": [')).toMatchObject({ kind: 'invalid', text })
+  }
+  expect(told('spawn_workers', '{"tasks":[{"kind":"reader","input":1}]}')).toMatchObject({
+    kind: 'accepted',
+    input: [{ kind: 'reader', input: 1 }],
+  })
 })

@@ -132,6 +132,17 @@ describe('what children said', () => {
     })
   })
 
+  test('is told as a text where it is nested deeper than values of models may be', () => {
+    const nested = (depth: number) => `{"details":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
+    for (const depth of [65, 20_000]) {
+      const text = nested(depth)
+      expect(toldOf({ text })).toEqual({ summary: expect.any(String), details: text })
+    }
+    expect(toldOf(JSON.parse(nested(65)))).toEqual({ summary: expect.any(String), details: nested(65) })
+    expect(toldOf({ text: nested(64) })).toEqual({ summary: '', ...JSON.parse(nested(64)) })
+    expect(toldOf(JSON.parse(nested(64)))).toEqual({ summary: '', ...JSON.parse(nested(64)) })
+  })
+
   test.each([
     ['line breaks', `\`\`\`${'\n'.repeat(200_000)}x`],
     ['line breaks within a fence', `\`\`\`\n${'\n'.repeat(200_000)}\n\`\`\`x`],
@@ -155,7 +166,7 @@ describe('what children said', () => {
 })
 
 describe('tasks', () => {
-  const tasksOf = (...tasks: object[]) => parseSpawn({ tasks } as never, ['reader', 'writer'])
+  const tasksOf = (...tasks: object[]) => parseSpawn({ tasks }, ['reader', 'writer'])
 
   test('name kinds that may be spawned: others are told once each, with those that may', () => {
     const good = { kind: 'reader', input: 1 }

@@ -1,5 +1,8 @@
-/** Messages that an agent cannot receive: each is consumed by the commit that says so, and no model is asked. */
+/** Messages that an agent cannot receive: each is consumed by the commit that says so, no model is asked, and the next one begins anew. */
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { defineWorker } from '../../../src/core/define-worker.ts'
 import type { Mail } from '../../../src/core/message.ts'
 import type { Grant } from '../../../src/core/ports.ts'
@@ -8,6 +11,7 @@ import { say } from '../../../src/models/scripted-model.ts'
 import { KindMaker } from '../../../src/runtime/kind-maker.ts'
 import { Turn } from '../../../src/runtime/turn.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { grantByHand, HeldStore } from '../support/held-store.ts'
 
@@ -35,4 +39,30 @@ test('a message that cannot be read fails its run before a model is asked', asyn
   const { request, asked } = await firstCommit({ mail: { control: [], family: [], user } })
   expect(request).toMatchObject({ userUsed: 1, failure: { code: 'input_invalid' } })
   expect(asked).toBe(0)
+})
+
+test.each([
+  ['that does not fit', 'no object'],
+  ['that names no folder', { folder: 'here' }],
+  ['whose folder does not exist', { folder: join(tmpdir(), 'troupe', 'not', 'there') }],
+  ['whose folder is not granted', { folder: '/' }],
+])('a first message %s does not choose the folder for good', async (_, unfit) => {
+  const model = recordedModel('test/m', () => say('done'))
+  const agent = defineWorker({
+    instructions: ({ folder }) => `You work in ${folder}.`,
+    model,
+    input: z.object({ folder: z.string() }),
+    folder: (input) => (input as { folder: string }).folder,
+  })
+  await using troupe = await TestTroupe.connect()
+  const session = await troupe.create('agent', unfit, { keepOpen: true, grant: { folder: tmpdir() } })
+  // In the same turn as the first one, and in a later one.
+  for (let run = 2; run <= 3; run++) {
+    await session.root.send({ folder: tmpdir() })
+    if (run === 2) await troupe.startNode({ agent })
+    const result = await session.result({ run, signal: AbortSignal.timeout(10_000) })
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'done' } })
+  }
+  expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed' })
+  expect(model.requests.map(({ instructions }) => instructions)).toEqual(Array(2).fill(`You work in ${tmpdir()}.`))
 })

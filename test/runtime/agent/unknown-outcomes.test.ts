@@ -1,4 +1,7 @@
 /** A `once` call that was started and has no result: what becomes of it, in the same turn and in the next one (L2). */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTool, type ToolDefinition } from '../../../src/core/define-tool.ts'
@@ -39,7 +42,7 @@ const cases: readonly [string, Case][] = [
 ]
 
 /** An agent that pays once; its tool hangs at its first run. */
-function payer({ reconcile, onUnknown = 'fail' }: Case, timeoutMs: number) {
+function payer({ reconcile, onUnknown = 'fail' }: Case, timeoutMs: number, folder?: () => string) {
   const [begun, hangs] = [Promise.withResolvers<void>(), new Promise<never>(() => {})]
   const counted = { runs: 0 }
   const pay = defineTool({
@@ -54,7 +57,9 @@ function payer({ reconcile, onUnknown = 'fail' }: Case, timeoutMs: number) {
     },
   })
   const model = recordedModel('test/payer', [call('pay', {}, 'c1'), say('done')])
-  const workers = { payer: defineWorker({ instructions: 'x', model, tools: [pay], onUnknown }) }
+  const workers = {
+    payer: defineWorker({ instructions: 'x', model, tools: [pay], onUnknown, ...(folder && { folder }) }),
+  }
   return { begun: begun.promise, counted, model, workers }
 }
 
@@ -89,6 +94,32 @@ describe('a call of unknown outcome', () => {
     await expectEnd(troupe, id, one, one.status[1])
     expect(counted.runs).toBe(one.runs)
     expect(model.requests).toHaveLength(one.fails ? 1 : 2)
+  })
+
+  test('stays unknown where its run fails for another reason, and is told so to the next one', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'troupe-unknown-'))
+    const { begun, counted, model, workers } = payer({ status: unknown, runs: 1 }, 60_000, () => folder)
+    await using troupe = await TestTroupe.connect()
+    const first = await troupe.startNode(workers)
+    const session = await troupe.create('payer', 'go', { keepOpen: true })
+    await begun
+    await first.stop({ force: true })
+    await rm(folder, { recursive: true })
+    await troupe.startNode(workers)
+    const failed = await session.result({ run: 1, signal: AbortSignal.timeout(10_000) })
+    expect(failed).toMatchObject({ status: 'failed', failure: { code: 'input_invalid' } })
+    await mkdir(folder)
+    await session.root.send('and now?')
+    expect(await session.result({ run: 2, signal: AbortSignal.timeout(10_000) })).toMatchObject({ status: 'completed' })
+    await rm(folder, { recursive: true })
+    expect(counted.runs).toBe(1)
+    const [told] = model.requests[1]?.messages.filter(({ role }) => role === 'tool') ?? []
+    expect(told).toMatchObject({
+      results: [{ toolCallId: 'c1', output: { value: expect.stringContaining('is unknown') } }],
+    })
+    expect((await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')).toMatchObject([
+      { status: 'unknown' },
+    ])
   })
 
   test('is asked about with arguments of its own, and run with what the model gave', async () => {

@@ -1,0 +1,127 @@
+/** One call of a model: its time, its signal, and what it says when nobody listens any more (A1 of ask-model.ts). */
+import { expect, test } from 'vitest'
+import { defineTool } from '../../../src/core/define-tool.ts'
+import { defineWorker } from '../../../src/core/define-worker.ts'
+import type { Model, ModelCall, ModelReply } from '../../../src/core/model.ts'
+import { policy } from '../../../src/core/policy.ts'
+import type { TurnStore } from '../../../src/core/ports.ts'
+import { call, type ScriptedReply, say, scriptedModel } from '../../../src/models/scripted-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const whole = (reply: ScriptedReply): ModelReply => ({
+  model: 'test/deaf',
+  finishReason: 'stop',
+  usage: { inputTokens: 0, outputTokens: 0 },
+  ...reply,
+})
+
+/** It ignores its signal: only the calls say what became of it. Without a reply for a call it never ends that one. */
+function deafModel(replyTo: (number: number) => Promise<ScriptedReply> | undefined = () => undefined) {
+  const calls: ModelCall[] = []
+  const model: Model = {
+    id: 'test/deaf',
+    async reply(_request, modelCall) {
+      calls.push(modelCall)
+      return whole(await (replyTo(calls.length) ?? new Promise<never>(() => {})))
+    },
+  }
+  return { model, calls }
+}
+
+test('a model that does not reply in time is told so and asked again, then the run fails', async () => {
+  const { model, calls } = deafModel()
+  const agent = defineWorker({ instructions: 'x', model, retries: 1 })
+  await using troupe = await TestTroupe.start({ workers: { agent }, policy: { modelCallMs: 20, modelBackoffMs: 1 } })
+  expect(await troupe.run('agent')).toMatchObject({
+    status: 'failed',
+    failure: {
+      code: 'deadline_exceeded',
+      message: 'model test/deaf gave no reply within 20 ms.',
+      origin: 'model',
+      attempt: 2,
+    },
+  })
+  expect(calls.map(({ signal }) => (signal.reason as Error).name)).toEqual(['TimeoutError', 'TimeoutError'])
+})
+
+test('a model hears that its run was cancelled, and its node does not wait for it', async () => {
+  const { model, calls } = deafModel()
+  await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions: 'x', model }) } })
+  const session = await troupe.create('agent')
+  await waitUntil('the model is asked', () => calls.length === 1)
+  await session.cancel()
+  expect(await session.result()).toMatchObject({ status: 'cancelled' })
+  await waitUntil('its signal has fired', () => calls[0]?.signal.aborted)
+  expect(calls.map(({ signal }) => (signal.reason as Error).name)).toEqual(['CancelledError'])
+})
+
+test('what a model says after its time is told to nobody', async () => {
+  const heard: unknown[] = []
+  const { model, calls } = deafModel((number) => (number === 1 ? undefined : sayAnew()))
+  async function sayAnew(): Promise<ScriptedReply> {
+    calls[0]?.onDelta({ type: 'text', text: 'too late' })
+    calls.at(-1)?.onDelta({ type: 'text', text: 'in time' })
+    await waitUntil('what came later is heard', () => heard.includes('in time'))
+    return say('in time')
+  }
+  const agent = defineWorker({ instructions: 'x', model, retries: 20 })
+  await using troupe = await TestTroupe.connect()
+  const session = await troupe.create('agent')
+  const following = (async () => {
+    for await (const { type, details } of session.events({ signal: AbortSignal.timeout(10_000) }))
+      if (type === 'text.delta') heard.push((details as { text: string }).text)
+  })()
+  await troupe.startNode({ agent }, { policy: { modelCallMs: 200, modelBackoffMs: 1, deltaEveryMs: 5 } })
+  expect(await session.result()).toMatchObject({ status: 'completed' })
+  await following
+  expect(new Set(heard)).toEqual(new Set(['in time']))
+})
+
+test('a reply of more bytes than an entry may have is asked for again', async () => {
+  const model = scriptedModel('test/m', [say('é'.repeat(policy.messageBytesMax / 2)), say('done')])
+  const agent = defineWorker({ instructions: 'x', model })
+  await using troupe = await TestTroupe.start({ workers: { agent }, policy: { modelBackoffMs: 1 } })
+  const session = await troupe.create('agent')
+  expect(await session.result()).toMatchObject({ status: 'completed', value: { text: 'done' } })
+  const history = await troupe.history(session.rootId)
+  expect(history.find(({ type }) => type === 'attemptFailed')).toMatchObject({
+    failure: {
+      code: 'model_garbled',
+      message: expect.stringMatching(/^model test\/m replied with 10486\d\d bytes; a reply may have 1048576\.$/),
+    },
+  })
+})
+
+test('a run whose model has replied is not said to wait for it, however long its tools take', async () => {
+  let renewed = 0
+  const counting = (turns: TurnStore): TurnStore => ({
+    partition: turns.partition,
+    claim: (next) => turns.claim(next),
+    commit: (request) => turns.commit(request),
+    readHistory: (workerId, from) => turns.readHistory(workerId, from),
+    async renew(renewing) {
+      const answer = await turns.renew(renewing)
+      renewed++
+      return answer
+    },
+  })
+  const seen: unknown[] = []
+  const look = defineTool({
+    name: 'look',
+    description: 'Looks.',
+    effect: 'idempotent',
+    async run(_, { workerId }) {
+      const before = renewed
+      await waitUntil('its lease was renewed', () => renewed > before + 1)
+      seen.push((await troupe.client.workers.get(workerId).report()).run)
+      return 'seen'
+    },
+  })
+  const model = scriptedModel('test/m', [call('look'), say('done')])
+  const agent = defineWorker({ instructions: 'x', model, tools: [look] })
+  await using troupe = await TestTroupe.connect()
+  await troupe.startNode({ agent }, { aroundTurns: counting, policy: { renewEveryMs: 20, busyAfterMs: 20 } })
+  expect(await troupe.run('agent')).toMatchObject({ status: 'completed' })
+  expect(seen).toEqual(['ExecutingTools'])
+})

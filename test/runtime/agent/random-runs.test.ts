@@ -1,0 +1,146 @@
+/**
+ * Whole runs of agents by chance: what models say and tools do, and commits after which a turn is lost, as if its node had died before or
+ * after Redis took them. What an agent is to do it is told as its input, so that whoever goes on with a run knows it, too.
+ */
+import fc from 'fast-check'
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { textOf, toolCallsOf } from '../../../src/core/chat-message.ts'
+import { ContextContainer } from '../../../src/core/context-container.ts'
+import { defineTool, type Effect } from '../../../src/core/define-tool.ts'
+import { defineWorker } from '../../../src/core/define-worker.ts'
+import type { Entry } from '../../../src/core/entry.ts'
+import { TransientError } from '../../../src/core/errors.ts'
+import type { ModelRequest } from '../../../src/core/model.ts'
+import type { TurnStore } from '../../../src/core/ports.ts'
+import { call, say, scriptedModel, together } from '../../../src/models/scripted-model.ts'
+import { expectInvariants } from '../../support/oracle.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+
+type Deed = 'give' | 'throw' | 'hang' | 'wait'
+type Said = { readonly id: string; readonly to: Effect | 'spawn_workers' | 'nothing'; readonly deed: Deed }
+type Reply = readonly Said[] | 'blank' | 'busy'
+type Loss = 'none' | 'before' | 'after'
+
+const said = fc.record<Said>({
+  id: fc.constantFrom('', 'a', 'b', 'call-1-2-1'),
+  to: fc.constantFrom('pure', 'idempotent', 'once', 'spawn_workers', 'nothing'),
+  deed: fc.constantFrom('give', 'give', 'throw', 'hang', 'wait'),
+})
+const several = fc.array(said, { minLength: 1, maxLength: 3 })
+const reply: fc.Arbitrary<Reply> = fc.oneof({ weight: 4, arbitrary: several }, fc.constantFrom('blank', 'busy'))
+const plans = fc.array(fc.array(reply, { maxLength: 3 }), { minLength: 20, maxLength: 20 })
+const loss = fc.constantFrom<Loss>('none', 'none', 'none', 'none', 'none', 'none', 'before', 'after')
+const losses = fc.array(loss, { minLength: 100, maxLength: 100 })
+
+const quick = { modelBackoffMs: 2, retryBackoffMs: 2, retryBackoffMsMax: 4 }
+const shortest = { leaseMs: 300, renewEveryMs: 80, leaseMarginMs: 60, sweepEveryMs: 50, bellMs: 200 }
+const patient = { suspectAfterStarts: 50, poisonAfterStartsAlone: 50, sameErrors: 50 }
+
+/** How often each `once` call was run, and each reply asked for, by its key. */
+const runs = new Map<string, number>()
+const asks = new Map<string, number>()
+
+function count(counts: Map<string, number>, key: string): number {
+  const times = (counts.get(key) ?? 0) + 1
+  counts.set(key, times)
+  return times
+}
+
+const tools = (['pure', 'idempotent', 'once'] as const).map((effect) =>
+  defineTool<{ deed: Deed }>({
+    name: effect,
+    description: 'Does as it is told.',
+    effect,
+    timeoutMs: 20,
+    run({ deed }, { attempt, idempotencyKey, setFact }) {
+      if (effect === 'once') count(runs, idempotencyKey)
+      if (deed === 'hang') return new Promise(() => {})
+      if (deed === 'wait' && attempt === 1 && effect !== 'once') throw new TransientError('busy')
+      if (deed === 'throw') throw new Error('no')
+      setFact('last', idempotencyKey)
+      return { given: idempotencyKey }
+    },
+  }),
+)
+
+/** What was sent for each reply that says something, by the number it says. */
+const requests = new Map<number, ModelRequest['messages']>()
+
+const model = scriptedModel('test/random', ({ messages, idempotencyKey }, number) => {
+  const [first] = messages
+  const plan = JSON.parse(first?.role === 'user' ? textOf(first.content) : '') as Reply[]
+  const [, , place = ''] = idempotencyKey.split('/')
+  const [step, blanks] = place.split('.')
+  const now = plan[Number(step) - 1] ?? []
+  requests.set(number, structuredClone(messages))
+  if (now === 'blank' && blanks === undefined) return say('')
+  if (now === 'busy' && count(asks, idempotencyKey) === 1) return new TransientError('busy')
+  const tasks = [
+    { kind: 'helper', input: 1 },
+    { kind: 'helper', input: 2, detached: true },
+  ]
+  const asked = (typeof now === 'string' ? [] : now).map(({ id, to, deed }) =>
+    call(to, to === 'spawn_workers' ? { tasks } : { deed }, id),
+  )
+  return { ...together(say(`${number}`), ...asked), usage: { inputTokens: 3, outputTokens: 2 } }
+})
+
+const agent = defineWorker({ instructions: 'x', model, tools, spawns: ['helper'], onUnknown: 'tell' })
+const helper = defineWorker({ receive: (_message, self) => self.reply('helped') })
+
+/** The turn whose commit is lost hears that Redis is gone, as it does when the node is cut off. */
+function losing(turns: TurnStore, lost: readonly Loss[]): TurnStore {
+  let number = 0
+  return {
+    partition: turns.partition,
+    claim: (next) => turns.claim(next),
+    readHistory: (workerId, from) => turns.readHistory(workerId, from),
+    renew: (renewed) => turns.renew(renewed),
+    async commit(request) {
+      const how = lost[number++]
+      if (how === 'before') throw new Error('lost before it came')
+      const answer = await turns.commit(request)
+      if (how === 'after') throw new Error('its answer was lost')
+      return answer
+    },
+  }
+}
+
+/** Each call has one result and began its children once, and each reply followed from just what is recorded before it. */
+function expectWhole(history: readonly Entry[]): void {
+  const context = new ContextContainer({ sessionId: '', workerId: '', name: '', kind: '', parentId: null, depth: 0 })
+  const prompts: { readonly sent: unknown; readonly recorded: unknown }[] = []
+  const calls: string[] = []
+  for (const entry of history) {
+    if (entry.type === 'assistant') {
+      prompts.push({ sent: requests.get(Number(textOf(entry.content))), recorded: context.history.prompt() })
+      calls.push(...toolCallsOf(entry).map(({ toolCallId }) => toolCallId))
+    }
+    context.apply(entry)
+  }
+  expect(prompts.map(({ sent }) => sent)).toEqual(prompts.map(({ recorded }) => recorded))
+  const answered = history.flatMap((entry) => (entry.type === 'toolResult' ? [entry.toolCallId] : []))
+  expect(answered.toSorted()).toEqual([...new Set(calls)].toSorted())
+  const delegated = history.flatMap((entry) => (entry.type === 'delegated' ? [entry.toolCallId] : []))
+  expect(delegated).toEqual([...new Set(delegated)])
+}
+
+test('whatever is said and done, and wherever its turns are lost, an agent comes to its end with nothing doubled', async () => {
+  await fc.assert(
+    fc.asyncProperty(plans, losses, async (given, lost) => {
+      await using troupe = await TestTroupe.connect()
+      const aroundTurns = (turns: TurnStore) => losing(turns, lost)
+      const policy = { ...shortest, ...patient, ...quick }
+      await troupe.startNode({ agent, helper }, { aroundTurns, policy, logger: pino({ level: 'silent' }) })
+      const sessions = await Promise.all(given.map((plan) => troupe.create('agent', plan)))
+      const signal = AbortSignal.timeout(20_000)
+      const results = await Promise.all(sessions.map((session) => session.result({ signal })))
+      expect(results.map(({ status }) => status)).toEqual(given.map(() => 'completed'))
+      await expectInvariants(troupe.redis, troupe.namespace)
+      for (const { rootId } of sessions) expectWhole(await troupe.history(rootId))
+      expect(Math.max(0, ...runs.values())).toBeLessThanOrEqual(1)
+    }),
+    { numRuns: 2, endOnFailure: true },
+  )
+})
