@@ -85,7 +85,9 @@ function whyDead({ failure, ...rest }: DeadLetter['evidence']): string {
 function addRedriveCommand(group: Command): void {
   const command = group
     .command('redrive')
-    .description('puts messages that were put aside back into their mailboxes, each once, oldest first')
+    .description(
+      'puts messages that were put aside back into their mailboxes, each once, those of a worker oldest first',
+    )
     .argument('[worker]', 'id of the worker')
     .option('--all', 'those of all workers')
     .option('--id <letter>', 'this one alone')

@@ -129,9 +129,14 @@ function isOf(workerId: string | undefined, { fields }: DeadRow): boolean {
 async function letterOf(stores: readonly InspectStore[], id: string, workerId?: string): Promise<DeadLetter> {
   if (!letterId.test(id)) throw noLetter(id, workerId)
   const rows = await Promise.all(stores.map((store) => store.deadLetter(id)))
-  const row = rows.find((found) => found !== undefined && isOf(workerId, found))
+  const [row, ...others] = rows.filter((found) => found !== undefined && isOf(workerId, found)) as DeadRow[]
   if (row === undefined) throw noLetter(id, workerId)
-  return toLetter(row)
+  if (others.length === 0) return toLetter(row)
+  // Ids are given in each partition, by the millisecond.
+  const workers = [row, ...others].map(({ fields }) => fields.worker).join(', ')
+  throw new InputError(
+    `there is a dead letter ${id} of each of these workers: ${workers}. Name the worker, too (workerId).`,
+  )
 }
 
 function toLetter({ id, fields, redriven }: DeadRow): DeadLetter {

@@ -1,6 +1,6 @@
 /** Several partitions in one Redis: a node runs them all with the slots it has, and a client sees them as one. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { connectInternal } from '../../src/client/client.ts'
+import { connectInternal, type Session } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { partitionOf, partitionOfKey } from '../../src/core/ids.ts'
 import { partitionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
@@ -111,7 +111,7 @@ describe('with three partitions', () => {
     expect(await troupe.redis.hget(meta, 'partitions')).toBe('3')
   })
 
-  test('dead letters of all of them are told newest first, and put back oldest first, each in its own', async () => {
+  test('dead letters of all of them are told newest first, and put back, each in its own', async () => {
     const sessions = await Promise.all([2, 0, 1].map((partition) => createIn(partition, 'echo', `of ${partition}`)))
     for (const { rootId } of sessions) {
       const { record } = workerKeys(tagOf(troupe.namespace, partitionOf(rootId)), rootId)
@@ -131,9 +131,32 @@ describe('with three partitions', () => {
       expect(one).toMatchObject({ workerId: rootId, message: { value: ['of 2', 'of 0', 'of 1'][place] } })
     }
     const redriven = await troupe.client.redrive({ all: true })
-    expect(redriven.map(({ letterId }) => letterId)).toEqual(letters.map(({ id }) => id).toReversed())
+    expect(new Set(redriven.map(({ letterId }) => letterId))).toEqual(new Set(letters.map(({ id }) => id)))
+    expect(redriven).toHaveLength(letters.length)
     for (const [place, session] of sessions.entries())
       expect(await session.result({ run: 2 })).toMatchObject({ value: ['of 2', 'of 0', 'of 1'][place] })
     await expectSound()
+  })
+
+  test('a dead letter whose id another partition has as well is put back with its worker alone', async () => {
+    const sessions = await Promise.all([0, 1].map((partition) => createIn(partition, 'echo', `of ${partition}`)))
+    const letter = `${Date.now() + 60_000}-0`
+    for (const [partition, { id, rootId }] of sessions.entries()) {
+      const tag = tagOf(troupe.namespace, partition)
+      await troupe.redis.hset(workerKeys(tag, rootId).record, 'alone', '3', 'crashes', '5')
+      const mail = await troupe.redis.lindex(workerKeys(tag, rootId).user, 0)
+      const fields = ['worker', rootId, 'session', id, 'mail', String(mail), 'evidence', '{}']
+      await troupe.redis.xadd(partitionKeys(tag).dead, letter, ...fields)
+    }
+    await troupe.startNode({ echo })
+    for (const session of sessions)
+      expect(await session.result({ run: 1 })).toMatchObject({ failure: { code: 'poison' } })
+    await expect(troupe.client.redrive({ letter })).rejects.toMatchObject({
+      code: 'input_invalid',
+      message: expect.stringMatching(new RegExp(`${sessions[0]?.rootId}.*${sessions[1]?.rootId}`)),
+    })
+    const { rootId: workerId } = sessions[1] as Session
+    expect(await troupe.client.redrive({ letter, workerId })).toMatchObject([{ workerId, status: 'redriven' }])
+    expect(await sessions[1]?.result({ run: 2 })).toMatchObject({ value: 'of 1' })
   })
 })
