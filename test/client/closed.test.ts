@@ -1,6 +1,7 @@
 /** What a client that was closed says, at once, to who calls it and to who waits for it. */
-import { describe, expect, inject, test } from 'vitest'
+import { describe, expect, inject, test, vi } from 'vitest'
 import { connectInternal, type Troupe } from '../../src/client/client.ts'
+import { EventHub } from '../../src/client/event-hub.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { newNamespace } from '../support/namespace.ts'
@@ -56,10 +57,12 @@ describe('a client that was closed', () => {
     expect(await outcome(call(client))).toMatchObject(closed)
   })
 
-  test('may be closed again, also at the same time', async () => {
+  test('may be closed again, also at the same time: who does waits for the same end', async () => {
+    using stops = vi.spyOn(EventHub.prototype, 'stop')
     const client = await connectInternal({ redisUrl: inject('redisUrl'), namespace: newNamespace() })
     await Promise.all([client.close(), client.close()])
     expect(await client.close()).toBe(undefined)
+    expect(stops).toHaveBeenCalledOnce()
   })
 
   test('says so to who waits for a result, and still tells one that it knows', async () => {

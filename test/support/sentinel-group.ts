@@ -8,6 +8,8 @@ import { waitUntil } from './wait-until.ts'
 
 const name = 'mymaster'
 const promotionMsMax = 60_000
+/** A sentinel asks for replicas every ten seconds: one answer may come too late. */
+const meetingMsMax = 30_000
 
 export class SentinelGroup implements AsyncDisposable {
   /** The first began as primary. */
@@ -35,7 +37,8 @@ export class SentinelGroup implements AsyncDisposable {
     ]
     const sentinel = () => keep(RedisServer.start({ isSentinel: true, settings: watching }))
     const sentinels = await Promise.all([sentinel(), sentinel(), sentinel()])
-    for (const one of sentinels) await waitUntil('the sentinels know each other and the replicas', () => knowsAll(one))
+    const met = 'the sentinels know each other and the replicas'
+    for (const one of sentinels) await waitUntil(met, () => knowsAll(one), meetingMsMax)
     started.move()
     return new SentinelGroup(servers, sentinels)
   }

@@ -28,7 +28,10 @@ export function folderOf(input: Json): string | null {
 /** Model calls of a worker that splits its part, has it read and puts the results together. */
 const callsOfEach = 4
 
-/** The whole of what is to be surveyed, by as many workers as the session has room and model calls for. Throws a TerminalError that says why there is nothing to survey. */
+/**
+ * The whole of what is to be surveyed, by as many workers as the session has room and model calls for. Throws a TerminalError that says
+ * why there is nothing to survey.
+ */
 export async function wholeOf(context: Pick<ToolContext, 'input' | 'limits' | 'workspace'>): Promise<Part> {
   const order = orderSchema.safeParse(context.input)
   if (!order.success) throw new TerminalError('The input names no folder: it must be { "folder": "/absolute/path" }.')
