@@ -6,7 +6,7 @@ import { tagOf, workerKeys } from '../../src/store/keys.ts'
 /**
  * history: the history of a worker; holds the payload.
  * worker:  its record, and what else is the worker's own.
- * session: the session's record and members.
+ * session: its members, and the results of its earlier runs.
  * shared:  one key for all sessions that grows with each of them (the index of sessions).
  * passing: bounded by a trim, or by an expiry of minutes, whatever the number of sessions (events, idempotency keys, queues).
  */

@@ -24,9 +24,9 @@ export function newId(partition: number): string {
   return withPartition(v7(), partition)
 }
 
-/** The root worker's id: the session's with version 8, so that neither is stored with the other. */
+/** The root worker's id: the session's with version 8, so that neither is stored with the other. For a worker's id that of nobody. */
 export function rootIdOf(sessionId: string): string {
-  return `${sessionId.slice(0, 14)}8${sessionId.slice(15)}`
+  return `${sessionId.slice(0, 14)}${isWorkerId(sessionId) ? 7 : 8}${sessionId.slice(15)}`
 }
 
 /** An id of version 8 is a worker's, one of version 7 a session's (I-b). */

@@ -113,7 +113,6 @@ export interface NextClaim {
 
 export interface CommitRequest {
   readonly workerId: string
-  readonly sessionId: string
   readonly pool: string
   readonly token: string
   readonly sequence: number

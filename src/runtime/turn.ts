@@ -366,7 +366,6 @@ export class Turn {
     this.#sequence++
     return {
       workerId: grant.workerId,
-      sessionId: grant.sessionId,
       pool: grant.pool,
       token: grant.token,
       sequence: this.#sequence,

@@ -4,10 +4,10 @@
  * are those of its moment. A key that somebody wrote over is named (by a picture, or by `damagedKeys`) and reads as if it held
  * nothing: it keeps nobody from looking at the others.
  */
-import { defaultPool, isPool, rootIdOf, unhostedPool } from '../core/ids.ts'
+import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
 import type { Lane } from '../core/message.ts'
 import type { RecordFields } from './inspect-store.ts'
-import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
+import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
 import { orElse, toEntries } from './replies.ts'
 import type { Reply, ScriptCaller } from './script.ts'
@@ -75,7 +75,7 @@ const pageSize = 1_000
 /** Heads of mails end behind ids, call and status. */
 const headBytes = 80
 const budgetBytes = 16_777_216
-const sessionFields = 'schema state ended workers cancel marks retired resting spent caps'.split(' ')
+const sessionFields = 'kind ended workers cancel marks retired resting spent caps'.split(' ')
 
 export class AuditStore {
   readonly partition: number
@@ -150,7 +150,18 @@ export class AuditStore {
   async sessionIds(cursor: string): Promise<Page<string>> {
     const page = await this.#members(this.#keys.sessions, cursor)
     if (page.isRead) return page
-    return { items: (await this.#walk(`${this.#keys.tag}:s:`)).filter((id) => !id.includes(':')), next: null }
+    const ids = (await this.#walk(`${this.#keys.tag}:w:`)).filter((id) => !id.includes(':'))
+    const items: string[] = []
+    for (let from = 0; from < ids.length; from += pageSize)
+      items.push(...(await this.#rootsOf(ids.slice(from, from + pageSize))))
+    return { items: items.map(sessionIdOfRoot), next: null }
+  }
+
+  /** Those that are roots, by records that can be read. */
+  async #rootsOf(ids: readonly string[]): Promise<string[]> {
+    const read = ids.map((id) => this.#redis.hmget(workerKeys(this.#keys.tag, id).record, 'kind', 'session'))
+    const found = await Promise.all(read.map((reading) => orElse(reading, [])))
+    return ids.filter((_, index) => found[index]?.[0] != null && found[index][1] == null)
   }
 
   async createdAt(sessionId: string): Promise<number | null> {
@@ -161,7 +172,7 @@ export class AuditStore {
   /** Those of up to a page of sessions that are in no index and whose roots have no record. */
   async gone(sessionIds: readonly string[]): Promise<string[]> {
     const nobody = sessionIds.map(() => null)
-    const roots = sessionIds.map((id) => workerKeys(this.#keys.tag, rootIdOf(id)).record)
+    const roots = sessionIds.map((id) => rootKey(this.#keys.tag, id))
     const [scores, records] = await Promise.all([
       orElse(this.#redis.zmscore(this.#keys.sessions, ...sessionIds), nobody),
       Promise.all(roots.map((key) => this.#redis.exists(key))),
@@ -170,7 +181,7 @@ export class AuditStore {
   }
 
   async sessionExists(sessionId: string): Promise<boolean> {
-    return (await this.#redis.exists(sessionKeys(this.#keys.tag, sessionId).session)) === 1
+    return (await this.#redis.exists(rootKey(this.#keys.tag, sessionId))) === 1
   }
 
   /** Workers of a session but its root, in the order they were spawned. */
@@ -189,11 +200,10 @@ export class AuditStore {
 
   /** What the session says of how these runs ended: "<status> <position>", or null. */
   async results(sessionId: string, runs: readonly number[]): Promise<(string | null)[]> {
-    const names = runs.map((run) => `result:${run}`)
-    const { session } = sessionKeys(this.#keys.tag, sessionId)
+    const { results } = sessionKeys(this.#keys.tag, sessionId)
     return orElse(
-      this.#redis.hmget(session, ...names),
-      names.map(() => null),
+      this.#redis.hmget(results, ...runs.map(String)),
+      runs.map(() => null),
     )
   }
 
@@ -276,7 +286,7 @@ function sessionPicture(id: string, reply: Reply): SessionPicture {
   for (const [index, name] of sessionFields.entries()) if (values[index] != null) fields[name] = values[index]
   return {
     id,
-    fields: fields.schema === undefined ? null : fields,
+    fields: fields.kind === undefined ? null : fields,
     listed,
     cancelled,
     isIndexed: isThere(isIndexed),

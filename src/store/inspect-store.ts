@@ -8,10 +8,11 @@ import { rootIdOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
 import type { Lane } from '../core/message.ts'
 import type { PartitionKeys } from './keys.ts'
-import { sessionKeys, workerKeys } from './keys.ts'
+import { rootKey, sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
 import { orElse, repliesOf, scored, toEntries } from './replies.ts'
 import { refusalOf, storeError } from './script.ts'
+import { sessionFields, sessionNames } from './session-fields.ts'
 
 export type RecordFields = Readonly<Record<string, string>>
 
@@ -44,15 +45,13 @@ export interface SessionPlace {
   readonly createdAt: number
 }
 
-/** What lists show of a session; null what its root does not have, or all of it without one. Its state is "damaged" where it cannot be read. */
+/** What lists show of a session; null what its root does not have. Its state is "damaged" where it cannot be read. */
 export interface SummaryRow {
   readonly fields: RecordFields
   readonly kind: string | null
   readonly name: string | null
   readonly mode: string | null
 }
-
-const sessionNames = ['schema', 'state', 'ended', 'workers'] as const
 
 /** Instead of records that cannot be read. */
 const damaged: RecordFields = { state: 'damaged' }
@@ -100,10 +99,14 @@ export class InspectStore {
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
   }
 
-  /** The session's record, with the result of one run if asked: a long conversation has thousands, which are never read at once. */
+  /** How the session stands, with the result of one run if asked: a long conversation has thousands, which are never read at once. */
   async session(id: string, run?: number): Promise<RecordFields | null> {
-    const names = [...sessionNames, 'cancel', 'caps', ...(run === undefined ? [] : [`result:${run}`])]
-    return sessionFields(names, await this.#redis.hmget(sessionKeys(this.#keys.tag, id).session, ...names))
+    const names = [...sessionNames, 'caps']
+    const reading = this.#redis.hmget(rootKey(this.#keys.tag, id), ...names)
+    if (run === undefined) return sessionFields(names, await reading)
+    const { results } = sessionKeys(this.#keys.tag, id)
+    const [values, result] = await Promise.all([reading, this.#redis.hget(results, String(run))])
+    return sessionFields([...names, `result:${run}`], [...values, result])
   }
 
   async createdAt(id: string): Promise<number | null> {
@@ -129,18 +132,13 @@ export class InspectStore {
   /** What lists show of these sessions, in their order; null of one that is gone. Nothing is read that may be long. */
   async summaries(ids: readonly string[]): Promise<(SummaryRow | null)[]> {
     const pipeline = this.#redis.pipeline()
-    for (const id of ids) {
-      pipeline.hmget(sessionKeys(this.#keys.tag, id).session, ...sessionNames)
-      pipeline.hmget(workerKeys(this.#keys.tag, rootIdOf(id)).record, 'kind', 'name', 'mode')
-    }
+    for (const id of ids) pipeline.hmget(rootKey(this.#keys.tag, id), ...sessionNames, 'name', 'mode')
     const replies = (await repliesOf(pipeline)) as ((string | null)[] | Error)[]
-    return ids.map((_, index) => {
-      const [session = [], root = []] = replies.slice(index * 2, index * 2 + 2)
-      const fields = session instanceof Error ? damaged : sessionFields(sessionNames, session)
-      if (fields !== null && root instanceof Error)
-        return { fields: { ...fields, ...damaged }, kind: null, name: null, mode: null }
-      const [kind = null, name = null, mode = null] = root as (string | null)[]
-      return fields && { fields, kind, name, mode }
+    return replies.map((root) => {
+      if (root instanceof Error) return { fields: damaged, kind: null, name: null, mode: null }
+      const fields = sessionFields(sessionNames, root)
+      const [name = null, mode = null] = root.slice(sessionNames.length)
+      return fields && { fields, kind: fields.kind as string, name, mode }
     })
   }
 
@@ -370,22 +368,6 @@ export class InspectStore {
     }
     return fields
   }
-}
-
-/** Of a session's record, whose first name is one that each has; null without one. */
-function sessionFields(names: readonly string[], values: readonly (string | null)[]): RecordFields | null {
-  if (values[0] == null) return null
-  const fields: Record<string, string> = { state: 'active' }
-  for (const [index, name] of names.entries()) if (values[index] != null) fields[name] = values[index]
-  return endedFields(fields)
-}
-
-/** A session that ended keeps status, time, run and place of the result in one field; readers see them one by one. */
-function endedFields(fields: Record<string, string>): RecordFields {
-  if (fields.ended === undefined) return fields
-  const [status = '', finished = '', run, position] = fields.ended.split(' ')
-  const result = run === undefined ? {} : { [`result:${run}`]: `${status} ${position}` }
-  return { ...fields, ...result, state: status, finished }
 }
 
 /** What a line of the registers says beside its words; nothing where somebody wrote over it. */

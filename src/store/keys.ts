@@ -4,6 +4,7 @@
  * All keys of a partition share one hash tag, so that every script is atomic in a Redis Cluster too.
  * docs/redis-keys.md is generated from the comments: type; what it holds; when it goes.
  */
+import { rootIdOf } from '../core/ids.ts'
 
 /** The hash tag of a partition: `{<namespace>.<partition>}`. */
 export function tagOf(namespace: string, partition: number): string {
@@ -69,7 +70,7 @@ export type PartitionKeys = ReturnType<typeof partitionKeys>
 export function workerKeys(tag: string, id: string) {
   const record = `${tag}:w:${id}`
   return {
-    /** hash; the record: every value but a long grant at most 64 bytes, so that the hash stays small. */
+    /** hash; the record: every value but a long grant, or the reason of a cancel, at most 64 bytes, so that the hash stays small. */
     record,
     /** list; the append-only history, one JSON entry each. */
     log: `${record}:log`,
@@ -89,23 +90,28 @@ export function workerKeys(tag: string, id: string) {
 }
 
 /** What every commit is given: it builds the others where it needs them. */
-export function commitKeys({ tag, leases, events }: PartitionKeys, workerId: string, sessionId: string) {
+export function commitKeys({ tag, leases, events }: PartitionKeys, workerId: string) {
   const record = `${tag}:w:${workerId}`
-  return { record, log: `${record}:log`, session: `${tag}:s:${sessionId}`, user: `${record}:mail:user`, leases, events }
+  return { record, log: `${record}:log`, user: `${record}:mail:user`, leases, events }
 }
 
 /** What creates a session is given. */
-export function spawnKeys({ tag, sessions, events }: PartitionKeys, sessionId: string, rootId: string) {
+export function spawnKeys({ tag, sessions, events }: PartitionKeys, rootId: string) {
   const record = `${tag}:w:${rootId}`
-  return { session: `${tag}:s:${sessionId}`, record, user: `${record}:mail:user`, sessions, events }
+  return { record, user: `${record}:mail:user`, sessions, events }
 }
 
-/** The keys of one session; until pruned. */
+/** The record of a session's root, which says how the session stands. */
+export function rootKey(tag: string, sessionId: string): string {
+  return `${tag}:w:${rootIdOf(sessionId)}`
+}
+
+/** What a session has beside the record of its root. Each exists only when needed; until pruned. */
 export function sessionKeys(tag: string, id: string) {
   const session = `${tag}:s:${id}`
   return {
-    /** hash; state while cancelled, counts, `result:<run>` and `ended` (status, time, and of a result its run and place); until pruned. */
-    session,
+    /** hash; run of the root to `<status> <place of the result in the history>`, of each that did not end the session; until pruned. */
+    results: `${session}:results`,
     /** list; ids of all workers but the root, in the order they were spawned. */
     workers: `${session}:workers`,
     /** set; `<worker>:<run>`, or `<worker>:*` for good; until every descendant has ended. */

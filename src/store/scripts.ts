@@ -6,8 +6,8 @@ type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? 
 
 export const spawnScript = defineScript({
   file: 'spawn.lua',
-  keys: words('session record user sessions events'),
-  args: words('kind pool mail seed bellMs event facts'),
+  keys: words('record user sessions events'),
+  args: words('sessionId kind pool mail seed bellMs event facts'),
 })
 
 export const postScript = defineScript({
@@ -26,7 +26,7 @@ export const claimScript = defineScript({
 
 export const commitScript = defineScript({
   file: 'commit.lua',
-  keys: words('record log session user leases events'),
+  keys: words('record log user leases events'),
   args: words('token sequence version fsm open userUsed wait event bellMs seed entries'),
 })
 
@@ -50,13 +50,13 @@ export const fireScript = defineScript({
 
 export const cancelScript = defineScript({
   file: 'cancel.lua',
-  keys: words('session cancelled cancelling events'),
+  keys: words('root cancelled cancelling events'),
   args: words('sessionId reason hint event'),
 })
 
 export const finishScript = defineScript({
   file: 'finish.lua',
-  keys: words('session cancelled cancelling workers timers events'),
+  keys: words('root cancelled cancelling workers timers events'),
   args: words('sessionId from batch running marks entry answered'),
 })
 
@@ -66,11 +66,11 @@ export const redriveScript = defineScript({
   args: words('worker letter seed bellMs event'),
 })
 
-export const closeScript = defineScript({ file: 'close.lua', keys: words('session events'), args: words('sessionId') })
+export const closeScript = defineScript({ file: 'close.lua', keys: words('root events'), args: words('sessionId') })
 
 export const limitScript = defineScript({
   file: 'limit.lua',
-  keys: words('session events'),
+  keys: words('root events'),
   args: words('sessionId modelCalls tokens start event'),
 })
 

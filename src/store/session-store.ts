@@ -17,7 +17,7 @@ import {
 } from '../core/policy.ts'
 import type { Bell } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
-import { type PartitionKeys, sessionKeys, spawnKeys, workerKeys } from './keys.ts'
+import { type PartitionKeys, rootKey, sessionKeys, spawnKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
 import { guarded, type Reply, type ScriptCaller } from './script.ts'
 import { cancelScript, closeScript, limitScript, postScript, redriveScript, spawnScript } from './scripts.ts'
@@ -97,8 +97,9 @@ export class SessionStore {
     const workerId = rootIdOf(order.sessionId)
     const reply = await this.#caller.call(
       spawnScript,
-      spawnKeys(this.#keys, order.sessionId, workerId),
+      spawnKeys(this.#keys, workerId),
       {
+        sessionId: order.sessionId,
         kind: order.kind,
         pool: order.pool,
         mail: order.mail,
@@ -175,12 +176,12 @@ export class SessionStore {
     sessionId: string,
     reason: string,
   ): Promise<{ kind: 'ok' | 'not_found' } | { kind: 'finished'; state: string }> {
-    const session = sessionKeys(this.#keys.tag, sessionId)
+    const { cancelled } = sessionKeys(this.#keys.tag, sessionId)
     const reply = await this.#caller.call(
       cancelScript,
       {
-        session: session.session,
-        cancelled: session.cancelled,
+        root: rootKey(this.#keys.tag, sessionId),
+        cancelled,
         cancelling: this.#keys.cancelling,
         events: this.#keys.events,
       },
@@ -204,7 +205,7 @@ export class SessionStore {
   ): Promise<{ kind: 'ok'; caps: Spending } | { kind: 'not_found' } | { kind: 'finished'; state: string }> {
     const reply = await this.#caller.call(
       limitScript,
-      { session: sessionKeys(this.#keys.tag, sessionId).session, events: this.#keys.events },
+      { root: rootKey(this.#keys.tag, sessionId), events: this.#keys.events },
       { sessionId, modelCalls: modelCalls ?? '', tokens: tokens ?? '', start: startCaps, event },
       { deadlineMs: this.#deadlineMs },
     )
@@ -216,7 +217,7 @@ export class SessionStore {
   async close(sessionId: string): Promise<{ kind: 'ok'; state: string } | { kind: 'not_found' }> {
     const reply = await this.#caller.call(
       closeScript,
-      { session: sessionKeys(this.#keys.tag, sessionId).session, events: this.#keys.events },
+      { root: rootKey(this.#keys.tag, sessionId), events: this.#keys.events },
       { sessionId },
       { deadlineMs: this.#deadlineMs },
     )

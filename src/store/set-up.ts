@@ -8,7 +8,7 @@ import { partitionsMax } from '../core/ids.ts'
 import { partitionKeys, tagOf } from './keys.ts'
 import type { Redis } from './redis.ts'
 
-const schemaVersion = 1
+const schemaVersion = 2
 
 /** Why a Redis that says this of itself (INFO) must not be used, in one sentence; null when it may. */
 export function unfit(info: string): string | null {
@@ -72,9 +72,12 @@ async function readSetUp(
       `namespace "${namespace}" was set up with ${found} partition${found === 1 ? '' : 's'}, not ${partitions}: set TROUPE_PARTITIONS=${found} (partitions in code) or leave it out. A namespace keeps its number: for another, take another namespace.`,
     )
   }
-  if (stored[1] != null && Number(stored[1]) > schemaVersion) {
+  const schema = Number(stored[1] ?? schemaVersion)
+  if (schema > schemaVersion)
+    throw new ConfigError(`namespace "${namespace}" was written by a newer troupe (schema ${schema}): update this one.`)
+  if (schema < schemaVersion) {
     throw new ConfigError(
-      `namespace "${namespace}" was written by a newer troupe (schema ${stored[1]}): update this one.`,
+      `namespace "${namespace}" was written by an older troupe (schema ${schema}), which this one cannot read: set TROUPE_NAMESPACE to another (namespace in code), or, of a Redis that troupe started, remove its folder .troupe/redis.`,
     )
   }
   return found

@@ -88,12 +88,9 @@ export class RedisTurnStore implements TurnStore {
   async commit(request: CommitRequest): Promise<CommitAnswer> {
     const asked = performance.now()
     const { caller, keys, policy } = this.#o
-    const reply = await caller.call(
-      commitScript,
-      commitKeys(keys, request.workerId, request.sessionId),
-      this.#commitArguments(request),
-      { deadlineMs: policy.leaseMs },
-    )
+    const reply = await caller.call(commitScript, commitKeys(keys, request.workerId), this.#commitArguments(request), {
+      deadlineMs: policy.leaseMs,
+    })
     return this.#decodeCommit(reply, asked)
   }
 

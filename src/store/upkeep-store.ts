@@ -11,7 +11,7 @@ import { cancelledEntries, type OpenCalls, openCallsIn } from '../core/open-call
 import type { Policy } from '../core/policy.ts'
 import type { Bell, DamagedSession, PoolShare, UpkeepStore } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
-import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
+import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
 import { guarded, type ScriptCaller } from './script.ts'
 import { finishScript, fireScript, pruneScript, sweepScript } from './scripts.ts'
@@ -115,7 +115,8 @@ export class RedisUpkeepStore implements UpkeepStore {
   /** One pass over its workers. Tells whether the cancel is over; else some still run. */
   async #finish(sessionId: string): Promise<boolean> {
     const { keys, policy } = this.#o
-    const session = sessionKeys(keys.tag, sessionId)
+    const { cancelled, workers } = sessionKeys(keys.tag, sessionId)
+    const root = rootKey(keys.tag, sessionId)
     const entry = JSON.stringify({ type: 'cancelled', v: entryVersion, at: Date.now() })
     let from = '0'
     let running = '0'
@@ -124,7 +125,7 @@ export class RedisUpkeepStore implements UpkeepStore {
     while (from !== 'done' && from !== 'wait') {
       const reply = await this.#o.caller.call(
         finishScript,
-        { ...session, cancelling: keys.cancelling, timers: keys.timers, events: keys.events },
+        { root, cancelled, workers, cancelling: keys.cancelling, timers: keys.timers, events: keys.events },
         {
           sessionId,
           from,

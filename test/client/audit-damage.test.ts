@@ -31,7 +31,7 @@ async function quarantine(worker: string): Promise<void> {
   await troupe.redis.lpop(log)
   const end = (await troupe.redis.lindex(log, 0)) as string
   await troupe.redis.lset(log, 0, end.replace('"code":"run_failed"', '"code":"poison"'))
-  await troupe.redis.hset(sessionKeys(troupe.tag, sessionIdOfRoot(worker)).session, 'result:1', 'failed 0')
+  await troupe.redis.hset(sessionKeys(troupe.tag, sessionIdOfRoot(worker)).results, '1', 'failed 0')
   await troupe.redis.xadd(partitionKeys(troupe.tag).dead, '*', 'worker', worker, 'mail', 'i\t-\t0')
 }
 

@@ -81,6 +81,7 @@ describe('of what was tampered with, audit names', () => {
         root: [null, cast.root],
         first: [id, cast.first],
         second: [id, cast.second],
+        stray: [null, cast.first],
       }[names]
       const found = foundIn(cast, after)
       const lines = found.map((one) => `${one.invariant} ${one.sessionId} ${one.workerId}: ${one.what}`)

@@ -28,7 +28,7 @@ describe('a key of another sort', () => {
   test.each([
     ['record', 'hash'],
     ['log', 'list'],
-    ['session', 'hash'],
+    ['results', 'hash'],
   ] as const)('(%s) is named by who cannot read it, as no fault of troupe', async (name, sort) => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const { session, keys } = await ended(troupe, 'echo')
@@ -39,10 +39,31 @@ describe('a key of another sort', () => {
     await troupe.redis.del(keys[name])
   })
 
-  test.each(['record', 'session'] as const)('(%s) keeps nobody from listing the other sessions', async (name) => {
+  test('(record of a root) is named to who cancels, closes or limits its session, or sends to a child', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo, parent } })
+    const session = await troupe.create('parent', null, { keepOpen: true })
+    await session.result({ run: 1 })
+    const [, child] = await troupe.client.workers.list({ sessionId: session.id })
+    const { record } = workerKeys(troupe.tag, session.rootId)
+    await troupe.redis.set(record, 'not what it was')
+    const worker = troupe.client.workers.get(child?.id as string)
+    const calls = [session.cancel(), session.close(), session.limit({ modelCalls: 1 }), worker.send('more')]
+    for (const answer of await Promise.allSettled(calls))
+      expect(answer).toMatchObject({
+        reason: { details: { damaged: `key ${record} is a string and should be a hash` } },
+      })
+    await troupe.redis.del(record)
+    await troupe.redis.hset(record, { kind: 'parent', workers: 'some' })
+    const count = { reason: { details: { damaged: `field workers of ${record} should be a whole number` } } }
+    for (const answer of await Promise.allSettled([session.cancel(), session.limit({ modelCalls: 1 })]))
+      expect(answer).toMatchObject(count)
+    await troupe.redis.del(record)
+  })
+
+  test('(record) keeps nobody from listing the other sessions', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const [one, two] = [await ended(troupe, 'echo'), await ended(troupe, 'echo')]
-    await troupe.redis.set(two.keys[name], 'not what it was')
+    await troupe.redis.set(two.keys.record, 'not what it was')
     const states = async (query: SessionsQuery) =>
       (await troupe.client.sessions.list(query)).map(({ id, state }) => [id, state])
     expect(await states({})).toEqual([
@@ -50,7 +71,7 @@ describe('a key of another sort', () => {
       [one.session.id, 'completed'],
     ])
     expect(await states({ state: 'damaged' })).toEqual([[two.session.id, 'damaged']])
-    await troupe.redis.del(two.keys[name])
+    await troupe.redis.del(two.keys.record)
   })
 
   test('(log) keeps no session from being listed: a list reads none', async () => {

@@ -1,9 +1,10 @@
 /** Results are latched: they may be asked for before, during and after the end, by anyone, any number of times. */
-import { describe, expect, inject, test } from 'vitest'
+import { describe, expect, inject, test, vi } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
+import { EventHub } from '../../src/client/event-hub.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId } from '../../src/core/ids.ts'
-import { sessionKeys, workerKeys } from '../../src/store/keys.ts'
+import { workerKeys } from '../../src/store/keys.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -45,7 +46,7 @@ describe('session.result', () => {
     const asked = await commandsNaming(troupe.redis, record, async () => {
       expect(await session.result()).toMatchObject({ value: 'said' })
     })
-    expect(asked.map(({ name }) => name).toSorted()).toEqual(['hmget', 'lindex', 'llen'])
+    expect(asked.map(({ name }) => name).toSorted()).toEqual(['hmget', 'hmget', 'hmget', 'lindex', 'llen'])
   })
 
   test('of many sessions that end while the first waiter still connects misses none', async () => {
@@ -75,6 +76,26 @@ describe('session.result', () => {
     controller.abort(new Error('no more patience'))
     await expect(waiting).rejects.toThrow('no more patience')
     await expect(session.result({ signal: AbortSignal.abort(new Error('none at all')) })).rejects.toThrow('none at all')
+  })
+
+  test('leaves nobody to be woken behind, however it ends', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const [done, open] = [await troupe.create('echo', 1), await troupe.create('nobody')]
+    using waits = vi.spyOn(EventHub.prototype, 'wakeAtEnds')
+    using leaves = vi.spyOn(EventHub.prototype, 'stopWaking')
+    const controller = new AbortController()
+    const aborted = open.result({ signal: controller.signal }).catch((error: unknown) => error)
+    const closed = open.result().catch((error: unknown) => error)
+    await done.result()
+    await expect(troupe.client.sessions.get(newId(0)).result()).rejects.toMatchObject({ code: 'session_not_found' })
+    controller.abort(new Error('no more patience'))
+    await aborted
+    await troupe.client.close()
+    await closed
+    const byWaiter = (calls: readonly (readonly [string, () => void])[]) =>
+      new Map(calls.map(([id, wake]) => [wake, id]))
+    expect(waits).toHaveBeenCalledTimes(4)
+    expect(byWaiter(leaves.mock.calls)).toEqual(byWaiter(waits.mock.calls))
   })
 
   test('of a session or a run that does not exist is a typed error', async () => {
@@ -109,7 +130,7 @@ test('a result that nothing tells of is looked for after a while', async () => {
   await expect(troupe.client.sessions.get(newId(0)).result()).rejects.toMatchObject(gone)
   const session = await troupe.create('nobody')
   const result = session.result()
-  await troupe.redis.del(sessionKeys(troupe.tag, session.id).session)
+  await troupe.redis.del(workerKeys(troupe.tag, session.rootId).record)
   await expect(result).rejects.toMatchObject(gone)
 })
 

@@ -176,7 +176,6 @@ export class Stage implements AsyncDisposable {
     const workerId = this.id(call.worker)
     return {
       workerId,
-      sessionId: this.#session.id,
       pool: 'default',
       token: `${call.token.epoch}:${call.token.nonce}`,
       sequence: call.sequence,

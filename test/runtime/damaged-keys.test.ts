@@ -46,23 +46,27 @@ describe('a worker whose key was written over', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('(log) keeps its message until it is mended; the others go on', async () => {
-    await using scene = await logged({ echo })
-    const { troupe, lines } = scene
-    const session = await troupe.create('echo', 'one', { keepOpen: true })
-    await session.result({ run: 1 })
-    const { log } = workerKeys(troupe.tag, session.rootId)
-    const mend = await spoil(troupe, log)
-    await session.root.send('two')
-    // More often than a worker may be started without a commit.
-    for (let number = 0; number < 8; number++) expect(await troupe.run('echo', number)).toMatchObject({ value: number })
-    await waitUntil('the error names the key', () =>
-      lines.some((line) => line.includes(`${log} is a string and should`)),
-    )
-    await mend()
-    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
-    await expectInvariants(troupe.redis, troupe.namespace)
-  })
+  test.each(['log', 'results'] as const)(
+    '(%s) keeps its message until it is mended; the others go on',
+    async (name) => {
+      await using scene = await logged({ echo })
+      const { troupe, lines } = scene
+      const session = await troupe.create('echo', 'one', { keepOpen: true })
+      await session.result({ run: 1 })
+      const key = { ...workerKeys(troupe.tag, session.rootId), ...sessionKeys(troupe.tag, session.id) }[name]
+      const mend = await spoil(troupe, key)
+      await session.root.send('two')
+      // More often than a worker may be started without a commit.
+      for (let number = 0; number < 8; number++)
+        expect(await troupe.run('echo', number)).toMatchObject({ value: number })
+      await waitUntil('the error names the key', () =>
+        lines.some((line) => line.includes(`${key} is a string and should`)),
+      )
+      await mend()
+      expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
+      await expectInvariants(troupe.redis, troupe.namespace)
+    },
+  )
 
   test('while it stands in line holds up nobody behind it, and is not blamed', async () => {
     await using troupe = await TestTroupe.connect()
@@ -105,36 +109,42 @@ describe('a worker whose key was written over', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('in mid-turn keeps its message, and is never taken for poison', async () => {
-    const [began, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const slow = defineWorker({
-      async receive(message, self) {
-        began.resolve()
-        await goOn.promise
-        self.reply(message.value)
-      },
-    })
-    await using scene = await logged({ echo, slow })
-    const { troupe, lines } = scene
-    const session = await troupe.create('slow', 'kept')
-    await began.promise
-    const { log } = workerKeys(troupe.tag, session.rootId)
-    const mend = await spoil(troupe, log)
-    goOn.resolve()
-    await waitUntil('the commit is given up', () => lines.some((line) => line.includes(`${log} is a string`)))
-    // It is claimed again when its lease has ended, and found damaged.
-    const unhosted = partitionKeys(troupe.tag).run('unhosted')
-    await waitUntil('it is out of the line', async () => (await troupe.redis.zscore(unhosted, session.rootId)) !== null)
-    expect(await troupe.run('echo', 'fine')).toMatchObject({ value: 'fine' })
-    await mend()
-    expect(await session.result()).toMatchObject({ status: 'completed', value: 'kept' })
-    expect(await troupe.client.deadLetters()).toEqual([])
-    await expectInvariants(troupe.redis, troupe.namespace)
-  })
+  test.each(['log', 'results'] as const)(
+    '(%s) in mid-turn keeps its message, and is never taken for poison',
+    async (name) => {
+      const [began, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const slow = defineWorker({
+        async receive(message, self) {
+          began.resolve()
+          await goOn.promise
+          self.reply(message.value)
+        },
+      })
+      await using scene = await logged({ echo, slow })
+      const { troupe, lines } = scene
+      const session = await troupe.create('slow', 'kept', { keepOpen: true })
+      await began.promise
+      const key = { ...workerKeys(troupe.tag, session.rootId), ...sessionKeys(troupe.tag, session.id) }[name]
+      const mend = await spoil(troupe, key)
+      goOn.resolve()
+      await waitUntil('the commit is given up', () => lines.some((line) => line.includes(`${key} is a string`)))
+      // It is claimed again when its lease has ended, and found damaged.
+      const unhosted = partitionKeys(troupe.tag).run('unhosted')
+      await waitUntil(
+        'it is out of the line',
+        async () => (await troupe.redis.zscore(unhosted, session.rootId)) !== null,
+      )
+      expect(await troupe.run('echo', 'fine')).toMatchObject({ value: 'fine' })
+      await mend()
+      expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed', value: 'kept' })
+      expect(await troupe.client.deadLetters()).toEqual([])
+      await expectInvariants(troupe.redis, troupe.namespace)
+    },
+  )
 })
 
 describe('a cancelled session whose key was written over', () => {
-  test.each(['session', 'workers'] as const)(
+  test.each(['results', 'workers'] as const)(
     '(%s) rests when it is mended; nodes start, and finish the others',
     async (name) => {
       await using troupe = await TestTroupe.connect()
@@ -151,7 +161,7 @@ describe('a cancelled session whose key was written over', () => {
       await waitUntil('the log names the key', () =>
         lines.some((line) => line.includes(`${key} is a string and should`)),
       )
-      expect(lines.filter((line) => line.includes(key) && line.includes(spoilt.id))).toHaveLength(1)
+      expect(lines.filter((line) => line.includes(key) && line.includes(`"session":"${spoilt.id}"`))).toHaveLength(1)
       await mend()
       expect(await spoilt.result()).toMatchObject({ status: 'cancelled' })
       await expectInvariants(troupe.redis, troupe.namespace)

@@ -52,10 +52,13 @@ describe('a Redis that may not be used', () => {
     },
   )
 
-  test('because a newer troupe wrote the namespace', async () => {
+  test.each([
+    [99, /newer troupe \(schema 99\): update this one/],
+    [1, /older troupe \(schema 1\), .* set TROUPE_NAMESPACE to another/],
+  ])('because a troupe of another schema (%s) wrote the namespace', async (schema, told) => {
     await using place = await Place.open()
-    await place.redis.hset(place.keys.meta, 'partitions', 1, 'schema', 99)
-    await expect(checkRedis(place.redis, place.namespace, undefined)).rejects.toThrow(/newer troupe \(schema 99\)/)
+    await place.redis.hset(place.keys.meta, 'partitions', 1, 'schema', schema)
+    await expect(checkRedis(place.redis, place.namespace, undefined)).rejects.toThrow(told)
   })
 
   test('because it wants a password, which no error shows, nor any of its causes', async () => {

@@ -56,6 +56,17 @@ describe('close', () => {
     expect(await place.session(session.id)).toMatchObject({ 'result:1': 'completed 0' })
   })
 
+  test('before the last run ends in the middle of its turn leaves the result of that run', async () => {
+    await using scene = await conversation()
+    const { place, session, node } = scene
+    const turn = await node.claim()
+    await place.sessions.close(session.id)
+    await turn.record({ entries: ['{"type":"failed"}'], userUsed: 1, open: false, outcome: 'failed' })
+    const changed = await place.changed(() => turn.record({ open: false, end: { wait: 'any', next: null } }))
+    expect(changed).not.toHaveProperty('s:<one>')
+    expect(await place.session(session.id)).toMatchObject({ state: 'failed', 'result:1': 'failed 0' })
+  })
+
   test('does not end what that turn leaves: input that waits, a run that is open, a try that is still to come', async () => {
     for (const end of [
       { open: false, post: true, end: { wait: 'any', next: null } },

@@ -227,6 +227,18 @@ describe('a commit is refused whole', () => {
     )
   })
 
+  test('with an error that names the field, when how many there were is no number', async () => {
+    await using scene = await started()
+    const { place, turn } = scene
+    const { record } = place.workerKeys(turn.worker)
+    await place.redis.hset(record, 'workers', 'some')
+    const spawns = [place.child(turn.worker, 1, 'child')]
+    const changed = await place.changed(() =>
+      expect(turn.commit({ spawns })).rejects.toThrow(`field workers of ${record} should be a whole number`),
+    )
+    expect(changed).toEqual({})
+  })
+
   test('when a mailbox is full, counting all messages of the commit', async () => {
     await using scene = await started()
     const { place } = scene

@@ -1,6 +1,6 @@
 /** commit: how a run ends, and who hears of it. */
 import { describe, expect, test } from 'vitest'
-import { encodeResult } from '../../src/core/message.ts'
+import { encodeInput, encodeResult } from '../../src/core/message.ts'
 import { completion, type HandTurn } from './support/hand-node.ts'
 import { type CreateOptions, Place } from './support/place.ts'
 
@@ -90,6 +90,22 @@ describe('the run of a root', () => {
     const changed = await place.changed(() => turn.complete())
     expect(changed).toMatchObject({ 'w:<one.root>': { state: 'idle' }, 's:<one>': { 'result:1': 'completed 1' } })
     expect(changed['s:<one>']).not.toHaveProperty('state')
+  })
+
+  test.each([
+    ['of a conversation', { mode: 'conversation' }, false, false],
+    ['with input waiting', {}, true, false],
+    ['that sends itself input', {}, false, true],
+  ] as const)('%s changes nothing where its result cannot be kept', async (_, options, waiting, sending) => {
+    await using scene = await started(options)
+    const { place, turn, session } = scene
+    if (waiting) await place.post(turn.worker, 'second')
+    await place.redis.set(place.sessionKeys(session.id).results, 'not what it was')
+    const sends = sending ? [{ workerId: turn.worker, mail: encodeInput(turn.worker, '"more"') }] : []
+    const changed = await place.changed(() =>
+      expect(turn.complete({ sends })).rejects.toThrow('results is a string and should be a hash'),
+    )
+    expect(changed).toEqual({})
   })
 
   test('may end in the middle of a turn; the next run goes on under the same token', async () => {

@@ -258,7 +258,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'children of an ended run',
     script: commitScript,
-    from: "redis.call('SADD', sessionHash .. ':cancelled', worker .. ':' .. run)",
+    from: "redis.call('SADD', sessionBase .. ':cancelled', worker .. ':' .. run)",
     to: '',
     check: checks.childrenOfAnEndedRunAreCancelled,
   },
@@ -279,7 +279,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'limit of workers',
     script: commitScript,
-    from: "elseif tonumber(sessionFields[1] or '1') + #born > limits.workers then",
+    from: "elseif tonumber(ofSession[1] or '1') + #born > limits.workers then",
     to: 'elseif false then',
     check: checks.tooManyWorkersAreRefused,
   },

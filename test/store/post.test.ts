@@ -164,6 +164,28 @@ describe('a message that cannot be accepted', () => {
     expect(changed).toEqual({})
   })
 
+  test('is refused by a detached worker that rests in a session that has ended', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create()
+    const node = place.node()
+    const child = place.child(root, 1, 'free', { detached: true })
+    await (await node.claim()).complete({ spawns: [child] })
+    await (await node.claim()).complete()
+    expect(await place.post(child.id, 'hello')).toEqual({ kind: 'session_finished', state: 'completed' })
+  })
+
+  test('is refused by a worker whose session is gone', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create()
+    const child = place.child(root, 1, 'left', { detached: true })
+    await (await place.node().claim()).complete({ spawns: [child] })
+    await place.redis.del(place.workerKeys(root).record)
+    const changed = await place.changed(async () =>
+      expect(await place.post(child.id, 'hello')).toEqual({ kind: 'session_finished', state: 'pruned' }),
+    )
+    expect(changed).toEqual({})
+  })
+
   test('is refused by a session that is being cancelled, and by one that was', async () => {
     await using place = await Place.open()
     const { id, root } = await place.create()

@@ -1,5 +1,6 @@
 /** What the agents of a session have used, counted for all of them; and limit, which sets anew what they may. */
 import { describe, expect, test } from 'vitest'
+import { rootIdOf } from '../../src/core/ids.ts'
 import { defaultSpending } from '../../src/core/policy.ts'
 import { Place } from './support/place.ts'
 import * as checks from './support/spending-checks.ts'
@@ -33,6 +34,24 @@ describe('what a session has spent', () => {
     expect(spending.spent).toEqual(spentOn(3))
   })
 
+  test('is told again, with what may be spent, to a claim and a commit that are sent again', async () => {
+    await using place = await Place.open()
+    const { id, turn } = await agent(place)
+    await turn.record({
+      entries: ['{}'],
+      stateJson: used(6),
+      spawns: [place.child(turn.worker, 1, 'a')],
+      awaits: [1],
+    })
+    await place.sessions.limit(id, { tokens: 99 }, '[]')
+    const spending = { spent: spentOn(6), allowed: { ...defaultSpending, tokens: 99 } }
+    const node = place.node({ id: 'node-b' })
+    const next = node.next()
+    for (let times = 0; times < 2; times++) expect(await node.turns.claim(next)).toMatchObject({ grant: { spending } })
+    const request = turn.request({ entries: ['{}'], stateJson: used(6), awaits: [1] })
+    for (let times = 0; times < 2; times++) expect(await turn.node.turns.commit(request)).toMatchObject({ spending })
+  })
+
   test('is not written again by a commit that used nothing', async () => {
     await using place = await Place.open()
     const { children } = await family(place)
@@ -45,7 +64,7 @@ describe('what a session has spent', () => {
   test('is bounded as by default where somebody wrote over its limits', async () => {
     await using place = await Place.open()
     const { id, turn } = await agent(place)
-    await place.redis.hset(`${place.keys.tag}:s:${id}`, 'caps', 'any number')
+    await place.redis.hset(place.workerKeys(rootIdOf(id)).record, 'caps', 'any number')
     const { spending } = await turn.record({ entries: ['{}'], stateJson: used(6) })
     expect(spending).toEqual({ spent: null, allowed: defaultSpending })
   })
@@ -53,7 +72,7 @@ describe('what a session has spent', () => {
   test('that cannot be read is named before anything is written', async () => {
     await using place = await Place.open()
     const { id, children } = await family(place)
-    await place.redis.hset(`${place.keys.tag}:s:${id}`, 'spent', 'much')
+    await place.redis.hset(place.workerKeys(rootIdOf(id)).record, 'spent', 'much')
     const before = await place.dump()
     await expect(children[0].record({ entries: ['{}'], stateJson: used(2) })).rejects.toThrow(
       /field spent of .* should be two numbers/,

@@ -1,6 +1,7 @@
 /** All keys of a namespace, read at once and decoded as far as rules over them need it. Meant for a namespace at rest. */
 import type { Redis } from 'ioredis'
 import type { Entry } from '../../src/core/entry.ts'
+import { sessionIdOfRoot } from '../../src/core/ids.ts'
 import { decodeMail, type Lane, type Mail } from '../../src/core/message.ts'
 import { InspectStore } from '../../src/store/inspect-store.ts'
 import { partitionKeys, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
@@ -44,11 +45,15 @@ export async function takeSnapshot(redis: Redis, namespace: string): Promise<Sna
   const keys = partitionKeys(tag)
   const found = await allKeys(redis, `${tag}:*`)
   const workerIds = found.flatMap((key) => idIn(key, `${tag}:w:`))
-  const sessionIds = found.flatMap((key) => idIn(key, `${tag}:s:`))
   const redriven = await redis.zrange(keys.redriven, 0, '-1')
   const pools = found.filter((key) => key.startsWith(`${tag}:run:`))
+  const workers = new Map(
+    await Promise.all(workerIds.map(async (id) => [id, await readWorker(redis, tag, id)] as const)),
+  )
+  const roots = [...workers.values()].filter(({ record }) => record.session === undefined)
+  const sessionIds = roots.map(({ id }) => sessionIdOfRoot(id))
   return {
-    workers: new Map(await Promise.all(workerIds.map(async (id) => [id, await readWorker(redis, tag, id)] as const))),
+    workers,
     sessions: new Map(
       await Promise.all(sessionIds.map(async (id) => [id, await readSession(redis, tag, id)] as const)),
     ),

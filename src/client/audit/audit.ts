@@ -4,7 +4,7 @@
  *    picture. A3 What looks broken is looked at again, until it is gone or has stayed the same: a running system gives no finding.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { sessionIdOfRoot } from '../../core/ids.ts'
+import { isWorkerId, sessionIdOfRoot } from '../../core/ids.ts'
 import { sessionNotFound } from '../../core/refusal.ts'
 import type { AuditStore, Page } from '../../store/audit-store.ts'
 import { type Counts, Tally } from './counts.ts'
@@ -78,6 +78,7 @@ class PartitionAudit {
   }
 
   async one(sessionId: string): Promise<AuditFinding[]> {
+    if (isWorkerId(sessionId)) throw sessionNotFound(sessionId)
     const [createdAt, exists] = await Promise.all([
       this.#store.createdAt(sessionId),
       this.#store.sessionExists(sessionId),
@@ -199,8 +200,9 @@ class PartitionAudit {
       if (this.#known.has(id)) continue
       const sessionId = session ?? sessionIdOfRoot(id)
       const { missing, session: about, damaged: broken } = await this.#store.look(sessionId, [id], [])
-      if (missing.length > 0 || about === null || about.damage.length > 0) continue
+      if (missing.length > 0 || about === null) continue
       for (const { keys } of broken) suspicions.push(...damaged(keys, null, id))
+      if (about.damage.length > 0) continue
       if (about.fields === null)
         say('I16', 'orphan', id, `worker ${id} is of session ${sessionId}, which has no record`)
       else if (about.isIndexed === false)

@@ -25,7 +25,6 @@ const workerForms: readonly [string, Form][] = [
   ...numbers('run', 'version', 'depth', 'control', 'family', 'user', 'alone', 'crashes', 'timersOpen', 'calls'),
 ]
 const sessionForms: readonly [string, Form][] = [
-  ['state', ['active', 'cancelling']],
   ['spent', /^\d+ \d+$/],
   ['caps', /^\d+ \d+$/],
   ['ended', /^(completed|failed|cancelled) \d+( \d+ \d+)?$/],

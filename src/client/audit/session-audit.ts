@@ -76,7 +76,10 @@ async function auditGroup(
 ): Promise<readonly Seen[]> {
   const picture = await store.look(sessionId, ids, pools)
   const session = formed(picture.session as SessionPicture)
-  suspicions.push(...damaged(session.damage, sessionId, null))
+  // Where the root's record is damaged, that is said of the root.
+  const ofRoot = picture.damaged.find(({ id }) => id === rootIdOf(sessionId))?.keys ?? []
+  const ofSession = session.damage.filter((what) => !ofRoot.includes(what))
+  suspicions.push(...damaged(ofSession, sessionId, null))
   const workers = readable(picture, sessionId, suspicions, unread)
   const group = await readGroup(store, workers, session, suspicions)
   for (const one of group.values()) {

@@ -9,7 +9,7 @@ import { decodeGrant, isWithinFolder } from '../../core/worker-grant.ts'
 import type { Picture, SessionPicture } from '../../store/audit-store.ts'
 import { type Say, type Suspicion, sayOf } from './finding.ts'
 import type { SpawnedChild } from './history-fold.ts'
-import { isOpen, type Seen } from './worker-rules.ts'
+import { isCancelling, isOpen, type Seen } from './worker-rules.ts'
 
 /** Some workers of one session, in one picture; `isWhole` when they are all of them. */
 export interface Group {
@@ -120,7 +120,7 @@ function grantRule({ picture, say }: Seen, seen: ReadonlyMap<string, Seen>): voi
 }
 
 // I12, I16: the session's state agrees with its workers, its counts and the sets.
-function stateRules({ session, seen, missing }: Group, say: Say): void {
+function stateRules({ session, seen }: Group, say: Say): void {
   const { id, fields } = session
   const root = rootIdOf(id)
   if (session.damage.length > 0) return
@@ -129,11 +129,10 @@ function stateRules({ session, seen, missing }: Group, say: Say): void {
     return
   }
   if (session.isIndexed === false) say('I16', 'index', `session ${id} has a record and is not in the index`)
-  if (missing.some((one) => one.id === root)) say('I16', 'root', `session ${id} has no root`, [root])
   const count = session.listed + 1 + Number(fields.retired ?? 0)
   if (Number(fields.workers ?? 1) !== count)
     say('I16', 'count', `session ${id} counts ${fields.workers ?? 1} workers and lists ${count}`)
-  const unfinished = fields.state === 'cancelling' || session.cancelled.length > 0
+  const unfinished = isCancelling(session) || session.cancelled.length > 0
   if (unfinished && session.isCancelling === false)
     say('I12', 'unfinished', `a cancel in session ${id} is not finished, and no sweep knows of it`)
   const status = fields.ended?.split(' ')[0]

@@ -17,6 +17,8 @@ export interface Seen {
 
 export const isAgent = ({ fields }: WorkerPicture) => (fields.data ?? '').startsWith('a ')
 export const isOpen = ({ fields }: WorkerPicture) => fields.open === '1'
+/** Is the session being cancelled, and not finished yet? */
+export const isCancelling = ({ fields }: SessionPicture) => fields?.cancel !== undefined && fields.ended === undefined
 
 /** What a lane ever accepted: what it gave away, and what it holds. */
 export function acceptedIn(picture: WorkerPicture, lane: 'control' | 'family' | 'user'): number {
@@ -86,7 +88,7 @@ function hasWork(picture: WorkerPicture): boolean {
 
 /** Or may be. */
 function isCancelled({ session }: Seen): boolean {
-  return session.damage.length > 0 || session.cancelled.length > 0 || session.fields?.state === 'cancelling'
+  return session.damage.length > 0 || session.cancelled.length > 0 || isCancelling(session)
 }
 
 // I9: a timer that was set fires, and then is received.

@@ -1,27 +1,29 @@
 --[[ cancel – from this instant nothing of the session can start, spawn or commit but its own cancelling end.
 Why a script   the mark, the session's state and the list of unfinished cancels must agree.
-KEYS[1] session   hash               KEYS[2] cancelled set               KEYS[3] cancelling set
+KEYS[1] root      hash               KEYS[2] cancelled set               KEYS[3] cancelling set
 KEYS[4] events    stream
 ARGV[1] sessionId     ARGV[2] reason       json string     ARGV[3] hint     channel that nodes listen on
 ARGV[4] event
 Returns {"ok"} | {"not_found"} | {"finished", state}: it had ended before and stays as it ended; detached workers that it left are cancelled
 Events  session.cancelRequested of one that was active. Cancelling a session that is being cancelled is "ok" and writes nothing. ]]
-local sessionHash, cancelledKey, cancellingKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local rootKey, cancelledKey, cancellingKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local sessionId, reason, hint, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
-local tag = tagOf(sessionHash)
-local state = sessionState(tag, sessionId)
-if not state then return { 'not_found' } end
+local tag = tagOf(rootKey)
+local kind, cancel, ended, workers, marks = unpack(readFields(rootKey, 'kind', 'cancel', 'ended', 'workers', 'marks'))
+if not kind then return { 'not_found' } end
+local state = stateOf(cancel, ended)
 if state == 'cancelling' then return { 'ok' } end
-local left = tonumber(redis.call('HGET', sessionHash, 'workers') or '1') - 1
+checkCount(rootKey, 'workers', workers)
+local left = tonumber(workers or '1') - 1
 if state ~= 'active' and left <= 0 then return { 'finished', state } end
 checkSort('set', cancelledKey, cancellingKey)
-checkMarks(sessionHash)
+checkCount(rootKey, 'marks', marks)
 checkLast(event)
-if state == 'active' then redis.call('HSET', sessionHash, 'cancel', reason, 'state', 'cancelling') end
+if state == 'active' then redis.call('HSET', rootKey, 'cancel', reason) end
 -- Of an ended session this may be the second time.
 if redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*') == 1 then
-  redis.call('HINCRBY', sessionHash, 'marks', 1)
+  redis.call('HINCRBY', rootKey, 'marks', 1)
   redis.call('SADD', cancellingKey, sessionId)
   redis.call('PUBLISH', hint, sessionId)
 end

@@ -1,7 +1,7 @@
 --[[ commit – records a step, or the end of a turn, exactly once; at the end of a turn it claims the slot's next worker.
 Why a script   history, state, mail, spawns, the run's outcome and the slot's next claim must happen together or not at all.
-KEYS[1] record    hash               KEYS[2] log      list               KEYS[3] session   hash
-KEYS[4] user      list               KEYS[5] leases   zset               KEYS[6] events    stream
+KEYS[1] record    hash               KEYS[2] log      list               KEYS[3] user      list
+KEYS[4] leases    zset               KEYS[5] events   stream
 ARGV[1] token         ARGV[2] sequence     of this commit under the token, from 1
 ARGV[3] version       the version this commit builds on
 ARGV[4] fsm           state of the run     ARGV[5] open         1 while a run is in progress
@@ -24,20 +24,18 @@ ARGV[11] entries      count of history entries, then each; then facts: the name 
   claim        bell, wasBusy, nonce, slot, node, kinds, maySuspect, keepBell, leaseMs, mailBytes, suspectAfter, poisonAfter
 Returns {"ok", version, bells, claimed, spent or nothing, caps or nothing} | {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list}
         claimed: {"none"}, or what claim answers, also "empty" and "unfit"
-Builds  T:w:<id> and its keys of this worker, of recipients, children, the parent and the next worker; T:s:<session> of recipients, and
-        its keys; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:told; for a claim T:run, T:bells, T:busy, T:slots, T:grants.
+Builds  T:w:<id> and its keys of this worker, of recipients, children, the parent, the root and the next worker; the keys of
+        T:s:<session>; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:told; for a claim T:run, T:bells, T:busy, T:slots, T:grants.
 Events  what the node says happened, then session.completed and its like. Writes nothing unless it returns "ok". ]]
-local recordKey, logKey, sessionHash, userKey, leasesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local recordKey, logKey, userKey, leasesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local token, sequence, version, fsm, open, userUsed = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
 local wait, event, bellMs, seed = ARGV[7], ARGV[8], tonumber(ARGV[9]), ARGV[10]
 local lists, cursor = ARGV, 11
 
 -- 1. What is asked for.
 local tag = tagOf(recordKey)
-local worker = string.sub(recordKey, #tag + 4)
-local record = readHash(recordKey)
-local pool = record.pool or 'default'
-local turnEnds = wait ~= ''
+local worker, record = string.sub(recordKey, #tag + 4), readHash(recordKey)
+local pool, turnEnds = record.pool or 'default', wait ~= ''
 local given, entries, spawns, sends, timers, claim = {}, {}, {}, {}, {}, nil
 local count = tonumber(lists[cursor])
 checkArguments(sequence, userUsed, bellMs, count)
@@ -85,13 +83,14 @@ local commitToken, commitSequence = string.match(record.commit or '', '^(.*):(%d
 local repeated = commitToken == token and sequence <= tonumber(commitSequence)
 if repeated or record.token ~= token then
   local before = claim and claimOrSame(tag, claim) or { 'none' }
-  if repeated then return { 'ok', record.version, record.bells or '', before, unpack(redis.pcall('HMGET', sessionHash, 'spent', 'caps')) } end
-  return { 'fenced', before }
+  local shared = repeated and readShared(tag, sessionOf(worker, record), record)
+  return shared and { 'ok', record.version, record.bells or '', before, shared[2], shared[3] } or { 'fenced', before }
 end
 checkRecord(recordKey, record)
 if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end
 local session = sessionOf(worker, record)
-local hit, spending = cancelHit(tag, session, record, worker)
+local sessionBase, rootKey = sessionKey(tag, session), record.parent and rootKeyOf(tag, session) or recordKey
+local hit, shared = cancelHit(tag, session, record, worker)
 if hit and outcome ~= 'cancelled' then return { 'cancelled' } end
 -- A fail-over lost the cancel that this node was told of: with this end the session would neither go on nor ever be finished.
 if not hit and outcome == 'cancelled' then return { 'conflict', version } end
@@ -99,7 +98,7 @@ if not hit and outcome == 'cancelled' then return { 'conflict', version } end
 -- 3. Check all that would be written, without writing.
 local refused = {}
 local depth, run = tonumber(record.depth or '0'), record.run or '1'
-local born, bornById, sessionFields, known = {}, {}, nil, 0
+local born, bornById, ofSession, known = {}, {}, nil, 0
 for from = 1, #spawns, 1000 do
   local keys = {}
   for index = from, math.min(from + 999, #spawns) do
@@ -124,12 +123,13 @@ for index = 1, granted and #born or 0 do
 end
 if #born > 0 then
   local limits = limitsOf(record)
-  sessionFields = redis.call('HMGET', sessionHash, 'workers', 'score')
+  ofSession = record.parent and redis.call('HMGET', rootKey, 'workers', 'score') or { record.workers, record.score }
+  checkCount(rootKey, 'workers', ofSession[1])
   if depth + 1 > limits.depth then
     refused[#refused + 1] = { 'depth_exceeded', digits(limits.depth), born[1].id }
   elseif awaiting > limits.children then
     refused[#refused + 1] = { 'children_exceeded', digits(limits.children), born[1].id }
-  elseif tonumber(sessionFields[1] or '1') + #born > limits.workers then
+  elseif tonumber(ofSession[1] or '1') + #born > limits.workers then
     refused[#refused + 1] = { 'workers_exceeded', digits(limits.workers), born[1].id }
   end
 end
@@ -148,7 +148,7 @@ for index = 1, #sends do
       local limits = limitsOf(plan)
       most = digits(limits.mailbox)
       inbound[send.worker] = (inbound[send.worker] or plan.length) + 1
-      if sessionState(tag, plan.session) ~= 'active' then
+      if (plan.sessionState or sessionState(tag, plan.session)) ~= 'active' then
         why = 'session_finished'
       elseif inbound[send.worker] > limits.mailbox then
         why = 'mailbox_full'
@@ -163,8 +163,8 @@ for index = 1, #sends do
 end
 if #refused > 0 then return { 'refused', refused } end
 -- A root that has become an agent may have had children before: their calls are counted.
-local isAlone = not (spending[2] or record.parent or record.calls or #born > 0)
-local spent = given.state and not isAlone and spentWith(sessionHash, given.state, record, spending[2])
+local isAlone = not (shared[2] or record.parent or record.calls or #born > 0)
+local spent = given.state and not isAlone and spentWith(rootKey, given.state, record, shared[2])
 local parentPlan = nil
 if outcome and given.result and record.parent and run == '1' and record.parentRun ~= '-' then
   local plan = planMail(tag, record.parent, 'family', given.result)
@@ -183,10 +183,12 @@ if #timers > 0 or wait == 'retry' or (outcome and (hadTimers or (record.attempt 
   checkSort('hash', recordKey .. ':timers')
 end
 for index = 1, known > 0 and #born or 0 do checkSort('list', workerKey(tag, born[index].id) .. laneKeys.user) end
-if #born > 0 then checkSort('list', sessionHash .. ':workers') end
+if #born > 0 then checkSort('list', sessionBase .. ':workers') end
+local endsSession = outcome and not record.parent and record.mode ~= 'conversation' and outcome ~= 'cancelled'
+if outcome and not (record.parent or (endsSession and userLeft + #mails <= 0)) then checkSort('hash', sessionBase .. ':results') end
 if outcome and awaiting > 0 then
-  checkSort('set', sessionHash .. ':cancelled', tag .. ':cancelling')
-  checkMarks(sessionHash)
+  checkSort('set', sessionBase .. ':cancelled', tag .. ':cancelling')
+  checkCount(rootKey, 'marks', shared[1])
 end
 
 -- 4. Write: history, mail taken, state, failure. Fields that are mostly empty exist only when they were ever needed.
@@ -197,6 +199,7 @@ local function change(name, value, absent)
     changes[#changes + 1] = value
   end
 end
+local function changeShared(name, value) if record.parent then redis.call('HSET', rootKey, name, value) else change(name, value) end end
 local last = '0'
 for from = 1, #entries, 1000 do
   -- The first write, so it may fail, also because Redis takes none just now; a log that is none is named.
@@ -261,7 +264,7 @@ end
 local now, woke, ended = nil, newWakes(), nil
 if turnEnds or #born > 0 or #mails > 0 or #timers > 0 or outcome then now = nowMs() end
 if #born > 0 then
-  local ids, score = {}, sessionFields[2]
+  local ids, score = {}, ofSession[2]
   local parent = { id = worker, record = record, session = session, run = run, depth = depth }
   for index = 1, #born do
     local spawn = born[index]
@@ -271,13 +274,13 @@ if #born > 0 then
     ids[index] = spawn.id
   end
   for from = 1, #ids, 1000 do
-    redis.call('RPUSH', sessionHash .. ':workers', unpack(ids, from, math.min(from + 999, #ids)))
+    redis.call('RPUSH', sessionBase .. ':workers', unpack(ids, from, math.min(from + 999, #ids)))
   end
-  redis.call('HSET', sessionHash, 'workers', digits(tonumber(sessionFields[1] or '1') + #born))
+  changeShared('workers', digits(tonumber(ofSession[1] or '1') + #born))
   woke.last[session] = score
   woke.touched[session] = true
 end
-if spent then redis.call('HSET', sessionHash, 'spent', spent) end
+if spent then changeShared('spent', spent) end
 if #spawns > 0 and not outcome then change('calls', spawns[#spawns].call) end
 for index = 1, #mails do
   writeMail(tag, mails[index], now, woke)
@@ -297,17 +300,17 @@ if outcome then
   local controlLeft, familyLeft = writeRunLeftovers(tag, worker, record, awaiting > 0)
   control, family = control + controlLeft, family + familyLeft
   if awaiting > 0 then
-    redis.call('SADD', sessionHash .. ':cancelled', worker .. ':' .. run)
-    redis.call('HINCRBY', sessionHash, 'marks', 1)
+    redis.call('SADD', sessionBase .. ':cancelled', worker .. ':' .. run)
+    changeShared('marks', digits(tonumber(shared[1] or '0') + 1))
     redis.call('SADD', tag .. ':cancelling', session)
   end
   if parentPlan then writeMail(tag, parentPlan, now, woke) end
   if not record.parent then
-    if record.mode ~= 'conversation' and outcome ~= 'cancelled' and userLeft <= 0 then
+    if endsSession and userLeft <= 0 then
       ended = outcome
-      redis.call('HSET', sessionHash, 'ended', outcome .. ' ' .. digits(now) .. ' ' .. run .. ' ' .. last)
+      change('ended', outcome .. ' ' .. digits(now) .. ' ' .. run .. ' ' .. last)
     else
-      redis.call('HSET', sessionHash, 'result:' .. run, outcome .. ' ' .. last)
+      redis.call('HSET', sessionBase .. ':results', run, outcome .. ' ' .. last)
     end
   end
 end
@@ -344,14 +347,14 @@ if turnEnds then
   redis.pcall('ZREM', leasesKey, worker)
   if again then
     change('state', 'queued')
-    writeWoken(tag, { id = worker, session = session, pool = pool }, now, woke)
+    writeWoken(tag, { id = worker, session = session, pool = pool, score = record.score }, now, woke)
   else
     change('state', hit == 'whole' and 'terminal' or (open == '1' or wait == 'retry') and 'parked' or 'idle')
   end
   -- Closed between its last run and this end of its turn: close ends a conversation that rests. No other root has this mode.
-  if record.mode == 'job' and not (again or outcome or hit) and open ~= '1' and wait == 'any' and sessionState(tag, session) == 'active' then
+  if record.mode == 'job' and not (again or outcome or hit) and open ~= '1' and wait == 'any' and stateOf(record.cancel, record.ended) == 'active' then
     ended = 'completed'
-    redis.call('HSET', sessionHash, 'ended', ended .. ' ' .. digits(now))
+    change('ended', ended .. ' ' .. digits(now))
   end
 end
 if record.bells then change('bells', '') end
@@ -394,4 +397,4 @@ elseif turnEnds and (given.bell or '') ~= '' then
 end
 local bells = writeBellsOf(tag, woke.pools, seed, now, bellMs)
 if bells ~= '' then redis.call('HSET', recordKey, 'bells', bells) end
-return { 'ok', changes[2], bells, claimed, spent or spending[2], spending[3] }
+return { 'ok', changes[2], bells, claimed, spent or shared[2], shared[3] }

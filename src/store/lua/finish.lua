@@ -1,6 +1,6 @@
 --[[ finish – ends what a cancel stopped and no turn is running: idle, queued and parked workers, in batches.
 Why a script   a worker must leave the run queue, its timers and its wait at once, and only if no node holds it.
-KEYS[1] session   hash               KEYS[2] cancelled set               KEYS[3] cancelling set
+KEYS[1] root      hash               KEYS[2] cancelled set               KEYS[3] cancelling set
 KEYS[4] workers   list               KEYS[5] timers   zset   declared    KEYS[6] events   stream
 ARGV[1] sessionId     ARGV[2] from         position in the list of workers; 0 starts a pass     ARGV[3] batch
 ARGV[4] running       workers seen running so far in this pass     ARGV[5] marks   as the first batch of this pass answered it
@@ -10,16 +10,16 @@ Returns {next, running, marks, agents}: where the next batch begins; or "done" w
         still run, or something was cancelled while this pass was under way. agents: {id, version} of each whose history may hold
         calls without results, and which was left as it is: this batch is to be sent again, with their answers. One that has moved
         on since is left to the next pass, like one that runs.
-Builds  T:w:<id> and its keys, T:run of its pool.
+Builds  T:w:<id> and its keys, T:run of its pool, T:s:<session>:results.
 Events  worker.cancelled for each, session.cancelled at the end. ]]
-local sessionHash, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
+local rootKey, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
 local sessionId, from, batch, running = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local marks, entry = ARGV[5], ARGV[6]
 local lists, cursor = ARGV, 7
 
-local tag = tagOf(sessionHash)
+local tag = tagOf(rootKey)
 local now = nowMs()
-checkSort('hash', sessionHash)
+checkSort('hash', rootKey, sessionKey(tag, sessionId) .. ':results')
 checkSort('list', workersKey)
 checkSort('set', cancelledKey, cancellingKey)
 checkSort('zset', tag .. ':timers')
@@ -29,7 +29,7 @@ if not state then
   return { 'done', '0', '0', {} }
 end
 -- How often something of this session was cancelled so far.
-local marksNow = redis.call('HGET', sessionHash, 'marks') or '0'
+local marksNow = redis.call('HGET', rootKey, 'marks') or '0'
 if from == 0 then marks = marksNow end
 local answers, answered = {}, tonumber(lists[cursor])
 checkArguments(from, batch, running, answered)
@@ -99,7 +99,7 @@ for index = 1, #ids do
       local more = { 'run', digits(tonumber(run) + 1), 'version', digits(tonumber(record.version or '0') + 1), 'calls', '0' }
       for place = 1, #more do changes[#changes + 1] = more[place] end
       redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'events', '[["worker.cancelled"]]', 'worker', id)
-      if id == root then redis.call('HSET', sessionHash, 'result:' .. run, 'cancelled ' .. last) end
+      if id == root then redis.call('HSET', sessionKey(tag, sessionId) .. ':results', run, 'cancelled ' .. last) end
     end
     redis.call('HSET', recordKey, unpack(changes))
   end
@@ -113,8 +113,7 @@ if running > 0 or marks ~= marksNow then return { 'wait', '0', marks, {} } end
 redis.call('DEL', cancelledKey)
 redis.call('SREM', cancellingKey, sessionId)
 if state == 'cancelling' then
-  redis.call('HDEL', sessionHash, 'state')
-  redis.call('HSET', sessionHash, 'ended', 'cancelled ' .. digits(now))
+  redis.call('HSET', rootKey, 'ended', 'cancelled ' .. digits(now))
   redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'ended', 'cancelled')
 end
 return { 'done', '0', marks, {} }

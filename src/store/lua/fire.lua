@@ -3,7 +3,7 @@ Why a script   a timer taken out of its set and not posted would be lost; posted
 KEYS[1] timers    zset               KEYS[2] events   stream
 ARGV[1] batch         ARGV[2] seed         ARGV[3] bellMs
 Returns {fired, dueIn, bells}: timers taken in this call; ms until the next one is due, or "none"
-Builds  T:w:<id>, its timers and control lane, T:s:<session>; T:run, T:bells, T:busy, T:slots, T:share, T:told of its pool; T:nodes.
+Builds  T:w:<id>, its timers and control lane, and that of its root; T:run, T:bells, T:busy, T:slots, T:share, T:told of its pool; T:nodes.
 Events  message.accepted for each timer message. ]]
 local timersKey, eventsKey = KEYS[1], KEYS[2]
 local batch, seed, bellMs = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
@@ -15,7 +15,7 @@ local woke = newWakes()
 checkArguments(batch, bellMs)
 -- What a timer needs of its worker, whose keys may be damaged: then the timer waits until they are mended, and holds up no other.
 local function readTimer(worker, timer, record)
-  checkSort('hash', sessionKey(tag, sessionOf(worker, { session = redis.call('HGET', record, 'session') or nil })))
+  checkSort('hash', rootKeyOf(tag, sessionOf(worker, { session = redis.call('HGET', record, 'session') or nil })))
   if timer == 'retry' then return planMail(tag, worker, 'control', '') end
   local value = redis.call('HGET', record .. ':timers', timer)
   return value and planMail(tag, worker, 'control', 't\t' .. timer .. '\t' .. value)

@@ -10,7 +10,7 @@ Returns {session, workers, pools whose line cannot be read}. session: empty, or 
         leased, pools it is queued in, retry is timed, listed}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
         time}; without a record {id, listed}; with a key that is of another sort {id, "damaged", what is wrong with each}.
         Null: whether it stands there cannot be read.
-Builds  T:s:<session>, T:w:<id> and their keys; T:run of the pools.
+Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>; T:run of the pools.
 A key of another sort than it should be is told, and the rest is answered.
 Events  none. ]]
 local leasesKey, timersKey, sessionsKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -95,8 +95,10 @@ local function pictureOf(id)
 end
 
 local function aboutOf(key)
+  -- Read by nobody here; of another sort it fails as the others do.
+  redis.call('HLEN', key .. ':results')
   return {
-    redis.call('HMGET', key, 'schema', 'state', 'ended', 'workers', 'cancel', 'marks', 'retired', 'resting', 'spent', 'caps'),
+    redis.call('HMGET', rootKeyOf(tag, session), 'kind', 'ended', 'workers', 'cancel', 'marks', 'retired', 'resting', 'spent', 'caps'),
     redis.call('LLEN', key .. ':workers'),
     redis.call('SMEMBERS', key .. ':cancelled'), isIn(sessionsKey, session),
     not unread[cancellingKey] and redis.call('SISMEMBER', cancellingKey, session), {},
@@ -115,7 +117,8 @@ if session ~= '' then
   local key = sessionKey(tag, session)
   isAboutWhole, about = pcall(aboutOf, key)
   if not isAboutWhole then
-    about = { {}, 0, {}, isIn(sessionsKey, session), false, damageOf(about, 'hash', key, 'list', key .. ':workers', 'set', key .. ':cancelled') }
+    about = { {}, 0, {}, isIn(sessionsKey, session), false, damageOf(about, 'hash', rootKeyOf(tag, session), 'hash', key .. ':results',
+      'list', key .. ':workers', 'set', key .. ':cancelled') }
   end
 end
 local workers = {}

@@ -6,7 +6,7 @@ ARGV[1] worker        ARGV[2] mail         ARGV[3] idemMs       ARGV[4] seed    
 ARGV[6] event
 Returns {"ok", position, bells, pool} | {"again", position, bells, pool} | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
         pool: of a worker that was idle and stands in line without a bell of its own; else empty
-Builds  T:s:<session>; T:bells, T:busy, T:slots, T:share and T:told of the worker's pool; T:nodes.
+Builds  T:w:<root>; T:bells, T:busy, T:slots, T:share and T:told of the worker's pool; T:nodes.
 Events  message.accepted. A known key gets the first answer again, as "again". Writes nothing unless it returns "ok". ]]
 local recordKey, idemKey = KEYS[1], KEYS[5]
 local worker, mail, idemMs, seed, bellMs, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6]

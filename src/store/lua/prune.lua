@@ -6,7 +6,7 @@ ARGV[3] passed        how many of exactly that time were kept     ARGV[4] batch
 ARGV[5] node          whose turn this is: nodes share their passes, and where one is stands in meta. Empty: a pass of its own
 ARGV[6] everyMs       a node begins no pass earlier than this after the last one
 Returns {pruned, from, passed}: sessions removed in this call; where to go on, or "done": the pass is over, or none is this node's to make
-Builds  T:s:<session> and T:w:<id> with all their keys; T:retired.
+Builds  T:w:<id> with all its keys, the keys of T:s:<session>; T:retired.
 Events  none: they would outlive what they speak of. ]]
 local sessionsKey, cancellingKey, metaKey = KEYS[1], KEYS[2], KEYS[3]
 local retentionMs, from, passed, batch = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -70,12 +70,11 @@ end
 -- session. Whoever rests in a session that has ended rests for good, since it takes no input any more, and children come at the list's end.
 -- What this call does with the session: its workers that may go, or were looked at, and how many at the head of the list are known to rest;
 -- nil when it is to be kept.
-local function readGoing(id, base)
-  local field = redis.call('HMGET', base, 'schema', 'ended', 'resting')
+local function readGoing(id, base, root)
+  local field = redis.call('HMGET', root, 'kind', 'ended', 'resting')
   local finished = tonumber(string.match(field[2] or '', '^%a+ (%d+)') or '0')
   if field[1] and (finished == 0 or now - finished < retentionMs or redis.call('SISMEMBER', cancellingKey, id) == 1) then return nil end
-  -- Not the whole hash: a long conversation has thousands of results.
-  checkCounts(base, 'retired', 'resting')
+  checkCounts(root, 'retired', 'resting')
   local length = redis.call('LLEN', base .. ':workers')
   local resting = math.min(tonumber(field[3] or '0'), length)
   local first = resting < length and resting or 0
@@ -84,7 +83,7 @@ local function readGoing(id, base)
   local plan = { workers = workers, resting = math.max(resting, first + #workers), last = #workers == length, known = field[1] }
   plan.goes = plan.last or resting == length
   -- The root goes with the last ones.
-  if plan.last then workers[#workers + 1] = rootOf(id) elseif isLive(workerKey(tag, rootOf(id))) then return nil end
+  if plan.last then workers[#workers + 1] = rootOf(id) elseif isLive(root) then return nil end
   counted = { sessions = (plan.last and field[1]) and 1 or 0, workers = 0, control = 0, family = 0, user = 0 }
   for place = 1, #workers do
     local record = workerKey(tag, workers[place])
@@ -97,16 +96,16 @@ end
 
 for index = 1, #old, 2 do
   local id, createdAt = old[index], tonumber(old[index + 1])
-  local base = sessionKey(tag, id)
+  local base, root = sessionKey(tag, id), rootKeyOf(tag, id)
   -- What is damaged is kept, until it is mended.
-  local fine, plan = pcall(readGoing, id, base)
+  local fine, plan = pcall(readGoing, id, base, root)
   if not fine and not isDamage(plan) then error(plan, 0) end
   if not fine or not plan then
     from, passed = createdAt, (createdAt == from and passed or 0) + 1
   elseif not plan.goes then
     -- The next call goes on with this session. First what takes no room.
-    redis.call('HDEL', base, 'resting')
-    redis.call('HSET', base, 'resting', digits(plan.resting))
+    redis.call('HDEL', root, 'resting')
+    redis.call('HSET', root, 'resting', digits(plan.resting))
     return answer(pruned)
   else
     local workers = plan.workers
@@ -117,13 +116,13 @@ for index = 1, #old, 2 do
     end
     for what, count in pairs(counted) do redis.call('HINCRBY', tag .. ':retired', what, digits(count)) end
     if plan.last then
-      redis.call('UNLINK', base, base .. ':workers', base .. ':cancelled')
+      redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':results')
       redis.call('ZREM', sessionsKey, id)
       pruned = pruned + 1
     else
       redis.call('LTRIM', base .. ':workers', #workers, -1)
-      redis.call('HSET', base, 'resting', digits(plan.resting - #workers))
-      if plan.known then redis.call('HINCRBY', base, 'retired', #workers) end
+      redis.call('HSET', root, 'resting', digits(plan.resting - #workers))
+      if plan.known then redis.call('HINCRBY', root, 'retired', #workers) end
     end
   end
   if budget <= 0 then return answer(pruned) end

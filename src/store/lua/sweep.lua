@@ -11,7 +11,7 @@ ARGV[12] pools        count, then for each pool: its name, the node's kinds in i
                       workers a slot may be expected to take in a row (0: this node cannot tell)
 Returns {healed, bells, damaged, left}: leases taken away in this call; bells as "<pool> <bell>" for this node alone; workers whose
         records cannot be read, which wait until they are mended; how many wait for a node of their kind, where some were taken in
-Builds  T:w:<id> and T:s:<session> of expired leases; T:run, T:bells, T:busy, T:slots, T:share of each pool; T:grants of forgotten
+Builds  T:w:<id> of expired leases and of their roots; T:run, T:bells, T:busy, T:slots, T:share of each pool; T:grants of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  none. ]]
 local metaKey, leasesKey, nodesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -59,7 +59,7 @@ local function readExpired(id, record)
     local fields = readHash(record)
     if fields.state == 'running' then
       checkRecord(record, fields)
-      checkSort('hash', sessionKey(tag, sessionOf(id, fields)))
+      checkSort('hash', rootKeyOf(tag, sessionOf(id, fields)))
       checkSort('zset', tag .. ':run:' .. (fields.pool or 'default'))
       if not string.find(fields.token or '', '^%d+:') then error('field token of ' .. record .. ' should begin with a number', 0) end
     end

@@ -12,7 +12,7 @@ async function writeHash({ redis }: Hand, key: string): Promise<void> {
 }
 
 type WorkerKey = 'record' | 'log' | 'timers' | 'control' | 'family' | 'user' | 'state' | 'failure'
-type SessionKey = 'session' | 'workers' | 'cancelled'
+type SessionKey = 'results' | 'workers' | 'cancelled'
 
 const sorts: Readonly<Record<WorkerKey | SessionKey, string>> = {
   record: 'hash',
@@ -23,7 +23,7 @@ const sorts: Readonly<Record<WorkerKey | SessionKey, string>> = {
   user: 'list',
   state: 'string',
   failure: 'string',
-  session: 'hash',
+  results: 'hash',
   workers: 'list',
   cancelled: 'set',
 }
@@ -42,7 +42,7 @@ const ofWorkers = (['record', 'log', 'timers', 'control', 'family', 'user', 'sta
   }),
 )
 
-const ofSessions = (['session', 'workers', 'cancelled'] as const).map(
+const ofSessions = (['results', 'workers', 'cancelled'] as const).map(
   (name): Seed => ({
     what: `a key of a session (${name})`,
     scene: 'family',
@@ -93,7 +93,7 @@ export const keySeeds: readonly Seed[] = [
   {
     what: 'a field of a session',
     scene: 'done',
-    tamper: ({ redis, own }) => redis.hset(own.session, 'ended', 'somehow'),
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'ended', 'somehow'),
     invariant: 'key',
     names: 'session',
     words: /^field ended of the record of session \S+ should not be "somehow"$/,
@@ -101,7 +101,7 @@ export const keySeeds: readonly Seed[] = [
   {
     what: 'a field of a session that pruning has looked at',
     scene: 'done',
-    tamper: ({ redis, own }) => redis.hset(own.session, 'resting', 'some'),
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'resting', 'some'),
     invariant: 'key',
     names: 'session',
     words: /^field resting of the record of session \S+ should not be "some"$/,
@@ -109,8 +109,8 @@ export const keySeeds: readonly Seed[] = [
   {
     what: 'a whole session that waited',
     scene: 'queued',
-    async tamper({ redis, keys, of, own, cast }) {
-      await redis.del(own.session, of(cast.root).record, of(cast.root).user)
+    async tamper({ redis, keys, of, cast }) {
+      await redis.del(of(cast.root).record, of(cast.root).user)
       await redis.zrem(keys.sessions, cast.session.id)
       await redis.zrem(keys.run('unhosted'), cast.root)
     },

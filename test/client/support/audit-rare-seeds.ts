@@ -195,20 +195,20 @@ export const rareSeeds: readonly Seed[] = [
   },
   {
     what: 'a session with its place in the index',
-    scene: 'done',
-    async tamper({ redis, keys, own, cast }) {
-      await redis.del(own.session)
+    scene: 'family',
+    async tamper({ redis, keys, of, cast }) {
+      await redis.del(of(cast.root).record)
       await redis.zrem(keys.sessions, cast.session.id)
     },
     invariant: 'I16',
-    names: 'root',
+    names: 'stray',
     words: /of session \S+, which has no record/,
   },
   {
     what: 'a place in the run queue of nobody',
     scene: 'done',
-    async tamper({ redis, keys, own, of, cast }) {
-      for (const key of [of(cast.root).record, own.session]) await redis.del(key)
+    async tamper({ redis, keys, of, cast }) {
+      await redis.del(of(cast.root).record)
       await redis.zrem(keys.sessions, cast.session.id)
       await redis.zadd(keys.run('default'), 1, cast.root)
     },
@@ -219,7 +219,7 @@ export const rareSeeds: readonly Seed[] = [
   {
     what: 'the end of a session',
     scene: 'backlog',
-    tamper: ({ redis, own }) => redis.hset(own.session, 'ended', 'completed 1'),
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'ended', 'completed 1'),
     invariant: 'I16',
     names: 'session',
     words: /has ended, and its root has a run open or mail waiting/,

@@ -17,7 +17,8 @@ export interface Seed {
   readonly tamper: (hand: Hand) => Promise<unknown>
   readonly invariant: string
   /** Who is named. */
-  readonly names: 'session' | 'root' | 'first' | 'second'
+  /** stray: the first, of whom no session is known. */
+  readonly names: 'session' | 'root' | 'first' | 'second' | 'stray'
   readonly words: RegExp
 }
 
@@ -246,14 +247,6 @@ export const seeds: readonly Seed[] = [
     tamper: ({ redis, of, cast }) => redis.del(of(cast.root).record),
     invariant: 'I16',
     names: 'session',
-    words: /has no root/,
-  },
-  {
-    what: "a session's record",
-    scene: 'done',
-    tamper: ({ redis, own }) => redis.del(own.session),
-    invariant: 'I16',
-    names: 'session',
     words: /is in the index and has no record/,
   },
   {
@@ -267,7 +260,7 @@ export const seeds: readonly Seed[] = [
   {
     what: 'the result of a session',
     scene: 'chat',
-    tamper: ({ redis, own }) => redis.hdel(own.session, 'result:2'),
+    tamper: ({ redis, own }) => redis.hdel(own.results, '2'),
     invariant: 'I16',
     names: 'root',
     words: /run 2 is completed at position 3 .* says nothing/,

@@ -164,14 +164,16 @@ async function laterSchema(stage: Stage): Promise<void> {
   const session = await harness.client.sessions.create({ kind: 'sleeper', input: null })
   await session.root.report()
   await node.stop()
-  await harness.redis.hset(`${harness.tag}:meta`, 'schema', 2)
+  await harness.redis.hset(`${harness.tag}:meta`, 'schema', 99)
   const before = await dump(harness.redis, harness.tag)
-  await assert.rejects(harness.start('older'), /was written by a newer troupe \(schema 2\): update this one/)
+  await assert.rejects(harness.start('older'), /was written by a newer troupe \(schema 99\): update this one/)
   assert.deepEqual(await dump(harness.redis, harness.tag), before, 'a node that was refused has written something')
 }
 
+/** But of BullMQ's keys that go by themselves. */
 async function dump(redis: Redis, tag: string): Promise<Map<string, string | undefined>> {
-  const keys = (await redis.keys(`${tag}:*`)).sort()
+  const found = (await redis.keys(`${tag}:*`)).sort()
+  const keys = found.filter((key) => !key.endsWith(':stalled-check'))
   return new Map(
     await Promise.all(keys.map(async (key) => [key, (await redis.dumpBuffer(key))?.toString('hex')] as const)),
   )

@@ -7,7 +7,7 @@ import { defineWorker } from '../../../src/core/define-worker.ts'
 import type { Failure } from '../../../src/core/failure.ts'
 import { newId } from '../../../src/core/ids.ts'
 import { call, say } from '../../../src/models/scripted-model.ts'
-import { sessionKeys } from '../../../src/store/keys.ts'
+import { workerKeys } from '../../../src/store/keys.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
@@ -16,8 +16,7 @@ const usage = { inputTokens: 60, outputTokens: 50 }
 
 async function used(troupe: TestTroupe, session: Session) {
   const { usage: total } = (await session.report()).session
-  const { session: key } = sessionKeys(troupe.tag, session.id)
-  const written = await troupe.redis.hget(key, 'spent')
+  const written = await troupe.redis.hget(workerKeys(troupe.tag, session.rootId).record, 'spent')
   return { modelCalls: total.modelCalls, tokens: total.inputTokens + total.outputTokens, written }
 }
 
@@ -115,7 +114,7 @@ describe('a tree of agents', () => {
     expect(written).toBe(`${modelCalls} ${tokens}`)
     const findings = async () => (await troupe.client.audit()).findings.map(({ what }) => what)
     expect(await findings()).toEqual([])
-    await troupe.redis.hset(sessionKeys(troupe.tag, session.id).session, 'spent', `12 ${tokens}`)
+    await troupe.redis.hset(workerKeys(troupe.tag, session.rootId).record, 'spent', `12 ${tokens}`)
     expect(await findings()).toEqual([expect.stringContaining(`has spent 12 model calls and ${tokens} tokens`)])
   })
 

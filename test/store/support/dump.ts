@@ -4,6 +4,7 @@
  * become the labels the test gave them ("<one.root>"), the random part of a bell's name becomes "*".
  */
 import type { Redis } from 'ioredis'
+import { sessionIdOfRoot } from '../../../src/core/ids.ts'
 import { eventLines, sessionView, workerView } from './views.ts'
 
 export type Dump = Readonly<Record<string, unknown>>
@@ -43,7 +44,20 @@ export async function dumpKeys(redis: Redis, namespace: string, words: Words): P
   const [seconds, micros] = await redis.time()
   const now = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
   const dump: Record<string, unknown> = {}
-  for (const key of await keysOf(redis, namespace)) dump[words.key(key)] = await dumpValue(redis, key, now, words)
+  for (const key of await keysOf(redis, namespace)) {
+    if (key.endsWith(':results')) continue
+    dump[words.key(key)] = await dumpValue(redis, key, now, words)
+    const session = await sessionOf(redis, key)
+    if (session === null) continue
+    const own = key.replace(/:w:.*/, `:s:${session.id}`)
+    const results = (await redis.type(`${own}:results`)) === 'hash' ? await redis.hgetall(`${own}:results`) : {}
+    dump[words.key(own)] = inWords(
+      sessionView(session.id, session.root, results),
+      sessionView(session.id, {}),
+      now,
+      words,
+    )
+  }
   return dump
 }
 
@@ -59,16 +73,29 @@ export async function keysOf(redis: Redis, namespace: string): Promise<string[]>
   return [...keys].sort()
 }
 
+/** What is told of a session, by the record of its root. */
+async function sessionOf(redis: Redis, key: string): Promise<{ id: string; root: Record<string, string> } | null> {
+  const [, rootId] = /:w:([0-9a-f-]{36})$/.exec(key) ?? []
+  if (rootId === undefined || (await redis.type(key)) !== 'hash') return null
+  const root = await redis.hgetall(key)
+  return root.session === undefined && root.kind !== undefined ? { id: sessionIdOfRoot(rootId), root } : null
+}
+
+/** `start`: what it would be if the hash were new. */
+function inWords(view: Record<string, string>, start: Record<string, string>, now: number, words: Words): object {
+  const text = (raw: string) => words.text(raw, now)
+  const told = (fields: Record<string, string>) =>
+    Object.fromEntries(Object.entries(fields).map(([name, value]) => [text(name), text(value)]))
+  const facts = told(view)
+  starts.set(facts, told(start))
+  return facts
+}
+
 async function dumpValue(redis: Redis, key: string, now: number, words: Words): Promise<unknown> {
   const text = (raw: string) => words.text(raw, now)
   switch (await redis.type(key)) {
-    case 'hash': {
-      const words = (fields: Record<string, string>) =>
-        Object.fromEntries(Object.entries(fields).map(([name, value]) => [text(name), text(value)]))
-      const view = words(viewOf(key, await redis.hgetall(key)))
-      starts.set(view, words(viewOf(key, {})))
-      return view
-    }
+    case 'hash':
+      return inWords(viewOf(key, await redis.hgetall(key)), viewOf(key, {}), now, words)
     case 'list':
       return (await redis.lrange(key, 0, -1)).map(text)
     case 'set':
@@ -104,9 +131,8 @@ async function dumpValue(redis: Redis, key: string, now: number, words: Words): 
 const starts = new WeakMap<object, Dump>()
 
 function viewOf(key: string, fields: Record<string, string>): Record<string, string> {
-  const [, sort, id] = /:([ws]):([0-9a-f-]{36})$/.exec(key) ?? []
-  if (sort === 'w') return workerView(id as string, fields)
-  return sort === 's' ? sessionView(id as string, fields) : fields
+  const [, id] = /:w:([0-9a-f-]{36})$/.exec(key) ?? []
+  return id === undefined ? fields : workerView(id, fields)
 }
 
 function pairs(flat: readonly string[]): [string, string][] {

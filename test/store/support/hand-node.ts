@@ -107,7 +107,6 @@ export class HandTurn {
     const { grant } = this
     return {
       workerId: grant.workerId,
-      sessionId: grant.sessionId,
       pool: grant.pool,
       token: grant.token,
       sequence: this.sequence + 1,

@@ -124,3 +124,15 @@ async function restBut(place: Place, one?: string): Promise<void> {
     resting.hset(place.workerKeys(id).record, 'state', 'idle').zrem(place.keys.run('default'), id)
   await resting.exec()
 }
+
+/** Of a run that is not the root's: it is marked where all of the session look. */
+export const grandchildrenOfAnEndedRunAreCancelled: Check = async (place) => {
+  const { root } = await place.create()
+  const node = place.node({ slots: 3 })
+  const turn = await node.claim()
+  await turn.record({ userUsed: 1, spawns: [place.child(root, 1, 'child')], awaits: [1] })
+  const child = await node.claim({ slot: '1' })
+  await child.record({ userUsed: 1, spawns: [place.child(child.worker, 1, 'grandchild')], awaits: [1] })
+  await child.complete({ userUsed: 0, awaiting: 1 })
+  expect((await node.claim({ slot: '2' })).grant.mark).toBe('cancelled')
+}

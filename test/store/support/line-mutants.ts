@@ -7,7 +7,11 @@ import {
   pruneScript,
   sweepScript,
 } from '../../../src/store/scripts.ts'
-import { aSweepRingsForWhatItsNodeCanRun } from './checks.ts'
+import {
+  aCancelledRunCannotCommit,
+  aChildOfACancelledRunCannotCommit,
+  aSweepRingsForWhatItsNodeCanRun,
+} from './checks.ts'
 import * as checks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -92,7 +96,7 @@ export const lineMutants: readonly Mutant[] = [
   {
     guard: 'pruning looks at the root before it takes any',
     script: pruneScript,
-    from: 'elseif isLive(workerKey(tag, rootOf(id))) then return nil end',
+    from: 'elseif isLive(root) then return nil end',
     to: 'end',
     check: checks.pruningLooksAtTheRootFirst,
   },
@@ -116,5 +120,26 @@ export const lineMutants: readonly Mutant[] = [
     from: "if kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then\n        fit",
     to: 'if kind then\n        fit',
     check: aSweepRingsForWhatItsNodeCanRun,
+  },
+  {
+    guard: 'what is cancelled in a session is asked of its root',
+    script: commitScript,
+    from: 'if not record.parent then return { record.marks',
+    to: 'if true then return { record.marks',
+    check: aChildOfACancelledRunCannotCommit,
+  },
+  {
+    guard: 'a root has it in its own record',
+    script: commitScript,
+    from: 'return { record.marks or false,',
+    to: 'return { false,',
+    check: aCancelledRunCannotCommit,
+  },
+  {
+    guard: 'an ended run of a child is marked at the root',
+    script: commitScript,
+    from: "changeShared('marks',",
+    to: "change('marks',",
+    check: checks.grandchildrenOfAnEndedRunAreCancelled,
   },
 ]

@@ -167,7 +167,9 @@ export class Place implements AsyncDisposable {
   }
 
   async session(sessionId: string): Promise<Record<string, string>> {
-    return sessionView(sessionId, await this.redis.hgetall(sessionKeys(this.keys.tag, sessionId).session))
+    const { record } = this.workerKeys(rootIdOf(sessionId))
+    const { results } = this.sessionKeys(sessionId)
+    return sessionView(sessionId, await this.redis.hgetall(record), await this.redis.hgetall(results))
   }
 
   workerKeys(workerId: string): ReturnType<typeof workerKeys> {

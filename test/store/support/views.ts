@@ -31,8 +31,11 @@ const workerStart: Fields = {
   data: '',
 }
 
+/** What a root's record says of its session. */
+const ofSession = new Set('ended workers score marks retired resting cancel caps spent rung'.split(' '))
+
 /** How a record is kept; it is not a fact of its own. */
-const hidden = new Set(['schema', 'token', 'commit', 'node', 'history'])
+const hidden = new Set(['schema', 'token', 'commit', 'node', 'history', ...ofSession])
 
 /**
  * Facts of its own: `holder` is the nonce of the claim that holds it; `epoch` how often it was claimed; `starts` how often since
@@ -56,16 +59,24 @@ export function workerView(id: string, fields: Fields): Record<string, string> {
   return view
 }
 
-/** A session that ended keeps status, time, run and place of its result in one field. */
-export function sessionView(id: string, fields: Fields): Record<string, string> {
-  const { schema: _, ended = '', ...facts } = fields
+/**
+ * What its root's record and its own keys say of a session: whether it was asked to end, and how it ended, with status, time, run and
+ * place of the result in one field. `bells`: those its creation answered.
+ */
+export function sessionView(id: string, root: Fields, results: Fields = {}): Record<string, string> {
+  const {
+    ended = '',
+    rung = '',
+    ...facts
+  } = Object.fromEntries(Object.entries(root).filter(([name]) => ofSession.has(name)))
   const [state = '', finished = '', run, position] = ended.split(' ')
   return {
     root: rootIdOf(id),
     workers: '1',
-    bells: '',
+    bells: rung,
     ...facts,
-    state: state || (facts.state ?? 'active'),
+    ...Object.fromEntries(Object.entries(results).map(([number, line]) => [`result:${number}`, line])),
+    state: state || (facts.cancel === undefined ? 'active' : 'cancelling'),
     ...(finished ? { finished } : {}),
     ...(run ? { [`result:${run}`]: `${state} ${position}` } : {}),
   }

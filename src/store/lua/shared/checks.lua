@@ -71,9 +71,9 @@ local function checkRecord(recordKey, record)
   if record.limits and not string.find(record.limits, '^%d+ %d+ %d+ %d+$') then error('field limits of ' .. recordKey .. ' should be four numbers', 0) end
 end
 
--- How often something of a session was cancelled, which is counted up.
-local function checkMarks(sessionHash)
-  if not string.find(redis.call('HGET', sessionHash, 'marks') or '0', '^%d+$') then error('field marks of ' .. sessionHash .. ' should be a whole number', 0) end
+-- A field of a session's root that is counted up; absent: 0.
+local function checkCount(rootKey, name, text)
+  if not string.find(text or '0', '^%d+$') then error('field ' .. name .. ' of ' .. rootKey .. ' should be a whole number', 0) end
 end
 
 -- Results that are taken, by their places in the lane for ever, stand in it or are the first of it.

@@ -66,7 +66,7 @@ local function readCandidate(tag, claim, id)
   local session, starts = sessionOf(id, record), startsOf(record)
   local suspect = starts >= claim.suspectAfter
   local mark = 'run'
-  local hit, sessionFields = cancelHit(tag, session, record, id)
+  local hit, shared = cancelHit(tag, session, record, id)
   if hit then
     mark = 'cancelled'
   elseif tonumber(record.alone or '0') >= claim.poisonAfter then
@@ -76,12 +76,12 @@ local function readCandidate(tag, claim, id)
   if starts > 0 then
     -- Its last turn could not commit: is there something that no commit could write to? Then the worker is not to blame.
     checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family, recordKey .. laneKeys.user)
-    checkSort('hash', recordKey .. ':timers', sessionKey(tag, session))
+    checkSort('hash', recordKey .. ':timers', sessionKey(tag, session) .. ':results')
     checkSort('stream', tag .. ':events', tag .. ':dead')
     checkSort('zset', tag .. ':timers')
   end
   local token = digits(epochOf(record) + 1) .. ':' .. claim.nonce
-  local reply = readGrant(tag, id, record, flat, token, mark, suspect and mark == 'run', claim.mailBytes, sessionFields[2], sessionFields[3])
+  local reply = readGrant(tag, id, record, flat, token, mark, suspect and mark == 'run', claim.mailBytes, shared[2], shared[3])
   return { id = id, record = record, token = token, mark = mark, suspect = suspect and mark == 'run', reply = reply }
 end
 
@@ -191,8 +191,8 @@ local function sameGrant(tag, claim)
   local record, flat = readHash(workerKey(tag, id))
   if string.match(record.token or '', ':(.*)$') ~= nonce then return { 'empty' } end
   local suspect = mark == '' and startsOf(record) > claim.suspectAfter
-  local spending = redis.pcall('HMGET', sessionKey(tag, sessionOf(id, record)), 'spent', 'caps')
-  return readGrant(tag, id, record, flat, record.token, mark == '' and 'run' or mark, suspect, claim.mailBytes, unpack(spending))
+  local shared = readShared(tag, sessionOf(id, record), record)
+  return readGrant(tag, id, record, flat, record.token, mark == '' and 'run' or mark, suspect, claim.mailBytes, shared[2], shared[3])
 end
 
 -- For a script that may claim: with the time the slot's next worker, without it what its nonce was answered before, or nil.

@@ -83,21 +83,19 @@ local function writeBellsOf(tag, pools, seed, now, bellMs)
   return all
 end
 
--- What a recipient must show before mail is written to it. Returns a plan, or nil and a tag word that says why not.
-local planFields = { 'state', 'wait', 'session', 'pool', 'run', 'open', 'limits', 'family', 'user' }
+-- What a recipient must show before mail is written to it. Returns a plan, or nil and a tag word that says why not. A root says itself
+-- what its session's last score was, and to who brings input how its session stands.
+local planFields = { 'state', 'wait', 'session', 'pool', 'run', 'open', 'limits', 'family', 'user', 'score' }
+local inputFields = { 'state', 'wait', 'session', 'pool', 'run', 'open', 'limits', 'family', 'user', 'score', 'cancel', 'ended' }
 local function planMail(tag, id, lane, text)
   local record = workerKey(tag, id)
-  local field = redis.pcall('HMGET', record, unpack(planFields))
-  if field.err then
-    checkSort('hash', record)
-    error(field.err, 0)
-  end
+  local field = readFields(record, unpack(lane == 'user' and inputFields or planFields))
   if not field[1] then return nil, 'not_found' end
   if field[1] == 'terminal' then return nil, 'terminal' end
   return {
     id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), state = field[1], wait = field[2] or 'any',
     session = field[3] or sessionOf(id, {}), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7] or nil,
-    family = field[8] or '0', consumed = tonumber(field[9] or '0'),
+    family = field[8] or '0', consumed = tonumber(field[9] or '0'), score = field[10], sessionState = not field[3] and stateOf(field[11], field[12]),
   }
 end
 
@@ -108,7 +106,7 @@ end
 
 local function writeWoken(tag, plan, now, woke)
   woke.woken[plan.id] = true
-  local last = woke.last[plan.session] or redis.pcall('HGET', sessionKey(tag, plan.session), 'score')
+  local last = woke.last[plan.session] or plan.score or redis.pcall('HGET', rootKeyOf(tag, plan.session), 'score')
   woke.last[plan.session] = writeQueued(tag, plan.pool, plan.id, last, now)
   woke.touched[plan.session] = true
   woke.pools[plan.pool] = true
@@ -132,7 +130,7 @@ end
 
 local function writeScores(tag, woke)
   for session in pairs(woke.touched) do
-    redis.pcall('HSET', sessionKey(tag, session), 'score', woke.last[session])
+    redis.pcall('HSET', rootKeyOf(tag, session), 'score', woke.last[session])
   end
 end
 
@@ -140,7 +138,7 @@ end
 local function planInput(tag, id, text)
   local plan, why = planMail(tag, id, 'user', text)
   if not plan then return nil, { why } end
-  local state = sessionState(tag, plan.session)
+  local state = plan.sessionState or sessionState(tag, plan.session)
   if state ~= 'active' then return nil, { 'session_finished', state or 'pruned' } end
   local most = limitsOf(plan).mailbox
   if not isWhole(plan.consumed) then error('field user of ' .. plan.record .. ' should be a whole number', 0) end

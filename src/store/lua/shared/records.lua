@@ -63,11 +63,30 @@ local function readHash(hashKey)
   return fields, flat
 end
 
--- active, cancelling, or how it ended ("<status> <time in ms>", and of a result " <run> <its history position>"); nil without such a session.
+-- Some fields of a hash, false where it has none.
+local function readFields(hashKey, ...)
+  local fields = redis.pcall('HMGET', hashKey, ...)
+  if fields.err then
+    checkSort('hash', hashKey)
+    error(fields.err, 0)
+  end
+  return fields
+end
+
+-- A session is its root: what is said of all of it stands in the root's record.
+local function rootKeyOf(tag, session)
+  return workerKey(tag, rootOf(session))
+end
+
+-- active, cancelling, completed, failed or cancelled, by two fields of its root: `cancel` is the reason, `ended` begins with the status.
+local function stateOf(cancel, ended)
+  return ended and string.match(ended, '^%a+') or cancel and 'cancelling' or 'active'
+end
+
+-- nil without such a session.
 local function sessionState(tag, session)
-  local field = redis.call('HMGET', sessionKey(tag, session), 'schema', 'state', 'ended')
-  if not field[1] then return nil end
-  return field[3] and string.match(field[3], '^%a+') or field[2] or 'active'
+  local field = readFields(rootKeyOf(tag, session), 'kind', 'cancel', 'ended')
+  return field[1] and stateOf(field[2], field[3]) or nil
 end
 
 -- A record's limits: "<workers> <children> <depth> <mailbox>".
@@ -79,19 +98,24 @@ local function limitsOf(record)
   return { workers = tonumber(workers), children = tonumber(children), depth = tonumber(depth), mailbox = tonumber(mailbox) }
 end
 
--- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only) or 'whole' (for good); and what else is read
--- of the session on the way: its marks, what its agents have spent, and what they may spend, each false where it has none.
+-- What a worker is told of its session: its marks, what its agents have spent, and what they may spend, each false where it has none.
+-- A root has them in its own record.
+local function readShared(tag, session, record)
+  if not record.parent then return { record.marks or false, record.spent or false, record.caps or false } end
+  return redis.pcall('HMGET', rootKeyOf(tag, session), 'marks', 'spent', 'caps')
+end
+
+-- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only) or 'whole' (for good); and what is shared.
 -- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
 -- field each, since a value over 64 bytes would make the whole record several times as large in memory.
--- The session counts what was cancelled in it: only then is the set read. So its hash is known to be one, for who writes to it next.
+-- The session counts what was cancelled in it: only then is the set read. So the root's record is known to be a hash, for who writes to it next.
 local function cancelHit(tag, session, record, id)
-  local sessionHash = sessionKey(tag, session)
-  local fields = redis.pcall('HMGET', sessionHash, 'marks', 'spent', 'caps')
-  if fields.err then
-    checkSort('hash', sessionHash)
-    error(fields.err, 0)
+  local shared = readShared(tag, session, record)
+  if shared.err then
+    checkSort('hash', rootKeyOf(tag, session))
+    error(shared.err, 0)
   end
-  if not fields[1] then return nil, fields end
+  if not shared[1] then return nil, shared end
   local probes = {}
   for level = 1, tonumber(record.depth or '0') do
     local element = record['path' .. level]
@@ -100,9 +124,9 @@ local function cancelHit(tag, session, record, id)
   end
   probes[#probes + 1] = id .. ':*'
   probes[#probes + 1] = id .. ':' .. (record.run or '1')
-  local found = redis.call('SMISMEMBER', sessionHash .. ':cancelled', unpack(probes))
+  local found = redis.call('SMISMEMBER', sessionKey(tag, session) .. ':cancelled', unpack(probes))
   for index = 1, #probes - 1 do
-    if found[index] == 1 then return 'whole', fields end
+    if found[index] == 1 then return 'whole', shared end
   end
-  return found[#probes] == 1 and 'own' or nil, fields
+  return found[#probes] == 1 and 'own' or nil, shared
 end

@@ -9,7 +9,7 @@ end
 
 -- What the session has spent when this worker's tally becomes the given one, "<model calls> <tokens>"; nil where there is nothing to write.
 -- Not for an agent that is alone in its session: it keeps the count in its own record, and with its first children it is written for all.
-local function spentWith(sessionHash, tally, record, spent)
+local function spentWith(rootKey, tally, record, spent)
   local calls, tokens = usedOf(tally)
   if not calls then return nil end
   if not (spent or record.parent) then return digits(calls) .. ' ' .. digits(tokens) end
@@ -17,6 +17,6 @@ local function spentWith(sessionHash, tally, record, spent)
   local newCalls, newTokens = math.max(0, calls - (callsBefore or 0)), math.max(0, tokens - tokensBefore)
   if newCalls == 0 and newTokens == 0 then return nil end
   local callsSpent, tokensSpent = string.match(spent or '0 0', '^(%d+) (%d+)$')
-  if not callsSpent then error('field spent of ' .. sessionHash .. ' should be two numbers', 0) end
+  if not callsSpent then error('field spent of ' .. rootKey .. ' should be two numbers', 0) end
   return digits(tonumber(callsSpent) + newCalls) .. ' ' .. digits(tonumber(tokensSpent) + newTokens)
 end

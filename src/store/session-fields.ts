@@ -1,0 +1,22 @@
+/** Duty: how a session stands, by fields of its root's record, as readers see it: state, end and result one by one. */
+type Fields = Readonly<Record<string, string>>
+
+/** What is always asked for. */
+export const sessionNames = ['kind', 'cancel', 'ended', 'workers'] as const
+
+/** Fields of a root's record, the first of which each has; null without one. */
+export function sessionFields(names: readonly string[], values: readonly (string | null)[]): Fields | null {
+  if (values[0] == null) return null
+  const fields: Record<string, string> = {}
+  for (const [index, name] of names.entries()) if (values[index] != null) fields[name] = values[index]
+  fields.state = fields.cancel === undefined ? 'active' : 'cancelling'
+  return endedFields(fields)
+}
+
+/** A session that ended keeps status, time, run and place of the result in one field; readers see them one by one. */
+function endedFields(fields: Record<string, string>): Fields {
+  if (fields.ended === undefined) return fields
+  const [status = '', finished = '', run, position] = fields.ended.split(' ')
+  const result = run === undefined ? {} : { [`result:${run}`]: `${status} ${position}` }
+  return { ...fields, ...result, state: status, finished }
+}
