@@ -96,7 +96,6 @@ const meanings: Readonly<Record<string, string>> = {
   toolMs: 'A tool that takes longer is aborted; a tool may set its own (`timeoutMs`).',
   toolOutputBytesMax: 'More output of a tool is cut, with a note; a tool may set its own (`outputBytesMax`).',
   messageBytesMax: 'Most bytes of JSON of an input, a message, a reply, a state, the value of a timer.',
-  entryBytesMax: 'Most bytes of a history entry; nothing enforces it yet.',
   nameBytesMax: "Most bytes of a worker's name.",
   slots: 'Slots of a node; `--concurrency` sets it.',
   retentionMs:

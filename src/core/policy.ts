@@ -113,7 +113,7 @@ export const policy = {
   /** The same as retryBackoffMs for a model: what overloads a provider lasts for seconds (decision 0017). */
   modelBackoffMs: 1_000,
 
-  /** Model calls of one run. The tools of the last reply are not run: nobody would read their results. */
+  /** Model calls of one run, but blank replies. The tools of the last reply are not run: nobody would read their results. */
   iterations: 10,
   modelCallMs: 300_000,
   /** A reply with more text is cut off. */

@@ -70,7 +70,7 @@ export interface Grant {
    * it, where another message waits as well, its failed tries and its own place.
    */
   readonly retrying: string
-  /** Spawning calls made so far in this run. */
+  /** Children spawned so far in this run. */
   readonly calls: number
   /** Calls whose results have not been received, in order. */
   readonly awaits: readonly number[]

@@ -37,7 +37,7 @@ export interface SelfContext {
   readonly grant: Grant
   readonly run: number
   readonly attempt: number
-  /** Spawning calls made in this run before this receive. */
+  /** Children spawned in this run before this receive. */
   readonly calls: number
   readonly openChildren: number
   readonly state: unknown

@@ -38,7 +38,7 @@ export interface Step {
 export interface RunPosition {
   /** Number of the run that is in progress, or of the next one. */
   readonly run: number
-  /** Spawning calls made in this run. */
+  /** Children spawned in this run, detached ones too: each takes the next number as its `call`. */
   readonly calls: number
   readonly runState: RunState
   readonly open: boolean
