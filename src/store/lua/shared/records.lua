@@ -1,7 +1,10 @@
 --[[ records – names of keys, time, and what records and sessions say.
 What scripts have in common is in this folder; in front of each script stands what it uses of it. It calls nothing itself.
 A script reads and checks everything first and writes afterwards; `plan…`, `read…` and `check…` only read, `write…` only write.
-A record holds only what differs from the start: no run means 1, no version 0, no pool "default", no name the kind. ]]
+A record holds only what differs from the start: no run means 1, no version 0, no pool "default", no name the kind.
+In headers: T: is the hash tag of the partition. A key that is "declared" is passed and not read: what is shared builds its name, if
+it is used at all. The length of a lane "for ever" counts all mails that were ever appended to it; those that have gone are in the
+record's field of its name, so a mail keeps its place. ]]
 
 local function tagOf(anyKey)
   return string.match(anyKey, '^{[^}]*}')
@@ -105,7 +108,8 @@ local function readShared(tag, session, record)
   return redis.pcall('HMGET', rootKeyOf(tag, session), 'marks', 'spent', 'caps')
 end
 
--- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only) or 'whole' (for good); and what is shared.
+-- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only; reserved, since only runs
+-- that have ended are marked) or 'whole' (for good); and what is shared.
 -- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
 -- field each, since a value over 64 bytes would make the whole record several times as large in memory.
 -- The session counts what was cancelled in it: only then is the set read. So the root's record is known to be a hash, for who writes to it next.
