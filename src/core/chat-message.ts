@@ -1,5 +1,5 @@
 /**
- * Duty: what is said in a conversation: one tagged union of six kinds (conflict 1 of the source designs). Plain JSON, with the part
+ * Duty: what is said in a conversation: one tagged union of six kinds. Plain JSON, with the part
  * names of the AI SDK, so that an adapter only copies.
  * M-a A message is never changed after it was recorded. M-b Ids of tool calls are unique within a history: what a provider repeats
  *     or leaves out gets a new one before it is recorded. M-c What a newer troupe added is kept and passed over.

@@ -81,7 +81,7 @@ interface MutableRun {
 const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'grant_exceeded'])
 
 export class ContextContainer {
-  /** The system prompt (a field and no message: conflict 3); set by whoever runs the agent, since it is code and not history. */
+  /** The system prompt; a field and no message, and set by whoever runs the agent, since it is code and not history. */
   agentPrompt = ''
   readonly history = new ConversationHistory()
   readonly session: SessionMetadata
@@ -127,7 +127,7 @@ export class ContextContainer {
     return Object.assign(emptyFacts(), this.#given, this.#run.facts)
   }
 
-  /** What comes next, as the flat designs say it (0.1, 0.6): a projection of the pending turn, never stored. */
+  /** What comes next: a projection of the pending turn, never stored. */
   get action(): FlowAction {
     const [call] = this.history.openCalls()
     if (call !== undefined) return { callTool: call.toolName }
@@ -139,12 +139,12 @@ export class ContextContainer {
     this.#say(message)
   }
 
-  /** Called input, not user: another worker may have sent it (1.9). */
+  /** Called input, not user: another worker may have sent it. */
   pushInput(text: string, stamp: { readonly id: string; readonly at: number }, from?: string): void {
     this.push({ type: 'user', ...stamp, content: [{ type: 'text', text }], ...(from !== undefined && { from }) })
   }
 
-  /** Bytes of prompt and messages over four (4.3); an estimate, not what a provider will count. */
+  /** Bytes of prompt and messages over four; an estimate, not what a provider will count. */
   estimatedTokens(tools: readonly ToolSpec[] = []): number {
     return this.history.estimatedTokens(tools)
   }
@@ -234,7 +234,7 @@ export class ContextContainer {
     this.#results.push(message)
     this.#run.failure ??= message.failure ?? null
     if (this.history.openCount > 0) return
-    // The iteration is over: did it end with the very errors of the one before (2.14)?
+    // The iteration is over: did it end with the very errors of the one before?
     const errors = this.#results
       .filter(({ status }) => status === 'error')
       .map(({ toolName, output }) => `${toolName}: ${JSON.stringify(output.value)}`)

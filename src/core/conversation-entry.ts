@@ -1,5 +1,5 @@
 /**
- * Duty: a conversation as others look at it: entries with one side each (requirements 1.9), and the text of any message. Nothing here
+ * Duty: a conversation as others look at it: entries with one side each, and the text of any message. Nothing here
  * is kept: all of it follows from the messages.
  */
 import {

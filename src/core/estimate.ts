@@ -1,5 +1,5 @@
 /**
- * Duty: how much a conversation is, without asking anybody: close enough to see that it will not fit (requirements 4.2, 4.3).
+ * Duty: how much a conversation is, without asking anybody: close enough to see that it will not fit.
  * Bytes are those of UTF-8. Ids are not counted.
  */
 import type { AssistantBlock, ChatMessage, Json, ToolCallBlock, UserBlock } from './chat-message.ts'

@@ -14,6 +14,7 @@ export const eventTypes = [
   'session.cancelRequested',
   'session.cancelled',
   'worker.spawned',
+  // Reserved: nothing writes it.
   'worker.stateChanged',
   'worker.failed',
   'worker.cancelled',
@@ -21,6 +22,7 @@ export const eventTypes = [
   'message.consumed',
   'message.deadLettered',
   'message.redriven',
+  // Reserved, too.
   'turn.parked',
   'turn.retried',
   'run.started',

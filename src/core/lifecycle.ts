@@ -9,7 +9,7 @@ export interface Arrow {
   readonly event: string
   readonly from: RunState
   readonly to: RunState
-  /** Why it is there, although the design's diagram lacks it. */
+  /** Why it is there, where that is not plain. */
   readonly why?: string
 }
 

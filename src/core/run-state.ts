@@ -1,9 +1,9 @@
 /**
- * Duty: the words for states, and the two projections of conflict 4 (requirements.md): what a run is doing decides what its
- * worker is said to be doing; nothing is stored twice.
+ * Duty: the words for states, and their two projections: what a run is doing decides what its worker is said to be doing;
+ * nothing is stored twice.
  */
 
-/** The eleven states of a run (requirements 3.1). */
+/** The eleven states of a run. */
 export const runStates = [
   'Idle',
   'ProcessingUserMessage',
@@ -45,10 +45,10 @@ export const fineStates = [
   'usingTool',
   'inactiveFailed',
 ] as const
-/** What a worker is doing, in seven words (requirements 1.2). */
+/** What a worker is doing, in seven words. */
 export type FineState = (typeof fineStates)[number]
 
-/** The same in three (requirements 1.3). */
+/** The same in three. */
 export type CoarseState = 'idle' | 'busy' | 'idleFailed'
 
 export interface RunFacts {

@@ -1,4 +1,4 @@
-/** The state machine of a run: the arrows of the design, those it lacks with their reason, and nothing else. */
+/** The state machine of a run: the plain arrows, the others with their reason, and nothing else. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { busyStates, type RunEvent, RunMachine, runArrows, transition } from '../../src/core/lifecycle.ts'
@@ -10,7 +10,7 @@ const arrow = (from: RunState, to: RunState) => `${from} --> ${to}`
 const arrowsOf = (list: readonly { from: RunState; to: RunState }[]) =>
   [...new Set(list.map(({ from, to }) => arrow(from, to)))].sort()
 
-/** The diagram of requirements 3.1. */
+/** Arrows that need no reason. */
 const designed: readonly (readonly [RunState, RunEvent, RunState])[] = [
   ['Idle', 'inputReceived', 'ProcessingUserMessage'],
   ['ProcessingUserMessage', 'requestSent', 'AwaitingLLMResponse'],
@@ -33,7 +33,7 @@ const designed: readonly (readonly [RunState, RunEvent, RunState])[] = [
   ['TransientFailure', 'retriesExceeded', 'Failed'],
 ]
 
-/** Those that the design lacks (conflict 4), and what came since. */
+/** Arrows that are there for a reason. */
 const added: readonly (readonly [RunState, RunEvent, RunState])[] = [
   ['AwaitingLLMResponse', 'replyRefused', 'Failed'],
   ['AwaitingLLMResponse', 'retriesExceeded', 'Failed'],

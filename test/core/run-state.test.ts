@@ -1,4 +1,4 @@
-/** States of a worker as projections of its run (requirements.md, conflict 4). */
+/** States of a worker as projections of its run. */
 import { describe, expect, test } from 'vitest'
 import {
   type CoarseState,
@@ -14,7 +14,7 @@ import {
   workerStates,
 } from '../../src/core/run-state.ts'
 
-/** The table of conflict 4, for a worker that a node runs now. */
+/** What is said of each run, for a worker that a node runs now. */
 const running: Readonly<Record<RunState, FineState>> = {
   Idle: 'working',
   ProcessingUserMessage: 'working',

@@ -1,4 +1,4 @@
-/** Tries of a message: by class of the error, on a durable timer, with the last failure in sight (requirements 1.5). */
+/** Tries of a message: by class of the error, on a durable timer, with the last failure in sight. */
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'

@@ -14,7 +14,7 @@ export async function act(scene: Scene): Promise<Wait | null> {
   const { container, machine } = journal
   if (machine.state === 'TransientFailure') machine.apply('toolRetried')
   const { pending } = container
-  // What became children waits for them, whatever their kind may spawn by now (W1).
+  // What became children waits for them, whatever their kind may spawn by now (W1 of delegated-calls.ts).
   const open = new Set(pending.calls.map(({ toolCallId }) => toolCallId).filter((id) => !pending.delegated.has(id)))
   // Of a reply that is recorded the number was judged then: 0 is within any limit.
   const { checked } = scene.iteration ?? iterate(scene, container.lastReply ?? { content: [] }, 0)
@@ -22,7 +22,7 @@ export async function act(scene: Scene): Promise<Wait | null> {
   const calls = checked.filter(({ call }) => open.has(call.toolCallId))
   const delegated = new DelegatedCalls(journal, async () => scene.folder())
   for (const one of calls) {
-    // Its effect has the say, and not its arguments (L2).
+    // Its effect has the say, and not its arguments (L2 of local-calls.ts).
     if (pending.started.has(one.call.toolCallId)) continue
     // Accepted when it was recorded, and no longer: the kind has changed since.
     if (one.kind === 'invalid') journal.record([invalidResult(one, journal.nextId())])
@@ -70,7 +70,7 @@ export function failAsRecorded({ journal, end }: Scene): boolean {
   return true
 }
 
-/** Ends the run when the last iterations all ended with the same errors (2.14); true when it did. */
+/** Ends the run when the last iterations all ended with the same errors; true when it did. */
 export function breakCircuit(scene: Scene): boolean {
   const { journal, end, turn } = scene
   const { sameErrors } = journal.container.run

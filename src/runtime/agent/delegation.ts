@@ -216,7 +216,7 @@ export function childrenOutput(
   return { type: 'json', value: value as Json }
 }
 
-/** `{ summary, artifacts, details }`: as the child said it in JSON, or its text as details (conflict 23). */
+/** `{ summary, artifacts, details }`: as the child said it in JSON, or its text as details. */
 function saidBy(value: unknown, charsMax: number): Record<string, Json> {
   if (!isAgentResult(value)) {
     const text = typeof value === 'string' ? value : JSON.stringify(value)

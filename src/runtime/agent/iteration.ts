@@ -1,7 +1,7 @@
 /**
  * Duty: one iteration as six stages on one value: parse, validate, guard, approve, dispatch, inject (then the loop decides).
  * The first four are here and pure: the same reply gives the same value, so that an iteration which a crash cut in two is taken up
- * by running them again; dispatch and inject record as they go (local-calls.ts, delegation.ts).
+ * by running them again; dispatch and inject record as they go (local-calls.ts, delegated-calls.ts).
  * P1 A stage leaves the value untouched once it has an error or a decision. P2 Each call of the reply ends with exactly one result.
  */
 import type { AssistantMessage, ToolCallBlock } from '../../core/chat-message.ts'
@@ -23,7 +23,7 @@ export interface Iteration {
   /** continue: calls are to be run; done: the reply is the answer; blank: it says nothing. */
   readonly decision: 'continue' | 'done' | 'blank' | null
   readonly error: RuntimeError | null
-  /** What each stage did, for logs and tests (2.12). */
+  /** What each stage did, for logs and tests. */
   readonly trace: readonly string[]
 }
 
@@ -53,7 +53,7 @@ const validate: Stage = (draft, rules) => {
   draft.trace.push('validate_calls')
 }
 
-/** Tools run only if another model call may read their results (2.7, conflict 11). */
+/** Tools run only if another model call may read their results. */
 const guard: Stage = (draft, { who }) => {
   if (draft.number < draft.most) {
     draft.trace.push('budget_ok')

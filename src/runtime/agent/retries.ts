@@ -1,6 +1,6 @@
 /**
  * Duty: what may be tried again: model calls and tools that failed for the time being, on a durable timer and not in a slot.
- * The record holds how often what is retried has failed; where it failed decides where the run goes on (3.4).
+ * The record holds how often what is retried has failed; where it failed decides where the run goes on.
  */
 import type { AgentDefinition } from '../../core/define-worker.ts'
 import { type RuntimeError, TransientError } from '../../core/errors.ts'
