@@ -130,7 +130,7 @@ export async function unusableKinds(
   return unusable
 }
 
-/** Parts that only the project itself exchanges: behaviours of its own in the bench, shorter times in tests, no BullMQ for the bound. */
+/** Parts that only the project itself exchanges: behaviours of its own in the bench, shorter times in tests, no BullMQ for the bench's upper bound. */
 export interface InternalNodeOptions extends Omit<StartNodeOptions, 'workers' | 'pools'> {
   readonly kinds: readonly Kind[]
   readonly policy?: Partial<Policy>

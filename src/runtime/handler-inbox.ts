@@ -2,8 +2,8 @@
  * Duty: which message a handler worker receives next: a pure function of what was granted and what was received since.
  * H1 While a run is open: timers first, then results in call order; other input waits for the end of the run.
  * H2 Between runs: the head of the user lane.
- * H3 What a worker waits for names exactly the message that `next` would give; or, where all results are gathered, as many results as
- *    are still to come. Of those that were granted none is left then: with some in hand it is the next that is missing.
+ * H3 What a worker waits for names exactly the message that `next` would give; or, where all results are gathered and none is in
+ *    hand, as many as are still to come.
  */
 import { childId } from '../core/ids.ts'
 import type { Mail } from '../core/message.ts'

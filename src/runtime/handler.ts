@@ -1,6 +1,7 @@
 /**
  * Duty: the behaviour of handler workers: one message, one receive, one step.
- * R1 Every way a receive can end is matched in one place (`stepOf`): reply, fail, thrown, parked, ended without a result.
+ * R1 Every way a receive can return is matched in one place (`stepOf`): reply, fail, parked, ended without a result. What it throws is
+ *    retried, or fails the run, where it is called.
  * R2 What a receive asked for is recorded whole or not at all; a receive that throws records only its failure.
  * R3 The state that the next receive sees is that of the last recorded step.
  * R4 A message is recorded as it was accepted, whatever a schema or `receive` makes of what it is handed.

@@ -1,4 +1,4 @@
-/** Duty: rings the one node of this process, without a queue: for the bound of the bench, and for tests. */
+/** Duty: rings the one node of this process, without BullMQ: for the upper bound in the bench, and for tests. */
 import type { Bell, BellRinger } from '../core/ports.ts'
 import type { RuntimeNode } from './node.ts'
 

@@ -1,7 +1,7 @@
 /**
  * Duty: keeps the leases of a node's turns in one partition.
  * L1 A turn is first renewed when it has lasted `busyAfterMs`: its bell then counts as busy, so that others may be rung for the
- *    slots that sleep. Short turns are never renewed.
+ *    slots that sleep. Short turns are renewed only when their session was cancelled.
  * L2 A turn whose lease is no longer trusted is abandoned before Redis would give the worker to another node.
  * L3 A verdict of the store ends a turn at once: fenced is abandoned, cancelled makes its cancelling end.
  * L4 A lease that is lost since the event loop stood still is told as that: Redis was there.

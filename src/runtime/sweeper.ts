@@ -1,7 +1,7 @@
 /**
  * Duty: once about every second, in every node: heal, fire timers, finish cancels, prune, and answer in this process what no bell
  * has woken. So the system goes on, slower, when BullMQ's jobs are lost.
- * W1 A sweep rings BullMQ for the timers it fires alone. For what it finds in line the node answers bells with its own free slots.
+ * W1 A sweep rings BullMQ only for the timers it fires. For what it finds in line the node answers bells with its own free slots.
  * W2 Batches are repeated while there is more, of cancels by the next sweep, which then follows at once. W3 A sweep that fails is logged
  *    and tried again: Redis may be away for a while. W4 Where Redis refuses the rest it is pruned all the same: one that is full is given
  *    room by that.

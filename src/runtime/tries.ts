@@ -1,6 +1,7 @@
 /**
  * Duty: how often the messages of a run have failed that wait for their retry, as the record keeps it: `<tries> <what>` of each, the
- * one that was tried last first. There are two at most: the first of the timers, and the result that comes next (H1).
+ * one that was tried last first. There are two at most: the first of the timers, and the result that comes next (H1 of
+ * handler-inbox.ts).
  */
 import type { RunPosition } from './step.ts'
 

@@ -43,7 +43,7 @@ export interface Left {
 export class Turn {
   readonly grant: Grant
   readonly host: TurnHost
-  place = -1 // Of the renewer.
+  place = -1 // In the renewer's bag.
   readonly startedAt = performance.now()
   /** Time spent waiting for commits. */
   committingMs = 0

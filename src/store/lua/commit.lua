@@ -6,7 +6,7 @@ ARGV[1] token         ARGV[2] sequence     of this commit under the token, from 
 ARGV[3] version       the version this commit builds on
 ARGV[4] fsm           state of the run     ARGV[5] open         1 while a run is in progress
 ARGV[6] userUsed      mails consumed from the head of the lane
-ARGV[7] wait          empty: the turn goes on; else what the worker waits for
+ARGV[7] wait          empty: the turn goes on; else what the worker waits for; again: nothing, it stands in line again
 ARGV[8] event         json                 ARGV[9] bellMs       ARGV[10] seed       names of new bells
 ARGV[11] entries      count of history entries, then each; then facts: the name of each, then its values. Absent: as without it.
   attempt      "<tries> <what>" of each that waits for its retry, as the node says     retryMs      until then

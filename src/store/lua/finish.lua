@@ -3,7 +3,8 @@ Why a script   a worker must leave the run queue, its timers and its wait at onc
 KEYS[1] root      hash               KEYS[2] cancelled set               KEYS[3] cancelling set
 KEYS[4] workers   list               KEYS[5] timers   zset   declared    KEYS[6] events   stream
 ARGV[1] sessionId     ARGV[2] from         position in the list of workers; 0 starts a pass     ARGV[3] batch
-ARGV[4] running       workers seen running so far in this pass     ARGV[5] marks   as the first batch of this pass answered it
+ARGV[4] running       workers so far in this pass that a later one must look at: running, damaged, moved on
+ARGV[5] marks         as the first batch of this pass answered it
 ARGV[6] entry         history entry of a cancelled run, json
 ARGV[7] answered      count of agents whose open calls were looked for, then each as id, version, count of entries, then those entries
 Returns {next, running, marks, agents}: where the next batch begins; or "done" when the cancel is finished; or "wait" when workers

@@ -2,9 +2,10 @@
 Why a script   a session that is pruned in the meantime must not be left as a record of this alone; and of two that set one each, both count.
 KEYS[1] root      hash               KEYS[2] events   stream
 ARGV[1] sessionId     ARGV[2] modelCalls   ARGV[3] tokens       either empty: as it is
-ARGV[4] start         both as a session has them that says nothing       ARGV[5] event
+ARGV[4] start         both by default: of a session without caps         ARGV[5] event
 Returns {"ok", caps} | {"not_found"} | {"finished", state}: nothing of it goes on
-Events  what the client says. Where both are as they were, nothing is written. Running agents learn of it with their next commit. ]]
+Events  session.limited, in the words of the client. Where both are as they were, nothing is written.
+        Running agents learn of it with their next commit. ]]
 local rootKey, eventsKey = KEYS[1], KEYS[2]
 local sessionId, modelCalls, tokens, start, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 

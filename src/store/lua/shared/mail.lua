@@ -1,7 +1,7 @@
 --[[ mail – mail into lanes, workers into the line, bells for those who are in it. ]]
 
 -- Does a message in this lane wake a worker in this state, waiting for this? `text` is the mail, `tail` the lane's length for ever
--- counted with it. Waits: any | control | retry | result:<child> | family:<length>.
+-- counted with it. Waits of a record: any | control | retry | result:<child> | family:<length>.
 local function wakes(state, wait, lane, text, tail)
   if state == 'idle' then return true end
   if state ~= 'parked' or wait == 'retry' then return false end
@@ -41,8 +41,8 @@ end
 
 -- The bell rule: while bells out < min(workers queued, max(1, slots - busy)), one more bell. Where turns are short, one slot that
 -- is awake is expected to take `share` workers in a row, so that fewer are woken; but only 3 as long as fewer than `awakeLeast` are awake:
--- a few slots take turns with Redis instead of working while it works. Returns the new bells: the name of one, with a ! before it when
--- a node was told of it, or "<count>*<name without its number>", so that a record that keeps them stays small.
+-- a few slots wait while Redis works, and it is idle while they work. Returns the new bells: the name of one, with a ! before it
+-- when a node was told of it, or "<count>*<name without its number>", so that a record that keeps them stays small.
 local bellsMost, awakeLeast = 50, 16
 local function writeBells(tag, pool, seed, now, bellMs)
   if pool == 'unhosted' then return '' end
@@ -83,8 +83,8 @@ local function writeBellsOf(tag, pools, seed, now, bellMs)
   return all
 end
 
--- What a recipient must show before mail is written to it. Returns a plan, or nil and a tag word that says why not. A root says itself
--- what its session's last score was, and to who brings input how its session stands.
+-- What a recipient must show before mail is written to it. Returns a plan, or nil and a tag word that says why not. The plan for a
+-- root also has what its record says of the session: the last score, and where the mail is an input, the state.
 local planFields = { 'state', 'wait', 'session', 'pool', 'run', 'open', 'limits', 'family', 'user', 'score' }
 local inputFields = { 'state', 'wait', 'session', 'pool', 'run', 'open', 'limits', 'family', 'user', 'score', 'cancel', 'ended' }
 local function planMail(tag, id, lane, text)
