@@ -1,7 +1,8 @@
 /**
  * Duty: the calls that an agent's history holds without a result, as its newest entries tell; and what answers them when nothing
- * else will, because their run is cancelled.
+ * else will, because their run has failed or is cancelled.
  * O1 Only the newest reply can have such calls: what came before it is never needed. O2 What cannot be read is passed over.
+ * O3 Of a `once` call that was started it is never said that it did not finish: whoever reads that would make it again.
  */
 import { readChatMessage } from './chat-codec.ts'
 import { toolCallsOf } from './chat-message.ts'
@@ -10,6 +11,8 @@ import { type Entry, entryJson } from './entry.ts'
 export interface OpenCall {
   readonly toolCallId: string
   readonly toolName: string
+  /** A `once` call that was recorded as started. */
+  readonly isStarted?: true
 }
 
 export interface OpenCalls {
@@ -24,33 +27,65 @@ const runEnds: ReadonlySet<string> = new Set<Entry['type']>(['completed', 'faile
 
 /** By the newest entries of a history, in order; null when they do not reach back to its newest reply. */
 export function openCallsIn(newest: readonly Entry[]): OpenCalls | null {
-  const answered = new Set<string>()
-  let epoch = 0
-  for (const entry of newest.toReversed()) {
-    if (runEnds.has(entry.type)) return none
-    if (entry.type === 'toolResult') answered.add(entry.toolCallId)
-    const reply = entry.type === 'assistant' ? readChatMessage(entry) : null
-    if (entry.type === 'assistant' && reply?.type === 'assistant') {
-      const calls = toolCallsOf(reply).filter(({ toolCallId }) => !answered.has(toolCallId))
-      return { calls, run: entry.run, epoch: Math.max(epoch, entry.epoch) }
-    }
-    if (typeof entry.epoch === 'number') epoch = Math.max(epoch, entry.epoch)
+  const last = newest.findLastIndex((entry) => runEnds.has(entry.type) || callsOfReply(entry) !== null)
+  const reply = newest[last]
+  if (reply === undefined) return null
+  if (runEnds.has(reply.type)) return none
+  const since = newest.slice(last)
+  const epochs = since.map(({ epoch }) => epoch).filter((epoch) => typeof epoch === 'number')
+  return { calls: since.reduce(openCallsAfter, []), run: reply.run as number, epoch: Math.max(...epochs) }
+}
+
+/** The open calls when this entry has followed. */
+export function openCallsAfter(open: readonly OpenCall[], entry: Entry): readonly OpenCall[] {
+  switch (entry.type) {
+    case 'assistant':
+      return callsOfReply(entry) ?? open
+    case 'toolStarted':
+      return open.map((call) => (call.toolCallId === entry.toolCallId ? { ...call, isStarted: true } : call))
+    case 'attemptFailed':
+      return open.map((call) => (entry.toolCallIds?.includes(call.toolCallId) ? notStarted(call) : call))
+    case 'toolResult':
+      return open.filter(({ toolCallId }) => toolCallId !== entry.toolCallId)
+    default:
+      return open
   }
-  return null
+}
+
+/** Null of what is no reply, or cannot be read. */
+function callsOfReply(entry: Entry): OpenCall[] | null {
+  if (entry.type !== 'assistant') return null
+  const reply = readChatMessage(entry)
+  return reply?.type === 'assistant' ? toolCallsOf(reply).map(notStarted) : null
+}
+
+function notStarted({ toolCallId, toolName }: OpenCall): OpenCall {
+  return { toolCallId, toolName }
 }
 
 /** What a model is told of a call that nothing will answer any more. */
 export const cancelledText = 'This call was cancelled: it did not finish.'
 
-export function cancelledResult({ toolCallId, toolName }: OpenCall, id: string) {
-  const output = { type: 'error-text', value: cancelledText } as const
-  return { type: 'toolResult', id, toolCallId, toolName, status: 'cancelled', output } as const
+export function unknownOutcomeText(name: string): string {
+  return (
+    `The outcome of this call of '${name}' is unknown: it was started, and nobody knows whether it took effect. ` +
+    'Do not assume that it failed, and do not call it again before you have looked at what it would have changed.'
+  )
+}
+
+/** The result of a call that nothing else will answer. */
+export function lastResult({ toolCallId, toolName, isStarted }: OpenCall, id: string) {
+  const [status, value] = isStarted
+    ? (['unknown', unknownOutcomeText(toolName)] as const)
+    : (['cancelled', cancelledText] as const)
+  const output = { type: 'error-text', value } as const
+  return { type: 'toolResult', id, toolCallId, toolName, status, output } as const
 }
 
 /** The history entries that answer them, written when nobody runs the agent. */
-export function cancelledEntries({ calls, run, epoch }: OpenCalls, at: number): string[] {
+export function lastEntries({ calls, run, epoch }: OpenCalls, at: number): string[] {
   return calls.map((call) => {
-    const { type, ...facts } = cancelledResult(call, `cancelled-${call.toolCallId}`)
+    const { type, ...facts } = lastResult(call, `cancelled-${call.toolCallId}`)
     return entryJson(type, run, epoch, at, facts)
   })
 }

@@ -7,7 +7,7 @@
 
 import { decodeEntry, type Entry, entryVersion } from '../core/entry.ts'
 import { InvariantError } from '../core/errors.ts'
-import { cancelledEntries, type OpenCalls, openCallsIn } from '../core/open-calls.ts'
+import { lastEntries, type OpenCalls, openCallsIn } from '../core/open-calls.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Bell, DamagedSession, PoolShare, UpkeepStore } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
@@ -147,7 +147,7 @@ export class RedisUpkeepStore implements UpkeepStore {
 
   /** What ends an agent that is at this version: `<id> <version> <count of entries>` and the results of its open calls. */
   async #answer(workerId: string, version: string): Promise<(string | number)[]> {
-    const entries = cancelledEntries(await this.#openCalls(workerId), Date.now())
+    const entries = lastEntries(await this.#openCalls(workerId), Date.now())
     return [workerId, version, entries.length, ...entries]
   }
 

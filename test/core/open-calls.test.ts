@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { ContextContainer } from '../../src/core/context-container.ts'
 import { decodeEntry, type Entry } from '../../src/core/entry.ts'
-import { cancelledEntries, openCallsIn } from '../../src/core/open-calls.ts'
+import { lastEntries, openCallsIn } from '../../src/core/open-calls.ts'
 
 const head = { v: 1, at: 1, run: 2, epoch: 3 }
 const make = (entry: object) => ({ ...head, ...entry }) as unknown as Entry
@@ -56,6 +56,19 @@ describe('openCallsIn', () => {
     expect(openCallsIn(strange)).toBeNull()
   })
 
+  test('tells which were started, and of which it was said since that nothing took effect', () => {
+    const started = (toolCallId: string) => make({ type: 'toolStarted', toolCallId, toolName: 'look' })
+    const failed = make({ type: 'attemptFailed', failure: { code: 'x' }, retryMs: 1, toolCallIds: ['b'] })
+    const history = [asked('a', 'b', 'c', 'd'), started('a'), started('b'), started('d'), answered('d'), failed]
+    const [a, b, c] = ['a', 'b', 'c'].map((toolCallId) => ({ toolCallId, toolName: 'look' }))
+    expect(openCallsIn(history)?.calls).toEqual([{ ...a, isStarted: true }, b, c])
+    expect(lastEntries(openCallsIn(history) ?? { calls: [], run: 0, epoch: 0 }, 9).map(decodeEntry)).toMatchObject([
+      { toolCallId: 'a', status: 'unknown', output: { value: expect.stringContaining('is unknown') } },
+      { toolCallId: 'b', status: 'cancelled' },
+      { toolCallId: 'c', status: 'cancelled' },
+    ])
+  })
+
   test('tells the run of the reply and the newest epoch', () => {
     const started = make({ type: 'toolStarted', epoch: 7, toolCallId: 'a', toolName: 'look' })
     expect(openCallsIn([asked('a'), started])).toMatchObject({ run: 2, epoch: 7 })
@@ -66,7 +79,7 @@ describe('openCallsIn', () => {
 test('after the entries that answer them, an agent that reads the history finds no open call', () => {
   const history = [user, asked('a', 'b'), answered('a')]
   const open = openCallsIn(history)
-  const entries = cancelledEntries(open ?? { calls: [], run: 0, epoch: 0 }, 9).map(decodeEntry)
+  const entries = lastEntries(open ?? { calls: [], run: 0, epoch: 0 }, 9).map(decodeEntry)
   expect(entries).toEqual([
     {
       type: 'toolResult',

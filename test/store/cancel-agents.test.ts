@@ -124,7 +124,7 @@ describe('an agent that is cancelled at rest', () => {
     await cancel()
     await node.upkeep.finishCancelled()
     const log = await place.redis.lrange(place.workerKeys(turn.worker).log, 0, -1)
-    expect(decodeEntry(log[3] ?? '')).toMatchObject({ type: 'toolResult', run: 1, epoch: 4, status: 'cancelled' })
+    expect(decodeEntry(log[3] ?? '')).toMatchObject({ type: 'toolResult', run: 1, epoch: 4, status: 'unknown' })
   })
 
   test('whose history cannot be read is ended without results', async () => {

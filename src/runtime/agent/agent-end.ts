@@ -1,19 +1,18 @@
 /**
  * Duty: the ends of an agent's run that are not its answer: failed, cancelled, quarantined.
- * Q1 At rest each call has its result: calls that are open when a run ends are answered as cancelled, in the ending commit.
- * Q2 Of a `once` call that was started it is never said that it did not finish: whoever goes on would make it again.
+ * Q1 At rest each call has its result: calls that are open when a run ends are answered as cancelled or, where nobody knows what became
+ *    of them, as unknown (O3 of core/open-calls.ts), in the ending commit.
  */
 import { encodeTally } from '../../core/agent-tally.ts'
 import { CancelledError, type RuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event.ts'
 import { type Failure, type FailureOrigin, toFailure } from '../../core/failure.ts'
 import type { Mail } from '../../core/message.ts'
-import { cancelledResult, type OpenCall } from '../../core/open-calls.ts'
+import { lastResult, type OpenCall } from '../../core/open-calls.ts'
 import { evidenceJson, quarantined } from '../quarantine.ts'
 import { afterRun, endingOf } from '../run-ending.ts'
 import { emptyStep, type RunPosition, type Step } from '../step.ts'
-import { unknownOutcomeText } from '../tool/messages.ts'
-import type { EntryFacts, Journal, StepParts } from './journal.ts'
+import { type EntryFacts, type Journal, openCallsOf, type StepParts } from './journal.ts'
 
 /** What goes into the same commit, before the failure. */
 export interface Last {
@@ -38,12 +37,8 @@ export class AgentEnd {
     const { grant } = this.#journal.turn
     const { position, container } = this.#journal
     const { entries = [], parts = {} } = last
-    const { calls, started } = container.pending
-    const open = last.notRun ?? (position.open ? calls : [])
-    const results = open.map((call, index) => {
-      const id = this.#journal.nextId(entries.length + index)
-      return started.has(call.toolCallId) ? unknownResult(call, id) : cancelledResult(call, id)
-    })
+    const open = last.notRun ?? (position.open ? openCallsOf(container) : [])
+    const results = open.map((call, index) => lastResult(call, this.#journal.nextId(entries.length + index)))
     this.#journal.record(
       [...entries, ...results, { type: 'failed', failure }],
       {
@@ -71,7 +66,7 @@ export class AgentEnd {
     )
     const open = position.open ? this.#journal.storedOpenCalls() : []
     const entries = [
-      ...open.map((call) => cancelledResult(call, `cancelled-${call.toolCallId}`)),
+      ...open.map((call) => lastResult(call, `cancelled-${call.toolCallId}`)),
       { type: 'cancelled' as const },
     ]
     return {
@@ -111,9 +106,4 @@ export class AgentEnd {
     const names = calls.slice(0, 5).map(({ toolName, toolCallId }) => `${toolName} (${toolCallId})`)
     return `tool call ${names.join(', ')}${calls.length > 5 ? ` and ${calls.length - 5} more` : ''}`
   }
-}
-
-function unknownResult({ toolCallId, toolName }: OpenCall, id: string): EntryFacts {
-  const output = { type: 'error-text', value: unknownOutcomeText(toolName) } as const
-  return { type: 'toolResult', id, toolCallId, toolName, status: 'unknown', output }
 }

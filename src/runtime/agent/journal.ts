@@ -10,7 +10,7 @@ import type { ContextContainer } from '../../core/context-container.ts'
 import { type Entry, entryVersion } from '../../core/entry.ts'
 import type { EventNote } from '../../core/event.ts'
 import { RunMachine } from '../../core/lifecycle.ts'
-import type { OpenCall } from '../../core/open-calls.ts'
+import { type OpenCall, openCallsAfter } from '../../core/open-calls.ts'
 import type { Spending } from '../../core/policy.ts'
 import type { Grant } from '../../core/ports.ts'
 import type { RunState } from '../../core/run-state.ts'
@@ -129,11 +129,7 @@ export class Journal {
     let open = this.#openBefore
     for (const { step, entry } of this.#recorded) {
       if (step > this.turn.acknowledged) break
-      if (entry.type === 'assistant') {
-        open = entry.content.filter((block) => block.type === 'tool-call')
-      } else if (entry.type === 'toolResult') {
-        open = open.filter(({ toolCallId }) => toolCallId !== entry.toolCallId)
-      }
+      open = openCallsAfter(open, entry)
     }
     return open
   }
@@ -187,6 +183,10 @@ function recordedState({ runState, open }: Grant, { history }: ContextContainer)
   return history.openCount > 0 ? 'ExecutingTools' : runState
 }
 
-function openCallsOf(container: ContextContainer): readonly OpenCall[] {
-  return container.pending.calls.map(({ toolCallId, toolName }) => ({ toolCallId, toolName }))
+export function openCallsOf({ pending }: ContextContainer): readonly OpenCall[] {
+  return pending.calls.map(({ toolCallId, toolName }) => ({
+    toolCallId,
+    toolName,
+    ...(pending.started.has(toolCallId) && { isStarted: true }),
+  }))
 }

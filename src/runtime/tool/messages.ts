@@ -18,13 +18,6 @@ export function cutOffText(name: string): string {
   )
 }
 
-export function unknownOutcomeText(name: string): string {
-  return (
-    `The outcome of this call of '${brief(name)}' is unknown: it was started, and nobody knows whether it took effect. ` +
-    'Do not assume that it failed, and do not call it again before you have looked at what it would have changed.'
-  )
-}
-
 export function timedOutText(name: string, timeoutMs: number): string {
   return (
     `Error: '${brief(name)}' did not finish within ${timeoutMs} ms and was stopped. ` +

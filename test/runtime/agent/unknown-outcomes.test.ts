@@ -122,6 +122,24 @@ describe('a call of unknown outcome', () => {
     ])
   })
 
+  test.each([
+    ['while it runs', false],
+    ['when its node has gone', true],
+  ])('is recorded as unknown where its session is cancelled %s', async (_, hasGone) => {
+    const { begun, workers } = payer({ status: unknown, runs: 1 }, 60_000)
+    await using troupe = await TestTroupe.connect()
+    const first = await troupe.startNode(workers)
+    const session = await troupe.create('payer', 'go')
+    await begun
+    if (hasGone) await first.stop({ force: true })
+    await session.cancel()
+    if (hasGone) await troupe.startNode(workers)
+    expect(await session.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ status: 'cancelled' })
+    expect((await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')).toMatchObject([
+      { toolCallId: 'c1', status: 'unknown', output: { value: expect.stringContaining('is unknown') } },
+    ])
+  })
+
   test('is asked about with arguments of its own, and run with what the model gave', async () => {
     const [begun, hangs] = [Promise.withResolvers<void>(), new Promise<never>(() => {})]
     const asked: unknown[] = []
