@@ -99,3 +99,25 @@ test('an audit of one session names keys of its partition', async () => {
   const { findings } = await troupe.client.audit({ sessionId: id })
   expect(findings.map(({ what }) => what)).toEqual([`key ${keyOf('leases')} is a string and should be a zset`])
 })
+
+test('the root of a session that is looked at in several groups is named once', { timeout: 20_000 }, async () => {
+  await using large = await TestTroupe.start({
+    workers: {
+      parent: defineWorker({
+        spawns: ['child'],
+        receive(message, self) {
+          if (message.kind !== 'input') return
+          for (let number = 0; number < 201; number++) self.spawn('child', null, { detached: true })
+          self.reply(null)
+        },
+      }),
+      child: defineWorker({ receive: (_, self) => self.reply(null) }),
+    },
+  })
+  const session = await large.create('parent', null, { limits: { workers: 300, children: 300 } })
+  await session.result()
+  const { record } = workerKeys(large.tag, session.rootId)
+  await large.redis.set(record, 'not what it was')
+  const { findings } = await large.client.audit({ sessionId: session.id })
+  expect(findings.filter(({ what }) => what.includes(record))).toMatchObject([{ workerId: session.rootId }])
+})

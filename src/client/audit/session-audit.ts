@@ -76,10 +76,13 @@ async function auditGroup(
 ): Promise<readonly Seen[]> {
   const picture = await store.look(sessionId, ids, pools)
   const session = formed(picture.session as SessionPicture)
-  // Where the root's record is damaged, that is said of the root.
-  const ofRoot = picture.damaged.find(({ id }) => id === rootIdOf(sessionId))?.keys ?? []
-  const ofSession = session.damage.filter((what) => !ofRoot.includes(what))
-  suspicions.push(...damaged(ofSession, sessionId, null))
+  // Where the root's record is damaged, that is said of the root, in whose group it is.
+  const root = rootIdOf(sessionId)
+  if (ids.includes(root)) {
+    const ofRoot = picture.damaged.find(({ id }) => id === root)?.keys ?? []
+    const ofSession = session.damage.filter((what) => !ofRoot.includes(what))
+    suspicions.push(...damaged(ofSession, sessionId, null))
+  }
   const workers = readable(picture, sessionId, suspicions, unread)
   const group = await readGroup(store, workers, session, suspicions)
   for (const one of group.values()) {
@@ -90,7 +93,7 @@ async function auditGroup(
   const isWhole =
     session.damage.length === 0 && group.size === session.listed + 1 && Number(session.fields?.retired ?? 0) === 0
   groupRules({ session, seen: group, missing: picture.missing, isWhole }, suspicions)
-  await resultRules(store, sessionId, group.get(rootIdOf(sessionId)), session)
+  await resultRules(store, sessionId, group.get(root), session)
   return [...group.values()]
 }
 
