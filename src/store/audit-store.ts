@@ -184,6 +184,11 @@ export class AuditStore {
     return (await this.#redis.exists(rootKey(this.#keys.tag, sessionId))) === 1
   }
 
+  /** Would its root be the child of another? Then it is the id of no session. */
+  async isOfChild(sessionId: string): Promise<boolean> {
+    return (await orElse(this.#redis.hget(rootKey(this.#keys.tag, sessionId), 'parent'), null)) !== null
+  }
+
   /** Workers of a session but its root, in the order they were spawned. */
   async memberIds(sessionId: string, cursor: string): Promise<Page<string>> {
     const from = Number(cursor)

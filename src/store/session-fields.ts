@@ -1,12 +1,13 @@
 /** Duty: how a session stands, by fields of its root's record, as readers see it: state, end and result one by one. */
 type Fields = Readonly<Record<string, string>>
 
-/** What is always asked for. */
-export const sessionNames = ['kind', 'cancel', 'ended', 'workers'] as const
+/** What is always asked for. A record with a parent is no root's: any id can be written as that of a session. */
+export const sessionNames = ['kind', 'parent', 'cancel', 'ended', 'workers'] as const
 
-/** Fields of a root's record, the first of which each has; null without one. */
+/** By fields of a root's record, `sessionNames` first; null without one. */
 export function sessionFields(names: readonly string[], values: readonly (string | null)[]): Fields | null {
-  if (values[0] == null) return null
+  const [kind, parent] = values
+  if (kind == null || parent != null) return null
   const fields: Record<string, string> = {}
   for (const [index, name] of names.entries()) if (values[index] != null) fields[name] = values[index]
   fields.state = fields.cancel === undefined ? 'active' : 'cancelling'

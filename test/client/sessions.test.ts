@@ -2,9 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import { connectInternal, type Session } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
-import { newId, rootIdOf } from '../../src/core/ids.ts'
+import { newId, rootIdOf, sessionIdOfRoot } from '../../src/core/ids.ts'
 import { hardSessionLimits } from '../../src/core/policy.ts'
 import { tagOf } from '../../src/store/keys.ts'
+import { takeSnapshot } from '../support/snapshot.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -134,6 +135,37 @@ describe('sessions.get and workers.get', () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('nobody')
     await expect(call(troupe, session)).rejects.toThrow(told)
+  })
+
+  test('of the id of a child, written as that of a session: no session is found, and the child goes on', async () => {
+    const workers = {
+      parent: defineWorker({
+        spawns: ['child'],
+        receive(message, self) {
+          if (message.kind === 'input') self.spawn('child', null)
+          else self.reply(message.value)
+        },
+      }),
+      child: defineWorker({
+        receive: (message, self) => (message.kind === 'input' ? self.after(60_000, 'never') : self.reply('done')),
+      }),
+    }
+    await using troupe = await TestTroupe.start({ workers })
+    const session = await troupe.create('parent')
+    const { client } = troupe
+    await waitUntil('the child waits', async () => {
+      const [, child] = await client.workers.list({ sessionId: session.id })
+      return child?.place === 'parked'
+    })
+    const [, child] = await client.workers.list({ sessionId: session.id })
+    const id = sessionIdOfRoot(child?.id as string)
+    const none = client.sessions.get(id)
+    const before = await takeSnapshot(troupe.redis, troupe.namespace)
+    const reads = [none.report(), none.result(), none.events().next(), client.audit({ sessionId: id })]
+    const calls: Promise<unknown>[] = [...reads, none.cancel(), none.close(), none.limit({ tokens: 1 })]
+    for (const answer of await Promise.allSettled(calls))
+      expect(answer).toMatchObject({ reason: { code: 'session_not_found' } })
+    expect(await takeSnapshot(troupe.redis, troupe.namespace)).toEqual(before)
   })
 
   test('of an id of a partition that the namespace does not have: a clear error', async () => {

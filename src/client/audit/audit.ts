@@ -78,7 +78,7 @@ class PartitionAudit {
   }
 
   async one(sessionId: string): Promise<AuditFinding[]> {
-    if (isWorkerId(sessionId)) throw sessionNotFound(sessionId)
+    if (isWorkerId(sessionId) || (await this.#store.isOfChild(sessionId))) throw sessionNotFound(sessionId)
     const [createdAt, exists] = await Promise.all([
       this.#store.createdAt(sessionId),
       this.#store.sessionExists(sessionId),

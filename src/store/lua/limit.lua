@@ -9,8 +9,8 @@ Events  session.limited, in the words of the client. Where both are as they were
 local rootKey, eventsKey = KEYS[1], KEYS[2]
 local sessionId, modelCalls, tokens, start, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
-local kind, cancel, ended, workers, caps = unpack(readFields(rootKey, 'kind', 'cancel', 'ended', 'workers', 'caps'))
-if not kind then return { 'not_found' } end
+local kind, parent, cancel, ended, workers, caps = unpack(readFields(rootKey, 'kind', 'parent', 'cancel', 'ended', 'workers', 'caps'))
+if not kind or parent then return { 'not_found' } end
 local state = stateOf(cancel, ended)
 checkCount(rootKey, 'workers', workers)
 -- Detached workers that it left go on in a session that has ended, unless it was cancelled.

@@ -1,6 +1,6 @@
 /** Short forms of what is promised of lines, moved kinds, sessions that end late, and their pruning. Each expects a promise to be kept. */
 import { expect } from 'vitest'
-import { newId } from '../../../src/core/ids.ts'
+import { newId, sessionIdOfRoot } from '../../../src/core/ids.ts'
 import type { Check } from './checks.ts'
 import { completion } from './hand-node.ts'
 import type { Place } from './place.ts'
@@ -135,4 +135,17 @@ export const grandchildrenOfAnEndedRunAreCancelled: Check = async (place) => {
   await child.record({ userUsed: 1, spawns: [place.child(child.worker, 1, 'grandchild')], awaits: [1] })
   await child.complete({ userUsed: 0, awaiting: 1 })
   expect((await node.claim({ slot: '2' })).grant.mark).toBe('cancelled')
+}
+
+/** Any id can be written as that of a session. */
+export const theRecordOfAChildIsNoSession: Check = async (place) => {
+  const { root } = await place.create()
+  await (await place.node().claim()).record({ userUsed: 1, spawns: [place.child(root, 1, 'child')], awaits: [1] })
+  const id = sessionIdOfRoot(place.child(root, 1, 'child').id)
+  const changed = await place.changed(async () => {
+    expect(await place.sessions.cancel(id, '"no"')).toEqual({ kind: 'not_found' })
+    expect(await place.sessions.close(id)).toEqual({ kind: 'not_found' })
+    expect(await place.sessions.limit(id, { modelCalls: 1 }, '[]')).toEqual({ kind: 'not_found' })
+  })
+  expect(changed).toEqual({})
 }

@@ -2,8 +2,10 @@
 import {
   cancelScript,
   claimScript,
+  closeScript,
   commitScript,
   finishScript,
+  limitScript,
   pruneScript,
   sweepScript,
 } from '../../../src/store/scripts.ts'
@@ -142,4 +144,11 @@ export const lineMutants: readonly Mutant[] = [
     to: "change('marks',",
     check: checks.grandchildrenOfAnEndedRunAreCancelled,
   },
+  ...[cancelScript, closeScript, limitScript].map((script) => ({
+    guard: `a session that is asked to ${script.file.slice(0, -4)} has a root`,
+    script,
+    from: 'if not kind or parent then',
+    to: 'if not kind then',
+    check: checks.theRecordOfAChildIsNoSession,
+  })),
 ]
