@@ -18,21 +18,22 @@ checkArguments(leaseMs, bellMs)
 checkSort('zset', leasesKey)
 if (#turns - cursor + 1) % 5 ~= 0 then error('the list of turns should be a whole number of fives', 0) end
 local kept = {}
-local function readTurn(record, token)
+-- The record, and whether its worker is cancelled, which its root says.
+local function readTurn(record, worker, token)
   local fields = readHash(record)
-  if fields.token == token then checkRecord(record, fields) end
-  return fields
+  if fields.token ~= token then return fields end
+  checkRecord(record, fields)
+  return fields, cancelHit(tag, sessionOf(worker, fields), fields, worker)
 end
 for index = cursor, #turns, 5 do
   local worker, token, bell, busy, fsm = turns[index], turns[index + 1], turns[index + 2], turns[index + 3], turns[index + 4]
   local record = workerKey(tag, worker)
-  -- A record that cannot be read ends its own turn, and no other.
-  local fine, fields = pcall(readTurn, record, token)
+  -- What cannot be read of a worker or its session ends its own turn, and no other.
+  local fine, fields, hit = pcall(readTurn, record, worker, token)
   if not fine and not isDamage(fields) then error(fields, 0) end
   if not fine or fields.token ~= token then
     verdicts[#verdicts + 1] = 'fenced'
   else
-    local hit = cancelHit(tag, sessionOf(worker, fields), fields, worker)
     verdicts[#verdicts + 1] = hit and 'cancelled' or 'kept'
     if bell ~= '' and busy == '1' then checkSort('zset', tag .. ':bells:' .. (fields.pool or 'default'), tag .. ':busy:' .. (fields.pool or 'default')) end
     kept[#kept + 1] = { worker = worker, bell = bell, busy = busy, pool = fields.pool or 'default', record = record, fsm = fsm }

@@ -77,3 +77,21 @@ export const aCommitThatFailsWritesNothing: Check = async (place) => {
   const commit = () => turn.commit({ entries: ['{}'], userUsed: 1, event: '[["run.started"]]' })
   expect(await place.changed(() => commit().catch(() => {}))).toEqual({})
 }
+
+/** Of a child whose root is damaged, and of a worker of another session. */
+export const aDamagedRootEndsOneTurn: Check = async (place) => {
+  const { root } = await place.create()
+  const node = place.node({ slots: 3 })
+  await (await node.claim()).park('family:1', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
+  const child = await node.claim({ slot: '1' })
+  await place.create({ label: 'other' })
+  const turns = [child, await node.claim({ slot: '2' })]
+  await place.redis.set(place.workerKeys(root).record, 'x')
+  const wishes = turns.map(({ worker, grant }) => ({
+    workerId: worker,
+    token: grant.token,
+    bell: '',
+    becomesBusy: false,
+  }))
+  expect(await node.turns.renew(wishes).catch(() => null)).toMatchObject({ verdicts: ['fenced', 'kept'] })
+}

@@ -1,5 +1,5 @@
 /** Mutants of what dead letters, damaged keys and keys that were used before rest on. */
-import { claimScript, commitScript, redriveScript, spawnScript } from '../../../src/store/scripts.ts'
+import { claimScript, commitScript, redriveScript, renewScript, spawnScript } from '../../../src/store/scripts.ts'
 import * as checks from './letter-checks.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -52,5 +52,12 @@ export const letterMutants: readonly Mutant[] = [
     from: 'lengthOf(userKey) - userUsed or 0',
     to: '0',
     check: checks.aCommitThatFailsWritesNothing,
+  },
+  {
+    guard: 'a renewal ends the turn that is damaged, and no other',
+    script: renewScript,
+    from: 'pcall(readTurn, record, worker, token)',
+    to: 'true, readTurn(record, worker, token)',
+    check: checks.aDamagedRootEndsOneTurn,
   },
 ]

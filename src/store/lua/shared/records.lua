@@ -128,7 +128,12 @@ local function cancelHit(tag, session, record, id)
   end
   probes[#probes + 1] = id .. ':*'
   probes[#probes + 1] = id .. ':' .. (record.run or '1')
-  local found = redis.call('SMISMEMBER', sessionKey(tag, session) .. ':cancelled', unpack(probes))
+  local cancelledKey = sessionKey(tag, session) .. ':cancelled'
+  local found = redis.pcall('SMISMEMBER', cancelledKey, unpack(probes))
+  if found.err then
+    checkSort('set', cancelledKey)
+    error(found.err, 0)
+  end
   for index = 1, #probes - 1 do
     if found[index] == 1 then return 'whole', shared end
   end
