@@ -44,4 +44,16 @@ describe('renew, of turns of which one is damaged,', () => {
     )
     expect(changed).toEqual({ leases: ['<child> now', '<other.root> now+60s'] })
   })
+
+  test.each(['bells', 'busy'] as const)('(%s of a pool) keeps them all: no lease needs a bell', async (name) => {
+    await using place = await Place.open()
+    await place.create()
+    const node = place.node()
+    const turn = await node.claim()
+    await place.expireLease(turn.worker)
+    await place.redis.del(place.keys[name]('default'))
+    await place.redis.set(place.keys[name]('default'), 'x')
+    expect((await node.turns.renew([renewal(turn, 'mine', true)])).verdicts).toEqual(['kept'])
+    expect(await place.dump()).toMatchObject({ leases: ['<one.root> now+60s'] })
+  })
 })

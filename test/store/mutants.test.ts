@@ -139,7 +139,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'bell of a long turn counts as busy',
     script: renewScript,
-    from: "redis.call('ZREM', tag .. ':bells:' .. turn.pool, turn.bell)",
+    from: "redis.pcall('ZREM', tag .. ':bells:' .. turn.pool, turn.bell)",
     to: '',
     check: checks.aLongTurnsBellIsBusy,
   },

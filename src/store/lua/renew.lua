@@ -35,7 +35,6 @@ for index = cursor, #turns, 5 do
     verdicts[#verdicts + 1] = 'fenced'
   else
     verdicts[#verdicts + 1] = hit and 'cancelled' or 'kept'
-    if bell ~= '' and busy == '1' then checkSort('zset', tag .. ':bells:' .. (fields.pool or 'default'), tag .. ':busy:' .. (fields.pool or 'default')) end
     kept[#kept + 1] = { worker = worker, bell = bell, busy = busy, pool = fields.pool or 'default', record = record, fsm = fsm }
   end
 end
@@ -44,8 +43,9 @@ for index = 1, #kept do
   redis.call('ZADD', leasesKey, digits(now + leaseMs), turn.worker)
   if turn.fsm ~= '' then redis.call('HSET', turn.record, 'fsm', turn.fsm) end
   if turn.bell ~= '' and turn.busy == '1' then
-    redis.call('ZREM', tag .. ':bells:' .. turn.pool, turn.bell)
-    redis.call('ZADD', tag .. ':busy:' .. turn.pool, digits(now + leaseMs), turn.bell)
+    -- No lease waits for bells: what is wrong with their keys the sweeps say.
+    redis.pcall('ZREM', tag .. ':bells:' .. turn.pool, turn.bell)
+    redis.pcall('ZADD', tag .. ':busy:' .. turn.pool, digits(now + leaseMs), turn.bell)
     -- A turn of this pool is long: a slot that is awake may no longer be expected to take several workers in a row.
     redis.call('DEL', tag .. ':share:' .. turn.pool)
     pools[turn.pool] = true
