@@ -1,5 +1,6 @@
 /** What somebody wrote over, and whom it stops: who needs it, and no other. Nothing is written in part. */
 import { describe, expect, test } from 'vitest'
+import { encodeInput, encodeResult } from '../../src/core/message.ts'
 import type { HandTurn } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
@@ -9,6 +10,12 @@ const renewal = (turn: HandTurn, bell = '', becomesBusy = false) => ({
   bell,
   becomesBusy,
 })
+
+const resultOf = (child: HandTurn) =>
+  encodeResult({ id: child.worker, name: child.grant.name, kind: 'echo' }, child.grant.call ?? 0, {
+    status: 'completed',
+    valueJson: '1',
+  })
 
 /** A child that runs, of a root that is parked; and the turn of another session. */
 async function childAndOther(place: Place) {
@@ -55,5 +62,63 @@ describe('renew, of turns of which one is damaged,', () => {
     await place.redis.set(place.keys[name]('default'), 'x')
     expect((await node.turns.renew([renewal(turn, 'mine', true)])).verdicts).toEqual(['kept'])
     expect(await place.dump()).toMatchObject({ leases: ['<one.root> now+60s'] })
+  })
+})
+
+/** Of a root that is parked until its child has reported. */
+const uncounted: [what: string, field: 'family' | 'wait', text: string][] = [
+  ['count of results', 'family', 'some'],
+  ['wait', 'wait', 'family:some'],
+]
+
+describe.each(uncounted)('a parked worker whose %s is no number', (_, field, text) => {
+  async function scene(place: Place) {
+    const made = await childAndOther(place)
+    const { record } = place.workerKeys(made.root)
+    const was = await place.redis.hget(record, field)
+    await place.redis.hset(record, field, text)
+    const mend = () => (was === null ? place.redis.hdel(record, field) : place.redis.hset(record, field, was))
+    return { ...made, mend }
+  }
+
+  test('keeps no timer of others from being posted, and its own wakes it', async () => {
+    await using place = await Place.open()
+    const { root, node, other, mend } = await scene(place)
+    for (const [worker, at] of [
+      [root, 1],
+      [other.worker, 2],
+    ] as const) {
+      await place.redis.hset(place.workerKeys(worker).timers, 't', '1')
+      await place.redis.zadd(place.keys.timers, at, `${worker}:t`)
+    }
+    const changed = await place.changed(() => node.upkeep.fire())
+    expect(changed).toMatchObject({
+      timers: null,
+      'w:<one.root>:mail:control': ['t\tt\t1'],
+      'w:<one.root>': { state: 'queued' },
+      'w:<other.root>:mail:control': ['t\tt\t1'],
+    })
+    await mend()
+    expect((await node.claim()).worker).toBe(root)
+  })
+
+  test('takes mail, and the step that sends it is written whole', async () => {
+    await using place = await Place.open()
+    const { root, other } = await scene(place)
+    const sends = [{ workerId: root, mail: encodeInput(other.worker, '1') }]
+    const changed = await place.changed(() => other.complete({ sends }))
+    expect(changed).toMatchObject({
+      'w:<one.root>:mail:user': [expect.anything()],
+      'w:<other.root>': { state: 'idle' },
+    })
+  })
+
+  test('takes the result of its child, and wakes', async () => {
+    await using place = await Place.open()
+    const { root, child } = await scene(place)
+    await child.complete({ result: resultOf(child) })
+    expect(await place.redis.llen(place.workerKeys(root).family)).toBe(1)
+    expect(await place.record(root)).toMatchObject({ state: 'queued' })
+    expect(await place.record(child.worker)).toMatchObject({ state: 'idle' })
   })
 })

@@ -95,3 +95,19 @@ export const aDamagedRootEndsOneTurn: Check = async (place) => {
   }))
   expect(await node.turns.renew(wishes).catch(() => null)).toMatchObject({ verdicts: ['fenced', 'kept'] })
 }
+
+/** A child ends while what its parent waits for is nothing to count with. */
+const aParentNobodyCountsWith =
+  (field: 'family' | 'wait', text: string): Check =>
+  async (place) => {
+    const { root } = await place.create()
+    const node = place.node({ slots: 2 })
+    await (await node.claim()).park('family:1', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
+    const child = await node.claim({ slot: '1' })
+    await place.redis.hset(place.workerKeys(root).record, field, text)
+    await child.complete({ result: 'r' }).catch(() => {})
+    expect(await place.record(child.worker)).toMatchObject({ state: 'idle', version: '1' })
+  }
+
+export const aCountOfResultsTearsNoCommit = aParentNobodyCountsWith('family', 'some')
+export const aWaitTearsNoCommit = aParentNobodyCountsWith('wait', 'family:some')

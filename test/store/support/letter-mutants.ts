@@ -60,4 +60,18 @@ export const letterMutants: readonly Mutant[] = [
     to: 'true, readTurn(record, worker, token)',
     check: checks.aDamagedRootEndsOneTurn,
   },
+  {
+    guard: 'a count of results that is none tears no commit',
+    script: commitScript,
+    from: '(tonumber(plan.family) or math.huge)',
+    to: 'tonumber(plan.family)',
+    check: checks.aCountOfResultsTearsNoCommit,
+  },
+  {
+    guard: 'a wait that is none tears no commit',
+    script: commitScript,
+    from: '(tonumber(string.sub(wait, 8)) or 0)',
+    to: 'tonumber(string.sub(wait, 8))',
+    check: checks.aWaitTearsNoCommit,
+  },
 ]

@@ -1,7 +1,8 @@
 --[[ mail – mail into lanes, workers into the line, bells for those who are in it. ]]
 
 -- Does a message in this lane wake a worker in this state, waiting for this? `text` is the mail, `tail` the lane's length for ever
--- counted with it. Waits of a record: any | control | retry | result:<child> | family:<length>.
+-- counted with it. Waits of a record: any | control | retry | result:<child> | family:<length>. A length that nobody can count with
+-- wakes: whoever brings mail is not stopped by it, and the claim looks at all of the record.
 local function wakes(state, wait, lane, text, tail)
   if state == 'idle' then return true end
   if state ~= 'parked' or wait == 'retry' then return false end
@@ -11,7 +12,7 @@ local function wakes(state, wait, lane, text, tail)
     return string.sub(text, 3, 38) == string.sub(wait, 8)
   end
   if string.sub(wait, 1, 7) == 'family:' then
-    return tail >= tonumber(string.sub(wait, 8))
+    return tail >= (tonumber(string.sub(wait, 8)) or 0)
   end
   return false
 end
@@ -118,7 +119,7 @@ local function writeMail(tag, plan, now, woke)
   if not woke.woken[plan.id] and (plan.state == 'idle' or plan.state == 'parked') then
     local tail = length
     if string.sub(plan.wait, 1, 7) == 'family:' then
-      tail = length + tonumber(plan.family)
+      tail = length + (tonumber(plan.family) or math.huge)
     end
     if wakes(plan.state, plan.wait, plan.lane, plan.text, tail) then
       writeWoken(tag, plan, now, woke)
