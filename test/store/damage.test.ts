@@ -122,3 +122,41 @@ describe.each(uncounted)('a parked worker whose %s is no number', (_, field, tex
     expect(await place.record(child.worker)).toMatchObject({ state: 'idle' })
   })
 })
+
+/** Digits, and yet nothing that Redis counts up. */
+describe.each(['100000000000000000000', '007'])('a count of %s', (count) => {
+  test('stops the cancel of its session, of which nothing is written', async () => {
+    await using place = await Place.open()
+    const { id, root } = await place.create()
+    const { record } = place.workerKeys(root)
+    await place.redis.hset(record, 'marks', count)
+    const changed = await place.changed(() =>
+      expect(place.sessions.cancel(id, 'enough')).rejects.toThrow(`field marks of ${record} should be a whole number`),
+    )
+    expect(changed).toEqual({})
+    await place.redis.hdel(record, 'marks')
+    expect(await place.sessions.cancel(id, 'enough')).toMatchObject({ kind: 'ok' })
+  })
+
+  test('keeps its session from being pruned, and no other', async () => {
+    await using place = await Place.open()
+    const node = place.node()
+    for (const label of ['one', 'two']) {
+      const { id, root } = await place.create({ label })
+      await (await node.claim()).complete()
+      if (label === 'one') await place.redis.hset(place.workerKeys(root).record, 'retired', count)
+      else await place.redis.zadd(place.keys.sessions, 'XX', (await place.now()) - 1, id)
+    }
+    expect(await place.sessions.prune(0)).toBe(1)
+    expect(await place.dump()).toHaveProperty('w:<one.root>')
+  })
+
+  test('of what was removed lets nothing more be removed', async () => {
+    await using place = await Place.open()
+    await place.create()
+    await (await place.node().claim()).complete()
+    await place.redis.hset(place.keys.retired, 'workers', count)
+    const changed = await place.changed(() => expect(place.sessions.prune(0)).rejects.toThrow('field workers of'))
+    expect(changed).toEqual({})
+  })
+})

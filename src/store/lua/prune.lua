@@ -52,11 +52,7 @@ local function countAccepted(record)
 end
 local function checkCounts(hash, ...)
   local names = { ... }
-  for index = 1, #names do
-    if not string.find(redis.call('HGET', hash, names[index]) or '0', '^%d+$') then
-      error('field ' .. names[index] .. ' of ' .. hash .. ' should be a whole number', 0)
-    end
-  end
+  for index = 1, #names do checkCount(hash, names[index], redis.call('HGET', hash, names[index])) end
 end
 checkSort('hash', tag .. ':retired')
 checkCounts(tag .. ':retired', 'sessions', 'workers', 'control', 'family', 'user')

@@ -111,3 +111,17 @@ const aParentNobodyCountsWith =
 
 export const aCountOfResultsTearsNoCommit = aParentNobodyCountsWith('family', 'some')
 export const aWaitTearsNoCommit = aParentNobodyCountsWith('wait', 'family:some')
+
+/** Redis itself refuses to count it up. */
+export const aCountThatIsTooLargeTearsNoCancel: Check = async (place) => {
+  const { id, root } = await place.create()
+  await place.redis.hset(place.workerKeys(root).record, 'marks', '99999999999999999999')
+  expect(await place.changed(() => place.sessions.cancel(id, 'enough').catch(() => {}))).toEqual({})
+}
+
+export const aCountThatIsNoneTearsNoPruning: Check = async (place) => {
+  await place.create()
+  await (await place.node().claim()).complete()
+  await place.redis.hset(place.keys.retired, 'workers', '007')
+  expect(await place.changed(() => place.sessions.prune(0).catch(() => {}))).toEqual({})
+}

@@ -1,5 +1,13 @@
 /** Mutants of what dead letters, damaged keys and keys that were used before rest on. */
-import { claimScript, commitScript, redriveScript, renewScript, spawnScript } from '../../../src/store/scripts.ts'
+import {
+  cancelScript,
+  claimScript,
+  commitScript,
+  pruneScript,
+  redriveScript,
+  renewScript,
+  spawnScript,
+} from '../../../src/store/scripts.ts'
 import * as checks from './letter-checks.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -73,5 +81,19 @@ export const letterMutants: readonly Mutant[] = [
     from: '(tonumber(string.sub(wait, 8)) or 0)',
     to: 'tonumber(string.sub(wait, 8))',
     check: checks.aWaitTearsNoCommit,
+  },
+  {
+    guard: 'a count that Redis cannot count up tears no cancel',
+    script: cancelScript,
+    from: "checkCount(rootKey, 'marks', marks)",
+    to: '',
+    check: checks.aCountThatIsTooLargeTearsNoCancel,
+  },
+  {
+    guard: 'a count that Redis cannot count up tears no pruning',
+    script: pruneScript,
+    from: " or string.format('%.0f', count) ~= (text or '0')",
+    to: '',
+    check: checks.aCountThatIsNoneTearsNoPruning,
   },
 ]

@@ -71,9 +71,12 @@ local function checkRecord(recordKey, record)
   if record.limits and not string.find(record.limits, '^%d+ %d+ %d+ %d+$') then error('field limits of ' .. recordKey .. ' should be four numbers', 0) end
 end
 
--- A field of a session's root that is counted up; absent: 0.
-local function checkCount(rootKey, name, text)
-  if not string.find(text or '0', '^%d+$') then error('field ' .. name .. ' of ' .. rootKey .. ' should be a whole number', 0) end
+-- A field that is counted up; absent: 0. As Redis writes it: it counts nothing up that begins with a zero or is too large.
+local function checkCount(hashKey, name, text)
+  local count = tonumber(text or '0')
+  if not isWhole(count) or string.format('%.0f', count) ~= (text or '0') then
+    error('field ' .. name .. ' of ' .. hashKey .. ' should be a whole number', 0)
+  end
 end
 
 -- Results that are taken, by their places in the lane for ever, stand in it or are the first of it.
