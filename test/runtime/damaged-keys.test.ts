@@ -109,38 +109,46 @@ describe('a worker whose key was written over', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test.each(['log', 'results'] as const)(
-    '(%s) in mid-turn keeps its message, and is never taken for poison',
-    async (name) => {
-      const [began, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-      const slow = defineWorker({
-        async receive(message, self) {
+  test.each([
+    ['log', 'slow'],
+    ['results', 'slow'],
+    ['workers', 'splitter'],
+  ] as const)('(%s) in mid-turn keeps its message, and is never taken for poison', async (name, kind) => {
+    const [began, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const slow = defineWorker({
+      async receive(message, self) {
+        began.resolve()
+        await goOn.promise
+        self.reply(message.value)
+      },
+    })
+    const splitter = defineWorker({
+      spawns: ['echo'],
+      async receive(message, self) {
+        if (message.kind === 'input') {
           began.resolve()
           await goOn.promise
-          self.reply(message.value)
-        },
-      })
-      await using scene = await logged({ echo, slow })
-      const { troupe, lines } = scene
-      const session = await troupe.create('slow', 'kept', { keepOpen: true })
-      await began.promise
-      const key = { ...workerKeys(troupe.tag, session.rootId), ...sessionKeys(troupe.tag, session.id) }[name]
-      const mend = await spoil(troupe, key)
-      goOn.resolve()
-      await waitUntil('the commit is given up', () => lines.some((line) => line.includes(`${key} is a string`)))
-      // It is claimed again when its lease has ended, and found damaged.
-      const unhosted = partitionKeys(troupe.tag).run('unhosted')
-      await waitUntil(
-        'it is out of the line',
-        async () => (await troupe.redis.zscore(unhosted, session.rootId)) !== null,
-      )
-      expect(await troupe.run('echo', 'fine')).toMatchObject({ value: 'fine' })
-      await mend()
-      expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed', value: 'kept' })
-      expect(await troupe.client.deadLetters()).toEqual([])
-      await expectInvariants(troupe.redis, troupe.namespace)
-    },
-  )
+          self.spawn('echo', message.value)
+        } else if (message.kind === 'result') self.reply('kept')
+      },
+    })
+    await using scene = await logged({ echo, slow, splitter })
+    const { troupe, lines } = scene
+    const session = await troupe.create(kind, 'kept', { keepOpen: true })
+    await began.promise
+    const key = { ...workerKeys(troupe.tag, session.rootId), ...sessionKeys(troupe.tag, session.id) }[name]
+    const mend = await spoil(troupe, key)
+    goOn.resolve()
+    await waitUntil('the commit is given up', () => lines.some((line) => line.includes(`${key} is a string`)))
+    // It is claimed again when its lease has ended, and found damaged.
+    const unhosted = partitionKeys(troupe.tag).run('unhosted')
+    await waitUntil('it is out of the line', async () => (await troupe.redis.zscore(unhosted, session.rootId)) !== null)
+    expect(await troupe.run('echo', 'fine')).toMatchObject({ value: 'fine' })
+    await mend()
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed', value: 'kept' })
+    expect(await troupe.client.deadLetters()).toEqual([])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
 })
 
 describe('a cancelled session whose key was written over', () => {

@@ -160,3 +160,91 @@ describe.each(['100000000000000000000', '007'])('a count of %s', (count) => {
     expect(changed).toEqual({})
   })
 })
+
+/** A worker that was started without a commit, with its parent and the keys of its session. */
+interface Lost {
+  readonly place: Place
+  readonly id: string
+  readonly root: string
+  readonly parent: string
+  readonly worker: string
+}
+
+/** A root, or the child of its child, whose node is gone. */
+async function lost(place: Place, who: 'root' | 'grandchild'): Promise<Lost> {
+  const { id, root } = await place.create()
+  const node = place.node({ slots: 3 })
+  let turn = await node.claim()
+  for (const label of who === 'root' ? [] : ['child', 'grandchild']) {
+    await turn.park('family:1', { spawns: [place.child(turn.worker, 1, label)], awaits: [1] })
+    turn = await node.claim()
+  }
+  await place.expireLease(turn.worker)
+  await node.sweep({ free: 0 })
+  return { place, id, root, parent: turn.grant.parentId ?? root, worker: turn.worker }
+}
+
+type Spoil = (lost: Lost) => Promise<() => Promise<unknown>>
+
+const key =
+  (keyOf: (lost: Lost) => string): Spoil =>
+  async (scene) => {
+    const { redis } = scene.place
+    const name = keyOf(scene)
+    const isThere = (await redis.exists(name)) === 1
+    if (isThere) await redis.rename(name, `${name}:aside`)
+    await redis.set(name, 'x')
+    return () => (isThere ? redis.rename(`${name}:aside`, name) : redis.del(name))
+  }
+
+const field =
+  (name: string): Spoil =>
+  async ({ place, root }) => {
+    const { record } = place.workerKeys(root)
+    const was = await place.redis.hget(record, name)
+    await place.redis.hset(record, name, 'x')
+    return () => (was === null ? place.redis.hdel(record, name) : place.redis.hset(record, name, was))
+  }
+
+const ofSession: [what: string, spoil: Spoil][] = [
+  ['list of workers', key(({ place, id }) => place.sessionKeys(id).workers)],
+  ['set of what was cancelled', key(({ place, id }) => place.sessionKeys(id).cancelled)],
+  ["partition's set of unfinished cancels", key(({ place }) => place.keys.cancelling)],
+  ['count of workers', field('workers')],
+  ['count of cancels', field('marks')],
+  ['spending', field('spent')],
+]
+const ofParent: [what: string, spoil: Spoil][] = [
+  ['parent', key(({ place, parent }) => place.workerKeys(parent).record)],
+  ['lane of its parent for results', key(({ place, parent }) => place.workerKeys(parent).family)],
+]
+
+describe('a worker that was started without a commit', () => {
+  test.each([
+    ...ofSession.map(([what, spoil]) => [what, 'root', spoil] as const),
+    ...[...ofSession, ...ofParent].map(([what, spoil]) => [what, 'grandchild', spoil] as const),
+  ])('is not started again while no commit of it can be written (%s, of a %s)', async (_, who, spoil) => {
+    await using place = await Place.open()
+    const scene = await lost(place, who)
+    const mend = await spoil(scene)
+    expect(await place.node().ask()).toEqual({ kind: 'empty' })
+    expect(await place.redis.zscore(place.keys.run('unhosted'), scene.worker)).not.toBeNull()
+    await mend()
+    await place.node().sweep({ free: 0 })
+    const { worker, grant } = await place.node().claim()
+    expect([worker, grant.mark]).toEqual([scene.worker, 'run'])
+  })
+
+  test('is started again where its parent waits for no result of it', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const node = place.node()
+    const root = await node.claim()
+    await root.complete({ spawns: [place.child(root.worker, 1, 'free', { detached: true })] })
+    const free = await node.claim()
+    await place.expireLease(free.worker)
+    await node.sweep({ free: 0 })
+    await place.redis.set(place.workerKeys(root.worker).family, 'x')
+    expect((await node.claim()).worker).toBe(free.worker)
+  })
+})

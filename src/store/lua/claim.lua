@@ -13,8 +13,8 @@ ARGV[8] wasBusy       1 when the bell may be among the busy     ARGV[9] keepBell
 ARGV[10] leaseMs      ARGV[11] bellMs      ARGV[12] mailBytes   most bytes of a lane in the answer
 ARGV[13] suspectAfter ARGV[14] poisonAfter
 Returns {"grant", worker, mark, token, suspect, record, state, control, family, user, awaited, spent, caps} | {"empty"} | {"unfit"}
-Builds  T:w:<id> and its keys, T:w:<root> and the keys of T:s:<session> of the candidates, T:run:unhosted; T:events, T:dead and T:timers,
-        of which only the sort is looked at.
+Builds  T:w:<id> and its keys, T:w:<root> and the keys of T:s:<session> of the candidates, those of their parents, T:run:unhosted;
+        T:events, T:dead, T:timers and T:cancelling, of which only the sort is looked at.
 Events  none. Unless it returns "grant" it writes no more than that the bell is answered, and who should not stand in line goes out of it. ]]
 local runKey = KEYS[1]
 local pool, bell, node, slot, nonce, kinds, maySuspect = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]

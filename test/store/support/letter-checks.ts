@@ -60,14 +60,42 @@ export const aDamagedWorkerComesBack: Check = async (place) => {
   expect((await place.node().claim()).worker).toBe(root)
 }
 
-export const aDamagedWorkerIsNotStartedAgain: Check = async (place) => {
-  const { root } = await place.create()
-  await place.node().claim()
-  await place.expireLease(root)
-  await place.node().sweep({ free: 0 })
-  await place.redis.set(place.workerKeys(root).log, 'x')
-  expect(await place.node().ask()).toEqual({ kind: 'empty' })
-}
+/** A child was started without a commit; then something is written over. */
+const notStartedAgain =
+  (spoil: (place: Place, worker: string, root: string, session: string) => Promise<unknown>): Check =>
+  async (place) => {
+    const { id, root } = await place.create()
+    const node = place.node({ slots: 2 })
+    await (await node.claim()).park('family:1', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
+    const { worker } = await node.claim()
+    await place.expireLease(worker)
+    await node.sweep({ free: 0 })
+    await spoil(place, worker, root, id)
+    expect(await node.ask()).toEqual({ kind: 'empty' })
+  }
+
+export const aDamagedWorkerIsNotStartedAgain = notStartedAgain((place, worker) =>
+  place.redis.set(place.workerKeys(worker).log, 'x'),
+)
+export const noneOfAnUnlistedSessionIsStartedAgain = notStartedAgain(async (place, _, __, session) => {
+  await place.redis.del(place.sessionKeys(session).workers)
+  await place.redis.set(place.sessionKeys(session).workers, 'x')
+})
+export const noneOfASessionWithoutSetsIsStartedAgain = notStartedAgain((place, _, __, session) =>
+  place.redis.set(place.sessionKeys(session).cancelled, 'x'),
+)
+export const noneOfAnUncountedSessionIsStartedAgain = notStartedAgain((place, _, root) =>
+  place.redis.hset(place.workerKeys(root).record, 'workers', 'some'),
+)
+export const noneOfASessionOfUnknownCancelsIsStartedAgain = notStartedAgain((place, _, root) =>
+  place.redis.hset(place.workerKeys(root).record, 'marks', 'some'),
+)
+export const noneOfASessionOfUnknownSpendingIsStartedAgain = notStartedAgain((place, _, root) =>
+  place.redis.hset(place.workerKeys(root).record, 'spent', 'much'),
+)
+export const noChildOfADamagedParentIsStartedAgain = notStartedAgain((place, _, root) =>
+  place.redis.set(place.workerKeys(root).family, 'x'),
+)
 
 export const aCommitThatFailsWritesNothing: Check = async (place) => {
   const { root } = await place.create({ mode: 'conversation' })

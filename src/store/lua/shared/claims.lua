@@ -55,6 +55,21 @@ local function readGrant(tag, id, record, flat, token, mark, suspect, most, spen
   return { 'grant', id, mark, token, suspect and '1' or '0', table.concat(flat, '\0'), state, control, family, user, awaited, spent, caps }
 end
 
+-- Of a worker whose last turn could not commit: is there something that a commit of it could not write to, or count with? Then it is not to
+-- blame. To whom it sends nobody knows here; but its result goes to its parent.
+local function checkWritten(tag, id, record, session, shared)
+  local recordKey, base, rootKey = workerKey(tag, id), sessionKey(tag, session), rootKeyOf(tag, session)
+  checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family, recordKey .. laneKeys.user, base .. ':workers')
+  checkSort('hash', recordKey .. ':timers', base .. ':results')
+  checkSort('set', base .. ':cancelled', tag .. ':cancelling')
+  checkSort('stream', tag .. ':events', tag .. ':dead')
+  checkSort('zset', tag .. ':timers')
+  checkCount(rootKey, 'workers', readFields(rootKey, 'workers')[1])
+  checkCount(rootKey, 'marks', shared[1])
+  if not string.find(shared[2] or '0 0', '^%d+ %d+$') then error('field spent of ' .. rootKey .. ' should be two numbers', 0) end
+  if record.parent and (record.run or '1') == '1' and record.parentRun ~= '-' then planMail(tag, record.parent, 'family', '') end
+end
+
 -- A worker in line, with its grant if this node can run it; else a word that says why not: gone | unfit.
 -- mark: run | cancelled (for its cancelling end only) | poison (quarantined: for its failing end only).
 local function readCandidate(tag, claim, id)
@@ -73,13 +88,7 @@ local function readCandidate(tag, claim, id)
     mark = 'poison'
   end
   if mark == 'run' and suspect and claim.maySuspect ~= '1' then return nil, 'unfit' end
-  if starts > 0 then
-    -- Its last turn could not commit: is there something that no commit could write to? Then the worker is not to blame.
-    checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family, recordKey .. laneKeys.user)
-    checkSort('hash', recordKey .. ':timers', sessionKey(tag, session) .. ':results')
-    checkSort('stream', tag .. ':events', tag .. ':dead')
-    checkSort('zset', tag .. ':timers')
-  end
+  if starts > 0 then checkWritten(tag, id, record, session, shared) end
   local token = digits(epochOf(record) + 1) .. ':' .. claim.nonce
   local reply = readGrant(tag, id, record, flat, token, mark, suspect and mark == 'run', claim.mailBytes, shared[2], shared[3])
   return { id = id, record = record, token = token, mark = mark, suspect = suspect and mark == 'run', reply = reply }
