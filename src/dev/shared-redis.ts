@@ -6,7 +6,7 @@
  * R3  Port and password stay the same from one start to the next while the port is free, so what was connected finds it again.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { guardSocket, joinGuarded } from './guarded-process.ts'
@@ -20,6 +20,14 @@ const startMsMax = 120_000
 const leftoverMsMax = 10_000
 const pollMs = 20
 const addressName = 'address.json'
+
+/** What address.json holds: where the folder's last server is or was. */
+interface KnownAddress {
+  readonly port: number
+  readonly password: string
+  /** Whose address it is; older versions did not say. */
+  readonly folderId?: string
+}
 
 /** Makes the folder, private and out of version control, and returns its one true path. */
 export async function prepareFolder(folder: string): Promise<string> {
@@ -60,23 +68,38 @@ export async function startShared(folder: string, program: ServerProgram): Promi
 /** The caller holds the start lock, and no guard answers. */
 async function startAlone(folder: string, program: ServerProgram): Promise<StartedRedis> {
   const addressFile = join(folder, addressName)
-  const known = await readAddress(addressFile, folder)
+  const folderId = await idOf(folder)
+  const known = await readAddress(addressFile, folderId)
   if (known) await endLeftover(known, folder)
   const password = known?.password ?? randomBytes(18).toString('base64url')
   // A volume belongs to one folder; its name is all that the container engine keeps.
   const volume = `troupe-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`
   const port = await freePort(known?.port)
-  await writeFile(addressFile, JSON.stringify({ port, password, folder }), { mode: 0o600 })
+  await writeFile(addressFile, JSON.stringify({ port, password, folderId }), { mode: 0o600 })
   const started = await startRedis({ program, folder, password, port, volume })
-  await writeFile(addressFile, JSON.stringify({ ...started.address, folder }), { mode: 0o600 })
+  await writeFile(addressFile, JSON.stringify({ ...started.address, folderId }), { mode: 0o600 })
   return started
 }
 
-/** That of a folder this one is a copy of tells nothing of it: a Redis there may be in use. */
-async function readAddress(file: string, folder: string): Promise<RedisAddress | undefined> {
+/**
+ * Device and inode: a folder that was moved keeps them, a copy has its own. A device may get another number when the machine starts:
+ * no server outlives that, and the next one gets a port and a password as in a new folder.
+ */
+async function idOf(folder: string): Promise<string> {
+  const { dev, ino } = await stat(folder, { bigint: true })
+  return `${dev}:${ino}`
+}
+
+/**
+ * The address of a folder this one is a copy of tells nothing of this one: a Redis there may be in use. One that does not say whose it
+ * is counts as this folder's; without a password it is none, as then nothing would prove that what answers is ours.
+ */
+async function readAddress(file: string, folderId: string): Promise<KnownAddress | undefined> {
   try {
-    const known = JSON.parse(await readFile(file, 'utf8')) as RedisAddress & { readonly folder?: string }
-    return known.folder === folder ? known : undefined
+    const known = JSON.parse(await readFile(file, 'utf8')) as Partial<KnownAddress>
+    const { port = 0, password } = known
+    const isWhole = Number.isInteger(port) && port > 0 && port < 65_536 && typeof password === 'string' && password
+    return isWhole && (known.folderId ?? folderId) === folderId ? { port, password } : undefined
   } catch {
     return undefined
   }

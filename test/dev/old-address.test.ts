@@ -1,11 +1,17 @@
 /** The address that a folder remembers of its last Redis: what is there now may be somebody else's. */
-import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { copyFile, mkdir, mkdtemp, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { isAlive } from '../../src/dev/program.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { findProgram, isAlive } from '../../src/dev/program.ts'
 import { type DevRedis, findOrStartRedis } from '../../src/dev/redis.ts'
+import { askRedis, type RedisAddress } from '../../src/dev/redis-question.ts'
+import { freePort } from '../../src/dev/started-redis.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const server = await findProgram(['redis-server', 'valkey-server'], process.env.PATH ?? '')
 
 let root: string
 beforeEach(async () => {
@@ -41,6 +47,31 @@ async function moveAddress(dir: string, port: number): Promise<void> {
   await writeFile(file, JSON.stringify({ ...address, port }))
 }
 
+/** Has the folder remember no more than this, as another version or somebody's hand wrote it. */
+async function keepOfAddress(dir: string, ...names: readonly string[]): Promise<void> {
+  const file = join(dir, 'address.json')
+  await writeFile(file, JSON.stringify(JSON.parse(await readFile(file, 'utf8')), [...names]))
+}
+
+function addressOf({ url }: DevRedis): RedisAddress {
+  const { port, password } = new URL(url)
+  return { port: Number(port), password }
+}
+
+/** A server that no guard knows, on the data of this folder. */
+async function serverIn(dir: string, { port, password }: RedisAddress): Promise<AsyncDisposable & ChildProcess> {
+  const settings = ['--port', `${port}`, '--dir', dir, '--save', '', '--appendonly', 'yes']
+  const child = spawn(server ?? '', password ? [...settings, '--requirepass', password] : settings)
+  const isThere = async () => (await askRedis({ port, password }, 'PING')).kind === 'answer'
+  await waitUntil('the server to answer', isThere)
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null
+  const end = async () => {
+    child.kill('SIGKILL')
+    await waitUntil('the server to be gone', hasEnded)
+  }
+  return Object.assign(child, { [Symbol.asyncDispose]: end })
+}
+
 test('a port at which somebody speaks another protocol by now is left to them', async () => {
   await using other = await somebody('HTTP/1.1 400 Bad Request\r\n\r\n')
   const dir = join(root, 'redis')
@@ -69,4 +100,67 @@ test('a copy of a folder whose Redis is in use gets a Redis of its own, and leav
   await using redis = await redisIn(copy)
   expect(isAlive(original.pid ?? 0)).toBe(true)
   expect(redis.url).not.toBe(original.url)
+})
+
+test('a copy in the place of a folder that was moved away leaves the Redis of that one alone', async () => {
+  const dir = join(root, 'redis')
+  await using original = await redisIn(dir)
+  const moved = join(root, 'moved')
+  await rename(dir, moved)
+  await mkdir(dir)
+  await copyFile(join(moved, 'address.json'), join(dir, 'address.json'))
+  await using redis = await redisIn(dir)
+  expect(isAlive(original.pid ?? 0)).toBe(true)
+  expect(redis.url).not.toBe(original.url)
+})
+
+test.skipIf(!server)(
+  'the Redis of a folder that was moved, whose guard is not found there, ends before the next one starts (R1)',
+  async () => {
+    const long = 'deep'.repeat(30)
+    const dir = join(root, 'old', long)
+    await using first = await redisIn(dir)
+    await askRedis(addressOf(first), 'SET greeting hello')
+    await rename(join(root, 'old'), join(root, 'new'))
+    await using second = await redisIn(join(root, 'new', long))
+    await waitUntil('the first to be gone', () => !isAlive(first.pid ?? 0))
+    expect(await askRedis(addressOf(second), 'STRLEN greeting')).toEqual({ kind: 'answer', text: '5' })
+  },
+)
+
+describe.skipIf(!server)('a server that survived its guard', () => {
+  test('ends before the next one starts, also where the folder was moved (R1)', async () => {
+    const dir = join(root, 'redis')
+    const first = await redisIn(dir)
+    await first.stop()
+    await using survivor = await serverIn(dir, addressOf(first))
+    const moved = join(root, 'moved')
+    await rename(dir, moved)
+    await using second = await redisIn(moved)
+    expect(second.url).toBe(first.url)
+    await waitUntil('the survivor to be gone', () => survivor.exitCode === 0)
+  })
+
+  test('ends also where the address does not say whose it is, as other versions write it (R1)', async () => {
+    const dir = join(root, 'redis')
+    const first = await redisIn(dir)
+    await first.stop()
+    await keepOfAddress(dir, 'port', 'password')
+    await using survivor = await serverIn(dir, addressOf(first))
+    await using second = await redisIn(dir)
+    expect(second.url).toBe(first.url)
+    await waitUntil('the survivor to be gone', () => survivor.exitCode === 0)
+  })
+
+  test('is asked nothing where no password is known that could prove whose it is', async () => {
+    const dir = join(root, 'redis')
+    await (await redisIn(dir)).stop()
+    const port = await freePort()
+    await using other = await serverIn(root, { port })
+    await moveAddress(dir, port)
+    await keepOfAddress(dir, 'port')
+    await using redis = await redisIn(dir)
+    expect(redis.url).not.toContain(`:${port}`)
+    expect(other.exitCode).toBe(null)
+  })
 })
