@@ -32,9 +32,9 @@ const renewEveryMs = 10_000
 const untouchedMsMax = 60_000
 
 /** Installs what is missing, and says every `noteMs` that it goes on. Throws an Error whose message is for people. */
-export async function installDependencies(noteMs = noteEveryMs, renewMs = renewEveryMs) {
+export async function installDependencies(noteMs = noteEveryMs, renewMs = renewEveryMs, untouchedMs = untouchedMsMax) {
   if (isInstalled()) return
-  const release = await acquireLock(renewMs)
+  const release = await acquireLock(renewMs, untouchedMs)
   try {
     // Somebody else may have installed everything while we waited.
     if (!isInstalled()) await runNpmCi(noteMs)
@@ -114,65 +114,97 @@ async function endOf(child, noteMs) {
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /** Takes the lock (a folder: creating one is atomic everywhere) and returns what gives it back. */
-async function acquireLock(renewMs) {
-  let saidSo = false
-  for (;;) {
-    try {
-      await mkdir(lockFolder)
-      await writeFile(join(lockFolder, 'pid'), String(process.pid))
-      const renewals = setInterval(() => utimes(lockFolder, new Date(), new Date()).catch(() => {}), renewMs)
-      return () => {
-        clearInterval(renewals)
-        return rm(lockFolder, { recursive: true, force: true })
-      }
-    } catch (error) {
-      if (error.code !== 'EEXIST') throw error
-    }
-    if (await isLockStale()) {
-      await removeStaleLock()
+async function acquireLock(renewMs, untouchedMs) {
+  const watch = new LockWatch(untouchedMs)
+  for (let saidSo = false; !(await createLock()); ) {
+    const lock = await readLock(lockFolder)
+    if (lock && watch.isStale(lock)) {
+      await removeStaleLock(lock)
       continue
     }
     if (!saidSo) process.stderr.write('Waiting for another installation of the dependencies …\n')
     saidSo = true
     await pause(pollMs)
   }
+  // Who stood still for too long may have lost the lock; that of its new owner is left alone.
+  const isOurs = async () => (await readOwner(lockFolder)) === process.pid
+  const renew = async () => {
+    if (await isOurs()) await utimes(lockFolder, new Date(), new Date())
+  }
+  const renewals = setInterval(() => renew().catch(() => {}), renewMs)
+  return async () => {
+    clearInterval(renewals)
+    if (await isOurs()) await rm(lockFolder, { recursive: true, force: true })
+  }
 }
 
-/** Renaming succeeds for one process only. What was renamed is looked at again: it may be a lock that was taken just now. */
-async function removeStaleLock() {
+/** False where somebody else has the lock, or took it before our id was in it. */
+async function createLock() {
+  try {
+    await mkdir(lockFolder)
+  } catch (error) {
+    if (error.code === 'EEXIST') return false
+    throw error
+  }
+  try {
+    await writeFile(join(lockFolder, 'pid'), String(process.pid), { flag: 'wx' })
+    return true
+  } catch (error) {
+    if (error.code === 'EEXIST' || error.code === 'ENOENT') return false
+    throw error
+  }
+}
+
+/**
+ * What one who waits has seen of the lock. A lock is stale when its owner is gone, or when it stayed as it is for too many looks: they
+ * are counted, as clocks go on while the machine sleeps, and with it the owner, or are set.
+ */
+class LockWatch {
+  #untouchedMs
+  #seen
+  #looks = 0
+
+  constructor(untouchedMs) {
+    this.#untouchedMs = untouchedMs
+  }
+
+  isStale(lock) {
+    this.#looks = this.#seen && isSameLock(this.#seen, lock) ? this.#looks + 1 : 0
+    this.#seen = lock
+    if (lock.pid > 0 && !isAlive(lock.pid)) return true
+    return this.#looks * pollMs >= (lock.pid > 0 ? this.#untouchedMs : ownerlessMsMax)
+  }
+}
+
+/** Renaming succeeds for one process only. What was renamed is looked at again: it may be a lock that was taken or touched just now. */
+async function removeStaleLock(stale) {
   const grave = `${lockFolder}.${process.pid}`
   try {
     await rename(lockFolder, grave)
   } catch {
     return
   }
-  if (await isHeldBy(await readOwner(grave), grave)) await rename(grave, lockFolder)
+  const found = await readLock(grave)
+  if (found && !isSameLock(found, stale)) await rename(grave, lockFolder)
   else await rm(grave, { recursive: true, force: true })
 }
 
-/** A lock is stale when nobody holds it, or when it got no owner in time. */
-async function isLockStale() {
-  const deadline = Date.now() + ownerlessMsMax
-  for (;;) {
-    const pid = await readOwner(lockFolder)
-    if (pid > 0) return !(await isHeldBy(pid, lockFolder))
-    if (Date.now() > deadline) return true
-    await pause(pollMs)
-  }
+function isSameLock(one, other) {
+  return one.pid === other.pid && one.touchedAt === other.touchedAt
 }
 
-/** Of a lock that was given back meanwhile there is nothing to remove. */
-async function isHeldBy(pid, folder) {
+/** Undefined when it was given back meanwhile. */
+async function readLock(folder) {
+  const pid = await readOwner(folder)
   const found = await stat(folder).catch(() => undefined)
-  return found === undefined || (isAlive(pid) && Date.now() - found.mtimeMs < untouchedMsMax)
+  return found && { pid, touchedAt: found.mtimeMs }
 }
 
 async function readOwner(folder) {
-  return Number(await readFile(join(folder, 'pid'), 'utf8').catch(() => '0'))
+  return Number(await readFile(join(folder, 'pid'), 'utf8').catch(() => '0')) || 0
 }
 
 function isAlive(pid) {
-  if (!(pid > 0)) return false
   try {
     process.kill(pid, 0)
     return true

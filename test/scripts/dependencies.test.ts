@@ -57,8 +57,9 @@ class Project {
   }
 
   /** Resolves when the process has ended, with all that it printed. */
-  install({ noteMs = 30_000, renewMs = 10_000 } = {}) {
-    const code = `import('./scripts/dependencies.mjs').then((m) => m.installDependencies(${noteMs}, ${renewMs})).catch((e) => { console.error(e.message); process.exit(1) })`
+  install({ noteMs = 30_000, renewMs = 10_000, untouchedMs = 60_000, before = '' } = {}) {
+    const call = `m.installDependencies(${noteMs}, ${renewMs}, ${untouchedMs})`
+    const code = `${before}import('./scripts/dependencies.mjs').then((m) => ${call}).catch((e) => { console.error(e.message); process.exit(1) })`
     const child = spawn(process.execPath, ['-e', code], {
       cwd: this.folder,
       env: { ...process.env, npm_execpath: this.path('npm-cli.cjs') },
@@ -85,6 +86,33 @@ const hourMs = 3_600_000
 function age(path: string): Promise<void> {
   const at = new Date(Date.now() - hourMs)
   return utimes(path, at, at)
+}
+
+/** How often npm was said to be still at it. */
+function notes({ printed }: ReturnType<Project['install']>): number {
+  return printed.stderr.split('still at it').length - 1
+}
+
+/** Clocks that go on by an hour whenever somebody looks, as a clock does while the machine sleeps. */
+const jumpingClocks = `
+let now = Date.now()
+Date.now = performance.now = () => (now += ${hourMs})
+`
+
+/** Has the parent of the process get the lock `when` the first call of this function is made or has been made. */
+function parentTakesLock(when: 'before' | 'after', called: 'mkdir' | 'rename'): string {
+  return `
+const fs = require('node:fs/promises')
+const { syncBuiltinESMExports } = require('node:module')
+const { ${called}: real } = fs
+const take = () => fs.writeFile('node_modules.lock/pid', String(process.ppid))
+fs.${called} = async (...args) => {
+  fs.${called} = real
+  syncBuiltinESMExports()
+  ${when === 'before' ? 'await take(); await real(...args)' : 'await real(...args); await take()'}
+}
+syncBuiltinESMExports()
+`
 }
 
 const said = 'Installing dependencies (npm ci) …\n'
@@ -170,8 +198,33 @@ describe('installDependencies', () => {
     await mkdir(project.path('node_modules.lock'))
     await project.write('node_modules.lock/pid', String(process.pid))
     await age(project.path('node_modules.lock'))
+    expect((await project.install({ untouchedMs: 300 }).end).code).toBe(0)
+    expect(existsSync(project.path('node_modules.lock'))).toBe(false)
+  })
+
+  test('takes a lock that got no owner', async () => {
+    await using project = await Project.make()
+    await mkdir(project.path('node_modules.lock'))
     expect((await project.install().end).code).toBe(0)
     expect(existsSync(project.path('node_modules.lock'))).toBe(false)
+  })
+
+  test.each([
+    ['while that of a process that was killed was being removed', '2147483647', parentTakesLock('before', 'rename')],
+    ['before its own id was in it', undefined, parentTakesLock('after', 'mkdir')],
+  ])('leaves a lock to who took it %s', async (_, owner, before) => {
+    await using project = await Project.make()
+    const pid = 'node_modules.lock/pid'
+    if (owner) {
+      await mkdir(project.path('node_modules.lock'))
+      await project.write(pid, owner)
+    }
+    const { printed, end } = project.install({ before })
+    await waitUntil('it waits or installs', () => printed.stderr)
+    expect(printed.stderr).toBe('Waiting for another installation of the dependencies …\n')
+    expect(await readFile(project.path(pid), 'utf8')).toBe(String(process.pid))
+    await rm(project.path('node_modules.lock'), { recursive: true })
+    expect((await end).code).toBe(0)
   })
 
   test('leaves a lock to its holder however long that takes, who says again and again that it is held', async () => {
@@ -179,12 +232,52 @@ describe('installDependencies', () => {
     await project.write('slow')
     const first = project.install({ renewMs: 20 })
     await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    const second = project.install({ untouchedMs: 1_000 })
+    await waitUntil('the second waits', () => second.printed.stderr)
     const lock = project.path('node_modules.lock')
+    const times = new Set<number>()
+    // Each takes 20 ms at least: together they are longer than a lock may be untouched.
+    await waitUntil('it is said', async () => times.add((await stat(lock)).mtimeMs).size > 75, 40_000)
+    await project.write('go')
+    expect([(await first.end).code, (await second.end).code]).toEqual([0, 0])
+    expect(await project.runs()).toBe(1)
+    expect(existsSync(lock)).toBe(false)
+  })
+
+  test('leaves a lock to its holder after the machine has slept, whatever the clocks say', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const first = project.install({ noteMs: 20 })
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    await age(project.path('node_modules.lock'))
+    const second = project.install({ before: jumpingClocks })
+    await waitUntil('the second waits', () => second.printed.stderr)
+    const before = notes(first)
+    await waitUntil('the first goes on', () => notes(first) > before + 25)
+    await project.write('go')
+    expect([(await first.end).code, (await second.end).code]).toEqual([0, 0])
+    expect(second.printed.stderr).toBe('Waiting for another installation of the dependencies …\n')
+    expect(await project.runs()).toBe(1)
+  })
+
+  test('neither renews nor gives back a lock that somebody else has by now', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const first = project.install({ noteMs: 20, renewMs: 20 })
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    const lock = project.path('node_modules.lock')
+    const goesOn = async () => {
+      const before = notes(first)
+      await waitUntil('the first goes on', () => notes(first) > before + 5)
+    }
+    await project.write('node_modules.lock/pid', String(process.pid))
+    await goesOn()
     await age(lock)
-    await waitUntil('it is said', async () => (await stat(lock)).mtimeMs > Date.now() - hourMs / 2)
+    await goesOn()
+    expect((await stat(lock)).mtimeMs).toBeLessThan(Date.now() - hourMs / 2)
     await project.write('go')
     expect((await first.end).code).toBe(0)
-    expect(existsSync(lock)).toBe(false)
+    expect(await readFile(project.path('node_modules.lock/pid'), 'utf8')).toBe(String(process.pid))
   })
 
   test('says that it goes on, and ends npm before a signal ends it', async () => {
