@@ -10,8 +10,10 @@ export type RedisAnswer =
   | { readonly kind: 'refusal'; readonly text: string }
   /** Nobody listens. */
   | { readonly kind: 'nobody' }
-  /** Somebody listens who says what no Redis says. */
+  /** Somebody listens who says what no Redis says, or not all of it. */
   | { readonly kind: 'stranger' }
+  /** Somebody listens who breaks off without a word: a server for TLS, or a Redis that ends just now. */
+  | { readonly kind: 'hangUp' }
   /** Somebody listens and does not answer, or not in time. */
   | { readonly kind: 'silence' }
 
@@ -35,22 +37,27 @@ export function askRedis({ port, password }: RedisAddress, question: string, msM
   const socket = connect({ host: loopback, port })
   const sayNext = () => socket.write(`${lines.shift()}\r\n`)
   let heard = ''
+  let hasAnswered = false
+  const end = () => resolve({ kind: hasAnswered ? 'silence' : heard === '' ? 'hangUp' : 'stranger' })
   socket.setTimeout(msMax, () => resolve({ kind: 'silence' }))
   socket.on('connect', sayNext)
   socket.on('data', (bytes: Buffer) => {
     heard += bytes.toString('latin1')
-    const end = heard.indexOf('\r\n')
-    if (end < 0) return
-    const [line, text] = [heard.slice(0, end), heard.slice(1, end)]
+    // The first byte will do: of a stranger the end of a line may never come.
+    if (!sign.test(heard)) return resolve({ kind: 'stranger' })
+    const lineEnd = heard.indexOf('\r\n')
+    if (lineEnd < 0) return
+    const [line, text] = [heard.slice(0, lineEnd), heard.slice(1, lineEnd)]
     heard = ''
-    if (!sign.test(line)) resolve({ kind: 'stranger' })
-    else if (line.startsWith('-')) resolve({ kind: 'refusal', text })
+    hasAnswered = true
+    if (line.startsWith('-')) resolve({ kind: 'refusal', text })
     else if (lines.length === 0) resolve({ kind: 'answer', text })
     else sayNext()
   })
-  socket.on('error', (error: NodeJS.ErrnoException) =>
-    resolve({ kind: error.code === 'ECONNREFUSED' ? 'nobody' : 'silence' }),
-  )
-  socket.on('close', () => resolve({ kind: 'silence' }))
+  socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'ECONNRESET' || code === 'EPIPE') end()
+    else resolve({ kind: code === 'ECONNREFUSED' ? 'nobody' : 'silence' })
+  })
+  socket.on('close', end)
   return promise.finally(() => socket.destroy())
 }

@@ -105,15 +105,21 @@ async function readAddress(file: string, folderId: string): Promise<KnownAddress
   }
 }
 
-/** Our password proves that what answers at the port is the server of this folder. Anything else there is not our business. */
+/**
+ * Our password proves that what answers at the port is the server of this folder. Anything else there is not our business, nor is who
+ * hangs up all the time: a Redis does so only in the moment in which it ends, one in a container also while it starts.
+ */
 async function endLeftover(address: RedisAddress, folder: string): Promise<void> {
   const deadline = Date.now() + leftoverMsMax
+  let onlyHangsUp = true
   for (;;) {
     const answer = await askRedis(address, 'SHUTDOWN NOSAVE')
     const isOurs =
       answer.kind === 'answer' || (answer.kind === 'refusal' && /^(LOADING|BUSY|ERR Errors trying)/.test(answer.text))
     if (answer.kind === 'nobody' || answer.kind === 'stranger' || (answer.kind === 'refusal' && !isOurs)) return
+    onlyHangsUp &&= answer.kind === 'hangUp'
     if (Date.now() > deadline) {
+      if (onlyHangsUp) return
       throw new RedisUnavailableError(
         isOurs
           ? `A Redis of ${folder} is still running at port ${address.port} and does not end; end it and try again.`

@@ -4,6 +4,7 @@ import { copyFile, mkdir, mkdtemp, readFile, realpath, rename, rm, writeFile } f
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createServer as createTlsServer } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findProgram, isAlive } from '../../src/dev/program.ts'
 import { type DevRedis, findOrStartRedis } from '../../src/dev/redis.ts'
@@ -12,6 +13,8 @@ import { freePort } from '../../src/dev/started-redis.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const server = await findProgram(['redis-server', 'valkey-server'], process.env.PATH ?? '')
+
+type Stranger = { readonly port: number } & AsyncDisposable
 
 let root: string
 beforeEach(async () => {
@@ -23,14 +26,19 @@ function redisIn(dir: string): Promise<DevRedis> {
   return findOrStartRedis({ mode: 'development', path: process.env.PATH ?? '', dir })
 }
 
-/** Somebody else, who says this to each line that is said to them. */
-async function somebody(answer: string | undefined): Promise<{ port: number } & AsyncDisposable> {
+/** Somebody else at a port of their own, who treats those who connect like this. */
+async function somebody(welcome: (socket: Socket) => unknown): Promise<Stranger> {
+  return listening(
+    createServer((socket) => {
+      socket.on('error', () => {})
+      welcome(socket)
+    }),
+  )
+}
+
+async function listening(server: Server): Promise<Stranger> {
   const sockets = new Set<Socket>()
-  const server: Server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-    socket.on('data', () => answer !== undefined && socket.end(answer))
-  })
+  server.on('connection', (socket: Socket) => sockets.add(socket))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
   const close = async () => {
@@ -72,8 +80,20 @@ async function serverIn(dir: string, { port, password }: RedisAddress): Promise<
   return Object.assign(child, { [Symbol.asyncDispose]: end })
 }
 
-test('a port at which somebody speaks another protocol by now is left to them', async () => {
-  await using other = await somebody('HTTP/1.1 400 Bad Request\r\n\r\n')
+/** The fatal alert of a server that wants TLS. */
+const alert = Buffer.from('15030100020246', 'hex')
+
+test.each<[string, () => Promise<Stranger>]>([
+  [
+    'speaks another protocol',
+    () => somebody((socket) => socket.once('data', () => socket.end('HTTP/1.1 400 Bad\r\n\r\n'))),
+  ],
+  ['says what is no line and leaves', () => somebody((socket) => socket.once('data', () => socket.end(alert)))],
+  ['says what is no line and stays', () => somebody((socket) => socket.once('data', () => socket.write(alert)))],
+  ['speaks first, and waits', () => somebody((socket) => socket.write('login: '))],
+  ['speaks TLS only', () => listening(createTlsServer())],
+])('a port at which by now somebody %s is left to them', async (_, stranger) => {
+  await using other = await stranger()
   const dir = join(root, 'redis')
   await (await redisIn(dir)).stop()
   await moveAddress(dir, other.port)
@@ -81,8 +101,28 @@ test('a port at which somebody speaks another protocol by now is left to them', 
   expect(new URL(redis.url).port).not.toBe(String(other.port))
 })
 
-test('of who does not say what they are the error says what to do', { timeout: 90_000 }, async () => {
-  await using other = await somebody(undefined)
+test('who begins like a Redis and leaves in the middle of the line is a stranger', async () => {
+  await using other = await somebody((socket) => socket.once('data', () => socket.end('+O')))
+  expect(await askRedis({ port: other.port, password: 'x' }, 'PING')).toEqual({ kind: 'stranger' })
+})
+
+test.each<[string, (socket: Socket) => void]>([
+  ['leaves', (socket) => socket.end()],
+  ['breaks off', (socket) => socket.resetAndDestroy()],
+])('who %s without a word hangs up, unless they knew the password', async (_, leave) => {
+  await using other = await somebody((socket) => socket.once('data', () => leave(socket)))
+  expect(await askRedis({ port: other.port, password: 'x' }, 'PING')).toEqual({ kind: 'hangUp' })
+  await using ending = await somebody((socket) =>
+    socket.once('data', () => {
+      socket.write('+OK\r\n')
+      socket.once('data', () => leave(socket))
+    }),
+  )
+  expect(await askRedis({ port: ending.port, password: 'x' }, 'SHUTDOWN NOSAVE')).toEqual({ kind: 'silence' })
+})
+
+test('of who does not say what they are the error says what to do', async () => {
+  await using other = await somebody(() => {})
   const dir = join(root, 'redis')
   await (await redisIn(dir)).stop()
   await moveAddress(dir, other.port)
