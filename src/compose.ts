@@ -300,7 +300,7 @@ function listenersOf(parts: Parts, connection: Redis, node: RuntimeNode, ringer:
   const bells = places.flatMap((place) =>
     [...kindsByPool.keys()].map((pool) => {
       const answerer: BellAnswerer = {
-        answer: (bell) => node.answer(place.partition, bell),
+        answer: (bell, foundWork) => node.answer(place.partition, bell, foundWork),
         slotLeft: () => node.slotLeft(),
       }
       return new BullBellListener(connection, place, pool, concurrency, answerer, ringer, log)

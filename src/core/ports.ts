@@ -21,6 +21,8 @@ export interface Bell {
   readonly hops?: number
   /** How many times its job came to a node without a free slot. */
   readonly full?: number
+  /** Others of its line that only its job names: when it was answered the last of them is rung, with the rest. */
+  readonly behind?: readonly string[]
 }
 
 /** What all agents of a session have used, and may use. */

@@ -10,6 +10,8 @@
  * B-d Of a queue that somebody paused the jobs are removed: the work is done by told nodes and sweeps, and nobody would ever take them.
  * B-e Jobs that nobody took for a minute are removed: while the slots of all nodes are taken one more is rung every few seconds, for
  *     bells that are long stale when a slot is free.
+ * B-f Where one job stands for several bells of a line, it names the others: they count as out, so no script puts new ones for what is in
+ *     line. When it has found work, or nothing left to do, the next is rung with the rest, until a node is full: one job, however many wait.
  */
 import { Queue, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
@@ -47,6 +49,8 @@ const hopsAlone = 2
  * those it leaves behind, and none of these jobs finds a slot: they would become more and more, and all go round with each slot that leaves.
  */
 const fullAlone = 2
+/** One job names no more others than this, the newest: the oldest are stale first. As many as a script puts at once. */
+const behindMost = 50
 /** How often a node looks whether somebody paused its bells, or whether jobs have waited for as long. */
 const tidyEveryMs = 60_000
 /** So many of these are removed at once, by a script of BullMQ. */
@@ -80,11 +84,11 @@ export class BullBellRinger implements BellRinger {
     for (const bell of together ?? []) this.#ringTogether(partition, bell)
   }
 
-  /** Of those of one line that wait at the same time one is rung: that which may be rung again most often. */
+  /** Of those of one line that wait at the same time one is rung, for all (B-f): that which may be rung again most often. */
   #ringTogether(partition: number, bell: Bell): void {
     const line = `${partition}/${bell.pool}`
     const waits = this.#together.get(line)
-    if (waits === undefined || hopsOf(bell) < hopsOf(waits)) this.#together.set(line, bell)
+    this.#together.set(line, waits === undefined ? bell : oneFor(waits, bell))
     if (waits !== undefined) return
     this.#later(() => {
       const one = this.#together.get(line) as Bell
@@ -106,9 +110,14 @@ export class BullBellRinger implements BellRinger {
   #add(partition: number, bells: readonly Bell[]): void {
     for (const [pool, of] of Map.groupBy(bells, (bell) => bell.pool)) {
       const queue = this.#queue(partition, pool)
-      const jobs = of.map(({ id, isAgain, hops, full }) => ({
+      const jobs = of.map(({ id, isAgain, hops, full, behind }) => ({
         name: 'bell',
-        data: { bell: id, ...(hops ? { hops } : {}), ...(full ? { full } : {}) },
+        data: {
+          bell: id,
+          ...(hops ? { hops } : {}),
+          ...(full ? { full } : {}),
+          ...(behind?.length ? { behind } : {}),
+        },
         opts: { ...(isAgain ? {} : { jobId: id }), attempts: 1, removeOnComplete: true, removeOnFail: true },
       }))
       const [first] = jobs
@@ -158,8 +167,8 @@ export async function readPausedBells(
 
 /** What answers bells. Must not throw. */
 export interface BellAnswerer {
-  /** Resolves when the slot has nothing left to do, or no slot was free. */
-  answer(bell: Bell): Promise<BellAnswer>
+  /** Resolves when the slot has nothing left to do, or no slot was free. Calls `foundWork` once it has something to run. */
+  answer(bell: Bell, foundWork: () => void): Promise<BellAnswer>
   /** Resolves when a slot may be free again. */
   slotLeft(): Promise<void>
 }
@@ -189,16 +198,25 @@ export class BullBellListener {
     this.#worker = new Worker(
       queueName(pool),
       async (job) => {
-        const { bell: id, hops, full } = job.data as { bell?: unknown; hops?: unknown; full?: unknown }
+        const { bell: id, ...rest } = job.data as Record<'bell' | 'hops' | 'full' | 'behind', unknown>
         if (typeof id !== 'string') return
-        const heard = countOf(hops)
-        const answer = await answerer.answer({ id, pool })
-        const again = { id, pool, isAgain: true } as const
-        if (answer === 'unfit' && heard < hopsMax) ringer.ring(place.partition, [{ ...again, hops: heard + 1 }])
+        const [heard, full] = [countOf(rest.hops), countOf(rest.full)]
+        let behind = namesOf(rest.behind)
+        const ring = (bell: Pick<Bell, 'id' | 'hops' | 'full' | 'behind'>) =>
+          ringer.ring(place.partition, [{ ...bell, pool, isAgain: true }])
+        // At once, and together with others as soon as a node is full. What was heard in vain before this one was not counts no more.
+        const ringNext = () => {
+          const next = behind.at(-1)
+          if (next !== undefined) ring({ id: next, full: Math.min(full, fullAlone), behind: behind.slice(0, -1) })
+          behind = []
+        }
+        const answer = await answerer.answer({ id, pool }, ringNext)
+        if (answer === 'done') ringNext()
+        if (answer === 'unfit' && heard < hopsMax) ring({ id, hops: heard + 1, behind })
         if (answer !== 'full') return
         this.#worker.concurrency = 1
         // However often it was heard in vain: full nodes in between must not let it go round for ever.
-        ringer.ring(place.partition, [{ ...again, hops: heard, full: countOf(full) + 1 }])
+        ring({ id, hops: heard, full: full + 1, behind })
         await answerer.slotLeft()
         this.#worker.concurrency = slots
       },
@@ -249,8 +267,16 @@ function countOf(value: unknown): number {
   return typeof value === 'number' ? value : 0
 }
 
-function hopsOf({ hops = 0 }: Bell): number {
-  return hops
+function namesOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : []
+}
+
+/** One of both, which names the other, and those that both stand for. */
+function oneFor(one: Bell, other: Bell): Bell {
+  const [first, second] = (other.hops ?? 0) < (one.hops ?? 0) ? [other, one] : [one, other]
+  const names = new Set([...(one.behind ?? []), ...(other.behind ?? []), second.id])
+  names.delete(first.id)
+  return { ...first, behind: [...names].slice(-behindMost) }
 }
 
 function openQueue(connection: Redis, prefix: string, name: string): Queue {

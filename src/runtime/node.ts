@@ -129,10 +129,10 @@ export class RuntimeNode {
 
   /**
    * Answers a bell with a free slot; one that was answered early has been answered. Without a slot those that are awake claim what there
-   * is, or come to its line (N1).
+   * is, or come to its line (N1). `foundWork` is called when the slot has something to run, long before it has nothing left to do.
    */
-  async answer(partition: number, bell: Bell): Promise<BellAnswer> {
-    return this.#told.take(bell.id) ? 'done' : this.#answer(partition, bell)
+  async answer(partition: number, bell: Bell, foundWork?: () => void): Promise<BellAnswer> {
+    return this.#told.take(bell.id) ? 'done' : this.#answer(partition, bell, foundWork)
   }
 
   /**
@@ -161,12 +161,12 @@ export class RuntimeNode {
     if (answer === 'unfit') this.#o.ringer.ring(partition, [{ ...bell, isAgain: true, hops: 1 }])
   }
 
-  async #answer(partition: number, bell: Bell): Promise<BellAnswer> {
+  async #answer(partition: number, bell: Bell, foundWork?: () => void): Promise<BellAnswer> {
     const rung = { partition, bell }
     const slot = this.#draining ? null : this.#slots.take(rung)
     if (slot === null) return 'full'
     const place = this.#partitions.find(({ turns }) => turns.partition === partition) as Partition
-    const work = this.#work(place, slot, bell).catch((error: unknown): BellAnswer => {
+    const work = this.#work(place, slot, bell, foundWork).catch((error: unknown): BellAnswer => {
       this.#told.take(bell.id)
       const where = { partition, pool: bell.pool, bell: bell.id, slot }
       this.#o.log.warn('a slot failed; the bell goes stale and is put again', { ...where, error: String(error) })
@@ -183,7 +183,7 @@ export class RuntimeNode {
     return answer
   }
 
-  async #work(place: Partition, slot: number, bell: Bell): Promise<BellAnswer> {
+  async #work(place: Partition, slot: number, bell: Bell, foundWork?: () => void): Promise<BellAnswer> {
     const { bellJobMs, bellMs } = this.#o.policy
     const rung = { partition: place.turns.partition, bell }
     const wokenAt = performance.now()
@@ -222,6 +222,7 @@ export class RuntimeNode {
     })
     // A claim that fails is not tried again here: the bell goes stale, and a sweep of a node that reaches Redis puts a new one.
     let answer = await this.#claim(place, slot, nextClaim)
+    if (answer.kind === 'grant') foundWork?.()
     while (answer.kind === 'grant') {
       const { grant } = answer
       if (!grant.suspect) this.#suspects.giveBack(slot)

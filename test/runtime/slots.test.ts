@@ -1,4 +1,5 @@
 /** How the slots of a node are shared by its pools and partitions. */
+import { Queue } from 'bullmq'
 import { expect, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { partitionOfKey } from '../../src/core/ids.ts'
@@ -72,4 +73,47 @@ test.each([
   expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
   const before = turns
   expect(await waitUntil('the first line goes on', () => turns > before + 5)).toBe(true)
+})
+
+test('bells that came to full nodes again and again are all answered when slots leave another line at once', async () => {
+  await using troupe = await TestTroupe.connect()
+  const [ends, running]: [(() => void)[], Set<unknown>] = [[], new Set()]
+  const held = defineWorker({
+    pool: 'busy',
+    receive: () => new Promise<void>((resolve) => void ends.push(resolve)),
+  })
+  const gate = Promise.withResolvers<void>()
+  const waiting = defineWorker({
+    pool: 'other',
+    async receive(message) {
+      running.add(message.value)
+      await gate.promise
+    },
+  })
+  const slots = 16
+  const numbers = Array.from({ length: slots }, (_, number) => number)
+  // No sweep comes, and no bell goes stale.
+  const policy = { bellMs: 60_000, sweepEveryMs: 600_000, leaseMs: 60_000, renewEveryMs: 20_000 }
+  await troupe.startNode({ held, waiting }, { concurrency: slots, policy })
+  for (const number of numbers) await troupe.create('held', number)
+  await waitUntil('all slots are taken', () => ends.length === slots)
+  for (const number of numbers) await troupe.create('waiting', number)
+  const queue = new Queue('bell-other', { connection: troupe.redis, prefix: `${troupe.tag}:q` })
+  // BullMQ counts all that were ever added under no name.
+  const rung = async () => Number(await troupe.redis.get(queue.toKey('id')))
+  const areTogether = async () => {
+    const jobs = await queue.getWaiting()
+    return jobs.length === 1 && jobs[0]?.data.full > 2
+  }
+  while (!(await areTogether())) {
+    expect(ends.length).toBeGreaterThan(4)
+    const [runningBefore, rungBefore] = [running.size, await rung()]
+    ends.shift()?.()
+    await waitUntil('a slot goes to the line that waits', () => running.size > runningBefore)
+    await waitUntil('others come to a full node again', async () => (await rung()) > rungBefore)
+  }
+  for (const end of ends.splice(0)) end()
+  expect(await waitUntil('all run', () => running.size === slots)).toBe(true)
+  gate.resolve()
+  await queue.close()
 })
