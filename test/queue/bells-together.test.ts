@@ -1,68 +1,31 @@
 /** One job that stands for several bells of a line, whose jobs came to full nodes, or were heard in vain, again and again (B-f). */
-import { Queue } from 'bullmq'
-import type { Redis } from 'ioredis'
-import { afterEach, beforeEach, expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Bell, BellAnswer } from '../../src/core/ports.ts'
-import { BullBellListener, BullBellRinger, type QueuePlace } from '../../src/queue/bells.ts'
-import { openRedis } from '../../src/store/redis.ts'
-import { newNamespace } from '../support/namespace.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { BellStage, rungAgain } from './support/bell-stage.ts'
 
 const bell = (id: string): Bell => ({ id, pool: 'default' })
-const log = { debug() {}, warn() {} }
-
-let connection: Redis
-let places: QueuePlace[]
-let ringer: BullBellRinger
-const queues: Queue[] = []
-const listeners: BullBellListener[] = []
-
-beforeEach(() => {
-  connection = openRedis(inject('redisUrl'))
-  const namespace = newNamespace()
-  places = [0, 1].map((partition) => ({ partition, prefix: `{${namespace}.${partition}}:q` }))
-  ringer = new BullBellRinger(connection, places, log)
-})
-afterEach(async () => {
-  await ringer.stop()
-  await Promise.all(listeners.splice(0).map((listener) => listener.stop()))
-  await Promise.all(queues.splice(0).map((queue) => queue.close()))
-  connection.disconnect()
-})
-
-function queueOf(partition = 0): Queue {
-  const queue = new Queue('bell-default', { connection, prefix: places[partition]?.prefix ?? '' })
-  queues.push(queue)
-  return queue
-}
-
-/** Bells that came to full nodes and wait for others. */
-async function rungAgain(queue: Queue): Promise<unknown[]> {
-  return (await queue.getWaiting()).map(({ data }) => data as { full?: number }).filter(({ full = 0 }) => full > 0)
-}
+const stage = BellStage.forEach()
 
 /** With more slots than there are bells. */
 async function listen(
   answer: (bell: Bell, foundWork: () => void) => Promise<BellAnswer>,
   slotLeft = async () => {},
 ): Promise<void> {
-  const answerer = { answer, slotLeft }
-  const listener = new BullBellListener(connection, places[0] as QueuePlace, 'default', 10, answerer, ringer, log)
-  listeners.push(listener)
-  await listener.ready()
+  await stage.listen('default', { answer, slotLeft }, { slots: 10 })
 }
 
 test('keeps the names of those that one job stands for, each once, and of the newest alone', async () => {
   const full = (name: string, ...behind: string[]) => ({ ...bell(name), isAgain: true as const, full: 3, behind })
-  ringer.ring(0, [full('c', 'a', 'b'), full('d'), full('f', 'd', 'e')])
+  stage.ringer.ring(0, [full('c', 'a', 'b'), full('d'), full('f', 'd', 'e')])
   const many = Array.from({ length: 60 }, (_, number) => `many ${number}`)
-  ringer.ring(
+  stage.ringer.ring(
     1,
     many.map((name) => full(name)),
   )
-  await ringer.stop()
+  await stage.ringer.stop()
   const names = async (partition: number) =>
-    (await queueOf(partition).getWaiting()).map(({ data }) => [...data.behind, data.bell])
+    (await stage.queueOf('default', partition).getWaiting()).map(({ data }) => [...data.behind, data.bell])
   expect(await names(0)).toEqual([['a', 'b', 'd', 'e', 'f', 'c']])
   expect(await names(1)).toEqual([[...many.slice(10), 'many 0']])
 })
@@ -88,11 +51,11 @@ test.each([
     left = Promise.withResolvers()
   }
   await listen(answer, () => left.promise)
-  ringer.ring(
+  stage.ringer.ring(
     0,
     names.map((name) => ({ ...bell(name), isAgain: true, ...again })),
   )
-  const queue = queueOf()
+  const queue = stage.queueOf('default')
   const jobs = () => queue.getJobCountByTypes('wait', 'active')
   await waitUntil('it is rung again', async () => (await rungAgain(queue)).length === 1)
   leave(3)
@@ -113,7 +76,7 @@ test('rings the others of its job also where a bell finds no work, and not where
     heard.push(id)
     return id === 'unfit' || (id === 'unfit once' && !isAgain) ? 'unfit' : 'done'
   })
-  const queue = queueOf()
+  const queue = stage.queueOf('default')
   await queue.add('bell', { bell: 'c', full: 3, behind: ['a', 'b'] })
   await waitUntil('all are answered', () => heard.length === 3)
   expect(heard).toEqual(['c', 'b', 'a'])
@@ -134,7 +97,7 @@ test('rings the others of its job once, however the slot that found work leaves 
     foundWork()
     return id === 'unfit once' && !isAgain ? 'unfit' : 'done'
   })
-  const queue = queueOf()
+  const queue = stage.queueOf('default')
   await queue.add('bell', { bell: 'c', full: 3, behind: ['a', 'unfit once', 'b'] })
   await waitUntil('all are answered', () => heard.length >= 5)
   await waitUntil('nothing is left', async () => (await queue.getJobs()).length === 0)
@@ -147,7 +110,7 @@ test('takes a job that names no others for one bell, and what is no name for non
     heard.push(id)
     return 'done'
   })
-  const queue = queueOf()
+  const queue = stage.queueOf('default')
   const odd = [{ full: 3 }, { behind: 'x' }, { behind: [7, null, 'b'] }, { behind: {} }, { behind: null }]
   for (const data of odd) await queue.add('bell', { bell: 'a', ...data })
   await waitUntil('all are answered', () => heard.length === 6)

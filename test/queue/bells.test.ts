@@ -1,116 +1,78 @@
 /** Bells over BullMQ: each becomes one job of its pool's queue, is answered once, and leaves nothing behind. */
-import { Queue } from 'bullmq'
-import type { Redis } from 'ioredis'
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import type { Queue } from 'bullmq'
+import { describe, expect, inject, test } from 'vitest'
 import type { Bell, BellAnswer } from '../../src/core/ports.ts'
-import { BullBellListener, BullBellRinger, readPausedBells } from '../../src/queue/bells.ts'
+import { BullBellRinger, readPausedBells } from '../../src/queue/bells.ts'
 import { openRedis } from '../../src/store/redis.ts'
-import { newNamespace } from '../support/namespace.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { BellStage, rungAgain } from './support/bell-stage.ts'
 
 const bell = (id: string, pool = 'default'): Bell => ({ id, pool })
-
-let connection: Redis
-let places: { partition: number; prefix: string }[]
-let told: unknown[]
-let ringer: BullBellRinger
-const log = { debug() {}, warn: (what: string, fields?: object) => void told.push([what, fields]) }
-const queues: Queue[] = []
-const listeners: BullBellListener[] = []
-
-beforeEach(() => {
-  connection = openRedis(inject('redisUrl'))
-  const namespace = newNamespace()
-  places = [0, 1].map((partition) => ({ partition, prefix: `{${namespace}.${partition}}:q` }))
-  told = []
-  ringer = new BullBellRinger(connection, places, log)
-})
-afterEach(async () => {
-  await ringer.stop()
-  await Promise.all(listeners.splice(0).map((listener) => listener.stop()))
-  await Promise.all(queues.splice(0).map((queue) => queue.close()))
-  connection.disconnect()
-})
-
-function queueOf(pool: string, partition = 0): Queue {
-  const queue = new Queue(`bell-${pool}`, { connection, prefix: places[partition]?.prefix ?? '' })
-  queues.push(queue)
-  return queue
-}
-
-/** Bells that came to full nodes and wait for others. */
-async function rungAgain(queue: Queue): Promise<unknown[]> {
-  return (await queue.getWaiting()).map(({ data }) => data as { full?: number }).filter(({ full = 0 }) => full > 0)
-}
+const stage = BellStage.forEach()
 
 /** Unless `answer` says otherwise there was a slot free, and nothing is left. */
 async function listen(
   pool: string,
   answer: (bell: Bell) => Promise<unknown>,
-  { partition = 0, slots = 5, slotLeft = async () => {} } = {},
+  { slotLeft = async () => {}, ...place }: { slotLeft?: () => Promise<void>; partition?: number; slots?: number } = {},
 ) {
-  const place = places[partition] as (typeof places)[number]
   const said = (how: unknown): BellAnswer => (how === 'full' || how === 'unfit' ? how : 'done')
-  const answerer = { answer: async (heard: Bell) => said(await answer(heard)), slotLeft }
-  const listener = new BullBellListener(connection, place, pool, slots, answerer, ringer, log)
-  listeners.push(listener)
-  await listener.ready()
-  return listener
+  return stage.listen(pool, { answer: async (heard) => said(await answer(heard)), slotLeft }, place)
 }
 
 describe('ringing', () => {
   test('adds one job for each bell to the queue of its pool and partition, once for each name', async () => {
-    ringer.ring(0, [bell('a'), bell('b'), bell('g', 'gpu')])
-    ringer.ring(0, [bell('a')])
-    ringer.ring(1, [bell('p')])
-    ringer.ring(0, [])
+    stage.ringer.ring(0, [bell('a'), bell('b'), bell('g', 'gpu')])
+    stage.ringer.ring(0, [bell('a')])
+    stage.ringer.ring(1, [bell('p')])
+    stage.ringer.ring(0, [])
     const ids = async (queue: Queue) =>
       (await queue.getJobs())
         .map(({ id, data }) => `${id} ${data.bell}`)
         .toSorted((one, other) => (one < other ? -1 : 1))
-    const [here, gpu, there] = [queueOf('default'), queueOf('gpu'), queueOf('default', 1)]
+    const [here, gpu, there] = [stage.queueOf('default'), stage.queueOf('gpu'), stage.queueOf('default', 1)]
     await waitUntil('all are there', async () => (await ids(there)).length + (await ids(gpu)).length === 2)
     expect([await ids(here), await ids(gpu), await ids(there)]).toEqual([['a a', 'b b'], ['g g'], ['p p']])
     for (const { opts } of await here.getJobs()) expect(opts.attempts).toBe(1)
   })
 
   test('that fails is told, and is never tried again (B-a)', async () => {
-    const wrong = `${places[0]?.prefix}:bell-default:wait`
-    await connection.set(wrong, 'not a list')
-    ringer.ring(0, [bell('a')])
-    await waitUntil('it is told', () => told.length === 1)
-    expect(told).toEqual([
+    const wrong = `${stage.places[0]?.prefix}:bell-default:wait`
+    await stage.connection.set(wrong, 'not a list')
+    stage.ringer.ring(0, [bell('a')])
+    await waitUntil('it is told', () => stage.told.length === 1)
+    expect(stage.told).toEqual([
       [
         'a bell could not be rung; a sweep will run what is queued',
         { pool: 'default', error: expect.stringContaining('WRONGTYPE') },
       ],
     ])
-    await connection.del(wrong)
-    await ringer.stop()
-    expect(await connection.llen(wrong)).toBe(0)
+    await stage.connection.del(wrong)
+    await stage.ringer.stop()
+    expect(await stage.connection.llen(wrong)).toBe(0)
   })
 
   test('is waited for by who stops: the connection may be closed after that', async () => {
     const own = openRedis(inject('redisUrl'))
-    const other = new BullBellRinger(own, places, log)
+    const other = new BullBellRinger(own, stage.places, stage.log)
     for (let number = 0; number < 25; number++)
       other.ring(0, [bell(`bell ${number}`), { ...bell(`told ${number}`), isTold: true }])
     await other.stop()
     own.disconnect()
-    expect(await queueOf('default').getWaitingCount()).toBe(50)
-    expect(told).toEqual([])
+    expect(await stage.queueOf('default').getWaitingCount()).toBe(50)
+    expect(stage.told).toEqual([])
   })
 
   test('that was to come later is made up for by who stops', async () => {
-    ringer.ring(0, [{ ...bell('told'), isTold: true }])
-    await ringer.stop()
-    expect(await queueOf('default').getWaitingCount()).toBe(1)
+    stage.ringer.ring(0, [{ ...bell('told'), isTold: true }])
+    await stage.ringer.stop()
+    expect(await stage.queueOf('default').getWaitingCount()).toBe(1)
   })
 
   test('comes later for a bell that a node was told of, and comes all the same', async () => {
-    ringer.ring(0, [{ ...bell('told'), isTold: true }, bell('a')])
-    ringer.ring(0, [bell('b')])
-    const ids = async () => (await queueOf('default').getJobs(['wait'], 0, -1, true)).map(({ id }) => id)
+    stage.ringer.ring(0, [{ ...bell('told'), isTold: true }, bell('a')])
+    stage.ringer.ring(0, [bell('b')])
+    const ids = async () => (await stage.queueOf('default').getJobs(['wait'], 0, -1, true)).map(({ id }) => id)
     await waitUntil('all are there', async () => (await ids()).length === 3)
     expect(await ids()).toEqual(['a', 'b', 'told'])
   })
@@ -120,12 +82,12 @@ describe('ringing', () => {
       [5, 3, 7].map((hops) => ({ ...bell('again'), isAgain: true as const, hops })),
       [1, 2].map((hops) => ({ ...bell('alone'), isAgain: true as const, hops })),
     ]
-    ringer.ring(0, [...again, ...other])
-    ringer.ring(0, again)
-    ringer.ring(1, again)
-    await ringer.stop()
+    stage.ringer.ring(0, [...again, ...other])
+    stage.ringer.ring(0, again)
+    stage.ringer.ring(1, again)
+    await stage.ringer.stop()
     const hops = async (partition: number) =>
-      (await queueOf('default', partition).getWaiting())
+      (await stage.queueOf('default', partition).getWaiting())
         .map(({ data }) => Number(data.hops))
         .toSorted((one, other) => one - other)
     expect([await hops(0), await hops(1)]).toEqual([[1, 2, 3], [3]])
@@ -133,22 +95,22 @@ describe('ringing', () => {
 
   test('adds one job for all of a line whose jobs came to full nodes again and again', async () => {
     const full = (count: number) => ({ ...bell(`full ${count}`), isAgain: true as const, full: count })
-    ringer.ring(0, [full(1), full(1), full(2), full(3), full(4)])
-    ringer.ring(0, [full(3), full(2)])
-    await ringer.stop()
-    const counts = (await queueOf('default').getWaiting()).map(({ data }) => Number(data.full))
+    stage.ringer.ring(0, [full(1), full(1), full(2), full(3), full(4)])
+    stage.ringer.ring(0, [full(3), full(2)])
+    await stage.ringer.stop()
+    const counts = (await stage.queueOf('default').getWaiting()).map(({ data }) => Number(data.full))
     expect(counts.toSorted((one, other) => one - other)).toEqual([1, 1, 2, 2, 3])
   })
 
   test('opens one queue for each pool, however often it is done, and closes them', async () => {
-    const before = connection.listenerCount('error')
-    ringer.ring(0, [bell('a')])
-    const open = connection.listenerCount('error')
-    for (let number = 0; number < 20; number++) ringer.ring(0, [bell(`bell ${number}`)])
+    const before = stage.connection.listenerCount('error')
+    stage.ringer.ring(0, [bell('a')])
+    const open = stage.connection.listenerCount('error')
+    for (let number = 0; number < 20; number++) stage.ringer.ring(0, [bell(`bell ${number}`)])
     expect(open).toBeGreaterThan(before)
-    expect(connection.listenerCount('error')).toBe(open)
-    await ringer.stop()
-    expect(connection.listenerCount('error')).toBe(before)
+    expect(stage.connection.listenerCount('error')).toBe(open)
+    await stage.ringer.stop()
+    expect(stage.connection.listenerCount('error')).toBe(before)
   })
 })
 
@@ -157,24 +119,24 @@ describe('a listener', () => {
     const [answered, elsewhere]: [Bell[], Bell[]] = [[], []]
     await listen('default', async (heard) => void answered.push(heard))
     await listen('gpu', async (heard) => void elsewhere.push(heard))
-    ringer.ring(0, [bell('a'), bell('b')])
+    stage.ringer.ring(0, [bell('a'), bell('b')])
     await waitUntil('both are answered', () => answered.length === 2)
     expect(answered.toSorted((one, other) => (one.id < other.id ? -1 : 1))).toEqual([bell('a'), bell('b')])
     expect(elsewhere).toEqual([])
-    const queue = queueOf('default')
+    const queue = stage.queueOf('default')
     await waitUntil('nothing is left', async () => (await queue.getJobs()).length === 0)
     // Under a name that was answered a bell can be rung again.
-    ringer.ring(0, [bell('a')])
+    stage.ringer.ring(0, [bell('a')])
     await waitUntil('it is answered again', () => answered.length === 3)
   })
 
   test('lets jobs go that are no bells', async () => {
     const answered: unknown[] = []
-    const queue = queueOf('default')
+    const queue = stage.queueOf('default')
     await queue.add('bell', { bell: 7 })
     await queue.add('bell', {})
     await listen('default', async (heard) => void answered.push(heard))
-    ringer.ring(0, [bell('a')])
+    stage.ringer.ring(0, [bell('a')])
     await waitUntil('the bell is answered', () => answered.length === 1)
     expect(answered).toEqual([bell('a')])
     await waitUntil('none is left', async () => (await queue.getJobCountByTypes('wait', 'active', 'completed')) === 0)
@@ -191,12 +153,12 @@ describe('a listener', () => {
       },
       { slots: 3 },
     )
-    ringer.ring(
+    stage.ringer.ring(
       0,
       ['a', 'b', 'c', 'd', 'e'].map((id) => bell(id)),
     )
     await waitUntil('all slots answer', () => answering === 3)
-    expect(await queueOf('default').getWaitingCount()).toBe(2)
+    expect(await stage.queueOf('default').getWaitingCount()).toBe(2)
     gate.resolve()
     await waitUntil('the others are answered', () => answering === 5)
   })
@@ -205,30 +167,30 @@ describe('a listener', () => {
     const [gate, heard, answered]: [PromiseWithResolvers<void>, string[], string[]] = [Promise.withResolvers(), [], []]
     const full = async ({ id }: Bell) => (heard.push(id) > 1 ? 'done' : 'full')
     await listen('default', full, { slots: 1, slotLeft: () => gate.promise })
-    ringer.ring(0, [bell('a')])
-    const queue = queueOf('default')
+    stage.ringer.ring(0, [bell('a')])
+    const queue = stage.queueOf('default')
     await waitUntil('it is rung again', async () => (await rungAgain(queue)).length === 1)
     const other = await listen('default', async ({ id }) => answered.push(id))
-    ringer.ring(0, [bell('b')])
+    stage.ringer.ring(0, [bell('b')])
     await waitUntil('another answers', () => answered.length === 2)
     expect([heard, answered.toSorted()]).toEqual([['a'], ['a', 'b']])
     await other.stop()
     gate.resolve()
-    ringer.ring(0, [bell('c')])
+    stage.ringer.ring(0, [bell('c')])
     await waitUntil('it takes bells again', () => heard.length === 2)
     expect(heard).toEqual(['a', 'c'])
   })
 
   test('whose slots are taken again as soon as they leave keeps no more bells going round than a few (B-b)', async () => {
     await listen('default', async () => 'full', { slots: 3 })
-    ringer.ring(
+    stage.ringer.ring(
       0,
       Array.from({ length: 20 }, (_, number) => bell(`bell ${number}`)),
     )
-    const queue = queueOf('default')
+    const queue = stage.queueOf('default')
     const left = () => queue.getJobCountByTypes('wait', 'active')
     // BullMQ counts all that were ever added.
-    await waitUntil('they are rung again', async () => Number(await connection.get(queue.toKey('id'))) > 20)
+    await waitUntil('they are rung again', async () => Number(await stage.connection.get(queue.toKey('id'))) > 20)
     expect(await waitUntil('few go round', async () => (await left()) <= 4)).toBe(true)
     expect(await waitUntil('one is left for other nodes', async () => (await left()) > 0)).toBe(true)
   })
@@ -243,12 +205,12 @@ describe('a listener', () => {
       return 'done'
     }
     await listen('default', answer, { slots: 2, slotLeft: () => left.promise })
-    ringer.ring(0, [bell('a')])
-    const queue = queueOf('default')
+    stage.ringer.ring(0, [bell('a')])
+    const queue = stage.queueOf('default')
     await waitUntil('it is rung again', async () => (await rungAgain(queue)).length === 1)
     isFull = false
     left.resolve()
-    ringer.ring(0, [bell('b'), bell('c')])
+    stage.ringer.ring(0, [bell('b'), bell('c')])
     await waitUntil('both slots answer', () => answering === 2)
     gate.resolve()
     expect(await waitUntil('all are answered', () => answering === 3)).toBe(true)
@@ -260,21 +222,21 @@ describe('a listener', () => {
       unfit.push(id)
       return 'unfit'
     })
-    ringer.ring(0, [bell('a')])
-    const queue = queueOf('default')
+    stage.ringer.ring(0, [bell('a')])
+    const queue = stage.queueOf('default')
     await waitUntil('it was heard in vain often enough', () => unfit.length === 9)
     await waitUntil('nothing is left', async () => (await queue.getJobs()).length === 0)
     expect(unfit).toEqual(Array.from({ length: 9 }, () => 'a'))
     await listen('default', async ({ id }) => void fit.push(id))
     // BullMQ may give one of them to the same listener all nine times, and those that go on together are one.
-    for (const id of ['b', 'c', 'd', 'e']) ringer.ring(0, [bell(id)])
+    for (const id of ['b', 'c', 'd', 'e']) stage.ringer.ring(0, [bell(id)])
     await waitUntil('one came to where it is fit', () => fit.length > 0)
   })
 
   test('whose slots are all taken rings a bell again that was heard in vain, and counts on (B-b)', async () => {
     await listen('default', async () => 'full', { slots: 1, slotLeft: () => new Promise(() => {}) })
-    ringer.ring(0, [{ ...bell('a'), isAgain: true, hops: 5 }])
-    const queue = queueOf('default')
+    stage.ringer.ring(0, [{ ...bell('a'), isAgain: true, hops: 5 }])
+    const queue = stage.queueOf('default')
     // What was rung first may still be waiting itself.
     await waitUntil('it is rung again', async () => (await rungAgain(queue)).length > 0)
     expect(await rungAgain(queue)).toEqual([{ bell: 'a', hops: 5, full: 1 }])
@@ -287,29 +249,29 @@ describe('a listener', () => {
       await gate.promise
     }
     const listener = await listen('default', busy, { slots: 1 })
-    const queue = queueOf('default')
-    ringer.ring(0, [bell('a')])
+    const queue = stage.queueOf('default')
+    stage.ringer.ring(0, [bell('a')])
     await begun.promise
-    ringer.ring(0, [bell('b')])
+    stage.ringer.ring(0, [bell('b')])
     await waitUntil('it waits', async () => (await queue.getWaitingCount()) === 1)
     await listener.runOnce()
     expect(await queue.getWaitingCount()).toBe(1)
-    expect(await readPausedBells(connection, places, ['default', 'gpu'])).toEqual([])
+    expect(await readPausedBells(stage.connection, stage.places, ['default', 'gpu'])).toEqual([])
 
     await queue.pause()
-    expect(await readPausedBells(connection, places, ['default', 'gpu'])).toEqual(['default'])
+    expect(await readPausedBells(stage.connection, stage.places, ['default', 'gpu'])).toEqual(['default'])
     await listener.runOnce()
     await listener.runOnce()
     expect(await queue.getWaitingCount()).toBe(0)
     const warning = 'the queue bell-default is paused in BullMQ: work may begin a second late'
-    expect(told).toEqual([[warning, { pool: 'default' }]])
+    expect(stage.told).toEqual([[warning, { pool: 'default' }]])
     gate.resolve()
   })
 
   test('removes the jobs that nobody took for a minute, which else pile up for as long as all slots are taken (B-e)', async () => {
     const listener = await listen('default', async () => 'full', { slots: 1, slotLeft: () => new Promise(() => {}) })
-    ringer.ring(0, [bell('held')])
-    const queue = queueOf('default')
+    stage.ringer.ring(0, [bell('held')])
+    const queue = stage.queueOf('default')
     const waiting = async () => (await queue.getJobs(['wait'], 0, -1, true)).map(({ data }) => String(data.bell))
     await waitUntil('it is rung again', async () => (await rungAgain(queue)).length === 1)
     const old = { timestamp: Date.now() - 61_000 }
@@ -319,7 +281,7 @@ describe('a listener', () => {
     expect(await waiting()).toEqual(['held', 'old', 'older'])
     await listener.runOnce()
     expect(await waiting()).toEqual(['held'])
-    expect([await queue.getActiveCount(), told]).toEqual([1, []])
+    expect([await queue.getActiveCount(), stage.told]).toEqual([1, []])
   })
 
   test('that stops takes no more bells, and does not wait for those in hand', async () => {
@@ -330,12 +292,12 @@ describe('a listener', () => {
       begun.resolve()
       await gate.promise
     })
-    ringer.ring(0, [bell('a')])
+    stage.ringer.ring(0, [bell('a')])
     await begun.promise
     await listener.stop()
-    ringer.ring(0, [bell('b')])
-    await ringer.stop()
-    expect(await queueOf('default').getWaitingCount()).toBe(1)
+    stage.ringer.ring(0, [bell('b')])
+    await stage.ringer.stop()
+    expect(await stage.queueOf('default').getWaitingCount()).toBe(1)
     expect(answered).toEqual(['a'])
     gate.resolve()
   })
