@@ -99,7 +99,7 @@ test('bells that came to full nodes again and again are all answered when slots 
   await waitUntil('all slots are taken', () => ends.length === slots)
   for (const number of numbers) await troupe.create('waiting', number)
   const queue = new Queue('bell-other', { connection: troupe.redis, prefix: `${troupe.tag}:q` })
-  // BullMQ counts all that were ever added under no name.
+  // BullMQ counts all that were ever added.
   const rung = async () => Number(await troupe.redis.get(queue.toKey('id')))
   const areTogether = async () => {
     const jobs = await queue.getWaiting()
