@@ -161,6 +161,8 @@ export interface Refusal {
   readonly reason: string
   readonly limit: number
   readonly id: string
+  /** What somebody wrote over of a recipient (`damaged`), in words. */
+  readonly what?: string
 }
 
 export type CommitAnswer =

@@ -2,12 +2,12 @@
  * Duty: refusals of the store, which are values, as the typed errors that users see: what happened, to which id, what to do. The id
  * of a session is easily taken for that of a worker, and the reverse: who asks for the one with the other is told so.
  */
-import { ConflictError, LimitError, NotFoundError, type RuntimeError } from './errors.ts'
+import { ConflictError, InvariantError, LimitError, NotFoundError, type RuntimeError } from './errors.ts'
 import { isWorkerId, partitionOf, rootIdOf } from './ids.ts'
 import type { Refusal } from './ports.ts'
 
 /** A refusal of the store as the typed error that a user sees. */
-export function refusalError({ reason, limit, id }: Refusal, who: string): RuntimeError {
+export function refusalError({ reason, limit, id, what }: Refusal, who: string): RuntimeError {
   switch (reason) {
     case 'depth_exceeded':
       return new LimitError(
@@ -41,6 +41,11 @@ export function refusalError({ reason, limit, id }: Refusal, who: string): Runti
         'session_finished',
         `the session of worker ${id} has finished and takes no more messages: create a new session.`,
       )
+    case 'damaged':
+      return new InvariantError(
+        `worker ${id} cannot be sent to: what is stored of it is not as it should be (${what}). Another program wrote it: put it back, or remove it.`,
+        { details: { damaged: what } },
+      )
     default:
       return new ConflictError(
         'worker_terminal',
@@ -63,7 +68,7 @@ export function partitionNotFound(id: string, what: 'worker' | 'session', namesp
 }
 
 /** `why` a session of this id would not be there. */
-export function sessionNotFound(id: string, why = 'it may have been pruned'): NotFoundError {
+export function sessionNotFound(id: string, why = 'check the id; it may have been pruned'): NotFoundError {
   const because = isWorkerId(id) ? `that is the id of a worker, whose session \`troupe worker show ${id}\` tells` : why
   return new NotFoundError('session_not_found', `session ${id} is not known: ${because}.`)
 }

@@ -43,6 +43,15 @@ describe('refusalError', () => {
   })
 })
 
+test('what somebody wrote over of a recipient is named, with what to do', () => {
+  const what = `key {troupe.0}:w:${id} is a string and should be a hash`
+  const error = refusalError({ reason: 'damaged', limit: 0, id, what }, who)
+  expect(error).toMatchObject({ code: 'bug', retryable: false, details: { damaged: what } })
+  expect(error.message).toMatch(
+    new RegExp(`^worker ${id} cannot be sent to: .*\\(${what}\\).* put it back, or remove it\\.$`),
+  )
+})
+
 describe('an id that is not known', () => {
   test.each([
     ['a worker', workerNotFound(id), `worker ${id} is not known: check the id; it may have been pruned.`],
@@ -51,7 +60,11 @@ describe('an id that is not known', () => {
       workerNotFound(sessionId),
       `worker ${sessionId} is not known: that is the id of a session, whose root worker is ${id}.`,
     ],
-    ['a session', sessionNotFound(sessionId), `session ${sessionId} is not known: it may have been pruned.`],
+    [
+      'a session',
+      sessionNotFound(sessionId),
+      `session ${sessionId} is not known: check the id; it may have been pruned.`,
+    ],
     [
       'a session that is gone',
       sessionNotFound(sessionId, 'it has ended'),

@@ -151,6 +151,35 @@ describe('a worker whose key was written over', () => {
   })
 })
 
+describe('a recipient whose key was written over', () => {
+  test.each(['record', 'user'] as const)('(%s) fails the run that sends to it, which names the key', async (name) => {
+    const sender = defineWorker({
+      receive(message, self) {
+        if (message.kind !== 'input') return
+        self.send(String(message.value), 'hello')
+        self.reply('sent')
+      },
+    })
+    await using scene = await logged({ echo, sender })
+    const { troupe } = scene
+    const other = await troupe.create('echo', 'one', { keepOpen: true })
+    await other.result({ run: 1 })
+    const key = workerKeys(troupe.tag, other.rootId)[name]
+    const mend = await spoil(troupe, key)
+    const session = await troupe.create('sender', other.rootId, { keepOpen: true })
+    expect(await session.result({ run: 1 })).toMatchObject({
+      status: 'failed',
+      failure: { message: expect.stringContaining(`key ${key} is a string`) },
+    })
+    expect(await troupe.client.deadLetters()).toEqual([])
+    await mend()
+    await session.root.send(other.rootId)
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'sent' })
+    expect(await other.result({ run: 2 })).toMatchObject({ value: 'hello' })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+})
+
 describe('a cancelled session whose key was written over', () => {
   test.each(['results', 'workers'] as const)(
     '(%s) rests when it is mended; nodes start, and finish the others',

@@ -248,3 +248,27 @@ describe('a worker that was started without a commit', () => {
     expect((await node.claim()).worker).toBe(free.worker)
   })
 })
+
+describe('a recipient that somebody wrote over', () => {
+  test.each<[what: string, spoil: (scene: { place: Place; root: string }) => Promise<unknown>]>([
+    ['record', ({ place, root }) => place.redis.set(place.workerKeys(root).record, 'x')],
+    ['lane', ({ place, root }) => place.redis.set(place.workerKeys(root).user, 'x')],
+    ['limits', ({ place, root }) => place.redis.hset(place.workerKeys(root).record, 'limits', 'many')],
+  ])('(%s) refuses its mail alone: what else its sender records is not held up', async (_, spoil) => {
+    await using place = await Place.open()
+    const { root } = await place.create({ label: 'other' })
+    const node = place.node({ slots: 2 })
+    await (await node.claim()).complete()
+    await place.create()
+    const sender = await node.claim()
+    await spoil({ place, root })
+    const sends = [{ workerId: root, mail: encodeInput(sender.worker, '1') }]
+    const changed = await place.changed(async () => {
+      const answer = await sender.commit({ sends })
+      expect(answer).toMatchObject({ kind: 'refused', refusals: [{ reason: 'damaged', id: root }] })
+      expect(answer).toHaveProperty('refusals.0.what', expect.stringMatching(/ should be /))
+    })
+    expect(changed).toEqual({})
+    expect(await sender.commit({ userUsed: 1 })).toMatchObject({ kind: 'ok' })
+  })
+})

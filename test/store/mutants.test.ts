@@ -321,8 +321,8 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'limit of the mailbox, for messages of a commit',
     script: commitScript,
-    from: 'elseif inbound[send.worker] > limits.mailbox then',
-    to: 'elseif false then',
+    from: 'if ahead[id] > most then',
+    to: 'if false then',
     check: checks.tooManyMessagesAreRefused,
   },
   {

@@ -133,7 +133,7 @@ if #born > 0 then
     refused[#refused + 1] = { 'workers_exceeded', digits(limits.workers), born[1].id }
   end
 end
-local mails, inbound = {}, {}
+local mails, ahead = {}, {}
 for index = 1, #sends do
   local send = sends[index]
   local newborn = bornById[send.worker]
@@ -142,23 +142,15 @@ for index = 1, #sends do
     local most = limitsOf(record).mailbox
     if #newborn.mails == most + 1 then refused[#refused + 1] = { 'mailbox_full', digits(most), send.worker } end
   else
-    local plan, why = planMail(tag, send.worker, 'user', send.mail)
-    local most = '0'
-    if plan then
-      local limits = limitsOf(plan)
-      most = digits(limits.mailbox)
-      inbound[send.worker] = (inbound[send.worker] or plan.length) + 1
-      if (plan.sessionState or sessionState(tag, plan.session)) ~= 'active' then
-        why = 'session_finished'
-      elseif inbound[send.worker] > limits.mailbox then
-        why = 'mailbox_full'
-      end
+    local fine, plan, why, what = pcall(planSend, tag, send.worker, send.mail, ahead)
+    if not fine then
+      -- Its sender is not to blame, and would be taken for poison if this went on as an error.
+      what = damageOf(plan)
+      if not what then error(plan, 0) end
+      plan, why = nil, 'damaged'
     end
-    if why then
-      refused[#refused + 1] = { why, most, send.worker }
-    else
-      mails[#mails + 1] = plan
-    end
+    mails[#mails + 1] = plan
+    if why then refused[#refused + 1] = { why, what or '0', send.worker } end
   end
 end
 if #refused > 0 then return { 'refused', refused } end

@@ -76,7 +76,7 @@ for index = 1, #ids do
   local fine, record, hit = pcall(readCancelled, id, recordKey)
   if not fine then
     -- Damaged: the cancel is not finished before it is mended, and goes on with the others.
-    if not isDamage(record) then error(record, 0) end
+    if not damageOf(record) then error(record, 0) end
     record, hit, running = {}, nil, running + 1
   end
   -- An agent's data begins with "a ". Within a run its history may hold calls without results: those are answered in this script.

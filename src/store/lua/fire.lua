@@ -25,7 +25,7 @@ for index = 1, #due do
   local record = workerKey(tag, worker)
   local fine, plan = pcall(readTimer, worker, timer, record)
   if not fine then
-    if not isDamage(plan) then error(plan, 0) end
+    if not damageOf(plan) then error(plan, 0) end
     redis.call('ZADD', timersKey, digits(now + math.max(bellMs, 1)), due[index])
   elseif timer == 'retry' then
     redis.call('ZREM', timersKey, due[index])

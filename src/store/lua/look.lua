@@ -28,20 +28,21 @@ cursor = cursor + #pools + 1
 local unread = {}
 local function checkRead(sort, key)
   local fine, why = pcall(checkSort, sort, key)
-  if not fine and not isDamage(why) then error(why, 0) end
+  if not fine and not damageOf(why) then error(why, 0) end
   if not fine then unread[key] = true end
   return fine
 end
 
 -- What is wrong with these keys, given as sort and key; when nothing is, what else was thrown.
-local function damageOf(thrown, ...)
-  if not isDamage(thrown) then error(thrown, 0) end
+local function brokenOf(thrown, ...)
+  local said = damageOf(thrown)
+  if not said then error(thrown, 0) end
   local sorted, found = { ... }, {}
   for index = 1, #sorted, 2 do
     local fine, why = pcall(checkSort, sorted[index], sorted[index + 1])
     if not fine then found[#found + 1] = type(why) == 'table' and why.err or why end
   end
-  return #found > 0 and found or { type(thrown) == 'table' and thrown.err or thrown }
+  return #found > 0 and found or { said }
 end
 
 -- The heads of a lane's mails, in pieces, for as long as the budget lasts.
@@ -117,7 +118,7 @@ if session ~= '' then
   local key = sessionKey(tag, session)
   isAboutWhole, about = pcall(aboutOf, key)
   if not isAboutWhole then
-    about = { {}, 0, {}, isIn(sessionsKey, session), false, damageOf(about, 'hash', rootKeyOf(tag, session), 'hash', key .. ':results',
+    about = { {}, 0, {}, isIn(sessionsKey, session), false, brokenOf(about, 'hash', rootKeyOf(tag, session), 'hash', key .. ':results',
       'list', key .. ':workers', 'set', key .. ':cancelled') }
   end
 end
@@ -127,7 +128,7 @@ for index = cursor, #asked do
   local fine, found = pcall(pictureOf, id)
   if not fine then
     local record = workerKey(tag, id)
-    found = { id, 'damaged', damageOf(found, 'hash', record, 'list', record .. ':log', 'string', record .. ':state', 'string', record .. ':failure',
+    found = { id, 'damaged', brokenOf(found, 'hash', record, 'list', record .. ':log', 'string', record .. ':state', 'string', record .. ':failure',
       'hash', record .. ':timers', 'list', record .. laneKeys.control, 'list', record .. laneKeys.family, 'list', record .. laneKeys.user) }
   end
   workers[#workers + 1] = found

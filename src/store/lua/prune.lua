@@ -95,7 +95,7 @@ for index = 1, #old, 2 do
   local base, root = sessionKey(tag, id), rootKeyOf(tag, id)
   -- What is damaged is kept, until it is mended.
   local fine, plan = pcall(readGoing, id, base, root)
-  if not fine and not isDamage(plan) then error(plan, 0) end
+  if not fine and not damageOf(plan) then error(plan, 0) end
   if not fine or not plan then
     from, passed = createdAt, (createdAt == from and passed or 0) + 1
   elseif not plan.goes then

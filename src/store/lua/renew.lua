@@ -30,7 +30,7 @@ for index = cursor, #turns, 5 do
   local record = workerKey(tag, worker)
   -- What cannot be read of a worker or its session ends its own turn, and no other.
   local fine, fields, hit = pcall(readTurn, record, worker, token)
-  if not fine and not isDamage(fields) then error(fields, 0) end
+  if not fine and not damageOf(fields) then error(fields, 0) end
   if not fine or fields.token ~= token then
     verdicts[#verdicts + 1] = 'fenced'
   else

@@ -66,7 +66,7 @@ local function readExpired(id, record)
     return fields
   end
   local fine, fields = pcall(read)
-  if not fine and not isDamage(fields) then error(fields, 0) end
+  if not fine and not damageOf(fields) then error(fields, 0) end
   return fine and fields or nil
 end
 

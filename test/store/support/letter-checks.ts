@@ -97,6 +97,17 @@ export const noChildOfADamagedParentIsStartedAgain = notStartedAgain((place, _, 
   place.redis.set(place.workerKeys(root).family, 'x'),
 )
 
+export const aDamagedRecipientRefusesItsMail: Check = async (place) => {
+  const { root } = await place.create({ label: 'other' })
+  const turn = await place.node().claim()
+  await place.redis.del(place.workerKeys(root).user)
+  await place.create()
+  const sender = await place.node().claim()
+  await place.redis.set(place.workerKeys(root).user, 'x')
+  const sends = [{ workerId: turn.worker, mail: encodeInput(sender.worker, '1') }]
+  await expect(sender.commit({ sends })).resolves.toMatchObject({ kind: 'refused' })
+}
+
 export const aCommitThatFailsWritesNothing: Check = async (place) => {
   const { root } = await place.create({ mode: 'conversation' })
   const turn = await place.node().claim()

@@ -118,6 +118,13 @@ export const letterMutants: readonly Mutant[] = [
     check: checks.aCountOfResultsTearsNoCommit,
   },
   {
+    guard: 'a damaged recipient refuses its mail, and stops nothing else of its sender',
+    script: commitScript,
+    from: 'what = damageOf(plan)',
+    to: '',
+    check: checks.aDamagedRecipientRefusesItsMail,
+  },
+  {
     guard: 'a wait that is none tears no commit',
     script: commitScript,
     from: '(tonumber(string.sub(wait, 8)) or 0)',

@@ -89,8 +89,8 @@ local function checkFamily(recordKey, record, used)
   end
 end
 
--- Does this error say that something stored is not as it should be? Other errors may pass by themselves.
-local function isDamage(thrown)
+-- What this error says of something stored that is not as it should be. nil: another error, which may pass by itself.
+local function damageOf(thrown)
   local text = type(thrown) == 'table' and thrown.err or tostring(thrown)
-  return string.find(text, ' should ', 1, true) or string.find(text, 'WRONGTYPE', 1, true)
+  return (string.find(text, ' should ', 1, true) or string.find(text, 'WRONGTYPE', 1, true)) and text or nil
 end

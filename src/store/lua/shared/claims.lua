@@ -56,7 +56,7 @@ local function readGrant(tag, id, record, flat, token, mark, suspect, most, spen
 end
 
 -- Of a worker whose last turn could not commit: is there something that a commit of it could not write to, or count with? Then it is not to
--- blame. To whom it sends nobody knows here; but its result goes to its parent.
+-- blame. To whom it sends nobody knows here, and one of those refuses its mail by itself; but its result goes to its parent.
 local function checkWritten(tag, id, record, session, shared)
   local recordKey, base, rootKey = workerKey(tag, id), sessionKey(tag, session), rootKeyOf(tag, session)
   checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family, recordKey .. laneKeys.user, base .. ':workers')
@@ -118,7 +118,7 @@ local function planClaim(tag, claim)
         fine, found, why = pcall(readCandidate, tag, claim, candidates[index])
       end
       if not fine then
-        if not isDamage(found) then error(found, 0) end
+        if not damageOf(found) then error(found, 0) end
         damaged[#damaged + 1] = candidates[index]
       elseif found then
         found.gone, found.damaged = gone, damaged
