@@ -12,6 +12,7 @@ import { decodeCalls } from './call-ranges.ts'
 import type { Reply } from './script.ts'
 import { decodeSpendings } from './spending.ts'
 
+/** Null: a lane that nothing may be received from now. */
 type GrantReply = [
   tag: 'grant',
   workerId: string,
@@ -20,10 +21,10 @@ type GrantReply = [
   suspect: '0' | '1',
   record: string,
   state: string,
-  control: string[],
-  family: string[],
-  user: string[],
-  awaited: [place: string, text: string] | [],
+  control: string[] | null,
+  family: string[] | null,
+  user: string[] | null,
+  awaited: [place: string, text: string] | null,
   spent: string | null,
   caps: string | null,
 ]
@@ -68,14 +69,14 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     stateJson: state === '' ? null : state,
     commitId: record.commit ?? '',
     familyTaken: number('family'),
-    familySeen: number('family') + family.length,
+    familySeen: number('family') + (family?.length ?? 0),
     mail: {
-      control: mails('control', number('control'), control),
+      control: mails('control', number('control'), control ?? []),
       family: [
-        ...mails('family', number('family'), family),
-        ...(awaited.length === 0 ? [] : mails('family', number('family') + Number(awaited[0]), [awaited[1]])),
+        ...mails('family', number('family'), family ?? []),
+        ...(awaited === null ? [] : mails('family', number('family') + Number(awaited[0]), [awaited[1]])),
       ],
-      user: mails('user', number('user'), user),
+      user: mails('user', number('user'), user ?? []),
     },
     trustedUntil,
   }

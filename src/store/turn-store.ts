@@ -193,11 +193,11 @@ export class RedisTurnStore implements TurnStore {
           kind: 'ok',
           version: Number(reply[1]),
           bells: parseBells(reply[2]),
-          claimed: this.#decodeClaim(reply[3] as Reply, asked),
+          claimed: this.#decodeClaim(reply[3] as Reply | null, asked),
           spending: decodeSpendings(reply[4] as string | null, reply[5] as string | null),
         }
       case 'fenced':
-        return { kind: 'fenced', claimed: this.#decodeClaim(reply[1] as Reply, asked) }
+        return { kind: 'fenced', claimed: this.#decodeClaim(reply[1] as Reply | null, asked) }
       case 'conflict':
         return { kind: 'conflict', version: Number(reply[1]) }
       case 'cancelled':
@@ -209,9 +209,10 @@ export class RedisTurnStore implements TurnStore {
     }
   }
 
-  #decodeClaim(reply: Reply, asked: number): ClaimAnswer {
+  #decodeClaim(reply: Reply | null, asked: number): ClaimAnswer {
+    if (reply === null) return { kind: 'none' }
     const tag = reply[0]
-    if (tag === 'empty' || tag === 'unfit' || tag === 'none') return { kind: tag }
+    if (tag === 'empty' || tag === 'unfit') return { kind: tag }
     if (tag !== 'grant') throw new InvariantError(`claim answered ${JSON.stringify(tag)}`)
     return { kind: 'grant', grant: decodeGrant(reply, this.#trustedUntil(asked)) }
   }

@@ -90,7 +90,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'run-queue entry on post',
     script: postScript,
-    from: "redis.pcall('ZADD', tag .. ':run:' .. pool, score, id)",
+    from: "redis.pcall('ZADD', tag .. ':run:' .. pool, digits(score), id)",
     to: '0',
     check: checks.aPostedMessageIsClaimed,
   },
@@ -125,7 +125,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'bell rule: stale bells',
     script: postScript,
-    from: "redis.call('ZCOUNT', tag .. ':bells:' .. pool, now, '+inf')",
+    from: "redis.call('ZCOUNT', tag .. ':bells:' .. pool, digits(now), '+inf')",
     to: "redis.call('ZCARD', tag .. ':bells:' .. pool)",
     check: checks.staleBellsDoNotCount,
   },
@@ -146,14 +146,14 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'starts counted before any work',
     script: claimScript,
-    from: "local token = digits(epochOf(record) + 1) .. ':'",
-    to: "local token = digits(epochOf(record)) .. ':'",
+    from: "local token = digits(epoch + 1) .. ':'",
+    to: "local token = digits(epoch) .. ':'",
     check: checks.aSuspectRunsAlone,
   },
   {
     guard: 'starts alone',
     script: claimScript,
-    from: "changes[#changes + 1] = digits(tonumber(record.alone or '0') + 1)",
+    from: 'changes[#changes + 1] = digits(tonumber(record.alone or 0) + 1)',
     to: "changes[#changes + 1] = '0'",
     check: checks.fiveLostLeasesAreQuarantined,
   },
@@ -174,7 +174,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'a session is created once',
     script: spawnScript,
-    from: "if redis.call('ZADD', sessionsKey, 'NX', now, sessionId) == 0 then",
+    from: "if redis.call('ZADD', sessionsKey, 'NX', digits(now), sessionId) == 0 then",
     to: "redis.call('ZADD', sessionsKey, now, sessionId)\nif false then",
     check: checks.aSpawnSentTwiceIsOneSession,
   },
@@ -209,7 +209,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'path of ancestors in the cancel check',
     script: commitScript,
-    from: "for level = 1, tonumber(record.depth or '0') do",
+    from: 'for level = 1, tonumber(record.depth or 0) do',
     to: 'for level = 1, 0 do',
     check: checks.aChildOfACancelledRunCannotCommit,
   },
@@ -265,21 +265,21 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'limit of depth',
     script: commitScript,
-    from: 'if depth + 1 > limits.depth then',
+    from: 'if own.depth + 1 > limits.depth then',
     to: off,
     check: checks.tooDeepIsRefused,
   },
   {
     guard: 'limit of children',
     script: commitScript,
-    from: 'elseif awaiting > limits.children then',
+    from: 'elseif own.awaiting > limits.children then',
     to: 'elseif false then',
     check: checks.tooManyChildrenAreRefused,
   },
   {
     guard: 'limit of workers',
     script: commitScript,
-    from: "elseif tonumber(ofSession[1] or '1') + #born > limits.workers then",
+    from: 'elseif tonumber(plan.counted[1] or 1) + #born > limits.workers then',
     to: 'elseif false then',
     check: checks.tooManyWorkersAreRefused,
   },
@@ -342,8 +342,8 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'a result is for the run that spawned',
     script: commitScript,
-    from: "if plan and plan.open == '1' and plan.run == record.parentRun then parentPlan = plan end",
-    to: 'parentPlan = plan',
+    from: "if parentPlan and parentPlan.open == '1' and parentPlan.run == own.record.parentRun then plans[#plans + 1] = parentPlan end",
+    to: 'if parentPlan then plans[#plans + 1] = parentPlan end',
     check: checks.aResultOfAnOldRunIsDropped,
   },
   {

@@ -22,7 +22,7 @@ function understood(reply: Reply, call: Call): unknown {
     if (!Array.isArray(item)) return item
     if (item[0] === 'grant') return decodeGrant(item, 0)
     // A slot that was given nothing leaves, whatever word it hears.
-    return item[0] === 'empty' || item[0] === 'none' ? ['nothing'] : item
+    return item[0] === 'empty' ? null : item
   })
   if (reply[0] === 'grant') return decodeGrant(reply, 0)
   if (call.counts) return words.filter((item) => !isCount(item) && !isBells(item))

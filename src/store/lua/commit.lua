@@ -23,7 +23,7 @@ ARGV[11] entries      count of history entries, then each; then facts: the name 
   leave        bell (empty: none), wasBusy: no claim follows
   claim        bell, wasBusy, nonce, slot, node, kinds, maySuspect, keepBell, leaseMs, mailBytes, suspectAfter, poisonAfter
 Returns {"ok", version, bells, claimed, spent or nothing, caps or nothing} | {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list}
-        claimed: {"none"}, or what claim answers, also "empty" and "unfit"
+        claimed: nothing, or what claim answers, also "empty" and "unfit"
 Builds  T:w:<id> and its keys of this worker, of recipients, children, the parent, the root and the next worker; the keys of
         T:s:<session>; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:told; for a claim T:run, T:bells, T:busy, T:slots, T:grants.
 Events  what the node says happened, then session.completed and its like. Writes nothing unless it returns "ok". ]]
@@ -36,23 +36,27 @@ local lists, cursor = ARGV, 11
 local tag = tagOf(recordKey)
 local worker, record = string.sub(recordKey, #tag + 4), readHash(recordKey)
 local pool, turnEnds = record.pool or 'default', wait ~= ''
-local given, entries, spawns, sends, timers, claim = {}, {}, {}, {}, {}, nil
+local none = {}
+local given, spawns, sends, timers, claim = {}, none, none, none, nil
 local count = tonumber(lists[cursor])
 checkArguments(sequence, userUsed, bellMs, count)
 if count > #lists then error('the entries should be as many as their count says', 0) end
-for index = 1, count do entries[index] = lists[cursor + index] end
-cursor = cursor + count + 1
+local entriesFrom, entriesTo = cursor + 1, cursor + count
+cursor = entriesTo + 1
 while cursor <= #lists do
   local name, first, second = lists[cursor], lists[cursor + 1], lists[cursor + 2]
   local values = 1
   if name == 'spawn' then
+    if #spawns == 0 then spawns = {} end
     spawns[#spawns + 1] = { id = first, kind = second, name = lists[cursor + 3], pool = lists[cursor + 4], detached = lists[cursor + 5],
       call = lists[cursor + 6], grant = lists[cursor + 7], mails = { lists[cursor + 8] } }
     values = 8
   elseif name == 'send' then
+    if #sends == 0 then sends = {} end
     sends[#sends + 1] = { worker = first, mail = second }
     values = 2
   elseif name == 'timer' then
+    if #timers == 0 then timers = {} end
     timers[#timers + 1] = { id = first, ms = tonumber(second), value = lists[cursor + 3] }
     checkArguments(timers[#timers].ms)
     values = 3
@@ -72,8 +76,8 @@ while cursor <= #lists do
   cursor = cursor + values + 1
 end
 if cursor ~= #lists + 1 then error('each fact should have as many values as the header says', 0) end
-local controlUsed, familyUsed, familySeen = tonumber(given.controlUsed or '0'), given.familyUsed or '', tonumber(given.familySeen or '0')
-local awaiting, retryMs = tonumber(given.awaiting or '0'), tonumber(given.retryMs or '0')
+local controlUsed, familyUsed, familySeen = tonumber(given.controlUsed or 0), given.familyUsed or '', tonumber(given.familySeen or 0)
+local awaiting, retryMs = tonumber(given.awaiting or 0), tonumber(given.retryMs or 0)
 local outcome, dead = given.outcome, given.dead
 checkArguments(controlUsed, familySeen, awaiting, retryMs)
 if dead then checkArguments(tonumber(given.deadKept)) end
@@ -82,7 +86,7 @@ if dead then checkArguments(tonumber(given.deadKept)) end
 local commitToken, commitSequence = string.match(record.commit or '', '^(.*):(%d+)$')
 local repeated = commitToken == token and sequence <= tonumber(commitSequence)
 if repeated or record.token ~= token then
-  local before = claim and claimOrSame(tag, claim) or { 'none' }
+  local before = claim and claimOrSame(tag, claim) or false
   local shared = repeated and readShared(tag, sessionOf(worker, record), record)
   return shared and { 'ok', record.version, record.bells or '', before, shared[2], shared[3] } or { 'fenced', before }
 end
@@ -96,72 +100,18 @@ if hit and outcome ~= 'cancelled' then return { 'cancelled' } end
 if not hit and outcome == 'cancelled' then return { 'conflict', version } end
 
 -- 3. Check all that would be written, without writing.
-local refused = {}
-local depth, run = tonumber(record.depth or '0'), record.run or '1'
-local born, bornById, ofSession, known = {}, {}, nil, 0
-for from = 1, #spawns, 1000 do
-  local keys = {}
-  for index = from, math.min(from + 999, #spawns) do
-    local childKey = workerKey(tag, spawns[index].id)
-    keys[#keys + 1] = childKey
-    keys[#keys + 1] = childKey .. laneKeys.user
-  end
-  known = known + redis.call('EXISTS', unpack(keys))
+local run, own, others = record.run or '1', nil, { born = none, mails = none }
+local reports = outcome and given.result and record.parent and run == '1' and record.parentRun ~= '-'
+if #spawns > 0 or #sends > 0 or reports then
+  local refused = {}
+  own = { id = worker, record = record, session = session, rootKey = rootKey, run = run, depth = tonumber(record.depth or 0), awaiting = awaiting }
+  others = planOthers(tag, own, spawns, sends, reports and given.result, refused)
+  if #refused > 0 then return { 'refused', refused } end
 end
-for index = 1, #spawns do
-  local spawn = spawns[index]
-  -- A child that is there already was spawned by the same call before: it is looked for one by one only when there is one.
-  if known == 0 or redis.call('EXISTS', workerKey(tag, spawn.id)) == 0 then
-    born[#born + 1] = spawn
-    bornById[spawn.id] = spawn
-  end
-end
-local granted = record.grant and grantOf(record.grant)
-for index = 1, granted and #born or 0 do
-  -- What the worker may not use itself it may not give (I13).
-  if not mayGive(granted, born[index]) then refused[#refused + 1] = { 'grant_exceeded', '0', born[index].id } end
-end
-if #born > 0 then
-  local limits = limitsOf(record)
-  ofSession = record.parent and redis.call('HMGET', rootKey, 'workers', 'score') or { record.workers, record.score }
-  checkCount(rootKey, 'workers', ofSession[1])
-  if depth + 1 > limits.depth then
-    refused[#refused + 1] = { 'depth_exceeded', digits(limits.depth), born[1].id }
-  elseif awaiting > limits.children then
-    refused[#refused + 1] = { 'children_exceeded', digits(limits.children), born[1].id }
-  elseif tonumber(ofSession[1] or '1') + #born > limits.workers then
-    refused[#refused + 1] = { 'workers_exceeded', digits(limits.workers), born[1].id }
-  end
-end
-local mails, ahead = {}, {}
-for index = 1, #sends do
-  local send = sends[index]
-  local newborn = bornById[send.worker]
-  if newborn then
-    table.insert(newborn.mails, send.mail)
-    local most = limitsOf(record).mailbox
-    if #newborn.mails == most + 1 then refused[#refused + 1] = { 'mailbox_full', digits(most), send.worker } end
-  else
-    local fine, plan, why, what = pcall(planSend, tag, send.worker, send.mail, ahead)
-    if not fine then
-      -- Its sender is not to blame, and would be taken for poison if this went on as an error.
-      what = damageOf(plan)
-      if not what then error(plan, 0) end
-      plan, why = nil, 'damaged'
-    end
-    mails[#mails + 1] = plan
-    if why then refused[#refused + 1] = { why, what or '0', send.worker } end
-  end
-end
-if #refused > 0 then return { 'refused', refused } end
+local born = others.born
 -- A root that has become an agent may have had children before: their calls are counted.
 local isAlone = not (shared[2] or record.parent or record.calls or #born > 0)
 local spent = given.state and not isAlone and spentWith(rootKey, given.state, record, shared[2])
-local parentPlan = nil
-if outcome and given.result and record.parent and run == '1' and record.parentRun ~= '-' then
-  local plan = planMail(tag, record.parent, 'family', given.result)
-  if plan and plan.open == '1' and plan.run == record.parentRun then parentPlan = plan end
-end
 
 local hadTimers = (record.timersOpen or '0') ~= '0'
 if controlUsed > 0 or (outcome and hadTimers) then checkSort('list', recordKey .. laneKeys.control) end
@@ -174,10 +124,8 @@ if #timers > 0 or wait == 'retry' or (outcome and (hadTimers or (record.attempt 
   checkSort('zset', tag .. ':timers')
   checkSort('hash', recordKey .. ':timers')
 end
-for index = 1, known > 0 and #born or 0 do checkSort('list', workerKey(tag, born[index].id) .. laneKeys.user) end
-if #born > 0 then checkSort('list', sessionBase .. ':workers') end
 local endsSession = outcome and not record.parent and record.mode ~= 'conversation' and outcome ~= 'cancelled'
-if outcome and not (record.parent or (endsSession and userLeft + #mails <= 0)) then checkSort('hash', sessionBase .. ':results') end
+if outcome and not (record.parent or (endsSession and userLeft + #others.mails <= 0)) then checkSort('hash', sessionBase .. ':results') end
 if outcome and awaiting > 0 then
   checkSort('set', sessionBase .. ':cancelled', tag .. ':cancelling')
   checkCount(rootKey, 'marks', shared[1])
@@ -191,19 +139,21 @@ local function change(name, value, absent)
     changes[#changes + 1] = value
   end
 end
-local function changeShared(name, value) if record.parent then redis.call('HSET', rootKey, name, value) else change(name, value) end end
-local last = '0'
-for from = 1, #entries, 1000 do
+-- What is said of the whole session stands in its root.
+local ofRoot = record.parent and {} or changes
+local last = 0
+for from = entriesFrom, entriesTo, 1000 do
   -- The first write, so it may fail, also because Redis takes none just now; a log that is none is named.
-  local length = redis.pcall('RPUSH', logKey, unpack(entries, from, math.min(from + 999, #entries)))
+  local length = redis.pcall('RPUSH', logKey, unpack(lists, from, math.min(from + 999, entriesTo)))
   if type(length) == 'table' then
     checkSort('list', logKey)
     return length
   end
-  last = digits(length - 1)
+  last = length - 1
 end
-local control, family = tonumber(record.control or '0') + controlUsed, tonumber(record.family or '0')
-local user = tonumber(record.user or '0') + userUsed
+if outcome then last = digits(last) end
+local control, family = tonumber(record.control or 0) + controlUsed, tonumber(record.family or 0)
+local user = tonumber(record.user or 0) + userUsed
 if controlUsed > 0 then redis.call('LPOP', recordKey .. laneKeys.control, controlUsed) end
 if dead then
   -- Without an input that is put aside, the evidence alone: what was killed by is a step that is recorded.
@@ -253,31 +203,14 @@ elseif given.failure then
 end
 
 -- 5. Children, sends, timers.
-local now, woke, ended = nil, newWakes(), nil
-if turnEnds or #born > 0 or #mails > 0 or #timers > 0 or outcome then now = nowMs() end
-if #born > 0 then
-  local ids, score = {}, ofSession[2]
-  local parent = { id = worker, record = record, session = session, run = run, depth = depth }
-  for index = 1, #born do
-    local spawn = born[index]
-    writeChild(tag, spawn, parent)
-    score = writeQueued(tag, spawn.pool, spawn.id, score, now)
-    woke.pools[spawn.pool] = true
-    ids[index] = spawn.id
-  end
-  for from = 1, #ids, 1000 do
-    redis.call('RPUSH', sessionBase .. ':workers', unpack(ids, from, math.min(from + 999, #ids)))
-  end
-  changeShared('workers', digits(tonumber(ofSession[1] or '1') + #born))
-  woke.last[session] = score
-  woke.touched[session] = true
+local now, woke, ended = nil, nil, nil
+if turnEnds or #born > 0 or #others.mails > 0 or #timers > 0 or outcome then now, woke = nowMs(), newWakes() end
+if #born > 0 or #others.mails > 0 then userLeft = userLeft + writeOthers(tag, own, others, ofRoot, now, woke) end
+if spent then
+  ofRoot[#ofRoot + 1] = 'spent'
+  ofRoot[#ofRoot + 1] = spent
 end
-if spent then changeShared('spent', spent) end
 if #spawns > 0 and not outcome then change('calls', spawns[#spawns].call) end
-for index = 1, #mails do
-  writeMail(tag, mails[index], now, woke)
-  if mails[index].id == worker then userLeft = userLeft + 1 end
-end
 if not outcome then
   for index = 1, #timers do
     redis.call('HSET', recordKey .. ':timers', timers[index].id, timers[index].value)
@@ -293,10 +226,10 @@ if outcome then
   control, family = control + controlLeft, family + familyLeft
   if awaiting > 0 then
     redis.call('SADD', sessionBase .. ':cancelled', worker .. ':' .. run)
-    changeShared('marks', digits(tonumber(shared[1] or '0') + 1))
+    ofRoot[#ofRoot + 1] = 'marks'
+    ofRoot[#ofRoot + 1] = digits(tonumber(shared[1] or 0) + 1)
     redis.call('SADD', tag .. ':cancelling', session)
   end
-  if parentPlan then writeMail(tag, parentPlan, now, woke) end
   if not record.parent then
     if endsSession and userLeft <= 0 then
       ended = outcome
@@ -308,7 +241,7 @@ if outcome then
 end
 if control > 0 then change('control', digits(control)) end
 if family > 0 then change('family', digits(family)) end
-if user > 0 then change('user', digits(user)) end
+if userUsed > 0 then change('user', digits(user)) end
 
 -- 7. The end of the turn: is a message there that wakes it? Then it is queued again, in this same script.
 if turnEnds then
@@ -344,14 +277,15 @@ if turnEnds then
     change('state', hit == 'whole' and 'terminal' or (open == '1' or wait == 'retry') and 'parked' or 'idle')
   end
   -- Closed between its last run and this end of its turn: close ends a conversation that rests. No other root has this mode.
-  if record.mode == 'job' and not (again or outcome or hit) and open ~= '1' and wait == 'any' and stateOf(record.cancel, record.ended) == 'active' then
+  if record.mode == 'job' and not (again or outcome or hit) and open ~= '1' and wait == 'any' and not (record.cancel or record.ended) then
     ended = 'completed'
     change('ended', ended .. ' ' .. digits(now))
   end
 end
 if record.bells then change('bells', '') end
-writeScores(tag, woke)
+if woke then writeScores(tag, woke) end
 redis.call('HSET', recordKey, unpack(changes))
+if record.parent and #ofRoot > 0 then redis.call('HSET', rootKey, unpack(ofRoot)) end
 if event ~= '' or ended then
   local facts = { 'session', session }
   -- What the session's end says already is not said twice.
@@ -367,16 +301,16 @@ if event ~= '' or ended then
     facts[#facts + 1] = 'ended'
     facts[#facts + 1] = outcome and (ended .. ' ' .. last) or ended
     -- A small result travels with the event: who waits for it need not ask for it.
-    if outcome and #entries > 0 and #entries[#entries] <= 256 then
+    if outcome and count > 0 and #lists[entriesTo] <= 256 then
       facts[#facts + 1] = 'result'
-      facts[#facts + 1] = entries[#entries]
+      facts[#facts + 1] = lists[entriesTo]
     end
   end
   redis.pcall('XADD', eventsKey, '*', unpack(facts))
 end
 
 -- 8. The slot's next worker, then the bell rule for every pool that got work.
-local claimed = { 'none' }
+local claimed = false
 if turnEnds and claim then
   -- A key that may not be touched just now (a slot that migrates) must not undo what was written above.
   local fine, answer = pcall(claimOrSame, tag, claim, now)
@@ -387,6 +321,6 @@ elseif turnEnds and (given.bell or '') ~= '' then
   if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.bell) end
   woke.pools[pool] = true
 end
-local bells = writeBellsOf(tag, woke.pools, seed, now, bellMs)
+local bells = woke and writeBellsOf(tag, woke.pools, seed, now, bellMs) or ''
 if bells ~= '' then redis.call('HSET', recordKey, 'bells', bells) end
 return { 'ok', changes[2], bells, claimed, spent or shared[2], shared[3] }

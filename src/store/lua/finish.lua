@@ -91,13 +91,13 @@ for index = 1, #ids do
     -- One that stays in a line it cannot be taken from is passed over by claims.
     redis.pcall('ZREM', tag .. ':run:' .. (record.pool or 'default'), id)
     local changes = { 'state', hit == 'whole' and 'terminal' or 'idle', 'wait', 'any', 'open', '0', 'fsm', 'Idle', 'token', '',
-      'control', digits(tonumber(record.control or '0') + control), 'family', digits(tonumber(record.family or '0') + family),
+      'control', digits(tonumber(record.control or 0) + control), 'family', digits(tonumber(record.family or 0) + family),
       'awaits', '', 'timersOpen', '0', 'attempt', '0' }
     if record.open == '1' or record.state == 'queued' or record.wait == 'retry' then
       for place = 1, #answer.entries do redis.call('RPUSH', recordKey .. ':log', answer.entries[place]) end
       local last = digits(redis.call('RPUSH', recordKey .. ':log', entry) - 1)
       local run = record.run or '1'
-      local more = { 'run', digits(tonumber(run) + 1), 'version', digits(tonumber(record.version or '0') + 1), 'calls', '0' }
+      local more = { 'run', digits(tonumber(run) + 1), 'version', digits(tonumber(record.version or 0) + 1), 'calls', '0' }
       for place = 1, #more do changes[#changes + 1] = more[place] end
       redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'events', '[["worker.cancelled"]]', 'worker', id)
       if id == root then redis.call('HSET', sessionKey(tag, sessionId) .. ':results', run, 'cancelled ' .. last) end

@@ -19,10 +19,10 @@ if node ~= '' then
   checkSort('hash', metaKey)
   -- One node makes the pass. Where it has not been heard of for as long as lies between two, it is gone, and the next one goes on.
   local meta = redis.call('HMGET', metaKey, 'prunedAt', 'pruning')
-  local last = tonumber(meta[1] or '0') or 0
+  local last = tonumber(meta[1] or 0) or 0
   local reached, kept, whose = string.match(meta[2] or '', '^(%d+) (%d+) (.*)$')
   if whose ~= node and now - last < everyMs and last <= now then return { 0, 'done', '0' } end
-  from, passed = tonumber(reached or '0'), tonumber(kept or '0')
+  from, passed = tonumber(reached or 0), tonumber(kept or 0)
 end
 local function answer(pruned, isDone)
   if node ~= '' then
@@ -72,7 +72,7 @@ local function readGoing(id, base, root)
   if field[1] and (finished == 0 or now - finished < retentionMs or redis.call('SISMEMBER', cancellingKey, id) == 1) then return nil end
   checkCounts(root, 'retired', 'resting')
   local length = redis.call('LLEN', base .. ':workers')
-  local resting = math.min(tonumber(field[3] or '0'), length)
+  local resting = math.min(tonumber(field[3] or 0), length)
   local first = resting < length and resting or 0
   local workers = redis.call('LRANGE', base .. ':workers', first, first + budget - 1)
   budget = budget - #workers

@@ -21,7 +21,7 @@ local lists, cursor = ARGV, 8
 local tag = tagOf(recordKey)
 local worker = string.sub(recordKey, #tag + 4)
 local given = readFacts(lists, cursor)
-local idemMs = tonumber(given.idemMs or '0')
+local idemMs = tonumber(given.idemMs or 0)
 checkArguments(bellMs, idemMs)
 checkLast(event)
 local asked = given.asked or '-'
@@ -41,7 +41,7 @@ if redis.call('EXISTS', recordKey, userKey) > 0 then
   checkSort('list', userKey)
 end
 -- The first write is also the check: a session that is in the index was created by this very call, sent before.
-if redis.call('ZADD', sessionsKey, 'NX', now, sessionId) == 0 then
+if redis.call('ZADD', sessionsKey, 'NX', digits(now), sessionId) == 0 then
   return { 'again', sessionId, redis.call('HGET', recordKey, 'rung') or '' }
 end
 redis.call('RPUSH', userKey, mail)

@@ -113,7 +113,7 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
       redis.call('ZREM', leasesKey, id)
     end
     if fields and fields.state == 'running' then
-      redis.call('HSET', record, 'state', 'queued', 'token', string.match(fields.token, '^%d+:'), 'crashes', digits(tonumber(fields.crashes or '0') + 1))
+      redis.call('HSET', record, 'state', 'queued', 'token', string.match(fields.token, '^%d+:'), 'crashes', digits(tonumber(fields.crashes or 0) + 1))
       writeWoken(tag, { id = id, session = sessionOf(id, fields), pool = fields.pool or 'default' }, now, woke)
       healed = healed + 1
     end
@@ -130,7 +130,7 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
   for index = 1, #lines, 2 do
     local seen, count, where = string.match(lines[index + 1], '^(%d+) (%d+) (%S*)')
     -- A line that nobody can read is forgotten like a node unseen for long; a node that lives writes its own anew.
-    seen = tonumber(seen or '0')
+    seen = tonumber(seen or 0)
     if seen > now + leaseMs then
       seen = now
       redis.call('HSET', nodesKey, lines[index], digits(now) .. string.match(lines[index + 1], ' .*$'))

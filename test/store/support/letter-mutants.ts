@@ -71,7 +71,7 @@ export const letterMutants: readonly Mutant[] = [
   {
     guard: 'a worker that could not commit is looked at first: the count of its workers',
     script: claimScript,
-    from: "checkCount(rootKey, 'workers', readFields(rootKey, 'workers')[1])",
+    from: "checkCount(rootKey, 'workers', redis.call('HGET', rootKey, 'workers'))",
     to: '',
     check: checks.noneOfAnUncountedSessionIsStartedAgain,
   },
@@ -92,8 +92,8 @@ export const letterMutants: readonly Mutant[] = [
   {
     guard: 'a worker that could not commit is looked at first: the parent that its result goes to',
     script: claimScript,
-    from: "then planMail(tag, record.parent, 'family', '') end",
-    to: 'then end',
+    from: "checkSort('list', workerKey(tag, record.parent) .. laneKeys.family)",
+    to: '',
     check: checks.noChildOfADamagedParentIsStartedAgain,
   },
   {

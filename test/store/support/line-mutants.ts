@@ -112,7 +112,7 @@ export const lineMutants: readonly Mutant[] = [
   {
     guard: 'a pass of pruning outlives its node',
     script: pruneScript,
-    from: "from, passed = tonumber(reached or '0'), tonumber(kept or '0')",
+    from: 'from, passed = tonumber(reached or 0), tonumber(kept or 0)',
     to: 'from, passed = 0, 0',
     check: checks.aPassOfPruningOutlivesItsNode,
   },
@@ -140,8 +140,8 @@ export const lineMutants: readonly Mutant[] = [
   {
     guard: 'an ended run of a child is marked at the root',
     script: commitScript,
-    from: "changeShared('marks',",
-    to: "change('marks',",
+    from: "redis.call('HSET', rootKey, unpack(ofRoot))",
+    to: '',
     check: checks.grandchildrenOfAnEndedRunAreCancelled,
   },
   ...[cancelScript, closeScript, limitScript].map((script) => ({

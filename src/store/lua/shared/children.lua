@@ -37,6 +37,56 @@ local function mayGive(granted, spawn)
   return not granted.kinds or granted.kinds[spawn.kind] ~= nil
 end
 
+-- Children a step spawns: `born`, those that are not there yet, also `byId`; and `counted`, what their root says of its workers and its last
+-- score. What limits or the grant do not allow is added to `refused`.
+local function planChildren(tag, own, spawns, refused)
+  local plan, record, known = { born = {}, byId = {} }, own.record, 0
+  local born = plan.born
+  for from = 1, #spawns, 1000 do
+    local keys = {}
+    for index = from, math.min(from + 999, #spawns) do
+      local childKey = workerKey(tag, spawns[index].id)
+      keys[#keys + 1] = childKey
+      keys[#keys + 1] = childKey .. laneKeys.user
+    end
+    known = known + redis.call('EXISTS', unpack(keys))
+  end
+  for index = 1, #spawns do
+    local spawn = spawns[index]
+    -- A child that is there already was spawned by the same call before: it is looked for one by one only when there is one.
+    if known == 0 or redis.call('EXISTS', workerKey(tag, spawn.id)) == 0 then
+      born[#born + 1] = spawn
+      plan.byId[spawn.id] = spawn
+    end
+  end
+  if #born == 0 then return plan end
+  local granted = record.grant and grantOf(record.grant)
+  for index = 1, granted and #born or 0 do
+    -- What the worker may not use itself it may not give (I13).
+    if not mayGive(granted, born[index]) then refused[#refused + 1] = { 'grant_exceeded', '0', born[index].id } end
+  end
+  local limits = limitsOf(record)
+  plan.counted = record.parent and redis.call('HMGET', own.rootKey, 'workers', 'score') or { record.workers, record.score }
+  checkCount(own.rootKey, 'workers', plan.counted[1])
+  if own.depth + 1 > limits.depth then
+    refused[#refused + 1] = { 'depth_exceeded', digits(limits.depth), born[1].id }
+  elseif own.awaiting > limits.children then
+    refused[#refused + 1] = { 'children_exceeded', digits(limits.children), born[1].id }
+  elseif tonumber(plan.counted[1] or 1) + #born > limits.workers then
+    refused[#refused + 1] = { 'workers_exceeded', digits(limits.workers), born[1].id }
+  end
+  for index = 1, known > 0 and #born or 0 do checkSort('list', workerKey(tag, born[index].id) .. laneKeys.user) end
+  checkSort('list', sessionKey(tag, own.session) .. ':workers')
+  return plan
+end
+
+-- What a step would write of other workers: its children, and in `mails` its mail. Reads and checks all of it.
+local function planOthers(tag, own, spawns, sends, result, refused)
+  local others = planChildren(tag, own, spawns, refused)
+  others.mails = planMails(tag, own, sends, result, others.byId, refused)
+  return others
+end
+
 -- A child's record and its first mails. parent: id, record, session, run, depth.
 local function writeChild(tag, spawn, parent)
   local detached = spawn.detached == '1'
@@ -69,4 +119,27 @@ local function writeChild(tag, spawn, parent)
   for from = 1, #spawn.mails, 1000 do
     redis.call('RPUSH', childKey .. laneKeys.user, unpack(spawn.mails, from, math.min(from + 999, #spawn.mails)))
   end
+end
+
+-- Children and mail, as planned; `ofRoot` gets what the root's record is to say of them. Returns how many mails the worker sent to itself.
+local function writeOthers(tag, own, others, ofRoot, now, woke)
+  local ids, toItself = {}, 0
+  for index = 1, #others.born do
+    local spawn = others.born[index]
+    writeChild(tag, spawn, own)
+    writeWoken(tag, { id = spawn.id, session = own.session, pool = spawn.pool, score = others.counted[2] or 0 }, now, woke)
+    ids[index] = spawn.id
+  end
+  for from = 1, #ids, 1000 do
+    redis.call('RPUSH', sessionKey(tag, own.session) .. ':workers', unpack(ids, from, math.min(from + 999, #ids)))
+  end
+  if #ids > 0 then
+    ofRoot[#ofRoot + 1] = 'workers'
+    ofRoot[#ofRoot + 1] = digits(tonumber(others.counted[1] or 1) + #ids)
+  end
+  for index = 1, #others.mails do
+    writeMail(tag, others.mails[index], now, woke)
+    if others.mails[index].id == own.id then toItself = toItself + 1 end
+  end
+  return toItself
 end

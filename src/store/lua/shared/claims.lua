@@ -28,17 +28,17 @@ local function readAwaited(laneKey, wait, from)
     for index = 1, #piece do
       if string.sub(piece[index], 3, 38) == child then return { digits(from + index - 1), piece[index] } end
     end
-    if #piece < 16 then return {} end
+    if #piece < 16 then return false end
     from = from + 16
   end
-  return {}
+  return false
 end
 
 -- Everything a node needs to run the turn: the record, the state if it has a key of its own, the lanes that may be received from.
 -- Timers and results belong to a run: between runs only the user lane is read.
 local function readGrant(tag, id, record, flat, token, mark, suspect, most, spent, caps)
   local base = workerKey(tag, id)
-  local control, family, awaited = {}, {}, {}
+  local control, family, user, awaited = false, false, false, false
   if record.open == '1' then
     if (record.timersOpen or '0') ~= '0' then control = readLane(base .. laneKeys.control, most, mailsMost) end
     if (record.awaits or '') ~= '' then
@@ -47,7 +47,6 @@ local function readGrant(tag, id, record, flat, token, mark, suspect, most, spen
       if more then awaited = readAwaited(base .. laneKeys.family, record.wait, #family) end
     end
   end
-  local user = {}
   if record.open ~= '1' then user = readLane(base .. laneKeys.user, most, mailsMost) end
   local state = record.data or ''
   if state == '@' then state = redis.call('GET', base .. ':state') or '' end
@@ -64,10 +63,13 @@ local function checkWritten(tag, id, record, session, shared)
   checkSort('set', base .. ':cancelled', tag .. ':cancelling')
   checkSort('stream', tag .. ':events', tag .. ':dead')
   checkSort('zset', tag .. ':timers')
-  checkCount(rootKey, 'workers', readFields(rootKey, 'workers')[1])
+  checkCount(rootKey, 'workers', redis.call('HGET', rootKey, 'workers'))
   checkCount(rootKey, 'marks', shared[1])
   if not string.find(shared[2] or '0 0', '^%d+ %d+$') then error('field spent of ' .. rootKey .. ' should be two numbers', 0) end
-  if record.parent and (record.run or '1') == '1' and record.parentRun ~= '-' then planMail(tag, record.parent, 'family', '') end
+  if record.parent and (record.run or '1') == '1' and record.parentRun ~= '-' then
+    checkSort('hash', workerKey(tag, record.parent))
+    checkSort('list', workerKey(tag, record.parent) .. laneKeys.family)
+  end
 end
 
 -- A worker in line, with its grant if this node can run it; else a word that says why not: gone | unfit.
@@ -78,18 +80,19 @@ local function readCandidate(tag, claim, id)
   if record.state ~= 'queued' then return nil, 'gone' end
   checkRecord(recordKey, record)
   if not string.find(claim.kinds, ' ' .. record.kind .. ' ', 1, true) then return nil, 'unfit' end
-  local session, starts = sessionOf(id, record), startsOf(record)
+  local session, epoch, committed = sessionOf(id, record), epochOf(record)
+  local starts = epoch - committed
   local suspect = starts >= claim.suspectAfter
   local mark = 'run'
   local hit, shared = cancelHit(tag, session, record, id)
   if hit then
     mark = 'cancelled'
-  elseif tonumber(record.alone or '0') >= claim.poisonAfter then
+  elseif tonumber(record.alone or 0) >= claim.poisonAfter then
     mark = 'poison'
   end
   if mark == 'run' and suspect and claim.maySuspect ~= '1' then return nil, 'unfit' end
   if starts > 0 then checkWritten(tag, id, record, session, shared) end
-  local token = digits(epochOf(record) + 1) .. ':' .. claim.nonce
+  local token = digits(epoch + 1) .. ':' .. claim.nonce
   local reply = readGrant(tag, id, record, flat, token, mark, suspect and mark == 'run', claim.mailBytes, shared[2], shared[3])
   return { id = id, record = record, token = token, mark = mark, suspect = suspect and mark == 'run', reply = reply }
 end
@@ -151,14 +154,14 @@ local function claimNext(tag, claim, now)
   if #plan.damaged > 0 then checkSort('zset', tag .. ':run:unhosted') end
   if id then
     -- The first write, so it may fail.
-    redis.call('ZADD', tag .. ':leases', now + claim.leaseMs, id)
+    redis.call('ZADD', tag .. ':leases', digits(now + claim.leaseMs), id)
     writeDamaged(tag, runKey, plan.damaged)
     redis.call('ZREM', runKey, id, unpack(plan.gone))
     local changes = { 'state', 'running', 'token', plan.token }
     if plan.mark == 'run' then
       if plan.suspect then
         changes[#changes + 1] = 'alone'
-        changes[#changes + 1] = digits(tonumber(record.alone or '0') + 1)
+        changes[#changes + 1] = digits(tonumber(record.alone or 0) + 1)
       end
       if record.failed == '1' and record.open ~= '1' and (record.attempt or '0') == '0' and #plan.reply[10] > 0 then
         -- A run starts, with the head of the user lane: what the last one failed with is no longer true of this worker.

@@ -23,7 +23,7 @@ local function writeQueued(tag, pool, id, lastScore, now)
   local score = now
   local last = type(lastScore) ~= 'table' and tonumber(lastScore)
   if last and last >= score then score = last + 1 end
-  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, score, id)
+  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, digits(score), id)
   -- A line that is none: sweeps take the worker from among the unhosted once it is mended.
   if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', score, id) end
   return score
@@ -49,10 +49,10 @@ local function writeBells(tag, pool, seed, now, bellMs)
   if pool == 'unhosted' then return '' end
   local queued = redis.call('ZCARD', tag .. ':run:' .. pool)
   if queued == 0 then return '' end
-  local out = redis.call('ZCOUNT', tag .. ':bells:' .. pool, now, '+inf')
+  local out = redis.call('ZCOUNT', tag .. ':bells:' .. pool, digits(now), '+inf')
   if out >= queued then return '' end
   local facts = redis.call('MGET', tag .. ':slots:' .. pool, tag .. ':share:' .. pool)
-  local slots, share = tonumber(facts[1] or '0'), tonumber(facts[2] or '1')
+  local slots, share = tonumber(facts[1] or 0), tonumber(facts[2] or 1)
   local wanted = math.max(math.ceil(queued / share), math.min(math.ceil(queued / 3), awakeLeast))
   if out >= wanted then return '' end
   if slots > 1 and wanted > 1 then
@@ -96,7 +96,7 @@ local function planMail(tag, id, lane, text)
   return {
     id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), state = field[1], wait = field[2] or 'any',
     session = field[3] or sessionOf(id, {}), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7] or nil,
-    family = field[8] or '0', consumed = tonumber(field[9] or '0'), score = field[10], sessionState = not field[3] and stateOf(field[11], field[12]),
+    family = field[8] or '0', consumed = tonumber(field[9] or 0), score = field[10], sessionState = not field[3] and stateOf(field[11], field[12]),
   }
 end
 
@@ -111,16 +111,43 @@ local function planSend(tag, id, text, ahead)
   return plan
 end
 
+-- All that a step sends, and for its parent the result of its run. Of children it spawns in the same step (`byId`) their first mails grow.
+-- Returns the plans; what may not be sent is added to `refused`.
+local function planMails(tag, own, sends, result, byId, refused)
+  local plans, ahead = {}, {}
+  for index = 1, #sends do
+    local send = sends[index]
+    local newborn = byId[send.worker]
+    if newborn then
+      table.insert(newborn.mails, send.mail)
+      local most = limitsOf(own.record).mailbox
+      if #newborn.mails == most + 1 then refused[#refused + 1] = { 'mailbox_full', digits(most), send.worker } end
+    else
+      local fine, plan, why, what = pcall(planSend, tag, send.worker, send.mail, ahead)
+      if not fine then
+        -- Its sender is not to blame, and would be taken for poison if this went on as an error.
+        what = damageOf(plan)
+        if not what then error(plan, 0) end
+        plan, why = nil, 'damaged'
+      end
+      plans[#plans + 1] = plan
+      if why then refused[#refused + 1] = { why, what or '0', send.worker } end
+    end
+  end
+  local parentPlan = result and planMail(tag, own.record.parent, 'family', result)
+  if parentPlan and parentPlan.open == '1' and parentPlan.run == own.record.parentRun then plans[#plans + 1] = parentPlan end
+  return plans
+end
+
 -- What mail did in this script: who was woken, the last score of each session, which pools got work.
 local function newWakes()
-  return { woken = {}, last = {}, touched = {}, pools = {} }
+  return { woken = {}, last = {}, pools = {} }
 end
 
 local function writeWoken(tag, plan, now, woke)
   woke.woken[plan.id] = true
   local last = woke.last[plan.session] or plan.score or redis.pcall('HGET', rootKeyOf(tag, plan.session), 'score')
   woke.last[plan.session] = writeQueued(tag, plan.pool, plan.id, last, now)
-  woke.touched[plan.session] = true
   woke.pools[plan.pool] = true
 end
 
@@ -141,8 +168,8 @@ local function writeMail(tag, plan, now, woke)
 end
 
 local function writeScores(tag, woke)
-  for session in pairs(woke.touched) do
-    redis.pcall('HSET', rootKeyOf(tag, session), 'score', woke.last[session])
+  for session, score in pairs(woke.last) do
+    redis.pcall('HSET', rootKeyOf(tag, session), 'score', digits(score))
   end
 end
 

@@ -18,7 +18,7 @@ end
 -- Numbers as whole digits, in texts and answers: the default conversion would write a time in milliseconds as 1.7e+12. Commands take
 -- numbers as they are: Redis writes all of their digits.
 local function digits(number)
-  return string.format('%.0f', number)
+  return string.format('%d', number)
 end
 
 local function workerKey(tag, id)
@@ -121,7 +121,7 @@ local function cancelHit(tag, session, record, id)
   end
   if not shared[1] then return nil, shared end
   local probes = {}
-  for level = 1, tonumber(record.depth or '0') do
+  for level = 1, tonumber(record.depth or 0) do
     local element = record['path' .. level]
     probes[#probes + 1] = element
     probes[#probes + 1] = string.sub(element, 1, 36) .. ':*'
