@@ -87,14 +87,15 @@ local commitToken, commitSequence = string.match(record.commit or '', '^(.*):(%d
 local repeated = commitToken == token and sequence <= tonumber(commitSequence)
 if repeated or record.token ~= token then
   local before = claim and claimOrSame(tag, claim) or false
-  local shared = repeated and readShared(tag, sessionOf(worker, record), record)
-  return shared and { 'ok', record.version, record.bells or '', before, shared[2], shared[3] } or { 'fenced', before }
+  if not repeated then return { 'fenced', before } end
+  local _, spent, caps = readShared(tag, sessionOf(worker, record), record)
+  return { 'ok', record.version, record.bells or '', before, spent, caps }
 end
 checkRecord(recordKey, record)
 if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end
 local session = sessionOf(worker, record)
 local sessionBase, rootKey = sessionKey(tag, session), record.parent and rootKeyOf(tag, session) or recordKey
-local hit, shared = cancelHit(tag, session, record, worker)
+local hit, marks, spentBefore, caps = cancelHit(tag, session, record, worker)
 if hit and outcome ~= 'cancelled' then return { 'cancelled' } end
 -- A fail-over lost the cancel that this node was told of: with this end the session would neither go on nor ever be finished.
 if not hit and outcome == 'cancelled' then return { 'conflict', version } end
@@ -110,8 +111,8 @@ if #spawns > 0 or #sends > 0 or reports then
 end
 local born = others.born
 -- A root that has become an agent may have had children before: their calls are counted.
-local isAlone = not (shared[2] or record.parent or record.calls or #born > 0)
-local spent = given.state and not isAlone and spentWith(rootKey, given.state, record, shared[2])
+local isAlone = not (spentBefore or record.parent or record.calls or #born > 0)
+local spent = given.state and not isAlone and spentWith(rootKey, given.state, record, spentBefore)
 
 local hadTimers = (record.timersOpen or '0') ~= '0'
 if controlUsed > 0 or (outcome and hadTimers) then checkSort('list', recordKey .. laneKeys.control) end
@@ -128,7 +129,7 @@ local endsSession = outcome and not record.parent and record.mode ~= 'conversati
 if outcome and not (record.parent or (endsSession and userLeft + #others.mails <= 0)) then checkSort('hash', sessionBase .. ':results') end
 if outcome and awaiting > 0 then
   checkSort('set', sessionBase .. ':cancelled', tag .. ':cancelling')
-  checkCount(rootKey, 'marks', shared[1])
+  checkCount(rootKey, 'marks', marks)
 end
 
 -- 4. Write: history, mail taken, state, failure. Fields that are mostly empty exist only when they were ever needed.
@@ -227,7 +228,7 @@ if outcome then
   if awaiting > 0 then
     redis.call('SADD', sessionBase .. ':cancelled', worker .. ':' .. run)
     ofRoot[#ofRoot + 1] = 'marks'
-    ofRoot[#ofRoot + 1] = digits(tonumber(shared[1] or 0) + 1)
+    ofRoot[#ofRoot + 1] = digits(tonumber(marks or 0) + 1)
     redis.call('SADD', tag .. ':cancelling', session)
   end
   if not record.parent then
@@ -323,4 +324,4 @@ elseif turnEnds and (given.bell or '') ~= '' then
 end
 local bells = woke and writeBellsOf(tag, woke.pools, seed, now, bellMs) or ''
 if bells ~= '' then redis.call('HSET', recordKey, 'bells', bells) end
-return { 'ok', changes[2], bells, claimed, spent or shared[2], shared[3] }
+return { 'ok', changes[2], bells, claimed, spent or spentBefore, caps }

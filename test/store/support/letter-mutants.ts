@@ -78,14 +78,14 @@ export const letterMutants: readonly Mutant[] = [
   {
     guard: 'a worker that could not commit is looked at first: the count of its cancels',
     script: claimScript,
-    from: "checkCount(rootKey, 'marks', shared[1])",
+    from: "checkCount(rootKey, 'marks', marks)",
     to: '',
     check: checks.noneOfASessionOfUnknownCancelsIsStartedAgain,
   },
   {
     guard: 'a worker that could not commit is looked at first: its spending',
     script: claimScript,
-    from: "if not string.find(shared[2] or '0 0', '^%d+ %d+$') then",
+    from: "if not string.find(spent or '0 0', '^%d+ %d+$') then",
     to: 'if false then',
     check: checks.noneOfASessionOfUnknownSpendingIsStartedAgain,
   },

@@ -126,15 +126,15 @@ export const lineMutants: readonly Mutant[] = [
   {
     guard: 'what is cancelled in a session is asked of its root',
     script: commitScript,
-    from: 'if not record.parent then return { record.marks',
-    to: 'if true then return { record.marks',
+    from: 'if not record.parent then return record.marks',
+    to: 'if true then return record.marks',
     check: aChildOfACancelledRunCannotCommit,
   },
   {
     guard: 'a root has it in its own record',
     script: commitScript,
-    from: 'return { record.marks or false,',
-    to: 'return { false,',
+    from: 'return record.marks or false,',
+    to: 'return false,',
     check: aCancelledRunCannotCommit,
   },
   {

@@ -35,14 +35,14 @@ export const spendingMutants: readonly Mutant[] = [
   {
     guard: 'a commit that is sent again tells what the session has spent',
     script: commitScript,
-    from: 'before, shared[2], shared[3] }',
-    to: 'before, false, shared[3] }',
+    from: 'before, spent, caps }',
+    to: 'before, false, caps }',
     check: checks.spentOnce,
   },
   {
     guard: 'a grant tells what the session has spent',
     script: claimScript,
-    from: "suspect and mark == 'run', claim.mailBytes, shared[2]",
+    from: "suspect and mark == 'run', claim.mailBytes, spent",
     to: "suspect and mark == 'run', claim.mailBytes, false",
     check: checks.spentBefore,
   },

@@ -56,7 +56,7 @@ end
 
 -- Of a worker whose last turn could not commit: is there something that a commit of it could not write to, or count with? Then it is not to
 -- blame. To whom it sends nobody knows here, and one of those refuses its mail by itself; but its result goes to its parent.
-local function checkWritten(tag, id, record, session, shared)
+local function checkWritten(tag, id, record, session, marks, spent)
   local recordKey, base, rootKey = workerKey(tag, id), sessionKey(tag, session), rootKeyOf(tag, session)
   checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family, recordKey .. laneKeys.user, base .. ':workers')
   checkSort('hash', recordKey .. ':timers', base .. ':results')
@@ -64,8 +64,8 @@ local function checkWritten(tag, id, record, session, shared)
   checkSort('stream', tag .. ':events', tag .. ':dead')
   checkSort('zset', tag .. ':timers')
   checkCount(rootKey, 'workers', redis.call('HGET', rootKey, 'workers'))
-  checkCount(rootKey, 'marks', shared[1])
-  if not string.find(shared[2] or '0 0', '^%d+ %d+$') then error('field spent of ' .. rootKey .. ' should be two numbers', 0) end
+  checkCount(rootKey, 'marks', marks)
+  if not string.find(spent or '0 0', '^%d+ %d+$') then error('field spent of ' .. rootKey .. ' should be two numbers', 0) end
   if record.parent and (record.run or '1') == '1' and record.parentRun ~= '-' then
     checkSort('hash', workerKey(tag, record.parent))
     checkSort('list', workerKey(tag, record.parent) .. laneKeys.family)
@@ -84,16 +84,16 @@ local function readCandidate(tag, claim, id)
   local starts = epoch - committed
   local suspect = starts >= claim.suspectAfter
   local mark = 'run'
-  local hit, shared = cancelHit(tag, session, record, id)
+  local hit, marks, spent, caps = cancelHit(tag, session, record, id)
   if hit then
     mark = 'cancelled'
   elseif tonumber(record.alone or 0) >= claim.poisonAfter then
     mark = 'poison'
   end
   if mark == 'run' and suspect and claim.maySuspect ~= '1' then return nil, 'unfit' end
-  if starts > 0 then checkWritten(tag, id, record, session, shared) end
+  if starts > 0 then checkWritten(tag, id, record, session, marks, spent) end
   local token = digits(epoch + 1) .. ':' .. claim.nonce
-  local reply = readGrant(tag, id, record, flat, token, mark, suspect and mark == 'run', claim.mailBytes, shared[2], shared[3])
+  local reply = readGrant(tag, id, record, flat, token, mark, suspect and mark == 'run', claim.mailBytes, spent, caps)
   return { id = id, record = record, token = token, mark = mark, suspect = suspect and mark == 'run', reply = reply }
 end
 
@@ -203,8 +203,8 @@ local function sameGrant(tag, claim)
   local record, flat = readHash(workerKey(tag, id))
   if string.match(record.token or '', ':(.*)$') ~= nonce then return { 'empty' } end
   local suspect = mark == '' and startsOf(record) > claim.suspectAfter
-  local shared = readShared(tag, sessionOf(id, record), record)
-  return readGrant(tag, id, record, flat, record.token, mark == '' and 'run' or mark, suspect, claim.mailBytes, shared[2], shared[3])
+  local _, spent, caps = readShared(tag, sessionOf(id, record), record)
+  return readGrant(tag, id, record, flat, record.token, mark == '' and 'run' or mark, suspect, claim.mailBytes, spent, caps)
 end
 
 -- For a script that may claim: with the time the slot's next worker, without it what its nonce was answered before, or nil.

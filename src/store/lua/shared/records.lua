@@ -104,22 +104,23 @@ end
 -- What a worker is told of its session: its marks, what its agents have spent, and what they may spend, each false where it has none.
 -- A root has them in its own record.
 local function readShared(tag, session, record)
-  if not record.parent then return { record.marks or false, record.spent or false, record.caps or false } end
-  return redis.pcall('HMGET', rootKeyOf(tag, session), 'marks', 'spent', 'caps')
-end
-
--- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only; reserved, since only runs
--- that have ended are marked) or 'whole' (for good); and what is shared.
--- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
--- field each, since a value over 64 bytes would make the whole record several times as large in memory.
--- The session counts what was cancelled in it: only then is the set read. So the root's record is known to be a hash, for who writes to it next.
-local function cancelHit(tag, session, record, id)
-  local shared = readShared(tag, session, record)
+  if not record.parent then return record.marks or false, record.spent or false, record.caps or false end
+  local shared = redis.pcall('HMGET', rootKeyOf(tag, session), 'marks', 'spent', 'caps')
   if shared.err then
     checkSort('hash', rootKeyOf(tag, session))
     error(shared.err, 0)
   end
-  if not shared[1] then return nil, shared end
+  return unpack(shared)
+end
+
+-- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only; reserved, since only runs
+-- that have ended are marked) or 'whole' (for good); and what it is told of its session.
+-- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
+-- field each, since a value over 64 bytes would make the whole record several times as large in memory.
+-- The session counts what was cancelled in it: only then is the set read. So the root's record is known to be a hash, for who writes to it next.
+local function cancelHit(tag, session, record, id)
+  local marks, spent, caps = readShared(tag, session, record)
+  if not marks then return nil, marks, spent, caps end
   local probes = {}
   for level = 1, tonumber(record.depth or 0) do
     local element = record['path' .. level]
@@ -135,7 +136,7 @@ local function cancelHit(tag, session, record, id)
     error(found.err, 0)
   end
   for index = 1, #probes - 1 do
-    if found[index] == 1 then return 'whole', shared end
+    if found[index] == 1 then return 'whole', marks, spent, caps end
   end
-  return found[#probes] == 1 and 'own' or nil, shared
+  return found[#probes] == 1 and 'own' or nil, marks, spent, caps
 end
