@@ -88,14 +88,14 @@ local repeated = commitToken == token and sequence <= tonumber(commitSequence)
 if repeated or record.token ~= token then
   local before = claim and claimOrSame(tag, claim) or false
   if not repeated then return { 'fenced', before } end
-  local _, spent, caps = readShared(tag, sessionOf(worker, record), record)
+  local _, spent, caps = readShared(tag, worker, record)
   return { 'ok', record.version, record.bells or '', before, spent, caps }
 end
 checkRecord(recordKey, record)
 if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end
 local session = sessionOf(worker, record)
 local sessionBase, rootKey = sessionKey(tag, session), record.parent and rootKeyOf(tag, session) or recordKey
-local hit, marks, spentBefore, caps = cancelHit(tag, session, record, worker)
+local hit, marks, spentBefore, caps = cancelHit(tag, record, worker)
 if hit and outcome ~= 'cancelled' then return { 'cancelled' } end
 -- A fail-over lost the cancel that this node was told of: with this end the session would neither go on nor ever be finished.
 if not hit and outcome == 'cancelled' then return { 'conflict', version } end

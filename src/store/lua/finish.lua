@@ -57,7 +57,7 @@ local function readCancelled(id, recordKey)
   if not record.state then return record, nil end
   checkRecord(recordKey, record)
   local rests = record.state == 'terminal' or (hasEnded and record.state == 'idle')
-  local hit = not rests and cancelHit(tag, sessionId, record, id)
+  local hit = not rests and cancelHit(tag, record, id)
   if hit and record.state ~= 'running' then
     checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family)
     checkSort('hash', recordKey .. ':timers')

@@ -23,7 +23,7 @@ local function readTurn(record, worker, token)
   local fields = readHash(record)
   if fields.token ~= token then return fields end
   checkRecord(record, fields)
-  return fields, cancelHit(tag, sessionOf(worker, fields), fields, worker)
+  return fields, cancelHit(tag, fields, worker)
 end
 for index = cursor, #turns, 5 do
   local worker, token, bell, busy, fsm = turns[index], turns[index + 1], turns[index + 2], turns[index + 3], turns[index + 4]

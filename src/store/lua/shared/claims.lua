@@ -56,7 +56,8 @@ end
 
 -- Of a worker whose last turn could not commit: is there something that a commit of it could not write to, or count with? Then it is not to
 -- blame. To whom it sends nobody knows here, and one of those refuses its mail by itself; but its result goes to its parent.
-local function checkWritten(tag, id, record, session, marks, spent)
+local function checkWritten(tag, id, record, marks, spent)
+  local session = sessionOf(id, record)
   local recordKey, base, rootKey = workerKey(tag, id), sessionKey(tag, session), rootKeyOf(tag, session)
   checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family, recordKey .. laneKeys.user, base .. ':workers')
   checkSort('hash', recordKey .. ':timers', base .. ':results')
@@ -80,18 +81,18 @@ local function readCandidate(tag, claim, id)
   if record.state ~= 'queued' then return nil, 'gone' end
   checkRecord(recordKey, record)
   if not string.find(claim.kinds, ' ' .. record.kind .. ' ', 1, true) then return nil, 'unfit' end
-  local session, epoch, committed = sessionOf(id, record), epochOf(record)
+  local epoch, committed = epochOf(record)
   local starts = epoch - committed
   local suspect = starts >= claim.suspectAfter
   local mark = 'run'
-  local hit, marks, spent, caps = cancelHit(tag, session, record, id)
+  local hit, marks, spent, caps = cancelHit(tag, record, id)
   if hit then
     mark = 'cancelled'
   elseif tonumber(record.alone or 0) >= claim.poisonAfter then
     mark = 'poison'
   end
   if mark == 'run' and suspect and claim.maySuspect ~= '1' then return nil, 'unfit' end
-  if starts > 0 then checkWritten(tag, id, record, session, marks, spent) end
+  if starts > 0 then checkWritten(tag, id, record, marks, spent) end
   local token = digits(epoch + 1) .. ':' .. claim.nonce
   local reply = readGrant(tag, id, record, flat, token, mark, suspect and mark == 'run', claim.mailBytes, spent, caps)
   return { id = id, record = record, token = token, mark = mark, suspect = suspect and mark == 'run', reply = reply }
@@ -203,7 +204,7 @@ local function sameGrant(tag, claim)
   local record, flat = readHash(workerKey(tag, id))
   if string.match(record.token or '', ':(.*)$') ~= nonce then return { 'empty' } end
   local suspect = mark == '' and startsOf(record) > claim.suspectAfter
-  local _, spent, caps = readShared(tag, sessionOf(id, record), record)
+  local _, spent, caps = readShared(tag, id, record)
   return readGrant(tag, id, record, flat, record.token, mark == '' and 'run' or mark, suspect, claim.mailBytes, spent, caps)
 end
 

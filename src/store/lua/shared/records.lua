@@ -103,11 +103,12 @@ end
 
 -- What a worker is told of its session: its marks, what its agents have spent, and what they may spend, each false where it has none.
 -- A root has them in its own record.
-local function readShared(tag, session, record)
+local function readShared(tag, id, record)
   if not record.parent then return record.marks or false, record.spent or false, record.caps or false end
-  local shared = redis.pcall('HMGET', rootKeyOf(tag, session), 'marks', 'spent', 'caps')
+  local rootKey = rootKeyOf(tag, sessionOf(id, record))
+  local shared = redis.pcall('HMGET', rootKey, 'marks', 'spent', 'caps')
   if shared.err then
-    checkSort('hash', rootKeyOf(tag, session))
+    checkSort('hash', rootKey)
     error(shared.err, 0)
   end
   return unpack(shared)
@@ -118,8 +119,8 @@ end
 -- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
 -- field each, since a value over 64 bytes would make the whole record several times as large in memory.
 -- The session counts what was cancelled in it: only then is the set read. So the root's record is known to be a hash, for who writes to it next.
-local function cancelHit(tag, session, record, id)
-  local marks, spent, caps = readShared(tag, session, record)
+local function cancelHit(tag, record, id)
+  local marks, spent, caps = readShared(tag, id, record)
   if not marks then return nil, marks, spent, caps end
   local probes = {}
   for level = 1, tonumber(record.depth or 0) do
@@ -129,7 +130,7 @@ local function cancelHit(tag, session, record, id)
   end
   probes[#probes + 1] = id .. ':*'
   probes[#probes + 1] = id .. ':' .. (record.run or '1')
-  local cancelledKey = sessionKey(tag, session) .. ':cancelled'
+  local cancelledKey = sessionKey(tag, sessionOf(id, record)) .. ':cancelled'
   local found = redis.pcall('SMISMEMBER', cancelledKey, unpack(probes))
   if found.err then
     checkSort('set', cancelledKey)
