@@ -21,6 +21,7 @@ export const root = fileURLToPath(new URL('..', import.meta.url))
 export const binaries = join(root, 'node_modules', '.bin')
 
 const lockFolder = join(root, 'node_modules.lock')
+const ownerFile = join(lockFolder, 'pid')
 const pollMs = 100
 /** npm says what is wrong first, and then explains its options. */
 const outputLinesMax = 12
@@ -117,25 +118,34 @@ const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 async function acquireLock(renewMs, untouchedMs) {
   const watch = new LockWatch(untouchedMs)
   for (let saidSo = false; !(await createLock()); ) {
-    const lock = await readLock(lockFolder)
-    if (lock && watch.isStale(lock)) {
-      await removeStaleLock(lock)
-      continue
-    }
+    const lock = await readLock()
+    if (lock && watch.isStale(lock) && (await takeStaleLock(lock))) break
     if (!saidSo) process.stderr.write('Waiting for another installation of the dependencies …\n')
     saidSo = true
     await pause(pollMs)
   }
-  // Who stood still for too long may have lost the lock; that of its new owner is left alone.
-  const isOurs = async () => (await readOwner(lockFolder)) === process.pid
   const renew = async () => {
-    if (await isOurs()) await utimes(lockFolder, new Date(), new Date())
+    if ((await readOwner()) === process.pid) await utimes(ownerFile, new Date(), new Date())
   }
   const renewals = setInterval(() => renew().catch(() => {}), renewMs)
   return async () => {
     clearInterval(renewals)
-    if (await isOurs()) await rm(lockFolder, { recursive: true, force: true })
+    await giveBackLock()
   }
+}
+
+/** Who stood still for too long may have lost the lock; that of its new owner is left alone. One without owner is looked at by others. */
+async function giveBackLock() {
+  const owner = await readOwner()
+  if (owner > 0 && owner !== process.pid) return
+  const grave = `${lockFolder}.${process.pid}`
+  await rm(grave, { recursive: true, force: true })
+  // At once: while a folder is emptied step by step somebody may put something in. Windows moves none in which a file is being read.
+  const left = await rename(lockFolder, grave).then(
+    () => grave,
+    ({ code }) => (code === 'ENOENT' ? grave : lockFolder),
+  )
+  await rm(left, { recursive: true, force: true })
 }
 
 /** False where somebody else has the lock, or took it before our id was in it. */
@@ -146,8 +156,13 @@ async function createLock() {
     if (error.code === 'EEXIST') return false
     throw error
   }
+  return writeOwner()
+}
+
+/** False where somebody else is in it, or it was given back. */
+async function writeOwner() {
   try {
-    await writeFile(join(lockFolder, 'pid'), String(process.pid), { flag: 'wx' })
+    await writeFile(ownerFile, String(process.pid), { flag: 'wx' })
     return true
   } catch (error) {
     if (error.code === 'EEXIST' || error.code === 'ENOENT') return false
@@ -169,39 +184,43 @@ class LockWatch {
   }
 
   isStale(lock) {
-    this.#looks = this.#seen && isSameLock(this.#seen, lock) ? this.#looks + 1 : 0
+    this.#looks = isSameLock(this.#seen, lock) ? this.#looks + 1 : 0
     this.#seen = lock
     if (lock.pid > 0 && !isAlive(lock.pid)) return true
     return this.#looks * pollMs >= (lock.pid > 0 ? this.#untouchedMs : ownerlessMsMax)
   }
 }
 
-/** Renaming succeeds for one process only. What was renamed is looked at again: it may be a lock that was taken or touched just now. */
-async function removeStaleLock(stale) {
-  const grave = `${lockFolder}.${process.pid}`
+/**
+ * Takes the owner's id out of the lock, which one process alone can do, and puts its own in. What was taken out is looked at again: it may
+ * be of who took the lock just now, and goes back. The folder stays where it is all the time, so nobody can make another meanwhile.
+ */
+async function takeStaleLock(stale) {
+  if (stale.pid === 0) return writeOwner()
+  const aside = `${ownerFile}.${process.pid}`
   try {
-    await rename(lockFolder, grave)
+    await rename(ownerFile, aside)
   } catch {
-    return
+    return false
   }
-  const found = await readLock(grave)
-  if (found && !isSameLock(found, stale)) await rename(grave, lockFolder)
-  else await rm(grave, { recursive: true, force: true })
+  if (isSameLock(await readLock(aside), stale)) return writeOwner()
+  await rename(aside, ownerFile).catch(() => {})
+  return false
 }
 
 function isSameLock(one, other) {
-  return one.pid === other.pid && one.touchedAt === other.touchedAt
+  return one?.pid === other?.pid && one?.touchedAt === other?.touchedAt
 }
 
 /** Undefined when it was given back meanwhile. */
-async function readLock(folder) {
-  const pid = await readOwner(folder)
-  const found = await stat(folder).catch(() => undefined)
+async function readLock(file = ownerFile) {
+  const pid = await readOwner(file)
+  const found = await stat(pid > 0 ? file : lockFolder).catch(() => undefined)
   return found && { pid, touchedAt: found.mtimeMs }
 }
 
-async function readOwner(folder) {
-  return Number(await readFile(join(folder, 'pid'), 'utf8').catch(() => '0')) || 0
+async function readOwner(file = ownerFile) {
+  return Number(await readFile(file, 'utf8').catch(() => '0')) || 0
 }
 
 function isAlive(pid) {

@@ -1,7 +1,7 @@
 /** The set-up that runs before anything is installed: one installation, whole, whoever asks for it and whatever was killed in it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -115,6 +115,21 @@ syncBuiltinESMExports()
 `
 }
 
+/** As soon as something was renamed, which the parent of the process had taken just before, another tries to get the lock. */
+const thirdTries = `
+const { mkdir, rename, writeFile } = require('node:fs/promises')
+const fs = require('node:fs/promises')
+const { syncBuiltinESMExports } = require('node:module')
+fs.rename = async (...args) => {
+  fs.rename = rename
+  syncBuiltinESMExports()
+  await writeFile('node_modules.lock/pid', String(process.ppid))
+  await rename(...args)
+  await mkdir('node_modules.lock').then(() => writeFile('node_modules.lock/pid', '1'), () => {})
+}
+syncBuiltinESMExports()
+`
+
 const said = 'Installing dependencies (npm ci) …\n'
 
 describe('installDependencies', () => {
@@ -197,7 +212,7 @@ describe('installDependencies', () => {
     await using project = await Project.make()
     await mkdir(project.path('node_modules.lock'))
     await project.write('node_modules.lock/pid', String(process.pid))
-    await age(project.path('node_modules.lock'))
+    await age(project.path('node_modules.lock/pid'))
     expect((await project.install({ untouchedMs: 300 }).end).code).toBe(0)
     expect(existsSync(project.path('node_modules.lock'))).toBe(false)
   })
@@ -212,6 +227,7 @@ describe('installDependencies', () => {
   test.each([
     ['while that of a process that was killed was being removed', '2147483647', parentTakesLock('before', 'rename')],
     ['before its own id was in it', undefined, parentTakesLock('after', 'mkdir')],
+    ['while a third one tried to get it as well', '2147483647', thirdTries],
   ])('leaves a lock to who took it %s', async (_, owner, before) => {
     await using project = await Project.make()
     const pid = 'node_modules.lock/pid'
@@ -237,7 +253,7 @@ describe('installDependencies', () => {
     const lock = project.path('node_modules.lock')
     const times = new Set<number>()
     // Each takes 20 ms at least: together they are longer than a lock may be untouched.
-    await waitUntil('it is said', async () => times.add((await stat(lock)).mtimeMs).size > 75, 40_000)
+    await waitUntil('it is said', async () => times.add((await stat(join(lock, 'pid'))).mtimeMs).size > 75, 40_000)
     await project.write('go')
     expect([(await first.end).code, (await second.end).code]).toEqual([0, 0])
     expect(await project.runs()).toBe(1)
@@ -249,7 +265,7 @@ describe('installDependencies', () => {
     await project.write('slow')
     const first = project.install({ noteMs: 20 })
     await waitUntil('npm runs', async () => (await project.runs()) === 1)
-    await age(project.path('node_modules.lock'))
+    await age(project.path('node_modules.lock/pid'))
     const second = project.install({ before: jumpingClocks })
     await waitUntil('the second waits', () => second.printed.stderr)
     const before = notes(first)
@@ -265,19 +281,30 @@ describe('installDependencies', () => {
     await project.write('slow')
     const first = project.install({ noteMs: 20, renewMs: 20 })
     await waitUntil('npm runs', async () => (await project.runs()) === 1)
-    const lock = project.path('node_modules.lock')
+    const pid = project.path('node_modules.lock/pid')
     const goesOn = async () => {
       const before = notes(first)
       await waitUntil('the first goes on', () => notes(first) > before + 5)
     }
     await project.write('node_modules.lock/pid', String(process.pid))
     await goesOn()
-    await age(lock)
+    await age(pid)
     await goesOn()
-    expect((await stat(lock)).mtimeMs).toBeLessThan(Date.now() - hourMs / 2)
+    expect((await stat(pid)).mtimeMs).toBeLessThan(Date.now() - hourMs / 2)
     await project.write('go')
     expect((await first.end).code).toBe(0)
-    expect(await readFile(project.path('node_modules.lock/pid'), 'utf8')).toBe(String(process.pid))
+    expect(await readFile(pid, 'utf8')).toBe(String(process.pid))
+  })
+
+  test('gives its lock back also while somebody looks whose it is', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const { end } = project.install()
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    await rename(project.path('node_modules.lock/pid'), project.path('node_modules.lock/pid.1'))
+    await project.write('go')
+    expect((await end).code).toBe(0)
+    expect((await readdir(project.folder)).filter((name) => name.startsWith('node_modules.'))).toEqual([])
   })
 
   test('says that it goes on, and ends npm before a signal ends it', async () => {
