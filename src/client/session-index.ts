@@ -5,7 +5,7 @@
  *     two clocks.
  */
 import { damageOf } from '../core/errors.ts'
-import { isWorkerId, parseId, parseKind, timeOf } from '../core/ids.ts'
+import { isWorkerId, parseId, parseKind, rootIdOf, timeOf } from '../core/ids.ts'
 import { sessionNotFound } from '../core/refusal.ts'
 import type { InspectStore, SessionPlace, SummaryRow } from '../store/inspect-store.ts'
 import type { SessionsQuery, WorkersQuery } from './queries.ts'
@@ -49,11 +49,12 @@ export class SessionIndex {
     return found
   }
 
-  /** None of a session that was pruned since it was listed. */
+  /** None of a session that was pruned since it was listed, nor where the id is that of a child, written as that of a session. */
   async #workersOf(sessionId: string, limit: number): Promise<WorkerReport[]> {
     const store = this.#storeOf(sessionId)
     const rows = await readRows(store, await store.workerIds(sessionId, limit))
-    return rows.map((row) => workerReport(row, sessionId))
+    const isOfChild = rows.some(({ id, fields }) => id === rootIdOf(sessionId) && fields.parent !== undefined)
+    return isOfChild ? [] : rows.map((row) => workerReport(row, sessionId))
   }
 
   /** Of a session that was pruned, by the time that is in its id. */

@@ -161,7 +161,13 @@ describe('sessions.get and workers.get', () => {
     const id = sessionIdOfRoot(child?.id as string)
     const none = client.sessions.get(id)
     const before = await takeSnapshot(troupe.redis, troupe.namespace)
-    const reads = [none.report(), none.result(), none.events().next(), client.audit({ sessionId: id })]
+    const reads: Promise<unknown>[] = [
+      none.report(),
+      none.result(),
+      none.events().next(),
+      client.audit({ sessionId: id }),
+    ]
+    reads.push(client.workers.list({ sessionId: id }))
     const calls: Promise<unknown>[] = [...reads, none.cancel(), none.close(), none.limit({ tokens: 1 })]
     for (const answer of await Promise.allSettled(calls))
       expect(answer).toMatchObject({ reason: { code: 'session_not_found' } })
