@@ -3,7 +3,7 @@
  * one that nobody can still hold.
  * It is held only while a server starts, so waiting for it is short.
  */
-import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { link, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isAlive } from './program.ts'
 
@@ -14,30 +14,41 @@ const heldMsMax = 240_000
 export async function takeStartLock(folder: string): Promise<(() => Promise<void>) | undefined> {
   const lock = join(folder, 'start.lock')
   const own = `${lock}.${process.pid}`
-  // Linking a complete file is atomic, so a lock without its holder's id is never seen.
   await writeFile(own, String(process.pid))
   try {
-    if (await isHeldByDead(lock)) await removeStale(lock)
-    await link(own, lock)
-    return () => rm(lock, { force: true })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined
-    throw error
+    if (await isHeldByDead(lock)) await removeStale(lock, own)
+    return (await isTaken(own, lock)) ? () => rm(lock, { force: true }) : undefined
   } finally {
     await rm(own, { force: true })
   }
 }
 
-/** Only one process can rename the file; what it then holds is looked at again, as it may be a lock taken just now. */
-async function removeStale(lock: string): Promise<void> {
-  const grave = `${lock}.${process.pid}.stale`
+/** Linking a complete file is atomic, so a lock without its holder's id is never seen. */
+async function isTaken(own: string, lock: string): Promise<boolean> {
   try {
-    await rename(lock, grave)
-  } catch {
-    return
+    await link(own, lock)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
   }
-  if (!(await isHeldByDead(grave))) await link(grave, lock).catch(() => {})
-  await rm(grave, { force: true })
+}
+
+/**
+ * By one process at a time, which looks again: as long as it removes the lock nobody else can, so what is removed is not a lock that was
+ * taken just now.
+ */
+async function removeStale(lock: string, own: string): Promise<void> {
+  const removal = `${lock}.removal`
+  // Of a process that ended in the middle of it. Whoever comes next removes the lock.
+  if (await isHeldByDead(removal)) await rm(removal, { force: true })
+  else if (await isTaken(own, removal)) {
+    try {
+      if (await isHeldByDead(lock)) await rm(lock, { force: true })
+    } finally {
+      await rm(removal, { force: true })
+    }
+  }
 }
 
 async function isHeldByDead(lock: string): Promise<boolean> {

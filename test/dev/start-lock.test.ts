@@ -6,15 +6,21 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { findLocalServer } from '../../src/dev/server-program.ts'
 import { startShared } from '../../src/dev/shared-redis.ts'
 import { takeStartLock } from '../../src/dev/start-lock.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
-const { beforeRename } = vi.hoisted(() => ({ beforeRename: [] as (() => Promise<void>)[] }))
+/** What others do just before a file gets a name or loses one. */
+const { before } = vi.hoisted(() => ({ before: [] as (() => Promise<unknown>)[] }))
 vi.mock('node:fs/promises', async (load) => {
   const real = await load<typeof import('node:fs/promises')>()
   const rename: typeof real.rename = async (from, to) => {
-    await beforeRename.shift()?.()
+    await before.shift()?.()
     return real.rename(from, to)
   }
-  return { ...real, rename }
+  const link: typeof real.link = async (from, to) => {
+    await before.shift()?.()
+    return real.link(from, to)
+  }
+  return { ...real, rename, link }
 })
 
 /** No process has it: ids end far below. */
@@ -38,9 +44,33 @@ test('one that was taken while that of a dead process was being removed is left 
   const lock = join(folder, 'start.lock')
   await writeFile(lock, nobody)
   const living = String(process.ppid)
-  beforeRename.push(() => writeFile(lock, living))
+  before.push(() => writeFile(lock, living))
   expect(await takeStartLock(folder)).toBeUndefined()
   expect(await readFile(lock, 'utf8')).toBe(living)
+  expect(await readdir(folder)).toEqual(['start.lock'])
+})
+
+test('one that was taken while that of a dead process was being removed is left to its holder by a third one, too', async () => {
+  const lock = join(folder, 'start.lock')
+  await writeFile(lock, nobody)
+  const [living, third] = [String(process.ppid), String(process.pid)]
+  before.push(
+    () => writeFile(lock, living),
+    () => writeFile(lock, third, { flag: 'wx' }).catch(() => {}),
+  )
+  expect(await takeStartLock(folder)).toBeUndefined()
+  expect(await readFile(lock, 'utf8')).toBe(living)
+})
+
+test('that of a dead process is removed by one at a time', async () => {
+  const [lock, removal] = [join(folder, 'start.lock'), join(folder, 'start.lock.removal')]
+  await writeFile(lock, nobody)
+  await writeFile(removal, String(process.ppid))
+  expect(await takeStartLock(folder)).toBeUndefined()
+  expect(await readFile(lock, 'utf8')).toBe(nobody)
+  await writeFile(removal, nobody)
+  await waitUntil('it is taken', () => takeStartLock(folder))
+  expect(await readFile(lock, 'utf8')).toBe(String(process.pid))
   expect(await readdir(folder)).toEqual(['start.lock'])
 })
 
