@@ -38,15 +38,15 @@ export interface LostCall {
   readonly isLost: true
 }
 
-export type CallsEnd =
-  | { readonly kind: 'done' }
-  /** Some calls are to be tried again later. */
-  | {
-      readonly kind: 'retry'
-      readonly error: RuntimeError
-      /** Of `once` tools, which were started and said that nothing took effect. */
-      readonly toolCallIds: readonly string[]
-    }
+/** Some calls are to be tried again later. */
+interface Retry {
+  readonly kind: 'retry'
+  readonly error: RuntimeError
+  /** Of `once` tools, which were started and said that nothing took effect. */
+  readonly toolCallIds: readonly string[]
+}
+
+export type CallsEnd = { readonly kind: 'done' } | Retry
 
 export interface CallsHost {
   readonly journal: Journal
@@ -62,19 +62,27 @@ export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall 
   const [only] = calls
   if (only !== undefined && calls.length === 1 && host.journal.turn.isTrusted()) return runCall(host, only)
   const waiting = [...calls]
-  const ends: CallsEnd[] = []
+  const retries: (Retry & { readonly local: LocalCall | LostCall })[] = []
   const lane = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       // A failure that was recorded meanwhile ends the run: nothing more begins.
       if (!host.journal.turn.isTrusted() || host.journal.container.run.failure) return
-      ends.push(await runCall(host, next))
+      const end = await runCall(host, next)
+      if (end.kind === 'retry') retries.push({ ...end, local: next })
     }
   }
   const lanes = Math.min(calls.length, host.journal.turn.host.policy.toolsAtOnce)
   await Promise.all(Array.from({ length: lanes }, lane))
-  const retries = ends.filter((end) => end.kind === 'retry')
   const [first] = retries
-  return first ? { ...first, toolCallIds: retries.flatMap(({ toolCallIds }) => toolCallIds) } : done
+  if (first === undefined) return done
+  const { container, turn } = host.journal
+  if (container.run.failure === null)
+    return { kind: 'retry', error: first.error, toolCallIds: retries.flatMap(({ toolCallIds }) => toolCallIds) }
+  // The run fails, so nothing is tried again: what they said is their result.
+  if (turn.over || turn.aborted) return done
+  for (const { local, error } of retries)
+    recordResult(host.journal, local, 'error', errorOutput(error.message), 'tool.failed')
+  return done
 }
 
 const done: CallsEnd = { kind: 'done' }

@@ -6,9 +6,11 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTool, type ToolDefinition } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
-import { call, say } from '../../../src/models/scripted-model.ts'
+import { TerminalError, TransientError } from '../../../src/core/errors.ts'
+import { call, say, together } from '../../../src/models/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 type Reconcile = NonNullable<ToolDefinition<unknown>['reconcile']>
 
@@ -171,5 +173,43 @@ describe('a call of unknown outcome', () => {
     await troupe.client.sessions.get(id).result({ signal: AbortSignal.timeout(10_000) })
     expect(paid).toEqual([{ to: 'Ann' }, { to: 'Ann' }])
     expect(asked).toEqual([{ to: 'Ann' }, ['idempotencyKey', 'log', 'signal']])
+  })
+
+  test.each(['before', 'after'])('is not one that said it is busy %s another call failed the run', async (order) => {
+    const [paid, refused] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const pay = defineTool({
+      name: 'pay',
+      description: 'Pays.',
+      effect: 'once',
+      async run() {
+        paid.resolve()
+        if (order === 'after') await refused.promise
+        throw new TransientError('the bank is busy')
+      },
+    })
+    const refuse = defineTool({
+      name: 'refuse',
+      description: 'Refuses.',
+      effect: 'once',
+      async run() {
+        await paid.promise
+        throw new TerminalError('no more of this')
+      },
+    })
+    const model = recordedModel('test/payer', [together(call('pay', {}, 'c1'), call('refuse', {}, 'c2'))])
+    await using troupe = await TestTroupe.start({
+      workers: { payer: defineWorker({ instructions: 'x', model, tools: [pay, refuse] }) },
+    })
+    const session = await troupe.create('payer', 'go')
+    const resultsIn = async () => (await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')
+    await waitUntil('the other has failed', async () => (await resultsIn()).length > 0)
+    refused.resolve()
+    const failed = await session.result({ signal: AbortSignal.timeout(10_000) })
+    expect(failed).toMatchObject({ failure: { message: 'no more of this' } })
+    const output = { type: 'error-text', value: expect.stringContaining('the bank is busy') }
+    expect(await resultsIn()).toMatchObject([
+      { toolCallId: 'c2', status: 'error' },
+      { toolCallId: 'c1', status: 'error', output },
+    ])
   })
 })
