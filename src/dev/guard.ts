@@ -14,6 +14,7 @@
 import { spawn } from 'node:child_process'
 import { openSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
+import { basename, dirname } from 'node:path'
 import type { GuardGreeting, GuardOrder } from './guarded-process.ts'
 
 /** An owner that started this guard connects at once, unless it died. */
@@ -30,7 +31,10 @@ const everybody = new Set<Socket>()
 let isStopping = false
 
 const server = createServer(welcome)
-server.listen(order.socket)
+// A socket is removed by the name under which it was bound. By this one it is ours also where the folder was moved or removed meanwhile,
+// and another one, with a socket of its own, has taken its place.
+process.chdir(dirname(order.socket))
+server.listen(basename(order.socket))
 
 server.once('error', (error) => {
   process.stderr.write(`${error.message}\n`)

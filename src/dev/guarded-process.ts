@@ -11,6 +11,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { folderIdOf } from './folder-id.ts'
 
 export interface GuardOrder {
   readonly socket: string
@@ -48,7 +49,10 @@ const pollMs = 10
 /** Paths of sockets have 108 bytes on Linux and 104 on macOS. */
 const socketPathBytesMax = 100
 
-/** Where the guard of a folder listens: in the folder, or where its path is too long for a socket, in a private folder of /tmp. */
+/**
+ * Where the guard of a folder listens: in the folder, or where its path is too long for a socket, in a private folder of /tmp. There it
+ * is named by the folder's id: by its path, whoever takes the place of a folder that was moved would find the guard of that one.
+ */
 export async function guardSocket(folder: string): Promise<string> {
   const socket = join(folder, 'guard.sock')
   if (Buffer.byteLength(socket) <= socketPathBytesMax) return socket
@@ -62,7 +66,13 @@ export async function guardSocket(folder: string): Promise<string> {
   if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0) {
     throw new Error(`${home} must be a folder of the current user that nobody else can enter.`)
   }
-  return join(home, `${createHash('sha256').update(folder).digest('hex').slice(0, 32)}.sock`)
+  return join(
+    home,
+    `${createHash('sha256')
+      .update(await folderIdOf(folder))
+      .digest('hex')
+      .slice(0, 32)}.sock`,
+  )
 }
 
 /** Starts a command under a guard. The caller makes sure that nobody else does so at the same socket at the same time. */

@@ -6,9 +6,10 @@
  * R3  Port and password stay the same from one start to the next while the port is free, so what was connected finds it again.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { folderIdOf } from './folder-id.ts'
 import { guardSocket, joinGuarded } from './guarded-process.ts'
 import { askRedis, type RedisAddress } from './redis-question.ts'
 import { RedisUnavailableError } from './redis-unavailable.ts'
@@ -68,7 +69,7 @@ export async function startShared(folder: string, program: ServerProgram): Promi
 /** The caller holds the start lock, and no guard answers. */
 async function startAlone(folder: string, program: ServerProgram): Promise<StartedRedis> {
   const addressFile = join(folder, addressName)
-  const folderId = await idOf(folder)
+  const folderId = await folderIdOf(folder)
   const known = await readAddress(addressFile, folderId)
   if (known) await endLeftover(known, folder)
   const password = known?.password ?? randomBytes(18).toString('base64url')
@@ -82,17 +83,9 @@ async function startAlone(folder: string, program: ServerProgram): Promise<Start
 }
 
 /**
- * Device and inode: a folder that was moved keeps them, a copy has its own. A device may get another number when the machine starts:
- * no server outlives that, and the next one gets a port and a password as in a new folder.
- */
-async function idOf(folder: string): Promise<string> {
-  const { dev, ino } = await stat(folder, { bigint: true })
-  return `${dev}:${ino}`
-}
-
-/**
- * The address of a folder this one is a copy of tells nothing of this one: a Redis there may be in use. One that does not say whose it
- * is counts as this folder's; without a password it is none, as then nothing would prove that what answers is ours.
+ * The address of a folder this one is a copy of tells nothing of this one: a Redis there may be in use; a folder whose device got
+ * another number gets a port and a password as a new one does. An address that does not say whose it is counts as this folder's; without
+ * a password it is none, as then nothing would prove that what answers is ours.
  */
 async function readAddress(file: string, folderId: string): Promise<KnownAddress | undefined> {
   try {

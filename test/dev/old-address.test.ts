@@ -154,15 +154,44 @@ test('a copy in the place of a folder that was moved away leaves the Redis of th
   expect(redis.url).not.toBe(original.url)
 })
 
+/** A path below which no socket has room: its guard listens elsewhere. */
+const long = 'deep'.repeat(30)
+
+describe.skipIf(!server).each([
+  ['whose guard listens in it', 'redis'],
+  ['whose guard listens elsewhere', long],
+])('a folder %s', (_, name) => {
+  test('that was moved finds its Redis', async () => {
+    await using first = await redisIn(join(root, 'old', name))
+    await rename(join(root, 'old'), join(root, 'new'))
+    await using second = await redisIn(join(root, 'new', name))
+    expect(second.pid).toBe(first.pid)
+  })
+
+  test.each<[string, (dir: string) => Promise<void>]>([
+    ['moved', () => rename(join(root, 'old'), join(root, 'new'))],
+    ['removed', () => rm(join(root, 'old'), { recursive: true })],
+  ])('that was %s has no part in the one that took its place, and its end ends nothing there', async (_, leave) => {
+    const dir = join(root, 'old', name)
+    const first = await redisIn(dir)
+    await leave(dir)
+    await using second = await redisIn(dir)
+    expect(second.pid).not.toBe(first.pid)
+    await first.stop()
+    await using third = await redisIn(dir)
+    expect(third.pid).toBe(second.pid)
+  })
+})
+
 test.skipIf(!server)(
-  'the Redis of a folder that was moved, whose guard is not found there, ends before the next one starts (R1)',
+  'the Redis of a folder that was moved to where its guard is not looked for ends before the next one starts (R1)',
   async () => {
-    const long = 'deep'.repeat(30)
-    const dir = join(root, 'old', long)
+    const dir = join(root, 'redis')
     await using first = await redisIn(dir)
     await askRedis(addressOf(first), 'SET greeting hello')
-    await rename(join(root, 'old'), join(root, 'new'))
-    await using second = await redisIn(join(root, 'new', long))
+    const moved = join(root, long)
+    await rename(dir, moved)
+    await using second = await redisIn(moved)
     await waitUntil('the first to be gone', () => !isAlive(first.pid ?? 0))
     expect(await askRedis(addressOf(second), 'STRLEN greeting')).toEqual({ kind: 'answer', text: '5' })
   },
