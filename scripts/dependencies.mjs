@@ -3,15 +3,15 @@
  *
  * D1  Nothing is trusted but npm's own record of a finished installation (node_modules/.package-lock.json): an installation
  *     that was killed half-way has none and is repeated.
- * D2  One installation at a time: the others wait for it and then look again.
+ * D2  One installation at a time: the others wait for it and then look again, also for an npm whose starter was killed.
  * D3  Nothing is written to stdout; stderr gets one line when something takes time, more while it goes on, and npm's own words only
  *     when npm fails.
  * D4  A signal that ends this process ends npm before: what it would still write is not what the next installation expects.
  *
  * Plain JavaScript without dependencies, for Node 20 and later: it runs before anything is installed.
  */
-import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -22,6 +22,8 @@ export const binaries = join(root, 'node_modules', '.bin')
 
 const lockFolder = join(root, 'node_modules.lock')
 const ownerFile = join(lockFolder, 'pid')
+/** The npm that the owner runs. */
+const npmFile = join(lockFolder, 'npm')
 const pollMs = 100
 /** npm says what is wrong first, and then explains its options. */
 const outputLinesMax = 12
@@ -81,6 +83,7 @@ async function runNpmCi(noteMs) {
   const child = npm
     ? spawn(process.execPath, [npm, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
     : spawn('npm', args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], shell: process.platform === 'win32' })
+  noteNpm(child.pid)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
   const code = await endOf(child, noteMs)
@@ -88,6 +91,15 @@ async function runNpmCi(noteMs) {
     throw new Error(
       `npm ci failed with exit code ${code}:\n${output.split('\n').slice(0, outputLinesMax).join('\n').trimEnd()}`,
     )
+}
+
+/** Who is killed with SIGKILL leaves npm behind, at work: the lock is held for as long as that is. */
+function noteNpm(pid) {
+  try {
+    writeFileSync(npmFile, String(pid))
+  } catch {
+    // On a full disk npm itself says what is wrong.
+  }
 }
 
 /** The exit code of npm. Ends this process as well where it was asked to end meanwhile. */
@@ -119,7 +131,10 @@ async function acquireLock(renewMs, untouchedMs) {
   const watch = new LockWatch(untouchedMs)
   for (let saidSo = false; !(await createLock()); ) {
     const lock = await readLock()
-    if (lock && watch.isStale(lock) && (await takeStaleLock(lock))) break
+    const state = lock && watch.stateOf(lock)
+    if (state === 'stale' && (await takeStaleLock(lock))) break
+    if (state === 'stopped')
+      process.stderr.write(`Process ${lock.pid}, which installs them, is stopped: let it go on (fg), or end it.\n`)
     if (!saidSo) process.stderr.write('Waiting for another installation of the dependencies …\n')
     saidSo = true
     await pause(pollMs)
@@ -171,8 +186,9 @@ async function writeOwner() {
 }
 
 /**
- * What one who waits has seen of the lock. A lock is stale when its owner is gone, or when it stayed as it is for too many looks: they
- * are counted, as clocks go on while the machine sleeps, and with it the owner, or are set.
+ * What one who waits has seen of the lock. A lock is stale when its owner is gone, and the npm of that, or when it stayed as it is for
+ * too many looks: they are counted, as clocks go on while the machine sleeps, and with it the owner, or are set. An owner that is stopped,
+ * as by Ctrl+Z, touches nothing and goes on later.
  */
 class LockWatch {
   #untouchedMs
@@ -183,11 +199,15 @@ class LockWatch {
     this.#untouchedMs = untouchedMs
   }
 
-  isStale(lock) {
+  /** Stopped is said once in a while. */
+  stateOf(lock) {
     this.#looks = isSameLock(this.#seen, lock) ? this.#looks + 1 : 0
     this.#seen = lock
-    if (lock.pid > 0 && !isAlive(lock.pid)) return true
-    return this.#looks * pollMs >= (lock.pid > 0 ? this.#untouchedMs : ownerlessMsMax)
+    if (lock.pid > 0 && !isAlive(lock.pid) && !(lock.npm > 0 && isAlive(lock.npm))) return 'stale'
+    if (this.#looks * pollMs < (lock.pid > 0 ? this.#untouchedMs : ownerlessMsMax)) return 'held'
+    if (!isStopped(lock.pid)) return 'stale'
+    this.#looks = 0
+    return 'stopped'
   }
 }
 
@@ -203,7 +223,10 @@ async function takeStaleLock(stale) {
   } catch {
     return false
   }
-  if (isSameLock(await readLock(aside), stale)) return writeOwner()
+  if (isSameLock(await readLock(aside), stale)) {
+    await rm(npmFile, { force: true })
+    return writeOwner()
+  }
   await rename(aside, ownerFile).catch(() => {})
   return false
 }
@@ -214,13 +237,30 @@ function isSameLock(one, other) {
 
 /** Undefined when it was given back meanwhile. */
 async function readLock(file = ownerFile) {
-  const pid = await readOwner(file)
+  const [pid, npm] = await Promise.all([readOwner(file), readId(npmFile)])
   const found = await stat(pid > 0 ? file : lockFolder).catch(() => undefined)
-  return found && { pid, touchedAt: found.mtimeMs }
+  return found && { pid, npm, touchedAt: found.mtimeMs }
 }
 
-async function readOwner(file = ownerFile) {
+function readOwner(file = ownerFile) {
+  return readId(file)
+}
+
+async function readId(file) {
   return Number(await readFile(file, 'utf8').catch(() => '0')) || 0
+}
+
+function isStopped(pid) {
+  if (pid <= 0) return false
+  try {
+    const state =
+      process.platform === 'linux'
+        ? readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')
+        : spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim()
+    return state.startsWith('T')
+  } catch {
+    return false
+  }
 }
 
 function isAlive(pid) {

@@ -130,6 +130,7 @@ fs.rename = async (...args) => {
 syncBuiltinESMExports()
 `
 
+const waits = 'Waiting for another installation of the dependencies …\n'
 const said = 'Installing dependencies (npm ci) …\n'
 
 describe('installDependencies', () => {
@@ -191,7 +192,7 @@ describe('installDependencies', () => {
     await waitUntil('the second waits', () => second.printed.stderr)
     await project.write('go')
     expect([(await first.end).code, (await second.end).code]).toEqual([0, 0])
-    expect(second.printed.stderr).toBe('Waiting for another installation of the dependencies …\n')
+    expect(second.printed.stderr).toBe(waits)
     expect(await project.runs()).toBe(1)
   })
 
@@ -206,6 +207,20 @@ describe('installDependencies', () => {
     await rm(project.path('slow'))
     expect((await project.install().end).code).toBe(0)
     expect(existsSync(project.path('node_modules.lock'))).toBe(false)
+  })
+
+  test('waits for the npm of a process that was killed, and takes what it made', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const killed = project.install()
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    killed.child.kill('SIGKILL')
+    await killed.end
+    const next = project.install()
+    await waitUntil('the next one says what it does', () => next.printed.stderr)
+    await project.write('go')
+    expect(await next.end).toMatchObject({ code: 0, stderr: waits })
+    expect(await project.runs()).toBe(1)
   })
 
   test('takes the lock of a process that was killed long ago, and whose id another one has by now', async () => {
@@ -237,7 +252,7 @@ describe('installDependencies', () => {
     }
     const { printed, end } = project.install({ before })
     await waitUntil('it waits or installs', () => printed.stderr)
-    expect(printed.stderr).toBe('Waiting for another installation of the dependencies …\n')
+    expect(printed.stderr).toBe(waits)
     expect(await readFile(project.path(pid), 'utf8')).toBe(String(process.pid))
     await rm(project.path('node_modules.lock'), { recursive: true })
     expect((await end).code).toBe(0)
@@ -272,7 +287,24 @@ describe('installDependencies', () => {
     await waitUntil('the first goes on', () => notes(first) > before + 25)
     await project.write('go')
     expect([(await first.end).code, (await second.end).code]).toEqual([0, 0])
-    expect(second.printed.stderr).toBe('Waiting for another installation of the dependencies …\n')
+    expect(second.printed.stderr).toBe(waits)
+    expect(await project.runs()).toBe(1)
+  })
+
+  test('leaves a lock to its holder while that is stopped, and says so', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const first = project.install({ renewMs: 20 })
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    // As Ctrl+Z in a terminal does.
+    first.child.kill('SIGSTOP')
+    const second = project.install({ untouchedMs: 2_000 })
+    await waitUntil('the second has waited for too long', () => second.printed.stderr.split('\n').length > 2)
+    const stopped = `Process ${first.child.pid}, which installs them, is stopped: let it go on (fg), or end it.\n`
+    expect(second.printed.stderr).toBe(`${waits}${stopped}`)
+    await project.write('go')
+    first.child.kill('SIGCONT')
+    expect([(await first.end).code, (await second.end).code]).toEqual([0, 0])
     expect(await project.runs()).toBe(1)
   })
 
