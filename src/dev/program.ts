@@ -2,13 +2,13 @@
 import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
+import { delimiter, resolve } from 'node:path'
 
 /** The absolute path of the first of the named programs that is on the search path. */
 export async function findProgram(names: readonly string[], path: string): Promise<string | undefined> {
   for (const name of names) {
     for (const folder of path.split(delimiter).filter(Boolean)) {
-      const file = join(folder, name)
+      const file = resolve(folder, name)
       const isExecutable = await access(file, constants.X_OK).then(
         () => true,
         () => false,
