@@ -31,6 +31,10 @@ const sentinelsFailed = /^All sentinels are unreachable/
 const unknownMaster = /No such master/
 const notSentinel = /^ERR unknown command/
 
+/** What ioredis says of an answer that is none of a Redis, without its wish for a report; TLS begins an alert with this byte. */
+const notRedis = /^Unknown RESP type \d+ ".*?"/s
+const tlsAlert = /^Unknown RESP type 21 /
+
 /**
  * How much it tells of why there is no connection. A Redis that has said a word hangs up, which is an error of its own; and a sentinel out of
  * reach is none while another answers.
@@ -85,6 +89,13 @@ export function noConnection(url: string, told: unknown, cause: unknown): Config
     const what = permissionRefused.test(reason) ? 'refused' : 'refused the login'
     // Without its cause, which holds the password as an argument of the command.
     return new ConfigError(`${at} ${what} (${reason}); ${loginAdvice(reason)}`)
+  }
+  const [unknownProtocol] = notRedis.exec(reason) ?? []
+  if (unknownProtocol !== undefined) {
+    const advice = tlsAlert.test(reason)
+      ? 'if it speaks TLS, its URL begins with rediss://'
+      : 'correct host and port in the URL'
+    return new ConfigError(`what listens at ${safeUrl(url)} is no Redis (${unknownProtocol}): ${advice}.`, { cause })
   }
   const [, certificateAdvice] = certificates.find(([what]) => what.test(reason)) ?? []
   if (certificateAdvice !== undefined) {

@@ -81,6 +81,16 @@ const busy: readonly [string, (socket: Socket) => void, RegExp][] = [
   ],
 ]
 
+test.each([
+  ['HTTP', 'HTTP/1.1 400 Bad Request\r\n\r\n', /\(Unknown RESP type 72 "H"\): correct host and port in the URL\.$/],
+  ['TLS', Buffer.from('15030100020246', 'hex'), /\): if it speaks TLS, its URL begins with rediss:\/\/\.$/],
+])('what answers in %s is no Redis: that is said', async (_, said, advice) => {
+  const url = await standIn((socket) => void socket.once('data', () => socket.end(said)))
+  const error: unknown = await connectTo(url, { deadlineMs: 300 }).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code: 'config_invalid', message: expect.stringMatching(advice) })
+  expect(error).toMatchObject({ message: expect.stringMatching(/^what listens at redis:\S+ is no Redis \(/) })
+})
+
 test.each(busy)('a Redis that %s is not to be started: why it does not answer is said', async (_, serve, why) => {
   const error: unknown = await connectTo(await standIn(serve), { deadlineMs: 300 }).catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ code: 'store_unavailable', message: expect.stringMatching(why) })
