@@ -2,7 +2,7 @@
  * Duty: what is installed in node_modules is what package-lock.json says, before any command of the repository runs.
  *
  * D1  Nothing is trusted but npm's own record of a finished installation (node_modules/.package-lock.json): an installation
- *     that was killed half-way has none and is repeated.
+ *     that was killed half-way has none and is repeated; that of one that could not write all files is removed.
  * D2  One installation at a time: the others wait for it and then look again, also for an npm whose starter was killed.
  * D3  Nothing is written to stdout; stderr gets one line when something takes time, more while it goes on, and npm's own words only
  *     when npm fails.
@@ -13,18 +13,23 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
+/** For people: without the slash at its end. */
+export const rootName = resolve(root)
 export const binaries = join(root, 'node_modules', '.bin')
 
+const record = join(root, 'node_modules', '.package-lock.json')
 const lockFolder = join(root, 'node_modules.lock')
 const ownerFile = join(lockFolder, 'pid')
 /** The npm that the owner runs. */
 const npmFile = join(lockFolder, 'npm')
 const pollMs = 100
+/** npm only warns of files it cannot write, ends well, and leaves a record of all of them. */
+const notWritten = /TAR_ENTRY_ERROR ((?:ENOSPC|EDQUOT|EIO)\b.*)/
 /** npm says what is wrong first, and then explains its options. */
 const outputLinesMax = 12
 /** Between the creation of the lock and its owner's id in it there is a moment; a lock without owner is only then not stale. */
@@ -37,7 +42,11 @@ const untouchedMsMax = 60_000
 /** Installs what is missing, and says every `noteMs` that it goes on. Throws an Error whose message is for people. */
 export async function installDependencies(noteMs = noteEveryMs, renewMs = renewEveryMs, untouchedMs = untouchedMsMax) {
   if (isInstalled()) return
-  const release = await acquireLock(renewMs, untouchedMs)
+  const release = await acquireLock(renewMs, untouchedMs).catch((error) => {
+    throw new Error(
+      `The dependencies cannot be installed in ${rootName} (${error.message}): ${adviceOf(error.message)}.`,
+    )
+  })
   try {
     // Somebody else may have installed everything while we waited.
     if (!isInstalled()) await runNpmCi(noteMs)
@@ -50,7 +59,7 @@ export async function installDependencies(noteMs = noteEveryMs, renewMs = renewE
 /** True when npm's record of what it installed holds all that the lockfile asks for on this platform. */
 function isInstalled() {
   const wanted = readPackages(join(root, 'package-lock.json'))
-  const installed = readPackages(join(root, 'node_modules', '.package-lock.json'))
+  const installed = readPackages(record)
   if (!wanted || !installed) return false
   return Object.entries(wanted).every(([path, entry]) => {
     if (!path.startsWith('node_modules/')) return true
@@ -77,7 +86,7 @@ function readPackages(file) {
 async function runNpmCi(noteMs) {
   process.stderr.write('Installing dependencies (npm ci) …\n')
   // Install scripts are not needed by any dependency; development tools are, whatever NODE_ENV or the user's npm says.
-  const args = ['ci', '--ignore-scripts', '--include=dev', '--include=optional', '--loglevel=error']
+  const args = ['ci', '--ignore-scripts', '--include=dev', '--include=optional', '--loglevel=warn']
   // Started by `npm run`, the same npm is used again; started by hand, the one on PATH.
   const npm = /npm-cli\.[cm]?js$/.test(process.env.npm_execpath ?? '') ? process.env.npm_execpath : undefined
   const child = npm
@@ -87,10 +96,14 @@ async function runNpmCi(noteMs) {
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
   const code = await endOf(child, noteMs)
-  if (code !== 0)
-    throw new Error(
-      `npm ci failed with exit code ${code}:\n${output.split('\n').slice(0, outputLinesMax).join('\n').trimEnd()}`,
-    )
+  const [, why] = notWritten.exec(output) ?? []
+  if (why) {
+    await rm(record, { force: true })
+    throw new Error(`npm ci could not write all files (${why}): ${adviceOf(why)}.`)
+  }
+  if (code === 0) return
+  const words = output.split('\n').filter((line) => !line.startsWith('npm warn '))
+  throw new Error(`npm ci failed with exit code ${code}:\n${words.slice(0, outputLinesMax).join('\n').trimEnd()}`)
 }
 
 /** Who is killed with SIGKILL leaves npm behind, at work: the lock is held for as long as that is. */
@@ -100,6 +113,12 @@ function noteNpm(pid) {
   } catch {
     // On a full disk npm itself says what is wrong.
   }
+}
+
+/** What to do about an error that begins with its code. */
+function adviceOf(why) {
+  if (/^(EACCES|EPERM|EROFS)/.test(why)) return 'make that folder writable, or use a copy that is'
+  return /^(ENOSPC|EDQUOT)/.test(why) ? 'make room, and try again' : 'see to it, and try again'
 }
 
 /** The exit code of npm. Ends this process as well where it was asked to end meanwhile. */
@@ -181,6 +200,7 @@ async function writeOwner() {
     return true
   } catch (error) {
     if (error.code === 'EEXIST' || error.code === 'ENOENT') return false
+    await rm(lockFolder, { recursive: true, force: true })
     throw error
   }
 }

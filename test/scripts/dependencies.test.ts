@@ -1,7 +1,7 @@
 /** The set-up that runs before anything is installed: one installation, whole, whoever asks for it and whatever was killed in it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -16,6 +16,7 @@ fs.appendFileSync('npm-runs', process.argv.slice(2).join(' ') + '\\n')
 fs.mkdirSync('node_modules', { recursive: true })
 const end = () => {
   if (fs.existsSync('broken')) { console.error('npm error first\\nnpm error second'); process.exit(7) }
+  if (fs.existsSync('full')) console.error(fs.readFileSync('full', 'utf8'))
   fs.copyFileSync('package-lock.json', 'node_modules/.package-lock.json')
 }
 if (!fs.existsSync('slow')) end()
@@ -130,6 +131,16 @@ fs.rename = async (...args) => {
 syncBuiltinESMExports()
 `
 
+/** Has each call of this function fail. */
+function fails(called: string, why: string): string {
+  return `
+require('node:fs/promises').${called} = async () => {
+  throw Object.assign(new Error('${why}'), { code: '${why.split(':')[0]}' })
+}
+require('node:module').syncBuiltinESMExports()
+`
+}
+
 const waits = 'Waiting for another installation of the dependencies …\n'
 const said = 'Installing dependencies (npm ci) …\n'
 
@@ -181,6 +192,29 @@ describe('installDependencies', () => {
     expect([code, stderr]).toEqual([1, `${said}npm ci failed with exit code 7:\nnpm error first\nnpm error second\n`])
     await rm(project.path('broken'))
     expect((await project.install().end).code).toBe(0)
+  })
+
+  test('says npm failed where it did not write all files, and ended well', async () => {
+    await using project = await Project.make()
+    const torn = 'npm warn tar TAR_ENTRY_ERROR ENOSPC: no space left on device, write'
+    await project.write('full', `npm warn old a@1.0.0\n${torn}\n${torn}`)
+    const { code, stderr } = await project.install().end
+    const why = 'npm ci could not write all files (ENOSPC: no space left on device, write): make room, and try again.'
+    expect([code, stderr]).toEqual([1, `${said}${why}\n`])
+    await rm(project.path('full'))
+    expect((await project.install().end).code).toBe(0)
+    expect(await project.runs()).toBe(2)
+  })
+
+  test.each([
+    ['may not be written', 'mkdir', 'EACCES: permission denied', 'make that folder writable, or use a copy that is'],
+    ['is on a full disk', 'writeFile', 'ENOSPC: no space left on device', 'make room, and try again'],
+  ])('says what to do where the folder %s, and leaves no lock', async (_, called, why, advice) => {
+    await using project = await Project.make()
+    const { code, stderr } = await project.install({ before: fails(called, why) }).end
+    const sentence = `The dependencies cannot be installed in ${await realpath(project.folder)} (${why}): ${advice}.`
+    expect([code, stderr]).toEqual([1, `${sentence}\n`])
+    expect(existsSync(project.path('node_modules.lock'))).toBe(false)
   })
 
   test('waits for an installation that is under way, and takes what it made', async () => {
