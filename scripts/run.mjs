@@ -8,7 +8,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { binaries, installDependencies } from './dependencies.mjs'
+import { binaries, installDependencies, rootName } from './dependencies.mjs'
 
 /** The first Node that runs TypeScript without a warning. */
 const nodeMin = [24, 12]
@@ -18,12 +18,21 @@ const sameSignalMs = 1_000
 /** Runs the command and ends this process with its exit code. */
 export async function runAndExit(command, args, cwd) {
   try {
+    checkPath()
     await installDependencies()
     process.exit(await run(command, args, cwd, searchPath()))
   } catch (error) {
     process.stderr.write(`${error.message}\n`)
     process.exit(1)
   }
+}
+
+/** Another Node would run, and no tool be found. */
+function checkPath() {
+  if (!rootName.includes(delimiter)) return
+  throw new Error(
+    `The path of ${rootName} holds "${delimiter}", which separates folders in PATH: move it to one without.`,
+  )
 }
 
 function run(command, args, cwd, path) {

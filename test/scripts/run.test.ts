@@ -1,0 +1,39 @@
+/** The step from set-up to the command that was asked for. */
+import { spawnSync } from 'node:child_process'
+import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+
+const scripts = new URL('../../scripts/', import.meta.url)
+
+/** A project of this name that needs no packages. */
+async function projectIn(name: string): Promise<string> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'troupe-run-')))
+  onTestFinished(() => rm(root, { recursive: true, force: true }))
+  const folder = join(root, name)
+  await mkdir(join(folder, 'node_modules'), { recursive: true })
+  for (const script of ['dependencies.mjs', 'run.mjs', 'with-node.mjs'])
+    await cp(new URL(script, scripts), join(folder, 'scripts', script))
+  for (const file of ['package-lock.json', 'node_modules/.package-lock.json'])
+    await writeFile(join(folder, file), '{"packages":{}}')
+  return folder
+}
+
+function run(folder: string, ...words: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, 'scripts/with-node.mjs'), ...words], {
+    encoding: 'utf8',
+  })
+  return { status, stdout, stderr }
+}
+
+test('the command has the terminal, and its exit code is told', async () => {
+  const folder = await projectIn('project')
+  expect(run(folder, 'node', '-p', 'process.exitCode = 7')).toEqual({ status: 7, stdout: '7\n', stderr: '' })
+})
+
+test('a folder that cannot stand in PATH is refused, as another Node and other tools would run', async () => {
+  const folder = await projectIn(`a${delimiter}b`)
+  const why = `The path of ${folder} holds "${delimiter}", which separates folders in PATH: move it to one without.`
+  expect(run(folder, 'node', '-p', '1')).toEqual({ status: 1, stdout: '', stderr: `${why}\n` })
+})
