@@ -6,6 +6,12 @@ import { delimiter, resolve } from 'node:path'
 
 /** The absolute path of the first of the named programs that is on the search path. */
 export async function findProgram(names: readonly string[], path: string): Promise<string | undefined> {
+  const { value } = await findPrograms(names, path).next()
+  return value ?? undefined
+}
+
+/** The absolute paths of all of them: first those of the first name, in the order of the search path. */
+export async function* findPrograms(names: readonly string[], path: string): AsyncGenerator<string, void> {
   for (const name of names) {
     for (const folder of path.split(delimiter).filter(Boolean)) {
       const file = resolve(folder, name)
@@ -13,10 +19,9 @@ export async function findProgram(names: readonly string[], path: string): Promi
         () => true,
         () => false,
       )
-      if (isExecutable) return file
+      if (isExecutable) yield file
     }
   }
-  return undefined
 }
 
 export interface ProgramResult {
@@ -29,7 +34,7 @@ export interface ProgramResult {
 export function runProgram(file: string, args: readonly string[], msMax: number): Promise<ProgramResult> {
   return new Promise((resolve) => {
     execFile(file, args, { timeout: msMax, encoding: 'utf8', maxBuffer: 16 << 20 }, (error, stdout, stderr) => {
-      resolve({ ok: error === null, output: `${stdout}${stderr}`.trim() || (error?.message ?? '') })
+      resolve({ ok: error === null, output: `${stdout}${stderr}`.trim() || (error?.message ?? '').trim() })
     })
   })
 }

@@ -3,7 +3,7 @@
  * Each turns a place (port, folder, name) into a command; the settings go in by stdin, where nobody else can read them.
  */
 import { basename } from 'node:path'
-import { findProgram, type ProgramResult, runProgram } from './program.ts'
+import { findProgram, findPrograms, type ProgramResult, runProgram } from './program.ts'
 
 export type ServerOrigin = 'local server' | 'container' | 'installed server'
 
@@ -43,12 +43,10 @@ const versionMsMax = 5_000
 /** Reading a large append-only file takes its time. */
 const localReadyMsMax = 60_000
 
-/** Looks for a server program on the search path. */
+/** Looks for a server program on the search path. One that will not do may stand in front of one that will. */
 export async function findLocalServer(path: string, how: ServerOrigin = 'local server'): Promise<LocalServer> {
   let unfit: string | undefined
-  for (const programName of ['redis-server', 'valkey-server']) {
-    const file = await findProgram([programName], path)
-    if (!file) continue
+  for await (const file of findPrograms(['redis-server', 'valkey-server'], path)) {
     const said = await runProgram(file, ['--version'], versionMsMax)
     const version = serverVersion(said)
     if (!version) {
