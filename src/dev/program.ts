@@ -33,9 +33,14 @@ export interface ProgramResult {
 /** Runs a program to its end. That it fails, is missing or takes too long is a result. */
 export function runProgram(file: string, args: readonly string[], msMax: number): Promise<ProgramResult> {
   return new Promise((resolve) => {
-    execFile(file, args, { timeout: msMax, encoding: 'utf8', maxBuffer: 16 << 20 }, (error, stdout, stderr) => {
-      resolve({ ok: error === null, output: `${stdout}${stderr}`.trim() || (error?.message ?? '').trim() })
-    })
+    execFile(
+      file,
+      args,
+      { timeout: msMax, killSignal: 'SIGKILL', encoding: 'utf8', maxBuffer: 16 << 20 },
+      (error, stdout, stderr) => {
+        resolve({ ok: error === null, output: `${stdout}${stderr}`.trim() || (error?.message ?? '').trim() })
+      },
+    )
   })
 }
 
