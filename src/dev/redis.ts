@@ -48,7 +48,8 @@ export async function findOrStartRedis(wish: RedisWish): Promise<DevRedis> {
   if (wish.mode === 'test') return ownRedis(await startThrowAway(await findServer(wish)), 'thrown away afterwards')
   const folder = await prepareFolder(wish.dir ?? join(await currentFolder(), '.troupe', 'redis'))
   const started = (await joinShared(folder)) ?? (await startShared(folder, await findServer(wish)))
-  return ownRedis(started, `data in ${relative(process.cwd(), folder) || folder}`)
+  const place = started.volume ? `the volume ${started.volume}` : relative(process.cwd(), folder) || folder
+  return ownRedis(started, `data in ${place}`)
 }
 
 /** The first program of the order above that is there. */

@@ -17,6 +17,8 @@ export interface StartedRedis {
   readonly name: string
   readonly address: RedisAddress
   readonly url: string
+  /** Holds the data, where the folder does not. */
+  readonly volume?: string | undefined
   readonly process: GuardedProcess
 }
 
@@ -25,6 +27,7 @@ interface Note {
   readonly how: ServerOrigin
   readonly name: string
   readonly address: RedisAddress
+  readonly volume?: string | undefined
   readonly readyMsMax: number
 }
 
@@ -49,7 +52,8 @@ export async function startRedis(options: StartOptions): Promise<StartedRedis> {
   for (let tried = 1; ; tried++) {
     const port = tried === 1 && options.port ? options.port : await freePort()
     const address = { port, password }
-    const note: Note = { how: program.how, name: program.name, address, readyMsMax: program.readyMsMax }
+    const { how, name, readyMsMax } = program
+    const note: Note = { how, name, address, volume: how === 'container' ? volume : undefined, readyMsMax }
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const guarded = await startGuarded({
       ...program.commandAt({ port, password, folder, volume }),
@@ -77,12 +81,12 @@ function serverLog(folder: string): string {
 }
 
 async function untilReady(guarded: GuardedProcess, note: Note, folder: string): Promise<StartedRedis> {
-  const { how, name, address, readyMsMax } = note
+  const { how, name, address, volume, readyMsMax } = note
   const deadline = Date.now() + readyMsMax
   let last = 'nobody listens'
   for (;;) {
     const answer = await askRedis(address, 'PING')
-    if (answer.kind === 'answer') return { how, name, address, url: addressUrl(address), process: guarded }
+    if (answer.kind === 'answer') return { how, name, address, url: addressUrl(address), volume, process: guarded }
     if (answer.kind === 'refusal') last = answer.text
     const why = guarded.isGone ? 'ended at once' : `did not answer within ${readyMsMax / 1000} s (${last})`
     if (guarded.isGone || Date.now() > deadline) {

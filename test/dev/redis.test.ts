@@ -148,7 +148,9 @@ describe('what is found', () => {
       expect(contained.description).toContain('redis:7-alpine in Docker')
       expect(await answer(contained.url)).toBe('PONG')
       const said = await readFile(calls, 'utf8')
-      expect(said).toMatch(/run --rm --interactive .* --publish 127\.0\.0\.1:\d+:6379 --volume troupe-\w+:\/data/)
+      const [, volume] =
+        /run --rm --interactive .* --publish 127\.0\.0\.1:\d+:6379 --volume (troupe-\w+):\/data/.exec(said) ?? []
+      expect(contained.description).toMatch(new RegExp(`, data in the volume ${volume}$`))
       expect(said).not.toContain(addressOf(contained.url).password)
       await contained.stop()
       expect((await askRedis(addressOf(contained.url), 'PING')).kind).toBe('nobody')
