@@ -6,7 +6,7 @@
  * D2  One installation at a time: the others wait for it and then look again, also for an npm whose starter was killed.
  * D3  Nothing is written to stdout; stderr gets one line when something takes time, more while it goes on, and npm's own words only
  *     when npm fails.
- * D4  A signal that ends this process ends npm before: what it would still write is not what the next installation expects.
+ * D4  A signal that ends this process ends npm before, at once: what it would still write is not what the next installation expects.
  *
  * Plain JavaScript without dependencies, for Node 20 and later: it runs before anything is installed.
  */
@@ -131,7 +131,8 @@ async function endOf(child, noteMs) {
   let asked
   const pass = (signal) => {
     asked = signal
-    child.kill(signal)
+    // Asked to end, npm may first go on for a minute; what it leaves half-way has no record.
+    child.kill('SIGKILL')
   }
   for (const signal of endingSignals) process.on(signal, pass)
   try {

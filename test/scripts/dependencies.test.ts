@@ -12,6 +12,7 @@ const source = new URL('../../scripts/dependencies.mjs', import.meta.url).pathna
 /** What npm does to node_modules, as far as it matters here. Where it is `slow`, it waits for `go`, and leaves when nobody waits any more. */
 const npm = `
 const fs = require('node:fs')
+if (fs.existsSync('deaf')) for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {})
 fs.appendFileSync('npm-runs', process.argv.slice(2).join(' ') + '\\n')
 fs.mkdirSync('node_modules', { recursive: true })
 const end = () => {
@@ -372,6 +373,23 @@ describe('installDependencies', () => {
     expect((await end).code).toBe(0)
     expect((await readdir(project.folder)).filter((name) => name.startsWith('node_modules.'))).toEqual([])
   })
+
+  test.each<NodeJS.Signals>(['SIGINT', 'SIGTERM'])(
+    '%s ends npm also where that would go on to its end',
+    async (signal) => {
+      await using project = await Project.make()
+      await project.write('slow')
+      await project.write('deaf')
+      const { child, printed, end } = project.install({ noteMs: 20 })
+      await waitUntil('npm runs', async () => (await project.runs()) === 1)
+      await waitUntil('a note', () => printed.stderr.includes('still at it'))
+      child.kill(signal)
+      expect((await end).signal).toBe(signal)
+      await project.write('go')
+      expect((await project.install().end).code).toBe(0)
+      expect(await project.runs()).toBe(2)
+    },
+  )
 
   test('says that it goes on, and ends npm before a signal ends it', async () => {
     await using project = await Project.make()
