@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { folderIdOf } from './folder-id.ts'
+import { RedisUnavailableError } from './redis-unavailable.ts'
 
 export interface GuardOrder {
   readonly socket: string
@@ -64,7 +65,9 @@ export async function guardSocket(folder: string): Promise<string> {
   // Anybody can create a folder of that name in /tmp; only our own is safe to talk through.
   const found = await lstat(home)
   if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0) {
-    throw new Error(`${home} must be a folder of the current user that nobody else can enter.`)
+    throw new RedisUnavailableError(
+      `${home} must be a folder of the current user that nobody else can enter: remove it, or move ${folder} to a shorter path.`,
+    )
   }
   return join(
     home,
@@ -100,7 +103,9 @@ export async function startGuarded(order: GuardOrder): Promise<GuardedProcess> {
     await pause(pollMs)
   }
   guard.kill('SIGKILL')
-  throw new Error(`The process that guards ${order.command} did not start within ${guardStartMsMax / 1000} s.`)
+  throw new RedisUnavailableError(
+    `The process that guards ${order.command} did not start within ${guardStartMsMax / 1000} s: try again when this machine has less to do.`,
+  )
 }
 
 /** A command that ended before its starter could connect. */
@@ -119,7 +124,9 @@ export async function joinGuarded(path: string): Promise<GuardedProcess | undefi
   const gone = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   const greeting = await Promise.race([firstLine(socket), gone, pause(greetingMsMax, 'silence', { ref: false })])
   if (!greeting) return undefined
-  if (greeting === 'silence') throw new Error(`The process that listens at ${path} does not answer.`)
+  if (greeting === 'silence') {
+    throw new RedisUnavailableError(`The process that listens at ${path} does not answer: end it, and try again.`)
+  }
   const { isStopping, pid, note } = JSON.parse(greeting) as GuardGreeting
   if (isStopping) {
     await gone

@@ -1,0 +1,44 @@
+/** Guards that cannot be reached: that is no fault of troupe, and the error says what to do. */
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { guardSocket, joinGuarded } from '../../src/dev/guarded-process.ts'
+
+async function temporaryFolder(): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'troupe-reach-')))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+test('where the folder for sockets is that of somebody else, nobody is reached through it', async () => {
+  const folder = join(await temporaryFolder(), 'deep'.repeat(30))
+  await mkdir(folder)
+  // No user has this id.
+  const uid = 2_000_000_000 + process.pid
+  vi.spyOn(process, 'getuid').mockReturnValue(uid)
+  onTestFinished(() => void vi.restoreAllMocks())
+  const home = `/tmp/troupe-${uid}`
+  await mkdir(home)
+  onTestFinished(() => rm(home, { recursive: true }))
+  await expect(guardSocket(folder)).rejects.toMatchObject({
+    name: 'RedisUnavailableError',
+    message: `${home} must be a folder of the current user that nobody else can enter: remove it, or move ${folder} to a shorter path.`,
+  })
+})
+
+test('of who listens and says nothing the error tells where that is', async () => {
+  const path = join(await temporaryFolder(), 'guard.sock')
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => sockets.add(socket))
+  await new Promise<void>((resolve) => server.listen(path, resolve))
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  await expect(joinGuarded(path)).rejects.toMatchObject({
+    name: 'RedisUnavailableError',
+    message: `The process that listens at ${path} does not answer: end it, and try again.`,
+  })
+})
