@@ -5,10 +5,10 @@
  * some Node >= 20. Plain JavaScript without dependencies, for Node 20 and later.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { binaries, installDependencies, rootName } from './dependencies.mjs'
+import { binaries, installDependencies, root, rootName } from './dependencies.mjs'
 
 /** The first Node that runs TypeScript without a warning. */
 const nodeMin = [24, 12]
@@ -58,19 +58,38 @@ function forwardSignals(child) {
   }
 }
 
-/** PATH with the repository's tools first, and before them the Node that runs us where the installed one is too old. */
+/** PATH with the repository's tools first, and before them its Node, or the one that runs us where that is too old. */
 function searchPath() {
-  const installed = join(binaries, process.platform === 'win32' ? 'node.cmd' : 'node')
+  const installed = installedNode()
   const folders = [binaries, process.env.PATH]
-  const installedFits = existsSync(installed) && isRecent(versionOf(installed))
-  if (!installedFits && isRecent(process.versions.node)) folders.unshift(dirname(process.execPath))
-  else if (!existsSync(installed)) {
+  if (installed && isRecent(versionOf(installed))) folders.unshift(dirname(installed))
+  else if (isRecent(process.versions.node)) folders.unshift(dirname(process.execPath))
+  else if (installed) folders.unshift(dirname(installed))
+  else {
     throw new Error(
       `There is no Node ${nodeMin.join('.')} in node_modules for ${process.platform} ${process.arch} and this is Node ` +
         `${process.versions.node}: install Node ${nodeMin[0]} from https://nodejs.org and run the command again.`,
     )
   }
   return folders.join(delimiter)
+}
+
+/**
+ * The program of the package that holds Node for this platform, no other is installed. Up to version 10 npm removes its link from the
+ * folder of tools, with those of the packages of other platforms, which have the same name.
+ */
+function installedNode() {
+  const { optionalDependencies } = readJson(join(root, 'scripts', 'node', 'package.json'))
+  for (const name of Object.keys(optionalDependencies ?? {})) {
+    const folder = join(root, 'node_modules', name)
+    const { bin } = readJson(join(folder, 'package.json'))
+    if (bin?.node && existsSync(join(folder, bin.node))) return join(folder, bin.node)
+  }
+  return undefined
+}
+
+function readJson(file) {
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
 }
 
 /** Asking the binary costs a process start, so only platforms where npm has no recent Node ask. */

@@ -32,6 +32,18 @@ test('the command has the terminal, and its exit code is told', async () => {
   expect(run(folder, 'node', '-p', 'process.exitCode = 7')).toEqual({ status: 7, stdout: '7\n', stderr: '' })
 })
 
+test('the Node of the repository is found by its package: some npm leave out its link', async () => {
+  const folder = await projectIn('project')
+  const node = join(folder, 'node_modules/our-node')
+  await mkdir(join(node, 'bin'), { recursive: true })
+  await writeFile(join(node, 'package.json'), '{"bin":{"node":"bin/node"}}')
+  await writeFile(join(node, 'bin/node'), '#!/bin/sh\necho "our Node: $*"\n', { mode: 0o755 })
+  await mkdir(join(folder, 'scripts/node'))
+  const optionalDependencies = { 'node-of-others': '24.0.0', 'our-node': '24.0.0' }
+  await writeFile(join(folder, 'scripts/node/package.json'), JSON.stringify({ optionalDependencies }))
+  expect(run(folder, 'node', 'x')).toEqual({ status: 0, stdout: 'our Node: x\n', stderr: '' })
+})
+
 test('a folder that cannot stand in PATH is refused, as another Node and other tools would run', async () => {
   const folder = await projectIn(`a${delimiter}b`)
   const why = `The path of ${folder} holds "${delimiter}", which separates folders in PATH: move it to one without.`
