@@ -2,7 +2,7 @@
  * Duty: what is installed in node_modules is what package-lock.json says, before any command of the repository runs.
  *
  * D1  Nothing is trusted but npm's own record of a finished installation (node_modules/.package-lock.json): an installation
- *     that was killed half-way has none and is repeated; that of one that could not write all files is removed.
+ *     that was killed half-way has none and is repeated; what could not write all files is removed.
  * D2  One installation at a time: the others wait for it and then look again, also for an npm whose starter was killed.
  * D3  Nothing is written to stdout; stderr gets one line when something takes time, more while it goes on, and npm's own words only
  *     when npm fails.
@@ -98,7 +98,8 @@ async function runNpmCi(noteMs) {
   const code = await endOf(child, noteMs)
   const [, why] = notWritten.exec(output) ?? []
   if (why) {
-    await rm(record, { force: true })
+    // All of it: `npm run` would start a Node that is torn before it comes to this file.
+    await rm(join(root, 'node_modules'), { recursive: true, force: true })
     throw new Error(`npm ci could not write all files (${why}): ${adviceOf(why)}.`)
   }
   if (code === 0) return

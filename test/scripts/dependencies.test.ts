@@ -202,6 +202,8 @@ describe('installDependencies', () => {
     const { code, stderr } = await project.install().end
     const why = 'npm ci could not write all files (ENOSPC: no space left on device, write): make room, and try again.'
     expect([code, stderr]).toEqual([1, `${said}${why}\n`])
+    // `npm run` would start what is torn there: the Node of the repository.
+    expect(existsSync(project.path('node_modules'))).toBe(false)
     await rm(project.path('full'))
     expect((await project.install().end).code).toBe(0)
     expect(await project.runs()).toBe(2)
