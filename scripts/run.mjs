@@ -40,7 +40,10 @@ function run(command, args, cwd, path) {
     const shell = process.platform === 'win32' && command !== 'node'
     const child = spawn(command, args, { cwd, stdio: 'inherit', shell, env: { ...process.env, PATH: path } })
     forwardSignals(child)
-    child.once('error', reject)
+    child.once('error', ({ message }) => {
+      // Of a folder that is not there Node says that the program is not.
+      reject(new Error(existsSync(cwd) ? message : `The folder ${cwd} cannot be found: go to another one.`))
+    })
     child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal]))
   })
 }

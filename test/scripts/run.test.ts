@@ -20,6 +20,17 @@ async function projectIn(name: string): Promise<string> {
   return folder
 }
 
+test('a folder that is gone by now is told of, and not the program', async () => {
+  const folder = await projectIn('project')
+  await cp(new URL('troupe.mjs', scripts), join(folder, 'scripts/troupe.mjs'))
+  const gone = join(folder, 'gone')
+  const { status, stderr } = spawnSync(process.execPath, [join(folder, 'scripts/troupe.mjs')], {
+    encoding: 'utf8',
+    env: { ...process.env, INIT_CWD: gone },
+  })
+  expect([status, stderr]).toEqual([1, `The folder ${gone} cannot be found: go to another one.\n`])
+})
+
 function run(folder: string, ...words: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, 'scripts/with-node.mjs'), ...words], {
     encoding: 'utf8',
