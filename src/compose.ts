@@ -301,7 +301,7 @@ function listenersOf(parts: Parts, connection: Redis, node: RuntimeNode, ringer:
     [...kindsByPool.keys()].map((pool) => {
       const answerer: BellAnswerer = {
         answer: (bell, foundWork) => node.answer(place.partition, bell, foundWork),
-        slotLeft: () => node.slotLeft(),
+        slotCame: (bell) => node.slotCame(place.partition, bell),
       }
       return new BullBellListener(connection, place, pool, concurrency, answerer, ringer, log)
     }),

@@ -4,7 +4,7 @@
  * stale ones are put again by sweeps (docs/protocol.md).
  * B-a A failed ring is logged and never retried: whoever sweeps next runs what is queued.
  * B-b A slot that was told of its bell, or that a sweep woke, has no job: so jobs come to nodes that are full. Such a job is kept until a slot
- *     leaves its line, the node takes no other meanwhile, and the bell is rung again for the others.
+ *     comes to its line, the node takes no other meanwhile, and the bell is rung again for the others.
  *     Where nodes of one pool host different kinds, a job may come to one that can run nothing of what is in line: then it goes on to others.
  * B-c Job states are never read: BullMQ's lock, stall and retry rules decide nothing here.
  * B-d Of a queue that somebody paused the jobs are removed: the work is done by told nodes and sweeps, and nobody would ever take them.
@@ -169,8 +169,8 @@ export async function readPausedBells(
 export interface BellAnswerer {
   /** Resolves when the slot has nothing left to do, or no slot was free. Calls `foundWork` once it has something to run. */
   answer(bell: Bell, foundWork: () => void): Promise<BellAnswer>
-  /** Resolves when a slot may be free again. */
-  slotLeft(): Promise<void>
+  /** Of one for which no slot was free: resolves when a slot has come to its line. */
+  slotCame(bell: Bell): Promise<void>
 }
 
 /** Listens for bells of one pool in one partition. */
@@ -217,7 +217,7 @@ export class BullBellListener {
         this.#worker.concurrency = 1
         // However often it was heard in vain: full nodes in between must not let it go round for ever.
         ring({ id, hops: heard, full: full + 1, behind })
-        await answerer.slotLeft()
+        await answerer.slotCame({ id, pool })
         this.#worker.concurrency = slots
       },
       {

@@ -67,8 +67,6 @@ export class RuntimeNode {
   readonly #partitions: readonly Partition[]
   readonly #awake = new Set<Promise<unknown>>()
   readonly #told = new ToldBells()
-  /** While somebody waits for a slot to leave its line. */
-  #leaving: PromiseWithResolvers<void> | undefined
   #kindPools: ReadonlyMap<string, string> = new Map()
   #draining = false
 
@@ -136,18 +134,11 @@ export class RuntimeNode {
   }
 
   /**
-   * Resolves when a slot has left its line, or when none will come to another, as the node drains. It may have gone to another line at once:
-   * of what is rung in the first the node must hear again.
+   * Resolves when a slot has come to the line of a bell that found none, or when none will, as the node drains. Until then a slot that
+   * ends goes there anyway (N1): what is rung there meanwhile is for other nodes.
    */
-  async slotLeft(): Promise<void> {
-    if (this.#draining || this.#slots.free > 0) return
-    this.#leaving ??= Promise.withResolvers()
-    await this.#leaving.promise
-  }
-
-  #tellLeft(): void {
-    this.#leaving?.resolve()
-    this.#leaving = undefined
+  async slotCame(partition: number, bell: Bell): Promise<void> {
+    if (!this.#draining) await this.#slots.came({ partition, bell })
   }
 
   /**
@@ -179,7 +170,6 @@ export class RuntimeNode {
     this.#slots.give(slot)
     const next = this.#slots.waitingAfter(rung)
     if (next) void this.#answer(next.partition, next.bell)
-    this.#tellLeft()
     return answer
   }
 
@@ -324,7 +314,7 @@ export class RuntimeNode {
    */
   async stop(options: { force?: boolean } = {}): Promise<void> {
     this.#draining = true
-    this.#tellLeft()
+    this.#slots.forgetAll()
     const drained = Promise.allSettled(this.#awake)
     for (const turn of this.#turns()) turn.draining = true
     const { drainMs, goodbyeMs } = this.#o.policy

@@ -14,6 +14,8 @@ export class Slots {
   readonly total: number
   readonly #free: number[]
   readonly #waiting = new Map<string, Rung>()
+  /** Of lines that wait, those of whom somebody is to hear when a slot has come. */
+  readonly #coming = new Map<string, PromiseWithResolvers<void>>()
 
   constructor(total: number) {
     this.total = total
@@ -28,8 +30,28 @@ export class Slots {
   take(rung: Rung): number | null {
     const slot = this.#free.pop() ?? null
     if (slot === null) this.remember(rung)
-    else this.#waiting.delete(placeOf(rung))
+    else this.#forget(placeOf(rung))
     return slot
+  }
+
+  /** Resolves when no bell waits in this line: a slot has come there. */
+  async came(rung: Rung): Promise<void> {
+    const place = placeOf(rung)
+    if (!this.#waiting.has(place)) return
+    const coming = this.#coming.get(place) ?? Promise.withResolvers()
+    this.#coming.set(place, coming)
+    await coming.promise
+  }
+
+  /** Where no slot will come any more. */
+  forgetAll(): void {
+    for (const place of this.#waiting.keys()) this.#forget(place)
+  }
+
+  #forget(place: string): void {
+    this.#waiting.delete(place)
+    this.#coming.get(place)?.resolve()
+    this.#coming.delete(place)
   }
 
   /** Also that of a slot which leaves its line for another. */

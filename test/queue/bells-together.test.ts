@@ -10,9 +10,9 @@ const stage = BellStage.forEach()
 /** With more slots than there are bells. */
 async function listen(
   answer: (bell: Bell, foundWork: () => void) => Promise<BellAnswer>,
-  slotLeft = async () => {},
+  slotCame = async () => {},
 ): Promise<void> {
-  await stage.listen('default', { answer, slotLeft }, { slots: 10 })
+  await stage.listen('default', { answer, slotCame }, { slots: 10 })
 }
 
 test('keeps the names of those that one job stands for, each once, and of the newest alone', async () => {

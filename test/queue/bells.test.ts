@@ -14,10 +14,10 @@ const stage = BellStage.forEach()
 async function listen(
   pool: string,
   answer: (bell: Bell) => Promise<unknown>,
-  { slotLeft = async () => {}, ...place }: { slotLeft?: () => Promise<void>; partition?: number; slots?: number } = {},
+  { slotCame = async () => {}, ...place }: { slotCame?: () => Promise<void>; partition?: number; slots?: number } = {},
 ) {
   const said = (how: unknown): BellAnswer => (how === 'full' || how === 'unfit' ? how : 'done')
-  return stage.listen(pool, { answer: async (heard) => said(await answer(heard)), slotLeft }, place)
+  return stage.listen(pool, { answer: async (heard) => said(await answer(heard)), slotCame }, place)
 }
 
 describe('ringing', () => {
@@ -163,10 +163,10 @@ describe('a listener', () => {
     await waitUntil('the others are answered', () => answering === 5)
   })
 
-  test('whose slots are all taken rings its bell again for others, and takes no other until one leaves (B-b)', async () => {
+  test('whose slots are all taken rings its bell again for others, and takes no other until one comes to that line (B-b)', async () => {
     const [gate, heard, answered]: [PromiseWithResolvers<void>, string[], string[]] = [Promise.withResolvers(), [], []]
     const full = async ({ id }: Bell) => (heard.push(id) > 1 ? 'done' : 'full')
-    await listen('default', full, { slots: 1, slotLeft: () => gate.promise })
+    await listen('default', full, { slots: 1, slotCame: () => gate.promise })
     stage.ringer.ring(0, [bell('a')])
     const queue = stage.queueOf('default')
     await waitUntil('it is rung again', async () => (await rungAgain(queue)).length === 1)
@@ -195,8 +195,8 @@ describe('a listener', () => {
     expect(await waitUntil('one is left for other nodes', async () => (await left()) > 0)).toBe(true)
   })
 
-  test('answers as many bells at once as before when a slot has left (B-b)', async () => {
-    const [left, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  test('answers as many bells at once as before when a slot has come (B-b)', async () => {
+    const [came, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let [isFull, answering] = [true, 0]
     const answer = async () => {
       if (isFull) return 'full'
@@ -204,12 +204,12 @@ describe('a listener', () => {
       await gate.promise
       return 'done'
     }
-    await listen('default', answer, { slots: 2, slotLeft: () => left.promise })
+    await listen('default', answer, { slots: 2, slotCame: () => came.promise })
     stage.ringer.ring(0, [bell('a')])
     const queue = stage.queueOf('default')
     await waitUntil('it is rung again', async () => (await rungAgain(queue)).length === 1)
     isFull = false
-    left.resolve()
+    came.resolve()
     stage.ringer.ring(0, [bell('b'), bell('c')])
     await waitUntil('both slots answer', () => answering === 2)
     gate.resolve()
@@ -234,7 +234,7 @@ describe('a listener', () => {
   })
 
   test('whose slots are all taken rings a bell again that was heard in vain, and counts on (B-b)', async () => {
-    await listen('default', async () => 'full', { slots: 1, slotLeft: () => new Promise(() => {}) })
+    await listen('default', async () => 'full', { slots: 1, slotCame: () => new Promise(() => {}) })
     stage.ringer.ring(0, [{ ...bell('a'), isAgain: true, hops: 5 }])
     const queue = stage.queueOf('default')
     // What was rung first may still be waiting itself.
@@ -269,7 +269,7 @@ describe('a listener', () => {
   })
 
   test('removes the jobs that nobody took for a minute, which else pile up for as long as all slots are taken (B-e)', async () => {
-    const listener = await listen('default', async () => 'full', { slots: 1, slotLeft: () => new Promise(() => {}) })
+    const listener = await listen('default', async () => 'full', { slots: 1, slotCame: () => new Promise(() => {}) })
     stage.ringer.ring(0, [bell('held')])
     const queue = stage.queueOf('default')
     const waiting = async () => (await queue.getJobs(['wait'], 0, -1, true)).map(({ data }) => String(data.bell))

@@ -5,6 +5,7 @@ import { defineWorker } from '../../src/core/define-worker.ts'
 import { partitionOfKey } from '../../src/core/ids.ts'
 import type { BellRinger } from '../../src/core/ports.ts'
 import { type Rung, Slots } from '../../src/runtime/slots.ts'
+import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -116,4 +117,36 @@ test('bells that came to full nodes again and again are all answered when slots 
   expect(await waitUntil('all run', () => running.size === slots)).toBe(true)
   gate.resolve()
   await queue.close()
+})
+
+test('bells that wait at a full node are rung again when a slot comes to their line, and not as it goes to another', async () => {
+  await using troupe = await TestTroupe.connect({ partitions: 4 })
+  const ends = new Map<unknown, () => void>()
+  const held = defineWorker({
+    receive: (message) => new Promise<void>((resolve) => void ends.set(message.value, resolve)),
+  })
+  const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
+  const createIn = (partition: number) =>
+    troupe.create('held', partition, {
+      idempotencyKey: keys.find((key) => partitionOfKey(key, 4) === partition) as string,
+    })
+  // BullMQ counts all that were ever added.
+  const rung = async (partition: number) =>
+    Number(await troupe.redis.get(`${partitionKeys(tagOf(troupe.namespace, partition)).queuePrefix}:bell-default:id`))
+  // No sweep comes, and no bell goes stale.
+  const policy = { bellMs: 60_000, sweepEveryMs: 600_000, leaseMs: 60_000, renewEveryMs: 20_000 }
+  await troupe.startNode({ held }, { concurrency: 1, policy })
+  await createIn(0)
+  await waitUntil('the slot is taken', () => ends.has(0))
+  for (const partition of [1, 2, 3]) {
+    await createIn(partition)
+    await waitUntil('its bell is rung again', async () => (await rung(partition)) === 2)
+  }
+  for (const partition of [1, 2, 3]) {
+    ends.get(partition - 1)?.()
+    await waitUntil('the slot goes to the next line', () => ends.has(partition))
+    await waitUntil('whose bell comes to a full node again', async () => (await rung(partition)) > 2)
+    for (const waiting of [1, 2, 3].filter((other) => other > partition)) expect(await rung(waiting)).toBe(2)
+  }
+  ends.get(3)?.()
 })
