@@ -300,7 +300,7 @@ function listenersOf(parts: Parts, connection: Redis, node: RuntimeNode, ringer:
   const bells = places.flatMap((place) =>
     [...kindsByPool.keys()].map((pool) => {
       const answerer: BellAnswerer = {
-        answer: (bell, foundWork) => node.answer(place.partition, bell, foundWork),
+        answer: (bell, claimed) => node.answer(place.partition, bell, claimed),
         slotCame: (bell) => node.slotCame(place.partition, bell),
       }
       return new BullBellListener(connection, place, pool, concurrency, answerer, ringer, log)

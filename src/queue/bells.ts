@@ -4,7 +4,8 @@
  * stale ones are put again by sweeps (docs/protocol.md).
  * B-a A failed ring is logged and never retried: whoever sweeps next runs what is queued.
  * B-b A slot that was told of its bell, or that a sweep woke, has no job: so jobs come to nodes that are full. Such a job is kept until a slot
- *     comes to its line, the node takes no other meanwhile, and the bell is rung again for the others.
+ *     comes to its line, the node takes no other meanwhile, and the bell is rung again for the others. Where no other took it, it has been
+ *     answered when it is heard here. Else each visit of a slot to an empty line would leave a job that calls the next one.
  *     Where nodes of one pool host different kinds, a job may come to one that can run nothing of what is in line: then it goes on to others.
  * B-c Job states are never read: BullMQ's lock, stall and retry rules decide nothing here.
  * B-d Of a queue that somebody paused the jobs are removed: the work is done by told nodes and sweeps, and nobody would ever take them.
@@ -167,8 +168,8 @@ export async function readPausedBells(
 
 /** What answers bells. Must not throw. */
 export interface BellAnswerer {
-  /** Resolves when the slot has nothing left to do, or no slot was free. Calls `foundWork` once it has something to run. */
-  answer(bell: Bell, foundWork: () => void): Promise<BellAnswer>
+  /** Resolves when the slot has nothing left to do, or no slot was free. Calls `claimed` before, once it has found work, or nothing left. */
+  answer(bell: Bell, claimed: () => void): Promise<BellAnswer>
   /** Of one for which no slot was free: resolves when a slot has come to its line. */
   slotCame(bell: Bell): Promise<void>
 }

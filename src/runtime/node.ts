@@ -127,10 +127,10 @@ export class RuntimeNode {
 
   /**
    * Answers a bell with a free slot; one that was answered early has been answered. Without a slot those that are awake claim what there
-   * is, or come to its line (N1). `foundWork` is called when the slot has something to run, long before it has nothing left to do.
+   * is, or come to its line (N1). `claimed` is called when the slot has found something to run, or nothing left, long before it leaves.
    */
-  async answer(partition: number, bell: Bell, foundWork?: () => void): Promise<BellAnswer> {
-    return this.#told.take(bell.id) ? 'done' : this.#answer(partition, bell, foundWork)
+  async answer(partition: number, bell: Bell, claimed?: () => void): Promise<BellAnswer> {
+    return this.#told.take(bell.id) ? 'done' : this.#answer(partition, bell, claimed)
   }
 
   /**
@@ -152,13 +152,14 @@ export class RuntimeNode {
     if (answer === 'unfit') this.#o.ringer.ring(partition, [{ ...bell, isAgain: true, hops: 1 }])
   }
 
-  async #answer(partition: number, bell: Bell, foundWork?: () => void): Promise<BellAnswer> {
+  async #answer(partition: number, bell: Bell, claimed?: () => void): Promise<BellAnswer> {
     const rung = { partition, bell }
     const slot = this.#draining ? null : this.#slots.take(rung)
     if (slot === null) return 'full'
     const place = this.#partitions.find(({ turns }) => turns.partition === partition) as Partition
-    const work = this.#work(place, slot, bell, foundWork).catch((error: unknown): BellAnswer => {
+    const work = this.#work(place, slot, bell, claimed).catch((error: unknown): BellAnswer => {
       this.#told.take(bell.id)
+      this.#slots.tellCame(rung)
       const where = { partition, pool: bell.pool, bell: bell.id, slot }
       this.#o.log.warn('a slot failed; the bell goes stale and is put again', { ...where, error: String(error) })
       return 'done'
@@ -169,11 +170,12 @@ export class RuntimeNode {
     this.#suspects.giveBack(slot)
     this.#slots.give(slot)
     const next = this.#slots.waitingAfter(rung)
-    if (next) void this.#answer(next.partition, next.bell)
+    // Its bell was rung again. That job has been answered when it is heard here: it would find the node full, and call the next slot, for ever.
+    if (next) void this.#answer(next.partition, next.bell, () => this.#told.note(next.bell.id))
     return answer
   }
 
-  async #work(place: Partition, slot: number, bell: Bell, foundWork?: () => void): Promise<BellAnswer> {
+  async #work(place: Partition, slot: number, bell: Bell, claimed?: () => void): Promise<BellAnswer> {
     const { bellJobMs, bellMs } = this.#o.policy
     const rung = { partition: place.turns.partition, bell }
     const wokenAt = performance.now()
@@ -212,7 +214,8 @@ export class RuntimeNode {
     })
     // A claim that fails is not tried again here: the bell goes stale, and a sweep of a node that reaches Redis puts a new one.
     let answer = await this.#claim(place, slot, nextClaim)
-    if (answer.kind === 'grant') foundWork?.()
+    if (answer.kind !== 'unfit') claimed?.()
+    this.#slots.tellCame(rung)
     while (answer.kind === 'grant') {
       const { grant } = answer
       if (!grant.suspect) this.#suspects.giveBack(slot)
@@ -314,7 +317,7 @@ export class RuntimeNode {
    */
   async stop(options: { force?: boolean } = {}): Promise<void> {
     this.#draining = true
-    this.#slots.forgetAll()
+    this.#slots.tellAll()
     const drained = Promise.allSettled(this.#awake)
     for (const turn of this.#turns()) turn.draining = true
     const { drainMs, goodbyeMs } = this.#o.policy

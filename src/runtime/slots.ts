@@ -30,11 +30,11 @@ export class Slots {
   take(rung: Rung): number | null {
     const slot = this.#free.pop() ?? null
     if (slot === null) this.remember(rung)
-    else this.#forget(placeOf(rung))
+    else this.#waiting.delete(placeOf(rung))
     return slot
   }
 
-  /** Resolves when no bell waits in this line: a slot has come there. */
+  /** Resolves when a slot has come to a line that waits. */
   async came(rung: Rung): Promise<void> {
     const place = placeOf(rung)
     if (!this.#waiting.has(place)) return
@@ -43,15 +43,16 @@ export class Slots {
     await coming.promise
   }
 
-  /** Where no slot will come any more. */
-  forgetAll(): void {
-    for (const place of this.#waiting.keys()) this.#forget(place)
+  tellCame(rung: Rung): void {
+    this.#coming.get(placeOf(rung))?.resolve()
+    this.#coming.delete(placeOf(rung))
   }
 
-  #forget(place: string): void {
-    this.#waiting.delete(place)
-    this.#coming.get(place)?.resolve()
-    this.#coming.delete(place)
+  /** Where no slot will come any more. */
+  tellAll(): void {
+    this.#waiting.clear()
+    for (const { resolve } of this.#coming.values()) resolve()
+    this.#coming.clear()
   }
 
   /** Also that of a slot which leaves its line for another. */

@@ -1,6 +1,6 @@
 /** How the slots of a node are shared by its pools and partitions. */
 import { Queue } from 'bullmq'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { partitionOfKey } from '../../src/core/ids.ts'
 import type { BellRinger } from '../../src/core/ports.ts'
@@ -119,34 +119,67 @@ test('bells that came to full nodes again and again are all answered when slots 
   await queue.close()
 })
 
-test('bells that wait at a full node are rung again when a slot comes to their line, and not as it goes to another', async () => {
-  await using troupe = await TestTroupe.connect({ partitions: 4 })
-  const ends = new Map<unknown, () => void>()
-  const held = defineWorker({
-    receive: (message) => new Promise<void>((resolve) => void ends.set(message.value, resolve)),
-  })
-  const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
-  const createIn = (partition: number) =>
-    troupe.create('held', partition, {
-      idempotencyKey: keys.find((key) => partitionOfKey(key, 4) === partition) as string,
-    })
-  // BullMQ counts all that were ever added.
-  const rung = async (partition: number) =>
-    Number(await troupe.redis.get(`${partitionKeys(tagOf(troupe.namespace, partition)).queuePrefix}:bell-default:id`))
+describe('a bell that comes to a full node', () => {
   // No sweep comes, and no bell goes stale.
   const policy = { bellMs: 60_000, sweepEveryMs: 600_000, leaseMs: 60_000, renewEveryMs: 20_000 }
-  await troupe.startNode({ held }, { concurrency: 1, policy })
-  await createIn(0)
-  await waitUntil('the slot is taken', () => ends.has(0))
-  for (const partition of [1, 2, 3]) {
-    await createIn(partition)
-    await waitUntil('its bell is rung again', async () => (await rung(partition)) === 2)
+  const queueOf = ({ namespace }: TestTroupe, partition: number) =>
+    `${partitionKeys(tagOf(namespace, partition)).queuePrefix}:bell-default`
+  // BullMQ counts all that were ever added.
+  const rung = async (troupe: TestTroupe, partition: number) =>
+    Number(await troupe.redis.get(`${queueOf(troupe, partition)}:id`))
+  const jobs = async (troupe: TestTroupe, partition: number) => {
+    const lists = ['wait', 'active'].map((state) => troupe.redis.llen(`${queueOf(troupe, partition)}:${state}`))
+    return (await Promise.all(lists)).reduce((total, length) => total + length)
   }
-  for (const partition of [1, 2, 3]) {
-    ends.get(partition - 1)?.()
-    await waitUntil('the slot goes to the next line', () => ends.has(partition))
-    await waitUntil('whose bell comes to a full node again', async () => (await rung(partition)) > 2)
-    for (const waiting of [1, 2, 3].filter((other) => other > partition)) expect(await rung(waiting)).toBe(2)
-  }
-  ends.get(3)?.()
+
+  test('is rung again once, and answered when a slot comes to its line, however many lines wait', async () => {
+    await using troupe = await TestTroupe.connect({ partitions: 4 })
+    const ends = new Map<unknown, () => void>()
+    const held = defineWorker({
+      receive: (message) => new Promise<void>((resolve) => void ends.set(message.value, resolve)),
+    })
+    const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
+    const createIn = (partition: number) =>
+      troupe.create('held', partition, {
+        idempotencyKey: keys.find((key) => partitionOfKey(key, 4) === partition) as string,
+      })
+    await troupe.startNode({ held }, { concurrency: 1, policy })
+    await createIn(0)
+    await waitUntil('the slot is taken', () => ends.has(0))
+    for (const partition of [1, 2, 3]) {
+      await createIn(partition)
+      await waitUntil('its bell is rung again', async () => (await rung(troupe, partition)) === 2)
+    }
+    for (const partition of [1, 2, 3]) {
+      ends.get(partition - 1)?.()
+      await waitUntil('the slot goes to the next line', () => ends.has(partition))
+      await waitUntil('whose jobs have been answered', async () => (await jobs(troupe, partition)) === 0)
+      expect(await Promise.all([1, 2, 3].map((one) => rung(troupe, one)))).toEqual([2, 2, 2])
+    }
+    ends.get(3)?.()
+  })
+
+  test('goes on to others when a slot comes to its line that can run nothing of it', async () => {
+    await using troupe = await TestTroupe.connect()
+    const end = Promise.withResolvers<void>()
+    let isTaken = false
+    const held = defineWorker({
+      pool: 'busy',
+      receive() {
+        isTaken = true
+        return end.promise
+      },
+    })
+    const other = await troupe.startNode({ elsewhere: quick })
+    await troupe.startNode({ held, quick }, { concurrency: 1, policy })
+    await other.stop()
+    await troupe.create('held')
+    await waitUntil('the slot is taken', () => isTaken)
+    await troupe.create('elsewhere')
+    await waitUntil('its bell is rung again', async () => (await rung(troupe, 0)) === 2)
+    end.resolve()
+    // Eight times it is heard in vain.
+    await waitUntil('it goes on', async () => (await rung(troupe, 0)) >= 10)
+    expect(await waitUntil('and not for ever', async () => (await jobs(troupe, 0)) === 0)).toBe(true)
+  })
 })
