@@ -205,11 +205,11 @@ function judgeSubmissions({ submitted, submitIsPaused }: Health): Finding | unde
 }
 
 function judgeBells({ pausedBells }: Health): Finding[] {
-  return pausedBells.map((pool) => ({
-    level: 'warning',
-    what: `the queue bell-${pool} is paused in BullMQ: work may begin a second late`,
-    todo: resume,
-  }))
+  return [...Map.groupBy(pausedBells, ({ pool }) => pool)].map(([pool, queues]) => {
+    const where = queues.map(({ prefix }) => prefix).join(', ')
+    const what = `the queue bell-${pool} (prefix ${where}) is paused in BullMQ: work may begin a second late`
+    return { level: 'warning', what, todo: resume }
+  })
 }
 
 function judgeLeases({ redis, expiredLeases, nodes }: Health): Finding[] {

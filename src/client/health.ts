@@ -1,5 +1,6 @@
 /** Duty: the facts that `troupe doctor` judges: Redis's settings, nodes, queues, what waits and for how long. */
 import { unhostedPool } from '../core/ids.ts'
+import type { BellQueue } from '../queue/bells.ts'
 import type { SubmissionQueue } from '../queue/submissions.ts'
 import type { InspectStore, RecordFields } from '../store/inspect-store.ts'
 import type { KindSummary, NodeSummary } from './summaries.ts'
@@ -28,8 +29,8 @@ export interface Health {
   readonly submitted: number
   /** Somebody paused that queue, with a tool of BullMQ: nodes take nothing from it. */
   readonly submitIsPaused: boolean
-  /** Pools of which somebody paused the bells likewise: work of theirs may begin late. */
-  readonly pausedBells: readonly string[]
+  /** Queues of bells that somebody paused likewise, `bell-<pool>` each with its prefix in BullMQ: work of theirs may begin late. */
+  readonly pausedBells: readonly BellQueue[]
   readonly running: number
   readonly expiredLeases: number
   readonly timers: number
@@ -40,7 +41,7 @@ export interface Health {
 /** What is read of BullMQ's queues. */
 export interface Queues {
   readonly submission: SubmissionQueue
-  readonly pausedBells: readonly string[]
+  readonly pausedBells: readonly BellQueue[]
 }
 
 export async function readHealth(

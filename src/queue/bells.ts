@@ -154,16 +154,22 @@ export class BullBellRinger implements BellRinger {
   }
 }
 
-/** Pools whose bells somebody paused with a tool of BullMQ, in any partition. */
+/** A queue of bells, as tools of BullMQ name it: `bell-<pool>` with this prefix. */
+export interface BellQueue {
+  readonly pool: string
+  readonly prefix: string
+}
+
+/** Those that somebody paused with a tool of BullMQ. */
 export async function readPausedBells(
   redis: Redis,
   places: readonly Pick<QueuePlace, 'prefix'>[],
   pools: readonly string[],
-): Promise<string[]> {
-  const isPaused = (pool: string) =>
-    Promise.all(places.map(({ prefix }) => redis.hexists(`${prefix}:${queueName(pool)}:meta`, 'paused')))
-  const paused = await Promise.all(pools.map(isPaused))
-  return pools.filter((_, index) => paused[index]?.includes(1))
+): Promise<BellQueue[]> {
+  const queues = pools.flatMap((pool) => places.map(({ prefix }) => ({ pool, prefix })))
+  const isPaused = ({ pool, prefix }: BellQueue) => redis.hexists(`${prefix}:${queueName(pool)}:meta`, 'paused')
+  const paused = await Promise.all(queues.map(isPaused))
+  return queues.filter((_, index) => paused[index] === 1)
 }
 
 /** What answers bells. Must not throw. */
@@ -179,6 +185,7 @@ export class BullBellListener {
   readonly #worker: Worker
   readonly #queue: Queue
   readonly #pool: string
+  readonly #prefix: string
   readonly #log: Pick<WorkerLog, 'debug' | 'warn'>
   readonly #tidying: NodeJS.Timeout
   #isPaused = false
@@ -193,6 +200,7 @@ export class BullBellListener {
     log: Pick<WorkerLog, 'debug' | 'warn'>,
   ) {
     this.#pool = pool
+    this.#prefix = place.prefix
     this.#log = log
     this.#queue = openQueue(connection, place.prefix, queueName(pool))
     this.#tidying = setInterval(() => void this.runOnce(), tidyEveryMs).unref()
@@ -250,7 +258,10 @@ export class BullBellListener {
       // BullMQ tells an event of it each time, also of none.
       else if ((await this.#queue.getWaitingCount()) > 0) await this.#queue.clean(tidyEveryMs, tidyMost, 'wait')
       if (isPaused && !this.#isPaused)
-        this.#log.warn(`the queue ${queueName(pool)} is paused in BullMQ: work may begin a second late`, { pool })
+        this.#log.warn(`the queue ${queueName(pool)} is paused in BullMQ: work may begin a second late`, {
+          pool,
+          prefix: this.#prefix,
+        })
       this.#isPaused = isPaused
     } catch (error) {
       this.#log.debug('bells could not be tidied', { pool, error: String(error) })

@@ -69,9 +69,9 @@ describe('judge', () => {
     ],
     [
       'bells that are held back',
-      { ...well, pausedBells: ['gpu'] },
+      { ...well, pausedBells: [1, 3].map((partition) => ({ pool: 'gpu', prefix: `{troupe.${partition}}:q` })) },
       'warning',
-      /^the queue bell-gpu is paused in BullMQ: work may begin a second late$/,
+      /^the queue bell-gpu \(prefix {troupe\.1}:q, {troupe\.3}:q\) is paused in BullMQ: work may begin a second late$/,
     ],
     [
       'work and a submitted job without a node',

@@ -242,29 +242,30 @@ describe('a listener', () => {
     expect(await rungAgain(queue)).toEqual([{ bell: 'a', hops: 5, full: 1 }])
   })
 
-  test('removes the jobs of a queue that somebody paused, and no others, and tells of it once (B-d)', async () => {
+  test('removes the jobs of a queue that somebody paused, and no others, and tells once where it is (B-d)', async () => {
     const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const busy = async () => {
       begun.resolve()
       await gate.promise
     }
-    const listener = await listen('default', busy, { slots: 1 })
-    const queue = stage.queueOf('default')
-    stage.ringer.ring(0, [bell('a')])
+    const listener = await listen('default', busy, { slots: 1, partition: 1 })
+    const queue = stage.queueOf('default', 1)
+    stage.ringer.ring(1, [bell('a')])
     await begun.promise
-    stage.ringer.ring(0, [bell('b')])
+    stage.ringer.ring(1, [bell('b')])
     await waitUntil('it waits', async () => (await queue.getWaitingCount()) === 1)
     await listener.runOnce()
     expect(await queue.getWaitingCount()).toBe(1)
     expect(await readPausedBells(stage.connection, stage.places, ['default', 'gpu'])).toEqual([])
 
+    const paused = { pool: 'default', prefix: stage.places[1]?.prefix }
     await queue.pause()
-    expect(await readPausedBells(stage.connection, stage.places, ['default', 'gpu'])).toEqual(['default'])
+    expect(await readPausedBells(stage.connection, stage.places, ['default', 'gpu'])).toEqual([paused])
     await listener.runOnce()
     await listener.runOnce()
     expect(await queue.getWaitingCount()).toBe(0)
     const warning = 'the queue bell-default is paused in BullMQ: work may begin a second late'
-    expect(stage.told).toEqual([[warning, { pool: 'default' }]])
+    expect(stage.told).toEqual([[warning, paused]])
     gate.resolve()
   })
 
