@@ -29,6 +29,7 @@ export function judge(health: Health): Finding[] {
     ...judgeUnhosted(health),
     judgeQueue(health),
     judgeSubmissions(health),
+    ...judgeMisplaced(health),
     ...judgeBells(health),
     ...judgeLeases(health),
     judgeDeadLetters(health),
@@ -202,6 +203,14 @@ function judgeSubmissions({ submitted, submitIsPaused }: Health): Finding | unde
   if (submitted === 0) return { level: 'warning', what: `${what}: jobs that are added to it wait`, todo }
   const verb = submitted === 1 ? 'waits' : 'wait'
   return { level: 'problem', what: `${what}, and ${count(submitted, 'submitted job')} ${verb}`, todo }
+}
+
+function judgeMisplaced({ misplaced, submitPrefix }: Health): Finding[] {
+  return misplaced.map(({ prefix, jobs }) => {
+    const wait = jobs === 1 ? 'waits' : 'wait'
+    const what = `${count(jobs, 'submitted job')} ${wait} in the queue submit of the prefix ${prefix}, from which no node takes any`
+    return { level: 'problem', what, todo: `add them with the prefix ${submitPrefix}, and remove them there` }
+  })
 }
 
 function judgeBells({ pausedBells }: Health): Finding[] {

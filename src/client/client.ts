@@ -268,9 +268,8 @@ export class Troupe implements AsyncDisposable {
     const places = this.#inspect.map(({ partition }) => ({
       prefix: partitionKeys(tagOf(this.#namespace, partition)).queuePrefix,
     }))
-    const [first = { prefix: '' }] = places
     const read = async (now: number, pools: readonly string[]) => ({
-      submission: await readSubmissionQueue(this.#redis, first, now),
+      submissions: await Promise.all(places.map((place) => readSubmissionQueue(this.#redis, place, now))),
       pausedBells: await readPausedBells(this.#redis, places, pools),
     })
     const queues = (now: number, pools: readonly string[]) =>

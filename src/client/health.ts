@@ -29,6 +29,10 @@ export interface Health {
   readonly submitted: number
   /** Somebody paused that queue, with a tool of BullMQ: nodes take nothing from it. */
   readonly submitIsPaused: boolean
+  /** BullMQ's prefix of that queue. */
+  readonly submitPrefix: string
+  /** Jobs in queues of this name of other partitions, which no node takes: `submitPrefix` is where they belong. */
+  readonly misplaced: readonly { readonly prefix: string; readonly jobs: number }[]
   /** Queues of bells that somebody paused likewise, `bell-<pool>` each with its prefix in BullMQ: work of theirs may begin late. */
   readonly pausedBells: readonly BellQueue[]
   readonly running: number
@@ -40,7 +44,8 @@ export interface Health {
 
 /** What is read of BullMQ's queues. */
 export interface Queues {
-  readonly submission: SubmissionQueue
+  /** By partition. */
+  readonly submissions: readonly SubmissionQueue[]
   readonly pausedBells: readonly BellQueue[]
 }
 
@@ -61,7 +66,8 @@ export async function readHealth(
   const facts = await Promise.all(stores.map((store) => store.queueFacts(poolNames)))
   const hosted = new Set(kinds.filter((kind) => kind.hosted).map((kind) => kind.kind))
   const queued = await Promise.all(stores.flatMap((store) => poolNames.map((pool) => store.queuedKinds(pool, 100))))
-  const { submission, pausedBells } = await readQueues(redisNow, poolNames)
+  const { submissions, pausedBells } = await readQueues(redisNow, poolNames)
+  const [submission, ...others] = submissions as readonly [SubmissionQueue, ...SubmissionQueue[]]
   const sum = (of: (fact: (typeof facts)[number]) => number) => facts.reduce((total, fact) => total + of(fact), 0)
   return {
     redis: {
@@ -94,6 +100,8 @@ export async function readHealth(
       .map(({ id, kind, since }) => ({ id, kind, waitingMs: Math.max(0, redisNow - since) })),
     submitted: submission.jobs,
     submitIsPaused: submission.isPaused,
+    submitPrefix: submission.prefix,
+    misplaced: others.filter(({ jobs }) => jobs > 0).map(({ prefix, jobs }) => ({ prefix, jobs })),
     pausedBells,
     running: sum((fact) => fact.running),
     expiredLeases: sum((fact) => fact.expiredLeases),

@@ -94,7 +94,10 @@ export class BullSubmissionListener {
 /** BullMQ keeps this many orders within each millisecond of a delay. */
 const delayOrders = 0x1000
 
+/** Nodes take jobs from that of the first partition alone. */
 export interface SubmissionQueue {
+  /** Of BullMQ. */
+  readonly prefix: string
   /** Jobs that a node would take now, or were it not paused. */
   readonly jobs: number
   readonly isPaused: boolean
@@ -115,7 +118,7 @@ export async function readSubmissionQueue(
     redis.zcard(`${queue}:prioritized`),
     redis.zcount(`${queue}:delayed`, '-inf', (now + 1) * delayOrders - 1),
   ])
-  return { jobs: counts.reduce((total, jobs) => total + jobs, 0), isPaused: paused === 1 }
+  return { prefix, jobs: counts.reduce((total, jobs) => total + jobs, 0), isPaused: paused === 1 }
 }
 
 /** What BullMQ records. Of a mailbox that is full, what the producer said of attempts and back-off counts: there may be room then. */

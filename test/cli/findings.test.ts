@@ -21,6 +21,8 @@ const well: Health = {
   unhosted: [],
   submitted: 0,
   submitIsPaused: false,
+  submitPrefix: '{troupe.0}:q',
+  misplaced: [],
   pausedBells: [],
   running: 0,
   expiredLeases: 0,
@@ -66,6 +68,12 @@ describe('judge', () => {
       { ...well, submitIsPaused: true },
       'warning',
       /^the queue submit is paused in BullMQ: jobs that are added to it wait$/,
+    ],
+    [
+      'submitted jobs where no node looks',
+      { ...well, misplaced: [{ prefix: '{troupe.3}:q', jobs: 2 }] },
+      'problem',
+      /^2 submitted jobs wait in the queue submit of the prefix {troupe\.3}:q, from which no node takes any$/,
     ],
     [
       'bells that are held back',

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
+import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { Producer } from './support/producer.ts'
@@ -56,6 +57,20 @@ describe('a job of the queue "submit"', () => {
     await waitUntil('it is due', async () => (await submitted()) === 3)
     await troupe.startNode({ echo })
     await waitUntil('all that are due are taken', async () => (await submitted()) === 0)
+  })
+
+  test('of another partition than the first, which no node takes, is seen by health', async () => {
+    await using troupe = await TestTroupe.connect({ partitions: 3 })
+    await troupe.startNode({ echo })
+    const prefixOf = (partition: number) => partitionKeys(tagOf(troupe.namespace, partition)).queuePrefix
+    const seen = async () => {
+      const { submitted, submitPrefix, misplaced } = await troupe.client.health()
+      return { submitted, submitPrefix, misplaced }
+    }
+    expect(await seen()).toEqual({ submitted: 0, submitPrefix: prefixOf(0), misplaced: [] })
+    await using producer = new Producer(troupe, 2)
+    await producer.queue.add('misplaced', { kind: 'echo', input: 1 })
+    expect(await seen()).toMatchObject({ submitted: 0, misplaced: [{ prefix: prefixOf(2), jobs: 1 }] })
   })
 
   test('is seen by health while its queue is paused, also by an older BullMQ, which puts it elsewhere', async () => {

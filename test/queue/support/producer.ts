@@ -10,9 +10,9 @@ export class Producer implements AsyncDisposable {
   readonly queue: Queue
   readonly #connection: Redis
 
-  constructor({ redisUrl, namespace }: TestTroupe) {
+  constructor({ redisUrl, namespace }: TestTroupe, partition = 0) {
     this.#connection = new Redis(redisUrl, { maxRetriesPerRequest: null })
-    this.queue = new Queue('submit', { connection: this.#connection, prefix: `{${namespace}.0}:q` })
+    this.queue = new Queue('submit', { connection: this.#connection, prefix: `{${namespace}.${partition}}:q` })
   }
 
   async submit(data: unknown, options: Parameters<Queue['add']>[2] = {}): Promise<Submitted> {
