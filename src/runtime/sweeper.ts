@@ -142,13 +142,14 @@ export class Sweeper {
   async #sweep(): Promise<void> {
     if (this.#stopped) return
     this.#nextAt = Number.POSITIVE_INFINITY
+    const { partition } = this.#store
     try {
       await this.runOnce()
-      if (this.#failing) this.#host.log.info('the store answers again')
+      if (this.#failing) this.#host.log.info('the store answers again', { partition })
       this.#failing = false
     } catch (error) {
       if (!this.#failing)
-        this.#host.log.warn('a sweep failed; it is tried again every second', { error: String(error) })
+        this.#host.log.warn('a sweep failed; it is tried again every second', { partition, error: String(error) })
       this.#failing = true
     }
     const everyMs = this.#everyMs()

@@ -162,6 +162,25 @@ test('a sweep that Redis refuses prunes all the same, as a Redis that is full is
   expect(await place.redis.zcard(place.keys.sessions)).toBe(0)
 })
 
+test('sweeps that fail, and the first that does not, tell which partition they are of, once (W3)', async () => {
+  await using place = await Place.open({ policy: { sweepEveryMs: 10 } })
+  let mayFail = false
+  const store = sweepingBy(place.node().upkeep, (sweep) => (mayFail ? Promise.reject(new Error('away')) : sweep()))
+  const told: unknown[] = []
+  const tell = (what: string, fields?: object) => void told.push([what, fields])
+  const sweeper = sweeperOf({ ...store, partition: 5 }, place, {
+    log: { debug() {}, info: tell, warn: tell, error() {} },
+  })
+  await sweeper.start()
+  mayFail = true
+  const failed = ['a sweep failed; it is tried again every second', { partition: 5, error: 'Error: away' }]
+  await waitUntil('it is told', () => told.length === 1)
+  mayFail = false
+  await waitUntil('that is told, too', () => told.length === 2)
+  await sweeper.stop()
+  expect(told).toEqual([failed, ['the store answers again', { partition: 5 }]])
+})
+
 describe('a sweep that has finished a batch of cancels', () => {
   test('is followed by the next one at once (W2)', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2, sweepEveryMs: 60_000 } })
