@@ -1,0 +1,210 @@
+/** One installation at a time: whose the lock of npm ci is, whoever was killed, stopped or asleep while holding it. */
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { waitUntil } from '../support/wait-until.ts'
+import { notes, Project, waits } from './support/project.ts'
+
+const hourMs = 3_600_000
+
+/** As if nobody had touched it for an hour. */
+function age(path: string): Promise<void> {
+  const at = new Date(Date.now() - hourMs)
+  return utimes(path, at, at)
+}
+
+/** Clocks that go on by an hour whenever somebody looks, as a clock does while the machine sleeps. */
+const jumpingClocks = `
+let now = Date.now()
+Date.now = performance.now = () => (now += ${hourMs})
+`
+
+/** Has the parent of the process get the lock `when` the first call of this function is made or has been made. */
+function parentTakesLock(when: 'before' | 'after', called: 'mkdir' | 'rename'): string {
+  return `
+const fs = require('node:fs/promises')
+const { syncBuiltinESMExports } = require('node:module')
+const { ${called}: real } = fs
+const take = () => fs.writeFile('node_modules.lock/pid', String(process.ppid))
+fs.${called} = async (...args) => {
+  fs.${called} = real
+  syncBuiltinESMExports()
+  ${when === 'before' ? 'await take(); await real(...args)' : 'await real(...args); await take()'}
+}
+syncBuiltinESMExports()
+`
+}
+
+/** As soon as something was renamed, which the parent of the process had taken just before, another tries to get the lock. */
+const thirdTries = `
+const { mkdir, rename, writeFile } = require('node:fs/promises')
+const fs = require('node:fs/promises')
+const { syncBuiltinESMExports } = require('node:module')
+fs.rename = async (...args) => {
+  fs.rename = rename
+  syncBuiltinESMExports()
+  await writeFile('node_modules.lock/pid', String(process.ppid))
+  await rename(...args)
+  await mkdir('node_modules.lock').then(() => writeFile('node_modules.lock/pid', '1'), () => {})
+}
+syncBuiltinESMExports()
+`
+
+describe('the lock of npm ci', () => {
+  test('waits for an installation that is under way, and takes what it made', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const first = project.install()
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    const second = project.install()
+    await waitUntil('the second waits', () => second.printed.stderr)
+    await project.write('go')
+    expect([(await first.end).code, (await second.end).code]).toEqual([0, 0])
+    expect(second.printed.stderr).toBe(waits)
+    expect(await project.runs()).toBe(1)
+  })
+
+  test('takes the lock of a process that was killed', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const killed = project.install()
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    killed.child.kill('SIGKILL')
+    await killed.end
+    expect(existsSync(project.path('node_modules.lock/pid'))).toBe(true)
+    await rm(project.path('slow'))
+    expect((await project.install().end).code).toBe(0)
+    expect(existsSync(project.path('node_modules.lock'))).toBe(false)
+  })
+
+  test('waits for the npm of a process that was killed, and takes what it made', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const killed = project.install()
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    killed.child.kill('SIGKILL')
+    await killed.end
+    const next = project.install()
+    await waitUntil('the next one says what it does', () => next.printed.stderr)
+    await project.write('go')
+    expect(await next.end).toMatchObject({ code: 0, stderr: waits })
+    expect(await project.runs()).toBe(1)
+  })
+
+  test('takes the lock of a process that was killed long ago, and whose id another one has by now', async () => {
+    await using project = await Project.make()
+    await mkdir(project.path('node_modules.lock'))
+    await project.write('node_modules.lock/pid', String(process.pid))
+    await age(project.path('node_modules.lock/pid'))
+    expect((await project.install({ untouchedMs: 300 }).end).code).toBe(0)
+    expect(existsSync(project.path('node_modules.lock'))).toBe(false)
+  })
+
+  test('takes a lock that got no owner', async () => {
+    await using project = await Project.make()
+    await mkdir(project.path('node_modules.lock'))
+    expect((await project.install().end).code).toBe(0)
+    expect(existsSync(project.path('node_modules.lock'))).toBe(false)
+  })
+
+  test.each([
+    ['while that of a process that was killed was being removed', '2147483647', parentTakesLock('before', 'rename')],
+    ['before its own id was in it', undefined, parentTakesLock('after', 'mkdir')],
+    ['while a third one tried to get it as well', '2147483647', thirdTries],
+  ])('leaves a lock to who took it %s', async (_, owner, before) => {
+    await using project = await Project.make()
+    const pid = 'node_modules.lock/pid'
+    if (owner) {
+      await mkdir(project.path('node_modules.lock'))
+      await project.write(pid, owner)
+    }
+    const { printed, end } = project.install({ before })
+    await waitUntil('it waits or installs', () => printed.stderr)
+    expect(printed.stderr).toBe(waits)
+    expect(await readFile(project.path(pid), 'utf8')).toBe(String(process.pid))
+    await rm(project.path('node_modules.lock'), { recursive: true })
+    expect((await end).code).toBe(0)
+  })
+
+  test('leaves a lock to its holder however long that takes, who says again and again that it is held', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const first = project.install({ renewMs: 20 })
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    const second = project.install({ untouchedMs: 1_000 })
+    await waitUntil('the second waits', () => second.printed.stderr)
+    const lock = project.path('node_modules.lock')
+    const times = new Set<number>()
+    // Each takes 20 ms at least: together they are longer than a lock may be untouched.
+    await waitUntil('it is said', async () => times.add((await stat(join(lock, 'pid'))).mtimeMs).size > 75, 40_000)
+    await project.write('go')
+    expect([(await first.end).code, (await second.end).code]).toEqual([0, 0])
+    expect(await project.runs()).toBe(1)
+    expect(existsSync(lock)).toBe(false)
+  })
+
+  test('leaves a lock to its holder after the machine has slept, whatever the clocks say', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const first = project.install({ noteMs: 20 })
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    await age(project.path('node_modules.lock/pid'))
+    const second = project.install({ before: jumpingClocks })
+    await waitUntil('the second waits', () => second.printed.stderr)
+    const before = notes(first)
+    await waitUntil('the first goes on', () => notes(first) > before + 25)
+    await project.write('go')
+    expect([(await first.end).code, (await second.end).code]).toEqual([0, 0])
+    expect(second.printed.stderr).toBe(waits)
+    expect(await project.runs()).toBe(1)
+  })
+
+  test('leaves a lock to its holder while that is stopped, and says so', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const first = project.install({ renewMs: 20 })
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    // As Ctrl+Z in a terminal does.
+    first.child.kill('SIGSTOP')
+    const second = project.install({ untouchedMs: 2_000 })
+    await waitUntil('the second has waited for too long', () => second.printed.stderr.split('\n').length > 2)
+    const stopped = `Process ${first.child.pid}, which installs them, is stopped: let it go on (fg), or end it.\n`
+    expect(second.printed.stderr).toBe(`${waits}${stopped}`)
+    await project.write('go')
+    first.child.kill('SIGCONT')
+    expect([(await first.end).code, (await second.end).code]).toEqual([0, 0])
+    expect(await project.runs()).toBe(1)
+  })
+
+  test('neither renews nor gives back a lock that somebody else has by now', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const first = project.install({ noteMs: 20, renewMs: 20 })
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    const pid = project.path('node_modules.lock/pid')
+    const goesOn = async () => {
+      const before = notes(first)
+      await waitUntil('the first goes on', () => notes(first) > before + 5)
+    }
+    await project.write('node_modules.lock/pid', String(process.pid))
+    await goesOn()
+    await age(pid)
+    await goesOn()
+    expect((await stat(pid)).mtimeMs).toBeLessThan(Date.now() - hourMs / 2)
+    await project.write('go')
+    expect((await first.end).code).toBe(0)
+    expect(await readFile(pid, 'utf8')).toBe(String(process.pid))
+  })
+
+  test('gives its lock back also while somebody looks whose it is', async () => {
+    await using project = await Project.make()
+    await project.write('slow')
+    const { end } = project.install()
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    await rename(project.path('node_modules.lock/pid'), project.path('node_modules.lock/pid.1'))
+    await project.write('go')
+    expect((await end).code).toBe(0)
+    expect((await readdir(project.folder)).filter((name) => name.startsWith('node_modules.'))).toEqual([])
+  })
+})
