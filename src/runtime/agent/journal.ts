@@ -26,8 +26,6 @@ export interface StepParts extends Partial<Omit<Step, 'entries' | 'position' | '
   readonly notes?: readonly EventNote[]
 }
 
-const none: readonly EventNote[] = []
-
 export class Journal {
   readonly turn: Turn
   readonly container: ContextContainer
@@ -153,7 +151,6 @@ export class Journal {
       ...parts,
       position: step.position,
       entries: made.map(({ json }) => json),
-      notes: parts.notes ?? none,
       stateJson: encodeTally(this.tally),
     }
   }
