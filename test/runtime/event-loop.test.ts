@@ -1,9 +1,10 @@
 /** Code that keeps the event loop to itself is told as what it is: who, how long, and what the node gave up for it. */
 import { performance } from 'node:perf_hooks'
 import { pino } from 'pino'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { defineTool } from '../../src/core/define-tool.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import { policy as defaults } from '../../src/core/policy.ts'
 import { ToolExecutor } from '../../src/runtime/tool/executor.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -81,4 +82,18 @@ test('a tool that blocks its node is named', async () => {
     expect(await executor.run({ tool, input: {}, parts })).toMatchObject({ kind: 'done' })
   const named = 'tool "crunch" kept the event loop of its node to itself for 1.'
   expect(lines).toMatchObject([{ level: 'warn', message: expect.stringContaining(named) }])
+})
+
+test('where nothing else is said, a tool is named that blocks its node for longer than leases go without renewal', async () => {
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(0)
+  const runFor = async (ms: number) => {
+    const run = () => void clock.mockReturnValue(clock() + ms)
+    const tool = defineTool({ name: 'crunch', description: 'x', effect: 'pure', run })
+    const executor = new ToolExecutor({ attempt: () => Promise.reject(new Error('no thread is to be asked for')) })
+    const { parts, lines } = callParts()
+    await executor.run({ tool, input: {}, parts })
+    return lines.length
+  }
+  expect(await runFor(defaults.renewEveryMs)).toBe(0)
+  expect(await runFor(defaults.renewEveryMs + 1)).toBe(1)
 })

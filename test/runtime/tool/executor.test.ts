@@ -1,33 +1,11 @@
 /** How calls of tools end, and what reaches others of them. */
-import { expect, test } from 'vitest'
-import type { Json } from '../../../src/core/chat-message.ts'
-import { defineTool, type Tool, type ToolContext, type ToolDefinition } from '../../../src/core/define-tool.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { ToolContext, ToolDefinition } from '../../../src/core/define-tool.ts'
 import { InputError, LeaseLostError, TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { policy } from '../../../src/core/policy.ts'
-import { ToolExecutor, type ToolThreads } from '../../../src/runtime/tool/executor.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { callParts, type SeenCall } from './support/call-parts.ts'
-
-const noThreads: ToolThreads = {
-  attempt: () => {
-    throw new Error('no thread is to be asked for')
-  },
-}
-const executor = new ToolExecutor(noThreads)
-
-function toolOf(run: ToolDefinition['run'], more: Partial<ToolDefinition> = {}): Tool {
-  return defineTool({ name: 'a', description: 'For tests.', effect: 'pure', run, ...more })
-}
-
-function runOf(tool: Tool, seen: SeenCall = callParts(), input: unknown = {}) {
-  return executor.run({ tool, input, parts: seen.parts })
-}
-
-const failure = (message: string) => ({
-  kind: 'failed',
-  output: { type: 'error-text', value: `Error: ${message}` },
-  facts: {},
-})
+import { callParts } from './support/call-parts.ts'
+import { executor, failure, runOf, toolOf } from './support/run-tool.ts'
 
 test('what a tool returns is its output, at once or later', async () => {
   expect(await runOf(toolOf(() => 'now'))).toEqual({ kind: 'done', output: { type: 'text', value: 'now' }, facts: {} })
@@ -35,6 +13,16 @@ test('what a tool returns is its output, at once or later', async () => {
   expect(await runOf(toolOf(() => 'x'.repeat(9), { outputBytesMax: 5 }))).toMatchObject({
     output: { value: expect.stringMatching(/^xxxxx\n\[Output cut: /) as string },
   })
+})
+
+test('what a tool throws, and what its reconcile found, are cut as its output is', async () => {
+  const cut = expect.stringMatching(/\n\[Output cut: it has \d+ bytes, of which the first 9 are shown\.\]$/) as string
+  const long = 'x'.repeat(20)
+  const thrown = toolOf(() => Promise.reject(new Error(long)), { outputBytesMax: 9 })
+  expect(await runOf(thrown)).toMatchObject({ kind: 'failed', output: { value: cut } })
+  const reconcile = async () => ({ done: true, output: long }) as const
+  const once = toolOf(() => null, { effect: 'once', reconcile, outputBytesMax: 9 })
+  expect(await executor.reconcile(once, {}, callParts().parts)).toMatchObject({ done: true, output: { value: cut } })
 })
 
 test('a tool sees its input and the whole context', async () => {
@@ -147,6 +135,21 @@ test('a tool that ignores its signal is left behind when its time is over', asyn
   late?.('too late')
 })
 
+test('a tool that names no time limit has the default one, and so has its reconcile', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const never = () => new Promise<never>(() => {})
+  const tool = toolOf(never, { effect: 'once', reconcile: never })
+  const { idempotencyKey, signal, log } = callParts().parts
+  const ends: unknown[] = []
+  void runOf(tool).then((end) => ends.push(end))
+  void executor.reconcile(tool, {}, { idempotencyKey, signal, log }).then((end) => ends.push(end))
+  await vi.advanceTimersByTimeAsync(policy.toolMs - 1)
+  expect(ends).toEqual([])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(ends).toMatchObject([{ kind: 'unfinished' }, { unknown: true }])
+})
+
 test('the signal of a tool that has ended does not fire when its time would be over', async () => {
   const signals: AbortSignal[] = []
   const quick = toolOf((_input, { signal }) => void signals.push(signal), { timeoutMs: 10 })
@@ -251,70 +254,6 @@ test('a folder that cannot be opened fails the call before the tool begins', asy
   expect(began).toBe(false)
 })
 
-test('facts come with the result, and with a failure', async () => {
-  const value = { list: [1] }
-  const tool = toolOf((_input, { setFact }) => {
-    setFact('first', 1)
-    setFact('second', value)
-    setFact('first', 2)
-    value.list.push(2)
-  })
-  expect(await runOf(tool)).toMatchObject({ kind: 'done', facts: { first: 2, second: { list: [1] } } })
-  const failing = toolOf((_input, { setFact }) => {
-    setFact('found', true)
-    throw new Error('then it broke')
-  })
-  expect(await runOf(failing)).toEqual({ ...failure('then it broke'), facts: { found: true } })
-})
-
-test('a fact that cannot be recorded fails the call, even if the tool goes on', async () => {
-  const deep = JSON.parse('['.repeat(65) + ']'.repeat(65)) as Json
-  const cases: [name: string, value: unknown, why: RegExp][] = [
-    [
-      'big',
-      'x'.repeat(policy.messageBytesMax),
-      /^Error: fact "big" of tool "a" has 1048578 bytes of JSON; the limit is 1048576/,
-    ],
-    ['whole', 1n, /^Error: fact "whole" of tool "a" cannot be written as JSON/],
-    ['f', () => 1, /^Error: fact "f" of tool "a" cannot be written as JSON/],
-    ['deep', deep, /^Error: fact "deep" of tool "a" is nested deeper than 64 levels/],
-    ['', 1, /^Error: tool "a": "" is not a fact's name/],
-    ['__proto__', 1, /^Error: tool "a": "__proto__" is not a fact's name/],
-    ['n'.repeat(policy.nameBytesMax + 1), 1, /is not a fact's name/],
-  ]
-  for (const [name, value, why] of cases) {
-    for (const caught of [true, false]) {
-      const tool = toolOf((_input, { setFact }) => {
-        setFact('good', 1)
-        try {
-          setFact(name, value as Json)
-        } catch (error) {
-          if (!caught) throw error
-        }
-        return 'went on'
-      })
-      const outcome = await runOf(tool)
-      expect(outcome).toMatchObject({ kind: 'failed', facts: {} })
-      expect((outcome as { output: { value: string } }).output.value).toMatch(why)
-    }
-  }
-})
-
-test('all facts of a call have at most 4 MiB, where a name that is set again counts once', async () => {
-  const quarter = 'x'.repeat(policy.messageBytesMax - 2)
-  const full = toolOf((_input, { setFact }) => {
-    for (const name of ['a', 'b', 'c', 'd', 'd', 'a']) setFact(name, quarter)
-  })
-  expect(await runOf(full)).toMatchObject({ kind: 'done' })
-  const over = toolOf((_input, { setFact }) => {
-    for (const name of ['a', 'b', 'c', 'd', 'e']) setFact(name, name === 'e' ? 1 : quarter)
-  })
-  expect(await runOf(over)).toMatchObject({
-    kind: 'failed',
-    output: { value: expect.stringContaining('would have 4194305 bytes with "e"; the limit is 4194304') as string },
-  })
-})
-
 test('progress is told at a bearable rate, and the last of it before the end', async () => {
   const seen = callParts()
   const tool = toolOf((_input, { progress }) => {
@@ -384,10 +323,17 @@ test('reconcile says whether the call was carried out', async () => {
   expect(await asked(() => Promise.reject(new Error('no answer')))).toEqual({ unknown: true, why: 'no answer' })
   expect(await asked((async () => ({})) as never)).toMatchObject({ unknown: true })
   expect(await asked((async () => null) as never)).toMatchObject({ unknown: true })
-  expect(await asked(() => new Promise(() => {}))).toEqual({
+  expect(await asked((async () => ({ done: 'perhaps' })) as never)).toMatchObject({ unknown: true })
+  let heard: AbortSignal | undefined
+  const silent: ToolDefinition['reconcile'] = (_input, { signal }) => {
+    heard = signal
+    return new Promise(() => {})
+  }
+  expect(await asked(silent)).toEqual({
     unknown: true,
     why: 'reconcile of tool "a" did not answer within 20 ms',
   })
+  expect(heard?.reason).toMatchObject({ message: 'reconcile of tool "a" did not finish within 20 ms.' })
   const stopped = callParts()
   stopped.stop.abort()
   expect(await asked(async () => ({ done: false }), stopped)).toEqual({

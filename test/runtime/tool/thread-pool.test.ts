@@ -30,7 +30,7 @@ function open(settings: ThreadPoolSettings = {}) {
   return { pool, run }
 }
 
-function threaded(name: string, module: string, more: { timeoutMs?: number } = {}): Tool {
+function threaded(name: string, module: string, more: { timeoutMs?: number; outputBytesMax?: number } = {}): Tool {
   const thread = new URL(module, import.meta.url).href
   return defineTool({ name, description: 'For tests.', effect: 'pure', thread, run: () => 'ran in the node', ...more })
 }
@@ -186,6 +186,8 @@ test('a tool that ends its thread fails, and the node lives', async () => {
   )
   expect(pool.size).toBe(0)
   expect(textOf(await run(tools.strayTool))).toContain('(thrown beside the call)')
+  const brief = threaded('stray', './support/threaded-tools.ts', { outputBytesMax: 9 })
+  expect(textOf(await run(brief))).toMatch(/^Error: th\n\[Output cut: /)
   expect(await run(tools.whereTool)).toMatchObject({ kind: 'done' })
 })
 
