@@ -4,6 +4,7 @@ import type { Session } from '../../../src/client/session.ts'
 import { toolCallsOf } from '../../../src/core/chat-message.ts'
 import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
+import { newId } from '../../../src/core/ids.ts'
 import type { TurnStore } from '../../../src/core/ports.ts'
 import { call, say, together } from '../../../src/models/scripted-model.ts'
 import { expectInvariants } from '../../support/oracle.ts'
@@ -237,5 +238,23 @@ describe('a cancel', () => {
     await cancelled(session)
     expect(await results(troupe, session)).toEqual(['sender: ok'])
     await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('that comes before the refusal of a message is recorded answers its call, which was not answered (J2)', async () => {
+    const model = recordedModel('test/sender', [call('send_message', { to: newId(0), text: 'hi' }), say('no')])
+    const sender = defineWorker({ instructions, model, spawns: ['talker'] })
+    const late = (turns: TurnStore) =>
+      around(turns, {
+        async commit(request) {
+          if (request.sends.length === 0 && request.entries.some((json) => json.includes('"toolResult"')))
+            await session.cancel()
+          return turns.commit(request)
+        },
+      })
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('sender')
+    await troupe.startNode({ talker, sender }, { aroundTurns: late })
+    await cancelled(session)
+    expect(await results(troupe, session)).toEqual(['sender: cancelled'])
   })
 })

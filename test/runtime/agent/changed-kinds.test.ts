@@ -19,11 +19,14 @@ const results = async (troupe: TestTroupe, workerId: string) =>
 class Act {
   runs = 0
   readonly asked: unknown[] = []
+  /** What the model was sent at last. */
+  shown = ''
 
   tool(input: z.ZodType, reconciled?: Reconciled): Tool {
     const run = () => (++this.runs === 1 ? new Promise(() => {}) : 'done')
     const reconcile = async (given: unknown) => {
-      this.asked.push(given)
+      this.asked.push({ ...(given as object) })
+      Object.assign(given as object, { at: 'its own' })
       return reconciled as Reconciled
     }
     const definition = { name: 'act', description: 'Acts.', effect: 'once', run } as const
@@ -34,6 +37,7 @@ class Act {
   async takenOver(first: Tool, second: readonly Tool[], meanwhile = () => {}) {
     // Like a model that reads what it is told: it mends arguments that are refused, and asks again.
     const model = recordedModel('test/m', ({ messages }) => {
+      this.shown = JSON.stringify(messages)
       const last = JSON.stringify(messages.at(-1))
       if (last.includes('go')) return call('act', { at: 1 }, 'a')
       return last.includes('invalid arguments') ? call('act', { at: 2, more: 1 }, 'b') : say('ok')
@@ -75,11 +79,12 @@ describe('a call that was started', () => {
     expect(await act.takenOver(act.tool(before), [])).toMatchObject([{ status: 'unknown' }])
   })
 
-  test('is what its reconcile says was done, asked with the arguments as they were', async () => {
+  test('is what its reconcile says was done, asked with the arguments as they were, which stay as they are', async () => {
     const act = new Act()
     const came = await act.takenOver(act.tool(before), [act.tool(after, { done: true, output: 'paid' })])
     expect(came).toMatchObject([{ status: 'ok', output: { value: 'paid' } }])
     expect(act.asked).toEqual([{ at: 1 }])
+    expect(act.shown).toContain('"input":{"at":1}')
   })
 
   test('is unknown when its reconcile says that nothing was done, of arguments that it does not take', async () => {

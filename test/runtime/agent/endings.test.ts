@@ -140,13 +140,13 @@ describe('an agent that does not come to an end', () => {
     expect(history.filter(({ type }) => type === 'toolResult')).toHaveLength(3)
   })
 
-  test('is ended by its tokens', async () => {
+  test('is ended when it has used the tokens that it may', async () => {
     const usage = { inputTokens: 60, outputTokens: 50 }
     const model = recordedModel('test/m', () => ({ ...call('count'), usage }))
     const { troupe, result } = await runOnce({
       instructions: 'x',
       model,
-      limits: { tokens: 100 },
+      limits: { tokens: 110 },
       tools: [tool('count', () => 1)],
     })
     await using _ = troupe
@@ -321,11 +321,12 @@ describe('a model of one’s own', () => {
     expect(result).toMatchObject({ status: 'failed', failure: { code: 'model_garbled', origin: 'model', attempt: 2 } })
   })
 
-  test('may leave out usage and finish reason', async () => {
+  test('may leave out usage and finish reason: that is another than those of providers', async () => {
     const model = { id: 'own/model', reply: async () => ({ content: [{ type: 'text', text: 'hi' }] }) as never }
-    const { troupe, result, session } = await runOnce({ instructions: 'x', model })
+    const { troupe, result, session, history } = await runOnce({ instructions: 'x', model })
     await using _troupe = troupe
     expect(result).toMatchObject({ status: 'completed', value: { text: 'hi' } })
+    expect(history.find(({ type }) => type === 'assistant')).toMatchObject({ finishReason: 'other' })
     expect((await session.root.report()).usage).toEqual({
       modelCalls: 1,
       inputTokens: 0,

@@ -54,7 +54,8 @@ describe('an agent', () => {
   })
 
   test('gives each call an id of its own (M-b), though the model gave one that would be made for another', async () => {
-    const calls = [call('double', { n: 1 }, 'call-1-1-2'), call('double', { n: 2 }, '')]
+    const [longest, tooLong] = ['x'.repeat(128), 'y'.repeat(129)]
+    const calls = ['call-1-1-2', '', longest, tooLong].map((id, n) => call('double', { n }, id))
     const model = recordedModel('test/one', [together(...calls), say('2 and 4.')])
     await using troupe = await TestTroupe.start({
       workers: { doubler: defineWorker({ instructions: 'Double.', model, tools: [double] }) },
@@ -62,7 +63,7 @@ describe('an agent', () => {
     expect(await troupe.run('doubler', '1 and 2')).toMatchObject({ status: 'completed' })
     const last = model.requests[1]?.messages.at(-1)
     const ids = last?.role === 'tool' ? last.results.map(({ toolCallId }) => toolCallId) : []
-    expect(ids).toEqual(['call-1-1-2', 'call-1-1-2_'])
+    expect(ids).toEqual(['call-1-1-2', 'call-1-1-2_', longest, 'call-1-1-4'])
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 

@@ -14,6 +14,8 @@ import { recordedModel } from '../../support/recorded-model.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { grantByHand, HeldStore, unspent } from '../support/held-store.ts'
 
+const noUsage = { inputTokens: 0, outputTokens: 0 }
+
 const holds = (type: string) => (request: CommitRequest) => request.entries.some((entry) => entry.includes(`"${type}"`))
 
 /** What was begun by a turn whose lease is not certain any more when it hears that this commit was accepted. */
@@ -52,3 +54,50 @@ test.each([
   const over = begun.length === 3 ? 'ended' : 'unreachable'
   expect(await begunUntil(effect, isLast)).toEqual({ begun, over })
 })
+
+test('no model is asked whose instructions took until the lease is not certain', async () => {
+  const store = new HeldStore()
+  const model = recordedModel('test/m', [say('done')])
+  const instructions = () => {
+    turn.trustedUntil = performance.now() - 1
+    return 'x'
+  }
+  const turn = new Turn(grantByHand(), store.host())
+  const agent = defineWorker({ instructions, model })
+  await new KindMaker(openModels({ env: {} })).make('agent', agent).behaviour(turn)
+  expect({ over: turn.over, requests: model.requests }).toEqual({ over: 'unreachable', requests: [] })
+})
+
+test.each([false, true])(
+  'of a once call that it found open nothing is recorded or asked: started %s',
+  async (isStarted) => {
+    const store = new HeldStore()
+    const asked: string[] = []
+    const act = defineTool({
+      name: 'act',
+      description: 'Acts.',
+      effect: 'once',
+      run: () => void asked.push('run'),
+      reconcile: async () => {
+        asked.push('reconcile')
+        return { done: false }
+      },
+    })
+    const model = recordedModel('test/m', [say('done')])
+    const agent = defineWorker({ instructions: 'x', model, tools: [act] })
+    const kind = new KindMaker(openModels({ env: {} })).make('agent', agent)
+    const head = { v: 1, at: 1, run: 1, epoch: 1 }
+    const reply = { ...call('act', {}, 'c1'), model: 'test/m', finishReason: 'tool-calls', usage: noUsage }
+    const history = [
+      { type: 'user', ...head, id: 'm0', content: [{ type: 'text', text: 'go' }] },
+      { type: 'assistant', ...head, id: 'm1', ...reply },
+      ...(isStarted ? [{ type: 'toolStarted', ...head, toolCallId: 'c1', toolName: 'act' }] : []),
+    ].map((entry) => JSON.stringify(entry))
+    const host = store.host()
+    Object.assign(host.store, { readHistory: async () => history })
+    const turn = new Turn(grantByHand({ open: true, runState: 'ExecutingTools', version: 2, commitId: '0:n:2' }), host)
+    turn.trustedUntil = performance.now() - 1
+    await kind.behaviour(turn)
+    expect({ over: turn.over, asked, commits: store.commits }).toEqual({ over: 'unreachable', asked: [], commits: [] })
+  },
+)

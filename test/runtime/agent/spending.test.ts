@@ -56,21 +56,24 @@ describe('a conversation', () => {
     expect(Number(/modelCalls=(\d+)$/.exec(message)?.[1])).toBeGreaterThan(3)
   })
 
-  test('of another node goes on counting where the first one stopped', async () => {
-    const model = recordedModel('test/m', () => ({ ...say('fine'), usage }))
-    const workers = { agent: defineWorker({ instructions: 'x', model }) }
-    await using troupe = await TestTroupe.connect()
-    const first = await troupe.startNode(workers)
-    const session = await troupe.create('agent', 'one', { keepOpen: true, limits: { tokens: 200 } })
-    await session.result({ run: 1 })
-    await first.stop()
-    await troupe.startNode(workers)
-    for (const text of ['two', 'three']) await session.root.send(text)
-    // The call that goes beyond is made: what it uses is not known before.
-    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed' })
-    expect(await session.result({ run: 3 })).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
-    expect(await used(troupe, session)).toMatchObject({ tokens: 220 })
-  })
+  test.each([200, 220])(
+    'of another node goes on counting where the first one stopped, up to %i tokens',
+    async (tokens) => {
+      const model = recordedModel('test/m', () => ({ ...say('fine'), usage }))
+      const workers = { agent: defineWorker({ instructions: 'x', model }) }
+      await using troupe = await TestTroupe.connect()
+      const first = await troupe.startNode(workers)
+      const session = await troupe.create('agent', 'one', { keepOpen: true, limits: { tokens } })
+      await session.result({ run: 1 })
+      await first.stop()
+      await troupe.startNode(workers)
+      for (const text of ['two', 'three']) await session.root.send(text)
+      // The call that goes beyond is made: what it uses is not known before.
+      expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed' })
+      expect(await session.result({ run: 3 })).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
+      expect(await used(troupe, session)).toMatchObject({ tokens: 220 })
+    },
+  )
 })
 
 describe('a tree of agents', () => {

@@ -29,6 +29,14 @@ test.each(['in the turn of the one before', 'in a turn of its own'])(
   },
 )
 
+test('a blank reply is a model call of its run, and no iteration', async () => {
+  const model = recordedModel('test/m', [{ content: [] }, say('done')])
+  await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions: 'x', model }) } })
+  const session = await troupe.create('agent')
+  expect(await session.result()).toMatchObject({ status: 'completed' })
+  expect(await session.root.report()).toMatchObject({ iterations: 1, usage: { modelCalls: 2 } })
+})
+
 test('a node that stops ends the turn of an agent at its next step, and another goes on (N3)', async () => {
   const begun = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()

@@ -1,0 +1,141 @@
+/** What a node reads of a history that it knows from an earlier turn: what is new, or all of it where that is no longer the same. */
+import { beforeEach, expect, test, vi } from 'vitest'
+import { defineTool } from '../../../src/core/define-tool.ts'
+import { defineWorker } from '../../../src/core/define-worker.ts'
+import { newId } from '../../../src/core/ids.ts'
+import type { Grant } from '../../../src/core/ports.ts'
+import { openModels } from '../../../src/models/model-source.ts'
+import { call, say } from '../../../src/models/scripted-model.ts'
+import { HistoryCache } from '../../../src/runtime/history-cache.ts'
+import { KindMaker } from '../../../src/runtime/kind-maker.ts'
+import { Turn } from '../../../src/runtime/turn.ts'
+import { recordedModel } from '../../support/recorded-model.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { grantByHand, HeldStore, silentLog, unspent } from '../support/held-store.ts'
+
+/** A node with an agent, and the one worker of that, whose history is `log`. */
+class OneNode {
+  readonly workerId = newId(0)
+  readonly log: string[] = []
+  /** From which place on the history was read. */
+  readonly reads: number[] = []
+  /** How many entries each warning says could not be read. */
+  readonly unread: unknown[] = []
+  readonly model = recordedModel('test/m', (_request, number) =>
+    number === 1 ? call('look') : say(`answer ${number}`),
+  )
+  readonly #kind = new KindMaker(openModels({ env: {} })).make(
+    'agent',
+    defineWorker({
+      instructions: 'x',
+      model: this.model,
+      tools: [defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => 'seen' })],
+    }),
+  )
+
+  /** One run, in one turn. Gives what the next grant says of its end. */
+  async run(number: number, more: Partial<Grant>): Promise<Pick<Grant, 'commitId' | 'version'>> {
+    const store = new HeldStore()
+    const host = store.host()
+    const readHistory = async (_workerId: string, from: number) => {
+      this.reads.push(from)
+      return this.log.slice(from)
+    }
+    const mark = { workerId: this.workerId, isJob: false, run: number, ...more }
+    const warn = (_message: string, fields?: Record<string, unknown>) => void this.unread.push(fields?.entries)
+    const workerLog = () => ({ ...silentLog, warn })
+    const turn = new Turn(grantByHand(mark), { ...host, workerLog, store: Object.assign(host.store, { readHistory }) })
+    void this.#kind.behaviour(turn)
+    let { version } = turn.grant
+    for (let place = 0; !turn.over; place++) {
+      await waitUntil('a commit is on its way, or the turn is over', () => turn.over ?? store.commits.length > place)
+      const commit = store.commits[place]
+      this.log.push(...(commit?.request.entries ?? []))
+      version++
+      commit?.answer({ kind: 'ok', version, bells: [], claimed: { kind: 'none' }, spending: unspent })
+    }
+    return { commitId: turn.left.commitId, version: turn.left.version }
+  }
+
+  /** Texts of the last request. */
+  get shown(): string {
+    return JSON.stringify(this.model.requests.at(-1)?.messages)
+  }
+}
+
+const said = (text: string, run: number, at = 1) =>
+  JSON.stringify({ type: 'user', v: 1, at, run, epoch: 1, id: text, content: [{ type: 'text', text }] })
+
+const spyOnGive = () => vi.spyOn(HistoryCache.prototype, 'give')
+let given: ReturnType<typeof spyOnGive>
+beforeEach(() => {
+  given = spyOnGive()
+})
+/** What the cache was given last is all of the history, and counted as it is. */
+function expectWholeGiven({ log }: OneNode): void {
+  const bytes = log.reduce((sum, json) => sum + json.length, 0)
+  expect(given.mock.lastCall?.[2]).toMatchObject({
+    length: log.length,
+    bytes,
+    lastJson: log.at(-1),
+  })
+}
+
+test('nothing of it when its last commit was that of this node', async () => {
+  const node = new OneNode()
+  const end = await node.run(1, {})
+  expectWholeGiven(node)
+  await node.run(2, end)
+  expectWholeGiven(node)
+  expect(node.reads).toEqual([])
+  expect(node.model.requests).toHaveLength(3)
+})
+
+test('what others have added, and the entry before that; the next time what came after', async () => {
+  const node = new OneNode()
+  await node.run(1, {})
+  for (const [run, text] of [
+    [2, 'elsewhere'],
+    [4, 'once more'],
+  ] as const) {
+    const from = node.log.length - 1
+    node.log.push(said(text, run), JSON.stringify({ type: 'cancelled', v: 1, at: 1, run, epoch: 2 }))
+    await node.run(run + 1, { commitId: '2:other:1', version: 20 + run })
+    expect(node.reads).toEqual([from])
+    node.reads.length = 0
+    expect(node.shown).toContain('answer 2')
+    expect(node.shown).toContain(text)
+    expectWholeGiven(node)
+  }
+})
+
+test('no more when its own turn had nothing to add; and of each entry it is told once that it cannot be read', async () => {
+  const node = new OneNode()
+  await node.run(1, {})
+  const idle = { mail: { control: [], family: [], user: [] } }
+  const reads: number[] = []
+  for (const [version, entries] of [
+    [20, ['no json']],
+    [30, ['null', '[]']],
+  ] as const) {
+    reads.push(node.log.length - 1)
+    node.log.push(...entries)
+    await node.run(2, { commitId: '2:other:1', version, ...idle })
+    expectWholeGiven(node)
+  }
+  expect(node.reads).toEqual(reads)
+  expect(node.unread).toEqual([1, 2])
+})
+
+test('all of it when what it knows is not how the history begins any more (H2)', async () => {
+  const node = new OneNode()
+  await node.run(1, {})
+  const last = node.log.length - 1
+  // As a server has it that lost its last writes, on which another node went on.
+  node.log.splice(1, last, said('told to another', 1))
+  await node.run(2, { commitId: '2:other:1', version: 9 })
+  expect(node.reads).toEqual([last, 0])
+  expect(node.shown).not.toContain('answer 2')
+  expect(node.shown).toContain('told to another')
+  expectWholeGiven(node)
+})
