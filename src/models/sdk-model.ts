@@ -76,7 +76,6 @@ class SdkModel implements Model {
     let isFirst = true
     for await (const part of stream) {
       if (part.type === 'error') throw part.error
-      if (part.type === 'abort') abortSignal.throwIfAborted()
       if (isFirst && saysSomething(part)) {
         isFirst = false
         call.onFirstByte()
