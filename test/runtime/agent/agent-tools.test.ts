@@ -2,7 +2,8 @@
  * The lists of tools that an agent's workers are shown: shared where they are the same, and not kept without a bound. And what a model
  * is told of calls that it wrote wrongly.
  */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import type { Json } from '../../../src/core/chat-message.ts'
 import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
 import { AgentTools } from '../../../src/runtime/agent/agent-tools.ts'
@@ -52,4 +53,46 @@ test('arguments that are no JSON are said to be none, those of children and mess
     kind: 'accepted',
     input: [{ kind: 'reader', input: 1 }],
   })
+})
+
+describe('kinds to spawn', () => {
+  const agent = new AgentTools(defineWorker({ instructions: 'x', tools, spawns: ['reader', 'writer'] }))
+  const listed = (kinds?: readonly string[], describeKind: (kind: string) => string = () => '') =>
+    agent.specs({ grant: { allowed: { kinds } }, host: { describeKind } } as never)
+  const check = (toolName: string, input: Json, kinds?: readonly string[]) =>
+    agent.check({ type: 'tool-call', toolCallId: 'c1', toolName, input }, { allowed: { kinds } } as never)
+  const tasks = (kind: string) => ({ tasks: [{ kind, input: 1 }] })
+
+  test('are those that the grant names as well', () => {
+    expect(JSON.stringify(listed())).toMatch(/reader.*writer/)
+    expect(JSON.stringify(listed(['writer', 'other']))).not.toMatch(/reader|other/)
+    expect(check('spawn_workers', tasks('writer'), ['writer', 'other'])).toMatchObject({ kind: 'accepted' })
+    for (const kind of ['reader', 'other'])
+      expect(check('spawn_workers', tasks(kind), ['writer', 'other'])).toMatchObject({ kind: 'invalid' })
+  })
+
+  test('are there at all, or the tools of delegation are not: also not the one that sends', () => {
+    expect(listed([])).toHaveLength(tools.length)
+    for (const [name, input] of [
+      ['spawn_workers', tasks('reader')],
+      ['send_message', { to: 'parent', text: 'hi' }],
+    ] as const) {
+      expect(check(name, input)).toMatchObject({ kind: 'accepted' })
+      const text = expect.stringContaining(`unknown tool '${name}'`)
+      expect(check(name, input, [])).toMatchObject({ kind: 'invalid', text })
+    }
+  })
+
+  test('are shown as they are known by now', () => {
+    expect(JSON.stringify(listed())).not.toContain('reads')
+    expect(JSON.stringify(listed(undefined, (kind) => `${kind} reads`))).toContain('reader: reader reads')
+  })
+})
+
+test('a call that was started and cannot be read any more is told as the model wrote it', () => {
+  const agent = new AgentTools(defineWorker({ instructions: 'x', tools }))
+  const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'tool_1', input: null, inputText: '{"a":' } as const
+  const invalid = [{ kind: 'invalid', call, text: 'x' }] as const
+  expect(agent.locals(invalid, new Set(['c1']))).toMatchObject([{ input: '{"a":', isLost: true }])
+  expect(agent.locals(invalid, new Set())).toEqual([])
 })

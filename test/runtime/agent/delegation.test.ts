@@ -223,6 +223,35 @@ describe('children', () => {
     expect(await session.result()).toMatchObject({ status: 'completed' })
   })
 
+  test('of a second call are waited for beyond those of the first, whose results are taken', async () => {
+    const release = Promise.withResolvers<void>()
+    const child = recordedModel('test/child', async ({ messages }) => {
+      if (textOf(messages[0]).endsWith('slow')) await release.promise
+      return say('done')
+    })
+    const task = (input: string) => ({ kind: 'child', input })
+    const parent = recordedModel('test/parent', [
+      spawn(task('quick'), task('quick')),
+      spawn(task('slow')),
+      say('all done'),
+    ])
+    await using troupe = await TestTroupe.start({
+      workers: {
+        parent: defineWorker({ instructions: 'x', model: parent, spawns: ['child'] }),
+        child: defineWorker({ instructions: 'y', model: child }),
+      },
+    })
+    const session = await troupe.create('parent', 'go')
+    const { record } = workerKeys(troupe.tag, session.rootId)
+    await waitUntil('the parent waits for the slow one', async () => {
+      const [root] = (await session.report()).workers
+      return child.requests.length === 3 && root?.place === 'parked'
+    })
+    expect(await troupe.redis.hmget(record, 'wait', 'crashes')).toEqual(['family:3', null])
+    release.resolve()
+    expect(await session.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ value: { text: 'all done' } })
+  })
+
   test('are waited for in a turn that finds a part of their results: a call is answered when all of its own are there (W2)', async () => {
     const release = Promise.withResolvers<void>()
     const child = recordedModel('test/child', async ({ messages }) => {

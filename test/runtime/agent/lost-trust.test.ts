@@ -55,6 +55,34 @@ test.each([
   expect(await begunUntil(effect, isLast)).toEqual({ begun, over })
 })
 
+test.each([
+  [1, ['model', 'tool']],
+  [2, ['model']],
+])(
+  'where a turn is start %i of a run, this begins before its first reply is recorded: %j (U6)',
+  async (starts, begun) => {
+    const store = new HeldStore()
+    const seen: string[] = []
+    const act = defineTool({ name: 'act', description: 'Acts.', effect: 'pure', run: () => void seen.push('tool') })
+    const model = recordedModel('test/m', () => {
+      seen.push('model')
+      return call('act')
+    })
+    const kind = new KindMaker(openModels({ env: {} })).make(
+      'agent',
+      defineWorker({ instructions: 'x', model, tools: [act] }),
+    )
+    const turn = new Turn(grantByHand({ starts }), store.host())
+    void kind.behaviour(turn)
+    for (let number = 0; !turn.over; number++) {
+      const commit = await waitUntil('a commit is on its way', () => store.commits[number])
+      if (holds('assistant')(commit.request)) turn.abandon('fenced')
+      else commit.answer({ kind: 'ok', version: number + 1, bells: [], claimed: { kind: 'none' }, spending: unspent })
+    }
+    expect(seen).toEqual(begun)
+  },
+)
+
 test('no model is asked whose instructions took until the lease is not certain', async () => {
   const store = new HeldStore()
   const model = recordedModel('test/m', [say('done')])

@@ -45,6 +45,15 @@ test('a model that does not reply in time is told so and asked again, then the r
   expect(calls.map(({ signal }) => (signal.reason as Error).name)).toEqual(['TimeoutError', 'TimeoutError'])
 })
 
+test('the signal of a call that was answered does not fire when its time would be over', async () => {
+  const { model, calls } = deafModel((number) => (number === 1 ? Promise.resolve(call('look')) : undefined))
+  const tool = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => 1 })
+  const agent = defineWorker({ instructions: 'x', model, tools: [tool], retries: 0 })
+  await using troupe = await TestTroupe.start({ workers: { agent }, policy: { modelCallMs: 50 } })
+  expect(await troupe.run('agent')).toMatchObject({ status: 'failed', failure: { code: 'deadline_exceeded' } })
+  expect(calls.map(({ signal }) => signal.aborted)).toEqual([false, true])
+})
+
 test('a model hears that its run was cancelled, and its node does not wait for it', async () => {
   const { model, calls } = deafModel()
   await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions: 'x', model }) } })

@@ -1,11 +1,18 @@
 /** Where a turn of an agent ends, and what a run finds of the one before it. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
-import { TerminalError } from '../../../src/core/errors.ts'
-import { call, say } from '../../../src/models/scripted-model.ts'
+import { TerminalError, TransientError } from '../../../src/core/errors.ts'
+import type { Mail } from '../../../src/core/message.ts'
+import { type Policy, policy } from '../../../src/core/policy.ts'
+import { openModels } from '../../../src/models/model-source.ts'
+import { call, type ScriptedReply, say } from '../../../src/models/scripted-model.ts'
+import { KindMaker } from '../../../src/runtime/kind-maker.ts'
+import { Turn } from '../../../src/runtime/turn.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { grantByHand, HeldStore, unspent } from '../support/held-store.ts'
 
 test.each(['in the turn of the one before', 'in a turn of its own'])(
   'a run %s begins without the failure and the iterations of that one',
@@ -73,4 +80,76 @@ test('a node that stops ends the turn of an agent at its next step, and another 
   await troupe.startNode(agentOf(second))
   expect(await session.result()).toMatchObject({ status: 'completed', value: { text: 'there' } })
   expect([first.requests.length, second.requests.length, runs]).toEqual([1, 1, 1])
+})
+
+test('the end of a run does not wait for what the next one in its turn is told', async () => {
+  const gate = Promise.withResolvers<void>()
+  const model = recordedModel('test/m', async (_request, number) => {
+    if (number === 2) await gate.promise
+    return say(`answer ${number}`)
+  })
+  await using troupe = await TestTroupe.connect()
+  const session = await troupe.create('agent', 'one', { keepOpen: true })
+  await session.root.send('two')
+  const agent = defineWorker({ instructions: 'x', model })
+  await troupe.startNode({ agent }, { policy: { lazyCommitMs: 60_000 } })
+  expect(await session.result({ run: 1, signal: AbortSignal.timeout(10_000) })).toMatchObject({ status: 'completed' })
+  gate.resolve()
+  expect(await session.result({ run: 2, signal: AbortSignal.timeout(10_000) })).toMatchObject({ status: 'completed' })
+})
+
+/** What was done in a turn of these inputs, and how it ended. The model is told of its turn when it is asked. */
+async function oneTurn(changes: Partial<Policy>, inputs: number, model: (turn: Turn) => ScriptedReply | Error) {
+  const store = new HeldStore()
+  const done: string[] = []
+  const look = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => void done.push('tool') })
+  const recorded = recordedModel('test/m', () => {
+    done.push('model')
+    return model(turn)
+  })
+  const agent = defineWorker({ instructions: 'x', model: recorded, tools: [look] })
+  const [mail] = grantByHand().mail.user
+  const user = Array.from({ length: inputs }, (_, sequence) => ({ ...(mail as Mail), sequence }))
+  const host = store.host()
+  const grant = grantByHand({ mail: { control: [], family: [], user } })
+  const turn = new Turn(grant, { ...host, policy: { ...host.policy, ...changes } })
+  void new KindMaker(openModels({ env: {} })).make('agent', agent).behaviour(turn)
+  for (let number = 0; !turn.over; number++) {
+    await waitUntil('a commit is on its way, or the turn is over', () => turn.over ?? store.commits.length > number)
+    const ok = { kind: 'ok', bells: [], claimed: { kind: 'none' }, spending: unspent } as const
+    store.commits[number]?.answer({ ...ok, version: number + 1 })
+  }
+  const requests = store.commits.map(({ request }) => request)
+  return { done, received: requests.reduce((sum, { userUsed }) => sum + userUsed, 0), end: requests.at(-1)?.end }
+}
+
+/** As if the model had taken most of the time that a turn has. */
+const late = (turn: Turn) => Object.assign(turn, { startedAt: turn.startedAt - policy.turnSliceMs })
+
+describe('a turn that has lasted long enough is given back', () => {
+  test('after so many model calls, with what they asked for', async () => {
+    const seen = await oneTurn({ turnSliceSteps: 1 }, 1, () => call('look'))
+    expect(seen).toMatchObject({ done: ['model'], received: 1, end: { wait: 'again' } })
+  })
+
+  test('after so much time, before what the model asked for is done', async () => {
+    const seen = await oneTurn({}, 1, (turn) => {
+      late(turn)
+      return call('look')
+    })
+    expect(seen).toMatchObject({ done: ['model'], received: 1, end: { wait: 'again' } })
+  })
+
+  test('between two runs, before the next input is received', async () => {
+    const seen = await oneTurn({}, 2, (turn) => {
+      late(turn)
+      return say('done')
+    })
+    expect(seen).toMatchObject({ done: ['model'], received: 1, end: { wait: 'again' } })
+  })
+})
+
+test('a turn that ends with a retry says how long to wait for it', async () => {
+  const seen = await oneTurn({}, 1, () => new TransientError('busy', { retryAfterMs: 60_000 }))
+  expect(seen).toMatchObject({ done: ['model'], end: { wait: 'retry', retryMs: 60_000 } })
 })

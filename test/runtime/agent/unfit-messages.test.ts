@@ -16,11 +16,13 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { grantByHand, HeldStore } from '../support/held-store.ts'
 
 /** The first commit of a turn with this grant, and how many replies were asked for until then. */
-async function firstCommit(more: Partial<Grant>) {
+async function firstCommit(more: Partial<Grant>, history: readonly object[] = []) {
   const store = new HeldStore()
   const model = recordedModel('test/m', [say('done')])
   const kind = new KindMaker(openModels({ env: {} })).make('agent', defineWorker({ instructions: 'x', model }))
-  const turn = new Turn(grantByHand(more), store.host())
+  const host = store.host()
+  Object.assign(host.store, { readHistory: async () => history.map((entry) => JSON.stringify(entry)) })
+  const turn = new Turn(grantByHand(more), host)
   void kind.behaviour(turn)
   await waitUntil('a commit is on its way', () => store.commits.length > 0)
   turn.abandon('fenced')
@@ -29,7 +31,21 @@ async function firstCommit(more: Partial<Grant>) {
 
 test('a message that took its node down time and again is put aside, and not met again', async () => {
   const { request, asked } = await firstCommit({ mark: 'poison' })
-  expect(request).toMatchObject({ userUsed: 1, dead: expect.any(String), failure: { code: 'poison' } })
+  expect(request).toMatchObject({ userUsed: 1, dead: expect.any(String), failure: { code: 'poison', attempt: 1 } })
+  expect(request?.event).toContain('message.deadLettered')
+  expect(request?.end).toMatchObject({ wait: 'any' })
+  expect(asked).toBe(0)
+})
+
+test('a run that took its node down time and again is put aside, and what waits for its end is not', async () => {
+  const head = { v: 1, at: 1, run: 1, epoch: 1 }
+  const user = { type: 'user', ...head, id: 'm0', content: [{ type: 'text', text: 'go' }] }
+  const retried = { attempt: 1, retrying: 'model:1', runState: 'TransientFailure' } as const
+  const open = { open: true, version: 2, commitId: '1:n:2', ...retried }
+  const { request, asked } = await firstCommit({ mark: 'poison', ...open }, [user])
+  expect(request).toMatchObject({ userUsed: 0, dead: expect.any(String), failure: { code: 'poison', attempt: 2 } })
+  expect(request?.failure?.message).toContain('the next step was model call 1 of run 1.')
+  expect(request?.event).not.toContain('message.deadLettered')
   expect(asked).toBe(0)
 })
 
@@ -38,6 +54,8 @@ test('a message that cannot be read fails its run before a model is asked', asyn
   const user = [{ ...(mail as Mail), malformed: 'no JSON' }]
   const { request, asked } = await firstCommit({ mail: { control: [], family: [], user } })
   expect(request).toMatchObject({ userUsed: 1, failure: { code: 'input_invalid' } })
+  // Who follows the events sees each run begin that ends.
+  expect(request?.event).toMatch(/run\.started.*worker\.failed/)
   expect(asked).toBe(0)
 })
 

@@ -11,7 +11,6 @@ import { defineTool, type Tool, type Workspace } from '../../../src/core/define-
 import { TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { ToolExecutor, type ToolOutcome } from '../../../src/runtime/tool/executor.ts'
-import { ThreadDeath } from '../../../src/runtime/tool/thread-death.ts'
 import { ThreadPool, type ThreadPoolSettings } from '../../../src/runtime/tool/thread-pool.ts'
 import { ToolThread } from '../../../src/runtime/tool/tool-thread.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -294,7 +293,9 @@ test('a call that comes while an idle thread is being ended is served when that 
     return this.kill()
   })
   const before = idOf(await run(tools.whereTool))
-  expect(idOf(await late.promise)).not.toBe(before)
+  const after = await late.promise
+  expect(after).toMatchObject({ kind: 'done' })
+  expect(idOf(after)).not.toBe(before)
 })
 
 test('a thread that died while it was idle is not given another call', async () => {
@@ -304,16 +305,6 @@ test('a thread that died while it was idle is not given another call', async () 
   await waitUntil('its thread to be gone', () => (running.mock.contexts[0] as ToolThread | undefined)?.alive === false)
   expect(await run(tools.whereTool)).toMatchObject({ kind: 'done' })
   expect(pool.size).toBe(1)
-})
-
-test('a call that is given to a thread that is gone is answered (TT1)', async () => {
-  const thread = new ToolThread({ graceMs: 50, resourceLimits: {} })
-  await thread.kill()
-  const { parts, stop } = callParts()
-  expect(await thread.run({ tool: tools.whereTool, input: {}, parts }, null, stop.signal)).toMatchObject({
-    kind: 'threw',
-    error: expect.any(ThreadDeath),
-  })
 })
 
 test('who listens to progress or keeps the log may throw: the call goes on', async () => {
@@ -330,6 +321,7 @@ test('who listens to progress or keeps the log may throw: the call goes on', asy
 })
 
 test('closing leaves no thread and no waiting call', async () => {
+  const running = vi.spyOn(ToolThread.prototype, 'run')
   const { pool, run } = open()
   const seen = callParts()
   const endless = run(tools.endlessTool, {}, seen)
@@ -337,6 +329,7 @@ test('closing leaves no thread and no waiting call', async () => {
   const waiting = run(tools.whereTool)
   await pool.close()
   expect(pool.size).toBe(0)
+  expect(running.mock.contexts).toMatchObject([{ alive: false }])
   expect(textOf(await endless)).toContain('ended before the tool did (it was ended)')
   expect(textOf(await waiting)).toBe('Error: tool "where" was not run: the threads of this node were closed.')
   expect(await run(tools.whereTool)).toMatchObject({ kind: 'failed' })

@@ -64,6 +64,16 @@ export const endlessTool = defineTool({
 
 export const exitTool = defineTool({ ...common, name: 'exit', run: () => process.exit(3) })
 
+/** Ends its thread with its last words on their way. */
+export const talkativeTool = defineTool({
+  ...common,
+  name: 'talkative',
+  run(_input, { log }) {
+    for (let line = 1; line <= 1_000; line += 1) log.info(String(line))
+    process.exit(3)
+  },
+})
+
 /** Ends its thread after its call. */
 export const leaveTool = defineTool({
   ...common,

@@ -1,0 +1,79 @@
+/** Which folder an agent may touch: what its kind names, by what that really is, within what it was granted. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ContextContainer } from '../../../src/core/context-container.ts'
+import { defineWorker } from '../../../src/core/define-worker.ts'
+import { say, scriptedModel } from '../../../src/models/scripted-model.ts'
+import { agentFolder } from '../../../src/runtime/agent/agent-folder.ts'
+import { grantByHand } from '../support/held-store.ts'
+
+let top: string
+beforeAll(() => {
+  top = realpathSync(mkdtempSync(join(tmpdir(), 'agent-folder-')))
+  mkdirSync(join(top, 'real', 'inner'), { recursive: true })
+  mkdirSync(join(top, 'real', '..name'))
+  mkdirSync(join(top, 'outside'))
+  writeFileSync(join(top, 'real', 'file'), 'x')
+  symlinkSync(join(top, 'real'), join(top, 'link'))
+  symlinkSync(join(top, 'real', 'inner'), join(top, 'real', 'to-inner'))
+  symlinkSync(join(top, 'outside'), join(top, 'real', 'to-outside'))
+})
+afterAll(() => rmSync(top, { recursive: true }))
+
+/** Paths but those with `./` are those of the test's own folder; undefined for a kind that names none, null for one that names nothing in particular. */
+async function folderOf(named: string | null | undefined, granted?: string): Promise<string | null> {
+  const at = (path: string) => (path.startsWith('./') ? path : join(top, path))
+  const folder = named === undefined ? {} : { folder: () => (named === null ? null : at(named)) }
+  const definition = defineWorker({ instructions: 'x', model: scriptedModel('test/m', [say('x')]), ...folder })
+  const grant = grantByHand(granted === undefined ? {} : { allowed: { folder: at(granted) } })
+  const { sessionId, workerId, name, kind, parentId, depth } = grant
+  const container = new ContextContainer({ sessionId, workerId, name, kind, parentId, depth })
+  const found = await agentFolder(definition, grant, container)
+  return found === null ? null : found.replace(`${top}/`, '')
+}
+
+test.each([
+  [undefined, undefined, null],
+  [null, undefined, null],
+  [undefined, 'real', 'real'],
+  ['real/inner', undefined, 'real/inner'],
+  ['real', 'real', 'real'],
+  ['real/inner', 'real', 'real/inner'],
+  ['real/..name', 'real', 'real/..name'],
+  // As it is named, where that is within by its name; else as the granted folder calls it.
+  ['real/to-inner', 'real', 'real/to-inner'],
+  ['link/inner', 'link', 'link/inner'],
+  ['real', 'link', 'link'],
+  ['real/inner', 'link', 'link/inner'],
+])('of a kind that names %s and was granted %s it is %s', async (named, granted, found) => {
+  expect(await folderOf(named, granted)).toBe(found)
+})
+
+test.each([
+  [null, 'real', 'asked for none in particular'],
+  ['', 'real', 'which is not within it'],
+  ['outside', 'real', 'which is not within it'],
+  ['real/to-outside', 'real', 'which is not within it'],
+])('a kind that names %s gets nothing beyond %s', async (named, granted, message) => {
+  await expect(folderOf(named, granted)).rejects.toMatchObject({
+    code: 'grant_exceeded',
+    message: expect.stringContaining(message),
+  })
+})
+
+test('what is no folder, not there, or no absolute path is refused', async () => {
+  await expect(folderOf('./src')).rejects.toMatchObject({
+    code: 'input_invalid',
+    message: expect.stringContaining('must be an absolute path'),
+  })
+  await expect(folderOf('real/file', 'real')).rejects.toMatchObject({
+    code: 'input_invalid',
+    message: expect.stringContaining('is no folder'),
+  })
+  await expect(folderOf('real/none', 'real')).rejects.toMatchObject({
+    code: 'input_invalid',
+    message: expect.stringContaining('does not exist'),
+  })
+})
