@@ -137,13 +137,16 @@ describe('a message', () => {
     ['no id', { ...user, id: undefined }],
     ['a time that is none', { ...user, at: 'now' }],
     ['a content that is no list', { ...user, content: 'a' }],
+    ['a time beyond all numbers', { ...user, at: JSON.parse('1e999') as number }],
     ['a block that is no object', { ...user, content: ['a'] }],
     ['a known block with a wrong field', { ...user, content: [{ type: 'text', text: 7 }] }],
     ['a block without a type', { ...user, content: [{ text: 'a' }] }],
     ['a call without an id', { ...assistant, content: [{ type: 'tool-call', toolName: 'x', input: {} }] }],
+    ['a call without arguments', { ...assistant, content: [{ type: 'tool-call', toolCallId: 'c', toolName: 'x' }] }],
     ['no usage', { ...assistant, usage: null }],
     ['no output', { ...result, output: undefined }],
     ['an output without a value', { ...result, output: { type: 'text' } }],
+    ['an output of JSON without a value', { ...result, output: { type: 'json' } }],
     ['a status that is no word', { ...result, status: 7 }],
   ])('that is %s is none', (_, value) => {
     expect(readChatMessage(value)).toBeNull()

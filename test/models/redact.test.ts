@@ -27,6 +27,7 @@ test('a known key is blotted out wherever a piece of it stands, whatever it look
   expect(redact(`a ${key} b`, [key])).toBe('a [redacted] b')
   expect(redact('a correct horse c', [key])).toBe('a [redacted]c')
   expect(redact('the horse bat…', [key])).toBe('the[redacted]…')
+  expect(redact('it ends with  battery', [key])).toBe('it ends with [redacted]')
   expect(redact('pass', ['pass'])).toBe('[redacted]')
 })
 

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { TransientError } from '../../src/core/errors.ts'
 import { call, say, scriptedModel, together } from '../../src/models/scripted-model.ts'
@@ -54,7 +55,7 @@ test('calls have ids of their own, and text is told as it comes', async () => {
   expect(heard.firstByteAt).toBe(0)
 })
 
-test('an abort ends a call that hangs, with its reason', async () => {
+test('an abort ends a call that hangs, with its reason, and nothing of a call stays at its signal', async () => {
   const model = scriptedModel('test/hang', async () => new Promise(() => undefined))
   const controller = new AbortController()
   const work = errorOf(model.reply(request, listener(controller.signal)))
@@ -63,4 +64,7 @@ test('an abort ends a call that hangs, with its reason', async () => {
   expect(await work).toBe(reason)
   expect(await errorOf(model.reply(request, listener(controller.signal)))).toBe(reason)
   expect(model.calls).toBe(1)
+  const { signal } = new AbortController()
+  await scriptedModel('test/later', async () => say('Later.')).reply(request, listener(signal))
+  expect(getEventListeners(signal, 'abort')).toEqual([])
 })

@@ -126,11 +126,13 @@ describe.each(surfaces)('$provider', (surface) => {
       response.on('close', () => closed.push(true))
     })
     const controller = new AbortController()
-    const work = errorOf(openAt(surface, provider.url).reply(requestOf([user('hello')]), listener(controller.signal)))
+    const heard = listener(controller.signal)
+    const work = errorOf(openAt(surface, provider.url).reply(requestOf([user('hello')]), heard))
     await waitUntil('the request', () => provider.requests.length > 0)
     const reason = new Error('time is over')
     controller.abort(reason)
     expect(await work).toBe(reason)
+    expect(heard.firstByteAt).toBe(-1)
     await waitUntil('the connection to close', () => closed.length > 0)
     expect(getEventListeners(controller.signal, 'abort')).toEqual([])
   })
@@ -148,10 +150,13 @@ describe('waiting', () => {
     expect(retryAfterMs).toBeLessThanOrEqual(most)
   })
 
-  test.each([{}, { 'retry-after': 'soon' }, { 'retry-after': '-5' }])('%j says nothing', async (headers) => {
-    const error = await failureOf(jsonAnswer(429, { error: { message: 'Busy.' } }, { ...headers }))
-    expect(error).toMatchObject({ code: 'model_overloaded', retryAfterMs: undefined })
-  })
+  test.each([{}, { 'retry-after': 'soon' }, { 'retry-after': '-5' }, { 'retry-after-ms': '-5' }])(
+    '%j says nothing',
+    async (headers) => {
+      const error = await failureOf(jsonAnswer(429, { error: { message: 'Busy.' } }, { ...headers }))
+      expect(error).toMatchObject({ code: 'model_overloaded', retryAfterMs: undefined })
+    },
+  )
 })
 
 describe('errors that statuses do not tell', () => {
@@ -191,9 +196,9 @@ describe('errors that statuses do not tell', () => {
     expect(await failureOf(answer)).toMatchObject({ code: 'model_refused', retryable: false })
   })
 
-  test('401 names the variable to check', async () => {
-    const error = await failureOf(jsonAnswer(401, { error: { message: 'No.' } }))
-    expect(error.message).toBe('openai-chat/test-model refused the request (401): No. – check OPENAI_API_KEY.')
+  test.each([401, 403])('%i names the variable to check', async (status) => {
+    const error = await failureOf(jsonAnswer(status, { error: { message: 'No.' } }))
+    expect(error.message).toBe(`openai-chat/test-model refused the request (${status}): No. – check OPENAI_API_KEY.`)
   })
 })
 

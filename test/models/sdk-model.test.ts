@@ -53,6 +53,13 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(seen?.headers['idempotency-key']).toBe('sess%20%C3%BC/3/1')
   })
 
+  test('without instructions, nothing is sent in their place', async () => {
+    fake.onMessage('hello', { content: 'Hi.' })
+    await model().reply(requestOf([user('hello')], { instructions: '' }), listener())
+    const [seen] = fake.getRequests()
+    expect(JSON.stringify(seen?.body)).not.toMatch(/"system"|"developer"|"instructions"/)
+  })
+
   test('a tool call comes through and its result goes back', async () => {
     fake.on({ userMessage: 'weather', hasToolResult: false }, call('call_1', '{"city":"Bonn"}'))
     fake.on({ userMessage: 'weather', hasToolResult: true, toolResultContains: 'rain' }, { content: 'It rains.' })

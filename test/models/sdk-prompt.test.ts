@@ -89,7 +89,8 @@ test.each<[Pick<ToolCallBlock, 'input' | 'inputText'>, Json]>([
   [{ input: 'text' }, { arguments: 'text' }],
   [{ input: null, inputText: '{"a": ' }, { arguments: '{"a": ' }],
 ])('arguments %j are sent as an object', (given, sent) => {
-  expect(prompt().messages([assistant([callWith(given)])])).toMatchObject([{ content: [{ input: sent }] }])
+  const content = [expect.objectContaining({ input: sent })]
+  expect(prompt().messages([assistant([callWith(given)])])).toEqual([{ role: 'assistant', content }])
 })
 
 test('halves of surrogate pairs are mended wherever they stand, without touching what was recorded', () => {
@@ -125,7 +126,8 @@ test('a message of which nothing is left is left out', () => {
 
 test('what comes beside a part goes back only to the model that made it', () => {
   const said: AssistantBlock = { type: 'text', text: 'Hi.', providerOptions: { acme: { itemId: 'x' } } }
-  expect(prompt().messages([assistant([said], 'acme/large-2025-09-29')])).toMatchObject([{ content: [said] }])
+  for (const own of ['acme/large-2025-09-29', 'acme/large-latest'])
+    expect(prompt().messages([assistant([said], own)])).toMatchObject([{ content: [said] }])
   expect(prompt().messages([assistant([said], 'acme/large-fast')])).toEqual([
     { role: 'assistant', content: [{ type: 'text', text: 'Hi.' }] },
   ])

@@ -1,0 +1,70 @@
+/** A reply from the parts of a stream, where providers differ in what they send and leave out. */
+import { expect, test } from 'vitest'
+import { type SdkPart, SdkReply } from '../../src/models/sdk-reply.ts'
+
+const bytesMax = 10
+const usage = { inputTokens: 1, outputTokens: 2, inputTokenDetails: {}, outputTokenDetails: {} }
+const finish = {
+  type: 'finish-step',
+  finishReason: 'stop',
+  rawFinishReason: 'end_turn',
+  response: { modelId: 'm' },
+  usage,
+}
+
+function replyOf(...parts: object[]) {
+  const reply = new SdkReply('acme/m', bytesMax, () => {})
+  for (const part of parts) reply.take(part as SdkPart)
+  return reply.end()
+}
+
+const call = (more: object) => ({ type: 'tool-call', toolCallId: 'c', toolName: 'look', input: {}, ...more })
+const tooLong = expect.objectContaining({
+  code: 'model_garbled',
+  message: expect.stringContaining('more than 10 bytes'),
+})
+
+test('what a provider gave beside a text is kept when later parts of it say nothing of that, and else the newest', () => {
+  const [first, second] = [{ acme: { itemId: 'first' } }, { acme: { itemId: 'second' } }]
+  for (const type of ['text', 'reasoning']) {
+    const begin = { type: `${type}-start`, id: 't', providerMetadata: first }
+    const more = { type: `${type}-delta`, id: 't', text: 'Hi.' }
+    const end = { type: `${type}-end`, id: 't' }
+    const blockOf = (...parts: object[]) => replyOf(...parts, finish).content
+    expect(blockOf(begin, more, end)).toEqual([{ type, text: 'Hi.', providerOptions: first }])
+    expect(blockOf(begin, { ...more, providerMetadata: second }, end)).toMatchObject([{ providerOptions: second }])
+    expect(blockOf(begin, more, { ...end, providerMetadata: second })).toMatchObject([{ providerOptions: second }])
+  }
+})
+
+test('texts and arguments count together, arguments once, and may be exactly as long as allowed', () => {
+  const text = { type: 'text-delta', id: 't', text: '1234' }
+  const pieces = ['{"a":', '1}'].flatMap((delta, index) => [
+    ...(index === 0 ? [{ type: 'tool-input-start', id: 'c' }] : []),
+    { type: 'tool-input-delta', id: 'c', delta },
+  ])
+  const input = { a: 1 }
+  expect(replyOf({ ...text, text: '123' }, ...pieces, call({ input }), finish).content).toHaveLength(2)
+  expect(() => replyOf(text, ...pieces)).toThrow(tooLong)
+  expect(replyOf({ ...text, text: '123' }, call({ input }), finish).content).toHaveLength(2)
+  expect(() => replyOf(text, call({ input }))).toThrow(tooLong)
+})
+
+test('a call that the provider runs by itself is no call of the reply', () => {
+  const own = call({ toolCallId: 'own', providerExecuted: true })
+  expect(replyOf(own, call({}), finish).content).toMatchObject([{ toolCallId: 'c' }])
+})
+
+test('arguments of which the model wrote nothing are none, however the SDK puts that', () => {
+  expect(replyOf(call({ invalid: true, input: ' ' }), finish).content).toEqual([call({})])
+  expect(replyOf(call({ invalid: true, input: '{' }), finish).content).toMatchObject([{ input: null, inputText: '{' }])
+})
+
+test('a reply that ends for a reason that the provider did not give has no end', () => {
+  const other = { ...finish, finishReason: 'other' }
+  const text = { type: 'text-delta', id: 't', text: 'Hi.' }
+  expect(replyOf(text, other)).toMatchObject({ finishReason: 'other' })
+  const message = 'acme/m sent a reply without an end.'
+  expect(() => replyOf(text, { ...other, rawFinishReason: undefined })).toThrow(message)
+  expect(() => replyOf(text)).toThrow(message)
+})
