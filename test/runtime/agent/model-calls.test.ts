@@ -6,8 +6,11 @@ import type { Model, ModelCall, ModelReply } from '../../../src/core/model.ts'
 import { policy } from '../../../src/core/policy.ts'
 import type { TurnStore } from '../../../src/core/ports.ts'
 import { call, type ScriptedReply, say, scriptedModel } from '../../../src/models/scripted-model.ts'
+import { askModel } from '../../../src/runtime/agent/ask-model.ts'
+import { Turn } from '../../../src/runtime/turn.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import { grantByHand, HeldStore } from '../support/held-store.ts'
 
 const whole = (reply: ScriptedReply): ModelReply => ({
   model: 'test/deaf',
@@ -133,4 +136,37 @@ test('a run whose model has replied is not said to wait for it, however long its
   await troupe.startNode({ agent }, { aroundTurns: counting, policy: { renewEveryMs: 20, busyAfterMs: 20 } })
   expect(await troupe.run('agent')).toMatchObject({ status: 'completed' })
   expect(seen).toEqual(['ExecutingTools'])
+})
+
+/** What those who listen are told of a call of this model. */
+async function toldOf(model: Model, heard: unknown[] = []) {
+  const host = new HeldStore().host()
+  const live = { publish: (_session: string, _worker: string, notes: readonly unknown[]) => void heard.push(...notes) }
+  const turn = new Turn(grantByHand(), { ...host, live, policy: { ...policy, deltaEveryMs: 5 } })
+  await askModel(turn, model, { instructions: 'x', messages: [], tools: [], idempotencyKey: 'k' }, 7)
+  return heard
+}
+
+test('text that streams is told in few pieces, by its sort, and to its end', async () => {
+  const heard: unknown[] = []
+  const reply = async (_request: unknown, asked: ModelCall) => {
+    for (const text of ['Let ', 'me ', '', 'see']) asked.onDelta({ type: 'reasoning', text })
+    asked.onDelta({ type: 'text', text: 'Fo' })
+    await waitUntil('the beginning is told', () => heard.length > 0)
+    asked.onDelta({ type: 'text', text: 'ur.' })
+    return whole(say('Four.'))
+  }
+  expect(await toldOf({ id: 'test/m', reply }, heard)).toEqual([
+    ['reasoning.delta', { text: 'Let me see', iteration: 7 }],
+    ['text.delta', { text: 'Fo', iteration: 7 }],
+    ['text.delta', { text: 'ur.', iteration: 7 }],
+  ])
+})
+
+test('a reply that is there before anything of it was told is not told in pieces', async () => {
+  const reply = async (_request: unknown, asked: ModelCall) => {
+    asked.onDelta({ type: 'text', text: 'Four.' })
+    return whole(say('Four.'))
+  }
+  expect(await toldOf({ id: 'test/m', reply })).toEqual([])
 })
