@@ -232,7 +232,7 @@ describe('children', () => {
     const task = (input: string) => ({ kind: 'child', input })
     const parent = recordedModel('test/parent', [
       spawn(task('quick'), task('quick')),
-      spawn(task('slow')),
+      spawn(task('slow'), task('slow')),
       say('all done'),
     ])
     await using troupe = await TestTroupe.start({
@@ -243,11 +243,11 @@ describe('children', () => {
     })
     const session = await troupe.create('parent', 'go')
     const { record } = workerKeys(troupe.tag, session.rootId)
-    await waitUntil('the parent waits for the slow one', async () => {
+    await waitUntil('the parent waits for the slow ones', async () => {
       const [root] = (await session.report()).workers
-      return child.requests.length === 3 && root?.place === 'parked'
+      return child.requests.length === 4 && root?.place === 'parked'
     })
-    expect(await troupe.redis.hmget(record, 'wait', 'crashes')).toEqual(['family:3', null])
+    expect(await troupe.redis.hmget(record, 'wait', 'crashes')).toEqual(['family:4', null])
     release.resolve()
     expect(await session.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ value: { text: 'all done' } })
   })

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { decodeTally } from '../../../src/core/agent-tally.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
+import { newId } from '../../../src/core/ids.ts'
 import type { Mail } from '../../../src/core/message.ts'
 import type { Grant } from '../../../src/core/ports.ts'
 import { openModels } from '../../../src/models/model-source.ts'
@@ -56,6 +58,29 @@ test('a message that cannot be read fails its run before a model is asked', asyn
   expect(request).toMatchObject({ userUsed: 1, failure: { code: 'input_invalid' } })
   // Who follows the events sees each run begin that ends.
   expect(request?.event).toMatch(/run\.started.*worker\.failed/)
+  expect(asked).toBe(0)
+})
+
+test('a result that nothing awaits is consumed, counted and told to nobody', async () => {
+  const head = { v: 1, at: 1, run: 1, epoch: 1 }
+  const input = { tasks: [{ kind: 'reader', input: 1 }] }
+  const content = [{ type: 'tool-call', toolCallId: 'c1', toolName: 'spawn_workers', input }]
+  const usage = { inputTokens: 0, outputTokens: 0 }
+  const history = [
+    { type: 'user', ...head, id: 'm0', content: [{ type: 'text', text: 'go' }] },
+    { type: 'assistant', ...head, id: 'm1', model: 'test/m', content, finishReason: 'tool-calls', usage },
+    { type: 'delegated', ...head, toolCallId: 'c1', spawned: [{ call: 2, id: newId(0), kind: 'reader', name: 'r' }] },
+  ]
+  // Of a child that was awaited before, and has reported twice.
+  const told = { kind: 'result', id: newId(0), from: newId(0), name: 'r', workerKind: 'reader', call: 1 } as const
+  const message = { ...told, status: 'completed', value: 'twice' } as unknown as Mail['message']
+  const family = [{ lane: 'family', sequence: 1, message }] as const
+  const waiting = { open: true, runState: 'ExecutingTools', calls: 2, awaits: [2] } as const
+  const recorded = { version: 3, commitId: '1:n:3', familyTaken: 1 }
+  const mail = { control: [], user: [], family: [...family] }
+  const { request, asked } = await firstCommit({ ...waiting, ...recorded, mail }, history)
+  expect(request).toMatchObject({ familyUsed: [1], entries: [], awaits: [2], event: '' })
+  expect(decodeTally(request?.stateJson ?? '')).toMatchObject({ ignoredEvents: 1 })
   expect(asked).toBe(0)
 })
 
