@@ -117,10 +117,10 @@ export interface Report {
 /** `sessionId` is said by a record that can be read. */
 export function workerReport(row: WorkerRow, sessionId = row.fields.session ?? sessionIdOfRoot(row.id)): WorkerReport {
   const { fields, damage } = row
-  const place = fields.state as WorkerState
+  const place = fields.place as WorkerState
   // A claimed worker whose run has not recorded anything yet is at its first message.
   const starting = place === 'running' && fields.open !== '1'
-  const recorded = decodeRunState(fields.fsm ?? 'Idle')
+  const recorded = decodeRunState(fields.runState ?? 'Idle')
   const run: RunState = starting ? 'ProcessingUserMessage' : recorded.run
   const facts = { run, worker: place, firstByteSeen: recorded.firstByteSeen }
   const tally = decodeTally(fields.data ?? '')

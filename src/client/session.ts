@@ -141,7 +141,7 @@ export class Session {
     if (wanted === undefined && !finished) {
       const root = await this.#context.store.root(this.id)
       if (root.mode !== 'conversation') return undefined
-      const idle = root.state === 'idle' && root.pending === 0
+      const idle = root.place === 'idle' && root.pending === 0
       wanted = Math.max(1, root.run - (idle ? 1 : 0))
     }
     let result = wanted === undefined ? lastResult(fields) : null

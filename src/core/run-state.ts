@@ -22,7 +22,7 @@ export type RunState = (typeof runStates)[number]
 /** Behind a state in the record: the first byte of the model's reply was seen. */
 const firstByteMark = '+'
 
-/** A run's state as the record's field `fsm` keeps it. */
+/** A run's state as the record's field `runState` keeps it. */
 export function encodeRunState(run: RunState, firstByteSeen: boolean): string {
   return firstByteSeen && run === 'AwaitingLLMResponse' ? run + firstByteMark : run
 }

@@ -57,7 +57,7 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     allowed: record.grant === undefined ? {} : decodeWorkerGrant(record.grant),
     run,
     open: record.open === '1',
-    runState: decodeRunState(record.fsm ?? 'Idle').run,
+    runState: decodeRunState(record.runState ?? 'Idle').run,
     version: number('version'),
     wait: record.wait ?? 'any',
     starts: epoch - epochOfCommit(record.commit),

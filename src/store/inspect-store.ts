@@ -55,7 +55,7 @@ export interface SummaryRow {
 
 /** Instead of records that cannot be read. */
 const damaged: RecordFields = { state: 'damaged' }
-const unreadable: RecordFields = { kind: '', state: 'idle', fsm: 'Failed' }
+const unreadable: RecordFields = { kind: '', place: 'idle', runState: 'Failed' }
 
 /** A node that was not seen for this long is not counted as live. */
 const liveMs = 15_000
@@ -143,13 +143,13 @@ export class InspectStore {
   }
 
   /** What says which run of its root a session is at: little, since thousands may wait for results at the same time. */
-  async root(sessionId: string): Promise<{ mode: string; state: string | null; run: number; pending: number }> {
+  async root(sessionId: string): Promise<{ mode: string; place: string | null; run: number; pending: number }> {
     const { record, user } = workerKeys(this.#keys.tag, rootIdOf(sessionId))
-    const [[mode, state, run], pending] = await Promise.all([
-      this.#redis.hmget(record, 'mode', 'state', 'run'),
+    const [[mode, place, run], pending] = await Promise.all([
+      this.#redis.hmget(record, 'mode', 'place', 'run'),
       this.#redis.llen(user),
     ])
-    return { mode: mode ?? 'job', state: state ?? null, run: Number(run ?? 1), pending }
+    return { mode: mode ?? 'job', place: place ?? null, run: Number(run ?? 1), pending }
   }
 
   /** The root first; at most `limit`. */
@@ -183,10 +183,10 @@ export class InspectStore {
         (reply) => (reply instanceof Error ? undefined : reply),
       ) as [RecordFields?, (string | null)?, number?, number?, number?, number?]
       const damage = error === undefined ? null : storeError(error, 'reading workers')
-      if (fields.state !== undefined)
+      if (fields.place !== undefined)
         rows.push({ id, fields, failureJson, historyLength, pending: { user, family, control }, damage })
     }
-    const isAny = (state: string) => rows.some(({ fields }) => fields.state === state)
+    const isAny = (place: string) => rows.some(({ fields }) => fields.place === place)
     const holders = isAny('running') ? await this.#holders() : undefined
     const hosted = isAny('queued') ? new Set((await this.liveNodes()).flatMap(({ kinds }) => kinds)) : undefined
     const times = await this.#updateTimes(rows)
@@ -194,7 +194,7 @@ export class InspectStore {
       ...row,
       updatedAt: times[index] ?? null,
       node: holders?.get(`${row.id} ${row.fields.token?.split(':')[1]}`) ?? null,
-      isHosted: row.fields.state !== 'queued' || hosted?.has(row.fields.kind as string) === true,
+      isHosted: row.fields.place !== 'queued' || hosted?.has(row.fields.kind as string) === true,
     }))
   }
 

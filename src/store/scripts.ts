@@ -27,7 +27,7 @@ export const claimScript = defineScript({
 export const commitScript = defineScript({
   file: 'commit.lua',
   keys: words('record log user leases events'),
-  args: words('token sequence version fsm open userUsed wait event bellMs seed entries'),
+  args: words('token sequence version runState open userUsed wait event bellMs seed entries'),
 })
 
 export const renewScript = defineScript({

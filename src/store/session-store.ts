@@ -244,9 +244,9 @@ export class SessionStore {
 
   async sessionOf(workerId: string): Promise<string | null> {
     const { record } = workerKeys(this.#keys.tag, workerId)
-    const read = () => this.#redis.hmget(record, 'state', 'session')
-    const [state, session] = await guarded('reading a session', read, this.#deadlineMs)
-    return state == null ? null : (session ?? sessionIdOfRoot(workerId))
+    const read = () => this.#redis.hmget(record, 'place', 'session')
+    const [place, session] = await guarded('reading a session', read, this.#deadlineMs)
+    return place == null ? null : (session ?? sessionIdOfRoot(workerId))
   }
 
   async kindOf(workerId: string): Promise<string | null> {

@@ -99,7 +99,7 @@ export class RedisTurnStore implements TurnStore {
       token: request.token,
       sequence: request.sequence,
       version: request.version,
-      fsm: request.runState,
+      runState: request.runState,
       open: request.open ? '1' : '0',
       userUsed: request.userUsed,
       wait: request.end?.wait ?? '',

@@ -11,7 +11,7 @@ const root = rootIdOf(sessionId)
 const pending = { user: 0, family: 0, control: 0 }
 
 function row(fields: RecordFields, id = root): WorkerRow {
-  const record = { kind: 'planner', session: sessionId, state: 'running', open: '1', ...fields }
+  const record = { kind: 'planner', session: sessionId, place: 'running', open: '1', ...fields }
   const none = { failureJson: null, damage: null, node: null, isHosted: true, historyLength: 0, updatedAt: null }
   return { id, fields: record, ...none, pending }
 }
@@ -45,14 +45,14 @@ describe('the report of an agent', () => {
       [false, 'requesting'],
       [true, 'receiving'],
     ] as const) {
-      const fsm = encodeRunState('AwaitingLLMResponse', firstByteSeen)
-      expect(workerReport(row({ fsm }))).toMatchObject({ run: 'AwaitingLLMResponse', state, lifecycle: 'busy' })
+      const runState = encodeRunState('AwaitingLLMResponse', firstByteSeen)
+      expect(workerReport(row({ runState }))).toMatchObject({ run: 'AwaitingLLMResponse', state, lifecycle: 'busy' })
     }
   })
 
   test('tells that it waits for its children, and for how many', () => {
     const waits = (awaits: string) =>
-      workerReport(row({ state: 'parked', fsm: 'ExecutingTools', wait: 'family:4', awaits })).waitsFor
+      workerReport(row({ place: 'parked', runState: 'ExecutingTools', wait: 'family:4', awaits })).waitsFor
     expect(waits('1-3')).toBe('results of its children; 3 are open')
     expect(waits('2')).toBe('results of its children; 1 is open')
     expect(waits('')).toBe('results of its children')
@@ -60,7 +60,7 @@ describe('the report of an agent', () => {
 })
 
 describe('the report of a worker', () => {
-  const waits = (fields: RecordFields, state = 'parked') => workerReport(row({ state, ...fields })).waitsFor
+  const waits = (fields: RecordFields, place = 'parked') => workerReport(row({ place, ...fields })).waitsFor
   const third = childId(root, 2, 3)
 
   test.each<[RecordFields, string]>([
@@ -86,7 +86,7 @@ describe('the report of a worker', () => {
   test('that is not parked waits for a slot or for nothing', () => {
     for (const wait of ['any', 'control', 'retry']) {
       expect(waits({ wait }, 'queued')).toBe('a free slot')
-      for (const state of ['running', 'idle', 'terminal']) expect(waits({ wait }, state)).toBeNull()
+      for (const place of ['running', 'idle', 'terminal']) expect(waits({ wait }, place)).toBeNull()
     }
   })
 
@@ -94,7 +94,7 @@ describe('the report of a worker', () => {
     expect(workerReport(row({ awaits: '2-4' })).children).toBe(3)
     expect(workerReport(row({})).children).toBe(0)
     const runs = (fields: RecordFields) => workerReport(row({ run: '4', ...fields })).runs
-    expect([runs({}), runs({ open: '0' }), runs({ state: 'parked' }), runs({ state: 'idle', open: '0' })]).toEqual([
+    expect([runs({}), runs({ open: '0' }), runs({ place: 'parked' }), runs({ place: 'idle', open: '0' })]).toEqual([
       4, 4, 4, 3,
     ])
   })
@@ -112,7 +112,7 @@ describe('the report of a worker', () => {
   })
 
   test('of a root needs no field that names its session', () => {
-    const fields = { kind: 'planner', state: 'idle' }
+    const fields = { kind: 'planner', place: 'idle' }
     const report = workerReport({ ...row({}), fields })
     expect(report).toMatchObject({ sessionId, name: 'planner', parentId: null, depth: 0, grant: null, place: 'idle' })
     expect(report.updatedAt).toBe(workerReport(row({})).updatedAt)
@@ -146,7 +146,7 @@ test('the report of a session tells the sum over its workers', () => {
 describe('the report of a worker over whose words somebody wrote', () => {
   test('tells the rest, and that its failure cannot be read', () => {
     const damaged = {
-      ...row({ state: 'idle', open: '0', fsm: 'Failed', failed: '1' }),
+      ...row({ place: 'idle', open: '0', runState: 'Failed', failed: '1' }),
       failureJson: '{bad',
     }
     const { state, updatedAt, lastFailure } = workerReport(damaged)

@@ -86,7 +86,7 @@ describe('a worker that was granted to a slot without its knowledge', () => {
           const workerId = requests[0]?.workerId ?? ''
           await troupe.redis.zadd(partitionKeys(troupe.tag).leases, 0, workerId)
           const { record } = workerKeys(troupe.tag, workerId)
-          await waitUntil('it is back in line', async () => (await troupe.redis.hget(record, 'state')) === 'queued')
+          await waitUntil('it is back in line', async () => (await troupe.redis.hget(record, 'place')) === 'queued')
           return store.renew(requests)
         },
       }

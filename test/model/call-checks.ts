@@ -44,7 +44,7 @@ function versionRules(before: Store, after: Store): string[] {
     if (steps !== 0 && steps !== 1) lines.push(`I4 the version of ${id} went from ${was.version} to ${is.version}`)
     if (is.log.length > was.log.length && steps !== 1) lines.push(`I4 the history of ${id} grew without a commit`)
     if (was.log.some((entry, place) => is.log[place] !== entry)) lines.push(`I4 the history of ${id} was changed`)
-    if (is.epoch < was.epoch && is.state !== 'terminal') lines.push(`I5 the epoch of ${id} went down`)
+    if (is.epoch < was.epoch && is.place !== 'terminal') lines.push(`I5 the epoch of ${id} went down`)
   }
   return lines
 }

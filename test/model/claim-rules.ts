@@ -53,7 +53,7 @@ export function claimNext(store: Store, claim: Claiming, rules: Rules): Claimed 
   const token = { epoch: worker.epoch + (rules.without === 'starts before work' ? 0 : 1), nonce: claim.nonce }
   const grant = readGrant(store, plan, token)
   store.run = store.run.filter((other) => other !== id)
-  worker.state = 'running'
+  worker.place = 'running'
   worker.epoch = token.epoch
   worker.nonce = token.nonce
   if (suspect && rules.without !== 'starts before work') worker.alone++

@@ -83,7 +83,7 @@ function writeOutcome(store: Store, worker: WorkerRecord, call: CommitCall, rule
   if (call.result !== '' && worker.parent !== '' && run === 1) {
     const parent = store.workers[worker.parent]
     const isAwaited = parent?.open === true && parent.run === worker.parentRun
-    const takesMail = parent !== undefined && parent.state !== 'terminal'
+    const takesMail = parent !== undefined && parent.place !== 'terminal'
     if (takesMail && (isAwaited || rules.without === 'results of an old run'))
       touched = writeMail(store, worker.parent, 'family', call.result, rules)
   }
@@ -123,10 +123,10 @@ function writeEnd(
   worker.wait = wait
   store.leases = store.leases.filter((lease) => lease.id !== call.worker)
   if (again) {
-    worker.state = 'queued'
+    worker.place = 'queued'
     writeQueued(store, call.worker)
-  } else if (hit === 'whole') worker.state = 'terminal'
-  else worker.state = call.open ? 'parked' : 'idle'
+  } else if (hit === 'whole') worker.place = 'terminal'
+  else worker.place = call.open ? 'parked' : 'idle'
   return again
 }
 

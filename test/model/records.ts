@@ -21,7 +21,7 @@ export interface WorkerRecord {
   readonly call: number
   /** `<worker>:<run>` of its ancestors, the root first. */
   readonly path: readonly string[]
-  state: WorkerState
+  place: WorkerState
   /** any | result:<child> */
   wait: string
   run: number
@@ -93,7 +93,7 @@ export function newRecord(of: Partial<WorkerRecord>): WorkerRecord {
     parentRun: 0,
     call: 0,
     path: [],
-    state: 'queued',
+    place: 'queued',
     wait: 'any',
     run: 1,
     open: false,

@@ -66,7 +66,7 @@ function post(store: Store, call: PostCall, rules: Rules): Answer {
   if (known && rules.without !== 'dedupe of posts') return { kind: 'again', ...known }
   const worker = store.workers[call.worker]
   if (worker === undefined) return { kind: 'not_found' }
-  if (worker.state === 'terminal') return { kind: 'terminal' }
+  if (worker.place === 'terminal') return { kind: 'terminal' }
   if (store.session.state !== 'active') return { kind: 'session_finished', state: store.session.state }
   const position = worker.userTaken + worker.user.length
   const isWoken = writeMail(store, call.worker, 'user', call.mail, rules)
@@ -91,7 +91,7 @@ function sweep(store: Store, call: SweepCall, rules: Rules): Answer {
   const expired = store.leases.filter(({ over }) => over)
   for (const { id } of expired) {
     const worker = record(store, id)
-    worker.state = 'queued'
+    worker.place = 'queued'
     if (rules.without !== 'token cleared with the lease') worker.nonce = ''
     writeQueued(store, id)
   }
@@ -127,20 +127,20 @@ function finish(store: Store, rules: Rules): Answer {
   let running = 0
   for (const id of Object.keys(store.workers)) {
     const worker = record(store, id)
-    const hit = worker.state === 'terminal' ? null : cancelHit(store, id, rules)
+    const hit = worker.place === 'terminal' ? null : cancelHit(store, id, rules)
     if (hit === null) continue
-    if (worker.state === 'running' && rules.without !== 'finish spares running turns') {
+    if (worker.place === 'running' && rules.without !== 'finish spares running turns') {
       running++
       continue
     }
     writeRunLeftovers(worker, worker.awaits.length > 0)
     store.run = store.run.filter((other) => other !== id)
-    if (worker.open || worker.state === 'queued') {
+    if (worker.open || worker.place === 'queued') {
       worker.log = [...worker.log, 'cancelled']
       worker.run++
       worker.version++
     }
-    worker.state = hit === 'whole' ? 'terminal' : 'idle'
+    worker.place = hit === 'whole' ? 'terminal' : 'idle'
     Object.assign(worker, { wait: 'any', open: false, awaits: [], nonce: '', epoch: worker.commit?.epoch ?? 0 })
   }
   if (running > 0) return { kind: 'wait' }

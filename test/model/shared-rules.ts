@@ -38,7 +38,7 @@ export const starts = ({ epoch, commit }: WorkerRecord): number => epoch - (comm
 
 /** A worker that is not there looks as one that nobody ever claimed. */
 export function record(store: Store, id: string): WorkerRecord {
-  return store.workers[id] ?? newRecord({ state: 'terminal' })
+  return store.workers[id] ?? newRecord({ place: 'terminal' })
 }
 
 /** own: this run only; whole: for good, through an ancestor or itself. */
@@ -54,10 +54,10 @@ export function cancelHit(store: Store, id: string, rules: Rules): 'own' | 'whol
   return cancelled.includes(`${id}:${run}`) ? 'own' : null
 }
 
-/** Does a message in this lane wake a worker in this state, waiting for this? */
-export function wakes(state: string, wait: string, lane: 'family' | 'user', text: string): boolean {
-  if (state === 'idle') return true
-  if (state !== 'parked') return false
+/** Does a message in this lane wake a worker in this place, waiting for this? */
+export function wakes(place: string, wait: string, lane: 'family' | 'user', text: string): boolean {
+  if (place === 'idle') return true
+  if (place !== 'parked') return false
   if (wait === 'any') return true
   return lane === 'family' && text === wait
 }
@@ -70,9 +70,9 @@ export function writeQueued(store: Store, id: string): void {
 export function writeMail(store: Store, id: string, lane: 'family' | 'user', text: string, rules: Rules): boolean {
   const worker = record(store, id)
   worker[lane] = [...worker[lane], text]
-  if (!wakes(worker.state, worker.wait, lane, text)) return false
+  if (!wakes(worker.place, worker.wait, lane, text)) return false
   if (rules.without !== 'run-queue entry') writeQueued(store, id)
-  worker.state = 'queued'
+  worker.place = 'queued'
   return true
 }
 

@@ -19,15 +19,15 @@ export function stateViolations(world: World): string[] {
 /** I7, I9, I11 */
 function placeRules(store: Store, id: string, worker: WorkerRecord): string[] {
   const lines: string[] = []
-  const { state, nonce, open, wait, log, failed } = worker
+  const { place, nonce, open, wait, log, failed } = worker
   const queued = store.run.filter((other) => other === id).length
   const leased = store.leases.filter((lease) => lease.id === id).length
-  if (queued !== (state === 'queued' ? 1 : 0)) lines.push(`I7 ${id} is ${state} and ${queued} times in the run queue`)
-  if (leased !== (state === 'running' ? 1 : 0)) lines.push(`I7 ${id} is ${state} and has ${leased} leases`)
-  if ((nonce !== '') !== (state === 'running')) lines.push(`I7 ${id} is ${state} and its token is "${nonce}"`)
-  if (state === 'parked' && (!open || wait === 'any')) lines.push(`I9 ${id} is parked and waits for nothing`)
-  if (state === 'idle' && open) lines.push(`I9 ${id} is idle within a run`)
-  if (log.at(-1) === 'failed' && state !== 'running' && !failed)
+  if (queued !== (place === 'queued' ? 1 : 0)) lines.push(`I7 ${id} is ${place} and ${queued} times in the run queue`)
+  if (leased !== (place === 'running' ? 1 : 0)) lines.push(`I7 ${id} is ${place} and has ${leased} leases`)
+  if ((nonce !== '') !== (place === 'running')) lines.push(`I7 ${id} is ${place} and its token is "${nonce}"`)
+  if (place === 'parked' && (!open || wait === 'any')) lines.push(`I9 ${id} is parked and waits for nothing`)
+  if (place === 'idle' && open) lines.push(`I9 ${id} is idle within a run`)
+  if (log.at(-1) === 'failed' && place !== 'running' && !failed)
     lines.push(`I11 ${id} failed and its record does not say so`)
   return lines
 }
@@ -59,7 +59,7 @@ function childRules(store: Store, id: string, worker: WorkerRecord): string[] {
   for (const [childId, child] of Object.entries(store.workers)) {
     if (child.parent !== id) continue
     const count = results.filter((text) => text === `result:${childId}`).length
-    const isDue = worker.open && worker.run === child.parentRun && child.run > 1 && child.state !== 'terminal'
+    const isDue = worker.open && worker.run === child.parentRun && child.run > 1 && child.place !== 'terminal'
     if (count > 1 || (isDue && count === 0) || (child.run === 1 && count > 0))
       lines.push(`I8 ${count} results of ${childId} at ${id}`)
   }
@@ -85,9 +85,9 @@ export function restViolations({ store, clients }: World): string[] {
   const { mode, state } = store.session
   if (mode === 'job' && (state === 'active' || state === 'cancelling')) lines.push('rest: the session never ends')
   if (clients.some(({ state }, index) => state !== 'done' && index < 2)) lines.push('rest: a client waits for ever')
-  for (const [id, { state, user }] of Object.entries(store.workers)) {
-    if (state !== 'idle' && state !== 'terminal') lines.push(`rest: ${id} is ${state} for ever`)
-    if (state !== 'terminal' && user.length > 0) lines.push(`rest: ${user.join(', ')} is never consumed by ${id}`)
+  for (const [id, { place, user }] of Object.entries(store.workers)) {
+    if (place !== 'idle' && place !== 'terminal') lines.push(`rest: ${id} is ${place} for ever`)
+    if (place !== 'terminal' && user.length > 0) lines.push(`rest: ${user.join(', ')} is never consumed by ${id}`)
   }
   if (store.run.length + store.leases.length > 0) lines.push('I7 at rest something is queued or leased')
   if (store.session.unfinished) lines.push('rest: a cancel is never finished')

@@ -10,7 +10,7 @@ export function modelFacts(store: Store): unknown {
   const workers = Object.entries(store.workers).map(([id, worker]) => [
     id,
     {
-      state: worker.state,
+      place: worker.place,
       wait: worker.wait,
       run: worker.run,
       open: worker.open,
@@ -97,7 +97,7 @@ async function workersOf(stage: Stage): Promise<unknown> {
       [own.user, own.family, own.log].map((key) => redis.lrange(key, 0, -1)),
     )
     const facts = {
-      state: view.state,
+      place: view.place,
       wait: view.wait?.startsWith('result:') ? `result:${childId}` : view.wait,
       run: Number(view.run),
       open: view.open === '1',

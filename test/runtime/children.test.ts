@@ -179,7 +179,7 @@ describe('spawn', () => {
     expect(reasons).toMatchObject([{ code: 'cancelled' }, { code: 'cancelled' }, { code: 'cancelled' }])
     const { workers } = await expectInvariants(troupe.redis, troupe.namespace)
     for (const { record, history } of [...workers.values()].filter(({ record }) => record.kind === 'endless')) {
-      expect(record.state).toBe('terminal')
+      expect(record.place).toBe('terminal')
       expect(history.map(({ type }) => type)).toEqual(['cancelled'])
     }
   })
@@ -225,7 +225,7 @@ describe('spawn', () => {
     expect(await troupe.run('hasty')).toMatchObject({ status: 'completed', value: 'enough' })
     const { workers } = await expectInvariants(troupe.redis, troupe.namespace)
     expect(workers.size).toBe(6)
-    expect([...workers.values()].filter(({ record }) => record.state === 'terminal')).toHaveLength(5)
+    expect([...workers.values()].filter(({ record }) => record.place === 'terminal')).toHaveLength(5)
     expect(started).toEqual([])
   })
 

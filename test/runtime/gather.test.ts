@@ -55,7 +55,7 @@ describe('a parent that gathers all', () => {
           const { workers } = await session.report()
           const ended = workers.find(({ name }) => name === `child-${number}`)?.lifecycle === 'idle'
           // The commit with which a child ends queues its parent.
-          return ended && ['parked', 'idle'].includes((await rootRecord(troupe, session.rootId)).state ?? '')
+          return ended && ['parked', 'idle'].includes((await rootRecord(troupe, session.rootId)).place ?? '')
         })
       }
       expect(await session.result()).toMatchObject({ status: 'completed', value: [1, 2, 3] })
@@ -73,8 +73,8 @@ describe('a parent that gathers all', () => {
     const session = await troupe.create('parent', [1, 2])
     open(2)
     await waitUntil('the timer was received', async () => {
-      const { timersOpen, state } = await rootRecord(troupe, session.rootId)
-      return timersOpen === '0' && state === 'parked'
+      const { timersOpen, place } = await rootRecord(troupe, session.rootId)
+      return timersOpen === '0' && place === 'parked'
     })
     open(1)
     expect(await session.result()).toMatchObject({ status: 'completed', value: ['tick', 1, 2] })

@@ -125,7 +125,7 @@ describe('a read-only replica', () => {
     const admin = openRedis(server.url)
     await admin.replicaof('127.0.0.1', primary.port)
     await using place = await Place.open({ redisUrl: server.url, namespace: origin.namespace, ...patient })
-    await waitUntil('the replica has the record', async () => (await place.record(root)).state === 'running')
+    await waitUntil('the replica has the record', async () => (await place.record(root)).place === 'running')
     const before = await place.dump()
     const turn = new HandTurn(place.node(), grant)
     for (const make of [

@@ -81,7 +81,7 @@ describe('an agent that is cancelled at rest', () => {
     expect(await outcomes(place, turn.worker)).toEqual(['a cancelled', 'b cancelled', 'cancelled'])
     const dump = await place.dump()
     expect(dump).toMatchObject({
-      'w:<one.root>': { state: 'terminal', open: '0', fsm: 'Idle', version: '2', run: '2' },
+      'w:<one.root>': { place: 'terminal', open: '0', runState: 'Idle', version: '2', run: '2' },
       's:<one>': { state: 'cancelled', 'result:1': 'cancelled 4' },
     })
     for (const key of ['run:default', 'timers', 'cancelling', 's:<one>:cancelled']) expect(dump).not.toHaveProperty(key)
@@ -94,7 +94,7 @@ describe('an agent that is cancelled at rest', () => {
     await turn.record({ entries: [said('go'), asked('a')], userUsed: 1, runState: 'ExecutingTools', stateJson: 'a 1' })
     await cancel()
     await node.upkeep.finishCancelled()
-    expect(await place.record(turn.worker)).toMatchObject({ state: 'running' })
+    expect(await place.record(turn.worker)).toMatchObject({ place: 'running' })
     await place.expireLease(turn.worker)
     await node.sweep({ free: 0 })
     await node.upkeep.finishCancelled()
@@ -113,7 +113,7 @@ describe('an agent that is cancelled at rest', () => {
     await node.upkeep.finishCancelled()
     expect(await outcomes(place, turn.worker)).toEqual(['a ok', 'cancelled'])
     expect(await outcomes(place, idle.worker)).toEqual([])
-    for (const id of [turn.worker, idle.worker]) expect(await place.record(id)).toMatchObject({ state: 'terminal' })
+    for (const id of [turn.worker, idle.worker]) expect(await place.record(id)).toMatchObject({ place: 'terminal' })
   })
 
   test('has entries that name its run and epochs that never fall (I5)', async () => {
@@ -150,7 +150,7 @@ describe('an agent that is cancelled at rest', () => {
     const other = place.node({ id: 'node-b' })
     place.wire.afterNext(async () => void (await other.claim()))
     await node.upkeep.finishCancelled()
-    expect(await place.record(turn.worker)).toMatchObject({ state: 'running', holder: expect.stringMatching(/./) })
+    expect(await place.record(turn.worker)).toMatchObject({ place: 'running', holder: expect.stringMatching(/./) })
     expect(await place.session(session.id)).toMatchObject({ state: 'cancelling' })
     expect(await outcomes(place, turn.worker)).toEqual([])
   })
@@ -180,7 +180,7 @@ describe('what it costs', () => {
     await cancel()
     const seen = await costOfFinishing(place)
     expect(seen).toEqual({ entries: 0, scripts: 1 })
-    expect(await place.record(child.worker)).toMatchObject({ state: 'terminal', data: tally })
+    expect(await place.record(child.worker)).toMatchObject({ place: 'terminal', data: tally })
   })
 
   test('a turn that ends between the two calls of a batch does not hold the cancel up', async () => {

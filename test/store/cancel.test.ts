@@ -41,7 +41,7 @@ const states = async (place: Place) =>
   Object.fromEntries(
     Object.entries(await place.dump()).flatMap(([key, view]) => {
       const label = /^w:<(.*)>$/.exec(key)?.[1]
-      return label ? [[label, (view as { state: string }).state]] : []
+      return label ? [[label, (view as { place: string }).place]] : []
     }),
   )
 
@@ -160,7 +160,7 @@ describe('the cancelling end of a turn', () => {
     await place.sessions.cancel(session.id, 'enough')
     const changed = await place.changed(() => turn.record(cancelledEnd))
     expect(changed).toMatchObject({
-      'w:<one.root>': { state: 'terminal', holder: '', run: '2' },
+      'w:<one.root>': { place: 'terminal', holder: '', run: '2' },
       'w:<one.root>:log': ['{"type":"cancelled"}'],
       's:<one>': { 'result:1': 'cancelled 0' },
       leases: null,
@@ -169,7 +169,7 @@ describe('the cancelling end of a turn', () => {
     expect(changed).not.toHaveProperty('run:default')
     await node.upkeep.finishCancelled()
     expect(await place.dump()).toMatchObject({
-      'w:<one.root>': { state: 'terminal' },
+      'w:<one.root>': { place: 'terminal' },
       'w:<one.root>:mail:user': ['i\t-\t"first"', 'i\t-\t"second"'],
       's:<one>': { state: 'cancelled', finished: 'now' },
     })
@@ -180,7 +180,7 @@ describe('the cancelling end of a turn', () => {
     const { place, node, root, first } = scene
     await place.redis.hset(place.workerKeys(root.worker).record, 'mode', 'conversation')
     await place.redis.zadd(place.keys.run('default'), 1, root.worker)
-    await place.redis.hset(place.workerKeys(root.worker).record, 'state', 'queued')
+    await place.redis.hset(place.workerKeys(root.worker).record, 'place', 'queued')
     await place.post(root.worker, 'next')
     const ending = await node.claim()
     await ending.complete({ userUsed: 0, awaiting: 2 })
@@ -259,7 +259,7 @@ describe('finish', () => {
     await (await node.claim()).complete()
     await place.sessions.cancel(session.id, 'enough')
     const changed = await place.changed(() => node.upkeep.finishCancelled())
-    expect(changed['w:<one.root>']).toEqual({ state: 'terminal' })
+    expect(changed['w:<one.root>']).toEqual({ place: 'terminal' })
     expect(changed).not.toHaveProperty('w:<one.root>:log')
   })
 
@@ -277,7 +277,7 @@ describe('finish', () => {
     await node.upkeep.finishCancelled()
     const dump = await place.dump()
     expect(dump).toMatchObject({
-      'w:<one.root>': { state: 'terminal', attempt: '0', version: '2' },
+      'w:<one.root>': { place: 'terminal', attempt: '0', version: '2' },
       's:<one>': { state: 'cancelled', 'result:1': 'cancelled 0' },
     })
     expect(dump).not.toHaveProperty('timers')

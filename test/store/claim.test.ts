@@ -14,7 +14,7 @@ describe('a claim', () => {
     await place.create()
     const node = place.node()
     expect(await place.changed(() => node.claim({ bell, keepBell: true }))).toEqual({
-      'w:<one.root>': { state: 'running', holder: '1.n', epoch: '1', starts: '1' },
+      'w:<one.root>': { place: 'running', holder: '1.n', epoch: '1', starts: '1' },
       'run:default': null,
       leases: ['<one.root> now+60s'],
       'grants:node-a': { '0': expect.stringMatching(/1\.n.*<one\.root>/) },
@@ -223,7 +223,7 @@ describe('a claim', () => {
     await again.record({ runState: 'Failed', open: false, end: { wait: 'any', next: null } })
     expect(await place.dump()).toMatchObject({
       'w:<one.root>:failure': JSON.stringify(runFailure),
-      'w:<one.root>': { failed: '1', state: 'idle' },
+      'w:<one.root>': { failed: '1', place: 'idle' },
     })
   })
 

@@ -50,7 +50,7 @@ describe('close', () => {
     const changed = await place.changed(() => turn.record({ open: false, end: { wait: 'any', next: null } }))
     expect(changed).toMatchObject({
       's:<one>': { state: 'completed', finished: 'now' },
-      'w:<one.root>': { state: 'idle' },
+      'w:<one.root>': { place: 'idle' },
       events: [['session.completed <one.root>']],
     })
     expect(await place.session(session.id)).toMatchObject({ 'result:1': 'completed 0' })

@@ -26,7 +26,7 @@ describe('a spawn', () => {
     )
     expect(changed).toEqual({
       'w:<child>': {
-        state: 'queued',
+        place: 'queued',
         kind: 'echo',
         name: 'child',
         session: '<one>',
@@ -41,7 +41,7 @@ describe('a spawn', () => {
       's:<one>:workers': ['<child>'],
       's:<one>': { workers: '2', score: 'now' },
       'run:default': ['<child> now'],
-      'w:<one.root>': expect.objectContaining({ state: 'parked', calls: '1', awaits: '1', holder: '' }),
+      'w:<one.root>': expect.objectContaining({ place: 'parked', calls: '1', awaits: '1', holder: '' }),
       'w:<one.root>:log': ['{"type":"received"}'],
       'w:<one.root>:mail:user': null,
       leases: null,
@@ -139,7 +139,7 @@ describe('a message to another worker', () => {
     )
     expect(changed).toMatchObject({
       'w:<two.root>:mail:user': ['i\t-\t"a"', 'i\t-\t"b"'],
-      'w:<two.root>': { state: 'queued' },
+      'w:<two.root>': { place: 'queued' },
       'run:default': ['<two.root> now'],
       's:<two>': { score: 'now' },
     })
@@ -162,7 +162,7 @@ describe('a message to another worker', () => {
     const changed = await place.changed(() => turn.complete({ sends: [mailTo(turn.worker, 'note to self')] }))
     expect(changed).toMatchObject({
       'w:<one.root>:mail:user': ['i\t-\t"note to self"'],
-      'w:<one.root>': { state: 'queued', run: '2' },
+      'w:<one.root>': { place: 'queued', run: '2' },
       's:<one>': { 'result:1': 'completed 1' },
     })
     expect((await place.session(scene.session.id)).state).toBe('active')
@@ -175,7 +175,7 @@ describe('a message to another worker', () => {
     const sends = Array.from({ length: 9_000 }, (_, index) => mailTo(child.id, String(index)))
     await turn.record({ spawns: [child], awaits: [1], sends })
     expect(await place.redis.llen(place.workerKeys(child.id).user)).toBe(9_001)
-    expect(await place.record(child.id)).toMatchObject({ state: 'queued' })
+    expect(await place.record(child.id)).toMatchObject({ place: 'queued' })
   })
 })
 

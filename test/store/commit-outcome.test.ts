@@ -40,7 +40,7 @@ describe('the run of a root', () => {
       await place.changed(() => turn.complete({ outcome, entries: ['{"r":1}', '{"e":1}'], event: `[["${type}"]]` })),
     ).toEqual({
       'w:<one.root>': {
-        state: 'idle',
+        place: 'idle',
         holder: '',
         run: '2',
         version: '1',
@@ -70,7 +70,7 @@ describe('the run of a root', () => {
     await place.post(turn.worker, 'second')
     const changed = await place.changed(() => turn.complete())
     expect(changed).toMatchObject({
-      'w:<one.root>': { state: 'queued', run: '2' },
+      'w:<one.root>': { place: 'queued', run: '2' },
       'run:default': ['<one.root> now'],
       's:<one>': { 'result:1': 'completed 1', score: 'now' },
     })
@@ -88,7 +88,7 @@ describe('the run of a root', () => {
     await using scene = await started({ mode: 'conversation' })
     const { place, turn } = scene
     const changed = await place.changed(() => turn.complete())
-    expect(changed).toMatchObject({ 'w:<one.root>': { state: 'idle' }, 's:<one>': { 'result:1': 'completed 1' } })
+    expect(changed).toMatchObject({ 'w:<one.root>': { place: 'idle' }, 's:<one>': { 'result:1': 'completed 1' } })
     expect(changed['s:<one>']).not.toHaveProperty('state')
   })
 
@@ -113,7 +113,7 @@ describe('the run of a root', () => {
     const { place, turn } = scene
     await place.post(turn.worker, 'second')
     await turn.record({ ...completion, userUsed: 1, end: undefined })
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { state: 'running', run: '2', holder: '1.n' } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'running', run: '2', holder: '1.n' } })
     await turn.complete()
     expect(await place.session(scene.session.id)).toMatchObject({
       'result:1': 'completed 1',
@@ -125,7 +125,7 @@ describe('the run of a root', () => {
     await using scene = await started()
     const { place, turn } = scene
     await turn.complete({ end: { wait: 'again', next: null } })
-    expect(await place.dump()).toMatchObject({ 's:<one>': { state: 'completed' }, 'w:<one.root>': { state: 'idle' } })
+    expect(await place.dump()).toMatchObject({ 's:<one>': { state: 'completed' }, 'w:<one.root>': { place: 'idle' } })
     expect(await place.dump()).not.toHaveProperty('run:default')
   })
 })
@@ -139,8 +139,8 @@ describe('the run of a child', () => {
     const changed = await place.changed(() => children.first.complete({ result: mail }))
     expect(changed).toMatchObject({
       'w:<one.root>:mail:family': [mail.replace(children.first.worker, '<first>')],
-      'w:<one.root>': { state: 'queued' },
-      'w:<first>': { state: 'idle', run: '2' },
+      'w:<one.root>': { place: 'queued' },
+      'w:<first>': { place: 'idle', run: '2' },
       'run:default': ['<one.root> now'],
       'bells:default': expect.any(Array),
     })
@@ -170,7 +170,7 @@ describe('the run of a child', () => {
       'w:<one.root>',
     )
     expect(await place.changed(() => children.first.complete({ result: result(children.first) }))).toMatchObject({
-      'w:<one.root>': { state: 'queued' },
+      'w:<one.root>': { place: 'queued' },
     })
   })
 
@@ -178,7 +178,7 @@ describe('the run of a child', () => {
     await using scene = await family(() => 'any')
     const { place, children } = scene
     expect(await place.changed(() => children.second.complete({ result: result(children.second) }))).toMatchObject({
-      'w:<one.root>': { state: 'queued' },
+      'w:<one.root>': { place: 'queued' },
     })
   })
 
@@ -282,7 +282,7 @@ describe('what still belongs to a run that ends', () => {
     for (const key of ['timers', 'w:<one.root>:mail:control', 'w:<one.root>:mail:family', 'w:<one.root>:timers'])
       expect(dump).not.toHaveProperty(key)
     expect(dump).toMatchObject({
-      'w:<one.root>': { timersOpen: '0', awaits: '', state: 'idle', control: '1', family: '1' },
+      'w:<one.root>': { timersOpen: '0', awaits: '', place: 'idle', control: '1', family: '1' },
       's:<one>:cancelled': ['<one.root>:1'],
       cancelling: ['<one>'],
     })

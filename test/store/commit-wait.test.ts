@@ -34,7 +34,7 @@ describe('between runs', () => {
   test('a worker without input is idle', async () => {
     await using scene = await started()
     await scene.turn.complete()
-    expect(await scene.place.dump()).toMatchObject({ 'w:<one.root>': { state: 'idle', wait: 'any', holder: '' } })
+    expect(await scene.place.dump()).toMatchObject({ 'w:<one.root>': { place: 'idle', wait: 'any', holder: '' } })
   })
 
   test('input that came before the end queues the worker again, in the same script', async () => {
@@ -43,7 +43,7 @@ describe('between runs', () => {
     await place.post(turn.worker, 'second')
     const changed = await place.changed(() => turn.complete())
     expect(changed).toMatchObject({
-      'w:<one.root>': { state: 'queued', holder: '' },
+      'w:<one.root>': { place: 'queued', holder: '' },
       'run:default': ['<one.root> now'],
       leases: null,
     })
@@ -82,7 +82,7 @@ describe('parked on a result', () => {
     const { place, turn, first, open } = scene
     await turn.record({ ...open, end: { wait: `result:${first.worker}`, next: null } })
     expect(await place.dump()).toMatchObject({
-      'w:<one.root>': { state: 'parked', wait: 'result:<first>', holder: '', open: '1' },
+      'w:<one.root>': { place: 'parked', wait: 'result:<first>', holder: '', open: '1' },
       leases: ['<first> now+60s', '<second> now+60s'],
     })
   })
@@ -92,7 +92,7 @@ describe('parked on a result', () => {
     const { place, turn, first, open } = scene
     await first.complete({ result: resultOf(first) })
     await turn.record({ ...open, end: { wait: `result:${first.worker}`, next: null } })
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { state: 'queued' } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'queued' } })
   })
 
   test('the result of another child that came during the turn does not', async () => {
@@ -100,7 +100,7 @@ describe('parked on a result', () => {
     const { place, turn, first, second, open } = scene
     await second.complete({ result: resultOf(second) })
     await turn.record({ ...open, end: { wait: `result:${first.worker}`, next: null } })
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { state: 'parked' } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'parked' } })
   })
 
   test('results consumed out of order stay consumed, and those between are found', async () => {
@@ -139,7 +139,7 @@ describe('parked on a result', () => {
     const quick = [await node.claim(), await node.claim()] as const
     for (const child of quick) await child.complete({ result: resultOf(child) })
     await again.record({ awaits: [3, 4], end: { wait: `result:${quick[0].worker}`, next: null } })
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { state: 'queued' } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'queued' } })
   })
 })
 
@@ -150,7 +150,7 @@ describe('parked on a number of results', () => {
     await first.complete({ result: resultOf(first) })
     await second.complete({ result: resultOf(second) })
     await turn.record({ ...open, end: { wait: 'family:2', next: null } })
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { state: 'queued' } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'queued' } })
   })
 
   test('too few leave it parked', async () => {
@@ -158,7 +158,7 @@ describe('parked on a number of results', () => {
     const { place, turn, first, open } = scene
     await first.complete({ result: resultOf(first) })
     await turn.record({ ...open, end: { wait: 'family:2', next: null } })
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { state: 'parked', wait: 'family:2' } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'parked', wait: 'family:2' } })
   })
 })
 
@@ -173,7 +173,7 @@ describe('parked on a timer', () => {
     expect(changed).toMatchObject({
       timers: ['<one.root>:t1 now', '<one.root>:t2 now+600s'],
       'w:<one.root>:timers': { t1: '"ping"', t2: '"pong"' },
-      'w:<one.root>': { state: 'parked', timersOpen: '2' },
+      'w:<one.root>': { place: 'parked', timersOpen: '2' },
     })
     await node.upkeep.fire()
     const { grant } = await node.claim()
@@ -189,7 +189,7 @@ describe('parked on a timer', () => {
       await turn.record({ userUsed: 1, timers, timersOpen: 1 })
       await node.upkeep.fire()
       await turn.record({ timersOpen: 1, end: { wait, next: null } })
-      expect([wait, await place.dump()]).toMatchObject([wait, { 'w:<one.root>': { state: 'queued' } }])
+      expect([wait, await place.dump()]).toMatchObject([wait, { 'w:<one.root>': { place: 'queued' } }])
     }
   })
 
@@ -198,7 +198,7 @@ describe('parked on a timer', () => {
     const { place, turn } = scene
     await place.post(turn.worker, 'second')
     await turn.park('control', { timers: [{ id: 't1', ms: 600_000, valueJson: '1' }], timersOpen: 1 })
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { state: 'parked' } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'parked' } })
   })
 })
 
@@ -218,7 +218,7 @@ describe('parked for the next try', () => {
     )
     expect(changed).toMatchObject({
       timers: ['<one.root>:retry now+600s'],
-      'w:<one.root>': { state: 'parked', wait: 'retry', attempt: '1', fsm: 'TransientFailure', holder: '' },
+      'w:<one.root>': { place: 'parked', wait: 'retry', attempt: '1', runState: 'TransientFailure', holder: '' },
       leases: null,
     })
     await place.redis.zadd(place.keys.timers, (await place.now()) - 1, `${turn.worker}:retry`)
@@ -234,7 +234,7 @@ describe('parked for the next try', () => {
     await place.post(turn.worker, 'second')
     await turn.record({ ...failed, end: { wait: 'retry', retryMs: 600_000, next: null } })
     await place.post(turn.worker, 'third')
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { state: 'parked' } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'parked' } })
   })
 })
 
@@ -248,6 +248,6 @@ describe('a turn that gives its worker back', () => {
     await turn.record({ open: true, end: { wait: 'again', next: null } })
     const line = await place.redis.zrange(place.keys.run('default'), 0, '-1')
     expect(line).toEqual([expect.not.stringContaining(turn.worker), turn.worker])
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { state: 'queued', wait: 'any' } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'queued', wait: 'any' } })
   })
 })

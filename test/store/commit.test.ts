@@ -29,7 +29,7 @@ describe('a step in the middle of a turn', () => {
       'w:<one.root>': {
         version: '1',
         open: '1',
-        fsm: 'ProcessingUserMessage',
+        runState: 'ProcessingUserMessage',
         user: '1',
         starts: '0',
         committed: '1.n:1',
@@ -278,8 +278,8 @@ describe('a turn that ends and claims in one script', () => {
       expect(answer.claimed).toMatchObject({ kind: 'grant', grant: { name: 'two', token: `1:${next.nonce}` } })
     })
     expect(changed).toMatchObject({
-      'w:<one.root>': { state: 'idle', holder: '' },
-      'w:<two.root>': { state: 'running', holder: next.nonce },
+      'w:<one.root>': { place: 'idle', holder: '' },
+      'w:<two.root>': { place: 'running', holder: next.nonce },
       leases: ['<two.root> now+60s'],
       'run:default': null,
     })

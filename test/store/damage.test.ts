@@ -95,7 +95,7 @@ describe.each(uncounted)('a parked worker whose %s is no number', (_, field, tex
     expect(changed).toMatchObject({
       timers: null,
       'w:<one.root>:mail:control': ['t\tt\t1'],
-      'w:<one.root>': { state: 'queued' },
+      'w:<one.root>': { place: 'queued' },
       'w:<other.root>:mail:control': ['t\tt\t1'],
     })
     await mend()
@@ -109,7 +109,7 @@ describe.each(uncounted)('a parked worker whose %s is no number', (_, field, tex
     const changed = await place.changed(() => other.complete({ sends }))
     expect(changed).toMatchObject({
       'w:<one.root>:mail:user': [expect.anything()],
-      'w:<other.root>': { state: 'idle' },
+      'w:<other.root>': { place: 'idle' },
     })
   })
 
@@ -118,8 +118,8 @@ describe.each(uncounted)('a parked worker whose %s is no number', (_, field, tex
     const { root, child } = await scene(place)
     await child.complete({ result: resultOf(child) })
     expect(await place.redis.llen(place.workerKeys(root).family)).toBe(1)
-    expect(await place.record(root)).toMatchObject({ state: 'queued' })
-    expect(await place.record(child.worker)).toMatchObject({ state: 'idle' })
+    expect(await place.record(root)).toMatchObject({ place: 'queued' })
+    expect(await place.record(child.worker)).toMatchObject({ place: 'idle' })
   })
 })
 

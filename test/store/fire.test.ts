@@ -32,7 +32,7 @@ describe('a timer that is due', () => {
       timers: ['<one.root>:t2 now+600s'],
       'w:<one.root>:timers': { t1: null },
       'w:<one.root>:mail:control': ['t\tt1\t"t1"'],
-      'w:<one.root>': { state: 'queued' },
+      'w:<one.root>': { place: 'queued' },
       's:<one>': { score: 'now' },
       'run:default': ['<one.root> now'],
       'bells:default': ['b*-default-1 now+20s'],
@@ -97,7 +97,7 @@ describe('a timer that is due', () => {
     await using scene = await parked([timer('t1', 0)])
     const { place, node, turn } = scene
     await place.redis.zadd(place.keys.timers, 1, '01890a5d-ac96-774b-bcce-b302099a8057:t9')
-    await place.redis.hset(place.workerKeys(turn.worker).record, 'state', 'terminal')
+    await place.redis.hset(place.workerKeys(turn.worker).record, 'place', 'terminal')
     expect(await node.upkeep.fire()).toMatchObject({ fired: 2, bells: [] })
     const dump = await place.dump()
     expect(dump).not.toHaveProperty('timers')
@@ -129,7 +129,7 @@ describe('a retry that is due', () => {
     const changed = await place.changed(async () => expect(await node.upkeep.fire()).toMatchObject({ fired: 1 }))
     expect(changed).toEqual({
       timers: null,
-      'w:<one.root>': { state: 'queued' },
+      'w:<one.root>': { place: 'queued' },
       's:<one>': expect.anything(),
       'run:default': ['<one.root> now'],
     })

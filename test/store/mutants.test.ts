@@ -244,7 +244,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'finish leaves running turns alone',
     script: finishScript,
-    from: "if hit and record.state == 'running' then",
+    from: "if hit and record.place == 'running' then",
     to: off,
     check: checks.aCancelWaitsForRunningTurns,
   },
@@ -363,8 +363,8 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'a retry waits',
     script: postScript,
-    from: "if state ~= 'parked' or wait == 'retry' then return false end",
-    to: "if state ~= 'parked' then return false end\n  if wait == 'retry' then return true end",
+    from: "if place ~= 'parked' or wait == 'retry' then return false end",
+    to: "if place ~= 'parked' then return false end\n  if wait == 'retry' then return true end",
     check: checks.inputDoesNotCutARetryShort,
   },
   {

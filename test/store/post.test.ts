@@ -14,7 +14,7 @@ describe('a message', () => {
     await (await place.node().claim()).complete()
     await place.redis.del(place.keys.bells('default'))
     expect(await place.changed(() => place.post(root, 'hello'))).toEqual({
-      'w:<one.root>': { state: 'queued' },
+      'w:<one.root>': { place: 'queued' },
       'w:<one.root>:mail:user': ['i\t-\t"hello"'],
       's:<one>': { score: 'now' },
       'run:default': ['<one.root> now'],
@@ -89,7 +89,7 @@ describe('a parked worker', () => {
     const { root } = await place.create()
     await (await place.node().claim()).park('any')
     expect(await place.changed(() => place.post(root, 'hello'))).toMatchObject({
-      'w:<one.root>': { state: 'queued' },
+      'w:<one.root>': { place: 'queued' },
       'run:default': ['<one.root> now'],
     })
   })

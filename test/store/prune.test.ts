@@ -107,7 +107,7 @@ describe('prune', () => {
     await free.park('control', { timers: [{ id: 't1', ms: 30 * day, valueJson: '1' }], timersOpen: 1 })
     await age(place, id, 9 * day, 8 * day)
     expect(await place.sessions.prune(7 * day)).toBe(0)
-    expect(await place.dump()).toMatchObject({ 'w:<free>': { state: 'parked' } })
+    expect(await place.dump()).toMatchObject({ 'w:<free>': { place: 'parked' } })
   })
 
   test('is not held up by old sessions that are active: it looks past them, batch by batch', async () => {

@@ -28,7 +28,7 @@ describe('a redrive', () => {
       expect(await redrive()).toMatchObject({ kind: 'ok', position: 1, bells: [{ pool: 'default' }] }),
     )
     expect(changed).toEqual({
-      'w:<one.root>': { state: 'queued' },
+      'w:<one.root>': { place: 'queued' },
       'w:<one.root>:mail:user': ['i\t-\t"first"'],
       's:<one>': { score: 'now' },
       'run:default': ['<one.root> now'],

@@ -11,7 +11,7 @@ describe('spawn', () => {
     expect(await place.changed(() => place.create({ limits }))).toEqual({
       sessions: ['<one> now'],
       's:<one>': { bells: 'b*-default-1' },
-      'w:<one.root>': { state: 'queued', kind: 'echo', name: 'one', limits: '9 8 7 6' },
+      'w:<one.root>': { place: 'queued', kind: 'echo', name: 'one', limits: '9 8 7 6' },
       'w:<one.root>:mail:user': ['i\t-\t"first"'],
       'run:default': ['<one.root> now'],
       'bells:default': ['b*-default-1 now+20s'],

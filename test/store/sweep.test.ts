@@ -18,7 +18,7 @@ describe('a lease that has ended', () => {
       expect(await node.sweep({ free: 0 })).toEqual({ healed: 1, bells: [], damaged: [], left: 0 }),
     )
     expect(changed).toEqual({
-      'w:<one.root>': { state: 'queued', holder: '', crashes: '1' },
+      'w:<one.root>': { place: 'queued', holder: '', crashes: '1' },
       's:<one>': { score: 'now' },
       'run:default': ['<one.root> now'],
       leases: null,
@@ -52,7 +52,7 @@ describe('a lease that has ended', () => {
     expect(await node.sweep({ free: 0 })).toMatchObject({ healed: 0 })
     const dump = await place.dump()
     expect(dump).not.toHaveProperty('leases')
-    expect(dump).toMatchObject({ 'w:<one.root>': { state: 'idle', crashes: '0' } })
+    expect(dump).toMatchObject({ 'w:<one.root>': { place: 'idle', crashes: '0' } })
   })
 
   test('that has not ended is left alone', async () => {
@@ -295,7 +295,7 @@ describe('a worker of a kind that nobody hosted', () => {
     const node = place.node({ kinds: { default: ['echo'], gpu: ['later'] } })
     await node.sweep({ free: 0 })
     expect(await place.dump()).toMatchObject({
-      'w:<one.root>': { pool: 'gpu', state: 'queued' },
+      'w:<one.root>': { pool: 'gpu', place: 'queued' },
       'run:gpu': ['<one.root> now', '<two.root> now'],
     })
     expect(await place.dump()).not.toHaveProperty('run:unhosted')
@@ -337,7 +337,7 @@ describe('a worker of a kind that no live node hosts any more', () => {
     expect(await place.dump()).toMatchObject({
       'run:default': ['<here.root> now'],
       'run:unhosted': ['<gone.root> now'],
-      'w:<gone.root>': { pool: 'unhosted', state: 'queued' },
+      'w:<gone.root>': { pool: 'unhosted', place: 'queued' },
     })
     await place.node({ id: 'node-b', kinds: { other: ['gone'] } }).sweep({ free: 0 })
     expect(await place.redis.zscore(place.keys.run('other'), root)).toBe(scores[1])

@@ -36,7 +36,7 @@ export interface Snapshot {
 }
 
 /** A record holds only what differs from the start. */
-const recordStart = { run: '1', version: '0', open: '0', fsm: 'Idle', wait: 'any', token: '', commit: '' }
+const recordStart = { run: '1', version: '0', open: '0', runState: 'Idle', wait: 'any', token: '', commit: '' }
 const sessionStart = { state: 'active', workers: '1' }
 const lanes: readonly Lane[] = ['control', 'family', 'user']
 

@@ -12,7 +12,7 @@ const numbers = (...names: string[]) => names.map((name): [string, Form] => [nam
 
 /** Absent fields are at their start. */
 const workerForms: readonly [string, Form][] = [
-  ['state', workerStates],
+  ['place', workerStates],
   ['mode', ['job', 'conversation']],
   ['open', ['0', '1']],
   ['failed', ['0', '1']],
@@ -34,9 +34,9 @@ const sessionForms: readonly [string, Form][] = [
 /** What is wrong with the fields of a worker's record, a sentence for each. */
 export function malformedWorker(fields: RecordFields): string[] {
   const found = malformed(fields, workerForms, 'its record')
-  for (const name of ['kind', 'state']) if (!fields[name]) found.push(`its record should have a field ${name}`)
-  if (fields.fsm !== undefined && !runStates.includes(decodeRunState(fields.fsm).run))
-    found.push(wrong('fsm', 'its record', fields.fsm))
+  for (const name of ['kind', 'place']) if (!fields[name]) found.push(`its record should have a field ${name}`)
+  if (fields.runState !== undefined && !runStates.includes(decodeRunState(fields.runState).run))
+    found.push(wrong('runState', 'its record', fields.runState))
   const depth = whole.test(fields.depth ?? '0') ? Number(fields.depth ?? 0) : 0
   for (let level = 1; level <= Math.min(depth, 64); level++)
     if (fields[`path${level}`] === undefined) found.push(`its record should have a field path${level}`)

@@ -138,8 +138,8 @@ function stateRules({ session, seen }: Group, say: Say): void {
   const status = fields.ended?.split(' ')[0]
   if (status === 'cancelled') {
     for (const { picture } of seen.values())
-      if (picture.fields.state !== 'terminal')
-        say('I12', 'alive', `session ${id} is cancelled and worker ${picture.id} is ${picture.fields.state}`, [
+      if (picture.fields.place !== 'terminal')
+        say('I12', 'alive', `session ${id} is cancelled and worker ${picture.id} is ${picture.fields.place}`, [
           picture.id,
         ])
   } else if (status !== undefined) {

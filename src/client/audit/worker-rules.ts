@@ -39,34 +39,34 @@ export function workerRules(seen: Seen): void {
 // I7, I9: where a worker stands agrees with the sets.
 function placeRules({ picture, say }: Seen): void {
   const { fields, queuedIn, isLeased } = picture
-  const { state = '', token = '', pool = defaultPool } = fields
-  const isQueued = state === 'queued'
+  const { place = '', token = '', pool = defaultPool } = fields
+  const isQueued = place === 'queued'
   if (isQueued && !picture.unreadPools.includes(pool) && !queuedIn.includes(pool))
     say('I7', 'line', `it is queued and not in the run queue of pool ${pool}`)
   const elsewhere = queuedIn.filter((name) => !isQueued || name !== pool)
   if (elsewhere.length > 0)
-    say('I7', 'elsewhere', `it is ${state} in pool ${pool} and stands in the run queue of ${elsewhere.join(', ')}`)
-  if (state === 'running' && isLeased === false)
+    say('I7', 'elsewhere', `it is ${place} in pool ${pool} and stands in the run queue of ${elsewhere.join(', ')}`)
+  if (place === 'running' && isLeased === false)
     say('I7', 'lease', 'it is running and holds no lease: no sweep would take it back')
-  if (state !== 'running' && isLeased) say('I7', 'leased', `it is ${state} and holds a lease`)
+  if (place !== 'running' && isLeased) say('I7', 'leased', `it is ${place} and holds a lease`)
   const holds = /^\d+:./.test(token)
-  if (state === 'running' && !holds) say('I7', 'no-token', 'it is running and has no token: nobody can write for it')
-  if (state !== 'running' && holds) say('I7', 'token', `it is ${state} and has a token: ${token}`)
-  if (state === 'parked' && !isOpen(picture) && fields.wait !== 'retry')
+  if (place === 'running' && !holds) say('I7', 'no-token', 'it is running and has no token: nobody can write for it')
+  if (place !== 'running' && holds) say('I7', 'token', `it is ${place} and has a token: ${token}`)
+  if (place === 'parked' && !isOpen(picture) && fields.wait !== 'retry')
     say('I9', 'parked', 'it is parked and no run is open')
-  if (state === 'idle' && isOpen(picture)) say('I9', 'idle', 'it is idle and a run is open')
+  if (place === 'idle' && isOpen(picture)) say('I9', 'idle', 'it is idle and a run is open')
 }
 
 // I7: who rests waits for nothing that is there; who is queued has something to do.
 function wakeRules(seen: Seen): void {
   const { picture, say } = seen
   const { fields, lanes } = picture
-  const { state, wait = 'any' } = fields
-  if (state === 'idle' && lanes.user.length > 0)
+  const { place, wait = 'any' } = fields
+  if (place === 'idle' && lanes.user.length > 0)
     say('I7', 'asleep', `it is idle and ${lanes.user.length} inputs wait in its mailbox`)
-  if (state === 'parked' && wait !== 'retry' && isAwaited(picture, wait))
+  if (place === 'parked' && wait !== 'retry' && isAwaited(picture, wait))
     say('I7', 'asleep', `it is parked and what it waits for (${wait}) is in its mailbox`)
-  if (state === 'queued' && !isCancelled(seen) && !hasWork(picture))
+  if (place === 'queued' && !isCancelled(seen) && !hasWork(picture))
     say('I1', 'nothing', 'it is queued and nothing is in its mailbox: what woke it is gone')
 }
 
@@ -100,7 +100,7 @@ function timerRules({ picture, say }: Seen): void {
   const there = timers.length + lanes.control.length
   // Who runs may have received timers that are not committed yet; they stay in their lane until then.
   if (open !== there) say('I9', 'timers', `${open} of its timers are open, ${there} are there`)
-  const retries = fields.state === 'parked' && fields.wait === 'retry'
+  const retries = fields.place === 'parked' && fields.wait === 'retry'
   if (retries && hasRetryTimer === false) say('I9', 'retry', 'it waits for a retry that is never due')
 }
 
@@ -165,13 +165,13 @@ function failureRules({ picture, fold, say }: Seen): void {
       `its record says ${fields.failed === '1' ? 'that it failed' : 'nothing of a failure'}, its last failure ${failureJson === '' ? 'is not there' : 'is there'}`,
     )
   const { last } = fold
-  if (last?.type === 'failed' && fields.state === 'idle') {
+  if (last?.type === 'failed' && fields.place === 'idle') {
     const recorded = messageOf(failureJson)
     if (recorded !== last.failure.message)
       say('I11', 'last', 'its last run failed with another failure than its last one')
-    if (fields.fsm !== 'Failed') say('I11', 'state', `its last run failed, and it is shown as ${fields.fsm}`)
+    if (fields.runState !== 'Failed') say('I11', 'state', `its last run failed, and it is shown as ${fields.runState}`)
   }
-  if (last?.type === 'completed' && fields.fsm === 'Failed')
+  if (last?.type === 'completed' && fields.runState === 'Failed')
     say('I11', 'state', 'its last run completed, and it is shown as failed')
 }
 
@@ -191,7 +191,7 @@ function startRules(seen: Seen): void {
   const { poisonAfterStartsAlone: aloneMax, suspectAfterStarts: freeMax } = policy
   if (alone > aloneMax) say('I14', 'alone', `it was started alone ${alone} times, ${aloneMax} are allowed`)
   const starts = Math.max(epochIn(fields.token), epochIn(fields.commit)) - epochIn(fields.commit)
-  const isLast = alone >= aloneMax || fields.state === 'terminal' || isCancelled(seen)
+  const isLast = alone >= aloneMax || fields.place === 'terminal' || isCancelled(seen)
   if (!isLast && starts > freeMax + alone)
     say('I14', 'starts', `it was started ${starts} times without a commit, ${alone} of them alone`)
 }

@@ -7,7 +7,7 @@ Events  session.completed when it ended here. A finished session is "ok" and wri
 local rootKey, eventsKey = KEYS[1], KEYS[2]
 local sessionId = ARGV[1]
 
-local kind, parent, cancel, ended, place, open = unpack(readFields(rootKey, 'kind', 'parent', 'cancel', 'ended', 'state', 'open'))
+local kind, parent, cancel, ended, place, open = unpack(readFields(rootKey, 'kind', 'parent', 'cancel', 'ended', 'place', 'open'))
 if not kind or parent then return { 'not_found' } end
 local state = stateOf(cancel, ended)
 if state ~= 'active' then return { 'ok', state } end

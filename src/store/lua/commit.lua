@@ -4,7 +4,7 @@ KEYS[1] record    hash               KEYS[2] log      list               KEYS[3]
 KEYS[4] leases    zset               KEYS[5] events   stream
 ARGV[1] token         ARGV[2] sequence     of this commit under the token, from 1
 ARGV[3] version       the version this commit builds on
-ARGV[4] fsm           state of the run     ARGV[5] open         1 while a run is in progress
+ARGV[4] runState      state of the run     ARGV[5] open         1 while a run is in progress
 ARGV[6] userUsed      mails consumed from the head of the lane
 ARGV[7] wait          empty: the turn goes on; else what the worker waits for; again: nothing, it stands in line again
 ARGV[8] event         json                 ARGV[9] bellMs       ARGV[10] seed       names of new bells
@@ -28,7 +28,7 @@ Builds  T:w:<id> and its keys of this worker, of recipients, children, the paren
         T:s:<session>; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:told; for a claim T:run, T:bells, T:busy, T:slots, T:grants.
 Events  what the node says happened, then session.completed and its like. Writes nothing unless it returns "ok". ]]
 local recordKey, logKey, userKey, leasesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local token, sequence, version, fsm, open, userUsed = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
+local token, sequence, version, runState, open, userUsed = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
 local wait, event, bellMs, seed = ARGV[7], ARGV[8], tonumber(ARGV[9]), ARGV[10]
 local lists, cursor = ARGV, 11
 
@@ -182,7 +182,7 @@ if familyUsed ~= '' then
     end
   end
 end
-change('fsm', fsm, 'Idle')
+change('runState', runState, 'Idle')
 change('open', open, '0')
 if record.alone then change('alone', '0') end
 if given.attempt or record.attempt then change('attempt', given.attempt or '0', '0') end
@@ -272,10 +272,10 @@ if turnEnds then
   change('wait', wait, 'any')
   redis.pcall('ZREM', leasesKey, worker)
   if again then
-    change('state', 'queued')
+    change('place', 'queued')
     writeWoken(tag, { id = worker, session = session, pool = pool, score = record.score }, now, woke)
   else
-    change('state', hit == 'whole' and 'terminal' or (open == '1' or wait == 'retry') and 'parked' or 'idle')
+    change('place', hit == 'whole' and 'terminal' or (open == '1' or wait == 'retry') and 'parked' or 'idle')
   end
   -- Closed between its last run and this end of its turn: close ends a conversation that rests. No other root has this mode.
   if record.mode == 'job' and not (again or outcome or hit) and open ~= '1' and wait == 'any' and not (record.cancel or record.ended) then

@@ -54,11 +54,11 @@ local hasEnded = state ~= 'active' and state ~= 'cancelling'
 -- A worker of this session and whether it is cancelled; an error when something of it cannot be read or written.
 local function readCancelled(id, recordKey)
   local record = readHash(recordKey)
-  if not record.state then return record, nil end
+  if not record.place then return record, nil end
   checkRecord(recordKey, record)
-  local rests = record.state == 'terminal' or (hasEnded and record.state == 'idle')
+  local rests = record.place == 'terminal' or (hasEnded and record.place == 'idle')
   local hit = not rests and cancelHit(tag, record, id)
-  if hit and record.state ~= 'running' then
+  if hit and record.place ~= 'running' then
     checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family)
     checkSort('hash', recordKey .. ':timers')
   end
@@ -82,7 +82,7 @@ for index = 1, #ids do
   -- An agent's data begins with "a ". Within a run its history may hold calls without results: those are answered in this script.
   local isAgent = hit and record.open == '1' and string.sub(record.data or '', 1, 2) == 'a '
   local answer = isAgent and answers[id] or { version = record.version, entries = {} }
-  if hit and record.state == 'running' then
+  if hit and record.place == 'running' then
     running = running + 1
   elseif isAgent and (not answers[id] or answer.version ~= record.version) then
     if answered == 0 then agents[#agents + 1] = { id, record.version } else running = running + 1 end
@@ -90,10 +90,10 @@ for index = 1, #ids do
     local control, family = writeRunLeftovers(tag, id, record, (record.awaits or '') ~= '')
     -- One that stays in a line it cannot be taken from is passed over by claims.
     redis.pcall('ZREM', tag .. ':run:' .. (record.pool or 'default'), id)
-    local changes = { 'state', hit == 'whole' and 'terminal' or 'idle', 'wait', 'any', 'open', '0', 'fsm', 'Idle', 'token', '',
+    local changes = { 'place', hit == 'whole' and 'terminal' or 'idle', 'wait', 'any', 'open', '0', 'runState', 'Idle', 'token', '',
       'control', digits(tonumber(record.control or 0) + control), 'family', digits(tonumber(record.family or 0) + family),
       'awaits', '', 'timersOpen', '0', 'attempt', '0' }
-    if record.open == '1' or record.state == 'queued' or record.wait == 'retry' then
+    if record.open == '1' or record.place == 'queued' or record.wait == 'retry' then
       for place = 1, #answer.entries do redis.call('RPUSH', recordKey .. ':log', answer.entries[place]) end
       local last = digits(redis.call('RPUSH', recordKey .. ':log', entry) - 1)
       local run = record.run or '1'

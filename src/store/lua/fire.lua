@@ -29,9 +29,9 @@ for index = 1, #due do
     redis.call('ZADD', timersKey, digits(now + math.max(bellMs, 1)), due[index])
   elseif timer == 'retry' then
     redis.call('ZREM', timersKey, due[index])
-    if plan and plan.state == 'parked' and plan.wait == 'retry' then
+    if plan and plan.place == 'parked' and plan.wait == 'retry' then
       writeWoken(tag, plan, now, woke)
-      redis.call('HSET', record, 'state', 'queued')
+      redis.call('HSET', record, 'place', 'queued')
     end
   else
     redis.call('ZREM', timersKey, due[index])

@@ -23,6 +23,6 @@ checkArguments(bellMs, tonumber(idemMs) - 1)
 checkLast(event)
 
 local position, bells = writeInput(tag, plan, event, seed, bellMs)
-local pool = bells == '' and plan.state == 'idle' and plan.pool or ''
+local pool = bells == '' and plan.place == 'idle' and plan.pool or ''
 redis.call('SET', idemKey, position .. ' ' .. bells .. (pool == '' and '' or (' ' .. pool)), 'PX', idemMs)
 return { 'ok', position, bells, pool }

@@ -58,8 +58,8 @@ checkSort('hash', tag .. ':retired')
 checkCounts(tag .. ':retired', 'sessions', 'workers', 'control', 'family', 'user')
 
 local function isLive(record)
-  local state = redis.call('HGET', record, 'state')
-  return state and state ~= 'idle' and state ~= 'terminal', state
+  local place = redis.call('HGET', record, 'place')
+  return place and place ~= 'idle' and place ~= 'terminal', place
 end
 
 -- Nothing of a session goes before each of its workers was found at rest, in as many calls as that takes: a detached one may outlive its
@@ -83,9 +83,9 @@ local function readGoing(id, base, root)
   counted = { sessions = (plan.last and field[1]) and 1 or 0, workers = 0, control = 0, family = 0, user = 0 }
   for place = 1, #workers do
     local record = workerKey(tag, workers[place])
-    local live, state = isLive(record)
+    local live, place = isLive(record)
     if live then return nil end
-    if state then countAccepted(record) end
+    if place then countAccepted(record) end
   end
   return plan
 end

@@ -26,7 +26,7 @@ local function readTurn(record, worker, token)
   return fields, cancelHit(tag, fields, worker)
 end
 for index = cursor, #turns, 5 do
-  local worker, token, bell, busy, fsm = turns[index], turns[index + 1], turns[index + 2], turns[index + 3], turns[index + 4]
+  local worker, token, bell, busy, runState = turns[index], turns[index + 1], turns[index + 2], turns[index + 3], turns[index + 4]
   local record = workerKey(tag, worker)
   -- What cannot be read of a worker or its session ends its own turn, and no other.
   local fine, fields, hit = pcall(readTurn, record, worker, token)
@@ -35,13 +35,13 @@ for index = cursor, #turns, 5 do
     verdicts[#verdicts + 1] = 'fenced'
   else
     verdicts[#verdicts + 1] = hit and 'cancelled' or 'kept'
-    kept[#kept + 1] = { worker = worker, bell = bell, busy = busy, pool = fields.pool or 'default', record = record, fsm = fsm }
+    kept[#kept + 1] = { worker = worker, bell = bell, busy = busy, pool = fields.pool or 'default', record = record, runState = runState }
   end
 end
 for index = 1, #kept do
   local turn = kept[index]
   redis.call('ZADD', leasesKey, digits(now + leaseMs), turn.worker)
-  if turn.fsm ~= '' then redis.call('HSET', turn.record, 'fsm', turn.fsm) end
+  if turn.runState ~= '' then redis.call('HSET', turn.record, 'runState', turn.runState) end
   if turn.bell ~= '' and turn.busy == '1' then
     -- No lease waits for bells: what is wrong with their keys the sweeps say.
     redis.pcall('ZREM', tag .. ':bells:' .. turn.pool, turn.bell)

@@ -46,7 +46,7 @@ if redis.call('ZADD', sessionsKey, 'NX', digits(now), sessionId) == 0 then
 end
 redis.call('RPUSH', userKey, mail)
 writeQueued(tag, pool, worker, nil, now)
-local record = { 'schema', '2', 'kind', kind, 'state', 'queued' }
+local record = { 'schema', '3', 'kind', kind, 'place', 'queued' }
 local function set(field, value, absent)
   if value ~= absent then
     record[#record + 1] = field

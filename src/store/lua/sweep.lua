@@ -57,7 +57,7 @@ end
 local function readExpired(id, record)
   local function read()
     local fields = readHash(record)
-    if fields.state == 'running' then
+    if fields.place == 'running' then
       checkRecord(record, fields)
       checkSort('hash', rootKeyOf(tag, sessionOf(id, fields)))
       checkSort('zset', tag .. ':run:' .. (fields.pool or 'default'))
@@ -112,8 +112,8 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
     else
       redis.call('ZREM', leasesKey, id)
     end
-    if fields and fields.state == 'running' then
-      redis.call('HSET', record, 'state', 'queued', 'token', string.match(fields.token, '^%d+:'), 'crashes', digits(tonumber(fields.crashes or 0) + 1))
+    if fields and fields.place == 'running' then
+      redis.call('HSET', record, 'place', 'queued', 'token', string.match(fields.token, '^%d+:'), 'crashes', digits(tonumber(fields.crashes or 0) + 1))
       writeWoken(tag, { id = id, session = sessionOf(id, fields), pool = fields.pool or 'default' }, now, woke)
       healed = healed + 1
     end

@@ -55,8 +55,8 @@ const ofSessions = (['results', 'workers', 'cancelled'] as const).map(
 
 const fields = (
   [
-    ['state', 'bogus'],
-    ['fsm', 'Bogus'],
+    ['place', 'bogus'],
+    ['runState', 'Bogus'],
     ['run', 'two'],
     ['wait', 'for nothing'],
     ['depth', '2'],

@@ -128,7 +128,7 @@ export const rareSeeds: readonly Seed[] = [
     async tamper({ redis, keys, of, cast }) {
       await redis.zrem(keys.run('unhosted'), cast.root)
       await redis.zadd(keys.leases, 9e15, cast.root)
-      await redis.hset(of(cast.root).record, 'state', 'running')
+      await redis.hset(of(cast.root).record, 'place', 'running')
     },
     invariant: 'I7',
     names: 'root',
@@ -145,7 +145,7 @@ export const rareSeeds: readonly Seed[] = [
   {
     what: 'an idle worker in the midst of a run',
     scene: 'family',
-    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'state', 'idle'),
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'place', 'idle'),
     invariant: 'I9',
     names: 'root',
     words: /idle and a run is open/,
@@ -227,7 +227,7 @@ export const rareSeeds: readonly Seed[] = [
   {
     what: 'a state that is shown',
     scene: 'done',
-    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'fsm', 'Failed'),
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'runState', 'Failed'),
     invariant: 'I11',
     names: 'root',
     words: /its last run completed, and it is shown as failed/,

@@ -90,8 +90,8 @@ export async function play(troupe: TestTroupe, scene: Scene): Promise<Cast> {
   const cast = { session, root, first: childId(root, 1, 1), second: childId(root, 1, 2) }
   const isAt = (worker: string, place: string) =>
     waitUntil(`${worker} is ${place}`, async () => {
-      const [state, fsm] = await troupe.redis.hmget(workerKeys(troupe.tag, worker).record, 'state', 'fsm')
-      return (scene !== 'broken' || fsm === 'Failed') && state === place
+      const [stands, runState] = await troupe.redis.hmget(workerKeys(troupe.tag, worker).record, 'place', 'runState')
+      return (scene !== 'broken' || runState === 'Failed') && stands === place
     })
   if (scene === 'chat') for (const n of [1, 2]) await session.root.send(n)
   if (scene === 'backlog' || scene === 'flaky') await isAt(root, 'parked')

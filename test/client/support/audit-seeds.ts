@@ -108,7 +108,7 @@ export const seeds: readonly Seed[] = [
     scene: 'queued',
     async tamper({ redis, keys, of, cast }) {
       await redis.zrem(keys.run('unhosted'), cast.root)
-      await redis.hset(of(cast.root).record, { state: 'running', token: '1:n' })
+      await redis.hset(of(cast.root).record, { place: 'running', token: '1:n' })
     },
     invariant: 'I7',
     names: 'root',
@@ -135,7 +135,7 @@ export const seeds: readonly Seed[] = [
     scene: 'queued',
     async tamper({ redis, keys, of, cast }) {
       await redis.zrem(keys.run('unhosted'), cast.root)
-      await redis.hset(of(cast.root).record, 'state', 'idle')
+      await redis.hset(of(cast.root).record, 'place', 'idle')
     },
     invariant: 'I7',
     names: 'root',
@@ -284,7 +284,7 @@ export const seeds: readonly Seed[] = [
   {
     what: 'a worker that lives on after a cancel',
     scene: 'cancelled',
-    tamper: ({ redis, of, cast }) => redis.hset(of(cast.first).record, 'state', 'parked'),
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.first).record, 'place', 'parked'),
     invariant: 'I12',
     names: 'session',
     words: /is cancelled and worker \S+ is parked/,

@@ -98,7 +98,7 @@ async function cancelDeep(stage: Stage): Promise<undefined> {
   assert.ok(ms < 6_000 + 2_000, `it took ${Math.round(ms)} ms`)
   assert.equal(await size(), before, 'a worker was spawned after the cancel')
   for (const { id, record } of workers.values())
-    assert.equal(record.state, 'terminal', `worker ${id} is ${record.state}`)
+    assert.equal(record.place, 'terminal', `worker ${id} is ${record.place}`)
   await waitUntil('no timer is left', async () => (await harness.redis.zcard(`${harness.tag}:timers`)) === 0)
   return undefined
 }

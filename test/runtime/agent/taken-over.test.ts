@@ -37,7 +37,7 @@ test.each([
   const session = await troupe.create('agent')
   const { record } = workerKeys(troupe.tag, session.rootId)
   await waitUntil('its record tells of the model call', async () => {
-    const state = await troupe.redis.hget(record, 'fsm')
+    const state = await troupe.redis.hget(record, 'runState')
     return lost.calls === before.length + 1 && state?.startsWith('AwaitingLLMResponse')
   })
   proxy.cut()
@@ -45,5 +45,5 @@ test.each([
   await troupe.startNode({ agent: defineWorker({ ...kind, model: scriptedModel('next/model', after) }) })
   const result = await session.result({ signal: AbortSignal.timeout(20_000) })
   expect(result).toMatchObject({ status: 'completed', value: { text: 'done' } })
-  expect(await troupe.redis.hget(record, 'fsm')).toBe('Idle')
+  expect(await troupe.redis.hget(record, 'runState')).toBe('Idle')
 })

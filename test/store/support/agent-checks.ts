@@ -51,7 +51,7 @@ export const anAgentThatMovedOnIsLeft: Check = async (place) => {
     await place.redis.hincrby(record, 'version', 1)
   })
   await node.upkeep.finishCancelled()
-  expect(await place.record(root)).toMatchObject({ state: 'queued', open: '1' })
+  expect(await place.record(root)).toMatchObject({ place: 'queued', open: '1' })
   expect(await place.session(id)).toMatchObject({ state: 'cancelling' })
   await node.upkeep.finishCancelled()
   expect(await outcomes(place, root)).toEqual(['a ok', 'b cancelled', 'cancelled'])

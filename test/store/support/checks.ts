@@ -13,7 +13,7 @@ const resultOf = (child: HandTurn) =>
     valueJson: '1',
   })
 
-const stateOf = async (place: Place, id: string) => (await place.record(id)).state
+const placeOf = async (place: Place, id: string) => (await place.record(id)).place
 
 async function lost(place: Place, turn: HandTurn): Promise<void> {
   await place.expireLease(turn.worker)
@@ -73,7 +73,7 @@ export const inputBeforeTheEndQueuesTheWorker: Check = async (place) => {
   const turn = await place.node().claim()
   await place.post(root, 'second')
   await turn.complete()
-  expect(await stateOf(place, root)).toBe('queued')
+  expect(await placeOf(place, root)).toBe('queued')
 }
 
 export const aResultBeforeTheEndQueuesTheParent: Check = async (place) => {
@@ -85,7 +85,7 @@ export const aResultBeforeTheEndQueuesTheParent: Check = async (place) => {
   const child = await node.claim()
   await child.complete({ result: resultOf(child) })
   await turn.record({ awaits: [1], end: { wait: `result:${spawn.id}`, next: null } })
-  expect(await stateOf(place, root)).toBe('queued')
+  expect(await placeOf(place, root)).toBe('queued')
 }
 
 export const aTimerBeforeTheEndQueuesTheWorker: Check = async (place) => {
@@ -95,7 +95,7 @@ export const aTimerBeforeTheEndQueuesTheWorker: Check = async (place) => {
   await turn.record({ userUsed: 1, timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
   await node.upkeep.fire()
   await turn.record({ timersOpen: 1, end: { wait: 'control', next: null } })
-  expect(await stateOf(place, root)).toBe('queued')
+  expect(await placeOf(place, root)).toBe('queued')
 }
 
 export const aPostedMessageIsClaimed: Check = async (place) => {
@@ -252,7 +252,7 @@ export const aRenewTellsOfTheCancel: Check = async (place) => {
 export const aCancelWaitsForRunningTurns: Check = async (place) => {
   const { id, node, child } = await cancelledPair(place)
   await node.upkeep.finishCancelled()
-  expect(await stateOf(place, child.worker)).toBe('running')
+  expect(await placeOf(place, child.worker)).toBe('running')
   expect(await place.session(id)).toMatchObject({ state: 'cancelling' })
 }
 
@@ -266,7 +266,7 @@ export const whatIsCancelledDuringAPassIsKept: Check = async (place) => {
   place.wire.afterNext(async () => void (await place.sessions.cancel(id, 'enough')))
   await place.node().upkeep.finishCancelled()
   await place.node().upkeep.finishCancelled()
-  expect(await stateOf(place, spawns[0]?.id ?? '')).toBe('terminal')
+  expect(await placeOf(place, spawns[0]?.id ?? '')).toBe('terminal')
 }
 
 export const childrenOfAnEndedRunAreCancelled: Check = async (place) => {
@@ -346,7 +346,7 @@ export const inputDoesNotCutARetryShort: Check = async (place) => {
     end: { wait: 'retry', retryMs: 60_000, next: null },
   })
   await place.post(root, 'second')
-  expect(await stateOf(place, root)).toBe('parked')
+  expect(await placeOf(place, root)).toBe('parked')
 }
 
 export const aLargeSessionStandsInLine: Check = async (place) => {
@@ -375,7 +375,7 @@ export const aDetachedChildKeepsItsSession: Check = async (place) => {
   const free = place.child(root, 1, 'free', { detached: true })
   await turn.complete({ spawns: [free] })
   expect(await place.sessions.prune(0)).toBe(0)
-  expect(await stateOf(place, free.id)).toBe('queued')
+  expect(await placeOf(place, free.id)).toBe('queued')
 }
 
 export const aSweepRingsForWhatItsNodeCanRun: Check = async (place) => {

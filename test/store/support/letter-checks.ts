@@ -145,7 +145,7 @@ const aParentNobodyCountsWith =
     const child = await node.claim({ slot: '1' })
     await place.redis.hset(place.workerKeys(root).record, field, text)
     await child.complete({ result: 'r' }).catch(() => {})
-    expect(await place.record(child.worker)).toMatchObject({ state: 'idle', version: '1' })
+    expect(await place.record(child.worker)).toMatchObject({ place: 'idle', version: '1' })
   }
 
 export const aCountOfResultsTearsNoCommit = aParentNobodyCountsWith('family', 'some')

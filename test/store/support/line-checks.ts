@@ -68,7 +68,7 @@ export const whatEndedStaysAsItEnded: Check = async (place) => {
   await root.complete({ spawns: [place.child(root.worker, 1, 'free', { detached: true })] })
   await place.sessions.cancel(id, 'late')
   await node.upkeep.finishCancelled()
-  expect((await place.record(rootId)).state).toBe('idle')
+  expect((await place.record(rootId)).place).toBe('idle')
 }
 
 // More workers than one call of pruning may touch.
@@ -121,7 +121,7 @@ async function restBut(place: Place, one?: string): Promise<void> {
   const line = await place.redis.zrange(place.keys.run('default'), 0, '-1')
   const resting = place.redis.pipeline()
   for (const id of line.filter((worker) => worker !== one))
-    resting.hset(place.workerKeys(id).record, 'state', 'idle').zrem(place.keys.run('default'), id)
+    resting.hset(place.workerKeys(id).record, 'place', 'idle').zrem(place.keys.run('default'), id)
   await resting.exec()
 }
 

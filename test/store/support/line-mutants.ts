@@ -84,7 +84,7 @@ export const lineMutants: readonly Mutant[] = [
   {
     guard: 'what ended stays as it ended',
     script: finishScript,
-    from: "or (hasEnded and record.state == 'idle')",
+    from: "or (hasEnded and record.place == 'idle')",
     to: '',
     check: checks.whatEndedStaysAsItEnded,
   },

@@ -193,9 +193,9 @@ export class Simulation {
         redis.lrange(own.family, 0, -1),
       ])
       const place = { queued: line.includes(actor.id), running: leases.includes(actor.id), held: view.holder !== '' }
-      const state = view.state as string
-      const expected = { queued: state === 'queued', running: state === 'running', held: state === 'running' }
-      assert.deepEqual({ state, ...place }, { state, ...expected }, `I7 of ${actor.id}`)
+      const stands = view.place as string
+      const expected = { queued: stands === 'queued', running: stands === 'running', held: stands === 'running' }
+      assert.deepEqual({ stands, ...place }, { stands, ...expected }, `I7 of ${actor.id}`)
       assert.equal(Number(view.version), actor.commits, `I4 of ${actor.id}`)
       assert.equal(log.length, actor.entries, `I4 of ${actor.id}`)
       const got = log.filter((entry) => entry.startsWith('got:')).map((entry) => entry.slice(4))
@@ -234,7 +234,7 @@ export class Simulation {
     const left = Object.keys(dump).filter((key) => /^(run:|leases$|timers$)|:mail:/.test(key))
     assert.deepEqual(left, [])
     const workers = Object.entries(dump).filter(([key]) => /^w:(<[^>]*>|[0-9a-f-]{36})$/.test(key))
-    const restless = workers.filter(([, view]) => (view as { state: string }).state !== 'idle')
+    const restless = workers.filter(([, view]) => (view as { place: string }).place !== 'idle')
     assert.deepEqual(restless, [])
   }
 }

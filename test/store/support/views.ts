@@ -14,7 +14,7 @@ const workerStart: Fields = {
   depth: '0',
   run: '1',
   open: '0',
-  fsm: 'Idle',
+  runState: 'Idle',
   wait: 'any',
   version: '0',
   control: '0',

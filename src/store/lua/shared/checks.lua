@@ -71,7 +71,7 @@ local function checkRecord(recordKey, record)
   for level = 1, depth do
     if not record['path' .. level] then error('record ' .. recordKey .. ' should have a field path' .. level, 0) end
   end
-  if not record.kind or not record.state then error('record ' .. recordKey .. ' should have a kind and a state', 0) end
+  if not record.kind or not record.place then error('record ' .. recordKey .. ' should have a kind and a place', 0) end
   if record.limits and not string.find(record.limits, '^%d+ %d+ %d+ %d+$') then error('field limits of ' .. recordKey .. ' should be four numbers', 0) end
 end
 

@@ -91,8 +91,8 @@ end
 local function writeChild(tag, spawn, parent)
   local detached = spawn.detached == '1'
   local childKey = workerKey(tag, spawn.id)
-  local child = { 'schema', '2', 'session', parent.session, 'parent', parent.id, 'parentRun', detached and '-' or parent.run, 'call', spawn.call,
-    'kind', spawn.kind, 'depth', digits(parent.depth + 1), 'state', 'queued' }
+  local child = { 'schema', '3', 'session', parent.session, 'parent', parent.id, 'parentRun', detached and '-' or parent.run, 'call', spawn.call,
+    'kind', spawn.kind, 'depth', digits(parent.depth + 1), 'place', 'queued' }
   local limits = parent.record.limits
   if limits then
     child[#child + 1] = 'limits'

@@ -78,7 +78,7 @@ end
 local function readCandidate(tag, claim, id)
   local recordKey = workerKey(tag, id)
   local record, flat = readHash(recordKey)
-  if record.state ~= 'queued' then return nil, 'gone' end
+  if record.place ~= 'queued' then return nil, 'gone' end
   checkRecord(recordKey, record)
   if not string.find(claim.kinds, ' ' .. record.kind .. ' ', 1, true) then return nil, 'unfit' end
   local epoch, committed = epochOf(record)
@@ -158,7 +158,7 @@ local function claimNext(tag, claim, now)
     redis.call('ZADD', tag .. ':leases', digits(now + claim.leaseMs), id)
     writeDamaged(tag, runKey, plan.damaged)
     redis.call('ZREM', runKey, id, unpack(plan.gone))
-    local changes = { 'state', 'running', 'token', plan.token }
+    local changes = { 'place', 'running', 'token', plan.token }
     if plan.mark == 'run' then
       if plan.suspect then
         changes[#changes + 1] = 'alone'

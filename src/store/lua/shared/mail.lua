@@ -1,11 +1,11 @@
 --[[ mail – mail into lanes, workers into the line, bells for those who are in it. ]]
 
--- Does a message in this lane wake a worker in this state, waiting for this? `text` is the mail, `tail` the lane's length for ever
+-- Does a message in this lane wake a worker in this place, waiting for this? `text` is the mail, `tail` the lane's length for ever
 -- counted with it. Waits of a record: any | control | retry | result:<child> | family:<length>. A length that nobody can count with
 -- wakes: whoever brings mail is not stopped by it, and the claim looks at all of the record.
-local function wakes(state, wait, lane, text, tail)
-  if state == 'idle' then return true end
-  if state ~= 'parked' or wait == 'retry' then return false end
+local function wakes(place, wait, lane, text, tail)
+  if place == 'idle' then return true end
+  if place ~= 'parked' or wait == 'retry' then return false end
   if lane == 'control' or wait == 'any' then return true end
   if lane ~= 'family' then return false end
   if string.sub(wait, 1, 7) == 'result:' then
@@ -86,15 +86,15 @@ end
 
 -- What a recipient must show before mail is written to it. Returns a plan, or nil and a tag word that says why not. The plan for a
 -- root also has what its record says of the session: the last score, and where the mail is an input, the state.
-local planFields = { 'state', 'wait', 'session', 'pool', 'run', 'open', 'limits', 'family', 'user', 'score' }
-local inputFields = { 'state', 'wait', 'session', 'pool', 'run', 'open', 'limits', 'family', 'user', 'score', 'cancel', 'ended' }
+local planFields = { 'place', 'wait', 'session', 'pool', 'run', 'open', 'limits', 'family', 'user', 'score' }
+local inputFields = { 'place', 'wait', 'session', 'pool', 'run', 'open', 'limits', 'family', 'user', 'score', 'cancel', 'ended' }
 local function planMail(tag, id, lane, text)
   local record = workerKey(tag, id)
   local field = readFields(record, unpack(lane == 'user' and inputFields or planFields))
   if not field[1] then return nil, 'not_found' end
   if field[1] == 'terminal' then return nil, 'terminal' end
   return {
-    id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), state = field[1], wait = field[2] or 'any',
+    id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), place = field[1], wait = field[2] or 'any',
     session = field[3] or sessionOf(id, {}), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7] or nil,
     family = field[8] or '0', consumed = tonumber(field[9] or 0), score = field[10], sessionState = not field[3] and stateOf(field[11], field[12]),
   }
@@ -154,14 +154,14 @@ end
 -- Appends the mail; queues the worker if that wakes it. Returns the lane's length now.
 local function writeMail(tag, plan, now, woke)
   local length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
-  if not woke.woken[plan.id] and (plan.state == 'idle' or plan.state == 'parked') then
+  if not woke.woken[plan.id] and (plan.place == 'idle' or plan.place == 'parked') then
     local tail = length
     if string.sub(plan.wait, 1, 7) == 'family:' then
       tail = length + (tonumber(plan.family) or math.huge)
     end
-    if wakes(plan.state, plan.wait, plan.lane, plan.text, tail) then
+    if wakes(plan.place, plan.wait, plan.lane, plan.text, tail) then
       writeWoken(tag, plan, now, woke)
-      redis.call('HSET', plan.record, 'state', 'queued')
+      redis.call('HSET', plan.record, 'place', 'queued')
     end
   end
   return length
