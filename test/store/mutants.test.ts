@@ -258,7 +258,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'children of an ended run',
     script: commitScript,
-    from: "redis.call('SADD', sessionBase .. ':cancelled', worker .. ':' .. run)",
+    from: "redis.call('SADD', sessionKey(tag, session) .. ':cancelled', worker .. ':' .. run)",
     to: '',
     check: checks.childrenOfAnEndedRunAreCancelled,
   },

@@ -94,7 +94,7 @@ end
 checkRecord(recordKey, record)
 if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end
 local session = sessionOf(worker, record)
-local sessionBase, rootKey = sessionKey(tag, session), record.parent and rootKeyOf(tag, session) or recordKey
+local rootKey = record.parent and rootKeyOf(tag, session) or recordKey
 local hit, marks, spentBefore, caps = cancelHit(tag, record, worker)
 if hit and outcome ~= 'cancelled' then return { 'cancelled' } end
 -- A fail-over lost the cancel that this node was told of: with this end the session would neither go on nor ever be finished.
@@ -102,35 +102,29 @@ if not hit and outcome == 'cancelled' then return { 'conflict', version } end
 
 -- 3. Check all that would be written, without writing.
 local run, own, others = record.run or '1', nil, { born = none, mails = none }
-local reports = outcome and given.result and record.parent and run == '1' and record.parentRun ~= '-'
-if #spawns > 0 or #sends > 0 or reports then
-  local refused = {}
-  own = { id = worker, record = record, session = session, rootKey = rootKey, run = run, depth = tonumber(record.depth or 0), awaiting = awaiting }
-  others = planOthers(tag, own, spawns, sends, reports and given.result, refused)
+local waitsForOne = string.find(wait, ':', 1, true)
+local isAlone = not (spentBefore or record.parent or record.calls or #spawns > 0 or #sends > 0 or awaiting > 0 or familyUsed ~= '' or waitsForOne)
+if not isAlone then
+  own = { id = worker, record = record, session = session, rootKey = rootKey, run = run, depth = tonumber(record.depth or 0), awaiting = awaiting,
+    marks = marks, spent = spentBefore }
+  local refused, ofStep = {}, { spawns = spawns, sends = sends, outcome = outcome, result = given.result, state = given.state, familyUsed = familyUsed,
+    waitsForOne = waitsForOne }
+  others = planOthers(tag, own, ofStep, refused)
   if #refused > 0 then return { 'refused', refused } end
 end
-local born = others.born
--- A root that has become an agent may have had children before: their calls are counted.
-local isAlone = not (spentBefore or record.parent or record.calls or #born > 0)
-local spent = given.state and not isAlone and spentWith(rootKey, given.state, record, spentBefore)
+local born, spent = others.born, others.spent
 
 local hadTimers = (record.timersOpen or '0') ~= '0'
 if controlUsed > 0 or (outcome and hadTimers) then checkSort('list', recordKey .. laneKeys.control) end
 -- Read once, to know that it is a list, and whether more waits there.
 local userLeft = (userUsed > 0 or turnEnds or outcome) and lengthOf(userKey) - userUsed or 0
-local waitsForOne = string.find(wait, ':', 1, true)
-if familyUsed ~= '' or awaiting > 0 or waitsForOne then checkFamily(recordKey, record, familyUsed) end
 if dead then checkSort('stream', tag .. ':dead') end
 if #timers > 0 or wait == 'retry' or (outcome and (hadTimers or (record.attempt or '0') ~= '0')) then
   checkSort('zset', tag .. ':timers')
   checkSort('hash', recordKey .. ':timers')
 end
 local endsSession = outcome and not record.parent and record.mode ~= 'conversation' and outcome ~= 'cancelled'
-if outcome and not (record.parent or (endsSession and userLeft + #others.mails <= 0)) then checkSort('hash', sessionBase .. ':results') end
-if outcome and awaiting > 0 then
-  checkSort('set', sessionBase .. ':cancelled', tag .. ':cancelling')
-  checkCount(rootKey, 'marks', marks)
-end
+if outcome and not (record.parent or (endsSession and userLeft + #others.mails <= 0)) then checkSort('hash', sessionKey(tag, session) .. ':results') end
 
 -- 4. Write: history, mail taken, state, failure. Fields that are mostly empty exist only when they were ever needed.
 local changes = { 'version', digits(tonumber(version) + 1), 'commit', token .. ':' .. digits(sequence) }
@@ -226,7 +220,7 @@ if outcome then
   local controlLeft, familyLeft = writeRunLeftovers(tag, worker, record, awaiting > 0)
   control, family = control + controlLeft, family + familyLeft
   if awaiting > 0 then
-    redis.call('SADD', sessionBase .. ':cancelled', worker .. ':' .. run)
+    redis.call('SADD', sessionKey(tag, session) .. ':cancelled', worker .. ':' .. run)
     ofRoot[#ofRoot + 1] = 'marks'
     ofRoot[#ofRoot + 1] = digits(tonumber(marks or 0) + 1)
     redis.call('SADD', tag .. ':cancelling', session)
@@ -236,7 +230,7 @@ if outcome then
       ended = outcome
       change('ended', outcome .. ' ' .. digits(now) .. ' ' .. run .. ' ' .. last)
     else
-      redis.call('HSET', sessionBase .. ':results', run, outcome .. ' ' .. last)
+      redis.call('HSET', sessionKey(tag, session) .. ':results', run, outcome .. ' ' .. last)
     end
   end
 end

@@ -54,8 +54,8 @@ export const spentByWhoBecameAnAgent: Check = async (place) => {
   await place.create()
   const node = place.node({ slots: 2 })
   const root = await node.claim()
-  await root.record({ entries: ['{}'], spawns: [place.child(root.worker, 1, 'a')], awaits: [1] })
-  await root.record({ entries: ['{}'], stateJson: used(4), awaits: [1] })
+  await root.record({ entries: ['{}'], spawns: [place.child(root.worker, 1, 'a', { detached: true })] })
+  await root.record({ entries: ['{}'], stateJson: used(4) })
   const child = await node.claim({ slot: '1' })
   expect((await child.record({ entries: ['{}'], stateJson: used(3) })).spending.spent).toEqual(spentOn(7))
 }

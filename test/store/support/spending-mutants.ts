@@ -7,15 +7,22 @@ export const spendingMutants: readonly Mutant[] = [
   {
     guard: 'what an agent spent alone counts for all when it has children',
     script: commitScript,
-    from: 'record.calls or #born > 0)',
+    from: 'record.calls or #others.born > 0)',
     to: 'record.calls)',
     check: checks.spentBefore,
   },
   {
     guard: 'so does what a root spent that became an agent when it had children',
     script: commitScript,
-    from: 'record.parent or record.calls or',
-    to: 'record.parent or',
+    from: 'record.parent or record.calls or #others',
+    to: 'record.parent or #others',
+    check: checks.spentByWhoBecameAnAgent,
+  },
+  {
+    guard: 'nor is it alone then',
+    script: commitScript,
+    from: 'record.parent or record.calls or #spawns',
+    to: 'record.parent or #spawns',
     check: checks.spentByWhoBecameAnAgent,
   },
   {

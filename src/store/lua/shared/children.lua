@@ -80,10 +80,21 @@ local function planChildren(tag, own, spawns, refused)
   return plan
 end
 
--- What a step would write of other workers: its children, and in `mails` its mail. Reads and checks all of it.
-local function planOthers(tag, own, spawns, sends, result, refused)
-  local others = planChildren(tag, own, spawns, refused)
-  others.mails = planMails(tag, own, sends, result, others.byId, refused)
+-- What a step would write of other workers and for all of its session: its children, in `mails` its mail, and in `spent` what the session has
+-- spent then. Reads and checks all of it. A worker that is alone does without.
+local function planOthers(tag, own, step, refused)
+  local record = own.record
+  local others = planChildren(tag, own, step.spawns, refused)
+  local reports = step.outcome and step.result and record.parent and own.run == '1' and record.parentRun ~= '-'
+  others.mails = planMails(tag, own, step.sends, reports and step.result, others.byId, refused)
+  -- A root that has become an agent may have had children before: their calls are counted.
+  local isAlone = not (own.spent or record.parent or record.calls or #others.born > 0)
+  others.spent = step.state and not isAlone and spentWith(own.rootKey, step.state, record, own.spent)
+  if step.familyUsed ~= '' or own.awaiting > 0 or step.waitsForOne then checkFamily(workerKey(tag, own.id), record, step.familyUsed) end
+  if step.outcome and own.awaiting > 0 then
+    checkSort('set', sessionKey(tag, own.session) .. ':cancelled', tag .. ':cancelling')
+    checkCount(own.rootKey, 'marks', own.marks)
+  end
   return others
 end
 

@@ -9,6 +9,7 @@ local function readLane(laneKey, most, count)
   local mails, bytes, from = {}, 0, 0
   while true do
     local piece = redis.call('LRANGE', laneKey, from, from + 15)
+    if #piece <= 1 and from == 0 then return piece, false end
     for index = 1, #piece do
       bytes = bytes + #piece[index]
       if #mails > 0 and bytes > most then return mails, true end
