@@ -55,10 +55,18 @@ class SdkModel implements Model {
     }
   }
 
+  /** Once; what failed is tried again by the next call. */
+  #load(): Promise<SdkLanguageModel> {
+    this.#loaded ??= this.#options.load().catch((error: unknown) => {
+      this.#loaded = undefined
+      throw error
+    })
+    return this.#loaded
+  }
+
   async #stream(request: ModelRequest, call: ModelCall, abortSignal: AbortSignal): Promise<ModelReply> {
     const sdk = await loadSdk()
-    this.#loaded ??= this.#options.load()
-    const model = await this.#loaded
+    const model = await this.#load()
     const reply = new SdkReply(this.id, policy.replyBytesMax, (delta) => call.onDelta(delta))
     const { stream } = sdk.streamText({
       model,

@@ -1,13 +1,21 @@
 /** One suite for all protocols, over HTTP, against a fake provider. */
+import { subscribe } from 'node:diagnostics_channel'
 import { getEventListeners } from 'node:events'
+import type { Server } from 'node:http'
 import { LLMock } from '@copilotkit/aimock'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { PromptMessage, ToolSpec } from '../../src/core/model.ts'
 import { policy } from '../../src/core/policy.ts'
+import { sdkModel } from '../../src/models/sdk-model.ts'
 import { canary, errorOf, listener, openAt, requestOf, surfaces, user } from './support/surfaces.ts'
 
 const fake = new LLMock({ port: 0 })
 beforeAll(async () => {
+  // It would close connections after five seconds of rest, also just when the next request is on its way.
+  subscribe('http.server.request.start', (message) => {
+    const { server } = message as { server: Server }
+    server.keepAliveTimeout = 0
+  })
   await fake.start()
 })
 afterEach(() => {
@@ -195,6 +203,26 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(await errorOf(work)).toBe(reason)
     expect(await errorOf(model().reply(requestOf([user('slow')]), listener(controller.signal)))).toBe(reason)
   })
+})
+
+test('a provider that could not be loaded is loaded anew by the next call', async () => {
+  fake.onMessage('hello', { content: 'Hi.' })
+  let loads = 0
+  const model = sdkModel({
+    id: 'late/test-model',
+    secrets: [],
+    async load() {
+      loads++
+      if (loads === 1) throw new Error('too many open files')
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+      return createOpenAICompatible({ name: 'late', baseURL: `${fake.url}/v1` })('test-model')
+    },
+  })
+  const ask = () => model.reply(requestOf([user('hello')]), listener())
+  expect(await errorOf(ask())).toMatchObject({ message: expect.stringContaining('too many open files') })
+  expect((await ask()).content).toMatchObject([{ type: 'text', text: 'Hi.' }])
+  await ask()
+  expect(loads).toBe(2)
 })
 
 describe('reasoning', () => {
