@@ -123,23 +123,16 @@ export class RedisTurnStore implements TurnStore {
     for (const { id, ms, valueJson } of timers) lists.push('timer', id, ms, valueJson)
     if (end === undefined) return lists
     const { next } = end
-    if (next === null) lists.push('leave', request.bell, request.wasBusy ? '1' : '0')
-    else
-      lists.push(
-        'claim',
-        request.bell,
-        request.wasBusy || next.wasBusy ? '1' : '0',
-        next.nonce,
-        next.slot,
-        nodeId,
-        this.#kindLists.get(request.pool) ?? ' ',
-        next.maySuspect ? '1' : '0',
-        next.keepBell ? '1' : '0',
-        policy.leaseMs,
-        policy.claimMailBytes,
-        policy.suspectAfterStarts,
-        policy.poisonAfterStartsAlone,
-      )
+    if (request.wasBusy || next?.wasBusy) lists.push('wasBusy', '1')
+    if (next === null) {
+      lists.push('leave', request.bell)
+      return lists
+    }
+    if (next.keepBell) lists.push('keepBell', '1')
+    if (!next.maySuspect) lists.push('noSuspect', '1')
+    const kinds = this.#kindLists.get(request.pool) ?? ' '
+    lists.push('claim', request.bell, next.nonce, next.slot, nodeId, kinds, policy.leaseMs)
+    lists.push(policy.claimMailBytes, policy.suspectAfterStarts, policy.poisonAfterStartsAlone)
     return lists
   }
 

@@ -132,7 +132,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'bell rule after a turn that leaves',
     script: commitScript,
-    from: "  if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.bell) end\n  woke.pools[pool] = true",
+    from: "  if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.leave) end\n  woke.pools[pool] = true",
     to: '',
     check: checks.aTurnThatLeavesRingsForTheNext,
   },

@@ -20,8 +20,9 @@ ARGV[11] entries      count of history entries, then each; then facts: the name 
   deadKept     length of the stream of dead letters
   spawn        id, kind, name, pool, detached, call, grant (empty: none), mail
   send         worker, mail                timer       id, ms, json
-  leave        bell (empty: none), wasBusy: no claim follows
-  claim        bell, wasBusy, nonce, slot, node, kinds, maySuspect, keepBell, leaseMs, mailBytes, suspectAfter, poisonAfter
+  leave        bell (empty: none): no claim follows         wasBusy      1: the bell may be among the busy
+  claim        bell, nonce, slot, node, kinds, leaseMs, mailBytes, suspectAfter, poisonAfter
+  keepBell     1: the claim sets the bell anew              noSuspect    1: the node runs one now
 Returns {"ok", version, bells, claimed, spent or nothing, caps or nothing} | {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list}
         claimed: nothing, or what claim answers, also "empty" and "unfit"
 Builds  T:w:<id> and its keys of this worker, of recipients, children, the parent, the root and the next worker; the keys of
@@ -61,21 +62,18 @@ while cursor <= #lists do
     checkArguments(timers[#timers].ms)
     values = 3
   elseif name == 'claim' then
-    claim = { pool = pool, bellMs = bellMs, bell = first, wasBusy = second, nonce = lists[cursor + 3], slot = lists[cursor + 4],
-      node = lists[cursor + 5], kinds = lists[cursor + 6], maySuspect = lists[cursor + 7], keepBell = lists[cursor + 8],
-      leaseMs = tonumber(lists[cursor + 9]), mailBytes = tonumber(lists[cursor + 10]), suspectAfter = tonumber(lists[cursor + 11]),
-      poisonAfter = tonumber(lists[cursor + 12]) }
+    claim = { pool = pool, bellMs = bellMs, bell = first, nonce = second, slot = lists[cursor + 3], node = lists[cursor + 4],
+      kinds = lists[cursor + 5], leaseMs = tonumber(lists[cursor + 6]), mailBytes = tonumber(lists[cursor + 7]),
+      suspectAfter = tonumber(lists[cursor + 8]), poisonAfter = tonumber(lists[cursor + 9]) }
     checkArguments(claim.leaseMs, claim.mailBytes, claim.suspectAfter, claim.poisonAfter)
-    values = 12
-  elseif name == 'leave' then
-    given.bell, given.wasBusy = first, second
-    values = 2
+    values = 9
   else
     given[name] = first
   end
   cursor = cursor + values + 1
 end
 if cursor ~= #lists + 1 then error('each fact should have as many values as the header says', 0) end
+if claim then claim.wasBusy, claim.keepBell, claim.maySuspect = given.wasBusy, given.keepBell, given.noSuspect == '1' and '0' or '1' end
 local controlUsed, familyUsed, familySeen = tonumber(given.controlUsed or 0), given.familyUsed or '', tonumber(given.familySeen or 0)
 local awaiting, retryMs = tonumber(given.awaiting or 0), tonumber(given.retryMs or 0)
 local outcome, dead = given.outcome, given.dead
@@ -311,9 +309,9 @@ if turnEnds and claim then
   local fine, answer = pcall(claimOrSame, tag, claim, now)
   claimed = fine and answer or { 'empty' }
   if claimed[1] == 'unfit' then woke.pools[pool] = true end
-elseif turnEnds and (given.bell or '') ~= '' then
-  redis.pcall('ZREM', tag .. ':bells:' .. pool, given.bell)
-  if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.bell) end
+elseif turnEnds and (given.leave or '') ~= '' then
+  redis.pcall('ZREM', tag .. ':bells:' .. pool, given.leave)
+  if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.leave) end
   woke.pools[pool] = true
 end
 local bells = woke and writeBellsOf(tag, woke.pools, seed, now, bellMs) or ''
