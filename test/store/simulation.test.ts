@@ -25,7 +25,7 @@ const move: fc.Arbitrary<Move> = fc.record({
   pick: fc.nat(11),
 })
 
-test('no message is lost, doubled or out of order, and every worker is where its state says (I1–I5, I7, I8)', {
+test('no message is lost, doubled or out of order, and every worker is where its record says (I1–I5, I7, I8)', {
   timeout: 120_000,
 }, async () => {
   const property = fc.assert(
