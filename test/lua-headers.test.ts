@@ -1,6 +1,7 @@
 /** Each Lua file agrees with its header and its descriptor; and each disagreement would be noticed. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { scriptLibrary } from '../src/store/script-source.ts'
 import * as scripts from '../src/store/scripts.ts'
 import { disagreements, type LuaScript } from './architecture/lua-header.ts'
 
@@ -39,20 +40,16 @@ describe('the scripts', () => {
     expect(faults).toEqual([])
   })
 
-  test('what only one function leads to stands inside it, and what two lead to in front of both', () => {
-    const { source } = scripts.commitScript
-    expect(source).toContain('\nlocal function checkArguments(...)\nlocal wholeMost = ')
-    expect(source).toMatch(/^local function claimOrSame\(.*\)\nlocal function epochOf\(/m)
-    expect(source).toMatch(/^end\nlocal function digits\(/m)
-  })
-
-  test('what they share can stand inside one another: heads of one line, and no parameter that would hide a function', () => {
-    const heads = [...shared.matchAll(/^local function \w+(.*)/gm)].map(([, head]) => head as string)
-    expect(heads.filter((head) => !/^\([^()]*\)$/.test(head))).toEqual([])
-    const names = new Set(
-      [...shared.matchAll(/^local (?:function )?([\w, ]+)/gm)].flatMap(([, all]) => all?.match(/\w+/g)),
+  test('the library has each script as a function, each text once, and no comments', () => {
+    const { name, text } = scriptLibrary
+    expect(text.startsWith(`#!lua name=${name}\n`)).toBe(true)
+    const registered = [...text.matchAll(/^redis\.register_function\('(\w+)'/gm)].map(
+      ([, functionName]) => functionName,
     )
-    expect(heads.flatMap((head) => head.match(/\w+/g) ?? []).filter((name) => names.has(name))).toEqual([])
+    expect(registered.sort()).toEqual(descriptors.map(({ functionName }) => functionName).sort())
+    const declared = [...text.matchAll(/^local function (\w+)/gm)].map(([, one]) => one)
+    expect(declared).toEqual([...new Set(declared)])
+    expect(text).not.toMatch(/--(\[\[|\s)/)
   })
 
   test('no script decodes JSON, sends error replies or reads a clock but the one of Redis', () => {

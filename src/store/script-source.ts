@@ -1,24 +1,17 @@
 /**
- * Duty: the source of a script: its file, and in front of it what it uses of lua/shared/, directly or through others.
- * Lua makes a closure of each function whenever a script comes to it, whether it is called or not (decision 0012): so what is not used is
- * not there, and what only one function uses stands inside it, where it costs nothing until that one is called.
+ * Duty: scripts as text. The library is all of them, as functions that Redis keeps (decision 0021); a source is one of them by itself, with what
+ * it uses of lua/shared/ in front, directly or through others.
  */
-import { readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 
-const read = (file: string) => readFileSync(new URL(`./lua/${file}`, import.meta.url), 'utf8')
+const folder = new URL('./lua/', import.meta.url)
+const read = (file: string) => withoutComments(readFileSync(new URL(file, folder), 'utf8'))
 
 /** A statement at the beginning of a line, `local …` to the next of its kind, and the names it declares. */
 interface Piece {
   readonly names: readonly string[]
   readonly text: string
-  readonly uses: ReadonlySet<string>
-}
-
-/** A piece in its place: below the script, or inside the function that alone leads to it. */
-interface Placed {
-  readonly piece: Piece
-  readonly within: Placed | null
-  readonly inner: Placed[]
 }
 
 /** Each file builds on those before it. */
@@ -28,46 +21,48 @@ const shared: readonly Piece[] = ['checks', 'records', 'spending', 'mail', 'clai
 
 export function scriptSource(file: string): string {
   const text = read(file)
-  const used = new Set(wordsOf(text))
-  const outer: Placed[] = []
-  const placed: Placed[] = []
-  // What a piece uses stands before it, so the users of each are placed when it is reached.
+  const used = wordsOf(text)
+  const front: string[] = []
+  // What a piece uses stands before it.
   for (const piece of shared.toReversed()) {
-    const isUsedBy = (words: ReadonlySet<string>) => piece.names.some((name) => words.has(name))
-    const users = placed.filter((other) => isUsedBy(other.piece.uses))
-    const isUsedByScript = isUsedBy(used)
-    if (!isUsedByScript && users.length === 0) continue
-    const within = isUsedByScript ? null : users.reduce<Placed | null>(innermostOfBoth, users[0] as Placed)
-    const place = { piece, within, inner: [] }
-    placed.push(place)
-    ;(within?.inner ?? outer).unshift(place)
+    if (!piece.names.some((name) => used.has(name))) continue
+    for (const word of wordsOf(piece.text)) used.add(word)
+    front.unshift(piece.text)
   }
-  return [...outer.map(sourceOf), text].join('\n')
+  return [...front, text].join('\n')
 }
 
-/** The innermost function that both stand in, itself included; null is the script. */
-function innermostOfBoth(a: Placed | null, b: Placed | null): Placed | null {
-  const around = new Set<Placed>()
-  for (let place = a; place !== null; place = place.within) around.add(place)
-  for (let place = b; place !== null; place = place.within) if (around.has(place)) return place
-  return null
+export interface ScriptLibrary {
+  /** "troupe_" and a digest of the text, so that versions of troupe can share a Redis. Its functions begin with it. */
+  readonly name: string
+  readonly text: string
 }
 
-/** Only functions use others, and the first line of each is its head. */
-function sourceOf({ piece, inner }: Placed): string {
-  if (inner.length === 0) return piece.text
-  const [head, ...body] = piece.text.split('\n')
-  return [head, ...inner.map(sourceOf), ...body].join('\n')
+export const scriptLibrary: ScriptLibrary = linkLibrary()
+
+export function functionNameOf(file: string): string {
+  return `${scriptLibrary.name}_${file.replace('.lua', '')}`
+}
+
+function linkLibrary(): ScriptLibrary {
+  const front = shared.map(({ text }) => text)
+  const files = readdirSync(folder).filter((file) => file.endsWith('.lua'))
+  const functions = files.sort().map((file) => [file.replace('.lua', ''), read(file)] as const)
+  const digest = createHash('sha1')
+    .update(JSON.stringify([front, functions]))
+    .digest('hex')
+  const name = `troupe_${digest.slice(0, 12)}`
+  const registered = functions.map(
+    ([script, text]) => `redis.register_function('${name}_${script}', function(KEYS, ARGV)\n${text}\nend)`,
+  )
+  return { name, text: [`#!lua name=${name}`, ...front, ...registered].join('\n') }
 }
 
 function piecesOf(text: string): Piece[] {
-  return withoutComments(text)
-    .split(/^(?=local )/m)
-    .flatMap((piece) => {
-      const [, names] = /^local (?:function )?([\w, ]+)/.exec(piece) ?? []
-      if (names === undefined) return []
-      return [{ names: names.split(',').map((name) => name.trim()), text: piece.trimEnd(), uses: wordsOf(piece) }]
-    })
+  return text.split(/^(?=local )/m).flatMap((piece) => {
+    const [, names] = /^local (?:function )?([\w, ]+)/.exec(piece) ?? []
+    return names === undefined ? [] : [{ names: names.split(',').map((name) => name.trim()), text: piece.trimEnd() }]
+  })
 }
 
 function withoutComments(text: string): string {
@@ -75,5 +70,5 @@ function withoutComments(text: string): string {
 }
 
 function wordsOf(text: string): Set<string> {
-  return new Set(withoutComments(text).match(/[A-Za-z_]\w*/g))
+  return new Set(text.match(/[A-Za-z_]\w*/g))
 }

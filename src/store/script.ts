@@ -12,7 +12,8 @@ import { ConfigError, InvariantError, RuntimeError, TransientError } from '../co
 import { Deadlines } from './deadlines.ts'
 import { loginAdvice } from './no-connection.ts'
 import { type Redis, withDeadline } from './redis.ts'
-import { scriptSource } from './script-source.ts'
+import { functionNameOf, scriptSource } from './script-source.ts'
+import { type ScriptNames, ScriptWays, type Words } from './script-way.ts'
 
 export type Argument = string | number
 
@@ -23,16 +24,14 @@ export interface ScriptDescriptor<Key extends string = string, Arg extends strin
   readonly args: readonly Arg[]
 }
 
-export interface Script<Key extends string, Arg extends string> extends ScriptDescriptor<Key, Arg> {
-  readonly source: string
-  readonly sha: string
-}
+export interface Script<Key extends string, Arg extends string> extends ScriptDescriptor<Key, Arg>, ScriptNames {}
 
 export function defineScript<const Key extends string, const Arg extends string>(
   descriptor: ScriptDescriptor<Key, Arg>,
 ): Script<Key, Arg> {
   const source = scriptSource(descriptor.file)
-  return { ...descriptor, source, sha: createHash('sha1').update(source).digest('hex') }
+  const sha = createHash('sha1').update(source).digest('hex')
+  return { ...descriptor, source, sha, functionName: functionNameOf(descriptor.file) }
 }
 
 export interface CallOptions {
@@ -45,11 +44,11 @@ export interface CallOptions {
 export type Reply = (string | number | null | Reply)[]
 
 export class ScriptCaller {
-  readonly #redis: Redis
+  readonly #ways: ScriptWays
   readonly #deadlines = new Deadlines()
 
   constructor(redis: Redis) {
-    this.#redis = redis
+    this.#ways = new ScriptWays(redis)
   }
 
   async call<Key extends string, Arg extends string>(
@@ -58,7 +57,7 @@ export class ScriptCaller {
     args: Readonly<Record<Arg, Argument | readonly Argument[]>>,
     options: CallOptions,
   ): Promise<Reply> {
-    const words: Argument[] = [script.sha, script.keys.length]
+    const words: Words = ['', script.keys.length]
     for (const name of script.keys) words.push(keys[name])
     for (const name of script.args) {
       const value: Argument | readonly Argument[] = args[name]
@@ -69,30 +68,33 @@ export class ScriptCaller {
       }
     }
     const give = performance.now() + options.deadlineMs
-    let isKnown = true
     let refusal: RuntimeError | undefined
-    for (let attempt = 0; ; attempt++) {
+    for (let attempt = 0, way = this.#ways.first; ; attempt++) {
       try {
-        return await this.#deadlines.within(this.#send(words, isKnown), Math.max(1, give - performance.now()))
+        const reply = await this.#deadlines.within(
+          this.#ways.send(way, script, words),
+          Math.max(1, give - performance.now()),
+        )
+        if (way !== 'load') return reply as Reply
+        way = 'loaded'
       } catch (thrown) {
-        if (isKnown && thrown instanceof Error && thrown.message.startsWith('NOSCRIPT')) {
-          isKnown = false
-          words[0] = script.source
+        const other = this.#ways.after(way, messageOf(thrown))
+        if (other !== null) {
+          way = other
           continue
         }
         const error = storeError(thrown, script.file)
         const pauseMs = pauseAfter(attempt)
-        if (error.code === 'store_refused') refusal = error
+        if (error.code === 'store_refused') {
+          refusal = error
+          // A full or read-only Redis refuses a function as a whole; command by command, a call that was recorded before is answered.
+          way = 'digest'
+        }
         if (!error.retryable || performance.now() + pauseMs >= give || options.signal?.aborted)
           throw error === refusal || refusal === undefined || !error.retryable ? error : silentAfter(refusal, error)
         await pause(pauseMs)
       }
     }
-  }
-
-  #send(words: Argument[], isKnown: boolean): Promise<Reply> {
-    const all = words as [string, number, ...Argument[]]
-    return (isKnown ? this.#redis.evalsha(...all) : this.#redis.eval(...all)) as Promise<Reply>
   }
 }
 

@@ -5,10 +5,10 @@
 import type { Failure } from '../../src/core/failure.ts'
 import { encodeInput, encodeResult } from '../../src/core/message.ts'
 import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, NextClaim } from '../../src/core/ports.ts'
-import * as scripts from '../../src/store/scripts.ts'
 import type { HandNode } from '../store/support/hand-node.ts'
 import { type MadeSession, Place } from '../store/support/place.ts'
 import type { Sent } from '../store/support/wire.ts'
+import { loadScripts } from '../support/load-scripts.ts'
 import type { Answer, Call, Claiming, CommitCall } from './calls.ts'
 import { rootId } from './records.ts'
 import { childId } from './senders.ts'
@@ -34,7 +34,7 @@ export class Stage implements AsyncDisposable {
     const policy = { suspectAfterStarts: rules.suspectAfter, poisonAfterStartsAlone: rules.poisonAfter }
     const stage = new Stage(await Place.open({ policy }))
     // A script that Redis does not know yet is sent twice, and another that was sent after it comes first.
-    for (const { source } of Object.values(scripts)) await stage.place.redis.script('LOAD', source)
+    await loadScripts(stage.place.redis)
     for (const node of ['n1', 'n2']) await stage.#node(node).sweep({ free: 0, slots: 1 })
     return stage
   }

@@ -367,7 +367,7 @@ describe('a Redis that does not answer', () => {
     expect((told as Error).message).toMatch(/^Redis cannot be reached \(post: .*\)\./)
     await server.restart()
     await awaitRedis(place.redis, server.url, 5_000)
-    expect(await place.post(root, 'hello', 'key')).toMatchObject({ kind: 'ok', position: 1 })
+    expect(await place.post(root, 'hello', 'key')).toMatchObject({ position: 1 })
     expect(await place.redis.llen(place.workerKeys(root).user)).toBe(2)
   })
 
@@ -379,7 +379,7 @@ describe('a Redis that does not answer', () => {
     expect(await outcome(() => place.post(root, 'hello', 'key'))).toMatchObject({ code: 'store_unavailable' })
     server.thaw()
     await awaitRedis(place.redis, server.url, 5_000)
-    expect(await place.post(root, 'hello', 'key')).toMatchObject({ kind: 'ok', position: 1 })
+    expect(await place.post(root, 'hello', 'key')).toMatchObject({ position: 1 })
     expect(await place.redis.llen(place.workerKeys(root).user)).toBe(2)
   })
 
@@ -387,7 +387,7 @@ describe('a Redis that does not answer', () => {
     await using server = await RedisServer.start({ durability: 'none' })
     await using place = await Place.open({ redisUrl: server.url })
     const { root } = await place.create()
-    await place.redis.script('FLUSH')
+    await place.redis.function('FLUSH')
     expect(await place.post(root, 'hello')).toMatchObject({ kind: 'ok' })
   })
 })

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as scripts from '../../src/store/scripts.ts'
 import { isLong, withSeed } from '../support/fault-settings.ts'
+import { loadScripts } from '../support/load-scripts.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { calls } from './support/calls.ts'
 import { FuzzScene } from './support/fuzz.ts'
@@ -37,13 +38,13 @@ async function scenesOf(sha: string, place: Place): Promise<FuzzScene[]> {
   return scenes
 }
 
-describe.each(Object.values(scripts))('$file', ({ sha, source }) => {
+describe.each(Object.values(scripts))('$file', ({ sha }) => {
   test('writes nothing when it answers with an error or a refusal', { timeout: isLong ? 600_000 : 60_000 }, () =>
     withSeed(async (random) => {
       await using place = await Place.open({ redisUrl: server.url })
       const scenes = await scenesOf(sha, place)
       expect(scenes).not.toEqual([])
-      await place.redis.script('LOAD', source)
+      await loadScripts(place.redis)
       let errors = 0
       for (let number = 0; number < triesOfEach; number++) {
         const scene = scenes[number % scenes.length] as FuzzScene

@@ -6,6 +6,7 @@ import { describe, expect, inject, test } from 'vitest'
 import { decodeGrant } from '../../src/store/grant.ts'
 import type { Reply } from '../../src/store/script.ts'
 import * as scripts from '../../src/store/scripts.ts'
+import { loadScripts } from '../support/load-scripts.ts'
 import { cancelledAgent } from './support/agent-checks.ts'
 import type { Call } from './support/call-scenes.ts'
 import { calls } from './support/calls.ts'
@@ -60,6 +61,28 @@ describe('sent twice', () => {
     expect(changes(before, await place.dump())).toEqual({})
   })
 
+  test.each(calls)('as a function, then by its digest: $name', async (call) => {
+    await using place = await Place.open()
+    await loadScripts(place.redis)
+    const make = await call.prepare(place)
+    await make()
+    const { last } = place.wire
+    const before = await place.dump()
+    expect(understood(await place.wire.again(last, 'digest'), call)).toEqual(understood(last.reply, call))
+    expect(changes(before, await place.dump())).toEqual({})
+  })
+
+  test.each(calls)('by its digest, as Redis 6.2 is asked, then as a function: $name', async (call) => {
+    await using place = await Place.open({ hasFunctions: false })
+    await loadScripts(place.redis)
+    const make = await call.prepare(place)
+    await make()
+    const { last } = place.wire
+    const before = await place.dump()
+    expect(understood(await place.wire.again(last, 'function'), call)).toEqual(understood(last.reply, call))
+    expect(changes(before, await place.dump())).toEqual({})
+  })
+
   test('calls go through every script', async () => {
     const seen = new Set<string>()
     for (const call of calls) {
@@ -77,7 +100,7 @@ describe('whose answer is lost is sent again by the connection itself', () => {
     await using proxy = await LossyProxy.start(inject('redisUrl'))
     await using direct = await Place.open()
     await using place = await Place.open({ wireUrl: proxy.url })
-    for (const { source } of Object.values(scripts)) await place.redis.script('LOAD', source)
+    await loadScripts(place.redis)
     await (await call.prepare(direct))()
     const expected = await direct.dump()
     const make = await call.prepare(place)

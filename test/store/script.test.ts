@@ -5,6 +5,7 @@ import { defaultSessionLimits, encodeLimits } from '../../src/core/policy.ts'
 import { type Redis, withDeadline } from '../../src/store/redis.ts'
 import { guarded, ScriptCaller, storeError } from '../../src/store/script.ts'
 import { postScript } from '../../src/store/scripts.ts'
+import { loadScripts } from '../support/load-scripts.ts'
 import { Place } from './support/place.ts'
 
 describe('storeError', () => {
@@ -76,7 +77,7 @@ describe('a call', () => {
     const { root } = await place.create()
     await place.redis.del(place.workerKeys(root).user)
     await place.redis.set(place.workerKeys(root).user, 'a text')
-    await place.redis.script('LOAD', postScript.source)
+    await loadScripts(place.redis)
     const before = place.wire.sent
     await expect(place.post(root, 'hello')).rejects.toThrow(InvariantError)
     expect(place.wire.sent - before).toBe(1)
@@ -107,9 +108,9 @@ describe('a call', () => {
 
   test('that was refused, and then not answered, says why it was refused', async () => {
     let asked = 0
-    const evalsha = () =>
+    const ask = () =>
       asked++ === 0 ? Promise.reject(new Error('READONLY You may not write here')) : new Promise(() => {})
-    const caller = new ScriptCaller({ evalsha } as unknown as Redis)
+    const caller = new ScriptCaller({ fcall: ask, evalsha: ask } as unknown as Redis)
     const keys = { record: 'r', user: 'u', run: 'n', events: 'e', idem: 'i' }
     const args = { worker: 'w', mail: '', idemMs: 1, seed: '', bellMs: 1, event: '' }
     await expect(caller.call(postScript, keys, args, { deadlineMs: 300 })).rejects.toMatchObject({

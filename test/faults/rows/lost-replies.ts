@@ -4,6 +4,7 @@ import { connectInternal, type Troupe } from '../../../src/client/client.ts'
 import { defaultSpending } from '../../../src/core/policy.ts'
 import * as scripts from '../../../src/store/scripts.ts'
 import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
+import { loadScripts } from '../../support/load-scripts.ts'
 import { expectInvariants } from '../../support/oracle.ts'
 import type { TcpProxy } from '../../support/tcp-proxy.ts'
 import type { Row, Stage } from '../row.ts'
@@ -28,8 +29,8 @@ export const lostReplyRow: Row = {
 async function loseReplies(stage: Stage, script: (typeof all)[number], count: number): Promise<number> {
   await using harness = await stage.open()
   const proxy = await harness.proxy()
-  // Known by its digest: from the first request on, what is cut was executed.
-  for (const { source } of all) await harness.redis.script('LOAD', source)
+  // Known already: from the first request on, what is cut was executed.
+  await loadScripts(harness.redis)
   const { namespace } = harness
   await using client = await connectInternal({ redisUrl: proxy.url, namespace, deadlineMs: 30_000 })
   await harness.start('a', { proxy, policy: { leaseMs: 5_000, renewEveryMs: 300, leaseMarginMs: 500 } })
@@ -50,9 +51,9 @@ async function loseReplies(stage: Stage, script: (typeof all)[number], count: nu
 }
 
 /** Not one reply after the other: what is sent again has to come through now and then. */
-async function loseOne(proxy: TcpProxy, { sha }: (typeof all)[number], count: number, { random }: Stage) {
+async function loseOne(proxy: TcpProxy, { functionName }: (typeof all)[number], count: number, { random }: Stage) {
   const left = count - proxy.repliesLost
-  proxy.loseReplies(sha, Math.min(left, 1 + Math.floor(3 * random())))
+  proxy.loseReplies(functionName, Math.min(left, 1 + Math.floor(3 * random())))
 }
 
 /** A bit of everything: trees, a long turn, a chain of steps, a conversation that is limited and closed, a cancel, a prune. */

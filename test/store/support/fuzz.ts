@@ -4,7 +4,7 @@
  */
 import type { Redis } from 'ioredis'
 import type { Random } from '../../support/fault-settings.ts'
-import type { Sent } from './wire.ts'
+import { functionOf, type Sent } from './wire.ts'
 
 export interface Attack {
   /** What was spoiled, for who has to find out why. */
@@ -83,10 +83,10 @@ export class FuzzScene {
       else what.push(this.#spoilKeys(steps, flat, random))
     }
     const { sha, keyCount } = this.#sent
-    steps
-      .eval(digestScript, 0)
-      .evalsha(sha, keyCount, ...flat)
-      .eval(digestScript, 0)
+    steps.eval(digestScript, 0)
+    if (random() < 0.5) steps.fcall(functionOf(sha), keyCount, ...flat)
+    else steps.evalsha(sha, keyCount, ...flat)
+    steps.eval(digestScript, 0)
     const replies = (await steps.exec()) ?? []
     const [[, before], [error, reply], [, after]] = replies.slice(-3) as [
       [unknown, string],

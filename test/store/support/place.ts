@@ -27,6 +27,8 @@ export interface PlaceOptions {
   readonly redisUrl?: string
   /** How the stores reach Redis, when that is not the way the test looks at it. */
   readonly wireUrl?: string
+  /** false: as with Redis 6.2, which has no functions. */
+  readonly hasFunctions?: boolean
   /** Of calls from outside a turn; those of nodes last a lease. */
   readonly deadlineMs?: number
   /** That of another place, whose keys are looked at; they stay. */
@@ -71,7 +73,7 @@ export class Place implements AsyncDisposable {
     this.#isGuest = options.namespace !== undefined
     const redisUrl = options.redisUrl ?? inject('redisUrl')
     this.redisUrl = redisUrl
-    this.wire = new Wire(options.wireUrl ?? redisUrl)
+    this.wire = new Wire(options.wireUrl ?? redisUrl, options.hasFunctions)
     this.redis = options.wireUrl ? openRedis(redisUrl) : this.wire.redis
     this.keys = partitionKeys(tagOf(namespace, 0))
     this.policy = { ...testPolicy, ...options.policy }

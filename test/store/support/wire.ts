@@ -6,6 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import { openRedis, type Redis } from '../../../src/store/redis.ts'
 import type { Reply } from '../../../src/store/script.ts'
+import * as scripts from '../../../src/store/scripts.ts'
 
 export interface Sent {
   readonly sha: string
@@ -14,10 +15,26 @@ export interface Sent {
   readonly reply: Reply
 }
 
+const all = Object.values(scripts)
+
+function shaOf(name: string): string {
+  return found(all.find(({ functionName }) => functionName === name)).sha
+}
+
+export function functionOf(sha: string): string {
+  return found(all.find((script) => script.sha === sha)).functionName
+}
+
+function found<Item>(item: Item | undefined): Item {
+  if (item === undefined) throw new Error('No script of troupe.')
+  return item
+}
+
 export class Wire {
   readonly redis: Redis
   /** What the stores are given. */
   readonly face: Redis
+  readonly #hasFunctions: boolean
   readonly #instead = new Map<string, string>()
   readonly #watched = new AsyncLocalStorage<{ sent?: Sent }>()
   /** How many scripts were asked for, whatever the answer. */
@@ -25,14 +42,18 @@ export class Wire {
   #last: Sent | undefined
   #afterNext: (() => Promise<void>) | undefined
 
-  constructor(url: string) {
+  /** Without functions it refuses them as Redis 6.2 does. */
+  constructor(url: string, hasFunctions = true) {
+    this.#hasFunctions = hasFunctions
     this.redis = openRedis(url)
-    const evalsha = this.#evalsha.bind(this)
-    const evaluate = this.#eval.bind(this)
+    const own: Readonly<Record<string, unknown>> = {
+      fcall: this.#fcall.bind(this),
+      evalsha: this.#evalsha.bind(this),
+      eval: this.#eval.bind(this),
+    }
     this.face = new Proxy(this.redis, {
       get(target, name) {
-        if (name === 'evalsha') return evalsha
-        if (name === 'eval') return evaluate
+        if (typeof name === 'string' && Object.hasOwn(own, name)) return own[name]
         const value: unknown = Reflect.get(target, name, target)
         return typeof value === 'function' ? value.bind(target) : value
       },
@@ -62,14 +83,26 @@ export class Wire {
     return { answer, sent: seen.sent }
   }
 
-  /** Sends a script that was sent before once more, and gives the raw answer. */
-  again(sent: Sent = this.last): Promise<Reply> {
-    return this.#run(sent.sha, sent.keyCount, ...sent.flat)
+  /** Sends a script that was sent before once more, in the same way or another, and gives the raw answer. */
+  again(
+    { sha, keyCount, flat }: Sent = this.last,
+    way: 'function' | 'digest' = this.#hasFunctions ? 'function' : 'digest',
+  ): Promise<Reply> {
+    return way === 'function'
+      ? this.#runFunction(functionOf(sha), keyCount, flat)
+      : this.#runDigest(sha, keyCount, flat)
+  }
+
+  async #fcall(name: string, keyCount: number, ...flat: (string | number)[]): Promise<Reply> {
+    if (!this.#hasFunctions) throw new Error(`ERR unknown command 'fcall', with args beginning with: '${name}' `)
+    this.sent++
+    const reply = await this.#runFunction(name, keyCount, flat)
+    return this.#noted({ sha: shaOf(name), keyCount, flat, reply })
   }
 
   async #evalsha(sha: string, keyCount: number, ...flat: (string | number)[]): Promise<Reply> {
     this.sent++
-    return this.#noted({ sha, keyCount, flat, reply: await this.#run(sha, keyCount, ...flat) })
+    return this.#noted({ sha, keyCount, flat, reply: await this.#runDigest(sha, keyCount, flat) })
   }
 
   async #eval(source: string, keyCount: number, ...flat: (string | number)[]): Promise<Reply> {
@@ -87,7 +120,13 @@ export class Wire {
     return sent.reply
   }
 
-  async #run(sha: string, keyCount: number, ...flat: (string | number)[]): Promise<Reply> {
+  async #runFunction(name: string, keyCount: number, flat: readonly (string | number)[]): Promise<Reply> {
+    const sha = shaOf(name)
+    if (this.#instead.has(sha)) return this.#runDigest(sha, keyCount, flat)
+    return (await this.redis.fcall(name, keyCount, ...flat)) as Reply
+  }
+
+  async #runDigest(sha: string, keyCount: number, flat: readonly (string | number)[]): Promise<Reply> {
     const source = this.#instead.get(sha)
     if (source === undefined) return (await this.redis.evalsha(sha, keyCount, ...flat)) as Reply
     try {

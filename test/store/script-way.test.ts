@@ -1,0 +1,136 @@
+/** Scripts are functions where Redis has them, and the same scripts by their source where it has none. */
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { openRedis, type Redis } from '../../src/store/redis.ts'
+import { ScriptCaller } from '../../src/store/script.ts'
+import { scriptLibrary } from '../../src/store/script-source.ts'
+import * as scripts from '../../src/store/scripts.ts'
+import { RedisServer } from '../support/redis-server.ts'
+import { Place } from './support/place.ts'
+
+/** How often each of these commands was called, and refused. */
+async function callsOf(redis: Redis): Promise<Record<string, number>> {
+  const stats = (await redis.info('commandstats')).matchAll(
+    /^cmdstat_(fcall|evalsha|eval|function\|load):calls=(\d+),.*rejected_calls=(\d+)/gm,
+  )
+  return Object.fromEntries([...stats].map(([, name, calls, rejected]) => [name, Number(calls) + Number(rejected)]))
+}
+
+async function librariesOf(redis: Redis): Promise<string[]> {
+  const lists = (await redis.function('LIST')) as [string, string][]
+  return lists.map(([, name]) => name)
+}
+
+/** A call that reads and changes nothing: a worker that is not there. */
+function postTo(caller: ScriptCaller): Promise<unknown> {
+  const keys = { record: '{t}:w:x', user: '{t}:w:x:mail:user', run: '{t}:run:default', events: '{t}:events', idem: '-' }
+  const args = { worker: 'x', mail: '-', idemMs: 0, seed: 's', bellMs: 1, event: '[]' }
+  return caller.call(scripts.postScript, keys, args, { deadlineMs: 20_000 })
+}
+
+let server: RedisServer
+let admin: Redis
+
+async function start(...settings: string[]): Promise<void> {
+  server = await RedisServer.start({ durability: 'none', settings })
+  admin = openRedis(server.url)
+  onTestFinished(async () => {
+    admin.disconnect()
+    await server[Symbol.asyncDispose]()
+  })
+}
+
+/** One who calls as a user of these rules. */
+async function callerWith(...rules: string[]): Promise<ScriptCaller> {
+  await admin.acl('SETUSER', 'some', 'on', '>secret', '~*', '&*', '+@all', ...rules)
+  const redis = openRedis(server.url.replace('//', '//some:secret@'))
+  onTestFinished(() => redis.disconnect())
+  return new ScriptCaller(redis)
+}
+
+describe('a Redis with functions', () => {
+  beforeEach(() => start())
+
+  test('is given the library once, by calls that find at once that it is missing', async () => {
+    const caller = new ScriptCaller(admin)
+    const answers = await Promise.all(Array.from({ length: 30 }, () => postTo(caller)))
+    expect(new Set(answers.map(String))).toEqual(new Set(['not_found']))
+    expect(await librariesOf(admin)).toEqual([scriptLibrary.name])
+    expect(await callsOf(admin)).toEqual({ fcall: 60, 'function|load': 1 })
+  })
+
+  test('that was given it by another process is not given it again', async () => {
+    await Promise.all([postTo(new ScriptCaller(admin)), postTo(await callerWith())])
+    await postTo(await callerWith())
+    expect(await librariesOf(admin)).toEqual([scriptLibrary.name])
+    const { evalsha = 0, eval: evaluated = 0 } = await callsOf(admin)
+    expect(evalsha + evaluated).toBe(0)
+  })
+
+  test('that lost it is given it again, and keeps that of another version', async () => {
+    const caller = new ScriptCaller(admin)
+    await postTo(caller)
+    await admin.function('LOAD', "#!lua name=troupe_0\nredis.register_function('troupe_0_post', function() end)")
+    await admin.function('DELETE', scriptLibrary.name)
+    expect(await postTo(caller)).toEqual(['not_found'])
+    expect((await librariesOf(admin)).sort()).toEqual(['troupe_0', scriptLibrary.name].sort())
+  })
+
+  test.each([
+    ['call functions', '-fcall', { fcall: 1, evalsha: 3, eval: 1 }],
+    ['load functions', '-function|load', { fcall: 1, 'function|load': 1, evalsha: 3, eval: 1 }],
+  ])('whose user may not %s is asked by digest from then on', async (_, rule, calls) => {
+    const caller = await callerWith(rule)
+    for (let time = 0; time < 3; time++) expect(await postTo(caller)).toEqual(['not_found'])
+    expect(await callsOf(admin)).toEqual(calls)
+  })
+
+  test('whose user may not load functions calls those that are there', async () => {
+    await postTo(new ScriptCaller(admin))
+    expect(await postTo(await callerWith('-function|load'))).toEqual(['not_found'])
+    expect(await callsOf(admin)).toEqual({ fcall: 3, 'function|load': 1 })
+  })
+
+  test('that has another library of this name is asked by digest', async () => {
+    const { name } = scriptLibrary
+    await admin.function('LOAD', `#!lua name=${name}\nredis.register_function('other', function() end)`)
+    const caller = new ScriptCaller(admin)
+    for (let time = 0; time < 3; time++) expect(await postTo(caller)).toEqual(['not_found'])
+    expect(await callsOf(admin)).toEqual({ fcall: 2, 'function|load': 2, evalsha: 3, eval: 1 })
+  })
+
+  test('that is full and was never given the library answers what it can, and is given it when there is room', async () => {
+    await admin.config('SET', 'maxmemory', '1')
+    const caller = new ScriptCaller(admin)
+    expect(await postTo(caller)).toEqual(['not_found'])
+    await admin.config('SET', 'maxmemory', '0')
+    expect(await postTo(caller)).toEqual(['not_found'])
+    expect(await librariesOf(admin)).toEqual([scriptLibrary.name])
+  })
+
+  test('that is full answers a call that was recorded before', async () => {
+    await using place = await Place.open({ redisUrl: server.url })
+    await place.create()
+    const turn = await place.node().claim()
+    expect(await turn.commit({ entries: ['{}'], userUsed: 1 })).toMatchObject({ kind: 'ok' })
+    const { flat, keyCount, reply } = place.wire.last
+    const { keys, args } = scripts.commitScript
+    const named = <Name extends string>(names: readonly Name[], from: number) =>
+      Object.fromEntries(names.map((name, index) => [name, flat[from + index]])) as Record<Name, string>
+    const last = flat.slice(keyCount + args.length - 1)
+    await admin.config('SET', 'maxmemory', '1')
+    const again = new ScriptCaller(admin).call(
+      scripts.commitScript,
+      named(keys, 0),
+      { ...named(args, keyCount), entries: last },
+      { deadlineMs: 20_000 },
+    )
+    expect(await again).toEqual(reply)
+  })
+})
+
+test.each(['fcall', 'function'])('a Redis without the command %s is asked by digest from then on', async (command) => {
+  await start(`rename-command ${command} ""`)
+  const caller = new ScriptCaller(admin)
+  for (let time = 0; time < 3; time++) expect(await postTo(caller)).toEqual(['not_found'])
+  expect(await callsOf(admin)).toMatchObject({ evalsha: 3, eval: 1 })
+})
