@@ -4,7 +4,7 @@ import { redisPlace, safeUrl } from '../core/redis-url.ts'
 
 export const loginRefused = /NOAUTH|WRONGPASS|NOPERM/
 export const databaseRefused = /DB index|SELECT is not allowed/i
-const permissionRefused = /NOPERM|user executing the script/
+const permissionRefused = /NOPERM|user executing the script|ACL failure in script/
 
 /** What to do about a user whom Redis does not know, or does not let do this. */
 export function loginAdvice(reason: string): string {

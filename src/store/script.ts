@@ -145,10 +145,11 @@ export function guardedReads<Store extends object>(store: Store, deadlineMs: num
 const refusedNow = /(?:^|: -)((OOM|READONLY|LOADING|TRYAGAIN|BUSY|MASTERDOWN|CLUSTERDOWN|MISCONF|NOREPLICAS)\b.*)/s
 /** What a script says of something stored that it cannot work with, before its first write. */
 const damage = /\b((?:key|field|record|limits) \S.*? should .*?)(?= script: |$)/s
-/** What Redis says to a user whom it does not know, or does not let do this. Redis 6.2 has no code for it in a script. */
-const userRefused = /(?:^|: -)((?:NOAUTH|WRONGPASS|NOPERM)\b.*)|(The user executing the script can't .*)/s
+/** What Redis says to a user whom it does not know, or does not let do this. In a script it has no code for it before 7.0, and since 7.0 other words. */
+const userRefused =
+  /(?:^|: -)((?:NOAUTH|WRONGPASS|NOPERM)\b.*)|((?:The user executing the script can't|ACL failure in script:) .*)/s
 /** What a Redis says whose configuration took a command away. Scripts do not say which. */
-const commandMissing = /\bunknown command [`']?\w+['`]?|Unknown Redis command called from \w+/i
+const commandMissing = /Unknown (?:Redis )?command called from \w+|\bunknown command [`']?\w+['`]?/i
 /** What a server of a cluster says of keys that are at another. */
 const keysElsewhere = /^(?:MOVED|ASK) .*/
 const connectionLost = /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|Connection is closed|no answer within|max retries/i
@@ -244,7 +245,7 @@ function silentAfter(refusal: RuntimeError, last: RuntimeError): RuntimeError {
 }
 
 function firstSentence(message: string): string {
-  return (message.split(' script: ')[0] as string).replace(/\.\s*$/, '')
+  return (message.split(/ script: \S+, on @/)[0] as string).replace(/\.\s*$/, '')
 }
 
 function adviceFor(code: string): string {

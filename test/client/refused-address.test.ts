@@ -63,7 +63,7 @@ describe('a user', () => {
       retryable: false,
       message: expect.stringMatching(
         new RegExp(
-          `^Redis refused \\(${what}: (?:NOPERM|The user executing) .*\\); its user may not do what troupe needs: allow it`,
+          `^Redis refused \\(${what}: (?:NOPERM|The user executing|ACL failure in script:) .*\\); its user may not do what troupe needs: allow it`,
         ),
       ),
     })

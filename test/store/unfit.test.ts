@@ -38,6 +38,22 @@ const refusals: readonly [reply: string, told: string][] = [
     'Redis refused (post: Unknown Redis command called from script); its configuration takes that command away (rename-command): troupe needs it.',
   ],
   [
+    'ERR Unknown command called from script script: 7c35, on @user_function:26.',
+    'Redis refused (post: Unknown command called from script); its configuration takes that command away (rename-command): troupe needs it.',
+  ],
+  [
+    "NOPERM this user has no permissions to run the 'evalsha' command",
+    "Redis refused (post: NOPERM this user has no permissions to run the 'evalsha' command); its user may not do what troupe needs: allow it (ACL SETUSER), or put another user and password into the URL.",
+  ],
+  [
+    "ERR The user executing the script can't run this command or subcommand script: 7c35, on @user_script:26.",
+    "Redis refused (post: The user executing the script can't run this command or subcommand); its user may not do what troupe needs: allow it (ACL SETUSER), or put another user and password into the URL.",
+  ],
+  [
+    "ERR ACL failure in script: User some has no permissions to run the 'rpush' command script: 7c35, on @user_function:26.",
+    "Redis refused (post: ACL failure in script: User some has no permissions to run the 'rpush' command); its user may not do what troupe needs: allow it (ACL SETUSER), or put another user and password into the URL.",
+  ],
+  [
     'MOVED 7365 10.0.0.7:6379',
     'Redis refused (post: MOVED 7365 10.0.0.7:6379); it is one server of a cluster, for which there is no client yet: use a Redis without.',
   ],

@@ -9,7 +9,9 @@ local metaKey, hint = KEYS[1], ARGV[1]
 
 local function isRefused(reply)
   if type(reply) ~= 'table' or not reply.err then return false end
-  return string.find(reply.err, 'NOPERM', 1, true) or string.find(reply.err, 'user executing the script', 1, true)
+  -- Redis 6.2, 7.0, and from 7.2 on.
+  return string.find(reply.err, 'NOPERM', 1, true) or string.find(reply.err, 'user executing the script', 1, true) or
+    string.find(reply.err, 'ACL failure', 1, true)
 end
 
 checkLast(hint)
