@@ -9,6 +9,7 @@ import {
   isKind,
   isNamespace,
   isPool,
+  isWorkerId,
   newId,
   parseId,
   parseKind,
@@ -121,7 +122,9 @@ describe('what becomes part of a key (I-c)', () => {
     'is refused with what was expected: %j',
     (text) => {
       expect(() => parseId(text, 'worker')).toThrow(InputError)
-      expect(() => parseId(text, 'worker')).toThrow(/is not a worker id: expected a UUID as `troupe worker list`/)
+      expect(() => parseId(text, 'worker')).toThrow(
+        /is not a worker id: one is like [0-9a-f-]{14}8[0-9a-f-]{21}, and `troupe worker list` prints them\.$/,
+      )
     },
   )
 
@@ -134,6 +137,21 @@ describe('what becomes part of a key (I-c)', () => {
   test('an id that was pasted with blanks or in capitals is understood', () => {
     const id = newId(3)
     expect(parseId(` ${id.toUpperCase()}\n`, 'session')).toBe(id)
+  })
+
+  test('a UUID of another version is told what an id of troupe is like, and the example is one', () => {
+    const refusal = (what: 'worker' | 'session'): string => {
+      try {
+        return parseId('f47ac10b-58cc-4372-a567-0e02b2c3d479', what)
+      } catch (error) {
+        return (error as Error).message
+      }
+    }
+    const [worker, session] = (['worker', 'session'] as const).map(
+      (what) => /like ([0-9a-f-]{36})/.exec(refusal(what))?.[1],
+    )
+    expect(isId(worker) && isWorkerId(worker)).toBe(true)
+    expect(isId(session) && !isWorkerId(session)).toBe(true)
   })
 
   test('a long wrong id is cut in the message, and one that is no text is named', () => {
