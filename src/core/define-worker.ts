@@ -58,7 +58,7 @@ export interface Self<State = unknown> {
   send(this: void, to: WorkerRef | string, value: unknown): void
   /** Ends the run with this result. Children still running are cancelled unless detached; open timers are dropped. */
   reply(this: void, value: unknown): void
-  /** Ends the run as failed, without a retry. */
+  /** Ends the run as failed, without a retry: with `run_failed`, or with the code of an error of troupe. */
   fail(this: void, error: Error | string): void
   /** A durable timer: this run receives `{ kind: 'timer', value }` after about `ms`. */
   after(this: void, ms: number, value: unknown): void

@@ -9,7 +9,7 @@ import { inspect } from 'node:util'
 import { checkOptions, isObject, type Rules, yesOrNo } from '../core/check-options.ts'
 import type { HandlerDefinition, Self, SpawnOptions, WorkerRef } from '../core/define-worker.ts'
 import type { SpawnNote } from '../core/entry.ts'
-import { InputError, LimitError, TerminalError } from '../core/errors.ts'
+import { InputError, LimitError, RuntimeError, TerminalError, toRuntimeError } from '../core/errors.ts'
 import { childId, isId, newId, parseKind, partitionOf } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
 import { encodeInput, type Message } from '../core/message.ts'
@@ -30,7 +30,7 @@ export interface Wishes {
   readonly timers: { id: string; ms: number; valueJson: string }[]
   stateJson: string | undefined
   replyJson: string | undefined
-  failure: Error | undefined
+  failure: RuntimeError | undefined
 }
 
 export interface SelfContext {
@@ -252,9 +252,10 @@ export class HandlerSelf implements Self<unknown> {
   }
 }
 
-/** A run that was told to fail fails, whatever it was told as the reason. */
-function failureOf(error: unknown): Error {
-  if (error instanceof Error) return error
+/** A run that was told to fail fails, whatever it was told as the reason; only what is thrown is taken for passing. */
+function failureOf(error: unknown): RuntimeError {
+  if (error instanceof RuntimeError) return error
+  if (error instanceof Error) return new TerminalError(toRuntimeError(error).message, { cause: error })
   if (typeof error === 'string' && error !== '') return new TerminalError(error)
   const given = error === undefined || error === '' ? 'without a reason' : `with ${inspect(error, { depth: 2 })}`
   return new TerminalError(`self.fail was called ${given}: it takes an Error or a text.`)

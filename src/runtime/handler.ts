@@ -167,7 +167,7 @@ class HandlerTurn {
   // R1: all outcomes of a receive that did not throw.
   #stepOf(mail: Recorded, self: HandlerSelf, position: RunPosition, attempt: number): Step {
     const { wishes } = self
-    if (wishes.failure !== undefined) return this.#failedStep(mail, toRuntimeError(wishes.failure), position, attempt)
+    if (wishes.failure !== undefined) return this.#failedStep(mail, wishes.failure, position, attempt)
     const { grant } = this.#turn
     const at = Date.now()
     const joining = wishes.spawns.filter((spawn) => !spawn.detached).map((spawn) => spawn.call)

@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorker, type Self } from '../../src/core/define-worker.ts'
-import { TerminalError } from '../../src/core/errors.ts'
+import { LimitError, TerminalError } from '../../src/core/errors.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
@@ -115,7 +115,14 @@ describe('receive', () => {
     await using troupe = await TestTroupe.start({
       workers: { quitter: defineWorker({ retries: 0, receive: (_, self) => self.fail(reason as Error) }) },
     })
-    expect(await troupe.run('quitter')).toMatchObject({ status: 'failed', failure: { message } })
+    const failure = { code: 'run_failed', message, retryable: false }
+    expect(await troupe.run('quitter')).toMatchObject({ status: 'failed', failure })
+  })
+
+  test('self.fail with an error of troupe fails the run with the code of that error', async () => {
+    const quitter = defineWorker({ receive: (_, self) => self.fail(new LimitError('mailbox_full', 'no room')) })
+    await using troupe = await TestTroupe.start({ workers: { quitter } })
+    expect(await troupe.run('quitter')).toMatchObject({ status: 'failed', failure: { code: 'mailbox_full' } })
   })
 
   test('self.fail ends the run as failed, without a retry', async () => {
