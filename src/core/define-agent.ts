@@ -30,6 +30,8 @@ export interface AgentLimits {
 export interface AgentWorker {
   /** Shown to parents that may spawn it. */
   readonly description?: string
+  /** Only a handler has it. */
+  readonly receive?: undefined
   /** The system prompt. */
   readonly instructions: string | ((self: AgentSelf) => string)
   /** `provider/model`, a language model of the AI SDK, or a Model of your own. Default: what the node was started with. */

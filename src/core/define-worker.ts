@@ -86,6 +86,8 @@ interface HandlerFields<State> {
   readonly gather?: 'each' | 'all'
   /** A `receive` that takes longer is aborted and counts as thrown. Default: none. */
   readonly timeoutMs?: number
+  /** Only an agent has them. */
+  readonly instructions?: undefined
   receive(message: Message, self: Self<State>): void | Promise<void>
 }
 
@@ -131,6 +133,8 @@ const handlerKeys = new Set([
  */
 export function defineWorker(worker: AgentWorker): AgentDefinition
 export function defineWorker<State = unknown>(worker: HandlerWorker<State>): HandlerDefinition
+// The compiler tells what is wrong in the words of the last one, which knows agents and handlers apart.
+export function defineWorker<State = unknown>(worker: AgentWorker | HandlerWorker<State>): WorkerDefinition
 export function defineWorker<State = unknown>(worker: AgentWorker | HandlerWorker<State>): WorkerDefinition {
   if (typeof worker !== 'object' || worker === null)
     throw new ConfigError('defineWorker takes an object with a receive function, or with instructions.')
@@ -145,7 +149,7 @@ export function defineWorker<State = unknown>(worker: AgentWorker | HandlerWorke
       )
   }
   checkCommon(worker)
-  if (isAgent) checkAgent(worker)
+  if (isAgent) checkAgent(worker as AgentWorker)
   else checkHandler(worker)
   return Object.freeze({ ...worker, [definitionMark]: true }) as unknown as WorkerDefinition
 }

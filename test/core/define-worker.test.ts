@@ -191,3 +191,30 @@ test('a worker that a variable holds, or a function of any state wraps, compiles
   for (const definition of [defineWorker(counter), patient(counter), patient(stateless)])
     expect(isWorkerDefinition(definition)).toBe(true)
 })
+
+test('the compiler names the wrong field of an agent or a handler, at its place', () => {
+  const receive = () => {}
+  const misspelt = () =>
+    defineWorker({
+      instructions: 'You pay.',
+      // @ts-expect-error -- it is called tools
+      tool: [],
+    })
+  expect(misspelt).toThrow(/does not know the field "tool" of an agent/)
+  const unmade = () =>
+    defineWorker({
+      instructions: 'You pay.',
+      // @ts-expect-error -- tools are made with defineTool
+      tools: [{ name: 'pay' }],
+    })
+  expect(unmade).toThrow(/make it with defineTool/)
+  const gathers = () =>
+    defineWorker({
+      receive,
+      // @ts-expect-error -- each or all
+      gather: 'some',
+    })
+  expect(gathers).toThrow(/gather is 'each' or 'all'/)
+  // @ts-expect-error -- an agent has no receive
+  expect(() => defineWorker({ instructions: 'You pay.', receive })).toThrow(/not both/)
+})
