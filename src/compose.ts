@@ -17,7 +17,7 @@ import { policy as defaultPolicy, type Policy, retentionMsMin } from './core/pol
 import type { BellRinger, LivePublisher, TurnStore } from './core/ports.ts'
 import { shown } from './core/shown.ts'
 import type { WorkerLog } from './core/worker-log.ts'
-import { type Logger, silentLogger, toWorkerLog } from './log.ts'
+import { type LoggerLike, silentLogger, toWorkerLog } from './log.ts'
 import { openModels } from './models/model-source.ts'
 import { type BellAnswerer, BullBellListener, BullBellRinger, type QueuePlace } from './queue/bells.ts'
 import { BullSubmissionListener } from './queue/submissions.ts'
@@ -40,7 +40,9 @@ import { RedisUpkeepStore } from './store/upkeep-store.ts'
 export { loadWorkers }
 
 export interface StartNodeOptions {
+  /** Default: redis://127.0.0.1:6379. No variable of the environment is read for it. */
   readonly redisUrl?: string
+  /** Tells several troupes on one Redis apart. Default: troupe. */
   readonly namespace?: string
   /** Refused when the namespace was set up with another number. */
   readonly partitions?: number
@@ -52,7 +54,8 @@ export interface StartNodeOptions {
   readonly concurrency?: number
   /** The model of agents that name none, and where providers are. Default: TROUPE_MODEL and the providers' own variables. */
   readonly models?: ModelSettings
-  readonly logger?: Logger
+  /** Told, as `(fields, message)`, what workers log and what goes wrong: pino(), console, … Default: none, and nothing is told. */
+  readonly logger?: LoggerLike
   /** How long to wait for Redis at the start. Default 5 s. */
   readonly deadlineMs?: number
   /**

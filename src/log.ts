@@ -4,6 +4,14 @@ import type { WorkerLog } from './core/worker-log.ts'
 
 export type { Logger }
 
+/** What a program may log with: a logger of pino, the console, or an object of its own. */
+export interface LoggerLike {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
 /** JSON lines on stderr. */
 export function stderrLogger(level: string): Logger {
   return pino({ level, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }) as DestinationStream)
@@ -14,7 +22,7 @@ export function silentLogger(): Logger {
 }
 
 /** A logger that throws, since nobody reads its pipe any more, loses its line, and breaks no turn and no sweep. */
-export function toWorkerLog(logger: Logger): WorkerLog {
+export function toWorkerLog(logger: LoggerLike): WorkerLog {
   const at = (level: keyof WorkerLog) => (message: string, fields?: Record<string, unknown>) => {
     try {
       logger[level](fields ?? {}, message)

@@ -1,5 +1,7 @@
 /** The logger of who runs a node, as the layers below know it. */
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import type { ConnectOptions } from '../src/client/connect-options.ts'
 import { toWorkerLog } from '../src/log.ts'
 
 const levels = ['debug', 'info', 'warn', 'error'] as const
@@ -24,4 +26,18 @@ test('one that throws breaks nothing', () => {
   }
   const log = toWorkerLog(Object.fromEntries(levels.map((level) => [level, broken])) as never)
   for (const level of levels) expect(() => log[level]('x')).not.toThrow()
+})
+
+test("pino, the console, and an object of a program's own are loggers to the compiler as well", () => {
+  const lines: string[] = []
+  const own = Object.assign(Object.create(null), {
+    debug() {},
+    info: (fields: object, message: string) => lines.push(`${message} ${JSON.stringify(fields)}`),
+    warn() {},
+    error() {},
+  }) as { [level in 'debug' | 'info' | 'warn' | 'error']: (fields: object, message: string) => void }
+  const loggers: ConnectOptions['logger'][] = [pino({ level: 'silent' }), console, own]
+  expect(loggers).toHaveLength(3)
+  toWorkerLog(own).info('said', { a: 1 })
+  expect(lines).toEqual(['said {"a":1}'])
 })

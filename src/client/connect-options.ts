@@ -6,16 +6,19 @@ import { defaultRedisUrl } from '../config.ts'
 import { isObject, type Rules, wholeNumberRule } from '../core/check-options.ts'
 import { isNamespace, partitionsMax } from '../core/ids.ts'
 import { policy } from '../core/policy.ts'
-import type { Logger } from '../log.ts'
+import type { LoggerLike } from '../log.ts'
 
 export interface ConnectOptions {
+  /** Default: redis://127.0.0.1:6379. No variable of the environment is read for it. */
   readonly redisUrl?: string
+  /** Tells several troupes on one Redis apart. Default: troupe. */
   readonly namespace?: string
   /** Refused when the namespace was set up with another number. */
   readonly partitions?: number
   /** How long a call may take while Redis is away, connecting included, in ms. Default 10 000, for connecting 5 000. */
   readonly deadlineMs?: number
-  readonly logger?: Logger
+  /** Told, as `(fields, message)`, what goes wrong: pino(), console, … Default: none, and nothing is told. */
+  readonly logger?: LoggerLike
 }
 
 export const connectRules: Rules<ConnectOptions> = {
