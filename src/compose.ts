@@ -41,30 +41,30 @@ export { loadWorkers }
 
 export interface StartNodeOptions {
   /** Default: redis://127.0.0.1:6379. No variable of the environment is read for it. */
-  readonly redisUrl?: string
+  readonly redisUrl?: string | undefined
   /** Tells several troupes on one Redis apart. Default: troupe. */
-  readonly namespace?: string
+  readonly namespace?: string | undefined
   /** Refused when the namespace was set up with another number. */
-  readonly partitions?: number
+  readonly partitions?: number | undefined
   /** Folder of worker files, or definitions by kind. */
   readonly workers: string | ReadonlyMap<string, WorkerDefinition> | Readonly<Record<string, WorkerDefinition>>
   /** Host only the kinds of these pools. Default: all. */
-  readonly pools?: readonly string[]
+  readonly pools?: readonly string[] | undefined
   /** Turns at once. Default 50. */
-  readonly concurrency?: number
+  readonly concurrency?: number | undefined
   /** The model of agents that name none, and where providers are. Default: TROUPE_MODEL and the providers' own variables. */
-  readonly models?: ModelSettings
+  readonly models?: ModelSettings | undefined
   /** Told, as `(fields, message)`, what workers log and what goes wrong: pino(), console, … Default: none, and nothing is told. */
-  readonly logger?: LoggerLike
+  readonly logger?: LoggerLike | undefined
   /** How long to wait for Redis at the start. Default 5 s. */
-  readonly deadlineMs?: number
+  readonly deadlineMs?: number | undefined
   /**
    * How long finished sessions are kept, from a minute on. It is the namespace's: nodes that are started without take what was said last.
    * Default 7 days.
    */
-  readonly retentionMs?: number
+  readonly retentionMs?: number | undefined
   /** How long `stop` waits for turns before it gives them back. Default 30 s. */
-  readonly drainMs?: number
+  readonly drainMs?: number | undefined
 }
 
 const nodeRules: Rules<StartNodeOptions> = {

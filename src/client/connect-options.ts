@@ -10,15 +10,15 @@ import type { LoggerLike } from '../log.ts'
 
 export interface ConnectOptions {
   /** Default: redis://127.0.0.1:6379. No variable of the environment is read for it. */
-  readonly redisUrl?: string
+  readonly redisUrl?: string | undefined
   /** Tells several troupes on one Redis apart. Default: troupe. */
-  readonly namespace?: string
+  readonly namespace?: string | undefined
   /** Refused when the namespace was set up with another number. */
-  readonly partitions?: number
+  readonly partitions?: number | undefined
   /** How long a call may take while Redis is away, connecting included, in ms. Default 10 000, for connecting 5 000. */
-  readonly deadlineMs?: number
+  readonly deadlineMs?: number | undefined
   /** Told, as `(fields, message)`, what goes wrong: pino(), console, … Default: none, and nothing is told. */
-  readonly logger?: LoggerLike
+  readonly logger?: LoggerLike | undefined
 }
 
 export const connectRules: Rules<ConnectOptions> = {

@@ -5,63 +5,63 @@ import { type ListedState, listedStates } from './report.ts'
 import type { Redriven } from './summaries.ts'
 
 export interface SessionsQuery {
-  readonly state?: ListedState
-  readonly kind?: string
+  readonly state?: ListedState | undefined
+  readonly kind?: string | undefined
   /** Default 50. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** Id of the last session of the page before. */
-  readonly before?: string
+  readonly before?: string | undefined
 }
 
 export interface WorkersQuery {
-  readonly sessionId?: string
+  readonly sessionId?: string | undefined
   /** Default 200. */
-  readonly limit?: number
+  readonly limit?: number | undefined
 }
 
 export interface PruneQuery {
   /** Sessions that ended longer ago than this, in ms. Default: 7 days. */
-  readonly olderThanMs?: number
+  readonly olderThanMs?: number | undefined
 }
 
 export interface DeadLettersQuery {
-  readonly workerId?: string
+  readonly workerId?: string | undefined
   /** Default 100. */
-  readonly limit?: number
+  readonly limit?: number | undefined
 }
 
 /** One of the three; `workerId` and `letter` may be given together. */
 export interface RedriveQuery {
-  readonly workerId?: string
-  readonly letter?: string
+  readonly workerId?: string | undefined
+  readonly letter?: string | undefined
   /** Those of all workers. */
-  readonly all?: boolean
+  readonly all?: boolean | undefined
   /** Called with what became of each letter: of thousands it takes a while. */
-  readonly onProgress?: (redriven: Redriven) => void
+  readonly onProgress?: ((redriven: Redriven) => void) | undefined
 }
 
 export interface AuditQuery {
-  readonly sessionId?: string
+  readonly sessionId?: string | undefined
   /** Called after each session that was looked at: of many, an audit may take minutes. */
-  readonly onProgress?: (progress: AuditProgress) => void
+  readonly onProgress?: ((progress: AuditProgress) => void) | undefined
 }
 
 export interface HistoryQuery {
   /** Entries behind this position. Default -1: from the first. */
-  readonly after?: number
+  readonly after?: number | undefined
   /** Default 1 000. */
-  readonly limit?: number
+  readonly limit?: number | undefined
 }
 
 export interface MailboxQuery {
   /** Of each lane. Default 1 000. */
-  readonly limit?: number
+  readonly limit?: number | undefined
 }
 
 export interface ResultQuery {
   /** Number of the run, from 1. */
-  readonly run?: number
-  readonly signal?: AbortSignal
+  readonly run?: number | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 const count = wholeNumberRule(1, Number.MAX_SAFE_INTEGER)

@@ -18,10 +18,10 @@ import { type EventHub, trimmedEvent } from './event-hub.ts'
 
 export interface EventsQuery {
   /** An event id, or "0-0" for all that are kept: past events after it come first. Without it: live ones only. */
-  readonly after?: string
+  readonly after?: string | undefined
   /** False leaves text as it streams and progress of tools out, and subscribes to nothing. */
-  readonly transient?: boolean
-  readonly signal?: AbortSignal
+  readonly transient?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 export const eventsRules: Rules<EventsQuery> = {

@@ -17,7 +17,7 @@ export interface HistoryItem {
 }
 
 interface SendOptions {
-  readonly idempotencyKey?: string
+  readonly idempotencyKey?: string | undefined
 }
 
 const sendRules: Rules<SendOptions> = { idempotencyKey: keyRule }

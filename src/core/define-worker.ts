@@ -24,9 +24,9 @@ export interface WorkerRef {
 
 export interface SpawnOptions {
   /** Shown to people; default: the kind and the number of the call. At most 64 bytes. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** A detached child outlives this run and posts no result; cancelling the session still reaches it. Default false. */
-  readonly detached?: boolean
+  readonly detached?: boolean | undefined
 }
 
 /** What `receive` may do. Nothing of it leaves before the commit; values must be JSON. It may be taken apart: `{ state, reply }`. */

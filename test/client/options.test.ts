@@ -40,6 +40,20 @@ describe('connect', () => {
     await using client = await connect({ redisUrl, namespace, partitions: 1, deadlineMs: 2_000.5 })
     expect(await client.sessions.list()).toEqual([])
   })
+
+  test('an option that is undefined, as a variable that is not set, is one that was left out', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const { redisUrl, namespace } = troupe
+    const unset = undefined
+    await using client = await connect({ redisUrl, namespace, partitions: unset, deadlineMs: unset, logger: unset })
+    const session = await client.sessions.create({ kind: 'echo', input: 1, name: unset, idempotencyKey: unset })
+    expect(await session.result({ run: unset, signal: unset })).toMatchObject({ value: 1 })
+    expect(await client.sessions.list({ state: unset, kind: unset, limit: unset, before: unset })).toHaveLength(1)
+    expect(await session.root.history({ after: unset, limit: unset })).toHaveLength(2)
+    const events: string[] = []
+    for await (const { type } of session.events({ after: '0-0', transient: unset, signal: unset })) events.push(type)
+    expect(events).toContain('session.completed')
+  })
 })
 
 describe('sessions.create', () => {
