@@ -49,14 +49,15 @@ function addListCommand(group: Command): void {
     ['troupe session list --json | jq -r .id', 'ids for a script'],
   ])
   command.action((flags: ListFlags) =>
-    withTroupe(flags, 'look', async (troupe) => {
+    withTroupe(flags, 'look', async (troupe, { namespace }) => {
       const { state, kind, limit } = flags
       const sessions = await troupe.sessions.list({
         limit,
         ...(state === undefined ? {} : { state }),
         ...(kind === undefined ? {} : { kind }),
       })
-      printRows(sessions, listColumns(Date.now()), flags, 'There are no such sessions.')
+      const such = state === undefined && kind === undefined ? '' : 'such '
+      printRows(sessions, listColumns(Date.now()), flags, `There are no ${such}sessions in namespace ${namespace}.`)
       if (sessions.length === limit && !flags.json) tell(`The newest ${limit} are shown; more with --limit.`)
     }),
   )

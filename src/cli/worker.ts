@@ -33,10 +33,10 @@ function addListCommand(group: Command): void {
     ["troupe worker list --json | jq -r 'select(.lastFailure) | .id'", 'those that failed'],
   ])
   command.action((flags: ConnectionFlags & { session?: string; limit: number }) =>
-    withTroupe(flags, 'look', async (troupe) => {
+    withTroupe(flags, 'look', async (troupe, { namespace }) => {
       const { session, limit } = flags
       const workers = await troupe.workers.list({ limit, ...(session === undefined ? {} : { sessionId: session }) })
-      printRows(workers, workerColumns(workers), flags, 'There are no such workers.')
+      printRows(workers, workerColumns(workers), flags, `There are no workers in namespace ${namespace}.`)
       if (workers.length === limit && !flags.json) tell(`The first ${limit} are shown; more with --limit.`)
     }),
   )

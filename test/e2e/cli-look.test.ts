@@ -22,6 +22,22 @@ describe.concurrent('troupe session', () => {
     expect((await cli.both('session', 'list', '--state', 'cancelling')).objects).toEqual([])
   })
 
+  it('says in which namespace it found nothing, since it may be another one than was meant', async () => {
+    const elsewhere = ['--namespace', 'where-nothing-is']
+    const none = (...words: string[]) => cli.project.run([...words, ...elsewhere])
+    expect(await none('session', 'list')).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'There are no sessions in namespace where-nothing-is.\n',
+    })
+    expect(await none('session', 'list', '--kind', 'echo')).toMatchObject({
+      stderr: 'There are no such sessions in namespace where-nothing-is.\n',
+    })
+    expect(await none('worker', 'list')).toMatchObject({
+      stderr: 'There are no workers in namespace where-nothing-is.\n',
+    })
+  })
+
   it('shows', async () => {
     const { text, objects } = await cli.both('session', 'show', sessionId)
     expect(text).toMatch(/^state +completed$/m)
