@@ -56,7 +56,7 @@ export function refusalError({ reason, limit, id, what }: Refusal, who: string):
 
 export function workerNotFound(id: string): NotFoundError {
   const why = isWorkerId(id)
-    ? 'check the id; it may have been pruned.'
+    ? 'check the id and the namespace; it may have been pruned.'
     : `that is the id of a session, whose root worker is ${rootIdOf(id)}.`
   return new NotFoundError('worker_not_found', `worker ${id} is not known: ${why}`)
 }
@@ -68,7 +68,10 @@ export function partitionNotFound(id: string, what: 'worker' | 'session', namesp
 }
 
 /** `why` a session of this id would not be there. */
-export function sessionNotFound(id: string, why = 'check the id; it may have been pruned'): NotFoundError {
+export function sessionNotFound(
+  id: string,
+  why = 'check the id and the namespace; it may have been pruned',
+): NotFoundError {
   const because = isWorkerId(id) ? `that is the id of a worker, whose session \`troupe worker show ${id}\` tells` : why
   return new NotFoundError('session_not_found', `session ${id} is not known: ${because}.`)
 }

@@ -54,7 +54,11 @@ test('what somebody wrote over of a recipient is named, with what to do', () => 
 
 describe('an id that is not known', () => {
   test.each([
-    ['a worker', workerNotFound(id), `worker ${id} is not known: check the id; it may have been pruned.`],
+    [
+      'a worker',
+      workerNotFound(id),
+      `worker ${id} is not known: check the id and the namespace; it may have been pruned.`,
+    ],
     [
       'a worker, by the id of a session',
       workerNotFound(sessionId),
@@ -63,7 +67,7 @@ describe('an id that is not known', () => {
     [
       'a session',
       sessionNotFound(sessionId),
-      `session ${sessionId} is not known: check the id; it may have been pruned.`,
+      `session ${sessionId} is not known: check the id and the namespace; it may have been pruned.`,
     ],
     [
       'a session that is gone',

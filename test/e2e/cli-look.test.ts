@@ -227,7 +227,7 @@ describe.concurrent('troupe audit', () => {
     const { code, stderr } = await cli.project.run(['audit', unknownId])
     expect({ code, stderr }).toEqual({
       code: 66,
-      stderr: `troupe: session ${unknownId} is not known: check the id; it may have been pruned.\n`,
+      stderr: `troupe: session ${unknownId} is not known: check the id and the namespace; it may have been pruned.\n`,
     })
   })
 

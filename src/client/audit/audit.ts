@@ -90,7 +90,9 @@ class PartitionAudit {
     const lost = await lostSessions(this.#store, told, [sessionId])
     const findings = await this.#settle(told, [...found, ...lost, ...(await this.#around(told))])
     if (createdAt === null && !exists && !findings.some((one) => one.sessionId === sessionId)) {
-      const why = told.hasEnded(sessionId) ? 'it has ended and is gone' : 'check the id; it may have been pruned'
+      const why = told.hasEnded(sessionId)
+        ? 'it has ended and is gone'
+        : 'check the id and the namespace; it may have been pruned'
       throw sessionNotFound(sessionId, why)
     }
     return findings
