@@ -203,6 +203,7 @@ export function toRuntimeError(thrown: unknown): RuntimeError {
   } catch {
     return new TransientError(unreadableText)
   }
+  if (thrown === '') return new TransientError('an empty text was thrown')
   return new TransientError(
     typeof thrown === 'string' ? thrown : `a value that is not an Error was thrown: ${describe(thrown)}`,
   )
@@ -227,6 +228,7 @@ function messageOf(error: Error, depth = 0): string {
 export const unreadableText = 'a value was thrown that cannot be read'
 
 function describe(value: unknown): string {
+  if (typeof value === 'number') return String(value)
   try {
     return JSON.stringify(value)?.slice(0, 200) ?? String(value)
   } catch {

@@ -70,6 +70,16 @@ describe('toRuntimeError', () => {
     expect(toRuntimeError('no luck').message).toBe('no luck')
   })
 
+  test.each([
+    ['', 'an empty text was thrown'],
+    [Number.NaN, 'a value that is not an Error was thrown: NaN'],
+    [Number.NEGATIVE_INFINITY, 'a value that is not an Error was thrown: -Infinity'],
+    [null, 'a value that is not an Error was thrown: null'],
+    [{ a: 1 }, 'a value that is not an Error was thrown: {"a":1}'],
+  ])('%j that is thrown is told as what it is', (thrown, message) => {
+    expect(toRuntimeError(thrown).message).toBe(message)
+  })
+
   test('whatever is thrown becomes an error; nothing makes it throw', () => {
     const circular: Record<string, unknown> = Object.create(null)
     circular.self = circular
