@@ -57,6 +57,8 @@ export interface RunSoFar {
   readonly children: readonly ChildFacts[]
   /** Iterations in a row that ended with the same errors. */
   readonly sameErrors: number
+  /** Those of the last iteration that ended, a line for each: the tool, and what the model was told. */
+  readonly errors: string
   /** Why the run is to fail: recorded with the result of the call that decided it. */
   readonly failure: Failure | null
 }

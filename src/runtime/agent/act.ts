@@ -73,12 +73,12 @@ export function failAsRecorded({ journal, end }: Scene): boolean {
 /** Ends the run when the last iterations all ended with the same errors; true when it did. */
 export function breakCircuit(scene: Scene): boolean {
   const { journal, end, turn } = scene
-  const { sameErrors } = journal.container.run
+  const { sameErrors, errors } = journal.container.run
   if (sameErrors < turn.host.policy.sameErrors) return false
   if (journal.machine.state === 'ExecutingTools') journal.machine.apply('toolsFinished')
   journal.machine.apply('circuitOpened')
   const error = new TerminalError(
-    `${scene.who} met the same tool errors in ${sameErrors} iterations in a row: the run was ended before it spent more.`,
+    `${scene.who} met the same tool errors in ${sameErrors} iterations in a row, and was ended before it spent more: ${errors.replaceAll('\n', '; ')}`,
     { code: 'circuit_open' },
   )
   end.fail(error, 'tool', 1)
