@@ -4,6 +4,7 @@
 import type { AssistantBlock, Json } from '../core/chat-message.ts'
 import { TerminalError } from '../core/errors.ts'
 import type { Model, ModelCall, ModelReply, ModelRequest } from '../core/model.ts'
+import { shown } from '../core/shown.ts'
 
 /** What is not given: no tokens, and the finish reason that goes with the content. */
 export type ScriptedReply = Partial<ModelReply> & Pick<ModelReply, 'content'>
@@ -31,6 +32,7 @@ export function scriptedModel(id: string, script: Script): ScriptedModel {
       const given = answerOf(script, request, number, id)
       const answer = given instanceof Promise ? await beforeAbort(given, call.signal) : given
       if (answer instanceof Error) throw answer
+      if (!Array.isArray((answer as Partial<ScriptedReply> | undefined)?.content)) throw noReply(id, number, answer)
       return tell(id, answer, call)
     },
   }
@@ -60,6 +62,11 @@ function answerOf(script: Script, request: ModelRequest, number: number, id: str
     answer ??
     new TerminalError(`the script of ${id} has ${script.length} replies, and it was asked for number ${number}.`)
   )
+}
+
+function noReply(id: string, number: number, answer: unknown): TerminalError {
+  const given = `answered call number ${number} with ${shown(answer)}`
+  return new TerminalError(`the script of ${id} ${given}: replies are made with say, call and together.`)
 }
 
 function tell(id: string, reply: ScriptedReply, call: ModelCall): ModelReply {

@@ -44,6 +44,18 @@ test('what a function throws is thrown', async () => {
   expect(await errorOf(model.reply(request, listener()))).toBe(broken)
 })
 
+test.each([
+  [undefined, 'undefined'],
+  ['Done.', '"Done."'],
+  [{ text: 'Done.' }, 'an object'],
+])('what is no reply (%j) is named, and not asked for again', async (answer, shownAs) => {
+  const model = scriptedModel('test/none', () => answer as never)
+  expect(await errorOf(model.reply(request, listener()))).toMatchObject({
+    message: `the script of test/none answered call number 1 with ${shownAs}: replies are made with say, call and together.`,
+    retryable: false,
+  })
+})
+
 test('calls have ids of their own, and text is told as it comes', async () => {
   const reply = together(say('Both.'), call('a', { n: 1 }), call('a'), call('b', {}, 'given'))
   const heard = listener()
