@@ -29,15 +29,19 @@ export async function loadWorkers(
   return kinds
 }
 
+function unreadable(folder: string, code: string): string {
+  const advice = 'name a folder of worker files: --workers or TROUPE_WORKERS (workers in code)'
+  if (code === 'ENOENT') return `there is no workers folder ${folder}: ${advice}.`
+  if (code === 'ENOTDIR') return `the workers folder ${folder} is no folder: ${advice}.`
+  return `the workers folder ${folder} cannot be read (${code}).`
+}
+
 async function workerFiles(root: string, folder: string): Promise<{ file: string; kind: string }[]> {
   let entries: import('node:fs').Dirent[]
   try {
     entries = await readdir(folder, { withFileTypes: true })
   } catch (cause) {
-    throw new ConfigError(
-      `the workers folder ${folder} cannot be read (${(cause as NodeJS.ErrnoException).code ?? String(cause)}).`,
-      { cause },
-    )
+    throw new ConfigError(unreadable(folder, (cause as NodeJS.ErrnoException).code ?? String(cause)), { cause })
   }
   const found: { file: string; kind: string }[] = []
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {

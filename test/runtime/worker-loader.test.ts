@@ -90,6 +90,18 @@ describe('loadWorkers', () => {
       )
     }))
 
+  test('says of a folder that is not there, or is a file, what to give instead', () =>
+    inFolder({ 'reader.ts': worker }, async (folder) => {
+      const advice = 'name a folder of worker files: --workers or TROUPE_WORKERS (workers in code).'
+      await expect(loadWorkers(join(folder, 'none'))).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: `there is no workers folder ${join(folder, 'none')}: ${advice}`,
+      })
+      await expect(loadWorkers(join(folder, 'reader.ts'))).rejects.toMatchObject({
+        message: `the workers folder ${join(folder, 'reader.ts')} is no folder: ${advice}`,
+      })
+    }))
+
   test('refuses a folder that is not there and names it', async () => {
     await expect(loadWorkers('/no/such/folder')).rejects.toMatchObject({
       code: 'config_invalid',
