@@ -5,7 +5,7 @@
  * O3 Of a `once` call that was started it is never said that it did not finish: whoever reads that would make it again.
  */
 import { readChatMessage } from './chat-codec.ts'
-import { toolCallsOf } from './chat-message.ts'
+import { type Json, type ToolOutput, type ToolStatus, toolCallsOf } from './chat-message.ts'
 import { type Entry, entryJson } from './entry.ts'
 
 export interface OpenCall {
@@ -73,13 +73,22 @@ export function unknownOutcomeText(name: string): string {
   )
 }
 
-/** The result of a call that nothing else will answer. */
-export function lastResult({ toolCallId, toolName, isStarted }: OpenCall, id: string) {
+/** How a call of a tool ended, by the tool's own word. */
+export interface OwnWord {
+  readonly status: ToolStatus
+  readonly output: ToolOutput
+  readonly facts?: Readonly<Record<string, Json>>
+}
+
+/** The result of a call that nothing else will answer. Of one that was started its tool may have said what became of it. */
+export function lastResult({ toolCallId, toolName, isStarted }: OpenCall, id: string, word?: OwnWord) {
+  const head = { type: 'toolResult', id, toolCallId, toolName } as const
+  if (isStarted && word !== undefined) return { ...head, ...word }
   const [status, value] = isStarted
     ? (['unknown', unknownOutcomeText(toolName)] as const)
     : (['cancelled', cancelledText] as const)
   const output = { type: 'error-text', value } as const
-  return { type: 'toolResult', id, toolCallId, toolName, status, output } as const
+  return { ...head, status, output }
 }
 
 /** The history entries that answer them, written when nobody runs the agent. */

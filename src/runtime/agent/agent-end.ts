@@ -53,7 +53,7 @@ export class AgentEnd {
     )
   }
 
-  /** By the stored history: what was recorded and not committed is gone. */
+  /** By the stored history: what was recorded and not committed is gone, but for what a started call is known to have come to. */
   cancelledStep(position: RunPosition): Step {
     const { turn, tally } = this.#journal
     const { grant } = turn
@@ -66,7 +66,7 @@ export class AgentEnd {
     )
     const open = position.open ? this.#journal.storedOpenCalls() : []
     const entries = [
-      ...open.map((call) => lastResult(call, `cancelled-${call.toolCallId}`)),
+      ...open.map((call) => lastResult(call, `cancelled-${call.toolCallId}`, this.#journal.wordOf(call.toolCallId))),
       { type: 'cancelled' as const },
     ]
     return {

@@ -10,7 +10,7 @@ import type { ContextContainer } from '../../core/context-container.ts'
 import { type Entry, entryVersion } from '../../core/entry.ts'
 import type { EventNote } from '../../core/event.ts'
 import { RunMachine } from '../../core/lifecycle.ts'
-import { type OpenCall, openCallsAfter } from '../../core/open-calls.ts'
+import { type OpenCall, type OwnWord, openCallsAfter } from '../../core/open-calls.ts'
 import type { Spending } from '../../core/policy.ts'
 import type { Grant } from '../../core/ports.ts'
 import type { RunState } from '../../core/run-state.ts'
@@ -39,6 +39,7 @@ export class Journal {
   /** Open calls of the stored history when the turn began. */
   readonly #openBefore: readonly OpenCall[]
   #steps = 0
+  readonly #words = new Map<string, OwnWord>()
 
   constructor(turn: Turn, known: KnownHistory) {
     const { grant } = turn
@@ -130,6 +131,23 @@ export class Journal {
       open = openCallsAfter(open, entry)
     }
     return open
+  }
+
+  /** What the tool of a call said of it in this turn, though it is not recorded (yet). */
+  wordOf(toolCallId: string): OwnWord | undefined {
+    const said = this.#words.get(toolCallId)
+    if (said !== undefined) return said
+    for (const { entry } of this.#recorded) {
+      if (entry.type !== 'toolResult' || entry.toolCallId !== toolCallId) continue
+      const { status, output, facts } = entry
+      return { status, output, ...(facts && { facts }) }
+    }
+    return undefined
+  }
+
+  /** Of a call that is to be tried again: recorded with the others that are, or as its result where the run is cancelled before. */
+  noteWord(toolCallId: string, word: OwnWord): void {
+    this.#words.set(toolCallId, word)
   }
 
   makeEntry(facts: EntryFacts, run: number = this.position.run): Entry {

@@ -199,7 +199,9 @@ async function settle(host: CallsHost, local: LocalCall, outcome: ToolOutcome, m
       const { error } = outcome
       // What a `once` tool throws is its own word that nothing took effect, like any other error of it.
       if (attempt + 1 < tries) {
-        const toolCallIds = local.tool.effect === 'once' ? [local.call.toolCallId] : []
+        const { toolCallId } = local.call
+        const toolCallIds = local.tool.effect === 'once' ? [toolCallId] : []
+        journal.noteWord(toolCallId, { status: 'error', output: errorOutput(error.message) })
         return { kind: 'retry', error, toolCallIds }
       }
       const text = `${error.message} (tried ${attempt + 1} times)`

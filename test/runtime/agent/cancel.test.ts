@@ -4,6 +4,7 @@ import type { Session } from '../../../src/client/session.ts'
 import { toolCallsOf } from '../../../src/core/chat-message.ts'
 import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
+import { TransientError } from '../../../src/core/errors.ts'
 import { newId } from '../../../src/core/ids.ts'
 import type { TurnStore } from '../../../src/core/ports.ts'
 import { call, say, together } from '../../../src/models/scripted-model.ts'
@@ -256,5 +257,64 @@ describe('a cancel', () => {
     await troupe.startNode({ talker, sender }, { aroundTurns: late })
     await cancelled(session)
     expect(await results(troupe, session)).toEqual(['sender: cancelled'])
+  })
+
+  test('that comes after a `once` tool said it is busy keeps its word', async () => {
+    const said = Promise.withResolvers<void>()
+    const pay = defineTool({
+      name: 'pay',
+      description: 'Pays.',
+      effect: 'once',
+      run: () => Promise.reject(new TransientError('the bank is busy')),
+    })
+    const look = defineTool({
+      name: 'look',
+      description: 'Looks for ever.',
+      effect: 'once',
+      run() {
+        said.resolve()
+        return new Promise<void>(() => undefined)
+      },
+    })
+    const model = recordedModel('test/payer', () => together(call('pay'), call('look')))
+    await using troupe = await TestTroupe.start({
+      workers: { payer: defineWorker({ instructions, model, tools: [pay, look] }) },
+      // The second begins when the first has ended.
+      policy: { toolsAtOnce: 1 },
+    })
+    const session = await troupe.create('payer')
+    await said.promise
+    await session.cancel()
+    await cancelled(session)
+    expect(await results(troupe, session)).toEqual(['payer: error, unknown'])
+    const [paid] = (await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')
+    expect(paid).toMatchObject({ output: { value: expect.stringContaining('the bank is busy') } })
+  })
+
+  test('that comes before what a `once` tool did is recorded keeps its result', async () => {
+    const pay = defineTool({
+      name: 'pay',
+      description: 'Pays.',
+      effect: 'once',
+      run(_, { setFact }) {
+        setFact('receipt', 'R1')
+        return { paid: true }
+      },
+    })
+    const model = recordedModel('test/payer', () => call('pay'))
+    const late = (turns: TurnStore) =>
+      around(turns, {
+        async commit(request) {
+          if (request.entries.some((json) => json.includes('"toolResult"'))) await session.cancel()
+          return turns.commit(request)
+        },
+      })
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('payer')
+    await troupe.startNode({ payer: defineWorker({ instructions, model, tools: [pay] }) }, { aroundTurns: late })
+    await cancelled(session)
+    expect(await results(troupe, session)).toEqual(['payer: ok'])
+    const [paid] = (await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')
+    expect(paid).toMatchObject({ output: { value: { paid: true } }, facts: { receipt: 'R1' } })
   })
 })
