@@ -8,6 +8,8 @@ import { notes, Project, waits } from './support/project.ts'
 
 const hourMs = 3_600_000
 
+type Installation = ReturnType<Project['install']>
+
 /** As if nobody had touched it for an hour. */
 function age(path: string): Promise<void> {
   const at = new Date(Date.now() - hourMs)
@@ -51,6 +53,14 @@ fs.rename = async (...args) => {
 syncBuiltinESMExports()
 `
 
+/** The first installs, the second waits and takes what that made. */
+const oneInstallation = { codes: [0, 0], told: waits, runs: 1 }
+
+async function outcome(project: Project, first: Installation, second: Installation): Promise<typeof oneInstallation> {
+  const codes = [(await first.end).code, (await second.end).code] as number[]
+  return { codes, told: second.printed.stderr, runs: await project.runs() }
+}
+
 describe('the lock of npm ci', () => {
   test('waits for an installation that is under way, and takes what it made', async () => {
     await using project = await Project.make()
@@ -60,9 +70,7 @@ describe('the lock of npm ci', () => {
     const second = project.install()
     await waitUntil('the second waits', () => second.printed.stderr)
     await project.write('go')
-    expect([(await first.end).code, (await second.end).code]).toEqual([0, 0])
-    expect(second.printed.stderr).toBe(waits)
-    expect(await project.runs()).toBe(1)
+    expect(await outcome(project, first, second)).toEqual(oneInstallation)
   })
 
   test('takes the lock of a process that was killed', async () => {
@@ -155,9 +163,7 @@ describe('the lock of npm ci', () => {
     const before = notes(first)
     await waitUntil('the first goes on', () => notes(first) > before + 25)
     await project.write('go')
-    expect([(await first.end).code, (await second.end).code]).toEqual([0, 0])
-    expect(second.printed.stderr).toBe(waits)
-    expect(await project.runs()).toBe(1)
+    expect(await outcome(project, first, second)).toEqual(oneInstallation)
   })
 
   test('leaves a lock to its holder while that is stopped, and says so', async () => {
