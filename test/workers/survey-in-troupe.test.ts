@@ -1,4 +1,5 @@
 /** The survey as it is shipped: agents, the offline model, tools in threads, a real node. */
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { AgentResult } from '../../src/core/entry.ts'
 import reader from '../../workers/reader.ts'
@@ -23,6 +24,19 @@ describe.skipIf(process.platform !== 'linux')('a survey by agents on a node', ()
     expect(report.totals).toMatchObject({ ...findTotals(folder), unreadable: 0 })
     expect(report.totals.workers).toBeGreaterThan(1 + limits.children)
     expect(text).toContain('no language model')
+    expect(text).not.toContain('failed')
+  })
+
+  test('has readers also where the path holds a newline', { timeout: 120_000 }, async () => {
+    const folder = join(temporaryFolder(), 'a\nb')
+    for (let index = 0; index < 3_000; index++) write(folder, { [`p${index % 3}/${index}`]: 'x\n' })
+    await using troupe = await TestTroupe.start({ workers: { surveyor, reader } })
+    const result = await troupe.run('surveyor', { folder })
+    if (result.status !== 'completed') throw new Error(`the survey ended so: ${JSON.stringify(result)}`)
+    const { text, facts } = result.value as AgentResult
+    const report = facts?.report as unknown as Survey
+    expect(report.totals).toMatchObject({ files: 3_000, lines: 3_000, unreadable: 0 })
+    expect(report.totals.workers).toBeGreaterThan(1)
     expect(text).not.toContain('failed')
   })
 

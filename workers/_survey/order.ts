@@ -17,12 +17,17 @@ export const orderSchema = z.object({
   workers: z.int().min(1).optional(),
 })
 
-/** The folder a surveyor's tools may touch. Null where its name is no text, as it cannot be named then. */
+/**
+ * The folder a surveyor's tools may touch. Null where its name is no text or holds a newline or another control character: no grant can
+ * name it then, and no reader could be given it.
+ */
 export function folderOf(input: Json): string | null {
   const folder = decodePath(orderSchema.parse(input).folder)
   if (!isAbsolute(folder)) throw new InputError(notAbsolute(folder))
   const bytes = toBytes(folder)
-  return isUtf8(bytes) ? bytes.toString('utf8') : null
+  if (!isUtf8(bytes)) return null
+  const text = bytes.toString('utf8')
+  return /\p{Cc}/u.test(text) ? null : text
 }
 
 /** Model calls of a worker that splits its part, has it read and puts the results together. */
