@@ -7,7 +7,7 @@
 import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
 import type { Lane } from '../core/message.ts'
 import type { RecordFields } from './inspect-store.ts'
-import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from './keys.ts'
 import type { Redis } from './redis.ts'
 import { orElse, toEntries } from './replies.ts'
 import type { Reply, ScriptCaller } from './script.ts'
@@ -251,14 +251,16 @@ export class AuditStore {
     return [...new Set(ends)]
   }
 
-  /** Ids of records, whoever knows of them: a walk over all keys of this Redis. */
-  async recordIds(cursor: string): Promise<Page<{ readonly id: string; readonly session: string | null }>> {
-    const prefix = `${this.#keys.tag}:w:`
-    const [next, keys] = await this.#redis.scan(cursor, 'MATCH', `${prefix}*`, 'COUNT', pageSize)
-    const ids = [...new Set(keys.map((key) => key.slice(prefix.length)))].filter((id) => !id.includes(':'))
-    const sessions = await Promise.all(ids.map((id) => orElse(this.#redis.hget(`${prefix}${id}`, 'session'), null)))
-    const items = ids.map((id, index) => ({ id, session: sessions[index] ?? null }))
-    return { items, next: next === '0' ? null : next }
+  /** Workers of all partitions that have a record, whoever knows of them: a walk over all keys of this Redis. Some come twice. */
+  async records(cursor: string): Promise<Page<{ readonly partition: number; readonly id: string }>> {
+    const pattern = workersPattern(this.#keys.tag)
+    const [next, keys] = await this.#redis.scan(cursor, 'MATCH', pattern, 'COUNT', pageSize)
+    return { items: keys.flatMap((key) => recordOf(key) ?? []), next: next === '0' ? null : next }
+  }
+
+  /** The session that a worker's record names; null of a root, and where it cannot be read. */
+  async sessionOf(workerId: string): Promise<string | null> {
+    return orElse(this.#redis.hget(workerKeys(this.#keys.tag, workerId).record, 'session'), null)
   }
 
   /** What pruning counted: sessions, workers, and what the lanes of those had accepted. */

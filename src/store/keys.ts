@@ -66,6 +66,17 @@ export function partitionKeys(tag: string) {
 
 export type PartitionKeys = ReturnType<typeof partitionKeys>
 
+/** Matches the keys of all workers of all partitions of the namespace that this tag is of. */
+export function workersPattern(tag: string): string {
+  return `${tag.slice(0, tag.lastIndexOf('.'))}.*}:w:*`
+}
+
+/** What a key that is matched by it is the record of; null for no record. */
+export function recordOf(key: string): { readonly partition: number; readonly id: string } | null {
+  const [, partition, id] = /\.(\d+)\}:w:([^:]+)$/.exec(key) ?? []
+  return partition === undefined || id === undefined ? null : { partition: Number(partition), id }
+}
+
 /** The keys of one worker. The record and the log stay until the session is pruned; the others exist only when needed. */
 export function workerKeys(tag: string, id: string) {
   const record = `${tag}:w:${id}`

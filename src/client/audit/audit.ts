@@ -10,6 +10,7 @@ import type { AuditStore, Page } from '../../store/audit-store.ts'
 import { type Counts, Tally } from './counts.ts'
 import { type AuditFinding, damaged, nameOf, type Suspicion, toFinding } from './finding.ts'
 import { lostEndedSessions, lostSessions } from './lost-sessions.ts'
+import { RecordWalk } from './record-walk.ts'
 import { type Ahead, auditSession } from './session-audit.ts'
 import { Told } from './told.ts'
 
@@ -43,9 +44,10 @@ export async function audit(
   let findings: AuditFinding[] = []
   const total = { sessions: 0, workers: 0 }
   const removed = { sessions: 0, workers: 0 }
+  const walk = new RecordWalk(stores)
   for (const store of stores) {
     const before = { ...total }
-    const part = new PartitionAudit(store, tally, ({ sessions, workers }) =>
+    const part = new PartitionAudit(store, tally, walk, ({ sessions, workers }) =>
       onProgress({ sessions: before.sessions + sessions, workers: before.workers + workers }),
     )
     findings = [...findings, ...(await (sessionId === null ? part.everything() : part.one(sessionId)))]
@@ -65,15 +67,19 @@ class PartitionAudit {
   workers = 0
   readonly #store: AuditStore
   readonly #tally: Tally
+  readonly #walk: RecordWalk
   readonly #onProgress: (progress: AuditProgress) => void
   readonly #known = new Set<string>()
   readonly #sessionsKnown = new Set<string>()
+  /** Workers that have a record and are of no session that was looked at. */
+  #strays: Promise<readonly string[]> | undefined
   #pools: readonly string[] = []
   #isWhole = true
 
-  constructor(store: AuditStore, tally: Tally, onProgress: (progress: AuditProgress) => void) {
+  constructor(store: AuditStore, tally: Tally, walk: RecordWalk, onProgress: (progress: AuditProgress) => void) {
     this.#store = store
     this.#tally = tally
+    this.#walk = walk
     this.#onProgress = onProgress
   }
 
@@ -115,7 +121,11 @@ class PartitionAudit {
   async #around(told: Told): Promise<Suspicion[]> {
     const keys = damaged(await this.#store.damagedKeys(this.#pools), null, null)
     if (!this.#isWhole) return keys
-    return [...keys, ...(await this.#strays()), ...(await lostEndedSessions(this.#store, told, this.#unseen(told)))]
+    return [
+      ...keys,
+      ...(await this.#lookAtStrays()),
+      ...(await lostEndedSessions(this.#store, told, this.#unseen(told))),
+    ]
   }
 
   async *#sessionIds(): AsyncGenerator<string> {
@@ -183,7 +193,7 @@ class PartitionAudit {
   }
 
   /** What stands in a set, or has a record, and belongs to nothing that was looked at. */
-  async #strays(): Promise<Suspicion[]> {
+  async #lookAtStrays(): Promise<Suspicion[]> {
     const suspicions: Suspicion[] = []
     const say = (invariant: string, rule: string, workerId: string, what: string) =>
       suspicions.push({ invariant, rule, sessionId: null, workerId, what, involved: [workerId] })
@@ -198,9 +208,9 @@ class PartitionAudit {
           say('I7', `stray-${name}`, id, `${name} names worker ${id}, which has no record`)
       }
     }
-    for await (const { id, session } of items((cursor) => this.#store.recordIds(cursor))) {
-      if (this.#known.has(id)) continue
-      const sessionId = session ?? sessionIdOfRoot(id)
+    this.#strays ??= this.#walk.unknown(this.#store, this.#known)
+    for (const id of await this.#strays) {
+      const sessionId = (await this.#store.sessionOf(id)) ?? sessionIdOfRoot(id)
       const { missing, session: about, damaged: broken } = await this.#store.look(sessionId, [id], [])
       if (missing.length > 0 || about === null) continue
       for (const { keys } of broken) suspicions.push(...damaged(keys, null, id))
