@@ -1,7 +1,7 @@
 /** Programs of the system: found on the search path the caller gives (nothing here reads the environment), run, seen alive. */
 import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { access, readFile } from 'node:fs/promises'
 import { delimiter, resolve } from 'node:path'
 
 /** The absolute path of the first of the named programs that is on the search path. */
@@ -52,4 +52,14 @@ export function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
+}
+
+/**
+ * What tells a process from a later one of the same id: when it began, counted from the start of the machine, which no clock that is set
+ * changes. Undefined where the system does not say so.
+ */
+export async function beginningOf(pid: number): Promise<string | undefined> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+  // Behind the name, which may hold anything, this is the twentieth field.
+  return text?.slice(text.lastIndexOf(')') + 2).split(' ')[19]
 }

@@ -1,5 +1,5 @@
 /** The lock of those who start a server in a folder, and what it protects. */
-import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -70,9 +70,42 @@ test('that of a dead process is removed by one at a time', async () => {
   expect(await readFile(lock, 'utf8')).toBe(nobody)
   await writeFile(removal, nobody)
   await waitUntil('it is taken', () => takeStartLock(folder))
-  expect(await readFile(lock, 'utf8')).toBe(String(process.pid))
+  expect(Number.parseInt(await readFile(lock, 'utf8'), 10)).toBe(process.pid)
   expect(await readdir(folder)).toEqual(['start.lock'])
 })
+
+const hourMs = 3_600_000
+
+async function setAge(file: string, ms: number): Promise<void> {
+  const at = new Date(Date.now() - ms)
+  await utimes(file, at, at)
+}
+
+test('one whose age is known alone is left to its holder while it may be held, and taken however the clock was set', async () => {
+  const lock = join(folder, 'start.lock')
+  await writeFile(lock, String(process.ppid))
+  expect(await takeStartLock(folder)).toBeUndefined()
+  for (const ms of [hourMs, -hourMs]) {
+    await writeFile(lock, String(process.ppid))
+    await setAge(lock, ms)
+    await waitUntil('it is taken', () => takeStartLock(folder))
+  }
+})
+
+test.skipIf(process.platform !== 'linux')(
+  'one is of the very process that took it, however the clock was set',
+  async () => {
+    const lock = join(folder, 'start.lock')
+    await takeStartLock(folder)
+    for (const ms of [hourMs, -hourMs]) {
+      await setAge(lock, ms)
+      expect(await takeStartLock(folder)).toBeUndefined()
+    }
+    // Its id was given again since.
+    await writeFile(lock, `${process.pid} 1`)
+    await waitUntil('it is taken', () => takeStartLock(folder))
+  },
+)
 
 test('who gets it after somebody else has started a server joins that one', async ({ skip }) => {
   const local = await findLocalServer(process.env.PATH ?? '')
