@@ -6,8 +6,8 @@
  * R3  Port and password stay the same from one start to the next while the port is free, so what was connected finds it again.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { folderIdOf } from './folder-id.ts'
 import { guardSocket, joinGuarded } from './guarded-process.ts'
@@ -32,9 +32,29 @@ interface KnownAddress {
 
 /** Makes the folder, private and out of version control, and returns its one true path. */
 export async function prepareFolder(folder: string): Promise<string> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder)
   await writeFile(join(folder, '.gitignore'), '*\n')
   return realpath(folder)
+}
+
+/** What is missing of the path, step by step: at once Node would try for ever where a system takes no folder, as in /proc. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o700 })
+  } catch (error) {
+    if (await isFolder(folder)) return
+    const parent = dirname(folder)
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || (await isFolder(parent))) throw error
+    await makeFolder(parent)
+    await makeFolder(folder)
+  }
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
 }
 
 /** The server some other process started in this folder; undefined when there is none. */

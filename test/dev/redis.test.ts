@@ -323,6 +323,14 @@ describe.skipIf(!server)('a development Redis', () => {
     expect(await askRedis({ port }, 'PING')).toEqual({ kind: 'answer', text: 'PONG' })
   })
 
+  test.skipIf(process.platform !== 'linux')(
+    'a folder that cannot be made is an error, and not tried for ever',
+    async () => {
+      const started = findOrStartRedis({ mode: 'development', path, dir: '/proc/.troupe/redis' })
+      await expect(started).rejects.toThrow("ENOENT: no such file or directory, mkdir '/proc/.troupe'")
+    },
+  )
+
   test('a folder will do whatever its name holds', async () => {
     const dir = join(root, 'two\nlines\t\u001b "quoted" \\x41 ü')
     await using redis = await findOrStartRedis({ mode: 'development', path, dir })
