@@ -13,6 +13,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -89,9 +90,10 @@ async function runNpmCi(noteMs) {
   const args = ['ci', '--ignore-scripts', '--include=dev', '--include=optional', '--loglevel=warn']
   // Started by `npm run`, the same npm is used again; started by hand, the one on PATH.
   const npm = /npm-cli\.[cm]?js$/.test(process.env.npm_execpath ?? '') ? process.env.npm_execpath : undefined
+  const env = { ...process.env, ...(await ownCache()) }
   const child = npm
-    ? spawn(process.execPath, [npm, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
-    : spawn('npm', args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], shell: process.platform === 'win32' })
+    ? spawn(process.execPath, [npm, ...args], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    : spawn('npm', args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], shell: process.platform === 'win32' })
   noteNpm(child.pid)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
@@ -105,6 +107,17 @@ async function runNpmCi(noteMs) {
   if (code === 0) return
   const words = output.split('\n').filter((line) => !line.startsWith('npm warn '))
   throw new Error(`npm ci failed with exit code ${code}:\n${words.slice(0, outputLinesMax).join('\n').trimEnd()}`)
+}
+
+/** A cache for this time, where the user's home can hold none: npm would fail, and where no folder can be made at all (/proc) stand still. */
+async function ownCache() {
+  if (process.platform === 'win32' || process.env.npm_config_cache) return {}
+  try {
+    await mkdir(join(homedir(), '.npm'))
+  } catch (error) {
+    if (error.code !== 'EEXIST') return { npm_config_cache: join(lockFolder, 'cache') }
+  }
+  return {}
 }
 
 /** Who is killed with SIGKILL leaves npm behind, at work: the lock is held for as long as that is. */

@@ -1,6 +1,7 @@
 /** The set-up that runs before anything is installed: what it installs, what it says, and how it ends. */
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, realpath, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { waitUntil } from '../support/wait-until.ts'
 import { Project, said } from './support/project.ts'
@@ -15,6 +16,15 @@ require('node:module').syncBuiltinESMExports()
 `
 }
 
+/** The cache that npm is told of where this is the home; empty: its usual one. */
+async function cacheAt(project: Project, home: string): Promise<string> {
+  const note = `require('node:fs').writeFileSync('cache', process.env.npm_config_cache ?? '')`
+  await project.write('npm-cli.cjs', `${note}\n${await readFile(project.path('npm-cli.cjs'), 'utf8')}`)
+  const before = `delete process.env.npm_config_cache; process.env.HOME = ${JSON.stringify(home)};`
+  expect((await project.install({ before }).end).code).toBe(0)
+  return readFile(project.path('cache'), 'utf8')
+}
+
 describe('installDependencies', () => {
   test('installs once, all that development needs, and is silent on stdout', async () => {
     await using project = await Project.make()
@@ -23,6 +33,20 @@ describe('installDependencies', () => {
     expect(await project.install().end).toEqual({ code: 0, signal: null, stdout: '', stderr: '' })
     expect(await project.runs()).toBe(1)
     expect(existsSync(project.path('node_modules.lock'))).toBe(false)
+  })
+
+  test.skipIf(process.platform !== 'linux').each(['/proc', '/dev/null'])(
+    'gives npm another cache where none can be made in the home (%s)',
+    async (home) => {
+      await using project = await Project.make()
+      expect(await cacheAt(project, home)).toBe(join(await realpath(project.folder), 'node_modules.lock', 'cache'))
+      expect(existsSync(project.path('node_modules.lock'))).toBe(false)
+    },
+  )
+
+  test.skipIf(process.platform === 'win32')('leaves npm its cache where the home can hold one', async () => {
+    await using project = await Project.make()
+    expect(await cacheAt(project, project.folder)).toBe('')
   })
 
   test.each([
