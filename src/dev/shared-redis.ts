@@ -5,7 +5,7 @@
  * R2  The server lives as long as any of its owners, and not longer.
  * R3  Port and password stay the same from one start to the next while the port is free, so what was connected finds it again.
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -16,6 +16,7 @@ import { RedisUnavailableError } from './redis-unavailable.ts'
 import type { ServerProgram } from './server-program.ts'
 import { takeStartLock } from './start-lock.ts'
 import { freePort, joinedRedis, type StartedRedis, startRedis } from './started-redis.ts'
+import { volumeOf } from './volume.ts'
 
 const startMsMax = 120_000
 const leftoverMsMax = 10_000
@@ -93,8 +94,8 @@ async function startAlone(folder: string, program: ServerProgram): Promise<Start
   const known = await readAddress(addressFile, folderId)
   if (known) await endLeftover(known, folder)
   const password = known?.password ?? randomBytes(18).toString('base64url')
-  // A volume belongs to one folder; its name is all that the container engine keeps.
-  const volume = `troupe-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`
+  // Before the address is written: only a folder of an older version has one and no volume.
+  const volume = await volumeOf(folder)
   const port = await freePort(known?.port)
   await writeFile(addressFile, JSON.stringify({ port, password, folderId }), { mode: 0o600 })
   const started = await startRedis({ program, folder, password, port, volume })

@@ -1,0 +1,80 @@
+/** The volume of a folder's Redis in a container: as much its own as what lies in the folder itself. */
+import { createHash } from 'node:crypto'
+import { cp, mkdir, mkdtemp, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { volumeOf } from '../../src/dev/volume.ts'
+
+let root: string
+let folder: string
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'troupe-volume-')))
+  folder = join(root, 'redis')
+  await mkdir(folder)
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+async function change(of: Record<string, string>): Promise<void> {
+  const file = join(folder, 'volume.json')
+  await writeFile(file, JSON.stringify({ ...(JSON.parse(await readFile(file, 'utf8')) as object), ...of }))
+}
+
+test('it stays the same from one start to the next, and where the folder is moved (V1)', async () => {
+  const name = await volumeOf(folder)
+  expect(name).toMatch(/^troupe-[0-9a-f]{16}$/)
+  await writeFile(join(folder, 'address.json'), '{}')
+  expect(await volumeOf(folder)).toBe(name)
+  const moved = join(root, 'moved')
+  await rename(folder, moved)
+  expect(await volumeOf(moved)).toBe(name)
+  expect(await volumeOf(moved)).toBe(name)
+})
+
+test('who takes the place of a folder that was moved has another (V2)', async () => {
+  const name = await volumeOf(folder)
+  await rename(folder, join(root, 'moved'))
+  await mkdir(folder)
+  expect(await volumeOf(folder)).not.toBe(name)
+  expect(await volumeOf(join(root, 'moved'))).toBe(name)
+})
+
+test('a copy has another, also where the original is gone (V2)', async () => {
+  const name = await volumeOf(folder)
+  const copy = join(root, 'copy')
+  await cp(folder, copy, { recursive: true })
+  await writeFile(join(copy, 'address.json'), '{}')
+  const own = await volumeOf(copy)
+  expect(own).not.toBe(name)
+  await rm(folder, { recursive: true })
+  expect(await volumeOf(copy)).toBe(own)
+})
+
+test('it stays the same where the device has another number, and is another for a snapshot, which has another path (V1, V2)', async () => {
+  const name = await volumeOf(folder)
+  const { folderId } = JSON.parse(await readFile(join(folder, 'volume.json'), 'utf8')) as { folderId: string }
+  const elsewhere = `1${folderId}`
+  await change({ folderId: elsewhere })
+  expect(await volumeOf(folder)).toBe(name)
+  await change({ folderId: elsewhere, folder: join(root, 'original') })
+  expect(await volumeOf(folder)).not.toBe(name)
+})
+
+test('a folder of an older version keeps the one that was named by its path', async () => {
+  await writeFile(join(folder, 'address.json'), '{}')
+  const byPath = `troupe-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`
+  expect(await volumeOf(folder)).toBe(byPath)
+  const moved = join(root, 'moved')
+  await rename(folder, moved)
+  expect(await volumeOf(moved)).toBe(byPath)
+})
+
+test.each(['', '[]', '{"name":"x; rm","folderId":"1","folder":"/"}'])(
+  'what is no note of one is passed over: %j',
+  async (text) => {
+    await writeFile(join(folder, 'volume.json'), text)
+    const name = await volumeOf(folder)
+    expect(name).toMatch(/^troupe-[0-9a-f]{16}$/)
+    expect(await volumeOf(folder)).toBe(name)
+  },
+)
