@@ -13,6 +13,7 @@
  *     bells that are long stale when a slot is free.
  * B-f Where one job stands for several bells of a line, it names the others: they count as out, so no script puts new ones for what is in
  *     line. When it has found work, or nothing left to do, the next is rung with the rest, until a node is full: one job, however many wait.
+ *     So it is when it was heard in vain too often; the others then go round no more than once each.
  */
 import { Queue, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
@@ -221,7 +222,12 @@ export class BullBellListener {
         }
         const answer = await answerer.answer({ id, pool }, ringNext)
         if (answer === 'done') ringNext()
-        if (answer === 'unfit' && heard < hopsMax) ring({ id, hops: heard + 1, behind })
+        if (answer === 'unfit') {
+          const next = behind.at(-1)
+          if (heard < hopsMax) ring({ id, hops: heard + 1, behind })
+          // Each of the others is heard once at least, and not as often anew: there may be no node that can run what is in line now.
+          else if (next !== undefined) ring({ id: next, hops: heard, behind: behind.slice(0, -1) })
+        }
         if (answer !== 'full') return
         this.#worker.concurrency = 1
         // However often it was heard in vain: full nodes in between must not let it go round for ever.

@@ -69,7 +69,7 @@ test.each([
   gate.resolve()
 })
 
-test('rings the others of its job also where a bell finds no work, and not where its node cannot run it (B-f)', async () => {
+test('rings the others of its job also where a bell finds no work, and once it was heard in vain too often (B-f)', async () => {
   const heard: string[] = []
   await listen(async ({ id }) => {
     const isAgain = heard.includes(id)
@@ -84,9 +84,23 @@ test('rings the others of its job also where a bell finds no work, and not where
   await waitUntil('all of the second are answered', () => heard.length === 7)
   expect(heard.slice(3)).toEqual(['unfit once', 'unfit once', 'e', 'd'])
   await queue.add('bell', { bell: 'unfit', hops: 7, behind: ['f', 'g'] })
-  await waitUntil('it was heard in vain often enough', () => heard.length === 9)
+  await waitUntil('the others are answered', () => heard.length === 11)
   await waitUntil('nothing is left', async () => (await queue.getJobs()).length === 0)
-  expect(heard.slice(7)).toEqual(['unfit', 'unfit'])
+  expect(heard.slice(7)).toEqual(['unfit', 'unfit', 'g', 'f'])
+})
+
+test('rings each of the others once, and not for ever, where no node can run what is in line (B-f)', async () => {
+  const heard: string[] = []
+  await listen(async ({ id }) => {
+    heard.push(id)
+    return 'unfit'
+  })
+  const queue = stage.queueOf('default')
+  const names = Array.from({ length: 20 }, (_, number) => `bell ${number}`)
+  await queue.add('bell', { bell: 'first', hops: 3, behind: names })
+  await waitUntil('all are heard', () => names.every((name) => heard.includes(name)))
+  await waitUntil('nothing is left', async () => (await queue.getJobs()).length === 0)
+  expect(heard).toEqual([...Array.from({ length: 6 }, () => 'first'), ...names.toReversed()])
 })
 
 test('rings the others of its job once, however the slot that found work leaves (B-f)', async () => {
