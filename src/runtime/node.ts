@@ -1,8 +1,8 @@
 /**
  * Duty: a node: its slots claim workers and run their turns, in all partitions.
  * N1 A slot that was woken claims until there is nothing left, its bell job has lasted its bound, or the node drains. Where a bell of
- *    another pool or partition found no slot, the bound is short, and the slot that ends goes there: no line starves the others. Then
- *    it comes back: the bell that is rung for what it left may come to a node that is full.
+ *    another pool or partition found no slot, the bound is short, and the slot that ends goes there, first to the line that had none for longest: no line starves
+ *    the others. Then it comes back: the bell that is rung for what it left may come to a node that is full.
  * N2 The nonce of a claim is random and not used again, but by a slot that was never answered: what Redis gave it meanwhile it is
  *    given again, instead of keeping a lease that nobody knows of.
  * N3 Draining: no new claim; each turn ends at its next step, at the latest after the drain time, when it is given back.
@@ -185,7 +185,7 @@ export class RuntimeNode {
       if (this.#draining) return true
       if (forMs <= bellMs && !isOver) return false
       if (this.#slots.waitingElsewhere(rung) === undefined) return isOver
-      this.#slots.remember(rung)
+      this.#slots.leave(rung)
       return true
     }
     let busy = false

@@ -1,6 +1,7 @@
 /**
  * Duty: the slots of a node: how many turns may run at once, over all partitions and pools.
- * A bell that finds no slot free is remembered, one for each pool of a partition, in the order in which those began to wait.
+ * A bell that finds no slot free is remembered, one for each pool of a partition. A slot goes to the line which has been without one for
+ * longest: so each line that waits has its turn, and one that seldom has work is not behind all that always have.
  */
 import type { Bell } from '../core/ports.ts'
 
@@ -14,6 +15,9 @@ export class Slots {
   readonly total: number
   readonly #free: number[]
   readonly #waiting = new Map<string, Rung>()
+  /** By line: which of all comings and goings of slots was its last. */
+  readonly #served = new Map<string, number>()
+  #servings = 0
   /** Of lines that wait, those of whom somebody is to hear when a slot has come. */
   readonly #coming = new Map<string, PromiseWithResolvers<void>>()
 
@@ -29,8 +33,11 @@ export class Slots {
   /** Number of a free slot, or null. Never waits: a bell that finds no slot is answered by those of its pool that are awake. */
   take(rung: Rung): number | null {
     const slot = this.#free.pop() ?? null
-    if (slot === null) this.remember(rung)
-    else this.#waiting.delete(placeOf(rung))
+    if (slot === null) this.#waiting.set(placeOf(rung), rung)
+    else {
+      this.#serve(rung)
+      this.#waiting.delete(placeOf(rung))
+    }
     return slot
   }
 
@@ -55,9 +62,14 @@ export class Slots {
     this.#coming.clear()
   }
 
-  /** Also that of a slot which leaves its line for another. */
-  remember(rung: Rung): void {
+  /** The bell of a slot that is to go to another line waits, too. */
+  leave(rung: Rung): void {
+    this.#serve(rung)
     this.#waiting.set(placeOf(rung), rung)
+  }
+
+  #serve(rung: Rung): void {
+    this.#served.set(placeOf(rung), ++this.#servings)
   }
 
   give(slot: number): void {
@@ -66,12 +78,21 @@ export class Slots {
 
   /** The bell of another pool or partition that found no slot free: those that are awake here may never claim there. */
   waitingElsewhere(than: Rung): Rung | undefined {
-    for (const [place, rung] of this.#waiting) if (place !== placeOf(than)) return rung
-    return undefined
+    const own = placeOf(than)
+    let first: Rung | undefined
+    let least = Number.POSITIVE_INFINITY
+    for (const [place, rung] of this.#waiting) {
+      const served = this.#served.get(place) ?? 0
+      if (place === own || served >= least) continue
+      first = rung
+      least = served
+    }
+    return first
   }
 
   /** What a slot that ends answers next: the line that it was in comes last. */
   waitingAfter(last: Rung): Rung | undefined {
+    this.#serve(last)
     return this.waitingElsewhere(last) ?? this.#waiting.get(placeOf(last))
   }
 }

@@ -23,6 +23,53 @@ test('a line that got a slot after it found none waits for no other', () => {
   expect([slots.take(second), slots.waitingElsewhere(first)]).toEqual([slot, undefined])
 })
 
+describe('a slot that ends goes to the line that had none for longest', () => {
+  const rungIn = (pool: string): Rung => ({ partition: 0, bell: { id: pool, pool } })
+  const busy = ['a', 'b', 'c', 'd'].map(rungIn)
+
+  /** Slots that have gone round all lines, which always have work: those of the first lines of the answer are taken. */
+  function goRound(slots: Slots): Rung[] {
+    const taken = busy.slice(0, slots.total)
+    for (const rung of busy) slots.take(rung)
+    for (let round = 0; round < 10; round++) moveOn(slots, taken)
+    return taken
+  }
+
+  /** The slot that came first ends in the middle of its work, and goes to this line. */
+  function moveOn(slots: Slots, taken: Rung[]): string {
+    const ended = taken.shift() as Rung
+    slots.leave(ended)
+    slots.give(0)
+    const next = slots.waitingAfter(ended) as Rung
+    slots.take(next)
+    taken.push(next)
+    return next.bell.pool
+  }
+
+  test.each([1, 2])('all in turn where all always have work (%d slots)', (total) => {
+    const slots = new Slots(total)
+    const taken = goRound(slots)
+    const order = Array.from({ length: 8 }, () => moveOn(slots, taken))
+    expect(new Set(order.slice(0, 4))).toEqual(new Set(['a', 'b', 'c', 'd']))
+    expect(order.slice(4)).toEqual(order.slice(0, 4))
+  })
+
+  test.each([1, 2])('one that had nothing to do before those that always have work (%d slots)', (total) => {
+    const slots = new Slots(total)
+    const taken = goRound(slots)
+    expect(slots.take(rungIn('seldom'))).toBeNull()
+    expect(moveOn(slots, taken)).toBe('seldom')
+    // With one of its messages after the other it is not before them again.
+    const after = taken.pop() as Rung
+    slots.give(0)
+    taken.push(slots.waitingAfter(after) as Rung)
+    slots.take(taken.at(-1) as Rung)
+    slots.take(rungIn('seldom'))
+    const order = Array.from({ length: busy.length - total }, () => moveOn(slots, taken))
+    expect(order).not.toContain('seldom')
+  })
+})
+
 test.each([
   ['its bell has lasted its bound', { bellJobMs: 50, bellMs: 60_000 }],
   ['a bell in vain would be stale', { bellJobMs: 60_000, bellMs: 300 }],
