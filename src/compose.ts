@@ -250,9 +250,10 @@ function partsOf(
 
 function nodeOf(parts: Parts, ringer: BellRinger): RuntimeNode {
   const { id, redis, caller, policy, kinds, concurrency, log } = parts
+  const childless = new Set([...kinds.values()].flatMap((kind) => (kind.isChildless ? [kind.name] : [])))
   const stores = parts.places.map(({ partition, keys }) => ({
     turns: parts.aroundTurns(
-      new RedisTurnStore({ redis, caller, keys, partition, nodeId: id, kinds: parts.kindsByPool, policy }),
+      new RedisTurnStore({ redis, caller, keys, partition, nodeId: id, kinds: parts.kindsByPool, childless, policy }),
     ),
     upkeep: new RedisUpkeepStore({
       redis,

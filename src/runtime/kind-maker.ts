@@ -36,10 +36,11 @@ export class KindMaker {
     if (!isWorkerDefinition(definition))
       throw new ConfigError(`the worker of kind "${name}" is ${shown(definition)}: make it with defineWorker({ … }).`)
     if (!isAgentDefinition(definition)) return handlerKind(name, definition)
-    const { pool, description } = definition
+    const { pool, description, spawns = [] } = definition
     try {
       const behaviour = agentBehaviour(definition, this.#parts)
-      return { name, pool: pool ?? defaultPool, description: description ?? '', behaviour }
+      const isChildless = spawns.length === 0
+      return { name, pool: pool ?? defaultPool, description: description ?? '', isChildless, behaviour }
     } catch (cause) {
       if (cause instanceof ConfigError) throw new ConfigError(`kind "${name}": ${cause.message}`, { cause })
       throw cause
@@ -53,11 +54,13 @@ export class KindMaker {
 }
 
 export function handlerKind(name: string, definition: HandlerDefinition): Kind {
-  const { pool, description } = definition
+  const { pool, description, spawns } = definition
   return {
     name,
     pool: pool ?? defaultPool,
     description: description ?? '',
+    // Without the field it may spawn any kind.
+    isChildless: spawns?.length === 0,
     behaviour: handlerBehaviour(definition),
   }
 }

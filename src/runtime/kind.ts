@@ -8,5 +8,7 @@ export interface Kind {
   readonly name: string
   readonly pool: string
   readonly description: string
+  /** It spawns nothing, says its definition: what of its session is damaged for the sake of children is none of its affair. */
+  readonly isChildless: boolean
   readonly behaviour: Behaviour
 }

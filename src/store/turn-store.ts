@@ -36,6 +36,8 @@ export interface TurnStoreOptions {
   readonly nodeId: string
   /** Kinds this node hosts, by pool. */
   readonly kinds: ReadonlyMap<string, readonly string[]>
+  /** Those of them that spawn nothing. */
+  readonly childless?: ReadonlySet<string>
   readonly policy: Policy
 }
 
@@ -49,7 +51,7 @@ export class RedisTurnStore implements TurnStore {
   constructor(options: TurnStoreOptions) {
     this.#o = options
     this.partition = options.partition
-    for (const [pool, kinds] of options.kinds) this.#kindLists.set(pool, ` ${kinds.join(' ')} `)
+    for (const [pool, kinds] of options.kinds) this.#kindLists.set(pool, kindList(kinds, options.childless))
   }
 
   async claim(next: NextClaim): Promise<ClaimAnswer> {
@@ -238,4 +240,10 @@ function decodeRefusal(reply: Reply): Refusal {
   const [reason, limit, id] = reply as [string, string | null, string]
   if (reason === 'damaged') return { reason, limit: 0, id, what: limit ?? '' }
   return { reason, limit: Number(limit ?? 0), id }
+}
+
+/** As claims read it: each name with a space before and behind, and those that spawn nothing behind a !. */
+function kindList(kinds: readonly string[], childless: ReadonlySet<string> = new Set()): string {
+  const [none, some] = [kinds.filter((kind) => childless.has(kind)), kinds.filter((kind) => !childless.has(kind))]
+  return ` ${[...some, ...(none.length > 0 ? ['!', ...none] : [])].join(' ')} `
 }

@@ -37,8 +37,8 @@ export class WatchedKinds {
       executor: new WatchedExecutor(this.#threads, this.#watch, name),
       histories: this.#histories,
     }
-    const { pool = defaultPool, description = '' } = definition
-    return { name, pool, description, behaviour: agentBehaviour(definition, parts) }
+    const { pool = defaultPool, description = '', spawns = [] } = definition
+    return { name, pool, description, isChildless: spawns.length === 0, behaviour: agentBehaviour(definition, parts) }
   }
 
   close(): Promise<void> {

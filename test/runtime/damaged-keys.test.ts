@@ -2,6 +2,7 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { defineWorker, type HandlerDefinition } from '../../src/core/define-worker.ts'
+import type { TurnStore } from '../../src/core/ports.ts'
 import { say } from '../../src/models/scripted-model.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
@@ -148,6 +149,38 @@ describe('a worker whose key was written over', () => {
     expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed', value: 'kept' })
     expect(await troupe.client.deadLetters()).toEqual([])
     await expectInvariants(troupe.redis, troupe.namespace)
+  })
+})
+
+describe('a worker that can have no children', () => {
+  const leaf = defineWorker({ spawns: [], receive: (message, self) => self.reply(message.value) })
+  const model = recordedModel('test/leaf', () => say('one'))
+  test.each([
+    ['handler', leaf, 'one'],
+    ['agent', defineWorker({ instructions: 'Say one.', model }), { text: 'one' }],
+  ])('(%s) goes on after a lost start, whatever is wrong with what is there for children', async (_, kind, value) => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('leaf', 'one')
+    let isLost = false
+    const aroundTurns = (turns: TurnStore): TurnStore => ({
+      partition: turns.partition,
+      claim: (next) => turns.claim(next),
+      renew: (requests) => turns.renew(requests),
+      readHistory: (workerId, from) => turns.readHistory(workerId, from),
+      async commit(request) {
+        if (isLost) return turns.commit(request)
+        isLost = true
+        await troupe.redis.hset(workerKeys(troupe.tag, session.rootId).record, 'workers', 'some')
+        await spoil(troupe, partitionKeys(troupe.tag).cancelling)
+        throw new Error('the answer is lost')
+      },
+    })
+    await troupe.startNode({ leaf: kind }, { aroundTurns })
+    const root = async () =>
+      (await troupe.redis.hgetall(workerKeys(troupe.tag, session.rootId).record)) as { ended?: string }
+    await waitUntil('it has ended', async () => (await root()).ended?.startsWith('completed'))
+    expect((await troupe.history(session.rootId)).at(-1)).toMatchObject({ type: 'completed', value })
+    await troupe.redis.del(partitionKeys(troupe.tag).cancelling)
   })
 })
 

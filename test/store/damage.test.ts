@@ -235,6 +235,34 @@ describe('a worker that was started without a commit', () => {
     expect([worker, grant.mark]).toEqual([scene.worker, 'run'])
   })
 
+  test.each(
+    ofSession
+      .filter(([what]) => what !== 'spending')
+      .flatMap(([what, spoil]) => (['root', 'grandchild'] as const).map((who) => [what, who, spoil] as const)),
+  )('is started again where it has no children and its kind spawns none (%s, of a %s)', async (_, who, spoil) => {
+    await using place = await Place.open()
+    const scene = await lost(place, who)
+    await spoil(scene)
+    const node = place.node({ childless: ['echo'] })
+    const turn = await node.claim()
+    expect(turn.worker).toBe(scene.worker)
+    expect(await turn.complete()).toMatchObject({ kind: 'ok' })
+  })
+
+  test('is not started again where it has children, though its kind spawns none by now', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create()
+    const node = place.node({ slots: 2, childless: ['echo'] })
+    await (await node.claim()).park('family:1', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
+    await (await node.claim({ slot: '1' })).complete({ result: 'r' })
+    const { worker } = await node.claim()
+    expect(worker).toBe(root)
+    await place.expireLease(root)
+    await node.sweep({ free: 0 })
+    await place.redis.set(place.keys.cancelling, 'x')
+    expect(await node.ask()).toEqual({ kind: 'empty' })
+  })
+
   test('is started again where its parent waits for no result of it', async () => {
     await using place = await Place.open()
     await place.create()

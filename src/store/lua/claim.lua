@@ -7,7 +7,7 @@ KEYS[4] bells     zset     declared
 KEYS[5] busy      zset     declared
 ARGV[1] pool          ARGV[2] bell         id, or empty when the node answers no bell
 ARGV[3] node          ARGV[4] slot         ARGV[5] nonce        fresh for each claim, never derived from the bell
-ARGV[6] kinds         the node's kinds in this pool, each with a space before and behind
+ARGV[6] kinds         the node's kinds in this pool, each with a space before and behind; those that spawn nothing behind a !
 ARGV[7] maySuspect    1 when the node runs no suspect now
 ARGV[8] wasBusy       1 when the bell may be among the busy     ARGV[9] keepBell   1: set the bell anew
 ARGV[10] leaseMs      ARGV[11] bellMs      ARGV[12] mailBytes   most bytes of a lane in the answer

@@ -8,6 +8,8 @@ export interface HandNodeOptions {
   readonly id?: string
   /** Kinds by pool. */
   readonly kinds?: Readonly<Record<string, readonly string[]>>
+  /** Those of them that spawn nothing. */
+  readonly childless?: readonly string[]
   readonly slots?: number
 }
 
@@ -43,7 +45,11 @@ export class HandNode {
       nodeId: this.id,
       policy: place.policy,
     }
-    this.turns = new RedisTurnStore({ ...common, kinds: new Map(Object.entries(this.#kinds)) })
+    this.turns = new RedisTurnStore({
+      ...common,
+      kinds: new Map(Object.entries(this.#kinds)),
+      childless: new Set(options.childless),
+    })
     this.upkeep = new RedisUpkeepStore({ ...common, nodeFacts: { host: 'here' } })
   }
 

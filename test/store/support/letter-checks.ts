@@ -97,6 +97,28 @@ export const noChildOfADamagedParentIsStartedAgain = notStartedAgain((place, _, 
   place.redis.set(place.workerKeys(root).family, 'x'),
 )
 
+export const whoSpawnsNothingIsStartedAgain: Check = async (place) => {
+  await place.create()
+  const node = place.node({ childless: ['echo'] })
+  const { worker } = await node.claim()
+  await place.expireLease(worker)
+  await node.sweep({ free: 0 })
+  await place.redis.set(place.keys.cancelling, 'x')
+  expect((await node.claim()).worker).toBe(worker)
+}
+
+export const whoHasChildrenIsNotStartedAgain: Check = async (place) => {
+  const { root } = await place.create()
+  const node = place.node({ slots: 2, childless: ['echo'] })
+  await (await node.claim()).park('family:1', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
+  await (await node.claim({ slot: '1' })).complete({ result: 'r' })
+  const { worker } = await node.claim()
+  await place.expireLease(worker)
+  await node.sweep({ free: 0 })
+  await place.redis.set(place.keys.cancelling, 'x')
+  expect(await node.ask()).toEqual({ kind: 'empty' })
+}
+
 export const aDamagedRecipientRefusesItsMail: Check = async (place) => {
   const { root } = await place.create({ label: 'other' })
   const turn = await place.node().claim()

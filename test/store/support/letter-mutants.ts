@@ -97,6 +97,20 @@ export const letterMutants: readonly Mutant[] = [
     check: checks.noChildOfADamagedParentIsStartedAgain,
   },
   {
+    guard: 'who spawns nothing is started again whatever is wrong with what children need',
+    script: claimScript,
+    from: 'if not childless then',
+    to: 'if true then',
+    check: checks.whoSpawnsNothingIsStartedAgain,
+  },
+  {
+    guard: 'who has children is not, whatever its kind spawns by now',
+    script: claimScript,
+    from: "(record.awaits or '') == '' and string.find(kinds",
+    to: 'string.find(kinds',
+    check: checks.whoHasChildrenIsNotStartedAgain,
+  },
+  {
     guard: 'keys are looked at before the first write',
     script: commitScript,
     from: 'lengthOf(userKey) - userUsed or 0',

@@ -55,18 +55,28 @@ local function readGrant(tag, id, record, flat, token, mark, suspect, most, spen
   return { 'grant', id, mark, token, suspect and '1' or '0', table.concat(flat, '\0'), state, control, family, user, awaited, spent, caps }
 end
 
+-- Has the worker no children, and will it have none? Kinds that spawn nothing stand behind the ! in the list of a node.
+local function isChildless(kinds, record)
+  local from = string.find(kinds, ' ! ', 1, true)
+  return from and (record.awaits or '') == '' and string.find(kinds, ' ' .. record.kind .. ' ', from, true)
+end
+
 -- Of a worker whose last turn could not commit: is there something that a commit of it could not write to, or count with? Then it is not to
--- blame. To whom it sends nobody knows here, and one of those refuses its mail by itself; but its result goes to its parent.
-local function checkWritten(tag, id, record, marks, spent)
+-- blame. To whom it sends nobody knows here, and one of those refuses its mail by itself; but its result goes to its parent. Who has no
+-- children writes to nothing that is of the session for their sake.
+local function checkWritten(tag, id, record, marks, spent, childless)
   local session = sessionOf(id, record)
   local recordKey, base, rootKey = workerKey(tag, id), sessionKey(tag, session), rootKeyOf(tag, session)
-  checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family, recordKey .. laneKeys.user, base .. ':workers')
+  checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family, recordKey .. laneKeys.user)
   checkSort('hash', recordKey .. ':timers', base .. ':results')
-  checkSort('set', base .. ':cancelled', tag .. ':cancelling')
   checkSort('stream', tag .. ':events', tag .. ':dead')
   checkSort('zset', tag .. ':timers')
-  checkCount(rootKey, 'workers', redis.call('HGET', rootKey, 'workers'))
-  checkCount(rootKey, 'marks', marks)
+  if not childless then
+    checkSort('list', base .. ':workers')
+    checkSort('set', base .. ':cancelled', tag .. ':cancelling')
+    checkCount(rootKey, 'workers', redis.call('HGET', rootKey, 'workers'))
+    checkCount(rootKey, 'marks', marks)
+  end
   if not string.find(spent or '0 0', '^%d+ %d+$') then error('field spent of ' .. rootKey .. ' should be two numbers', 0) end
   if record.parent and (record.run or '1') == '1' and record.parentRun ~= '-' then
     checkSort('hash', workerKey(tag, record.parent))
@@ -93,7 +103,7 @@ local function readCandidate(tag, claim, id)
     mark = 'poison'
   end
   if mark == 'run' and suspect and claim.maySuspect ~= '1' then return nil, 'unfit' end
-  if starts > 0 then checkWritten(tag, id, record, marks, spent) end
+  if starts > 0 then checkWritten(tag, id, record, marks, spent, isChildless(claim.kinds, record)) end
   local token = digits(epoch + 1) .. ':' .. claim.nonce
   local reply = readGrant(tag, id, record, flat, token, mark, suspect and mark == 'run', claim.mailBytes, spent, caps)
   return { id = id, record = record, token = token, mark = mark, suspect = suspect and mark == 'run', reply = reply }
