@@ -1,5 +1,6 @@
 /** What somebody wrote over, and whom it stops: who needs it, and no other. Nothing is written in part. */
 import { describe, expect, test } from 'vitest'
+import { newId } from '../../src/core/ids.ts'
 import { encodeInput, encodeResult } from '../../src/core/message.ts'
 import type { HandTurn } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
@@ -274,6 +275,26 @@ describe('a worker that was started without a commit', () => {
     await node.sweep({ free: 0 })
     await place.redis.set(place.workerKeys(root.worker).family, 'x')
     expect((await node.claim()).worker).toBe(free.worker)
+  })
+})
+
+describe('a cancel of a child', () => {
+  test.each<[what: string, spoil: (place: Place, record: string) => Promise<unknown>]>([
+    ['has lost', (place, record) => place.redis.hdel(record, 'session')],
+    ['names another', (place, record) => place.redis.hset(record, 'session', newId(0))],
+  ])('whose record %s session ends it with the others of its own', async (_, spoil) => {
+    await using place = await Place.open()
+    const { id, root } = await place.create()
+    const node = place.node()
+    const turn = await node.claim()
+    const child = place.child(root, 1, 'child')
+    await turn.park('family:1', { spawns: [child], awaits: [1] })
+    await spoil(place, place.workerKeys(child.id).record)
+    await place.sessions.cancel(id, 'enough')
+    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 1, damaged: [] })
+    expect(await place.record(child.id)).toMatchObject({ place: 'terminal' })
+    expect(await place.record(root)).toMatchObject({ place: 'terminal' })
+    expect(await node.ask()).toEqual({ kind: 'empty' })
   })
 })
 

@@ -56,6 +56,8 @@ local function readCancelled(id, recordKey)
   local record = readHash(recordKey)
   if not record.place then return record, nil end
   checkRecord(recordKey, record)
+  -- It stands in the list of this session, whatever its record says: one that names another would go on, and the cancel be over.
+  record.session = sessionId
   local rests = record.place == 'terminal' or (hasEnded and record.place == 'idle')
   local hit = not rests and cancelHit(tag, record, id)
   if hit and record.place ~= 'running' then

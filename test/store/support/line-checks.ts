@@ -71,6 +71,17 @@ export const whatEndedStaysAsItEnded: Check = async (place) => {
   expect((await place.record(rootId)).place).toBe('idle')
 }
 
+export const aCancelEndsWhoLostItsSession: Check = async (place) => {
+  const { id, root } = await place.create()
+  const node = place.node()
+  const child = place.child(root, 1, 'child')
+  await (await node.claim()).park('family:1', { spawns: [child], awaits: [1] })
+  await place.redis.hdel(place.workerKeys(child.id).record, 'session')
+  await place.sessions.cancel(id, 'enough')
+  await node.upkeep.finishCancelled()
+  expect((await place.record(child.id)).place).toBe('terminal')
+}
+
 // More workers than one call of pruning may touch.
 const manyWorkers = 1_050
 

@@ -89,6 +89,13 @@ export const lineMutants: readonly Mutant[] = [
     check: checks.whatEndedStaysAsItEnded,
   },
   {
+    guard: 'a cancel ends all that its session lists',
+    script: finishScript,
+    from: 'record.session = sessionId',
+    to: '',
+    check: checks.aCancelEndsWhoLostItsSession,
+  },
+  {
     guard: 'pruning looks at all workers before it takes any',
     script: pruneScript,
     from: 'plan.goes = plan.last or resting == length',
