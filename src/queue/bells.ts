@@ -5,7 +5,8 @@
  * B-a A failed ring is logged and never retried: whoever sweeps next runs what is queued.
  * B-b A slot that was told of its bell, or that a sweep woke, has no job: so jobs come to nodes that are full. Such a job is kept until a slot
  *     comes to its line, the node takes no other meanwhile, and the bell is rung again for the others. Where no other took it, it has been
- *     answered when it is heard here. Else each visit of a slot to an empty line would leave a job that calls the next one.
+ *     answered when it is heard here, or heard in vain. Else each visit of a slot to a line of which it can run nothing would leave a job
+ *     that calls the next one.
  *     Where nodes of one pool host different kinds, a job may come to one that can run nothing of what is in line: then it goes on to others.
  * B-c Job states are never read: BullMQ's lock, stall and retry rules decide nothing here.
  * B-d Of a queue that somebody paused the jobs are removed: the work is done by told nodes and sweeps, and nobody would ever take them.

@@ -28,7 +28,7 @@ import type { Kind } from './kind.ts'
 import { newNonce } from './nonce.ts'
 import { Pace } from './pace.ts'
 import { Renewer } from './renewer.ts'
-import { Slots } from './slots.ts'
+import { type Rung, Slots } from './slots.ts'
 import { SuspectGate } from './suspects.ts'
 import { Sweeper } from './sweeper.ts'
 import { ToldBells } from './told-bells.ts'
@@ -67,6 +67,8 @@ export class RuntimeNode {
   readonly #partitions: readonly Partition[]
   readonly #awake = new Set<Promise<unknown>>()
   readonly #told = new ToldBells()
+  /** Bells for which a slot came that could run nothing of their line. */
+  readonly #inVain = new ToldBells()
   #kindPools: ReadonlyMap<string, string> = new Map()
   #draining = false
 
@@ -130,7 +132,8 @@ export class RuntimeNode {
    * is, or come to its line (N1). `claimed` is called when the slot has found something to run, or nothing left, long before it leaves.
    */
   async answer(partition: number, bell: Bell, claimed?: () => void): Promise<BellAnswer> {
-    return this.#told.take(bell.id) ? 'done' : this.#answer(partition, bell, claimed)
+    if (this.#told.take(bell.id)) return 'done'
+    return this.#inVain.take(bell.id) ? 'unfit' : this.#answer(partition, bell, claimed)
   }
 
   /**
@@ -170,9 +173,21 @@ export class RuntimeNode {
     this.#suspects.giveBack(slot)
     this.#slots.give(slot)
     const next = this.#slots.waitingAfter(rung)
-    // Its bell was rung again. That job has been answered when it is heard here: it would find the node full, and call the next slot, for ever.
-    if (next) void this.#answer(next.partition, next.bell, () => this.#told.note(next.bell.id))
+    if (next) void this.#come(next)
     return answer
+  }
+
+  /**
+   * A slot comes to a line that waits. Its bell was rung again: that job has been answered when it is heard here, or heard in vain. It would
+   * find the node full, and call the next slot, for ever.
+   */
+  async #come({ partition, bell }: Rung): Promise<void> {
+    let hasClaimed = false
+    const answer = await this.#answer(partition, bell, () => {
+      hasClaimed = true
+      this.#told.note(bell.id)
+    })
+    if (answer === 'unfit' && !hasClaimed) this.#inVain.note(bell.id)
   }
 
   async #work(place: Partition, slot: number, bell: Bell, claimed?: () => void): Promise<BellAnswer> {

@@ -1,5 +1,5 @@
 /**
- * Duty: the bells that a node answered before their jobs came, or came again: such a job finds nothing left to do.
+ * Duty: the bells that a node answered, or heard in vain, before their jobs came, or came again: such a job finds nothing left to do here.
  * Their jobs may come to other nodes, so only the newest are remembered. To forget one costs a claim that finds nothing.
  */
 

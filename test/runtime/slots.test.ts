@@ -3,11 +3,14 @@ import { Queue } from 'bullmq'
 import { describe, expect, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { partitionOfKey } from '../../src/core/ids.ts'
-import type { BellRinger } from '../../src/core/ports.ts'
+import { policy as defaultPolicy } from '../../src/core/policy.ts'
+import type { Bell, BellRinger, NextClaim, TurnStore, UpkeepStore } from '../../src/core/ports.ts'
+import { RuntimeNode } from '../../src/runtime/node.ts'
 import { type Rung, Slots } from '../../src/runtime/slots.ts'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { silentLog } from './support/held-store.ts'
 
 const inBusy = defineWorker({ pool: 'busy', receive: (_, self) => self.send(self.id, null) })
 const inOther = defineWorker({ pool: 'other', receive: (message, self) => self.reply(message.value) })
@@ -235,5 +238,35 @@ describe('a bell that comes to a full node', () => {
     // Eight times it is heard in vain.
     await waitUntil('it goes on', async () => (await rung(troupe, 0)) >= 10)
     expect(await waitUntil('and not for ever', async () => (await jobs(troupe, 0)) === 0)).toBe(true)
+  })
+
+  test('has been heard in vain when a slot came to its line in vain, though the node is full again', async () => {
+    const claims: { readonly pool: string; answer(kind: 'empty' | 'unfit'): void }[] = []
+    const claim = ({ pool }: NextClaim) =>
+      new Promise((resolve) => claims.push({ pool, answer: (kind) => resolve({ kind }) }))
+    const node = new RuntimeNode({
+      id: 'full',
+      kinds: new Map(),
+      concurrency: 1,
+      policy: { ...defaultPolicy, ...policy },
+      stores: [{ turns: { partition: 0, claim } as unknown as TurnStore, upkeep: {} as UpkeepStore }],
+      ringer: { ring() {} },
+      live: { publish() {} },
+      log: silentLog,
+    })
+    const [first, second, third] = ['a', 'b', 'c'].map((pool) => ({ id: pool, pool })) as [Bell, Bell, Bell]
+    const answered = node.answer(0, first)
+    expect(await node.answer(0, second)).toBe('full')
+    const came = node.slotCame(0, second)
+    claims[0]?.answer('empty')
+    await answered
+    expect(await node.answer(0, third)).toBe('full')
+    claims[1]?.answer('unfit')
+    await came
+    await waitUntil('the slot goes to the next line', () => claims.length === 3)
+    expect(await node.answer(0, second)).toBe('unfit')
+    // What others rang after that calls a slot again.
+    expect(await node.answer(0, second)).toBe('full')
+    expect(claims.map(({ pool }) => pool)).toEqual(['a', 'b', 'c'])
   })
 })
