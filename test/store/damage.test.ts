@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { encodeInput, encodeResult } from '../../src/core/message.ts'
-import type { HandTurn } from './support/hand-node.ts'
+import { completion, type HandTurn } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
 const renewal = (turn: HandTurn, bell = '', becomesBusy = false) => ({
@@ -296,6 +296,17 @@ describe('a cancel of a child', () => {
     expect(await place.record(root)).toMatchObject({ place: 'terminal' })
     expect(await node.ask()).toEqual({ kind: 'empty' })
   })
+})
+
+test('a commit that is sent again is told that it was recorded, though its root was written over meanwhile', async () => {
+  await using place = await Place.open()
+  const { root, child } = await childAndOther(place)
+  const request = child.request({ ...completion, userUsed: 1, result: resultOf(child) })
+  const { turns } = child.node
+  const first = await turns.commit(request)
+  expect(first).toMatchObject({ kind: 'ok', version: 1 })
+  await place.redis.set(place.workerKeys(root).record, 'x')
+  expect(await turns.commit(request)).toEqual(first)
 })
 
 describe('a recipient that somebody wrote over', () => {

@@ -86,8 +86,9 @@ local repeated = commitToken == token and sequence <= tonumber(commitSequence)
 if repeated or record.token ~= token then
   local before = claim and claimOrSame(tag, claim) or false
   if not repeated then return { 'fenced', before } end
-  local _, spent, caps = readShared(tag, worker, record)
-  return { 'ok', record.version, record.bells or '', before, spent, caps }
+  -- It was recorded, whatever became of its root since.
+  local fine, _, spent, caps = pcall(readShared, tag, worker, record)
+  return { 'ok', record.version, record.bells or '', before, fine and spent, fine and caps }
 end
 checkRecord(recordKey, record)
 if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end

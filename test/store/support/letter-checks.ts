@@ -4,6 +4,7 @@ import { digestKey, newId } from '../../../src/core/ids.ts'
 import { encodeInput } from '../../../src/core/message.ts'
 import { defaultSessionLimits } from '../../../src/core/policy.ts'
 import type { Check } from './checks.ts'
+import { completion } from './hand-node.ts'
 import type { Place } from './place.ts'
 
 export const aKeyOfSomethingElseIsTold: Check = async (place) => {
@@ -185,4 +186,15 @@ export const aCountThatIsNoneTearsNoPruning: Check = async (place) => {
   await (await place.node().claim()).complete()
   await place.redis.hset(place.keys.retired, 'workers', '007')
   expect(await place.changed(() => place.sessions.prune(0).catch(() => {}))).toEqual({})
+}
+
+export const aRecordedCommitIsTold: Check = async (place) => {
+  const { root } = await place.create()
+  const node = place.node()
+  await (await node.claim()).park('family:1', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
+  const child = await node.claim()
+  const request = child.request({ ...completion, userUsed: 1 })
+  await node.turns.commit(request)
+  await place.redis.set(place.workerKeys(root).record, 'x')
+  expect(await node.turns.commit(request).catch(() => null)).toMatchObject({ kind: 'ok', version: 1 })
 }

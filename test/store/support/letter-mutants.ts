@@ -159,4 +159,11 @@ export const letterMutants: readonly Mutant[] = [
     to: '',
     check: checks.aCountThatIsNoneTearsNoPruning,
   },
+  {
+    guard: 'a commit that is sent again looks at nothing that may be damaged since',
+    script: commitScript,
+    from: 'pcall(readShared, tag, worker, record)',
+    to: 'true, readShared(tag, worker, record)',
+    check: checks.aRecordedCommitIsTold,
+  },
 ]

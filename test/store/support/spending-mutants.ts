@@ -42,7 +42,7 @@ export const spendingMutants: readonly Mutant[] = [
   {
     guard: 'a commit that is sent again tells what the session has spent',
     script: commitScript,
-    from: 'before, spent, caps }',
+    from: 'before, fine and spent, fine and caps }',
     to: 'before, false, caps }',
     check: checks.spentOnce,
   },
