@@ -309,6 +309,26 @@ test('a commit that is sent again is told that it was recorded, though its root 
   expect(await turns.commit(request)).toEqual(first)
 })
 
+test.each<[what: string, key: (place: Place, scene: { root: string; child: string }) => string]>([
+  ['root', (place, { root }) => place.workerKeys(root).record],
+  ['record', (place, { child }) => place.workerKeys(child).record],
+  ['lane', (place, { child }) => place.workerKeys(child).user],
+])('a claim whose answer was lost holds up no slot when the %s of its worker was written over', async (_, keyOf) => {
+  await using place = await Place.open()
+  const { id: child } = place.child((await place.create()).root, 1, 'child')
+  const node = place.node()
+  const turn = await node.claim()
+  await turn.park('family:1', { spawns: [place.child(turn.worker, 1, 'child')], awaits: [1] })
+  const lost = node.next()
+  expect(await node.turns.claim(lost)).toMatchObject({ kind: 'grant', grant: { workerId: child } })
+  const key = keyOf(place, { root: turn.worker, child })
+  await place.redis.del(key)
+  await place.redis.set(key, 'x')
+  expect(await node.turns.claim(lost)).toEqual({ kind: 'empty' })
+  const { root } = await place.create({ label: 'other' })
+  expect((await node.claim()).worker).toBe(root)
+})
+
 describe('a recipient that somebody wrote over', () => {
   test.each<[what: string, spoil: (scene: { place: Place; root: string }) => Promise<unknown>]>([
     ['record', ({ place, root }) => place.redis.set(place.workerKeys(root).record, 'x')],

@@ -198,3 +198,12 @@ export const aRecordedCommitIsTold: Check = async (place) => {
   await place.redis.set(place.workerKeys(root).record, 'x')
   expect(await node.turns.commit(request).catch(() => null)).toMatchObject({ kind: 'ok', version: 1 })
 }
+
+export const aLostGrantHoldsUpNoSlot: Check = async (place) => {
+  const { root } = await place.create()
+  const node = place.node()
+  const lost = node.next()
+  await node.turns.claim(lost)
+  await place.redis.set(place.workerKeys(root).record, 'x')
+  expect(await node.turns.claim(lost).catch(() => null)).toEqual({ kind: 'empty' })
+}

@@ -166,4 +166,11 @@ export const letterMutants: readonly Mutant[] = [
     to: 'true, readShared(tag, worker, record)',
     check: checks.aRecordedCommitIsTold,
   },
+  {
+    guard: 'a grant whose answer was lost holds up no slot when it cannot be read',
+    script: claimScript,
+    from: 'if not fine and not damageOf(grant) then',
+    to: 'if not fine then',
+    check: checks.aLostGrantHoldsUpNoSlot,
+  },
 ]

@@ -205,18 +205,26 @@ local function isOlderNonce(nonce, held)
   return number and heldNumber and tonumber(number, 36) < tonumber(heldNumber, 36)
 end
 
--- What this slot was answered under this nonce before: the same grant, or empty when that turn is over. An older nonce is that of a
--- duplicate which comes late: it takes no worker, since nobody would run it. nil: the nonce is new.
+-- The grant of a worker that this claim was granted before; empty when that turn is over.
+local function readHeld(tag, claim, id, mark)
+  local record, flat = readHash(workerKey(tag, id))
+  if string.match(record.token or '', ':(.*)$') ~= claim.nonce then return { 'empty' } end
+  local suspect = mark == '' and startsOf(record) > claim.suspectAfter
+  local _, spent, caps = readShared(tag, id, record)
+  return readGrant(tag, id, record, flat, record.token, mark == '' and 'run' or mark, suspect, claim.mailBytes, spent, caps)
+end
+
+-- What this slot was answered under this nonce before: the same grant, or empty when that turn is over, or nobody can run it before it is
+-- mended: the slot would ask for it again and again. An older nonce is that of a duplicate which comes late: it takes no worker, since
+-- nobody would run it. nil: the nonce is new.
 local function sameGrant(tag, claim)
   local held = redis.call('HGET', tag .. ':grants:' .. claim.node, claim.slot)
   if not held then return nil end
   local nonce, id, mark = string.match(held, '^(%S+) (%S+) ?(%S*)$')
   if nonce ~= claim.nonce then return isOlderNonce(claim.nonce, nonce) and { 'empty' } or nil end
-  local record, flat = readHash(workerKey(tag, id))
-  if string.match(record.token or '', ':(.*)$') ~= nonce then return { 'empty' } end
-  local suspect = mark == '' and startsOf(record) > claim.suspectAfter
-  local _, spent, caps = readShared(tag, id, record)
-  return readGrant(tag, id, record, flat, record.token, mark == '' and 'run' or mark, suspect, claim.mailBytes, spent, caps)
+  local fine, grant = pcall(readHeld, tag, claim, id, mark)
+  if not fine and not damageOf(grant) then error(grant, 0) end
+  return fine and grant or { 'empty' }
 end
 
 -- For a script that may claim: with the time the slot's next worker, without it what its nonce was answered before, or nil.
