@@ -77,6 +77,18 @@ describe('a client that was closed', () => {
     expect(await known.result()).toEqual(result)
   })
 
+  test('says so at once to who waits for the end of what it created, which only events would tell', async () => {
+    await using troupe = await TestTroupe.connect()
+    using listens = vi.spyOn(EventHub.prototype, 'wakeAtEnds')
+    void outcome((await troupe.create('nobody')).result())
+    await waitUntil('it listens', () => listens.mock.settledResults[0]?.type === 'fulfilled')
+    const told: unknown[] = []
+    void outcome((await troupe.create('nobody')).result()).then((error) => told.push(error))
+    await waitUntil('it waits', () => listens.mock.settledResults[1]?.type === 'fulfilled')
+    await troupe.client.close()
+    expect(told).toMatchObject([closed])
+  })
+
   const waits: readonly [string, (proxy: TcpProxy) => Promise<unknown>][] = [
     [
       'for an answer that was lost with its connection',

@@ -1,9 +1,11 @@
 /** Results are latched: they may be asked for before, during and after the end, by anyone, any number of times. */
+import { getEventListeners } from 'node:events'
 import { describe, expect, inject, test, vi } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import { EventHub } from '../../src/client/event-hub.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId } from '../../src/core/ids.ts'
+import { InspectStore } from '../../src/store/inspect-store.ts'
 import { workerKeys } from '../../src/store/keys.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -76,6 +78,33 @@ describe('session.result', () => {
     controller.abort(new Error('no more patience'))
     await expect(waiting).rejects.toThrow('no more patience')
     await expect(session.result({ signal: AbortSignal.abort(new Error('none at all')) })).rejects.toThrow('none at all')
+    await troupe.startNode({ nobody: echo })
+    expect(await session.result({ signal: new AbortController().signal })).toMatchObject({ status: 'completed' })
+    await expect(session.result({ signal: AbortSignal.abort(new Error('too late')) })).rejects.toThrow('too late')
+  })
+
+  test('of a conversation is that of the run in progress, also where the next one has begun when it is looked for', async () => {
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const gates = new Map([
+      ['first', first],
+      ['second', second],
+    ])
+    const gated = defineWorker({
+      async receive(message, self) {
+        await gates.get(message.value as string)?.promise
+        self.reply(message.value)
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { gated } })
+    const session = await troupe.create('gated', 'first', { keepOpen: true })
+    await session.root.send('second')
+    await waitUntil('it runs', async () => (await session.root.report()).place === 'running')
+    using looks = vi.spyOn(InspectStore.prototype, 'root')
+    const result = session.result({ signal: AbortSignal.timeout(10_000) })
+    await waitUntil('it is known which', () => looks.mock.settledResults.some(({ type }) => type === 'fulfilled'))
+    first.resolve()
+    expect(await result).toEqual({ status: 'completed', run: 1, value: 'first' })
+    second.resolve()
   })
 
   test('leaves nobody to be woken behind, however it ends', async () => {
@@ -121,6 +150,22 @@ describe('session.result', () => {
     ])
     expect(settled).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
   })
+
+  test('leaves nothing at its signal, and no timer, which would let no process end', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('nobody')
+    const controller = new AbortController()
+    using set = vi.spyOn(globalThis, 'setTimeout')
+    using cleared = vi.spyOn(globalThis, 'clearTimeout')
+    const result = session.result({ signal: controller.signal }).catch((error: unknown) => error)
+    const timers = () =>
+      set.mock.calls.flatMap(([, ms], index) => (ms === 2_000 ? [set.mock.results[index]?.value] : []))
+    await waitUntil('it is waited for', () => timers().length > 0)
+    controller.abort(new Error('no more patience'))
+    await result
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+    for (const timer of timers()) expect(cleared).toHaveBeenCalledWith(timer)
+  })
 })
 
 test('a result that nothing tells of is looked for after a while', async () => {
@@ -132,6 +177,24 @@ test('a result that nothing tells of is looked for after a while', async () => {
   const result = session.result()
   await troupe.redis.del(workerKeys(troupe.tag, session.rootId).record)
   await expect(result).rejects.toMatchObject(gone)
+})
+
+test('and ever more rarely then, but no more rarely than every ten seconds', async () => {
+  await using troupe = await TestTroupe.connect()
+  const session = await troupe.create('nobody')
+  const { setTimeout: later } = globalThis
+  const waits: number[] = []
+  using _ = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms: number) => {
+    if (ms < 2_000) return later(run, ms)
+    waits.push(ms)
+    return later(run, 1)
+  }) as typeof setTimeout)
+  const controller = new AbortController()
+  const result = session.result({ signal: controller.signal })
+  await waitUntil('it was looked for again and again', () => waits.length >= 5)
+  controller.abort(new Error('enough'))
+  await expect(result).rejects.toThrow('enough')
+  expect(waits.slice(0, 5)).toEqual([2_000, 4_000, 8_000, 10_000, 10_000])
 })
 
 describe('a result over which somebody wrote', () => {
