@@ -1,7 +1,14 @@
 /** Idempotency keys of sessions and of messages: the one never answers for the other. */
 import { expect, test } from 'vitest'
+import { Submission } from '../../src/client/submission.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import { policy } from '../../src/core/policy.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
+import type { ScriptCaller } from '../../src/store/script.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+
+/** As a message is sent by who is told nothing of what became of it before. */
+const fixedAnswer = (answer: readonly string[]) => ({ call: async () => [...answer] }) as unknown as ScriptCaller
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
@@ -19,6 +26,41 @@ test('a session is not lost to the key of a message', async () => {
   const session = await troupe.create('echo', 1, { keepOpen: true })
   await session.root.send('hello', { idempotencyKey: 'step' })
   expect(await troupe.run('echo', 2, { idempotencyKey: `${session.rootId}/step` })).toMatchObject({ value: 2 })
+})
+
+test('a key of one worker is none of another', async () => {
+  await using troupe = await TestTroupe.start({ workers: { echo } })
+  for (const value of ['one', 'other']) {
+    const session = await troupe.create('echo', 1, { keepOpen: true })
+    expect(await session.root.send(value, { idempotencyKey: 'step' })).toEqual({ position: 1, again: false })
+    expect(await session.result({ run: 2, signal: AbortSignal.timeout(3_000) })).toMatchObject({ value })
+  }
+})
+
+test('a key that was given is known for a day, one that was made here for ten minutes', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { root } = await troupe.create('nobody', 1, { keepOpen: true })
+  const livesMs = async () => {
+    const keys = await troupe.redis.keys(partitionKeys(troupe.tag).idem('*'))
+    return Promise.all(keys.map((key) => troupe.redis.pttl(key)))
+  }
+  await root.send('without')
+  const [made = 0] = await livesMs()
+  expect(made).toBeGreaterThan(0)
+  expect(made).toBeLessThanOrEqual(600_000)
+  await root.send('with', { idempotencyKey: 'step' })
+  expect(Math.max(...(await livesMs()))).toBeGreaterThan(23 * 3_600_000)
+})
+
+test('a message that was sent again since its answer was lost was not sent before', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { root } = await troupe.create('nobody', 1, { keepOpen: true })
+  const { redis, namespace } = troupe
+  const ringer = { ring() {} }
+  const caller = fixedAnswer(['again', '3', '', ''])
+  const submission = new Submission({ redis, caller, namespace, partitions: 1, ringer, policy })
+  expect(await submission.send(root.id, 'x')).toEqual({ position: 3, again: false })
+  expect(await submission.send(root.id, 'x', 'step')).toEqual({ position: 3, again: true })
 })
 
 test('what a key began is not begun again when it was pruned, and that is said', async () => {

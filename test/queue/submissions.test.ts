@@ -172,9 +172,10 @@ describe('a job of the queue "submit"', () => {
   })
 
   test.each([
-    ['no data', undefined, 'kind'],
+    ['no data', undefined, 'needs data'],
     ['null', null, 'needs data'],
-    ['a list', [], 'needs data'],
+    ['an empty list', [], 'needs data'],
+    ['a list', ['echo', 1], 'needs data'],
     ['a text', 'echo', 'needs data'],
     ['no kind', { input: 1 }, 'kind'],
     ['a kind that is none', { kind: 'No Kind', input: 1 }, 'not a worker kind'],
