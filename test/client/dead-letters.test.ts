@@ -131,6 +131,7 @@ describe('a message that was put aside', () => {
       evidence: { kind: 'echo', run: 1, crashes: 5, failure },
     })
     const id = letter?.id ?? ''
+    expect(letter?.message).toMatchObject({ id })
     const [redriven, ...more] = await troupe.client.redrive({ workerId: session.rootId })
     expect(more).toEqual([])
     expect(redriven).toMatchObject({ letterId: id, status: 'redriven', messageId: 'user-1', refusal: null })

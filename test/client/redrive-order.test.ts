@@ -5,17 +5,18 @@ import { TransientError } from '../../src/core/errors.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { encodeInput } from '../../src/core/message.ts'
 import type { Bell } from '../../src/core/ports.ts'
+import type { DeadRow } from '../../src/store/inspect-store.ts'
 import type { SessionStore } from '../../src/store/session-store.ts'
 
 const worker = rootIdOf(newId(0))
 const bell: Bell = { id: 'b', pool: 'default' }
 
-function lettersWith(redrive: (letter: string) => Promise<unknown>, rung: unknown[] = []) {
-  const rows = ['1-0', '2-0', '3-0'].map((id) => ({
-    id,
-    fields: { worker, mail: encodeInput(null, '1') },
-    redriven: null,
-  }))
+function row(id: string, of = worker): DeadRow {
+  return { id, fields: { worker: of, mail: encodeInput(null, '1') }, redriven: null }
+}
+
+function lettersWith(redrive: (letter: string) => Promise<unknown>, rung: unknown[] = [], second = row('2-0')) {
+  const rows = [row('1-0'), second, row('3-0')]
   const store = { partition: 0, redrive: (_: string, letter: string) => redrive(letter) } as unknown as SessionStore
   const inspect = { deadLetters: async () => rows.slice(-1), deadLettersBehind: async () => rows }
   const place = { inspect, store } as unknown as DeadLettersPlace
@@ -32,6 +33,46 @@ test('several letters are put back oldest first, and a bell is rung for each', a
   ])
   expect(asked).toEqual(['1-0', '2-0', '3-0'])
   expect(rung).toEqual(asked.map(() => [0, [bell]]))
+})
+
+test('letters of all partitions are listed newest first, and no more than asked for', async () => {
+  const placeOf = (ids: readonly string[]) => {
+    const rows = ids.map((id) => row(id))
+    return { inspect: { deadLetters: async () => rows } } as unknown as DeadLettersPlace
+  }
+  const places = [placeOf(['5-0', '2-0']), placeOf(['9-0', '3-0'])]
+  const letters = new DeadLetters(places, { ring() {} }, () => (places[0] as DeadLettersPlace).inspect)
+  const ids = async (limit: number) => (await letters.list(limit)).map(({ id }) => id)
+  expect(await ids(100)).toEqual(['9-0', '5-0', '3-0', '2-0'])
+  expect(await ids(3)).toEqual(['9-0', '5-0', '3-0'])
+})
+
+test('a letter that holds no message is passed over where others are put back', async () => {
+  const asked: string[] = []
+  const letters = lettersWith(async (letter) => ({ kind: 'ok', position: asked.push(letter), bells: [] }), [], {
+    ...row('2-0'),
+    fields: { worker },
+  })
+  expect((await letters.redrive({ all: true })).map(({ letterId }) => letterId)).toEqual(['1-0', '3-0'])
+  expect(asked).toEqual(['1-0', '3-0'])
+})
+
+test('an id that letters of two partitions have names both workers, and with one of them that letter', async () => {
+  const [first, second] = [rootIdOf(newId(0)), rootIdOf(newId(1))]
+  const rung: unknown[] = []
+  const places = [first, second].map((of, partition) => {
+    const redrive = async (workerId: string) => ({ kind: 'ok', position: workerId === of ? 4 : 0, bells: [bell] })
+    return { inspect: { deadLetter: async () => row('1-0', of) }, store: { partition, redrive } }
+  }) as unknown as readonly DeadLettersPlace[]
+  const placeOf = (id: string) => (places[id === second ? 1 : 0] as DeadLettersPlace).inspect
+  const letters = new DeadLetters(places, { ring: (...given) => void rung.push(given) }, placeOf)
+  const told = `a dead letter 1-0 of each of these workers: ${first}, ${second}. Name the worker, too (workerId).`
+  await expect(letters.redrive({ letter: '1-0' })).rejects.toThrow(told)
+  expect(rung).toEqual([])
+  expect(await letters.redrive({ letter: '1-0', workerId: second })).toMatchObject([
+    { workerId: second, messageId: 'user-4' },
+  ])
+  expect(rung).toEqual([[1, [bell]]])
 })
 
 test('a Redis that goes away meanwhile is no refusal of a letter', async () => {
