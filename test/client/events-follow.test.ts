@@ -1,0 +1,135 @@
+/** Who follows a session: until when, and what is left of it afterwards. */
+import { getEventListeners } from 'node:events'
+import { expect, inject, test } from 'vitest'
+import { connectInternal } from '../../src/client/client.ts'
+import { EventHub } from '../../src/client/event-hub.ts'
+import { sessionEvents } from '../../src/client/session-events.ts'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import type { TroupeEvent } from '../../src/core/event.ts'
+import { newId } from '../../src/core/ids.ts'
+import { openRedis, type Redis } from '../../src/store/redis.ts'
+import { newNamespace } from '../support/namespace.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+/** Long before silence makes a follower look whether the session still goes on. */
+const soon = () => AbortSignal.timeout(10_000)
+
+test('a live follower ends with the event with which the session ends, and leaves nothing at its signal', async () => {
+  await using troupe = await TestTroupe.connect()
+  const session = await troupe.create('echo', 1)
+  const signal = soon()
+  const seen: string[] = []
+  const following = (async () => {
+    for await (const { type } of session.events({ signal, transient: false })) seen.push(type)
+  })()
+  await waitUntil('it follows', async () => {
+    await session.root.send('x')
+    return seen.length > 0
+  })
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+  await troupe.startNode({ echo })
+  await following
+  expect(signal.aborted).toBe(false)
+  expect(seen.at(-1)).toBe('session.completed')
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+})
+
+test('a session that is being cancelled is followed until it is cancelled', async () => {
+  await using troupe = await TestTroupe.connect()
+  const session = await troupe.create('echo', 1)
+  await session.cancel()
+  const seen: string[] = []
+  const following = (async () => {
+    for await (const { type } of session.events({ after: '0-0', signal: soon() })) seen.push(type)
+    return 'ended'
+  })()
+  await waitUntil('the past is told', () => seen.includes('session.cancelRequested'))
+  await troupe.startNode({ echo })
+  expect(await following).toBe('ended')
+  expect(seen.at(-1)).toBe('session.cancelled')
+})
+
+test('who cannot be subscribed to what is not stored follows what is, after a while', async () => {
+  await using proxy = await TcpProxy.start(inject('redisUrl'))
+  await using troupe = await TestTroupe.connect({ redisUrl: proxy.url })
+  const session = await troupe.create('nobody')
+  const listening = session.events({ after: '0-0', transient: false })
+  expect(await listening.next()).toMatchObject({ value: { type: 'session.created' } })
+  proxy.holdNew()
+  const following = session.events({ after: '0-0', signal: soon() })
+  expect(await following.next()).toMatchObject({ value: { type: 'session.created' } })
+  await Promise.all([listening.return(), following.return()])
+  proxy.mend()
+})
+
+test('a client that is closed has no connection left of those who followed', async () => {
+  await using proxy = await TcpProxy.start(inject('redisUrl'))
+  const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace() })
+  const session = await client.sessions.create({ kind: 'nobody', input: 1 })
+  const following = session.events({ after: '0-0' })
+  expect(await following.next()).toMatchObject({ value: { type: 'session.created' } })
+  expect(proxy.connections).toBeGreaterThan(2)
+  await client.close()
+  await waitUntil('none is open', () => proxy.connections === 0)
+  expect((await following.next()).done).toBe(true)
+})
+
+test('who begins to follow a client that was closed meanwhile opens no connection', async () => {
+  const opened: Redis[] = []
+  const open = () => {
+    const redis = openRedis(inject('redisUrl'))
+    opened.push(redis)
+    return redis
+  }
+  const hub = new EventHub(newNamespace(), open, 5_000)
+  await hub.stop()
+  await hub.listenLive(newId(0), () => {})
+  for (const redis of opened) redis.disconnect()
+  expect(opened).toEqual([])
+})
+
+/** Tells what it is given, when the test says so. */
+class HandHub extends EventHub {
+  tell: (event: TroupeEvent | null) => void = () => {}
+  override async listen(_: string, listener: (event: TroupeEvent | null) => void): Promise<string> {
+    this.tell = listener
+    return '0-0'
+  }
+}
+
+test('what the past has told is not told again where it turns out that some before it was trimmed', async () => {
+  await using troupe = await TestTroupe.start({ workers: { echo } })
+  const session = await troupe.create('echo', 1, { keepOpen: true })
+  await session.result({ run: 1 })
+  const hub = new HandHub(troupe.namespace, () => openRedis(troupe.redisUrl), 5_000)
+  const { redis, tag } = troupe
+  const sure = { createdAt: () => Promise.resolve(null), hasEnded: () => Promise.resolve(false) }
+  const controller = new AbortController()
+  const seen: TroupeEvent[] = []
+  const following = (async () => {
+    const query = { after: '0-0', transient: false, signal: controller.signal }
+    const events = sessionEvents(session.id, { hub, redis, tag, deadlineMs: 5_000, ...sure }, query)
+    for await (const event of events) seen.push(event)
+  })()
+  await waitUntil('the past is told', () => seen.some(({ type }) => type === 'run.completed'))
+  const [first] = seen as [TroupeEvent]
+  const past = [...seen]
+  await session.root.send('more')
+  await session.result({ run: 2 })
+  // The hub lags: it heard the first event last, and then that later ones were trimmed.
+  hub.tell({ ...first, type: 'events.trimmed', details: { after: first.id } })
+  for (const event of past) hub.tell(event)
+  await waitUntil('what is new is told', () => seen.filter(({ type }) => type === 'run.completed').length === 2)
+  for (const event of seen.slice(past.length)) hub.tell(event)
+  hub.tell({ ...first, id: '99999999999999-0' })
+  await waitUntil('all that was heard is told', () => seen.at(-1)?.id === '99999999999999-0')
+  controller.abort()
+  await following
+  const ids = seen.map(({ id }) => id)
+  expect(ids).toEqual([...new Set(ids)])
+  await hub.stop()
+})
