@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { connect, type Troupe } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId } from '../../src/core/ids.ts'
+import { defaultSessionLimits } from '../../src/core/policy.ts'
 import { CountingServer } from '../support/counting-server.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
@@ -20,12 +21,15 @@ describe('connect', () => {
     [{ namespace: 5 }, /^namespace of connect must be .*, not 5\.$/],
     [{ namespace: '' }, /^namespace of connect must be .*, not ""\.$/],
     [{ redisUrl: 5 }, /^redisUrl of connect must be a URL, like redis:\/\/.*, not 5\.$/],
+    [{ redisUrl: ['redis://user:secret@host'] }, /^redisUrl of connect must be a URL, like redis:\/\/[^,]*\.$/],
     [{ redisUrl: 'localhost' }, /^the Redis URL must begin with redis:\/\//],
     [{ partitions: '4' }, /^partitions of connect must be a whole number from 1 to 4096, not "4"\.$/],
     [{ partitions: 0 }, /^partitions of connect must be a whole number from 1 to 4096, not 0\.$/],
     [{ deadlineMs: '5s' }, /^deadlineMs of connect must be a number of milliseconds from 1 to \d+, not "5s"\.$/],
+    [{ deadlineMs: 0 }, /^deadlineMs of connect must be .*, not 0\.$/],
     [{ deadlineMs: Number.POSITIVE_INFINITY }, /^deadlineMs of connect must be .*, not Infinity\.$/],
     [{ logger: 'debug' }, /^logger of connect must be a logger like that of pino.*, not "debug"\.$/],
+    [{ logger: { debug() {}, info() {}, warn() {} } }, /^logger of connect must be .* and error, not an object\.$/],
   ])('refuses %j, and opens no connection', async (options, message) => {
     await using server = await CountingServer.start()
     const given = options !== null && typeof options === 'object' ? { redisUrl: server.url, ...options } : options
@@ -57,6 +61,18 @@ describe('connect', () => {
 })
 
 describe('sessions.create', () => {
+  test('takes what is undefined for what is not given', async () => {
+    await using troupe = await TestTroupe.connect()
+    const left = { name: undefined, keepOpen: undefined, grant: undefined, idempotencyKey: undefined }
+    const session = await troupe.create('echo', 1, { ...left, limits: { workers: 7, depth: undefined } as never })
+    const { limits, name, mode } = (await session.report()).session
+    expect({ limits, name, mode }).toEqual({
+      limits: { ...defaultSessionLimits, workers: 7 },
+      name: 'echo',
+      mode: 'job',
+    })
+  })
+
   test.each([
     [undefined, /^sessions\.create takes an object with kind, input, .*, not undefined\.$/],
     ['echo', /^sessions\.create takes an object with kind, input, /],
@@ -151,6 +167,12 @@ describe('a question', () => {
       { state: 'done' },
       /^state of .* one of active, completed/,
     ],
+    [
+      'sessions.list',
+      ({ sessions }, query) => sessions.list(query),
+      { kind: 'Counter' },
+      /^"Counter" is not a worker kind/,
+    ],
     ['sessions.list', ({ sessions }, query) => sessions.list(query), { limit: 0 }, /^limit of .* whole number from 1/],
     ['sessions.list', ({ sessions }, query) => sessions.list(query), { limit: Number.NaN }, /^limit of .* not NaN\.$/],
     [
@@ -183,6 +205,8 @@ describe('a question', () => {
     ['deadLetters', (client, query) => client.deadLetters(query), { workerId: 'x' }, /^"x" is not a worker id/],
     ['redrive', (client, query) => client.redrive(query), { all: 'yes' }, /^all of redrive must be true or false/],
     ['redrive', (client, query) => client.redrive(query), {}, /^redrive takes the id of a worker, or of a letter/],
+    ['redrive', (client, query) => client.redrive(query), { all: true, workerId: id }, /^redrive takes the id of a/],
+    ['redrive', (client, query) => client.redrive(query), { all: true, letter: '1-0' }, /^redrive takes the id of a/],
     ['audit', (client, query) => client.audit(query), { session: id }, /Did you mean sessionId\?$/],
     [
       'history',
@@ -219,6 +243,12 @@ describe('a question', () => {
       'cancel',
       ({ sessions }, reason) => sessions.get(id).cancel(reason),
       'x'.repeat(1_001),
+      /^reason of cancel .* 1000 bytes/,
+    ],
+    [
+      'cancel',
+      ({ sessions }, reason) => sessions.get(id).cancel(reason),
+      'ß'.repeat(501),
       /^reason of cancel .* 1000 bytes/,
     ],
   ]

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { SessionsQuery, WorkersQuery } from '../../src/client/queries.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId, partitionOf, timeOf } from '../../src/core/ids.ts'
-import { tagOf } from '../../src/store/keys.ts'
+import { tagOf, workerKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { commandsNaming } from '../support/watched-commands.ts'
@@ -39,6 +39,14 @@ describe('sessions.list', () => {
     expect(await troupe.client.sessions.list({ kind: 'echo', limit: 100 })).toHaveLength(3)
     expect(await troupe.client.sessions.list({ kind: 'echo', state: 'active' })).toEqual([])
   })
+})
+
+test('a session that is pruned while it is listed is left out', async () => {
+  await using troupe = await TestTroupe.connect()
+  const [gone, stays] = [await troupe.create('echo'), await troupe.create('echo')]
+  await troupe.redis.del(workerKeys(troupe.tag, gone.rootId).record)
+  expect((await troupe.client.sessions.list()).map(({ id }) => id)).toEqual([stays.id])
+  expect(await troupe.client.sessions.list({ state: 'damaged' })).toEqual([])
 })
 
 describe('what sessions.list reads', () => {

@@ -105,7 +105,8 @@ describe('sessions.get and workers.get', () => {
     await expect(session.cancel()).rejects.toMatchObject(found)
     await expect(session.close()).rejects.toMatchObject(found)
     const worker = troupe.client.workers.get(id)
-    await expect(worker.report()).rejects.toMatchObject({ code: 'worker_not_found' })
+    for (const read of [worker.report(), worker.history(), worker.mailbox()])
+      await expect(read).rejects.toMatchObject({ code: 'worker_not_found' })
     await expect(worker.send(1)).rejects.toMatchObject({
       code: 'worker_not_found',
       message: expect.stringContaining(id),
