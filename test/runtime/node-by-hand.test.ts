@@ -1,0 +1,110 @@
+/** A node whose claims the test answers: what its slots ask for, and whom they tell that they came. */
+import { expect, test, vi } from 'vitest'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { policy } from '../../src/core/policy.ts'
+import type { Bell, ClaimAnswer, NextClaim, TurnStore, UpkeepStore } from '../../src/core/ports.ts'
+import { RuntimeNode } from '../../src/runtime/node.ts'
+import { workerKeys } from '../../src/store/keys.ts'
+import { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { silentLog } from './support/held-store.ts'
+
+const bell = (id: string, pool = 'default'): Bell => ({ id, pool })
+const none: ClaimAnswer = { kind: 'none' }
+
+function nodeByHand(concurrency: number) {
+  const claims: { readonly next: NextClaim; answer(answer: ClaimAnswer): void; fail(): void }[] = []
+  const turns = {
+    partition: 0,
+    claim: (next: NextClaim) =>
+      new Promise<ClaimAnswer>((answer, reject) =>
+        claims.push({ next, answer, fail: () => reject(new Error('lost')) }),
+      ),
+  } as unknown as TurnStore
+  const swept = { healed: 0, bells: [], damaged: [], left: 0 }
+  const upkeep = { partition: 0, sweep: async () => swept } as unknown as UpkeepStore
+  const rung: unknown[] = []
+  const node = new RuntimeNode({
+    id: 'by hand',
+    kinds: new Map(),
+    concurrency,
+    policy,
+    stores: [{ turns, upkeep }],
+    ringer: { ring: (...given) => void rung.push(given) },
+    live: { publish() {} },
+    log: silentLog,
+  })
+  return { node, claims, rung }
+}
+
+test('a slot that leaves gives the permission to claim a suspect to the next one, whichever that is', async () => {
+  const { node, claims } = nodeByHand(2)
+  const [first, second] = [node.answer(0, bell('a')), node.answer(0, bell('b'))]
+  expect(claims.map(({ next }) => next.maySuspect)).toEqual([true, false])
+  for (const [index, leaves] of [first, second].entries()) {
+    claims[index]?.answer(none)
+    expect(await leaves).toBe('done')
+  }
+  void node.answer(0, bell('c'))
+  expect(claims[2]?.next).toMatchObject({ slot: claims[1]?.next.slot, maySuspect: true })
+})
+
+test('who waits for a slot to come to a line is told also where its claim fails', async () => {
+  const { node, claims } = nodeByHand(1)
+  const first = node.answer(0, bell('a'))
+  expect(await node.answer(0, bell('b', 'other'))).toBe('full')
+  let isTold = false
+  const came = node.slotCame(0, bell('b', 'other')).then(() => (isTold = true))
+  claims[0]?.answer(none)
+  await first
+  expect(claims.map(({ next }) => next.pool)).toEqual(['default', 'other'])
+  expect(isTold).toBe(false)
+  claims[1]?.fail()
+  expect(await came).toBe(true)
+})
+
+test('who waits for a slot is told that none comes when the node drains, and at once from then on', async () => {
+  const { node, claims } = nodeByHand(1)
+  void node.answer(0, bell('a'))
+  expect(await node.answer(0, bell('b', 'other'))).toBe('full')
+  const came = node.slotCame(0, bell('b', 'other'))
+  const stopped = node.stop()
+  await came
+  await node.slotCame(0, bell('c', 'third'))
+  claims[0]?.answer(none)
+  await stopped
+  expect(claims).toHaveLength(1)
+})
+
+test('a bell that was told and cannot be run here is rung again for others, as one that was heard in vain', async () => {
+  const { node, claims, rung } = nodeByHand(1)
+  const told = node.answerTold(0, bell('a'))
+  claims[0]?.answer({ kind: 'unfit' })
+  await told
+  expect(rung).toEqual([[0, [{ ...bell('a'), isAgain: true, hops: 1 }]]])
+})
+
+test('a line that its node ran many turns of after a quiet time is told of at once, not with the next sweep', async () => {
+  const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+  await using troupe = await TestTroupe.connect()
+  using sweeps = vi.spyOn(RedisUpkeepStore.prototype, 'sweep')
+  await troupe.startNode({ echo }, { policy: { sweepEveryMs: 600_000 } })
+  expect(sweeps).toHaveBeenCalledTimes(1)
+  await Promise.all(Array.from({ length: 20 }, (_, number) => troupe.run('echo', number)))
+  expect(await waitUntil('it is swept', () => sweeps.mock.calls.length > 1)).toBe(true)
+})
+
+test('a child of a kind that other nodes host waits in the pool of that kind from the start', async () => {
+  const parent = defineWorker({ receive: (_, self) => void self.spawn('draws', null) })
+  const draws = defineWorker({ pool: 'gpu', receive: (_, self) => self.reply(null) })
+  await using troupe = await TestTroupe.connect()
+  await (await troupe.startNode({ draws })).stop()
+  await troupe.startNode({ parent }, { policy: { sweepEveryMs: 600_000 } })
+  const session = await troupe.create('parent')
+  const child = await waitUntil('it has a child', async () => {
+    const [, spawned] = await troupe.client.workers.list({ sessionId: session.id })
+    return spawned
+  })
+  expect(await troupe.redis.hget(workerKeys(troupe.tag, child.id).record, 'pool')).toBe('gpu')
+})
