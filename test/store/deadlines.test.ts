@@ -1,7 +1,8 @@
 /** Time limits of calls: what comes in time is given, what does not come is told, and a busy process is no silent Redis. */
 import { performance } from 'node:perf_hooks'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { Deadlines } from '../../src/store/deadlines.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const never = new Promise<never>(() => {})
 
@@ -47,5 +48,18 @@ describe('a deadline', () => {
     setTimeout(resolve, 330, 'answered')
     expect(await deadlines.within(promise, 400)).toBe('answered')
     expect(await first).toBe('late')
+  })
+
+  test('leaves no timer when all that was waited for came, or did not: it would let no process end', async () => {
+    using set = vi.spyOn(globalThis, 'setInterval')
+    using cleared = vi.spyOn(globalThis, 'clearInterval')
+    const outcomes = [async () => 7, () => Promise.reject(new Error('no')), () => never]
+    for (const [index, outcome] of outcomes.entries()) {
+      const deadlines = new Deadlines()
+      await deadlines.within(outcome(), index === 2 ? 30 : 600_000).catch(() => {})
+      const timer: unknown = set.mock.results[index]?.value
+      await waitUntil('its timer has ended', () => cleared.mock.calls.some(([one]) => one === timer))
+    }
+    expect(set).toHaveBeenCalledTimes(3)
   })
 })
