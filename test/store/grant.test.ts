@@ -1,5 +1,5 @@
 /** A grant as the scripts give it: places in the lane of results are counted from the first that the worker ever had. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { encodeResult } from '../../src/core/message.ts'
 import { decodeGrant } from '../../src/store/grant.ts'
@@ -15,4 +15,39 @@ test('results are at their places behind those that were taken, also the one tha
   const grant = decodeGrant(reply, 0)
   expect(grant).toMatchObject({ familyTaken: 4, familySeen: 7 })
   expect(grant.mail.family.map(({ sequence }) => sequence)).toEqual([4, 6, 13])
+})
+
+describe('a grant says', () => {
+  const grantOf = (fields: Readonly<Record<string, string>>) => {
+    const record = Object.entries({ kind: 'a', ...fields })
+      .flat()
+      .join('\0')
+    return decodeGrant(['grant', newId(0), 'run', '7:nonce', '0', record, '', [], [], [], null, null, null], 0)
+  }
+  const parent = rootIdOf(newId(0))
+
+  test.each<[string, Readonly<Record<string, string>>, number | null]>([
+    ['of a child, by which call it was made', { parent, call: '3' }, 3],
+    ['of a child in a later run, no call: the first one has answered it', { parent, call: '3', run: '2' }, null],
+    ['of a detached one no call: nobody waits for it', { parent, call: '3', parentRun: '-' }, null],
+    ['of a root no call', {}, null],
+  ])('%s', (_, fields, call) => {
+    expect(grantOf(fields).call).toBe(call)
+  })
+
+  test('that the root of a session which is no conversation ends with its run, and no child does', () => {
+    const jobs = [{}, { mode: 'conversation' }, { parent }].map((fields) => grantOf(fields).isJob)
+    expect(jobs).toEqual([true, false, false])
+  })
+
+  test('what is tried again, in as many words as that has', () => {
+    const retrying = (attempt: string) => {
+      const { attempt: tries, retrying: what } = grantOf({ attempt })
+      return [tries, what]
+    }
+    expect([retrying('2 model call 3'), retrying('1')]).toEqual([
+      [2, 'model call 3'],
+      [1, ''],
+    ])
+  })
 })

@@ -204,6 +204,20 @@ describe('nodes, kinds, dead letters, queues', () => {
     ])
   })
 
+  test('nodes that were not seen for a while are not live', async () => {
+    const place = await Place.open()
+    for (const id of ['node-a', 'node-b']) await place.node({ id }).sweep({ free: 0 })
+    const line = (await place.redis.hget(place.keys.nodes, 'node-b')) as string
+    await place.redis.hset(
+      place.keys.nodes,
+      'node-b',
+      line.replace(/^\d+/, (seen) => `${Number(seen) - 15_000}`),
+    )
+    await still(place)
+    expect((await place.inspect.liveNodes()).map(({ id }) => id)).toEqual(['node-a'])
+    expect(await place.inspect.nodes()).toHaveLength(2)
+  })
+
   test('kinds are as nodes registered them, and name their pools', async () => {
     const place = await Place.open()
     const node = place.node()
@@ -237,7 +251,12 @@ describe('nodes, kinds, dead letters, queues', () => {
     const place = await Place.open()
     for (const mail of ['a', 'b', 'c']) await place.redis.xadd(place.keys.dead, '*', 'mail', mail)
     await still(place)
-    expect((await place.inspect.deadLetters(2)).map(({ fields }) => fields.mail)).toEqual(['c', 'b'])
+    const newest = await place.inspect.deadLetters(2)
+    expect(newest.map(({ fields }) => fields.mail)).toEqual(['c', 'b'])
+    const older = await place.inspect.deadLetters(2, newest.at(-1)?.id)
+    expect(older.map(({ fields }) => fields.mail)).toEqual(['a'])
+    const behind = await place.inspect.deadLettersBehind(older[0]?.id, newest[1]?.id as string, 5)
+    expect(behind.map(({ fields }) => fields.mail)).toEqual(['b'])
   })
 
   test('queues tell what waits, since when, and what is out', async () => {
@@ -265,6 +284,22 @@ describe('nodes, kinds, dead letters, queues', () => {
       dead: 0,
     })
     expect((await place.inspect.queuedKinds('default', 10)).map(({ kind }) => kind)).toEqual(['echo', 'other'])
+  })
+
+  test('bells that are stale are not out, and leases count as expired when their time is over', async () => {
+    const place = await Place.open()
+    const now = await place.inspect.now()
+    await place.redis.zadd(place.keys.bells('default'), now - 1_000, 'stale', now + 60_000, 'out')
+    await place.redis.zadd(place.keys.leases, now - 1_000, 'one', now + 60_000, 'two', now + 60_000, 'three')
+    await still(place)
+    const facts = await place.inspect.queueFacts(['default'])
+    expect(facts).toMatchObject({ pools: [{ bells: 1 }], expiredLeases: 1, running: 3 })
+  })
+
+  test('whether Redis takes writes is asked without one', async () => {
+    const place = await Place.open()
+    await still(place)
+    expect(await place.inspect.refusal()).toBeNull()
   })
 
   test('INFO is a table', async () => {
