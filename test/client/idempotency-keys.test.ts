@@ -1,6 +1,6 @@
 /** Idempotency keys of sessions and of messages: the one never answers for the other. */
 import { expect, test } from 'vitest'
-import { Submission } from '../../src/client/submission.ts'
+import { type CreateSession, Submission } from '../../src/client/submission.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { policy } from '../../src/core/policy.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
@@ -73,4 +73,21 @@ test('what a key began is not begun again when it was pruned, and that is said',
   expect(again.warning).toMatch(/^its idempotency key was used before: the session it began then has .* been pruned/)
   await expect(again.result()).rejects.toMatchObject({ code: 'session_not_found' })
   expect(await troupe.client.sessions.list()).toEqual([])
+})
+
+test.each<[string, Partial<CreateSession>]>([
+  ['input', { input: 2 }],
+  ['kind', { kind: 'other' }],
+  ['name', { name: 'other' }],
+  ['mode', { keepOpen: true }],
+  ['limits', { limits: { workers: 7 } }],
+  ['grant', { grant: { tools: ['look'] } }],
+])('a key that began something with another %s began something else, and that is said', async (_, more) => {
+  await using troupe = await TestTroupe.connect()
+  const asked = { kind: 'echo', input: 1, idempotencyKey: 'k' }
+  const first = await troupe.client.sessions.create(asked)
+  const again = await troupe.client.sessions.create(asked)
+  expect([again.id, again.warning]).toEqual([first.id, expect.stringMatching(/^its idempotency key was used before: /)])
+  const other = await troupe.client.sessions.create({ ...asked, ...more })
+  expect([other.id, other.warning]).toEqual([first.id, expect.stringContaining('before, for something else: ')])
 })

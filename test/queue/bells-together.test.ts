@@ -17,7 +17,7 @@ async function listen(
 
 test('keeps the names of those that one job stands for, each once, and of the newest alone', async () => {
   const full = (name: string, ...behind: string[]) => ({ ...bell(name), isAgain: true as const, full: 3, behind })
-  stage.ringer.ring(0, [full('c', 'a', 'b'), full('d'), full('f', 'd', 'e')])
+  stage.ringer.ring(0, [full('c', 'a', 'b'), full('d'), full('f', 'd', 'e', 'c')])
   const many = Array.from({ length: 60 }, (_, number) => `many ${number}`)
   stage.ringer.ring(
     1,

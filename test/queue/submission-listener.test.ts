@@ -52,6 +52,7 @@ describe('a listener', () => {
   test.each([
     ['no back-off', undefined],
     ['a back-off that only its producer knows', { type: 'lunar' }],
+    ['a back-off that only its producer knows, with a delay', { type: 'lunar', delay: 1 }],
     ['a back-off without a delay', { type: 'fixed' }],
     ['a back-off that is none', 'soon' as never],
   ])('lets a job with %s wait a while for room in a mailbox', async (_, backoff) => {
@@ -79,6 +80,14 @@ describe('a listener', () => {
     expect(keys).toEqual(['submit:patient', 'submit:patient', 'submit:patient'])
     expect(place.told).toEqual([])
     await place.listener.stop()
+  })
+
+  test('warns of a job whose id was used for something else, which is given what that became', async () => {
+    const warning = 'it was used for something else'
+    await using place = await listening(async () => ({ ...made, warning }))
+    const job = await place.producer.queue.add('x', {}, { jobId: 'twice' })
+    expect(await place.producer.completed(job)).toEqual({ ...made, warning })
+    expect(place.told).toEqual([['a submitted job has the id of another', { jobId: 'twice', warning }]])
   })
 
   test('leaves a job to the next try of BullMQ where it cannot even be put off (Q-b)', async () => {
