@@ -215,7 +215,7 @@ function unfitBy(message: string): { why: string; todo: string } | undefined {
 /** By the first letter of the command that reads it. */
 const sorts: Readonly<Record<string, string>> = { h: 'hash', l: 'list', s: 'set', z: 'zset', x: 'stream', g: 'string' }
 
-/** A key of another sort was read. Redis does not say which; the command does, if it was not one of a transaction. */
+/** A key of another sort was read. Redis does not say which; the command does, where the error names it. */
 function wrongSort(thrown: unknown, message: string, what: string): InvariantError {
   const { name = '', args = [] } = (thrown as { command?: { name?: string; args?: readonly unknown[] } }).command ?? {}
   const sort = sorts[name.charAt(0)]
@@ -227,11 +227,8 @@ function wrongSort(thrown: unknown, message: string, what: string): InvariantErr
   )
 }
 
-/** Of a transaction that Redis discarded: why it refused the first of its commands. */
 function messageOf(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return String(thrown)
-  const { previousErrors } = thrown as Error & { previousErrors?: readonly Error[] }
-  return previousErrors?.[0]?.message ?? thrown.message
+  return thrown instanceof Error ? thrown.message : String(thrown)
 }
 
 const nothingWritten = 'Nothing was written.'
