@@ -50,6 +50,18 @@ test('a slot that leaves gives the permission to claim a suspect to the next one
   expect(claims[2]?.next).toMatchObject({ slot: claims[1]?.next.slot, maySuspect: true })
 })
 
+test('a bell that came while the only slot of its own line was leaving is answered by it', async () => {
+  const { node, claims } = nodeByHand(1)
+  const first = node.answer(0, bell('a'))
+  expect(await node.answer(0, bell('b'))).toBe('full')
+  const came = node.slotCame(0, bell('b'))
+  claims[0]?.answer(none)
+  await first
+  expect(claims.map(({ next }) => next.bell)).toEqual(['a', 'b'])
+  claims[1]?.answer(none)
+  await came
+})
+
 test('who waits for a slot to come to a line is told also where its claim fails', async () => {
   const { node, claims } = nodeByHand(1)
   const first = node.answer(0, bell('a'))

@@ -26,6 +26,26 @@ test('a line that got a slot after it found none waits for no other', () => {
   expect([slots.take(second), slots.waitingElsewhere(first)]).toEqual([slot, undefined])
 })
 
+test('who waits for a slot to come to a line is told each time anew, and at once where the line does not wait', async () => {
+  const slots = new Slots(1)
+  const [first, second] = ['a', 'b'].map((pool) => ({ partition: 0, bell: { id: pool, pool } })) as [Rung, Rung]
+  slots.take(first)
+  await slots.came(second)
+  for (const round of [1, 2]) {
+    slots.take(second)
+    const told: string[] = []
+    const waiting = ['one', 'other'].map((who) => slots.came(second).then(() => told.push(who)))
+    await slots.came(first)
+    expect(told, `in round ${round}`).toEqual([])
+    slots.tellCame(second)
+    await Promise.all(waiting)
+    expect(told).toEqual(['one', 'other'])
+  }
+  slots.take(second)
+  slots.tellAll()
+  await slots.came(second)
+})
+
 describe('a slot that ends goes to the line that had none for longest', () => {
   const rungIn = (pool: string): Rung => ({ partition: 0, bell: { id: pool, pool } })
   const busy = ['a', 'b', 'c', 'd'].map(rungIn)

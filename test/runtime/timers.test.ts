@@ -35,6 +35,19 @@ describe('self.after', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
+  test('of several, each fires at its time, though the next sweep is far away', async () => {
+    const waiter = defineWorker<number>({
+      initial: 0,
+      receive(message, self) {
+        if (message.kind === 'input') for (const ms of [10, 400]) self.after(ms, ms)
+        else if (self.state === 1) self.reply('both')
+        else self.setState(1)
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { waiter }, policy: { sweepEveryMs: 60_000 } })
+    expect(await troupe.run('waiter')).toMatchObject({ status: 'completed', value: 'both' })
+  })
+
   test('of a handler fires at its time, and the retry that one asks for, though the next sweep is far away', async () => {
     const waiter = defineWorker({
       receive(message, self) {

@@ -133,6 +133,16 @@ describe('a call', () => {
     await expect(guarded('reading', refused, 50)).rejects.toMatchObject({ code: 'store_refused' })
   })
 
+  test('is asked no more where it failed otherwise: that is told at once', async () => {
+    let asked = 0
+    const fails = async () => {
+      asked++
+      throw new Error('ECONNREFUSED')
+    }
+    await expect(guarded('reading', fails, 20_000)).rejects.toMatchObject({ code: 'store_unavailable' })
+    expect(asked).toBe(1)
+  })
+
   test('that is aborted gives up at the next error', async () => {
     await using place = await Place.open()
     place.wire.replace(postScript.sha, "return redis.error_reply('LOADING for ever')")
