@@ -4,6 +4,7 @@ import { connectInternal, type Troupe } from '../../src/client/client.ts'
 import { EventHub } from '../../src/client/event-hub.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -75,6 +76,16 @@ describe('a client that was closed', () => {
     await troupe.client.close()
     expect(await waiting).toMatchObject(closed)
     expect(await known.result()).toEqual(result)
+  })
+
+  test('has rung for what it created before', async () => {
+    await using troupe = await TestTroupe.connect()
+    const client = await connectInternal({ redisUrl: troupe.redisUrl, namespace: troupe.namespace })
+    const { kinds, queuePrefix } = partitionKeys(troupe.tag)
+    await troupe.redis.hset(kinds, 'echo', 'default {}')
+    await client.sessions.create({ kind: 'echo', input: 1 })
+    await client.close()
+    expect(await troupe.redis.llen(`${queuePrefix}:bell-default:wait`)).toBe(1)
   })
 
   test('says so at once to who waits for the end of what it created, which only events would tell', async () => {

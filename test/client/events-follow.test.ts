@@ -1,6 +1,6 @@
 /** Who follows a session: until when, and what is left of it afterwards. */
 import { getEventListeners } from 'node:events'
-import { expect, inject, test } from 'vitest'
+import { expect, inject, test, vi } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import { EventHub } from '../../src/client/event-hub.ts'
 import { sessionEvents } from '../../src/client/session-events.ts'
@@ -36,6 +36,30 @@ test('a live follower ends with the event with which the session ends, and leave
   expect(signal.aborted).toBe(false)
   expect(seen.at(-1)).toBe('session.completed')
   expect(getEventListeners(signal, 'abort')).toEqual([])
+})
+
+test('who stops following leaves no timer, which would let no process end for half a minute', async () => {
+  await using troupe = await TestTroupe.connect()
+  const session = await troupe.create('nobody')
+  using set = vi.spyOn(globalThis, 'setTimeout')
+  using cleared = vi.spyOn(globalThis, 'clearTimeout')
+  const controller = new AbortController()
+  const following = Array.fromAsync(session.events({ after: '0-0', signal: controller.signal }))
+  const timers = () =>
+    set.mock.calls.flatMap(([, ms], index) => (ms === 30_000 ? [set.mock.results[index]?.value] : []))
+  await waitUntil('it waits', () => timers().length > 0)
+  controller.abort()
+  await following
+  for (const timer of timers()) expect(cleared).toHaveBeenCalledWith(timer)
+})
+
+test('a past of more than one page is told whole', async () => {
+  await using troupe = await TestTroupe.connect()
+  const session = await troupe.create('nobody', 1, { keepOpen: true })
+  await Promise.all(Array.from({ length: 620 }, (_, number) => session.root.send(number)))
+  let seen = 0
+  for await (const _ of session.events({ after: '0-0', signal: soon() })) if (++seen === 621) break
+  expect(seen).toBe(621)
 })
 
 test('a session that is being cancelled is followed until it is cancelled', async () => {

@@ -111,12 +111,25 @@ describe('the report of a worker', () => {
     expect(workerReport(row({}, childId(root, 1, 1))).updatedAt).toBe(made)
   })
 
+  test('counts what waits in all of its lanes, and what goes before all others', () => {
+    const lanes = { ...row({}), pending: { user: 1, family: 20, control: 300 } }
+    expect(workerReport(lanes).mailbox).toEqual({ pending: 321, control: 300 })
+  })
+
   test('of a root needs no field that names its session', () => {
     const fields = { kind: 'planner', place: 'idle' }
     const report = workerReport({ ...row({}), fields })
     expect(report).toMatchObject({ sessionId, name: 'planner', parentId: null, depth: 0, grant: null, place: 'idle' })
     expect(report.updatedAt).toBe(workerReport(row({})).updatedAt)
   })
+})
+
+test('the report of a session names a failure only where the session has failed, and not while it goes on', () => {
+  const failureJson = JSON.stringify({ code: 'run_failed', message: 'no' })
+  const workers = [workerReport({ ...row({ place: 'idle' }), failureJson })]
+  const failureOf = (state: string) => sessionReport(sessionId, { state }, 0, workers, 'conversation').failure
+  expect(failureOf('failed')).toMatchObject({ message: 'no' })
+  for (const state of ['active', 'completed', 'cancelled']) expect(failureOf(state)).toBeNull()
 })
 
 test('the report of a session tells the sum over its workers', () => {

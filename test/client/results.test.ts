@@ -179,6 +179,26 @@ test('a result that nothing tells of is looked for after a while', async () => {
   await expect(result).rejects.toMatchObject(gone)
 })
 
+test('who listens to events is told by them alone, also of a run of a conversation', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { setTimeout: later } = globalThis
+  using _ = vi
+    .spyOn(globalThis, 'setTimeout')
+    .mockImplementation(((run: () => void, ms: number) => later(run, ms === 2_000 ? 60_000 : ms)) as typeof setTimeout)
+  using listens = vi.spyOn(EventHub.prototype, 'wakeAtEnds')
+  const waiting = [(await troupe.create('echo', 'first')).result()]
+  await waitUntil('it listens', () => listens.mock.settledResults[0]?.type === 'fulfilled')
+  waiting.push((await troupe.create('echo', 'job')).result())
+  waiting.push((await troupe.create('echo', 'conversation', { keepOpen: true })).result())
+  await waitUntil('all wait', () => listens.mock.settledResults.length === 3)
+  await troupe.startNode({ echo })
+  expect((await Promise.all(waiting)).map((result) => result.status === 'completed' && result.value)).toEqual([
+    'first',
+    'job',
+    'conversation',
+  ])
+})
+
 test('and ever more rarely then, but no more rarely than every ten seconds', async () => {
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('nobody')

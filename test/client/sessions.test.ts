@@ -301,7 +301,7 @@ describe('namespaces', () => {
     const options = { redisUrl: troupe.redisUrl, namespace: troupe.namespace }
     await expect(connectInternal({ ...options, partitions: 4 })).rejects.toMatchObject({
       code: 'config_invalid',
-      message: expect.stringContaining('1 partition'),
+      message: expect.stringContaining('1 partition,'),
     })
   })
 

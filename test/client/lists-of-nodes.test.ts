@@ -1,0 +1,62 @@
+/** What clients are told of nodes and kinds, of all partitions together, and what they leave where they could not connect. */
+import { expect, inject, test } from 'vitest'
+import { connectInternal } from '../../src/client/client.ts'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { partitionOf } from '../../src/core/ids.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+test('kinds come by name, with the nodes that live and host them: none is hosted that nobody hosts now', async () => {
+  await using troupe = await TestTroupe.connect()
+  await troupe.redis.hset(partitionKeys(troupe.tag).kinds, 'zebra', 'default {}')
+  await troupe.startNode({ owl: echo, cat: echo })
+  await troupe.startNode({ cat: echo })
+  const kinds = await troupe.client.kinds()
+  expect(kinds.map(({ kind, nodes, hosted }) => [kind, nodes, hosted])).toEqual([
+    ['cat', 2, true],
+    ['owl', 1, true],
+    ['zebra', 0, false],
+  ])
+})
+
+test('a node was last seen so long ago', async () => {
+  await using troupe = await TestTroupe.start({ workers: { echo } })
+  const [node] = await troupe.client.nodes()
+  expect(node?.lastSeenMs).toBeGreaterThanOrEqual(0)
+  expect(node?.lastSeenMs).toBeLessThan(15_000)
+})
+
+test('kinds are registered again after a while: a Redis that lost them must not forget what is hosted', async () => {
+  await using troupe = await TestTroupe.start({ workers: { echo }, policy: { pruneEveryMs: 50 } })
+  await troupe.redis.del(partitionKeys(troupe.tag).kinds)
+  await waitUntil('it is hosted', async () => (await troupe.client.kinds()).length > 0)
+  expect(await troupe.client.kinds()).toMatchObject([{ kind: 'echo', hosted: true }])
+})
+
+test('pruning tells how many went of all partitions, and an audit needs no session in each', async () => {
+  await using troupe = await TestTroupe.connect({ partitions: 3 })
+  const first = await troupe.create('echo', 0, { idempotencyKey: 'always in the same partition' })
+  expect(await troupe.client.audit()).toMatchObject({ sessions: 1, findings: [] })
+  await troupe.startNode({ echo })
+  const sessions = [
+    first,
+    ...(await Promise.all(Array.from({ length: 15 }, (_, number) => troupe.create('echo', number)))),
+  ]
+  for (const session of sessions) await session.result()
+  expect(new Set(sessions.map(({ id }) => partitionOf(id))).size).toBe(3)
+  expect(await troupe.client.sessions.prune({ olderThanMs: 0 })).toBe(16)
+  expect(await troupe.client.sessions.prune({ olderThanMs: 0 })).toBe(0)
+})
+
+test('a client that is refused leaves no connection', async () => {
+  await using proxy = await TcpProxy.start(inject('redisUrl'))
+  await using troupe = await TestTroupe.connect()
+  const refused = connectInternal({ redisUrl: proxy.url, namespace: troupe.namespace, partitions: 7 })
+  await expect(refused).rejects.toMatchObject({ code: 'config_invalid' })
+  expect(proxy.opened).toBe(1)
+  await waitUntil('it is closed', () => proxy.connections === 0)
+})
