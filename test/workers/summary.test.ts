@@ -62,7 +62,7 @@ const files = fc.array(given, { maxLength: 15 })
 test('summaries are merged in any order and grouping (S1)', () => {
   fc.assert(
     fc.property(files, files, files, (a, b, c) => {
-      const [x, y, z] = [summaryOf(a, 1), summaryOf(b, 2), summaryOf(c, 3)]
+      const [x, y, z] = [{ ...summaryOf(a, 1), hasOwnFolder: a.length > 5 }, summaryOf(b, 2), summaryOf(c, 3)]
       const whole = mergeSummaries(mergeSummaries(x, y), z)
       expect(mergeSummaries(x, mergeSummaries(y, z))).toEqual(whole)
       expect(mergeSummaries(mergeSummaries(z, y), x)).toEqual(whole)
@@ -71,6 +71,19 @@ test('summaries are merged in any order and grouping (S1)', () => {
     }),
     { numRuns: 50 },
   )
+})
+
+test('what lies at long paths that are cut alike is in one order, whoever is asked first (S1)', () => {
+  const long = (end: string) => fromText(`${'x'.repeat(400)}${end}${'y'.repeat(400)}`)
+  const [one, other] = ['1', '2'].map((end) => {
+    const tally = new Tally()
+    tally.addUnreadable(long(end), `reason ${end}`)
+    tally.addMeasured(long(end), fileOf({ bytes: 7, lines: Number(end) }))
+    return tally.summary()
+  }) as [Summary, Summary]
+  expect(one.unread[0]?.path).toEqual(other.unread[0]?.path)
+  expect(mergeSummaries(other, one)).toEqual(mergeSummaries(one, other))
+  expect(mergeSummaries(other, one).unread.map(({ reason }) => reason)).toEqual(['reason 1', 'reason 2'])
 })
 
 test('notes of one’s own come before those in installed packages', () => {
