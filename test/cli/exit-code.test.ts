@@ -48,6 +48,7 @@ describe('toComplaint', () => {
       stack: expect.stringContaining('TypeError'),
     })
     expect(toComplaint('x')).toMatchObject({ code: 'bug', message: 'x', exitCode: 1 })
+    expect(toComplaint(new Error())).toMatchObject({ message: 'something was thrown without a message' })
   })
 })
 

@@ -128,6 +128,29 @@ describe('judge', () => {
   it('does not call a short queue a fault', () => {
     expect(wrong({ ...well, pools: [pool] })).toEqual([])
   })
+
+  it('tells of workers of kinds that nobody hosts as such, and not as a queue, nor where no node is live at all', () => {
+    const unhosted = [{ id: 'w', kind: 'x', waitingMs: 120_000 }]
+    const pools = [{ ...pool, pool: 'unhosted', queued: 1, oldestMs: 120_000 }]
+    expect(wrong({ ...well, pools, unhosted }).map(({ what }) => what)).toEqual([
+      'no live node hosts the kind x: 1 worker waits, the oldest for 2m',
+    ])
+    expect(wrong({ ...well, nodes: [], pools, unhosted }).map(({ what }) => what)).toEqual([
+      'no node is live, and 1 worker waits',
+    ])
+  })
+
+  it('compares versions by their numbers', () => {
+    expect(wrong(withRedis({ version: '6.2.9' }))).toHaveLength(1)
+    for (const version of ['6.2.20', '7.2.11', '7.2.12', '8.0.10', '7.0.15'])
+      expect(wrong(withRedis({ version }))).toEqual([])
+  })
+
+  it('says nothing of the last write to an append-only file that there is not', () => {
+    const info = { aof_last_write_status: 'err', aof_last_bgrewrite_status: 'err' }
+    expect(wrong(withRedis({ appendOnly: false, info }))).toHaveLength(1)
+    expect(wrong(withRedis({ info }))).toHaveLength(2)
+  })
 })
 
 describe('formatBytes', () => {

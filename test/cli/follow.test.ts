@@ -96,3 +96,20 @@ test('a cancel that fails is told and not waited for', async () => {
   expect(told).toContain('the session could not be cancelled: Redis is away')
   expect(seen.ends).toEqual([undefined])
 })
+
+test('events of one commit are told together, and those of two apart', async () => {
+  const ids = ['1-0.1', '1-0.2', '2-0.1', '3-0.1', '3-0.2']
+  const events = ids.map((id) => ({ id, type: 'run.started', workerId: 'w', at: 1, details: {} }))
+  const session = {
+    standing: () => Promise.resolve({ createdAt: 1 }),
+    async *events() {
+      yield* events
+    },
+    result: () => Promise.resolve(completed),
+  } as unknown as Session
+  const commits: string[][] = []
+  const ended = followToEnd(session, interrupt, (commit) => commits.push(commit.map(({ id }) => id)))
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(await ended).toEqual(completed)
+  expect(commits).toEqual([['1-0.1', '1-0.2'], ['2-0.1'], ['3-0.1', '3-0.2']])
+})

@@ -106,6 +106,10 @@ describe('readInput', () => {
 
   it('reads stdin for -, however the bytes are cut', async () => {
     expect(await readInput('-', {}, piped())).toBe('café')
+    const spaced = async function* () {
+      yield Buffer.from('  a line \r\n\n\r\n')
+    }
+    expect(await readInput('-', {}, spaced())).toBe('  a line \r\n\n')
   })
 
   it('says which file cannot be read, and why', async () => {

@@ -1,9 +1,11 @@
 /** What looks again and again whether somebody hosts a kind: it asks no more when its command has ended, and fails nothing. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { KindHost } from '../../src/cli/kind-host.ts'
-import { UnhostedNotice } from '../../src/cli/unhosted-notice.ts'
-import type { KindSummary, Troupe } from '../../src/client/client.ts'
+import { Roster } from '../../src/cli/roster.ts'
+import { queuedAmong, queuedIn, UnhostedNotice } from '../../src/cli/unhosted-notice.ts'
+import type { KindSummary, Session, Troupe } from '../../src/client/client.ts'
 import { readConfig } from '../../src/config.ts'
+import type { EventType } from '../../src/core/event.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -63,4 +65,25 @@ test('a notice outlives a Redis that is away, tells each kind once until it is h
   notice[Symbol.dispose]()
   await vi.advanceTimersByTimeAsync(60_000)
   expect(kinds).toHaveBeenCalledTimes(5)
+})
+
+test('who waits is counted by kind: only workers in line, and of the kind that was run somebody else tells', async () => {
+  const workers = ['queued', 'running', 'queued', 'idle'].map((place, index) => ({
+    kind: index === 2 ? 'other' : 'echo',
+    place,
+  }))
+  const session = { report: async () => ({ workers }) } as unknown as Session
+  expect(await queuedIn(session)).toEqual(
+    new Map([
+      ['echo', 1],
+      ['other', 1],
+    ]),
+  )
+  const roster = new Roster()
+  const note = (workerId: string, type: EventType, details: object) =>
+    roster.note({ id: '1-0', type, sessionId: 's', workerId, at: 1, details: { ...details } })
+  note('root', 'session.created', { kind: 'parent', name: 'parent' })
+  for (const id of ['a', 'b']) note('root', 'worker.spawned', { id, kind: 'child', name: id })
+  expect(queuedAmong(roster, 'parent')).toEqual(new Map([['child', 2]]))
+  expect(queuedAmong(undefined, 'parent')).toEqual(new Map())
 })

@@ -208,6 +208,13 @@ describe('eventLine of an agent', () => {
       ],
       'ran 2 read, list; write failed in 12ms; whether send took effect is unknown',
     ],
+    [
+      [
+        event('tool.succeeded', { ...call('read', 'a'), ms: 1_500 }),
+        event('tool.succeeded', { ...call('read', 'b'), ms: 20 }),
+      ],
+      'ran 2 read',
+    ],
     [[event('text.delta', { text: 'x' }), event('reasoning.delta'), event('tool.progress')], undefined],
   ]
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { grant, limits, spendingLimits, wholeNumber } from '../../src/cli/options.ts'
+import { grant, idempotencyKey, limits, spendingLimits, wholeNumber } from '../../src/cli/options.ts'
 
 describe('wholeNumber', () => {
   it('reads whole numbers only', () => {
@@ -7,6 +7,13 @@ describe('wholeNumber', () => {
     expect(wholeNumber(1)('50')).toBe(50)
     for (const text of ['', '0', '-1', '1.5', '1e3', 'x', '99999999999999999999'])
       expect(() => wholeNumber(1)(text)).toThrow(/from 1 on/)
+  })
+})
+
+describe('idempotencyKey', () => {
+  it('is not empty: that is mostly a variable of a shell that was never set', () => {
+    expect(idempotencyKey('survey-42')).toBe('survey-42')
+    expect(() => idempotencyKey('')).toThrow('Expected a key that is not empty.')
   })
 })
 

@@ -83,6 +83,14 @@ describe('Roster', () => {
     expect(roster.member('root')).toMatchObject({ activity: 'running', openChildren: 0 })
   })
 
+  it('takes a worker that is told of again for the one it is, and one that has ended for no one who works again', () => {
+    const roster = rosterAfter(created, spawning, commit('a', 'run.started', 'run.completed'), spawning)
+    expect(roster.member('a')?.activity).toBe('done')
+    expect(roster.member('root')?.openChildren).toBe(1)
+    const late = rosterAfter(created, spawning, commit('a', 'run.started', 'run.completed'), commit('a', 'turn.parked'))
+    expect(late.member('a')?.activity).toBe('done')
+  })
+
   it('passes over workers it has not seen begin', () => {
     expect(rosterAfter(commit('z', 'run.started', 'run.completed')).size).toBe(0)
   })
