@@ -173,6 +173,19 @@ describe('manifests', () => {
     expect(JSON.stringify(reading).length).toBeLessThan(1_000)
   })
 
+  test('keep few names of all their groups together', () => {
+    const some = (prefix: string) =>
+      Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`${prefix}${index}`, '1']))
+    const text = JSON.stringify({ dependencies: some('a'), devDependencies: some('b'), peerDependencies: some('c') })
+    const reading = readManifest(fromText('package.json'), text)
+    const groups = reading.kind === 'declared' ? reading.groups : []
+    expect(groups.map(({ count, names }) => [count, names.length])).toEqual([
+      [15, 15],
+      [15, 5],
+      [15, 0],
+    ])
+  })
+
   test.each([
     ['pom.xml', `<project>${'<dependency>'.repeat(80_000)}`],
     ['pom.xml', `<project>${'<a '.repeat(300_000)}`],
