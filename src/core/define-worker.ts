@@ -65,14 +65,14 @@ export interface Self<State = unknown> {
   setState(this: void, next: State): void
 }
 
-interface HandlerFields<State> {
+interface HandlerFields<State, Input> {
   readonly description?: string
   /** Schema of the state; checked when it is read and set. Needs `initial`. */
   readonly state?: z.ZodType<State>
   /** The state of a worker before its first `setState`. Without it that is null, and the type of the state must have null in it. */
   readonly initial?: State
-  /** Schema of input messages; an input that does not fit fails the run with `input_invalid`. */
-  readonly input?: z.ZodType
+  /** Schema of input messages, and the type of their values; an input that does not fit fails the run with `input_invalid`. */
+  readonly input?: z.ZodType<Input>
   /** Kinds it may spawn. Default: any. */
   readonly spawns?: readonly string[]
   /** Kinds hosted by the same nodes share a pool. Default: "default". */
@@ -88,17 +88,17 @@ interface HandlerFields<State> {
   readonly timeoutMs?: number
   /** Only an agent has them. */
   readonly instructions?: undefined
-  receive(message: Message, self: Self<State>): void | Promise<void>
+  receive(message: Message<Input>, self: Self<State>): void | Promise<void>
 }
 
 /** Without `initial` a state begins as null, which a state of this type may not be. */
 type Beginning<State> = null extends State ? unknown : { readonly initial: State }
 
-export type HandlerWorker<State = unknown> = HandlerFields<State> & Beginning<State>
+export type HandlerWorker<State = unknown, Input = unknown> = HandlerFields<State, Input> & Beginning<State>
 
 const definitionMark = Symbol.for('troupe.worker')
 
-export type HandlerDefinition = HandlerFields<never> & { readonly [definitionMark]: true }
+export type HandlerDefinition = HandlerFields<never, never> & { readonly [definitionMark]: true }
 export type AgentDefinition = AgentWorker & { readonly [definitionMark]: true }
 export type WorkerDefinition = HandlerDefinition | AgentDefinition
 
@@ -132,10 +132,14 @@ const handlerKeys = new Set([
  * Throws a ConfigError that names the wrong field.
  */
 export function defineWorker(worker: AgentWorker): AgentDefinition
-export function defineWorker<State = unknown>(worker: HandlerWorker<State>): HandlerDefinition
+export function defineWorker<State = unknown, Input = unknown>(worker: HandlerWorker<State, Input>): HandlerDefinition
 // The compiler tells what is wrong in the words of the last one, which knows agents and handlers apart.
-export function defineWorker<State = unknown>(worker: AgentWorker | HandlerWorker<State>): WorkerDefinition
-export function defineWorker<State = unknown>(worker: AgentWorker | HandlerWorker<State>): WorkerDefinition {
+export function defineWorker<State = unknown, Input = unknown>(
+  worker: AgentWorker | HandlerWorker<State, Input>,
+): WorkerDefinition
+export function defineWorker<State = unknown, Input = unknown>(
+  worker: AgentWorker | HandlerWorker<State, Input>,
+): WorkerDefinition {
   if (typeof worker !== 'object' || worker === null)
     throw new ConfigError('defineWorker takes an object with a receive function, or with instructions.')
   const isAgent = 'instructions' in worker
@@ -158,7 +162,7 @@ export function isAgentDefinition(definition: WorkerDefinition): definition is A
   return 'instructions' in definition
 }
 
-function checkHandler(worker: HandlerWorker<never> | HandlerWorker<unknown>): void {
+function checkHandler(worker: HandlerWorker<never, never> | HandlerWorker<unknown, unknown>): void {
   if (typeof worker.receive !== 'function')
     throw new ConfigError(
       'a worker needs a receive function: receive(message, self) { … }; or instructions, to be an agent.',

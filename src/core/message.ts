@@ -21,7 +21,7 @@ export interface InputMessage<Value = unknown> {
   readonly facts?: Readonly<Record<string, Json>>
 }
 
-export interface ResultMessage<Value = unknown> {
+interface ReportedChild {
   readonly kind: 'result'
   readonly id: string
   /** The child. */
@@ -30,11 +30,18 @@ export interface ResultMessage<Value = unknown> {
   readonly workerKind: string
   /** Number of the spawning call within the run, from 1: results are received in this order. */
   readonly call: number
-  readonly status: 'completed' | 'failed' | 'cancelled'
-  /** What the child replied; null unless completed. */
-  readonly value: Value
-  readonly failure: Failure | null
 }
+
+export type ResultMessage<Value = unknown> = ReportedChild &
+  (
+    | {
+        readonly status: 'completed'
+        /** What the child replied. */
+        readonly value: Value
+        readonly failure: null
+      }
+    | { readonly status: 'failed' | 'cancelled'; readonly value: null; readonly failure: Failure }
+  )
 
 export interface TimerMessage<Value = unknown> {
   readonly kind: 'timer'
@@ -43,7 +50,8 @@ export interface TimerMessage<Value = unknown> {
   readonly value: Value
 }
 
-export type Message = InputMessage | ResultMessage | TimerMessage
+/** Inputs have passed the kind's schema of them, where it has one. */
+export type Message<Input = unknown> = InputMessage<Input> | ResultMessage | TimerMessage
 
 /** A message at its place in a lane. */
 export interface Mail {
@@ -153,10 +161,10 @@ export function decodeMessage(text: string, place: string): Message {
         name: body.name,
         workerKind: body.kind,
         call: Number(call),
-        status: status as ResultMessage['status'],
+        status,
         value: body.value,
         failure: body.failure ?? null,
-      }
+      } as ResultMessage
     }
     case 't': {
       // `t <timer id> <json>`: fire.lua makes it.

@@ -104,7 +104,7 @@ class HandlerTurn {
     try {
       this.#checkInput(mail)
       self = new HandlerSelf(this.#context(mail, position, attempt, timeout))
-      const receive = () => this.#definition.receive(mail.message, self as unknown as Self<never>)
+      const receive = () => this.#definition.receive(mail.message as Message<never>, self as unknown as Self<never>)
       let returned: unknown = watchLoop(receive, 'receive', host.policy.renewEveryMs, self.log)
       if (isAwaitable(returned))
         returned = await (timeout.expired ? Promise.race([returned, timeout.expired]) : returned)

@@ -47,7 +47,7 @@ export class WatchedKinds {
 }
 
 function watchedHandler(definition: HandlerDefinition, watch: Watch, kind: string): HandlerDefinition {
-  const receive = async (message: Message, self: Self<never>): Promise<void> => {
+  const receive = async (message: Message<never>, self: Self<never>): Promise<void> => {
     const run = { what: 'receive', kind, name: null, workerId: self.id, idempotencyKey: self.idempotencyKey } as const
     await watch.around(`receive of ${kind}`, run, () => definition.receive(message, self))
   }

@@ -8,8 +8,10 @@ import {
   type HandlerWorker,
   isAgentDefinition,
   isWorkerDefinition,
+  type Self,
 } from '../../src/core/define-worker.ts'
 import { ConfigError } from '../../src/core/errors.ts'
+import type { Message } from '../../src/core/message.ts'
 
 const receive = () => {}
 const define = (worker: unknown) => defineWorker(worker as HandlerWorker)
@@ -181,6 +183,29 @@ test('a state that is never null needs an initial one to compile', () => {
     defineWorker({ state: n, initial: { n: 0 }, receive: (_, self) => self.setState({ n: self.state.n + 1 }) }),
   ])
     expect(isWorkerDefinition(definition)).toBe(true)
+})
+
+test('messages have the types of what the kind takes and of how a child ended', () => {
+  const order = defineWorker({
+    input: z.object({ price: z.number(), times: z.number().default(1) }),
+    initial: { sum: 0, failed: '' },
+    receive(message, self) {
+      const { sum, failed } = self.state
+      if (message.kind === 'input') self.setState({ sum: message.value.price * message.value.times, failed })
+      // @ts-expect-error -- nobody knows what a child replied
+      else if (message.kind === 'timer') self.setState({ sum: message.value, failed })
+      else if (message.status !== 'completed') self.setState({ sum, failed: message.failure.message })
+      // @ts-expect-error -- it did not fail
+      else self.setState({ sum, failed: message.failure.message })
+    },
+  })
+  // @ts-expect-error -- without a schema an input may be anything
+  const any = defineWorker({ receive: (message, self) => self.log.info(message.value) })
+  const named = defineWorker({
+    input: z.string(),
+    receive: (message: Message, self: Self) => self.reply(message.value),
+  })
+  for (const definition of [order, any, named]) expect(isWorkerDefinition(definition)).toBe(true)
 })
 
 test('a worker that a variable holds, or a function of any state wraps, compiles as it does in place', () => {

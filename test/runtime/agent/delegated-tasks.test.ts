@@ -24,18 +24,19 @@ const note = (call: number, more: Partial<SpawnNote> = {}): SpawnNote => ({
   name: `reader-${call}`,
   ...more,
 })
-const result = (call: number, value: unknown, more: Partial<ResultMessage> = {}): ResultMessage => ({
-  kind: 'result',
-  id: `m${call}`,
-  from: `id ${call}`,
-  name: `reader-${call}`,
-  workerKind: 'reader',
-  call,
-  status: 'completed',
-  value,
-  failure: null,
-  ...more,
-})
+const result = (call: number, value: unknown, more: Partial<ResultMessage> = {}) =>
+  ({
+    kind: 'result',
+    id: `m${call}`,
+    from: `id ${call}`,
+    name: `reader-${call}`,
+    workerKind: 'reader',
+    call,
+    status: 'completed',
+    value,
+    failure: null,
+    ...more,
+  }) as ResultMessage
 
 /** What the model is told of one child that said this. */
 function toldOf(value: unknown, bytesMax = 100_000): unknown {

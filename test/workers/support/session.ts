@@ -174,15 +174,14 @@ export class MemorySession {
 function resultMessage({ worker, call }: Call, outcome: Outcome): ResultMessage {
   const { status, value, failure } = outcome
   const at = { origin: 'handler', at: 0, attempt: 1, retryable: false } as const
-  return {
+  const head = {
     kind: 'result',
     id: `${worker.id}:${call}`,
     from: worker.id,
     name: worker.name,
     workerKind: worker.kind,
     call,
-    status,
-    value,
-    failure: failure === null ? null : { code: 'run_failed', message: failure, ...at },
-  }
+  } as const
+  if (status === 'completed') return { ...head, status, value, failure: null }
+  return { ...head, status, value: null, failure: { code: 'run_failed', message: failure ?? '', ...at } }
 }
