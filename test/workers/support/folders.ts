@@ -84,7 +84,7 @@ function links(folder: string, outside: string): void {
 }
 
 export function makeFifo(path: string): void {
-  spawnSync('bash', ['-c', 'mkfifo "$1"', 'bash', path])
+  spawnSync('bash', ['--norc', '-c', 'mkfifo "$1"', 'bash', path])
 }
 
 async function socketAt(path: string, clean: Clean): Promise<void> {
@@ -97,7 +97,7 @@ async function socketAt(path: string, clean: Clean): Promise<void> {
 export function tooDeep(folder: string, depth: number): void {
   const name = 'd'.repeat(200)
   const script = `cd "$1" && for i in $(seq ${depth}); do mkdir ${name} && cd ${name} && echo x > f || exit 1; done`
-  const { status, stderr } = spawnSync('bash', ['-c', script, 'bash', folder], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync('bash', ['--norc', '-c', script, 'bash', folder], { encoding: 'utf8' })
   if (status !== 0) throw new Error(stderr)
 }
 
@@ -110,7 +110,7 @@ export interface FoundTotals {
 /** Without `.troupe` directly in the folder. */
 export function findTotals(folder: string): FoundTotals {
   const shell = (script: string) =>
-    spawnSync('bash', ['-c', `cd "$1" && ${script}`, 'bash', folder], { encoding: 'utf8', maxBuffer: 1 << 28 }).stdout
+    spawnSync('bash', ['--norc', '-c', `cd "$1" && ${script}`, 'bash', folder], { encoding: 'utf8', maxBuffer: 1 << 28 }).stdout
   const files = 'find . -path ./.troupe -type d -prune -o -type f'
   const sizes = shell(`${files} -printf '%s\\n'`).trim().split('\n').filter(Boolean).map(Number)
   const lines = Number(shell(`${files} -exec cat {} + 2>/dev/null | wc -l`))
