@@ -61,26 +61,20 @@ describe('sent twice', () => {
     expect(changes(before, await place.dump())).toEqual({})
   })
 
-  test.each(calls)('as a function, then by its digest: $name', async (call) => {
-    await using place = await Place.open()
-    await loadScripts(place.redis)
-    const make = await call.prepare(place)
-    await make()
-    const { last } = place.wire
-    const before = await place.dump()
-    expect(understood(await place.wire.again(last, 'digest'), call)).toEqual(understood(last.reply, call))
-    expect(changes(before, await place.dump())).toEqual({})
-  })
-
-  test.each(calls)('by its digest, as Redis 6.2 is asked, then as a function: $name', async (call) => {
-    await using place = await Place.open({ hasFunctions: false })
-    await loadScripts(place.redis)
-    const make = await call.prepare(place)
-    await make()
-    const { last } = place.wire
-    const before = await place.dump()
-    expect(understood(await place.wire.again(last, 'function'), call)).toEqual(understood(last.reply, call))
-    expect(changes(before, await place.dump())).toEqual({})
+  describe.each([
+    { first: 'as a function', hasFunctions: true, next: 'digest' },
+    { first: 'by its digest, as Redis 6.2 is asked', hasFunctions: false, next: 'function' },
+  ] as const)('$first, then the other way', ({ hasFunctions, next }) => {
+    test.each(calls)('$name', async (call) => {
+      await using place = await Place.open({ hasFunctions })
+      await loadScripts(place.redis)
+      const make = await call.prepare(place)
+      await make()
+      const { last } = place.wire
+      const before = await place.dump()
+      expect(understood(await place.wire.again(last, next), call)).toEqual(understood(last.reply, call))
+      expect(changes(before, await place.dump())).toEqual({})
+    })
   })
 
   test('calls go through every script', async () => {
