@@ -5,14 +5,14 @@ import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, utimes, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findProgram, isAlive } from '../../src/dev/program.ts'
 import { type DevRedis, findOrStartRedis, type RedisWish } from '../../src/dev/redis.ts'
-import { askRedis, type RedisAddress } from '../../src/dev/redis-question.ts'
+import { askRedis } from '../../src/dev/redis-question.ts'
 import { RedisUnavailableError } from '../../src/dev/redis-unavailable.ts'
 import { findLocalServer } from '../../src/dev/server-program.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { addressOf, answer, setting } from './support/asked-redis.ts'
 
 type OwnedRedis = Pick<DevRedis, 'url' | 'how' | 'description'> & { pid: number }
 
@@ -363,28 +363,9 @@ async function isGone(redis: OwnedRedis): Promise<boolean> {
   return (await askRedis(addressOf(redis.url), 'PING')).kind === 'nobody'
 }
 
-async function answer(url: string, question = 'PING'): Promise<string | undefined> {
-  const heard = await askRedis(addressOf(url), question)
-  return heard.kind === 'answer' ? heard.text : undefined
-}
-
-async function setting(url: string, name: string): Promise<string> {
-  const redis = new Redis(url)
-  try {
-    return String((await redis.config('GET', name))[1])
-  } finally {
-    redis.disconnect()
-  }
-}
-
 async function parentOf(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/^PPid:\s*(\d+)/m.exec(status)?.[1])
-}
-
-function addressOf(url: string): RedisAddress {
-  const { port, password } = new URL(url)
-  return { port: Number(port), password }
 }
 
 /** A search path that holds this machine's server and nothing else that could give one. */
