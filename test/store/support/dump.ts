@@ -13,6 +13,8 @@ export type Dump = Readonly<Record<string, unknown>>
 export class Words {
   readonly #tag: string
   readonly #labels = new Map<string, string>()
+  /** An instant is told as it was told first, or one that nobody changed would read otherwise some milliseconds later. */
+  readonly #instants = new Map<string, string>()
 
   constructor(tag: string) {
     this.#tag = tag
@@ -30,7 +32,11 @@ export class Words {
     let words = text
     for (const [id, label] of this.#labels) words = words.replaceAll(id, label)
     words = words.replace(/\b([bs])[A-Za-z0-9_.]{12,}-/g, '$1*-')
-    return words.replace(/\b\d{13}\b/g, (digits) => distance(Number(digits) - now))
+    return words.replace(/\b\d{13}\b/g, (digits) => {
+      const told = this.#instants.get(digits) ?? distance(Number(digits) - now)
+      this.#instants.set(digits, told)
+      return told
+    })
   }
 }
 
