@@ -2,6 +2,7 @@
  * Duty: how a script is asked for: as a function of the library, which Redis keeps with its closures made (decision 0021); where Redis has
  * no functions (6.2), or does not let this user have them, by its digest, and by its source where the digest is not known there.
  * W-a All ways run the same text with the same keys and arguments, so a call may begin in one way and be made again in another.
+ * W-b Who calls while the library is loaded waits behind those that found it missing: calls of one process keep their order.
  */
 import type { Redis } from './redis.ts'
 import { scriptLibrary } from './script-source.ts'
@@ -22,29 +23,35 @@ export type Words = [script: string, keyCount: number, ...(string | number)[]]
 export class ScriptWays {
   readonly #redis: Redis
   #hasFunctions = true
-  #loading: Promise<unknown> | undefined
+  /** Once, however many calls find at the same moment that it is missing; until the first of them is made again. */
+  #loading: Promise<void> | undefined
 
   constructor(redis: Redis) {
     this.#redis = redis
   }
 
   get first(): Way {
-    return this.#hasFunctions ? 'function' : 'digest'
+    if (!this.#hasFunctions) return 'digest'
+    return this.#loading === undefined ? 'function' : 'load'
   }
 
   send(way: Way, script: ScriptNames, words: Words): Promise<unknown> {
     switch (way) {
       case 'load':
-        return this.#load()
+        this.#loading ??= this.#load()
+        return this.#loading
       case 'digest':
         words[0] = script.sha
         return this.#redis.evalsha(...words)
       case 'source':
         words[0] = script.source
         return this.#redis.eval(...words)
-      default:
-        words[0] = script.functionName
-        return this.#redis.fcall(...words)
+      case 'loaded':
+        // Who waited longest is the first to go on.
+        this.#loading = undefined
+        return this.#callFunction(script, words)
+      case 'function':
+        return this.#callFunction(script, words)
     }
   }
 
@@ -56,8 +63,6 @@ export class ScriptWays {
         if (/^ERR function not found/i.test(message)) return way === 'function' ? 'load' : this.#withoutFunctions()
         return /^(?:NOPERM|ERR unknown command)\b.*\bfcall\b/i.test(message) ? this.#withoutFunctions() : null
       case 'load':
-        // Somebody else was faster.
-        if (message.includes('already exists')) return 'loaded'
         return /^(?:NOPERM|ERR)\b/.test(message) ? this.#withoutFunctions() : null
       case 'digest':
         return message.startsWith('NOSCRIPT') ? 'source' : null
@@ -71,11 +76,19 @@ export class ScriptWays {
     return 'digest'
   }
 
-  /** Once, however many calls find at the same moment that it is missing. */
-  #load(): Promise<unknown> {
-    this.#loading ??= this.#redis.function('LOAD', scriptLibrary.text).finally(() => {
+  #callFunction(script: ScriptNames, words: Words): Promise<unknown> {
+    words[0] = script.functionName
+    return this.#redis.fcall(...words)
+  }
+
+  async #load(): Promise<void> {
+    try {
+      await this.#redis.function('LOAD', scriptLibrary.text)
+    } catch (error) {
+      // Somebody else was faster.
+      if (String(error).includes('already exists')) return
       this.#loading = undefined
-    })
-    return this.#loading
+      throw error
+    }
   }
 }

@@ -69,6 +69,29 @@ describe('a Redis with functions', () => {
     expect(evalsha + evaluated).toBe(0)
   })
 
+  test('that is given it answers calls that waited for it before those that are made meanwhile', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const { promise: given, resolve: isGiven } = Promise.withResolvers<void>()
+    const load = admin.function.bind(admin) as unknown as (...words: string[]) => Promise<unknown>
+    admin.function = (async (...words: string[]) => {
+      const answer = await load(...words)
+      isGiven()
+      await released
+      return answer
+    }) as unknown as Redis['function']
+    const caller = new ScriptCaller(admin)
+    const answered: string[] = []
+    const call = (name: string) => postTo(caller).then(() => void answered.push(name))
+    const first = [call('first'), call('second')]
+    await given
+    const meanwhile = call('third')
+    await admin.ping()
+    expect(answered).toEqual([])
+    release()
+    await Promise.all([...first, meanwhile])
+    expect(answered).toEqual(['first', 'second', 'third'])
+  })
+
   test('that lost it is given it again, and keeps that of another version', async () => {
     const caller = new ScriptCaller(admin)
     await postTo(caller)
