@@ -43,8 +43,8 @@ describe('the scripts', () => {
   test('the library has each script as a function, each text once, and no comments', () => {
     const { name, text } = scriptLibrary
     expect(text.startsWith(`#!lua name=${name}\n`)).toBe(true)
-    const registered = [...text.matchAll(/^redis\.register_function\('(\w+)'/gm)].map(
-      ([, functionName]) => functionName,
+    const registered = [...text.matchAll(/^redis\.register_function\{ function_name = '(\w+)'/gm)].map(
+      ([, functionName]) => String(functionName),
     )
     expect(registered.sort()).toEqual(descriptors.map(({ functionName }) => functionName).sort())
     const declared = [...text.matchAll(/^local function (\w+)/gm)].map(([, one]) => one)

@@ -38,6 +38,9 @@ export interface ScriptLibrary {
   readonly text: string
 }
 
+/** They write nothing: a Redis that is told so has them called where it is full or a replica, too. */
+const readers: ReadonlySet<string> = new Set(['look'])
+
 export const scriptLibrary: ScriptLibrary = linkLibrary()
 
 export function functionNameOf(file: string): string {
@@ -49,12 +52,14 @@ function linkLibrary(): ScriptLibrary {
   const files = readdirSync(folder).filter((file) => file.endsWith('.lua'))
   const functions = files.sort().map((file) => [file.replace('.lua', ''), read(file)] as const)
   const digest = createHash('sha1')
-    .update(JSON.stringify([front, functions]))
+    .update(JSON.stringify([front, functions, [...readers]]))
     .digest('hex')
   const name = `troupe_${digest.slice(0, 12)}`
-  const registered = functions.map(
-    ([script, text]) => `redis.register_function('${name}_${script}', function(KEYS, ARGV)\n${text}\nend)`,
-  )
+  const registered = functions.map(([script, text]) => {
+    const words = [`function_name = '${name}_${script}'`, `callback = function(KEYS, ARGV)\n${text}\nend`]
+    if (readers.has(script)) words.push("flags = { 'no-writes' }")
+    return `redis.register_function{ ${words.join(', ')} }`
+  })
   return { name, text: [`#!lua name=${name}`, ...front, ...registered].join('\n') }
 }
 

@@ -133,6 +133,20 @@ describe('a Redis with functions', () => {
     expect(await librariesOf(admin)).toEqual([scriptLibrary.name])
   })
 
+  test.each([
+    ['full', () => admin.config('SET', 'maxmemory', '1')],
+    ['a read-only replica', () => admin.replicaof('127.0.0.1', '1')],
+  ])('that is %s refuses no picture for an audit', async (_, become) => {
+    const caller = new ScriptCaller(admin)
+    await postTo(caller)
+    await become()
+    const keys = { leases: '{t}:leases', timers: '{t}:timers', sessions: '{t}:sessions', cancelling: '{t}:cancelling' }
+    const args = { session: '', headBytes: 1, budget: 1, asked: [0, 'x'] }
+    const look = () => caller.call(scripts.lookScript, keys, args, { deadlineMs: 20_000 })
+    for (let time = 0; time < 3; time++) expect(await look()).toEqual([[], [['x', 1]], []])
+    expect(await callsOf(admin)).toEqual({ fcall: 5, 'function|load': 1 })
+  })
+
   test('that is full answers a call that was recorded before', async () => {
     await using place = await Place.open({ redisUrl: server.url })
     await place.create()
