@@ -52,11 +52,7 @@ function open(url: string, patience: Patience): Redis {
     retryStrategy: pauseBefore,
     reconnectOnError: (error) => (/(^|: -)READONLY/.test(error.message) ? 1 : false),
   })
-  // Without a listener ioredis prints each failed reconnect; who needs to know hears it from the call that fails.
-  redis.on('error', (error: Error & { command?: { name?: string } }) => {
-    // ioredis would go on in database 0, and write there.
-    if (error.command?.name === 'select') redis.disconnect(true)
-  })
+  stayInDatabase(redis)
   leaveOnce(redis)
   joinWrites(redis)
   watchSilence(redis)
@@ -66,6 +62,16 @@ function open(url: string, patience: Patience): Redis {
 
 function pauseBefore(attempt: number): number {
   return Math.min(50 * 2 ** Math.min(attempt, 6), 1_000) * (0.5 + Math.random() / 2)
+}
+
+/**
+ * Refused its database, ioredis would go on in database 0, and write there. Without a listener it also prints each failed reconnect; who needs
+ * to know hears it from the call that fails.
+ */
+function stayInDatabase(redis: Redis): void {
+  redis.on('error', (error: Error & { command?: { name?: string } }) => {
+    if (error.command?.name === 'select') redis.disconnect(true)
+  })
 }
 
 /** Those that BullMQ made after one of ours, to block on. */
@@ -79,6 +85,7 @@ function watchSilence(redis: Redis): void {
   redis.duplicate = (override) => {
     const another = duplicate(override)
     made.push(another)
+    stayInDatabase(another)
     leaveOnce(another)
     silence.watch(another)
     endAloud(another)
