@@ -1,0 +1,27 @@
+/** The bell that a client rings beside those of scripts, where the system may be idle. */
+import { expect, test } from 'vitest'
+import { connectInternal } from '../../src/client/client.ts'
+import type { Bell } from '../../src/core/ports.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+
+/** A session that a client creates before anything else; what it rings. */
+async function rungFor(troupe: TestTroupe, kind: string): Promise<readonly Bell[]> {
+  const rung: Bell[] = []
+  const ringer = { ring: (_: number, bells: readonly Bell[]) => void rung.push(...bells) }
+  const { redisUrl, namespace } = troupe
+  await using client = await connectInternal({ redisUrl, namespace, ringer, policy: { bellMs: 60_000 } })
+  await client.sessions.create({ kind, input: 1 })
+  return rung
+}
+
+test('is rung where a bell is out already, and not for a kind that no node ever hosted', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { kinds, bells } = partitionKeys(troupe.tag)
+  await troupe.redis.hset(kinds, 'echo', 'gpu {"description":""}')
+  const byScript = await rungFor(troupe, 'echo')
+  const extra = await rungFor(troupe, 'echo')
+  expect([byScript.length, extra.map(({ pool }) => pool)]).toEqual([1, ['gpu']])
+  expect(await troupe.redis.zrange(bells('gpu'), '0', '-1')).toEqual([byScript[0]?.id])
+  expect(await rungFor(troupe, 'nobody')).toEqual([])
+})
