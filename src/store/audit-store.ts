@@ -111,9 +111,10 @@ export class AuditStore {
   /** What is wrong with the keys of the whole partition. */
   async damagedKeys(pools: readonly string[]): Promise<string[]> {
     const { meta, nodes, kinds, retired, leases, timers, sessions, redriven, cancelling, events, dead } = this.#keys
-    const { run, bells, busy, slots, share } = this.#keys
+    const { run, bells, busy, slots, share, grants } = this.#keys
+    const nodeIds = await orElse(this.#redis.hkeys(nodes), [])
     const sorted = {
-      hash: [meta, nodes, kinds, retired],
+      hash: [meta, nodes, kinds, retired, ...nodeIds.map(grants)],
       zset: [leases, timers, sessions, redriven, ...pools.flatMap((pool) => [run(pool), bells(pool), busy(pool)])],
       set: [cancelling],
       stream: [events, dead],

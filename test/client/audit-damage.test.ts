@@ -19,6 +19,7 @@ beforeAll(async () => {
   queued = casts[0]?.root as string
   const broken = casts[scenes.indexOf('broken')]?.root as string
   await node.stop()
+  await troupe.redis.hset(partitionKeys(troupe.tag).nodes, 'n-1', '1 1 default  {}')
   // Its queue is known by the register of kinds alone.
   await troupe.create('special')
   await quarantine(broken)
@@ -70,6 +71,7 @@ describe('a key of a partition that is of another sort', () => {
     [['retired', 'redriven', 'bells of default', 'busy of default']],
     [['run of default']],
     [['run of unhosted']],
+    [['grants of n-1']],
   ])('(%j) is named, and the rest is whole', { timeout: 20_000 }, async (names) => {
     const whole = await troupe.client.audit()
     expect(whole.findings).toEqual([])
