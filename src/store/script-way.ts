@@ -61,7 +61,8 @@ export class ScriptWays {
       case 'function':
       case 'loaded':
         if (/^ERR function not found/i.test(message)) return way === 'function' ? 'load' : this.#withoutFunctions()
-        return /^(?:NOPERM|ERR unknown command)\b.*\bfcall\b/i.test(message) ? this.#withoutFunctions() : null
+        // Not every server, or proxy before one, says it in the words of Redis.
+        return /^(?:NOPERM|ERR)\b.*\bfcall\b/i.test(message) ? this.#withoutFunctions() : null
       case 'load':
         return /^(?:NOPERM|ERR)\b/.test(message) ? this.#withoutFunctions() : null
       case 'digest':

@@ -174,3 +174,14 @@ test.each(['fcall', 'function'])('a Redis without the command %s is asked by dig
   for (let time = 0; time < 3; time++) expect(await postTo(caller)).toEqual(['not_found'])
   expect(await callsOf(admin)).toMatchObject({ evalsha: 3, eval: 1 })
 })
+
+test.each([
+  "ERR unknown command 'fcall', with args beginning with: 'troupe_0_post' ",
+  'ERR unknown command `FCALL`, with args beginning with: `troupe_0_post`, ',
+  "ERR Command is not available: 'FCALL'.",
+  "ERR unsupported command 'fcall'",
+])('a server without functions is asked by digest: %s', async (message) => {
+  const fcall = () => Promise.reject(new Error(message))
+  const caller = new ScriptCaller({ fcall, evalsha: async () => ['not_found'] } as unknown as Redis)
+  expect(await postTo(caller)).toEqual(['not_found'])
+})
