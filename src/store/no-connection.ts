@@ -73,6 +73,14 @@ function noSentinel(url: string, reason: string): ConfigError | TransientError |
   )
 }
 
+/** What a Redis that is there says to a connection, and what to do. */
+const refusals: readonly (readonly [RegExp, string])[] = [
+  [/max number of clients/, 'Close connections, or raise maxclients'],
+  [/^LOADING/, 'Wait: it answers when it has'],
+  [/^BUSY/, 'Wait, or end what it runs (SCRIPT KILL, FUNCTION KILL)'],
+  [/^MASTERDOWN/, 'It is a replica: point TROUPE_REDIS_URL (redisUrl in code) at the primary, or wait for that'],
+]
+
 /** `told` is the last that the connection said of itself; it may hold the password as an argument of its command. */
 export function noConnection(url: string, told: unknown, cause: unknown): ConfigError | TransientError {
   const at = `Redis at ${safeUrl(url)}`
@@ -108,10 +116,9 @@ export function noConnection(url: string, told: unknown, cause: unknown): Config
       { cause },
     )
   }
-  const refusedNow = /max number of clients|^LOADING/.exec(reason)?.[0]
-  if (refusedNow !== undefined) {
-    const todo = refusedNow === 'LOADING' ? 'Wait: it answers when it has' : 'Close connections, or raise maxclients'
-    return new TransientError(`${at} takes no connection now (${reason}). ${todo}.`, {
+  const [, todo] = refusals.find(([what]) => what.test(reason)) ?? []
+  if (todo !== undefined) {
+    return new TransientError(`${at} takes no connection now (${reason.replace(/\.$/, '')}). ${todo}.`, {
       code: 'store_unavailable',
       cause,
     })

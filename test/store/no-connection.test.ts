@@ -79,6 +79,24 @@ const busy: readonly [string, (socket: Socket) => void, RegExp][] = [
       }),
     /takes no connection now \(LOADING .*\)\. Wait: it answers when it has\.$/,
   ],
+  [
+    'runs a script of somebody else',
+    (socket) =>
+      void socket.on('data', (asked) => {
+        socket.write(asked.includes('auth') ? '+OK\r\n' : '-BUSY Redis is busy running a script.\r\n')
+      }),
+    /takes no connection now \(BUSY Redis is busy running a script\)\. Wait, or end what it runs \(.* KILL\)\.$/,
+  ],
+  [
+    'is a replica whose primary is gone',
+    (socket) =>
+      void socket.on('data', (asked) => {
+        if (asked.includes('auth')) socket.write('+OK\r\n')
+        if (asked.includes('info')) socket.write('$11\r\nloading:0\r\n\r\n')
+        if (asked.includes('ping')) socket.write('-MASTERDOWN Link with MASTER is down.\r\n')
+      }),
+    /takes no connection now \(MASTERDOWN Link with MASTER is down\)\. It is a replica: point TROUPE_REDIS_URL/,
+  ],
 ]
 
 test.each([
