@@ -81,6 +81,14 @@ describe('the rights of a user', () => {
     await expect(checkRights(redis, place.namespace, 5_000)).rejects.toMatchObject({ code: 'config_invalid' })
   })
 
+  test.each(['evalsha', 'eval'])('that lack %s, which BullMQ calls, are refused by its name', async (name) => {
+    const place = await setUp()
+    await expect(checkRights(await without(place, name), place.namespace, 5_000)).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining(`'${name}'`),
+    })
+  })
+
   test('are asked of clients that change what is there, and not of those that look', async () => {
     const place = await setUp()
     const redisUrl = await urlWithout(place, 'hset', 'xadd')
