@@ -3,7 +3,8 @@ import type { Entry } from '../../../src/core/entry.ts'
 import type { CommitWish, HandTurn } from './hand-node.ts'
 import type { Place } from './place.ts'
 
-const head = { v: 1, at: 1_700_000_000_000, run: 1, epoch: 1 }
+/** At no instant that dumps would tell by how long ago it was. */
+const head = { v: 1, at: 1, run: 1, epoch: 1 }
 
 /** An agent's record keeps its tally here; how much it used is no matter. */
 export const tally = 'a 1 1 0 0 0 0 0 0'
