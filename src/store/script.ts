@@ -104,7 +104,7 @@ function pauseAfter(attempt: number): number {
 
 /**
  * What was read within the deadline, or an error that says what was being done and what to do. A Redis that says "not now" is asked
- * again: reading twice does no harm.
+ * again, and one whose connection ended between the answers to a pipeline, which ioredis does not send again: reading twice does no harm.
  */
 export async function guarded<T>(doing: string, read: () => Promise<T>, deadlineMs: number): Promise<T> {
   const give = performance.now() + deadlineMs
@@ -114,7 +114,8 @@ export async function guarded<T>(doing: string, read: () => Promise<T>, deadline
     } catch (thrown) {
       const error = storeError(thrown, doing)
       const pauseMs = pauseAfter(attempt)
-      if (error.code !== 'store_refused' || performance.now() + pauseMs >= give) throw error
+      const isToRepeat = error.code === 'store_refused' || pipelineLost.test(messageOf(thrown))
+      if (!isToRepeat || performance.now() + pauseMs >= give) throw error
       await pause(pauseMs)
     }
   }
@@ -152,7 +153,9 @@ const userRefused =
 const commandMissing = /Unknown (?:Redis )?command called from \w+|\bunknown command [`']?\w+['`]?/i
 /** What a server of a cluster says of keys that are at another. */
 const keysElsewhere = /^(?:MOVED|ASK) .*/
-const connectionLost = /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|Connection is closed|no answer within|max retries/i
+const connectionLost =
+  /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|Connection is closed|no answer within|max retries|aborted due to connection/i
+const pipelineLost = /aborted due to connection/i
 
 export function storeError(thrown: unknown, doing: string): RuntimeError {
   if (thrown instanceof RuntimeError) return thrown

@@ -1,11 +1,13 @@
 /** Scripts as functions: arguments by name, errors of Redis as errors of troupe. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { InvariantError, TransientError } from '../../src/core/errors.ts'
 import { defaultSessionLimits, encodeLimits } from '../../src/core/policy.ts'
-import { type Redis, withDeadline } from '../../src/store/redis.ts'
+import { openRedis, type Redis, withDeadline } from '../../src/store/redis.ts'
+import { repliesOf } from '../../src/store/replies.ts'
 import { guarded, ScriptCaller, storeError } from '../../src/store/script.ts'
 import { postScript } from '../../src/store/scripts.ts'
 import { loadScripts } from '../support/load-scripts.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
 import { Place } from './support/place.ts'
 
 describe('storeError', () => {
@@ -131,6 +133,22 @@ describe('a call', () => {
       throw new Error('LOADING for ever')
     }
     await expect(guarded('reading', refused, 50)).rejects.toMatchObject({ code: 'store_refused' })
+  })
+
+  test('that reads several things at once is made again where the connection ends between their answers', async () => {
+    await using place = await Place.open()
+    await using proxy = await TcpProxy.start(place.redisUrl)
+    const redis = openRedis(proxy.url)
+    onTestFinished(() => redis.disconnect())
+    const { dead: key } = place.keys
+    await place.redis.set(key, 'x'.repeat(4_000_000))
+    await redis.ping()
+    let pieces = 0
+    proxy.resetWhen(() => ++pieces === 2)
+    const read = () => repliesOf(redis.pipeline().exists(key).get(key).exists(key))
+    const [first, text, last] = await guarded('reading', read, 20_000)
+    expect([first, String(text).length, last]).toEqual([1, 4_000_000, 1])
+    expect(proxy.opened).toBe(2)
   })
 
   test('is asked no more where it failed otherwise: that is told at once', async () => {
