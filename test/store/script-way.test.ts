@@ -20,11 +20,25 @@ async function librariesOf(redis: Redis): Promise<string[]> {
   return lists.map(([, name]) => name)
 }
 
+/** Answers to FUNCTION LOAD come when they are released; `given`: Redis has given the first. */
+function holdLoads(redis: Redis): { readonly given: Promise<void>; readonly release: () => void } {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const { promise: given, resolve: isGiven } = Promise.withResolvers<void>()
+  const load = redis.function.bind(redis) as unknown as (...words: string[]) => Promise<unknown>
+  redis.function = (async (...words: string[]) => {
+    const answer = await load(...words)
+    isGiven()
+    await released
+    return answer
+  }) as unknown as Redis['function']
+  return { given, release }
+}
+
 /** A call that reads and changes nothing: a worker that is not there. */
-function postTo(caller: ScriptCaller): Promise<unknown> {
+function postTo(caller: ScriptCaller, deadlineMs = 20_000): Promise<unknown> {
   const keys = { record: '{t}:w:x', user: '{t}:w:x:mail:user', run: '{t}:run:default', events: '{t}:events', idem: '-' }
   const args = { worker: 'x', mail: '-', idemMs: 0, seed: 's', bellMs: 1, event: '[]' }
-  return caller.call(scripts.postScript, keys, args, { deadlineMs: 20_000 })
+  return caller.call(scripts.postScript, keys, args, { deadlineMs })
 }
 
 let server: RedisServer
@@ -70,15 +84,7 @@ describe('a Redis with functions', () => {
   })
 
   test('that is given it answers calls that waited for it before those that are made meanwhile', async () => {
-    const { promise: released, resolve: release } = Promise.withResolvers<void>()
-    const { promise: given, resolve: isGiven } = Promise.withResolvers<void>()
-    const load = admin.function.bind(admin) as unknown as (...words: string[]) => Promise<unknown>
-    admin.function = (async (...words: string[]) => {
-      const answer = await load(...words)
-      isGiven()
-      await released
-      return answer
-    }) as unknown as Redis['function']
+    const { given, release } = holdLoads(admin)
     const caller = new ScriptCaller(admin)
     const answered: string[] = []
     const call = (name: string) => postTo(caller).then(() => void answered.push(name))
@@ -90,6 +96,18 @@ describe('a Redis with functions', () => {
     release()
     await Promise.all([...first, meanwhile])
     expect(answered).toEqual(['first', 'second', 'third'])
+  })
+
+  test('that is slow to take it fails calls at their deadline, and does none of them later', async () => {
+    const { given, release } = holdLoads(admin)
+    const caller = new ScriptCaller(admin)
+    const told = await Promise.allSettled([postTo(caller, 500), postTo(caller, 500)])
+    const reason = expect.objectContaining({ code: 'store_unavailable' })
+    expect(told).toEqual(told.map(() => ({ status: 'rejected', reason })))
+    await given
+    release()
+    expect(await postTo(caller)).toEqual(['not_found'])
+    expect(await callsOf(admin)).toEqual({ fcall: 3, 'function|load': 1 })
   })
 
   test('that lost it is given it again, and keeps that of another version', async () => {
