@@ -4,6 +4,7 @@
  * W-a All ways run the same text with the same keys and arguments, so a call may begin in one way and be made again in another.
  * W-b Who calls while the library is loaded waits behind those that found it missing: calls of one process keep their order.
  */
+import { performance } from 'node:perf_hooks'
 import type { Redis } from './redis.ts'
 import { scriptLibrary } from './script-source.ts'
 
@@ -20,9 +21,13 @@ export type Way = 'function' | 'load' | 'loaded' | 'digest' | 'source'
 /** Room for the name of the script, the count of keys, then keys and arguments. */
 export type Words = [script: string, keyCount: number, ...(string | number)[]]
 
+/** A Redis that takes no library just now (full, a replica) is not sent all of it with each call. */
+const loadAgainMs = 1_000
+
 export class ScriptWays {
   readonly #redis: Redis
   #hasFunctions = true
+  #refusedUntil = 0
   /** Once, however many calls find at the same moment that it is missing; until the first of them is made again. */
   #loading: Promise<void> | undefined
 
@@ -31,7 +36,7 @@ export class ScriptWays {
   }
 
   get first(): Way {
-    if (!this.#hasFunctions) return 'digest'
+    if (!this.#hasFunctions || performance.now() < this.#refusedUntil) return 'digest'
     return this.#loading === undefined ? 'function' : 'load'
   }
 
@@ -89,6 +94,7 @@ export class ScriptWays {
       // Somebody else was faster.
       if (String(error).includes('already exists')) return
       this.#loading = undefined
+      this.#refusedUntil = performance.now() + loadAgainMs
       throw error
     }
   }
