@@ -21,13 +21,13 @@ export type Way = 'function' | 'load' | 'loaded' | 'digest' | 'source'
 /** Room for the name of the script, the count of keys, then keys and arguments. */
 export type Words = [script: string, keyCount: number, ...(string | number)[]]
 
-/** A Redis that takes no library just now (full, a replica) is not sent all of it with each call. */
+/** A Redis without a library that it takes and keeps is not sent all of it with each call. */
 const loadAgainMs = 1_000
 
 export class ScriptWays {
   readonly #redis: Redis
   #hasFunctions = true
-  #refusedUntil = 0
+  #withoutUntil = 0
   /** Once, however many calls find at the same moment that it is missing; until the first of them is made again. */
   #loading: Promise<void> | undefined
 
@@ -36,7 +36,7 @@ export class ScriptWays {
   }
 
   get first(): Way {
-    if (!this.#hasFunctions || performance.now() < this.#refusedUntil) return 'digest'
+    if (!this.#hasFunctions || performance.now() < this.#withoutUntil) return 'digest'
     return this.#loading === undefined ? 'function' : 'load'
   }
 
@@ -65,7 +65,7 @@ export class ScriptWays {
     switch (way) {
       case 'function':
       case 'loaded':
-        if (/^ERR function not found/i.test(message)) return way === 'function' ? 'load' : this.#withoutFunctions()
+        if (/^ERR function not found/i.test(message)) return way === 'function' ? 'load' : this.#withoutForNow()
         // Not every server, or proxy before one, says it in the words of Redis.
         return /^(?:NOPERM|ERR)\b.*\bfcall\b/i.test(message) ? this.#withoutFunctions() : null
       case 'load':
@@ -75,6 +75,12 @@ export class ScriptWays {
       case 'source':
         return null
     }
+  }
+
+  /** It takes no library, lost it again at once, or has another of this name. */
+  #withoutForNow(): Way {
+    this.#withoutUntil = performance.now() + loadAgainMs
+    return 'digest'
   }
 
   #withoutFunctions(): Way {
@@ -94,7 +100,7 @@ export class ScriptWays {
       // Somebody else was faster.
       if (String(error).includes('already exists')) return
       this.#loading = undefined
-      this.#refusedUntil = performance.now() + loadAgainMs
+      this.#withoutForNow()
       throw error
     }
   }
