@@ -4,13 +4,16 @@
  * open; and what such a file prints goes to stderr, since stdout is data.
  */
 import { Console } from 'node:console'
+import { syncBuiltinESMExports } from 'node:module'
 import { exitCodes } from './exit-code.ts'
 import { flush, surviveClosedPipes } from './output.ts'
 import { asksForJson, runCommandLine } from './program.ts'
 import { endProcess, watchForSuddenEnd } from './sudden-end.ts'
 
 surviveClosedPipes()
-globalThis.console = new Console(process.stderr)
+// Into the object that is there, since a worker file may import it, or a function of it, from `node:console`.
+Object.assign(globalThis.console, new Console(process.stderr))
+syncBuiltinESMExports()
 const args = process.argv.slice(2)
 watchForSuddenEnd(asksForJson(args))
 const exitCode = await runCommandLine(args)

@@ -98,6 +98,23 @@ export default defineWorker({ receive(message, self) { self.log.info('shouting',
     expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(file) })
   })
 
+  it('sends to stderr what a worker file prints, by whichever console', async () => {
+    const source = `import own, { log } from 'node:console'
+import { defineWorker } from 'troupe'
+console.log('on loading')
+export default defineWorker({ receive(message, self) {
+  console.log('global')
+  own.info('imported')
+  log('by name')
+  self.reply(message.value)
+} })`
+    await cli.project.write('prints/workers/prints.ts', source)
+    const cwd = join(cli.project.folder, 'prints')
+    const { code, stdout, stderr } = await cli.project.run(['run', 'prints', 'said'], { cwd })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'said\n' })
+    for (const line of ['on loading', 'global', 'imported', 'by name']) expect(stderr).toContain(`${line}\n`)
+  })
+
   it('cancels its session on Ctrl+C and exits with 130', async () => {
     const running = cli.project.start(['run', 'waits', '--json', '--name', 'to be interrupted'])
     await running.saw('"run.started"', 'stdout')

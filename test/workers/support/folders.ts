@@ -110,7 +110,10 @@ export interface FoundTotals {
 /** Without `.troupe` directly in the folder. */
 export function findTotals(folder: string): FoundTotals {
   const shell = (script: string) =>
-    spawnSync('bash', ['--norc', '-c', `cd "$1" && ${script}`, 'bash', folder], { encoding: 'utf8', maxBuffer: 1 << 28 }).stdout
+    spawnSync('bash', ['--norc', '-c', `cd "$1" && ${script}`, 'bash', folder], {
+      encoding: 'utf8',
+      maxBuffer: 1 << 28,
+    }).stdout
   const files = 'find . -path ./.troupe -type d -prune -o -type f'
   const sizes = shell(`${files} -printf '%s\\n'`).trim().split('\n').filter(Boolean).map(Number)
   const lines = Number(shell(`${files} -exec cat {} + 2>/dev/null | wc -l`))
