@@ -142,7 +142,7 @@ export const policy = {
   deltaEveryMs: 40,
   /** More of what a tool tells as its progress is cut, with a note. */
   progressBytesMax: 16_384,
-  /** Histories that a node keeps in memory, in bytes of JSON. */
+  /** What histories may take of a node's memory; an eighth of V8's heap limit, where that is less. */
   historyCacheBytes: 268_435_456,
 
   messageBytesMax: 1_048_576,

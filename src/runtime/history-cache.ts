@@ -3,7 +3,9 @@
  * H1 A container is in one turn or in the cache, never in both: a turn takes it out and gives it back when it has ended.
  * H2 It is used again only if the history still begins with what it was made of. H3 The least used ones go first.
  */
+import { getHeapStatistics } from 'node:v8'
 import type { ContextContainer } from '../core/context-container.ts'
+import { policy } from '../core/policy.ts'
 import type { Grant } from '../core/ports.ts'
 import type { Left } from './turn.ts'
 
@@ -21,12 +23,21 @@ interface Kept {
   readonly left: Left
 }
 
+/** What V8 needs for a worker beside its entries, and for an entry beside its text: as measured, with one or forty short ones. */
+const workerBytes = 3_000
+const entryBytes = 200
+/** Of what V8 lets the process have, which is much more than what may grow old in it: 285 MB with `--max-old-space-size=80`. */
+const heapShare = 1 / 8
+
 export class HistoryCache {
   readonly #bytesMax: number
   readonly #kept = new Map<string, Kept>()
   #bytes = 0
 
-  constructor(bytesMax: number) {
+  /** `bytesMax`: of memory. Default: that of the policy, where the heap is large enough. */
+  constructor(
+    bytesMax = Math.min(policy.historyCacheBytes, Math.floor(getHeapStatistics().heap_size_limit * heapShare)),
+  ) {
     this.#bytesMax = bytesMax
   }
 
@@ -45,9 +56,10 @@ export class HistoryCache {
   give(workerId: string, left: Left, known: KnownHistory): void {
     const old = this.#kept.get(workerId)
     if (old) this.#drop(workerId, old)
-    if (known.bytes > this.#bytesMax) return
+    const bytes = memoryOf(known)
+    if (bytes > this.#bytesMax) return
     this.#kept.set(workerId, { known, left })
-    this.#bytes += known.bytes
+    this.#bytes += bytes
     for (const [id, kept] of this.#kept) {
       if (this.#bytes <= this.#bytesMax) break
       this.#drop(id, kept)
@@ -56,6 +68,10 @@ export class HistoryCache {
 
   #drop(workerId: string, kept: Kept): void {
     this.#kept.delete(workerId)
-    this.#bytes -= kept.known.bytes
+    this.#bytes -= memoryOf(kept.known)
   }
+}
+
+function memoryOf({ bytes, length }: KnownHistory): number {
+  return workerBytes + length * entryBytes + bytes
 }

@@ -8,7 +8,6 @@ import {
 import { ConfigError } from '../core/errors.ts'
 import { defaultPool, isKind, kindRule } from '../core/ids.ts'
 import type { ModelSource } from '../core/model.ts'
-import { policy } from '../core/policy.ts'
 import { shown } from '../core/shown.ts'
 import { agentBehaviour } from './agent/agent.ts'
 import type { AgentParts } from './agent/scene.ts'
@@ -26,7 +25,7 @@ export class KindMaker {
     this.#parts = {
       models,
       executor: new ToolExecutor(this.#threads),
-      histories: new HistoryCache(policy.historyCacheBytes),
+      histories: new HistoryCache(),
     }
   }
 

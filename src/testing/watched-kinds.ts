@@ -8,7 +8,6 @@ import { type HandlerDefinition, isAgentDefinition, type WorkerDefinition } from
 import { defaultPool } from '../core/ids.ts'
 import type { Message } from '../core/message.ts'
 import type { Model, ModelSource } from '../core/model.ts'
-import { policy } from '../core/policy.ts'
 import { agentBehaviour } from '../runtime/agent/agent.ts'
 import { HistoryCache } from '../runtime/history-cache.ts'
 import type { Kind } from '../runtime/kind.ts'
@@ -21,7 +20,7 @@ export class WatchedKinds {
   readonly #watch: Watch
   readonly #models: (kind: string) => ModelSource
   readonly #threads = new ThreadPool()
-  readonly #histories = new HistoryCache(policy.historyCacheBytes)
+  readonly #histories = new HistoryCache()
 
   /** `models` may differ from kind to kind. */
   constructor(watch: Watch, models: (kind: string) => ModelSource) {
