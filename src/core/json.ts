@@ -20,12 +20,9 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
   try {
     text = JSON.stringify(value === undefined ? null : value)
   } catch (cause) {
-    throw new InputError(
-      `${what} cannot be written as JSON: ${cause instanceof Error ? cause.message : String(cause)}`,
-      { cause },
-    )
+    throw new InputError(`${what} cannot be written as JSON: ${whyNoJson(cause)}`, { cause })
   }
-  if (text === undefined) throw new InputError(`${what} cannot be written as JSON: a ${typeof value} has no JSON form.`)
+  if (text === undefined) throw new InputError(`${what} cannot be written as JSON: ${withoutJson(value)}`)
   const nothing = emptiedBy(value, text)
   if (nothing !== null) throw new InputError(`${what} is ${nothing}`)
   // A UTF-16 unit is at most three bytes: most values need no count.
@@ -39,6 +36,22 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
     }
   }
   return text
+}
+
+/** Why `JSON.stringify` threw. What V8 says of a circle has several lines, of which the last names the place. */
+export function whyNoJson(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown)
+  const { message } = thrown
+  if (!(thrown instanceof TypeError)) return message
+  if (/^Do not know how to serialize a BigInt/.test(message))
+    return 'a bigint has no JSON form: give a number, or its digits as a text.'
+  const [, place] = /^Converting circular structure to JSON.*--- (.*) closes the circle/s.exec(message) ?? []
+  return place === undefined ? message : `it contains itself, by ${place}: give a value without circles.`
+}
+
+/** Of a value that `JSON.stringify` passes over. */
+export function withoutJson(value: unknown): string {
+  return typeof value === 'object' ? 'its toJSON() gave nothing.' : `a ${typeof value} has no JSON form.`
 }
 
 /**

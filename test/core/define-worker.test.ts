@@ -75,7 +75,7 @@ describe('defineWorker', () => {
     [
       'an initial state that JSON cannot hold',
       { receive, initial: 1n },
-      /^initial cannot be written as JSON: .*BigInt/,
+      /^initial cannot be written as JSON: .*a bigint has no JSON form/,
     ],
     [
       'an initial state that is a function',

@@ -24,14 +24,30 @@ describe('toJson', () => {
 
   const circular: Record<string, unknown> = {}
   circular.self = circular
+  const circle: unknown[] = []
+  circle.push({ on: circle })
   const throwing = {
     toJSON() {
       throw new Error('not today')
     },
   }
   test.each([
-    ['a circle', circular, /the input cannot be written as JSON: .*circular/i],
-    ['a bigint', 1n, /the input cannot be written as JSON: .*BigInt/],
+    [
+      'a circle',
+      circular,
+      "the input cannot be written as JSON: it contains itself, by property 'self': give a value without circles.",
+    ],
+    [
+      'a longer circle',
+      { list: [0, circle] },
+      "the input cannot be written as JSON: it contains itself, by property 'on': give a value without circles.",
+    ],
+    [
+      'a bigint',
+      { price: 1n },
+      /^the input cannot be written as JSON: a bigint has no JSON form: give a number, or its digits as a text\.$/,
+    ],
+    ['what gives nothing', { toJSON() {} }, /the input cannot be written as JSON: its toJSON\(\) gave nothing\.$/],
     ['a function', () => 1, /the input cannot be written as JSON: a function has no JSON form/],
     ['a symbol', Symbol('x'), /the input cannot be written as JSON: a symbol has no JSON form/],
     ['what throws itself', throwing, /the input cannot be written as JSON: not today/],

@@ -6,7 +6,7 @@
  */
 import { Buffer } from 'node:buffer'
 import type { Json, ToolOutput } from '../../core/chat-message.ts'
-import { emptiedBy, isDeeperThan } from '../../core/json.ts'
+import { emptiedBy, isDeeperThan, whyNoJson, withoutJson } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
 import { failedText } from './messages.ts'
 import { wellFormedJson } from './plain-json.ts'
@@ -22,11 +22,11 @@ export function toOutput(value: unknown, bytesMax: number = policy.toolOutputByt
     return errorOutput(`${bytes}: give text, like buffer.toString('utf8'), or a list of numbers.`, bytesMax)
   }
   let json: string | undefined
-  let reason = `a ${typeof value} has no JSON form`
+  let reason = withoutJson(value)
   try {
     json = JSON.stringify(value)
   } catch (thrown) {
-    reason = thrown instanceof Error ? thrown.message : String(thrown)
+    reason = whyNoJson(thrown)
   }
   // It says that the tool ran: its effect is there, though its output is not.
   if (json === undefined)
