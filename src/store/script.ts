@@ -91,7 +91,7 @@ export class ScriptCaller {
           way = 'digest'
         }
         if (!error.retryable || performance.now() + pauseMs >= give || options.signal?.aborted)
-          throw error === refusal || refusal === undefined || !error.retryable ? error : silentAfter(refusal, error)
+          throw lastWord(refusal, error)
         await pause(pauseMs)
       }
     }
@@ -108,14 +108,16 @@ function pauseAfter(attempt: number): number {
  */
 export async function guarded<T>(doing: string, read: () => Promise<T>, deadlineMs: number): Promise<T> {
   const give = performance.now() + deadlineMs
+  let refusal: RuntimeError | undefined
   for (let attempt = 0; ; attempt++) {
     try {
       return await withDeadline(read(), Math.max(1, give - performance.now()))
     } catch (thrown) {
       const error = storeError(thrown, doing)
       const pauseMs = pauseAfter(attempt)
-      const isToRepeat = error.code === 'store_refused' || pipelineLost.test(messageOf(thrown))
-      if (!isToRepeat || performance.now() + pauseMs >= give) throw error
+      if (error.code === 'store_refused') refusal = error
+      const isToRepeat = error === refusal || pipelineLost.test(messageOf(thrown))
+      if (!isToRepeat || performance.now() + pauseMs >= give) throw lastWord(refusal, error)
       await pause(pauseMs)
     }
   }
@@ -236,8 +238,9 @@ function messageOf(thrown: unknown): string {
 
 const nothingWritten = 'Nothing was written.'
 
-/** Redis refused, and did not answer the last try: why it refused is what the caller can do something about. */
-function silentAfter(refusal: RuntimeError, last: RuntimeError): RuntimeError {
+/** Where Redis refused, and did not answer the last try: why it refused is what the caller can do something about. */
+function lastWord(refusal: RuntimeError | undefined, last: RuntimeError): RuntimeError {
+  if (last === refusal || refusal === undefined || !last.retryable) return last
   return new TransientError(refusal.message.replace(nothingWritten, 'Then it did not answer in time.'), {
     code: 'store_refused',
     cause: last,
