@@ -56,10 +56,12 @@ export function isAlive(pid: number): boolean {
 
 /**
  * What tells a process from a later one of the same id: when it began, counted from the start of the machine, which no clock that is set
- * changes. Undefined where the system does not say so.
+ * changes. Undefined where the system does not say so; 'ended' for one of which no more is left than that its parent did not ask how.
  */
 export async function beginningOf(pid: number): Promise<string | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
-  // Behind the name, which may hold anything, this is the twentieth field.
-  return text?.slice(text.lastIndexOf(')') + 2).split(' ')[19]
+  if (text === undefined) return undefined
+  // Behind the name, which may hold anything.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return fields[0] === 'Z' ? 'ended' : fields[19]
 }

@@ -1,4 +1,6 @@
 /** The lock of those who start a server in a folder, and what it protects. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -106,6 +108,24 @@ test.skipIf(process.platform !== 'linux')(
     await waitUntil('it is taken', () => takeStartLock(folder))
   },
 )
+
+test.skipIf(process.platform !== 'linux')('that of a process that ended, and nobody asked how, is taken', async () => {
+  // Its parent becomes a program that knows nothing of it, as the first process of a container may; it ends when that is so.
+  const ended = 'while [ "$(cat /proc/$$/comm)" != sleep ]; do :; done'
+  const parent = spawn('sh', ['-c', `(${ended}) & echo $!; exec sleep 60`], { stdio: ['ignore', 'pipe', 'ignore'] })
+  try {
+    const [chunk] = (await once(parent.stdout, 'data')) as [Buffer]
+    const pid = Number(chunk)
+    const stat = await waitUntil('it has ended', async () => {
+      const text = await readFile(`/proc/${pid}/stat`, 'utf8')
+      return text.includes(') Z ') && text
+    })
+    await writeFile(join(folder, 'start.lock'), `${pid} ${stat.split(' ')[21]}`)
+    await waitUntil('it is taken', () => takeStartLock(folder))
+  } finally {
+    parent.kill('SIGKILL')
+  }
+})
 
 test('who gets it after somebody else has started a server joins that one', async ({ skip }) => {
   const local = await findLocalServer(process.env.PATH ?? '')
