@@ -116,14 +116,14 @@ class HandlerTurn {
     } catch (thrown) {
       self?.close({ isLate: timeout.reason !== undefined })
       const error = toRuntimeError(timeout.reason ?? thrown)
-      const tries = (this.#definition.retries ?? host.policy.retries) + 1
+      const tries = error.retryable ? (this.#definition.retries ?? host.policy.retries) + 1 : attempt
       host.workerLog(grant, position.run).warn('receive failed', {
         attempt,
         of: tries,
         error: error.message,
         ...stackOf(thrown),
       })
-      if (error.retryable && attempt < tries) return this.#retryStep(mail, error, position, attempt)
+      if (attempt < tries) return this.#retryStep(mail, error, position, attempt)
       return this.#failedStep(mail, error, position, attempt)
     } finally {
       timeout.clear()
