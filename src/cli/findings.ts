@@ -234,11 +234,13 @@ function judgeLeases({ redis, expiredLeases, nodes }: Health): Finding[] {
   ]
 }
 
-function judgeDeadLetters({ deadLetters }: Health): Finding {
+function judgeDeadLetters({ deadLetters, redriven }: Health): Finding {
   if (deadLetters === 0) return { level: 'ok', what: 'there are no dead letters' }
+  if (redriven >= deadLetters)
+    return { level: 'ok', what: 'all messages that were put aside for taking a node down were put back' }
   return {
     level: 'warning',
-    what: `${count(deadLetters, 'message')} put aside for taking a node down`,
+    what: `${count(deadLetters - redriven, 'message')} put aside for taking a node down`,
     todo: 'troupe mailbox dead',
   }
 }

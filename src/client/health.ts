@@ -39,7 +39,10 @@ export interface Health {
   readonly expiredLeases: number
   readonly timers: number
   readonly cancelling: number
+  /** All that are kept. */
   readonly deadLetters: number
+  /** Of these, those whose message was put back. */
+  readonly redriven: number
 }
 
 /** What is read of BullMQ's queues. */
@@ -108,5 +111,6 @@ export async function readHealth(
     timers: sum((fact) => fact.timers),
     cancelling: sum((fact) => fact.cancelling),
     deadLetters: sum((fact) => fact.dead),
+    redriven: sum((fact) => fact.redriven),
   }
 }

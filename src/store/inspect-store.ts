@@ -318,6 +318,7 @@ export class InspectStore {
     timers: number
     cancelling: number
     dead: number
+    redriven: number
   }> {
     const now = await this.now()
     const perPool = await Promise.all(
@@ -332,14 +333,22 @@ export class InspectStore {
         return { pool, queued, oldest: first, bells, busy }
       }),
     )
-    const [expiredLeases, running, timers, cancelling, dead] = await Promise.all([
+    const [expiredLeases, running, timers, cancelling, dead, redriven] = await Promise.all([
       this.#redis.zcount(this.#keys.leases, '-inf', now),
       this.#redis.zcard(this.#keys.leases),
       this.#redis.zcard(this.#keys.timers),
       this.#redis.scard(this.#keys.cancelling),
       this.#redis.xlen(this.#keys.dead),
+      this.#redrivenLetters(),
     ])
-    return { pools: perPool, expiredLeases, running, timers, cancelling, dead }
+    return { pools: perPool, expiredLeases, running, timers, cancelling, dead, redriven }
+  }
+
+  /** Marks of letters that were trimmed may be left: they go when another letter is put back. */
+  async #redrivenLetters(): Promise<number> {
+    const [oldest] = await this.#redis.xrange(this.#keys.dead, '-', '+', 'COUNT', 1)
+    if (oldest === undefined) return 0
+    return this.#redis.zcount(this.#keys.redriven, Number(oldest[0].split('-')[0]), '+inf')
   }
 
   async queuedKinds(pool: string, limit: number): Promise<{ id: string; kind: string; since: number }[]> {

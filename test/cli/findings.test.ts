@@ -29,6 +29,7 @@ const well: Health = {
   timers: 0,
   cancelling: 0,
   deadLetters: 0,
+  redriven: 0,
 }
 
 const withRedis = (redis: Partial<Health['redis']>): Health => ({ ...well, redis: { ...well.redis, ...redis } })
@@ -115,9 +116,20 @@ describe('judge', () => {
       /3 workers wait for a slot, the oldest for 2m/,
     ],
     ['expired leases', { ...well, expiredLeases: 2 }, 'warning', /2 leases/],
-    ['dead letters', { ...well, deadLetters: 1 }, 'warning', /1 message put aside/],
+    ['dead letters', { ...well, deadLetters: 1 }, 'warning', /^1 message put aside for taking a node down$/],
+    [
+      'dead letters that are left',
+      { ...well, deadLetters: 3, redriven: 1 },
+      'warning',
+      /^2 messages put aside for taking a node down$/,
+    ],
   ])('says what to do about %s', (_, health, level, what) => {
     expect(wrong(health)).toMatchObject([{ level, what: expect.stringMatching(what), todo: expect.any(String) }])
+  })
+
+  it('warns of no dead letter that was put back', () => {
+    const told = judge({ ...well, deadLetters: 2, redriven: 2 }).at(-1)
+    expect(told).toEqual({ level: 'ok', what: 'all messages that were put aside for taking a node down were put back' })
   })
 
   it('knows Valkey by its own version', () => {

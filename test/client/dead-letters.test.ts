@@ -142,6 +142,7 @@ describe('a message that was put aside', () => {
     expect(await troupe.client.redrive({ all: true })).toEqual([])
     await expect(troupe.client.redrive({})).rejects.toMatchObject({ code: 'input_invalid' })
     expect(await troupe.client.deadLetters()).toMatchObject([{ id, redrivenAs: 'user-1' }])
+    expect(await troupe.client.health()).toMatchObject({ deadLetters: 1, redriven: 1 })
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 

@@ -18,7 +18,7 @@ function storeOf({ now = Date.now(), info = {}, pools = {}, queued = [], running
     const { queued = 0, since, bells = 0, busy = 0 } = pools[pool] ?? {}
     return { pool, queued, oldest: since === undefined ? null : { id: 'w', since }, bells, busy }
   }
-  const sums = { expiredLeases: 1, running, timers: 2, cancelling: 3, dead: 4 }
+  const sums = { expiredLeases: 1, running, timers: 2, cancelling: 3, dead: 4, redriven: 1 }
   return {
     now: async () => now,
     info: async () => info,
@@ -58,7 +58,14 @@ describe('readHealth', () => {
       { pool: 'default', queued: 5, oldestMs: 900, bells: 12, busy: 3 },
       { pool: 'unhosted', queued: 0, oldestMs: null, bells: 0, busy: 0 },
     ])
-    expect(health).toMatchObject({ running: 7, expiredLeases: 2, timers: 4, cancelling: 6, deadLetters: 8 })
+    expect(health).toMatchObject({
+      running: 7,
+      expiredLeases: 2,
+      timers: 4,
+      cancelling: 6,
+      deadLetters: 8,
+      redriven: 2,
+    })
   })
 
   test('asks about the pools of nodes as well, and about none twice', async () => {
