@@ -52,8 +52,8 @@ export interface Created {
   readonly sessionId: string
   readonly workerId: string
   readonly warning: string | null
-  /** Its key began something else: this is not what was asked for. */
-  readonly isOther: boolean
+  /** Its key began just this before: nothing is wrong with that. */
+  readonly isAgain: boolean
 }
 
 export interface SubmissionContext {
@@ -134,11 +134,9 @@ export class Submission {
     this.#ring(partition, made.bells, wasQuiet ? pool : '')
     const { workerId } = made
     const isOther = made.kind === 'other'
-    const warning =
-      made.sessionId === sessionId
-        ? unhostedWarning(kind, pool)
-        : keyWarning(kind, await store.kindOf(workerId), isOther)
-    return { sessionId: made.sessionId, workerId, warning, isOther }
+    const isNew = made.sessionId === sessionId
+    const warning = isNew ? unhostedWarning(kind, pool) : keyWarning(kind, await store.kindOf(workerId), isOther)
+    return { sessionId: made.sessionId, workerId, warning, isAgain: !isNew && !isOther }
   }
 
   /** Throws a typed error that names the worker when the message cannot be accepted. */
@@ -214,8 +212,8 @@ export function openSubmission(
       return { sessionId: sessionId ?? '', workerId }
     }
     const job = parseJob(sessionJob, data)
-    const { sessionId, workerId, warning, isOther } = await submission.create({ ...job, idempotencyKey: key })
-    return { sessionId, workerId, ...(isOther && warning !== null && { warning }) }
+    const { sessionId, workerId, warning, isAgain } = await submission.create({ ...job, idempotencyKey: key })
+    return { sessionId, workerId, ...(!isAgain && warning !== null && { warning }) }
   }
 }
 

@@ -17,7 +17,7 @@ const submissionQueue = 'submit'
 export interface Submitted {
   readonly sessionId: string
   readonly workerId: string
-  /** The job's id was used before, for something else. */
+  /** The job's id was used before, for something else; or no node has ever hosted its kind. */
   readonly warning?: string
 }
 
@@ -43,7 +43,7 @@ export class BullSubmissionListener {
           if (why !== undefined) throw new InputError(`the data of a submitted job is not JSON: ${why}.`)
           const submitted = await submit(job.data, keyOf(job))
           if (submitted.warning !== undefined)
-            log.warn('a submitted job has the id of another', { jobId: job.id, warning: submitted.warning })
+            log.warn('a submitted job was accepted with a warning', { jobId: job.id, warning: submitted.warning })
           return submitted
         } catch (error) {
           if (error instanceof RuntimeError && error.retryable) {

@@ -82,12 +82,12 @@ describe('a listener', () => {
     await place.listener.stop()
   })
 
-  test('warns of a job whose id was used for something else, which is given what that became', async () => {
+  test('tells a warning to who added the job, and to the log', async () => {
     const warning = 'it was used for something else'
     await using place = await listening(async () => ({ ...made, warning }))
     const job = await place.producer.queue.add('x', {}, { jobId: 'twice' })
     expect(await place.producer.completed(job)).toEqual({ ...made, warning })
-    expect(place.told).toEqual([['a submitted job has the id of another', { jobId: 'twice', warning }]])
+    expect(place.told).toEqual([['a submitted job was accepted with a warning', { jobId: 'twice', warning }]])
   })
 
   test('leaves a job to the next try of BullMQ where it cannot even be put off (Q-b)', async () => {

@@ -160,6 +160,14 @@ describe('a job of the queue "submit"', () => {
     expect(await troupe.client.sessions.list()).toHaveLength(1)
   })
 
+  test('of a kind that no node ever hosted waits, and is told so', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    await using producer = new Producer(troupe)
+    const submitted = await producer.submit({ kind: 'ecko', input: 1 }, { jobId: 'order-1' })
+    const warning = 'no node has ever hosted kind "ecko": the session waits until one does.'
+    expect(submitted).toEqual({ sessionId: submitted.sessionId, workerId: submitted.workerId, warning })
+  })
+
   test('of a queue that was obliterated and filled again with the same numbers becomes a new session', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
