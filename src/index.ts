@@ -29,7 +29,7 @@ export type {
   Troupe,
 } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
-export type { Health } from './client/health.ts'
+export type { BellQueue, Health } from './client/health.ts'
 export type {
   AuditQuery,
   DeadLettersQuery,
@@ -45,18 +45,28 @@ export type { Report, SessionReport, SessionStanding, UsageReport, WorkerReport 
 export type { Session } from './client/session.ts'
 export type { EventsQuery } from './client/session-events.ts'
 export type { CreateSession } from './client/submission.ts'
-export type { HistoryItem, Worker } from './client/worker.ts'
+export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
 export type {
   AssistantBlock,
   AssistantMessage,
   ChatMessage,
   ChildFacts,
+  ErrorMessage,
+  FileBlock,
+  FinishReason,
   Json,
+  MediaBlock,
   MessageHead,
+  ProviderOptions,
+  ReasoningBlock,
+  SummaryMessage,
   SystemMessage,
+  TextBlock,
   ToolCallBlock,
+  ToolOutput,
   ToolResultMessage,
+  ToolStatus,
   Usage,
   UserBlock,
   UserMessage,
@@ -83,8 +93,23 @@ export type {
 } from './core/define-worker.ts'
 // Authoring.
 export { defineWorker } from './core/define-worker.ts'
-export type { AgentResult, Entry, RunResult } from './core/entry.ts'
-export type { ErrorCode } from './core/errors.ts'
+export type {
+  AgentResult,
+  AttemptFailedEntry,
+  BlankEntry,
+  CancelledEntry,
+  ChatEntry,
+  CompletedEntry,
+  DelegatedEntry,
+  Entry,
+  EntryHead,
+  FailedEntry,
+  ReceivedEntry,
+  RunResult,
+  SpawnNote,
+  ToolStartedEntry,
+} from './core/entry.ts'
+export type { ErrorCode, RuntimeErrorOptions } from './core/errors.ts'
 // Errors.
 export {
   CancelledError,
@@ -100,14 +125,24 @@ export {
   TimeoutError,
   TransientError,
 } from './core/errors.ts'
-export type { TroupeEvent } from './core/event.ts'
+export type { EventType, TroupeEvent } from './core/event.ts'
 export type { Failure } from './core/failure.ts'
 export { ConversationHistory } from './core/history.ts'
-export type { InputMessage, Mail, Message, ResultMessage, TimerMessage } from './core/message.ts'
+export type { InputMessage, Lane, Mail, Message, ReportedChild, ResultMessage, TimerMessage } from './core/message.ts'
 export { chat } from './core/message-factories.ts'
-export type { Model, ModelCall, ModelDelta, ModelReply, ModelRequest, PromptMessage, ToolSpec } from './core/model.ts'
+export type {
+  Model,
+  ModelCall,
+  ModelDelta,
+  ModelReply,
+  ModelRequest,
+  ModelSettings,
+  PromptMessage,
+  PromptResult,
+  ToolSpec,
+} from './core/model.ts'
 export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'
-export type { CoarseState, FineState, RunState } from './core/run-state.ts'
+export type { CoarseState, FineState, RunState, WorkerState } from './core/run-state.ts'
 export type { WorkerGrant } from './core/worker-grant.ts'
 export type { WorkerLog } from './core/worker-log.ts'
 export type { LoggerLike } from './log.ts'

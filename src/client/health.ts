@@ -5,6 +5,8 @@ import type { SubmissionQueue } from '../queue/submissions.ts'
 import type { InspectStore, RecordFields } from '../store/inspect-store.ts'
 import type { KindSummary, NodeSummary } from './summaries.ts'
 
+export type { BellQueue }
+
 export interface Health {
   readonly redis: {
     readonly version: string

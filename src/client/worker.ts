@@ -16,7 +16,7 @@ export interface HistoryItem {
   readonly entry: Entry
 }
 
-interface SendOptions {
+export interface SendOptions {
   readonly idempotencyKey?: string | undefined
 }
 

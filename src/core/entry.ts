@@ -9,7 +9,7 @@ import type { Message } from './message.ts'
 
 export const entryVersion = 1
 
-interface EntryHead {
+export interface EntryHead {
   readonly v: number
   /** Milliseconds since the epoch, by the node's clock; for people, never for decisions. */
   readonly at: number

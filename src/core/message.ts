@@ -21,7 +21,7 @@ export interface InputMessage<Value = unknown> {
   readonly facts?: Readonly<Record<string, Json>>
 }
 
-interface ReportedChild {
+export interface ReportedChild {
   readonly kind: 'result'
   readonly id: string
   /** The child. */

@@ -1,5 +1,5 @@
 /** The package's entry for tests, `troupe/test`. Nothing that runs in production loads it. */
-export { call, type ScriptedReply, say, scriptedModel, together } from '../models/scripted-model.ts'
+export { call, type ScriptedModel, type ScriptedReply, say, scriptedModel, together } from '../models/scripted-model.ts'
 export type { UserCode } from './journal.ts'
 export { crashMatrix } from './matrix.ts'
 export type { Replies } from './node-order.ts'

@@ -75,6 +75,30 @@ export default defineWorker({
   tools: [countWords],
 })
 `,
+  // A project that builds declarations must be able to name what is inferred.
+  'workers/_inferred.ts': `import type { Entry, Health, HistoryItem, Message, ModelReply, PromptMessage } from 'troupe'
+import type { RuntimeError, StartNodeOptions, TroupeEvent, UserMessage, Worker, WorkerReport } from 'troupe'
+
+export const textsOf = ({ content }: ModelReply) => content.filter((block) => block.type === 'text')
+export const thoughtsOf = ({ content }: ModelReply) => content.filter((block) => block.type === 'reasoning')
+export const picturesOf = ({ content }: UserMessage) => content.filter((block) => block.type === 'image')
+export const filesOf = ({ content }: UserMessage) => content.filter((block) => block.type === 'file')
+export const resultsOf = (message: PromptMessage) => (message.role === 'tool' ? message.results : [])
+export const reported = (message: Message) => (message.kind === 'result' && message.status === 'completed' ? message : null)
+export const modelsOf = (options: StartNodeOptions) => options.models
+export const sendingOf = (...args: Parameters<Worker['send']>) => args[1]
+export const pausedOf = (health: Health) => health.pausedBells
+export const entriesOf = (items: readonly HistoryItem[]) => items.map(({ entry }) => entry)
+export const narrowed = (entry: Entry) => {
+  if (entry.type === 'received') return entry
+  if (entry.type === 'completed') return entry
+  if (entry.type === 'delegated') return entry
+  return entry.type === 'assistant' ? entry : null
+}
+export const typeOf = (event: TroupeEvent) => event.type
+export const placeOf = (worker: WorkerReport) => worker.place
+export const codeOf = (error: RuntimeError) => error.details
+`,
   'tsconfig.json': JSON.stringify({
     compilerOptions: {
       module: 'nodenext',
@@ -83,6 +107,7 @@ export default defineWorker({
       strict: true,
       skipLibCheck: !isLong,
       noEmit: true,
+      declaration: true,
       allowImportingTsExtensions: true,
       types: ['node'],
     },

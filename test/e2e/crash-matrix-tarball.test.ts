@@ -39,6 +39,11 @@ const report = await crashMatrix({
 })
 console.log(JSON.stringify(report))
 `,
+  'inferred.ts': `import { crashMatrix, say, scriptedModel } from 'troupe/test'
+
+export const model = scriptedModel('scripted/one', [say('done')])
+export const prove = () => crashMatrix({ workers: 'workers', kind: 'payer', input: null })
+`,
   'tsconfig.json': JSON.stringify({
     compilerOptions: {
       module: 'nodenext',
@@ -47,9 +52,10 @@ console.log(JSON.stringify(report))
       strict: true,
       skipLibCheck: true,
       noEmit: true,
+      declaration: true,
       types: ['node'],
     },
-    include: ['workers', 'prove.ts'],
+    include: ['workers', 'prove.ts', 'inferred.ts'],
   }),
 }
 
