@@ -13,6 +13,8 @@ export interface Finding {
 }
 
 const waitMsMax = 60_000
+/** A sweep takes workers whose kind is hosted from among the unhosted within about a second. */
+const asideMsMax = 10_000
 const skewMsMax = 2_000
 const memoryWarning = 0.8
 const memoryProblem = 0.95
@@ -27,6 +29,7 @@ export function judge(health: Health): Finding[] {
     judgeClock(health.redis),
     judgeNodes(health),
     ...judgeUnhosted(health),
+    ...judgeAside(health),
     judgeQueue(health),
     judgeSubmissions(health),
     ...judgeMisplaced(health),
@@ -181,6 +184,20 @@ function judgeUnhosted({ unhosted, nodes }: Health): Finding[] {
       todo: `start a node whose workers folder has ${kind}.ts, or cancel their sessions`,
     }
   })
+}
+
+function judgeAside({ aside, nodes }: Health): Finding[] {
+  const stuck = aside.filter(({ waitingMs }) => waitingMs > asideMsMax).sort((a, b) => b.waitingMs - a.waitingMs)
+  const [oldest] = stuck
+  if (oldest === undefined || nodes.length === 0) return []
+  const each = stuck.length === 1 ? 'it' : 'each'
+  return [
+    {
+      level: 'problem',
+      what: `${waits(stuck.length)}, though a node hosts ${stuck.length === 1 ? 'its kind' : 'their kinds'}: something of ${each} cannot be read`,
+      todo: `troupe audit names what somebody wrote over; the oldest is worker ${oldest.id}`,
+    },
+  ]
 }
 
 function judgeQueue({ pools, nodes }: Health): Finding | undefined {

@@ -27,6 +27,11 @@ export interface Health {
   readonly pools: readonly { pool: string; queued: number; oldestMs: number | null; bells: number; busy: number }[]
   /** Queued workers of kinds that no live node hosts. */
   readonly unhosted: readonly { id: string; kind: string; waitingMs: number }[]
+  /**
+   * Queued workers among the unhosted of kinds that a live node hosts: a sweep takes them within about a second, unless somebody wrote over
+   * something of them.
+   */
+  readonly aside: readonly { readonly id: string; readonly kind: string; readonly waitingMs: number }[]
   /** Jobs of other programs in the queue `submit` that no node has taken yet. */
   readonly submitted: number
   /** Somebody paused that queue, with a tool of BullMQ: nodes take nothing from it. */
@@ -70,7 +75,12 @@ export async function readHealth(
   ]
   const facts = await Promise.all(stores.map((store) => store.queueFacts(poolNames)))
   const hosted = new Set(kinds.filter((kind) => kind.hosted).map((kind) => kind.kind))
-  const queued = await Promise.all(stores.flatMap((store) => poolNames.map((pool) => store.queuedKinds(pool, 100))))
+  const queuedIn = async (pool: string) =>
+    (await Promise.all(stores.map((store) => store.queuedKinds(pool, 100)))).flat().map(({ id, kind, since }) => ({
+      pool,
+      worker: { id, kind, waitingMs: Math.max(0, redisNow - since) },
+    }))
+  const queued = (await Promise.all(poolNames.map(queuedIn))).flat()
   const { submissions, pausedBells } = await readQueues(redisNow, poolNames)
   const [submission, ...others] = submissions as readonly [SubmissionQueue, ...SubmissionQueue[]]
   const sum = (of: (fact: (typeof facts)[number]) => number) => facts.reduce((total, fact) => total + of(fact), 0)
@@ -99,10 +109,10 @@ export async function readHealth(
         busy: of.reduce((total, fact) => total + (fact?.busy ?? 0), 0),
       }
     }),
-    unhosted: queued
-      .flat()
-      .filter(({ kind }) => !hosted.has(kind))
-      .map(({ id, kind, since }) => ({ id, kind, waitingMs: Math.max(0, redisNow - since) })),
+    unhosted: queued.filter(({ worker }) => !hosted.has(worker.kind)).map(({ worker }) => worker),
+    aside: queued
+      .filter(({ pool, worker }) => pool === unhostedPool && hosted.has(worker.kind))
+      .map(({ worker }) => worker),
     submitted: submission.jobs,
     submitIsPaused: submission.isPaused,
     submitPrefix: submission.prefix,

@@ -19,6 +19,7 @@ const well: Health = {
   kinds: [],
   pools: [],
   unhosted: [],
+  aside: [],
   submitted: 0,
   submitIsPaused: false,
   submitPrefix: '{troupe.0}:q',
@@ -118,6 +119,12 @@ describe('judge', () => {
     ['expired leases', { ...well, expiredLeases: 2 }, 'warning', /2 leases/],
     ['dead letters', { ...well, deadLetters: 1 }, 'warning', /^1 message put aside for taking a node down$/],
     [
+      'workers that no node can run',
+      { ...well, aside: [{ id: 'w1', kind: 'x', waitingMs: 20_000 }] },
+      'problem',
+      /^1 worker waits, though a node hosts its kind: something of it cannot be read$/,
+    ],
+    [
       'dead letters that are left',
       { ...well, deadLetters: 3, redriven: 1 },
       'warning',
@@ -125,6 +132,14 @@ describe('judge', () => {
     ],
   ])('says what to do about %s', (_, health, level, what) => {
     expect(wrong(health)).toMatchObject([{ level, what: expect.stringMatching(what), todo: expect.any(String) }])
+  })
+
+  it('names a worker that no node can run, unless a sweep may take it', () => {
+    const aside = [20_000, 200, 30_000].map((waitingMs, index) => ({ id: `w${index}`, kind: 'x', waitingMs }))
+    const [told, ...more] = wrong({ ...well, aside })
+    expect(more).toEqual([])
+    expect(told).toMatchObject({ what: expect.stringMatching(/^2 workers wait/), todo: expect.stringContaining('w2') })
+    expect(wrong({ ...well, aside: aside.slice(1, 2) })).toEqual([])
   })
 
   it('warns of no dead letter that was put back', () => {

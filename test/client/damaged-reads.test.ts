@@ -1,10 +1,12 @@
 /** What clients read when somebody has written over what is stored: the key by its name, and all that can still be told. */
 import { describe, expect, test } from 'vitest'
+import type { Health } from '../../src/client/health.ts'
 import type { SessionsQuery } from '../../src/client/queries.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { timeOf } from '../../src/core/ids.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 const broken = defineWorker({ receive: (_, self) => self.fail('broken') })
@@ -129,6 +131,24 @@ test('a record in line that cannot be read keeps doctor from nothing', async () 
   await troupe.redis.set(record, 'not what it was')
   expect(await troupe.client.health()).toMatchObject({ unhosted: [{ id: other.rootId, kind: 'echo' }] })
   await troupe.redis.del(record)
+})
+
+test('a worker that no node can claim, since a field of its record was written over, is told to doctor', async () => {
+  await using troupe = await TestTroupe.start({ workers: { echo } })
+  const session = await troupe.create('echo', 'one', { keepOpen: true })
+  await session.result()
+  const { record } = workerKeys(troupe.tag, session.rootId)
+  await troupe.redis.hset(record, 'run', 'none')
+  await session.root.send('two')
+  let aside: Health['aside'] = []
+  await waitUntil('it is put aside', async () => {
+    aside = (await troupe.client.health()).aside
+    return aside.length > 0
+  })
+  expect(aside).toMatchObject([{ id: session.rootId, kind: 'echo' }])
+  await troupe.redis.hset(record, 'run', '2')
+  expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
+  expect((await troupe.client.health()).aside).toEqual([])
 })
 
 describe('a text that is no JSON', () => {

@@ -10,10 +10,19 @@ interface Partition {
   /** By pool; of others nothing is told. */
   readonly pools?: Readonly<Record<string, { queued?: number; since?: number; bells?: number; busy?: number }>>
   readonly queued?: readonly { readonly id: string; readonly kind: string; readonly since: number }[]
+  /** In line among the unhosted. */
+  readonly aside?: Partition['queued']
   readonly running?: number
 }
 
-function storeOf({ now = Date.now(), info = {}, pools = {}, queued = [], running = 0 }: Partition): InspectStore {
+function storeOf({
+  now = Date.now(),
+  info = {},
+  pools = {},
+  queued = [],
+  aside = [],
+  running = 0,
+}: Partition): InspectStore {
   const factsOf = (pool: string) => {
     const { queued = 0, since, bells = 0, busy = 0 } = pools[pool] ?? {}
     return { pool, queued, oldest: since === undefined ? null : { id: 'w', since }, bells, busy }
@@ -24,7 +33,7 @@ function storeOf({ now = Date.now(), info = {}, pools = {}, queued = [], running
     info: async () => info,
     refusal: async () => null,
     queueFacts: async (names: readonly string[]) => ({ pools: names.map(factsOf), ...sums }),
-    queuedKinds: async (pool: string) => (pool === 'default' ? queued : []),
+    queuedKinds: async (pool: string) => (pool === 'default' ? queued : pool === 'unhosted' ? aside : []),
   } as unknown as InspectStore
 }
 
@@ -85,6 +94,17 @@ describe('readHealth', () => {
     const kinds = [kind('echo', 'default', true), kind('gone', 'default', false)]
     const { unhosted } = await readHealth([first, second], [node], kinds, queues)
     expect(unhosted).toEqual([{ id: 'w2', kind: 'gone', waitingMs: 700 }])
+  })
+
+  test('names who stands among the unhosted though a node hosts its kind', async () => {
+    const now = 1_000_000
+    const aside = [
+      { id: 'w1', kind: 'echo', since: now - 300 },
+      { id: 'w2', kind: 'gone', since: now - 700 },
+    ]
+    const health = await readHealth([storeOf({ now, aside })], [node], [kind('echo', 'default', true)], queues)
+    expect(health.aside).toEqual([{ id: 'w1', kind: 'echo', waitingMs: 300 }])
+    expect(health.unhosted).toEqual([{ id: 'w2', kind: 'gone', waitingMs: 700 }])
   })
 
   test.each([
