@@ -37,6 +37,8 @@ export class AgentEnd {
     const { grant } = this.#journal.turn
     const { position, container } = this.#journal
     const { entries = [], parts = {} } = last
+    const { code, message: error, origin, attempt } = failure
+    this.#journal.log.warn('a run failed', { attempt, code, origin, error })
     const open = last.notRun ?? (position.open ? openCallsOf(container) : [])
     const results = open.map((call, index) => lastResult(call, this.#journal.nextId(entries.length + index)))
     this.#journal.record(

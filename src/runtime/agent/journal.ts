@@ -14,6 +14,7 @@ import { type OpenCall, type OwnWord, openCallsAfter } from '../../core/open-cal
 import type { Spending } from '../../core/policy.ts'
 import type { Grant } from '../../core/ports.ts'
 import type { RunState } from '../../core/run-state.ts'
+import type { WorkerLog } from '../../core/worker-log.ts'
 import type { KnownHistory } from '../history-cache.ts'
 import { emptyStep, type RunPosition, type Step } from '../step.ts'
 import type { Turn } from '../turn.ts'
@@ -57,6 +58,11 @@ export class Journal {
 
   get position(): RunPosition {
     return this.turn.position
+  }
+
+  /** Of its run. */
+  get log(): WorkerLog {
+    return this.turn.host.workerLog(this.turn.grant, this.position.run)
   }
 
   /** What the cache keeps when this turn has ended. */

@@ -39,6 +39,8 @@ export class Retries {
     if (!error.retryable || attempt >= this.most) return null
     const retryMs = this.#waitMs(error, origin, attempt)
     const failure = toFailure(error, origin, attempt, Date.now())
+    const what = origin === 'model' ? 'a model call failed and is made again' : 'tools failed and are tried again'
+    this.#journal.log.warn(what, { attempt, of: this.most, retryMs, code: failure.code, error: failure.message })
     machine.apply(origin === 'model' ? 'replyFailed' : 'toolFailed')
     const calls = toolCallIds.length > 0 ? { toolCallIds } : {}
     this.#journal.record([{ type: 'attemptFailed', failure, retryMs, ...calls }], {

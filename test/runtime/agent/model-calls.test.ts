@@ -1,7 +1,9 @@
 /** One call of a model: its time, its signal, and what it says when nobody listens any more (A1 of ask-model.ts). */
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
+import { TransientError } from '../../../src/core/errors.ts'
 import type { Model, ModelCall, ModelReply } from '../../../src/core/model.ts'
 import { policy } from '../../../src/core/policy.ts'
 import type { TurnStore } from '../../../src/core/ports.ts'
@@ -46,6 +48,23 @@ test('a model that does not reply in time is told so and asked again, then the r
     },
   })
   expect(calls.map(({ signal }) => (signal.reason as Error).name)).toEqual(['TimeoutError', 'TimeoutError'])
+})
+
+test('a model that fails is told in the log of the node: each try, and the end of the run', async () => {
+  const told: Record<string, unknown>[] = []
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void told.push(JSON.parse(line)) })
+  const { model } = deafModel(async () => {
+    throw new TransientError('the provider is busy', { code: 'model_overloaded' })
+  })
+  const agent = defineWorker({ instructions: 'x', model, retries: 1 })
+  await using troupe = await TestTroupe.start({ workers: { agent }, policy: { modelBackoffMs: 1 }, logger })
+  const session = await troupe.create('agent')
+  await session.result()
+  const which = { session: session.id, worker: session.rootId, kind: 'agent', run: 1, error: 'the provider is busy' }
+  expect(told).toMatchObject([
+    { ...which, msg: 'a model call failed and is made again', attempt: 1, of: 2, code: 'model_overloaded' },
+    { ...which, msg: 'a run failed', attempt: 2, code: 'model_overloaded', origin: 'model' },
+  ])
 })
 
 test('the signal of a call that was answered does not fire when its time would be over', async () => {
