@@ -43,7 +43,7 @@ export function whyNoJson(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown)
   const { message } = thrown
   if (!(thrown instanceof TypeError)) return message
-  if (/^Do not know how to serialize a BigInt/.test(message))
+  if (message.startsWith('Do not know how to serialize a BigInt'))
     return 'a bigint has no JSON form: give a number, or its digits as a text.'
   const [, place] = /^Converting circular structure to JSON.*--- (.*) closes the circle/s.exec(message) ?? []
   return place === undefined ? message : `it contains itself, by ${place}: give a value without circles.`
