@@ -220,15 +220,17 @@ for index = 1, #pools do
   if pool.free > 0 then
     local out = redis.call('ZCOUNT', tag .. ':bells:' .. pool.name, digits(now), '+inf')
     -- As far as claims look, and no further than there are slots for.
-    local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, lookMost - 1)
-    local fit, most = 0, math.min(pool.free + out, batch)
-    for number = 1, #candidates do
+    local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, lookMost - 1, 'WITHSCORES')
+    local fit, late, most = 0, 0, math.min(pool.free + out, batch)
+    for number = 1, #candidates, 2 do
       if fit == most then break end
       local kind, isDamaged = kindOf(workerKey(tag, candidates[number]))
       if isDamaged then
         writeDamaged(tag, tag .. ':run:' .. pool.name, { candidates[number] })
       elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then
         fit = fit + 1
+        -- Bells that are out may be those of slots that host other kinds and are never without work: they pass it over for ever.
+        if tonumber(candidates[number + 1]) <= now - bellMs then late = late + 1 end
       elseif kind and not writeMoved(pool.name, candidates[number], kind) and not isHosted(kind) then
         local score = redis.call('ZSCORE', tag .. ':run:' .. pool.name, candidates[number])
         redis.call('ZREM', tag .. ':run:' .. pool.name, candidates[number])
@@ -236,7 +238,7 @@ for index = 1, #pools do
         redis.call('HSET', workerKey(tag, candidates[number]), 'pool', 'unhosted')
       end
     end
-    for number = 1, math.min(fit - out, pool.free) do
+    for number = 1, math.min(math.max(fit - out, late), pool.free) do
       local bell = 's' .. seed .. '-' .. pool.name .. '-' .. number
       redis.call('ZADD', tag .. ':bells:' .. pool.name, digits(now + bellMs), bell)
       rung[#rung + 1] = pool.name .. ' ' .. bell

@@ -24,6 +24,18 @@ export const whatNobodyHeardIsNotTold: Check = async (place) => {
   expect(await bellsOfAPost(place)).toEqual([expect.not.objectContaining({ isTold: true })])
 }
 
+/** Those of slots that are awake, and cannot run it. */
+export const whoIsPassedOverHasABell: Check = async (place) => {
+  const bellsOf = async (id: string) =>
+    (await place.node({ id, kinds: { [pool]: ['other'] } }).sweep({ free: 2 })).bells
+  const { root } = await place.create({ kind: 'other' })
+  const now = await place.now()
+  await place.redis.zadd(place.keys.bells(pool), now + 60_000, 'one', now + 60_000, 'two', now + 60_000, 'three')
+  expect(await bellsOf('node-b')).toEqual([])
+  await place.redis.zadd(place.keys.run(pool), now - place.policy.bellMs, root)
+  expect(await bellsOf('node-b')).toHaveLength(1)
+}
+
 async function listen(place: Place) {
   await place.redis.hset(place.keys.nodes, 'node-a', '0 1 default echo {}')
   const redis = place.redis.duplicate()

@@ -1,5 +1,5 @@
 /** Mutants of what bells rest on where turns are short, and of nodes that are told of them. */
-import { postScript } from '../../../src/store/scripts.ts'
+import { postScript, sweepScript } from '../../../src/store/scripts.ts'
 import * as checks from './bell-checks.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -38,5 +38,19 @@ export const bellMutants: readonly Mutant[] = [
     from: 'if heard ~= 0 then return',
     to: 'if heard then return',
     check: checks.whatNobodyHeardIsNotTold,
+  },
+  {
+    guard: 'a sweep puts a bell for who is passed over by slots that are awake',
+    script: sweepScript,
+    from: 'math.max(fit - out, late)',
+    to: 'fit - out',
+    check: checks.whoIsPassedOverHasABell,
+  },
+  {
+    guard: 'and only for who has been in line for longer than a bell lasts',
+    script: sweepScript,
+    from: 'if tonumber(candidates[number + 1]) <= now - bellMs then',
+    to: 'if true then',
+    check: checks.whoIsPassedOverHasABell,
   },
 ]

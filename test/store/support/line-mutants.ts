@@ -42,8 +42,8 @@ export const lineMutants: readonly Mutant[] = [
   {
     guard: 'a sweep looks as far as claims do',
     script: sweepScript,
-    from: "tag .. ':run:' .. pool.name, 0, lookMost - 1)",
-    to: "tag .. ':run:' .. pool.name, 0, batch - 1)",
+    from: "tag .. ':run:' .. pool.name, 0, lookMost - 1,",
+    to: "tag .. ':run:' .. pool.name, 0, batch - 1,",
     check: checks.aSweepRingsPastWhatItsNodeCannotRun,
   },
   {
