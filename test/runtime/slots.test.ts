@@ -117,6 +117,21 @@ test('a slot whose partition always has work serves another partition (N1)', asy
   expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
 })
 
+test('a slot whose partition always has work serves another one, also where no bell comes from there (N1)', async () => {
+  await using troupe = await TestTroupe.connect({ partitions: 2 })
+  await troupe.startNode({ endless, quick }, { concurrency: 1, policy: { turnSliceSteps: 5, bellMs: 300 } })
+  const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
+  const keyIn = (partition: number) => keys.find((key) => partitionOfKey(key, 2) === partition) as string
+  const first = await troupe.create('endless', null, { idempotencyKey: keyIn(0) })
+  await waitUntil('the slot is taken', async () => (await first.root.report()).place === 'running')
+  const prefix = partitionKeys(tagOf(troupe.namespace, 1)).queuePrefix
+  const queue = new Queue('bell-default', { connection: troupe.redis, prefix })
+  await queue.pause()
+  const session = await troupe.create('quick', 'hello', { idempotencyKey: keyIn(1) })
+  expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
+  await queue.close()
+})
+
 test.each([
   ['a bell there would be stale', { bellJobMs: 60_000, bellMs: 100 }],
   ['its own bell has lasted its bound', { bellJobMs: 100, bellMs: 60_000 }],

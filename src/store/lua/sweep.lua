@@ -217,11 +217,12 @@ for index = 1, #pools do
   elseif pool.share == 1 then
     redis.call('DEL', tag .. ':share:' .. pool.name)
   end
-  if pool.free > 0 then
+  -- A node without a free slot learns of a line in which somebody is late: one of its slots that is elsewhere goes there next.
+  if pool.free > 0 or redis.call('ZCOUNT', tag .. ':run:' .. pool.name, '-inf', digits(now - bellMs)) > 0 then
     local out = redis.call('ZCOUNT', tag .. ':bells:' .. pool.name, digits(now), '+inf')
     -- As far as claims look, and no further than there are slots for.
     local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, lookMost - 1, 'WITHSCORES')
-    local fit, late, most = 0, 0, math.min(pool.free + out, batch)
+    local fit, late, most = 0, 0, pool.free > 0 and math.min(pool.free + out, batch) or 1
     for number = 1, #candidates, 2 do
       if fit == most then break end
       local kind, isDamaged = kindOf(workerKey(tag, candidates[number]))
@@ -238,9 +239,10 @@ for index = 1, #pools do
         redis.call('HSET', workerKey(tag, candidates[number]), 'pool', 'unhosted')
       end
     end
-    for number = 1, math.min(math.max(fit - out, late), pool.free) do
+    for number = 1, pool.free > 0 and math.min(math.max(fit - out, late), pool.free) or late do
       local bell = 's' .. seed .. '-' .. pool.name .. '-' .. number
-      redis.call('ZADD', tag .. ':bells:' .. pool.name, digits(now + bellMs), bell)
+      -- Without a free slot it may take long: it is not out, so that it keeps none from being put for others.
+      if pool.free > 0 then redis.call('ZADD', tag .. ':bells:' .. pool.name, digits(now + bellMs), bell) end
       rung[#rung + 1] = pool.name .. ' ' .. bell
     end
   end

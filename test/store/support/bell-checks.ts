@@ -36,6 +36,20 @@ export const whoIsPassedOverHasABell: Check = async (place) => {
   expect(await bellsOf('node-b')).toHaveLength(1)
 }
 
+/** Its slots are in other lines, and bells of this one may be lost. */
+export const aFullNodeLearnsWhereSomebodyIsLate: Check = async (place) => {
+  const { root } = await place.create()
+  await place.redis.del(place.keys.bells(pool))
+  const { bellMs } = place.policy
+  await place.redis.zadd(place.keys.run(pool), (await place.now()) - bellMs + 10_000, root)
+  expect((await place.node().sweep({ free: 0 })).bells).toEqual([])
+  await place.redis.zadd(place.keys.run(pool), (await place.now()) - bellMs, root)
+  expect((await place.node().sweep({ free: 0 })).bells).toEqual([
+    { pool, id: expect.stringMatching(/^s.*-default-1$/) },
+  ])
+  expect(await place.redis.exists(place.keys.bells(pool))).toBe(0)
+}
+
 async function listen(place: Place) {
   await place.redis.hset(place.keys.nodes, 'node-a', '0 1 default echo {}')
   const redis = place.redis.duplicate()

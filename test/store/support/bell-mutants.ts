@@ -53,4 +53,18 @@ export const bellMutants: readonly Mutant[] = [
     to: 'if true then',
     check: checks.whoIsPassedOverHasABell,
   },
+  {
+    guard: 'a sweep tells a full node of a line in which somebody is late',
+    script: sweepScript,
+    from: 'math.min(math.max(fit - out, late), pool.free) or late do',
+    to: 'math.min(math.max(fit - out, late), pool.free) or 0 do',
+    check: checks.aFullNodeLearnsWhereSomebodyIsLate,
+  },
+  {
+    guard: 'a bell for a full node is not out',
+    script: sweepScript,
+    from: "if pool.free > 0 then redis.call('ZADD'",
+    to: "if true then redis.call('ZADD'",
+    check: checks.aFullNodeLearnsWhereSomebodyIsLate,
+  },
 ]
