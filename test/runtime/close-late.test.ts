@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import type { CommitRequest } from '../../src/core/ports.ts'
+import { shortLeases } from '../support/test-policy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -14,7 +15,7 @@ test('ends', async () => {
     },
   })
   await using troupe = await TestTroupe.connect()
-  const first = await troupe.startNode({ echo })
+  const first = await troupe.startNode({ echo }, { policy: shortLeases })
   const session = await troupe.create('echo', 1, { keepOpen: true })
   await waitUntil('it runs', async () => (await session.root.report()).place === 'running')
   // As if that node had died.
@@ -37,7 +38,7 @@ test('ends', async () => {
       }),
     },
   )
-  expect(await session.result({ run: 1, signal: AbortSignal.timeout(10_000) })).toMatchObject({ value: 1 })
+  expect(await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 1 })
   const state = async () => (await session.report()).session.state
-  await waitUntil('it has ended', async () => (await state()) === 'completed', 5_000)
+  await waitUntil('it has ended', async () => (await state()) === 'completed')
 })

@@ -7,6 +7,7 @@ import { say } from '../../src/models/scripted-model.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { recordedModel } from '../support/recorded-model.ts'
+import { shortLeases } from '../support/test-policy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -16,7 +17,7 @@ const echo = defineWorker({ receive: (message, self) => self.reply(message.value
 async function logged(workers: Record<string, HandlerDefinition>) {
   const lines: string[] = []
   const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
-  const troupe = await TestTroupe.start({ workers, logger })
+  const troupe = await TestTroupe.start({ workers, logger, policy: shortLeases })
   return { troupe, lines, [Symbol.asyncDispose]: () => troupe[Symbol.asyncDispose]() }
 }
 
@@ -76,7 +77,7 @@ describe('a worker whose key was written over', () => {
     for (const { rootId } of damaged) mends.push(await spoil(troupe, workerKeys(troupe.tag, rootId).record))
     const lines: string[] = []
     const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
-    await troupe.startNode({ echo }, { logger })
+    await troupe.startNode({ echo }, { logger, policy: shortLeases })
     expect(await troupe.run('echo', 'fine')).toMatchObject({ value: 'fine' })
     await waitUntil('the log tells of each', () =>
       damaged.every(({ rootId }) => lines.some((line) => line.includes(rootId))),
@@ -91,7 +92,7 @@ describe('a worker whose key was written over', () => {
     const sleeper = defineWorker({
       receive: (message, self) => (message.kind === 'timer' ? self.reply('woke') : self.after(50, null)),
     })
-    await using troupe = await TestTroupe.start({ workers: { echo, sleeper } })
+    await using troupe = await TestTroupe.start({ workers: { echo, sleeper }, policy: shortLeases })
     const sessions = await Promise.all(
       Array.from({ length: 8 }, () => troupe.create('echo', 'one', { keepOpen: true })),
     )
@@ -175,7 +176,7 @@ describe('a worker that can have no children', () => {
         throw new Error('the answer is lost')
       },
     })
-    await troupe.startNode({ leaf: kind }, { aroundTurns })
+    await troupe.startNode({ leaf: kind }, { aroundTurns, policy: shortLeases })
     const root = async () =>
       (await troupe.redis.hgetall(workerKeys(troupe.tag, session.rootId).record)) as { ended?: string }
     await waitUntil('it has ended', async () => (await root()).ended?.startsWith('completed'))
@@ -225,7 +226,7 @@ describe('a cancelled session whose key was written over', () => {
       const mend = await spoil(troupe, key)
       const lines: string[] = []
       const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
-      await troupe.startNode({ echo }, { logger })
+      await troupe.startNode({ echo }, { logger, policy: shortLeases })
       expect(await troupe.run('echo', 'fine')).toMatchObject({ value: 'fine' })
       expect(await other.result()).toMatchObject({ status: 'cancelled' })
       await waitUntil('the log names the key', () =>

@@ -15,7 +15,7 @@ import { openModels } from '../../src/models/model-source.ts'
 import { KindMaker } from '../../src/runtime/kind-maker.ts'
 import { tagOf } from '../../src/store/keys.ts'
 import { newNamespace } from './namespace.ts'
-import { shortLeases } from './test-policy.ts'
+import { sureLeases } from './test-policy.ts'
 
 export type Workers = Readonly<Record<string, WorkerDefinition>>
 
@@ -71,7 +71,7 @@ export class TestTroupe implements AsyncDisposable {
       namespace: this.namespace,
       kinds: Object.entries(workers).map(([name, definition]) => maker.make(name, definition)),
       onStopped: () => maker.close(),
-      policy: { ...shortLeases, ...settings.policy },
+      policy: { ...sureLeases, ...settings.policy },
     })
     this.#nodes.push(node)
     return node

@@ -6,6 +6,7 @@ import { TransientError } from '../../../src/core/errors.ts'
 import { call, say, scriptedModel } from '../../../src/models/scripted-model.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { shortLeases } from '../../support/test-policy.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -31,7 +32,7 @@ test.each([
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   await using troupe = await TestTroupe.connect()
   const kind = { instructions, tools: [look] }
-  const policy = { lazyCommitMs: 60_000 }
+  const policy = { ...shortLeases, lazyCommitMs: 60_000 }
   const workers = { agent: defineWorker({ ...kind, model: lost }) }
   const node = await troupe.startNode(workers, { redisUrl: proxy.url, policy })
   const session = await troupe.create('agent')
