@@ -30,11 +30,13 @@ async function opened() {
     const [, count] = await troupe.redis.pubsub('NUMSUB', partitionKeys(troupe.tag).live(id))
     return Number(count)
   }
+  /** What is said while too much of it is unanswered is dropped. */
+  const heeded = () => waitUntil('what was said is answered', () => connection.commandQueue.length === 0)
   const close = async () => {
     connection.disconnect()
     await troupe[Symbol.asyncDispose]()
   }
-  return { troupe, publisher, say, subscribers, [Symbol.asyncDispose]: close }
+  return { troupe, publisher, say, heeded, subscribers, [Symbol.asyncDispose]: close }
 }
 
 type EventsQuery = Parameters<Session['events']>[0]
@@ -43,7 +45,7 @@ type EventsQuery = Parameters<Session['events']>[0]
 function reading(session: Session, query: EventsQuery = {}) {
   const events: TroupeEvent[] = []
   const done = (async () => {
-    for await (const event of session.events({ signal: AbortSignal.timeout(10_000), ...query })) events.push(event)
+    for await (const event of session.events({ signal: AbortSignal.timeout(20_000), ...query })) events.push(event)
   })()
   return { events, done, texts: () => events.filter(({ transient }) => transient).map(({ details }) => details.text) }
 }
@@ -167,7 +169,7 @@ describe('stored events', () => {
     const filling = troupe.redis.pipeline()
     for (let count = 0; count < 600; count++) filling.xadd(partitionKeys(troupe.tag).events, '*', 'session', 'other')
     await filling.exec()
-    const events = session.events({ after: '0-0', signal: AbortSignal.timeout(10_000) })
+    const events = session.events({ after: '0-0', signal: AbortSignal.timeout(20_000) })
     const told = [(await events.next()).value]
     const watching = reading(session)
     await waitUntil('both follow', () => {
@@ -197,9 +199,9 @@ describe('stored events', () => {
 
   test('reach a follower that lags, while what is transient is dropped', async () => {
     await using scene = await opened()
-    const { troupe, say, subscribers } = scene
+    const { troupe, say, heeded, subscribers } = scene
     const session = await troupe.create('echo')
-    const events = session.events({ signal: AbortSignal.timeout(10_000) })
+    const events = session.events({ signal: AbortSignal.timeout(20_000) })
     const first = events.next()
     await waitUntil('it follows', async () => (await subscribers(session)) === 1)
     say(session, 'first')
@@ -212,6 +214,7 @@ describe('stored events', () => {
     })
     for (let round = 1; round <= 30; round++) {
       for (let count = 0; count < 500; count++) say(session, 'x')
+      await heeded()
       await waitUntil('the round was told', () => watching.texts().length > round * 500)
     }
     await troupe.startNode({ echo })

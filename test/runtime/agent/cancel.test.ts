@@ -234,8 +234,8 @@ describe('a cancel', () => {
           return answer
         },
       })
-    await troupe.startNode({ talker, sender }, { aroundTurns: cancelling })
     const session = await troupe.create('sender')
+    await troupe.startNode({ talker, sender }, { aroundTurns: cancelling })
     await cancelled(session)
     expect(await results(troupe, session)).toEqual(['sender: ok'])
     await expectInvariants(troupe.redis, troupe.namespace)
