@@ -46,8 +46,10 @@ describe('receive', () => {
   })
 
   test('what receive returns is not the result, and is told to its author', async () => {
-    const told: string[] = []
-    const logger = pino({ level: 'warn' }, { write: (line: string) => void told.push(line) })
+    const lines: Record<string, unknown>[] = []
+    const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    // A busy machine makes a node tell of itself besides.
+    const told = () => lines.filter(({ worker }) => worker !== undefined)
     const workers = {
       returns: defineWorker({ receive: () => 'lost' as never }),
       replies: defineWorker({
@@ -59,16 +61,18 @@ describe('receive', () => {
     }
     await using troupe = await TestTroupe.start({ workers, logger })
     expect(await troupe.run('replies')).toMatchObject({ value: 'kept' })
-    expect(told).toEqual([])
+    expect(told()).toEqual([])
     expect(await troupe.run('returns')).toMatchObject({ status: 'completed', value: null })
-    expect(told.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
+    expect(told().map(({ msg }) => msg)).toEqual([
       'receive returned a value and did not reply: the result is null; self.reply(value) sets it',
     ])
   })
 
   test('a call that comes after it is an error for its caller, and is logged with who made it', async () => {
-    const told: Record<string, unknown>[] = []
-    const logger = pino({ level: 'warn' }, { write: (line: string) => void told.push(JSON.parse(line)) })
+    const lines: Record<string, unknown>[] = []
+    const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    // A busy machine makes a node tell of itself besides.
+    const told = () => lines.filter(({ worker }) => worker !== undefined)
     const { promise: returned, resolve: goOn } = Promise.withResolvers<void>()
     const { promise: thrown, resolve: caught } = Promise.withResolvers<unknown>()
     const forgets = defineWorker({
@@ -79,11 +83,11 @@ describe('receive', () => {
     await using troupe = await TestTroupe.start({ workers: { forgets }, logger })
     const session = await troupe.create('forgets')
     expect(await session.result()).toMatchObject({ status: 'completed', value: null })
-    expect(told).toEqual([])
+    expect(told()).toEqual([])
     goOn()
     const late = 'self.reply was called after receive had returned: await everything before it returns.'
     expect(await thrown).toMatchObject({ code: 'run_failed', message: late })
-    expect(told).toMatchObject([
+    expect(told()).toMatchObject([
       {
         kind: 'forgets',
         worker: session.rootId,

@@ -112,7 +112,7 @@ describe('a kind', () => {
     const waiting = await Promise.all(Array.from({ length: 120 }, () => troupe.create('retired')))
     await troupe.startNode({ current: echo })
     const session = await troupe.create('current', 'through')
-    const result = await session.result({ signal: AbortSignal.timeout(5_000) })
+    const result = await session.result({ signal: AbortSignal.timeout(20_000) })
     expect(result).toMatchObject({ status: 'completed', value: 'through' })
     expect((await waiting[0]?.report())?.workers[0]?.place).toBe('queued')
   })
@@ -268,7 +268,7 @@ describe('a node', () => {
     gated = false
     expect(reasons).toMatchObject([{ code: 'lease_lost' }])
     await troupe.startNode(workers)
-    expect(await session.result({ signal: AbortSignal.timeout(5_000) })).toMatchObject({ value: 'done' })
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'done' })
     expect(attempts).toEqual([1, 1])
     await expectInvariants(troupe.redis, troupe.namespace)
   })
@@ -282,6 +282,7 @@ describe('a node', () => {
         slow: defineWorker({
           async receive(_, self) {
             most = Math.max(most, ++running)
+            await waitUntil('all slots were taken at once', () => most >= 3)
             await new Promise((resolve) => setTimeout(resolve, 20))
             running--
             self.reply(null)
@@ -349,12 +350,16 @@ describe('a bell', () => {
 
 describe('a burst of short turns', () => {
   test('is told of at once, so that fewer bells are rung for what follows (0002)', async () => {
-    // No other sweep is due within the test.
-    await using troupe = await TestTroupe.start({ workers: { echo }, policy: { sweepEveryMs: 60_000 } })
-    const share = partitionKeys(troupe.tag).share('default')
-    expect(await troupe.redis.get(share)).toBeNull()
-    await Promise.all(Array.from({ length: 40 }, (_, number) => troupe.run('echo', number)))
-    await waitUntil('the share is known', async () => Number(await troupe.redis.get(share)) > 1)
+    const shareOfBurst = async () => {
+      // No other sweep is due within the test.
+      await using troupe = await TestTroupe.start({ workers: { echo }, policy: { sweepEveryMs: 600_000 } })
+      const share = partitionKeys(troupe.tag).share('default')
+      expect(await troupe.redis.get(share)).toBeNull()
+      await Promise.all(Array.from({ length: 40 }, (_, number) => troupe.run('echo', number)))
+      return await waitUntil('the share is known', () => troupe.redis.get(share))
+    }
+    // Turns are not short where a busy machine held some of them up.
+    await waitUntil('a burst was one of short turns', async () => Number(await shareOfBurst()) > 1)
   })
 })
 

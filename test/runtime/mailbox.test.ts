@@ -34,7 +34,7 @@ describe.each(['handler', 'agent'] as const)('a turn of an %s that has much to d
     const session = await troupe.create('busy', 'a1', { keepOpen: true })
     for (const input of ['a2', 'a3', 'a4', 'a5']) await session.root.send(input)
     await troupe.create('busy', 'b1')
-    await troupe.startNode({ busy }, { concurrency: 1, policy: { turnSliceSteps: 2 } })
+    await troupe.startNode({ busy }, { concurrency: 1, policy: { turnSliceSteps: 2, turnSliceMs: 600_000 } })
     await session.result({ run: 5 })
     expect(seen).toEqual(['a1', 'a2', 'b1', 'a3', 'a4', 'a5'])
     await expectInvariants(troupe.redis, troupe.namespace)
@@ -42,7 +42,8 @@ describe.each(['handler', 'agent'] as const)('a turn of an %s that has much to d
 
   test('ends after some time, and others have the slot before it goes on', async () => {
     const seen: unknown[] = []
-    const turnSliceMs = 200
+    // Longer than a busy machine takes for the first input.
+    const turnSliceMs = 2_000
     const busy = busyKinds[kind](async (input) => {
       const begun = performance.now()
       seen.push(input)

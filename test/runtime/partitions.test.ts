@@ -40,6 +40,7 @@ describe('with three partitions', () => {
     const slow = defineWorker({
       async receive() {
         most = Math.max(most, ++running)
+        await waitUntil('all slots were taken at once', () => most >= 2)
         await new Promise((resolve) => setTimeout(resolve, 20))
         running--
       },
@@ -83,14 +84,14 @@ describe('with three partitions', () => {
         }),
     })
     // Nothing but the hint tells the turns of it.
-    const policy = { leaseMs: 60_000, renewEveryMs: 20_000, sweepEveryMs: 60_000 }
+    const policy = { leaseMs: 600_000, renewEveryMs: 200_000, sweepEveryMs: 200_000 }
     await troupe.startNode({ deaf }, { policy })
     const sessions = await Promise.all(all.map((partition) => createIn(partition, 'deaf')))
     for (const session of sessions)
       await waitUntil('it runs', async () => (await session.root.report()).place === 'running')
     for (const session of sessions.toReversed()) {
       await session.cancel()
-      const result = await session.result({ signal: AbortSignal.timeout(5_000) })
+      const result = await session.result({ signal: AbortSignal.timeout(20_000) })
       expect(result).toMatchObject({ status: 'cancelled' })
     }
     await expectSound()

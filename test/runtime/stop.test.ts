@@ -79,7 +79,7 @@ test('a node that stops while Redis is silent leaves no connection that opens ag
   await waitUntil('BullMQ brings the connections back that it blocks on', () => bringBack.mock.calls.length >= 2)
   await node.stop({ force: true })
   proxy.mend()
-  expect(await waitUntil('all of its connections have ended', () => proxy.connections === 0, 5_000)).toBe(true)
+  expect(await waitUntil('all of its connections have ended', () => proxy.connections === 0)).toBe(true)
 })
 
 test('a node that stops while Redis is silent waits for no turn that cannot be given back', async () => {
@@ -120,7 +120,8 @@ test('a node that Redis gives no further connections does not start, and says so
     { quick },
     {
       redisUrl: proxy.url,
-      policy: { leaseMs: 500 },
+      // What it asked before is answered in this time on a busy machine, too.
+      policy: { leaseMs: 3_000 },
       // Its first connection is open by now, and it goes on to open the others.
       aroundTurns(turns) {
         proxy.holdNew()

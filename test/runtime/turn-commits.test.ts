@@ -62,6 +62,8 @@ describe('steps', () => {
   })
 
   test('that are lazy wait for the next one, and are not waited for', async () => {
+    const host = store.host()
+    turn = new Turn(grantByHand(), { ...host, policy: { ...host.policy, lazyCommitMs: 600_000 } })
     turn.record(step('a'), { lazy: true })
     await soon()
     await turn.settled()

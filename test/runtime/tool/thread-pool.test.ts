@@ -141,7 +141,7 @@ test('what cannot be handed over fails the call, and the thread lives on', async
 })
 
 test('a tool that ends when its signal fires keeps its thread', async () => {
-  const { run } = open({ graceMs: 2_000 })
+  const { run } = open({ graceMs: 3_000 })
   const before = idOf(await run(tools.whereTool))
   const seen = callParts()
   const outcome = run(tools.obedientTool, {}, seen)
@@ -149,7 +149,7 @@ test('a tool that ends when its signal fires keeps its thread', async () => {
   seen.stop.abort(new Error('the node stops'))
   expect(await outcome).toEqual({ kind: 'aborted' })
   // This one lasts longer than the grace of the first, and ends by its own time alone.
-  const next = threaded('obedient', './support/threaded-tools.ts', { timeoutMs: 2_300 })
+  const next = threaded('obedient', './support/threaded-tools.ts', { timeoutMs: 3_300 })
   expect(await run(next)).toMatchObject({ kind: 'unfinished' })
   expect(idOf(await run(tools.whereTool))).toBe(before)
   expect(seen.progress).toEqual(['began'])
@@ -190,7 +190,7 @@ test('a tool that ends its thread fails, and the node lives', async () => {
   expect(await run(tools.whereTool)).toMatchObject({ kind: 'done' })
 })
 
-test('tools that use up their memory fail, and the node lives', async () => {
+test('tools that use up their memory fail, and the node lives', { timeout: 240_000 }, async () => {
   const { run } = open({ threadsMax: 4, resourceLimits: { maxOldGenerationSizeMb: 48 } })
   // With V8's own young generation, four of the second at once end a busy process nearly always, an idle one now and then.
   for (const tool of [tools.greedyTool, tools.greedyForTextTool, tools.greedyForTextTool]) {
@@ -234,12 +234,12 @@ test('waiting is no part of the time that a tool has', async () => {
   const first = run(tools.waitTool, { gate }, seen)
   await began(seen)
   let ended = false
-  const second = run(threaded('where', './support/threaded-tools.ts', { timeoutMs: 1_000 })).finally(() => {
+  const second = run(threaded('where', './support/threaded-tools.ts', { timeoutMs: 2_000 })).finally(() => {
     ended = true
   })
   // Longer than the second tool has: a third, in a thread of another pool, measures it.
   const other = open()
-  await other.run(threaded('obedient', './support/threaded-tools.ts', { timeoutMs: 1_200 }))
+  await other.run(threaded('obedient', './support/threaded-tools.ts', { timeoutMs: 2_200 }))
   expect(ended).toBe(false)
   openGate(gate)
   expect(await first).toMatchObject({ kind: 'done' })
@@ -313,7 +313,7 @@ test('who listens to progress or keeps the log may throw: the call goes on', asy
     throw new Error('nobody listens')
   })
   const parts = { ...seen.parts, onProgress: fail, log: { ...seen.parts.log, info: fail } }
-  const outcome = open({ graceMs: 2_000 }).run(tools.obedientTool, {}, { ...seen, parts })
+  const outcome = open({ graceMs: 30_000 }).run(tools.obedientTool, {}, { ...seen, parts })
   await waitUntil('the tool to begin', () => fail.mock.calls.length === 1)
   seen.stop.abort(new Error('the node stops'))
   expect(await outcome).toEqual({ kind: 'aborted' })
@@ -360,7 +360,7 @@ test('sources run in threads wherever their process can run them, and an idle th
       promisify(execFile)(process.execPath, [...args, program], {
         env: { ...process.env, NODE_OPTIONS: '', ...env },
         // One that is kept alive is killed.
-        timeout: 20_000,
+        timeout: 50_000,
       }),
     ),
   )

@@ -13,12 +13,12 @@ import * as tools from './support/threaded-tools.ts'
 
 let thread: ToolThread
 beforeEach(() => {
-  thread = new ToolThread({ graceMs: 50, resourceLimits: {} })
+  thread = new ToolThread({ graceMs: 60_000, resourceLimits: {} })
 })
 afterEach(() => thread.kill())
 
-const runOf = (tool: Tool, { parts, stop }: SeenCall = callParts()) =>
-  thread.run({ tool, input: {}, parts }, null, stop.signal)
+const runOf = (tool: Tool, { parts, stop }: SeenCall = callParts(), by = thread) =>
+  by.run({ tool, input: {}, parts }, null, stop.signal)
 const died = { kind: 'threw', error: expect.any(ThreadDeath) as Error }
 
 test('a call that is given to a thread that is gone is answered (TT1)', async () => {
@@ -47,7 +47,9 @@ test('a signal that fires after its call is nothing to the thread', async () => 
 test('a tool whose signal had fired before it was handed over loses its thread as well (TT2)', async () => {
   const seen = callParts()
   seen.stop.abort(new Error('too late'))
-  expect(await runOf(tools.endlessTool, seen)).toMatchObject(died)
+  const impatient = new ToolThread({ graceMs: 50, resourceLimits: {} })
+  onTestFinished(() => impatient.kill())
+  expect(await runOf(tools.endlessTool, seen, impatient)).toMatchObject(died)
 })
 
 test('a tool is told why it is stopped, whatever the reason is', async () => {
