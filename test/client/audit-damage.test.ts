@@ -23,7 +23,7 @@ beforeAll(async () => {
   // Its queue is known by the register of kinds alone.
   await troupe.create('special')
   await quarantine(broken)
-}, 60_000)
+})
 afterAll(() => troupe[Symbol.asyncDispose]())
 
 /** As if the message of its failed run had been put aside. */
@@ -72,7 +72,7 @@ describe('a key of a partition that is of another sort', () => {
     [['run of default']],
     [['run of unhosted']],
     [['grants of n-1']],
-  ])('(%j) is named, and the rest is whole', { timeout: 20_000 }, async (names) => {
+  ])('(%j) is named, and the rest is whole', async (names) => {
     const whole = await troupe.client.audit()
     expect(whole.findings).toEqual([])
     await using spoils = new AsyncDisposableStack()
@@ -84,7 +84,7 @@ describe('a key of a partition that is of another sort', () => {
     expect({ sessions, seen, counts }).toEqual({ sessions: whole.sessions, seen: whole.workers, counts: whole.counts })
   })
 
-  test.each(['leases', 'kinds'])('(%s) hides no fault of a worker', { timeout: 20_000 }, async (name) => {
+  test.each(['leases', 'kinds'])('(%s) hides no fault of a worker', async (name) => {
     const { user } = workerKeys(troupe.tag, queued)
     await troupe.redis.rename(user, `aside:${user}`)
     await using _ = await spoilt(troupe.redis, keyOf(name))
@@ -102,7 +102,7 @@ test('an audit of one session names keys of its partition', async () => {
   expect(findings.map(({ what }) => what)).toEqual([`key ${keyOf('leases')} is a string and should be a zset`])
 })
 
-test('the root of a session that is looked at in several groups is named once', { timeout: 20_000 }, async () => {
+test('the root of a session that is looked at in several groups is named once', async () => {
   await using large = await TestTroupe.start({
     workers: {
       parent: defineWorker({

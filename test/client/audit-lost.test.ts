@@ -97,7 +97,7 @@ describe('nothing is taken for lost', () => {
     expect(report.findings).toEqual([])
   })
 
-  test('that ends and is pruned all the time', { timeout: 60_000 }, async () => {
+  test('that ends and is pruned all the time', { timeout: 240_000 }, async () => {
     await using troupe = await TestTroupe.start({ workers })
     const over = new AbortController()
     const working = (async () => {

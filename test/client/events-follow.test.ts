@@ -16,7 +16,7 @@ import { waitUntil } from '../support/wait-until.ts'
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
 /** Long before silence makes a follower look whether the session still goes on. */
-const soon = () => AbortSignal.timeout(10_000)
+const soon = () => AbortSignal.timeout(20_000)
 
 test('a live follower ends with the event with which the session ends, and leaves nothing at its signal', async () => {
   await using troupe = await TestTroupe.connect()

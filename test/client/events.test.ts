@@ -24,13 +24,13 @@ const parent = defineWorker({
 
 async function all(session: Session, after = '0-0'): Promise<TroupeEvent[]> {
   const events: TroupeEvent[] = []
-  for await (const event of session.events({ after, signal: AbortSignal.timeout(10_000) })) events.push(event)
+  for await (const event of session.events({ after, signal: AbortSignal.timeout(20_000) })) events.push(event)
   return events
 }
 
 async function upTo(session: Session, after: string, type: EventType): Promise<TroupeEvent[]> {
   const events: TroupeEvent[] = []
-  for await (const event of session.events({ after, signal: AbortSignal.timeout(10_000) })) {
+  for await (const event of session.events({ after, signal: AbortSignal.timeout(20_000) })) {
     events.push(event)
     if (event.type === type) break
   }
@@ -109,7 +109,7 @@ describe('session.events', () => {
       let after = '0-0'
       while (seen.at(-1)?.ended === undefined) {
         let count = 0
-        for await (const event of session.events({ after, signal: AbortSignal.timeout(10_000) })) {
+        for await (const event of session.events({ after, signal: AbortSignal.timeout(20_000) })) {
           seen.push(event)
           after = event.id
           if (++count === 2) break
@@ -164,7 +164,7 @@ describe('session.events', () => {
     const session = await troupe.create('echo')
     const seen: string[] = []
     const following = (async () => {
-      const signal = AbortSignal.timeout(10_000)
+      const signal = AbortSignal.timeout(20_000)
       for await (const event of far.sessions.get(session.id).events({ signal })) seen.push(event.type)
       return signal.aborted
     })()

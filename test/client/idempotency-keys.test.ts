@@ -18,7 +18,7 @@ test('a message is not lost to the key of a session', async () => {
   await session.result({ run: 1 })
   await troupe.create('echo', 2, { idempotencyKey: `${session.rootId}/step` })
   await session.root.send('hello', { idempotencyKey: 'step' })
-  expect(await session.result({ run: 2, signal: AbortSignal.timeout(3_000) })).toMatchObject({ value: 'hello' })
+  expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'hello' })
 })
 
 test('a session is not lost to the key of a message', async () => {
@@ -33,7 +33,7 @@ test('a key of one worker is none of another', async () => {
   for (const value of ['one', 'other']) {
     const session = await troupe.create('echo', 1, { keepOpen: true })
     expect(await session.root.send(value, { idempotencyKey: 'step' })).toEqual({ position: 1, again: false })
-    expect(await session.result({ run: 2, signal: AbortSignal.timeout(3_000) })).toMatchObject({ value })
+    expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value })
   }
 })
 

@@ -147,7 +147,7 @@ describe('session.events', () => {
     const session = await troupe.create('echo')
     await session.result()
     const types: string[] = []
-    for await (const { type } of session.events({ after, signal: AbortSignal.timeout(10_000) })) types.push(type)
+    for await (const { type } of session.events({ after, signal: AbortSignal.timeout(20_000) })) types.push(type)
     expect([types.at(0), types.at(-1)]).toEqual(['session.created', 'session.completed'])
   })
 })

@@ -67,7 +67,7 @@ describe('session.result', () => {
     )
     proxy.mend()
     expect(await firstResult).toMatchObject({ value: 'first' })
-    expect(await second.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ value: 'second' })
+    expect(await second.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'second' })
   })
 
   test('ends with the reason of its signal', async () => {
@@ -100,7 +100,7 @@ describe('session.result', () => {
     await session.root.send('second')
     await waitUntil('it runs', async () => (await session.root.report()).place === 'running')
     using looks = vi.spyOn(InspectStore.prototype, 'root')
-    const result = session.result({ signal: AbortSignal.timeout(10_000) })
+    const result = session.result({ signal: AbortSignal.timeout(20_000) })
     await waitUntil('it is known which', () => looks.mock.settledResults.some(({ type }) => type === 'fulfilled'))
     first.resolve()
     expect(await result).toEqual({ status: 'completed', run: 1, value: 'first' })
@@ -146,7 +146,7 @@ describe('session.result', () => {
     await client.close()
     const settled = await Promise.race([
       waiting,
-      new Promise((resolve) => setTimeout(() => resolve('forgotten'), 6_000)),
+      new Promise((resolve) => setTimeout(() => resolve('forgotten'), 30_000)),
     ])
     expect(settled).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
   })

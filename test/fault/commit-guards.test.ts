@@ -14,7 +14,7 @@ import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-const soon = () => AbortSignal.timeout(10_000)
+const soon = () => AbortSignal.timeout(20_000)
 /** Nothing is renewed within the test, so nothing but the commit itself tells a node what became of its worker. */
 const deaf = { policy: { leaseMs: 60_000, renewEveryMs: 60_000, busyAfterMs: 60_000, leaseMarginMs: 1_000 } }
 

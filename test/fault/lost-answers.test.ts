@@ -57,7 +57,7 @@ describe('a worker that was granted to a slot without its knowledge', () => {
     const sessions = await Promise.all([1, 2, 3].map((number) => troupe.create('echo', number)))
     await troupe.startNode({ echo }, { policy, concurrency: 1, aroundTurns: losing(call, asked, nonces) })
     for (const [index, session] of sessions.entries()) {
-      expect(await session.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ value: index + 1 })
+      expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: index + 1 })
       expect(await troupe.redis.hget(workerKeys(troupe.tag, session.rootId).record, 'crashes')).toBeNull()
     }
     const [, lost = ''] = asked.find((word) => word.startsWith('lost'))?.split(' ') ?? []

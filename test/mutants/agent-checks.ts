@@ -107,7 +107,7 @@ async function idsOfCalls(redisUrl: string, first: string, second: string, third
   const model = recordedModel('test/m', [twice, call('look', { n: 3 }, third), say('done')])
   await scene.troupe.startNode({ agent: defineWorker({ instructions: 'x', model, tools: [tool] }) })
   const session = await scene.troupe.create('agent', 'go')
-  await session.result({ signal: AbortSignal.timeout(10_000) }).catch(() => {})
+  await session.result({ signal: AbortSignal.timeout(20_000) }).catch(() => {})
   const results = (await scene.troupe.history(session.rootId)).filter((entry) => entry.type === 'toolResult')
   return new Set(results.map(({ toolCallId }) => toolCallId)).size
 }

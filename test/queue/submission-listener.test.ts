@@ -63,7 +63,7 @@ describe('a listener', () => {
       return made
     })
     const job = await place.producer.queue.add('x', {}, { attempts: 2, ...(backoff && { backoff }) })
-    await waitUntil('it waits for its next try', async () => (await job.getState()) === 'delayed', 3_000)
+    await waitUntil('it waits for its next try', async () => (await job.getState()) === 'delayed')
     expect(await place.producer.completed(job)).toEqual(made)
   })
 

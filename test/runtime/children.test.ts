@@ -283,7 +283,7 @@ describe('spawn', () => {
       return workers.find(({ id }) => id === session.rootId)?.mailbox.pending === 4
     })
     gate.resolve()
-    const result = await session.result({ signal: AbortSignal.timeout(5_000) })
+    const result = await session.result({ signal: AbortSignal.timeout(20_000) })
     expect(result).toMatchObject({ status: 'completed', value: [{ value: 'first' }, {}, {}, {}, {}] })
     await expectInvariants(troupe.redis, troupe.namespace)
   })

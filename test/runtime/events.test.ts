@@ -15,7 +15,7 @@ const echo = defineWorker({ receive: (message, self) => self.reply(message.value
 /** Of its root, without what comes to it from outside. */
 async function toldOf(session: Session): Promise<unknown[]> {
   const told: unknown[] = []
-  const following = session.events({ after: '0-0', transient: false, signal: AbortSignal.timeout(10_000) })
+  const following = session.events({ after: '0-0', transient: false, signal: AbortSignal.timeout(20_000) })
   for await (const { type, workerId, details } of following)
     if (workerId === session.rootId && type !== 'message.accepted') told.push([type, details])
   return told

@@ -106,7 +106,7 @@ describe('a handler', () => {
     const { user } = workerKeys(troupe.tag, session.rootId)
     await troupe.redis.lset(user, 0, encodeInput(null, '['.repeat(levels) + ']'.repeat(levels)))
     await troupe.startNode({ depth })
-    expect(await session.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ value: levels })
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: levels })
     const [entry] = await troupe.history(session.rootId)
     expect(entry).toMatchObject({ message: { value: '(a value that is nested too deeply to be written)' } })
   })

@@ -17,7 +17,7 @@ test('a worker that was parked is run when it wakes', async () => {
   await waitUntil('it is parked', async () => (await session.root.report()).place === 'parked')
   await first.stop()
   await troupe.startNode({ moved: kind('new') })
-  expect(await session.result({ signal: AbortSignal.timeout(8_000) })).toMatchObject({ value: 'done' })
+  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'done' })
 })
 
 test('a session that a client creates just after the move is run', async () => {
@@ -29,7 +29,7 @@ test('a session that a client creates just after the move is run', async () => {
   await troupe.create('moved')
   await troupe.startNode({ moved: kind('new') })
   const session = await troupe.create('moved')
-  expect(await session.result({ signal: AbortSignal.timeout(8_000) })).toMatchObject({ value: 'done' })
+  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'done' })
 })
 
 test('a client that created sessions before learns where a kind is hosted now', async () => {

@@ -75,7 +75,7 @@ test('a slot that was given an innocent lets another slot claim a suspect', asyn
   const innocent = await troupe.create('long')
   await begun.promise
   await session.root.send('two')
-  const result = await session.result({ run: 2, signal: AbortSignal.timeout(10_000) })
+  const result = await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })
   expect(result).toMatchObject({ status: 'completed', value: 'two' })
   expect((await innocent.root.report()).place).toBe('running')
   ended.resolve()

@@ -58,7 +58,7 @@ describe('self.after', () => {
     })
     await using troupe = await TestTroupe.start({ workers: { waiter }, policy: { sweepEveryMs: 60_000 } })
     const session = await troupe.create('waiter')
-    expect(await session.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ value: 'in time' })
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'in time' })
   })
 
   test('several timers fire in the order they are due', async () => {

@@ -143,7 +143,7 @@ describe('a bell', () => {
     began = performance.now()
     await waitUntil('nobody creates or sends anything', isQuiet)
     await talk.root.send('a message')
-    expect(await talk.result({ run: 2, signal: AbortSignal.timeout(8_000) })).toMatchObject({ value: 'a message' })
+    expect(await talk.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'a message' })
     gate.resolve()
   })
 })

@@ -4,12 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { inspect } from 'node:util'
 
 const pollMs = 10
+/** Of what takes some milliseconds: a machine that does much else may hold it up for as long as this. */
+const usualMsMax = 30_000
 
 /** Resolves with the condition's first truthy value. */
 export async function waitUntil<T>(
   what: string,
   condition: () => T | Promise<T>,
-  msMax = 10_000,
+  msMax = usualMsMax,
 ): Promise<Exclude<T, false | undefined | null | 0 | ''>> {
   const deadline = Date.now() + msMax
   for (;;) {

@@ -88,7 +88,7 @@ async function fullNode(stage: Stage): Promise<undefined> {
   await full.kill()
   await harness.start('heir')
   // The new node has free slots: what waited does not wait for the leases of the dead.
-  const result = await waiting.result({ signal: AbortSignal.timeout(6_000) })
+  const result = await waiting.result({ signal: AbortSignal.timeout(20_000) })
   assert.partialDeepStrictEqual(result, { status: 'completed' })
   for (const session of long)
     assert.partialDeepStrictEqual(await session.result({ signal: AbortSignal.timeout(15_000) }), {

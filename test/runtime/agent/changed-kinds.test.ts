@@ -50,7 +50,7 @@ class Act {
     await node.stop({ force: true })
     meanwhile()
     await troupe.startNode({ agent: agent(second) })
-    await session.result({ signal: AbortSignal.timeout(10_000) })
+    await session.result({ signal: AbortSignal.timeout(20_000) })
     await expectInvariants(troupe.redis, troupe.namespace)
     return await results(troupe, session.rootId)
   }
@@ -113,7 +113,7 @@ test('a call that became children keeps them when their kind may no longer be sp
   await node.stop()
   await troupe.startNode({ agent: defineWorker({ instructions: 'x', model, spawns: ['other'] }), other })
   open.resolve()
-  await session.result({ signal: AbortSignal.timeout(10_000) })
+  await session.result({ signal: AbortSignal.timeout(20_000) })
   expect(await results(troupe, session.rootId)).toMatchObject([
     { status: 'ok', output: { value: [{ status: 'completed', details: 'worked' }] } },
   ])

@@ -55,7 +55,7 @@ describe('a message to a live worker', () => {
     })
     const session = await troupe.create('parent', 'go', { keepOpen: true })
     expect(await session.result({ run: 1 })).toMatchObject({ value: { text: 'sent' } })
-    expect(await session.result({ run: 2, signal: AbortSignal.timeout(10_000) })).toMatchObject({
+    expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({
       value: { text: 'heard' },
     })
     const heard = `[message from worker ${session.rootId}]\nI am your parent’s parent`
@@ -249,7 +249,7 @@ describe('children', () => {
     })
     expect(await troupe.redis.hmget(record, 'wait', 'crashes')).toEqual(['family:4', null])
     release.resolve()
-    expect(await session.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ value: { text: 'all done' } })
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: { text: 'all done' } })
   })
 
   test('are waited for in a turn that finds a part of their results: a call is answered when all of its own are there (W2)', async () => {
@@ -287,7 +287,7 @@ describe('children', () => {
     })
     expect(waiting.waitsFor).toContain('1')
     release.resolve()
-    expect(await session.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ value: { text: 'done' } })
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: { text: 'done' } })
     const told = parent.requests[1]?.messages.at(-1)
     const outputs = told?.role === 'tool' ? told.results.map(({ output }) => output) : []
     expect(outputs).toContainEqual(jsonOf('quick is done', 'slow is done'))

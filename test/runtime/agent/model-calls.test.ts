@@ -100,7 +100,7 @@ test('what a model says after its time is told to nobody', async () => {
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('agent')
   const following = (async () => {
-    for await (const { type, details } of session.events({ signal: AbortSignal.timeout(10_000) }))
+    for await (const { type, details } of session.events({ signal: AbortSignal.timeout(20_000) }))
       if (type === 'text.delta') heard.push((details as { text: string }).text)
   })()
   await troupe.startNode({ agent }, { policy: { modelCallMs: 200, modelBackoffMs: 1, deltaEveryMs: 5 } })

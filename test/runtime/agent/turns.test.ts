@@ -93,9 +93,9 @@ test('the end of a run does not wait for what the next one in its turn is told',
   await session.root.send('two')
   const agent = defineWorker({ instructions: 'x', model })
   await troupe.startNode({ agent }, { policy: { lazyCommitMs: 60_000 } })
-  expect(await session.result({ run: 1, signal: AbortSignal.timeout(10_000) })).toMatchObject({ status: 'completed' })
+  expect(await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
   gate.resolve()
-  expect(await session.result({ run: 2, signal: AbortSignal.timeout(10_000) })).toMatchObject({ status: 'completed' })
+  expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
 })
 
 /** What was done in a turn of these inputs, and how it ended. The model is told of its turn when it is asked. */

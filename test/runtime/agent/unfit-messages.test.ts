@@ -103,7 +103,7 @@ test.each([
   for (let run = 2; run <= 3; run++) {
     await session.root.send({ folder: tmpdir() })
     if (run === 2) await troupe.startNode({ agent })
-    const result = await session.result({ run, signal: AbortSignal.timeout(10_000) })
+    const result = await session.result({ run, signal: AbortSignal.timeout(20_000) })
     expect(result).toMatchObject({ status: 'completed', value: { text: 'done' } })
   }
   expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed' })

@@ -67,7 +67,7 @@ function payer({ reconcile, onUnknown = 'fail' }: Case, timeoutMs: number, folde
 
 async function expectEnd(troupe: TestTroupe, id: string, one: Case, status: string | undefined) {
   const session = troupe.client.sessions.get(id)
-  const result = await session.result({ signal: AbortSignal.timeout(10_000) })
+  const result = await session.result({ signal: AbortSignal.timeout(20_000) })
   const failure = { code: 'tool_outcome_unknown', message: expect.stringContaining(one.fails ?? ''), attempt: 1 }
   expect(result).toMatchObject(one.fails ? { status: 'failed', failure } : { value: { text: 'done' } })
   const results = (await troupe.history(session.rootId)).flatMap((entry) =>
@@ -108,11 +108,11 @@ describe('a call of unknown outcome', () => {
     await first.stop({ force: true })
     await rm(folder, { recursive: true })
     await troupe.startNode(workers)
-    const failed = await session.result({ run: 1, signal: AbortSignal.timeout(10_000) })
+    const failed = await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })
     expect(failed).toMatchObject({ status: 'failed', failure: { code: 'input_invalid' } })
     await mkdir(folder)
     await session.root.send('and now?')
-    expect(await session.result({ run: 2, signal: AbortSignal.timeout(10_000) })).toMatchObject({ status: 'completed' })
+    expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
     await rm(folder, { recursive: true })
     expect(counted.runs).toBe(1)
     const [told] = model.requests[1]?.messages.filter(({ role }) => role === 'tool') ?? []
@@ -136,7 +136,7 @@ describe('a call of unknown outcome', () => {
     if (hasGone) await first.stop({ force: true })
     await session.cancel()
     if (hasGone) await troupe.startNode(workers)
-    expect(await session.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ status: 'cancelled' })
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'cancelled' })
     expect((await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')).toMatchObject([
       { toolCallId: 'c1', status: 'unknown', output: { value: expect.stringContaining('is unknown') } },
     ])
@@ -170,7 +170,7 @@ describe('a call of unknown outcome', () => {
     await begun.promise
     await first.stop({ force: true })
     await troupe.startNode(workers)
-    await troupe.client.sessions.get(id).result({ signal: AbortSignal.timeout(10_000) })
+    await troupe.client.sessions.get(id).result({ signal: AbortSignal.timeout(20_000) })
     expect(paid).toEqual([{ to: 'Ann' }, { to: 'Ann' }])
     expect(asked).toEqual([{ to: 'Ann' }, ['idempotencyKey', 'log', 'signal']])
   })
@@ -204,7 +204,7 @@ describe('a call of unknown outcome', () => {
     const resultsIn = async () => (await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')
     await waitUntil('the other has failed', async () => (await resultsIn()).length > 0)
     refused.resolve()
-    const failed = await session.result({ signal: AbortSignal.timeout(10_000) })
+    const failed = await session.result({ signal: AbortSignal.timeout(20_000) })
     expect(failed).toMatchObject({ failure: { message: 'no more of this' } })
     const output = { type: 'error-text', value: expect.stringContaining('the bank is busy') }
     expect(await resultsIn()).toMatchObject([
