@@ -42,7 +42,7 @@ test.concurrent('a command that does not end when asked to is killed (G1)', asyn
 test.concurrent('a command to which no owner comes ends (G1)', async () => {
   const { order } = await orderOf('exec sleep 60')
   const guard = startGuard(order)
-  await waitUntil('the guard to end by itself', () => guard.exitCode !== null || guard.signalCode !== null, 30_000)
+  await waitUntil('the guard to end by itself', () => guard.exitCode !== null || guard.signalCode !== null, 60_000)
   expect(guard.exitCode).toBe(0)
 })
 
@@ -96,7 +96,7 @@ test.concurrent('an owner with nothing else to do ends, and the command with it 
   const { order } = await orderOf('exec sleep 60')
   const starter = startStarter(order, '')
   const [said] = (await once(starter.stdout.setEncoding('utf8'), 'data')) as [string]
-  await waitUntil('the owner to end', () => starter.exitCode !== null, 20_000)
+  await waitUntil('the owner to end', () => starter.exitCode !== null)
   expect(starter.exitCode).toBe(0)
   await waitUntil('the command to be gone', () => !isAlive(Number(said)))
 })

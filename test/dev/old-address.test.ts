@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findProgram, isAlive } from '../../src/dev/program.ts'
 import { type DevRedis, findOrStartRedis } from '../../src/dev/redis.ts'
 import { askRedis, type RedisAddress } from '../../src/dev/redis-question.ts'
-import { freePort } from '../../src/dev/started-redis.ts'
+import { ownPort } from '../support/own-port.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const server = await findProgram(['redis-server', 'valkey-server'], process.env.PATH ?? '')
@@ -224,7 +224,7 @@ describe.skipIf(!server)('a server that survived its guard', () => {
   test('is asked nothing where no password is known that could prove whose it is', async () => {
     const dir = join(root, 'redis')
     await (await redisIn(dir)).stop()
-    const port = await freePort()
+    const port = await ownPort()
     await using other = await serverIn(root, { port })
     await moveAddress(dir, port)
     await keepOfAddress(dir, 'port')

@@ -14,6 +14,6 @@ test('a program that takes too long and does not end when asked to is ended', as
   const root = await mkdtemp(join(tmpdir(), 'troupe-program-'))
   onTestFinished(() => rm(root, { recursive: true }))
   const script = 'echo $$ > "$0/pid"; trap "" TERM; while :; do sleep 0.05; done'
-  expect(await runProgram('/bin/sh', ['-c', script, root], 1_000)).toMatchObject({ ok: false })
+  expect(await runProgram('/bin/sh', ['-c', script, root], 3_000)).toMatchObject({ ok: false })
   expect(isAlive(Number(await readFile(join(root, 'pid'), 'utf8')))).toBe(false)
 })

@@ -9,6 +9,7 @@ import { installDebianRedis } from '../../src/dev/debian-package.ts'
 import { installCommand, RedisUnavailableError } from '../../src/dev/redis-unavailable.ts'
 import { findLocalServer, type ServerProgram, settings } from '../../src/dev/server-program.ts'
 import { freePort, type StartedRedis, startRedis } from '../../src/dev/started-redis.ts'
+import { ownPort } from './own-port.ts'
 
 export interface RedisServerOptions {
   readonly port?: number
@@ -40,7 +41,7 @@ export class RedisServer implements AsyncDisposable {
   static async start(options: RedisServerOptions = {}): Promise<RedisServer> {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'troupe-redis-')))
     const program = await testProgram(options, folder)
-    const port = await freePort(options.port)
+    const port = options.port ? await freePort(options.port) : await ownPort()
     return new RedisServer(program, folder, await startRedis({ program, folder, password: '', port }))
   }
 
