@@ -15,9 +15,10 @@ export default defineConfig({
     pool: 'forks',
     // Tests of faults mostly wait; with one process on two cores, most of the machine would do so as well.
     maxWorkers: Math.max(2, availableParallelism() - 1),
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    teardownTimeout: 10_000,
+    // What hangs is found all the same: a test that starts a dozen commands needs a minute where the machine does much else.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    teardownTimeout: 60_000,
     restoreMocks: true,
   },
 })

@@ -1,4 +1,5 @@
 /** A project with a few worker files and a node that runs them, for the tests of one file. */
+import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { type Ended, Project } from './command-line.ts'
 
@@ -37,7 +38,7 @@ export class CliProject {
   #project: Project | undefined
 
   constructor(name: string, options: { readonly withNode: boolean }) {
-    this.namespace = `cli-${name}-${process.pid}`
+    this.namespace = `cli-${name}-${randomBytes(6).toString('hex')}`
     beforeAll(async () => {
       const env = { TROUPE_REDIS_URL: inject('redisUrl'), TROUPE_NAMESPACE: this.namespace }
       this.#project = await Project.create(workers, env)

@@ -30,6 +30,7 @@ export class RunningCommand {
   stdout = ''
   stderr = ''
   readonly ended: Promise<Ended>
+  #hasEnded = false
 
   constructor(args: readonly string[], { cwd, env, stdin }: CommandOptions) {
     const { PATH = '', HOME = '' } = process.env
@@ -44,7 +45,10 @@ export class RunningCommand {
     this.child.stdin?.end(stdin ?? '')
     this.ended = new Promise((resolve, reject) => {
       this.child.once('error', reject)
-      this.child.once('close', (code, signal) => resolve(this.#end(code, signal)))
+      this.child.once('close', (code, signal) => {
+        this.#hasEnded = true
+        resolve(this.#end(code, signal))
+      })
     })
   }
 
@@ -65,10 +69,11 @@ export class RunningCommand {
   async saw(text: string | RegExp, where: 'stdout' | 'stderr' = 'stderr'): Promise<void> {
     const isThere = () => {
       const seen = this[where]
-      if (this.child.exitCode !== null) throw new Error(`it ended with ${this.child.exitCode}: ${this.stderr}`)
-      return typeof text === 'string' ? seen.includes(text) : text.test(seen)
+      if (typeof text === 'string' ? seen.includes(text) : text.test(seen)) return true
+      if (this.#hasEnded) throw new Error(`it ended with ${this.child.exitCode}: ${this.stderr}`)
+      return false
     }
-    await waitUntil(`${text} on ${where}`, isThere, 30_000)
+    await waitUntil(`${text} on ${where}`, isThere, 120_000)
   }
 
   kill(signal: NodeJS.Signals): void {

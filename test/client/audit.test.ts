@@ -39,7 +39,7 @@ beforeAll(async () => {
     })
   }
   after = await troupe.client.audit()
-}, 60_000)
+})
 afterAll(() => troupe[Symbol.asyncDispose]())
 
 /** What was found in this session, or of its workers. */

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type RawProvider, rawProvider } from '../models/support/raw-provider.ts'
 import { type FakeSurface, fakeSurfaces, sendEvents } from '../support/fake-surfaces.ts'
 import { isLong } from '../support/fault-settings.ts'
+import { newNamespace } from '../support/namespace.ts'
 import { PackedProject } from '../support/packed-project.ts'
 
 const files = {
@@ -122,10 +123,10 @@ let project: PackedProject
 beforeAll(async () => {
   project = await PackedProject.create({
     TROUPE_REDIS_URL: inject('redisUrl'),
-    TROUPE_NAMESPACE: `packed-${process.pid}`,
+    TROUPE_NAMESPACE: newNamespace(),
   })
   for (const [path, text] of Object.entries(files)) await project.write(path, text)
-}, 120_000)
+}, 300_000)
 afterAll(() => project?.[Symbol.asyncDispose]())
 
 const run = (env: Record<string, string>, ...more: string[]) =>
@@ -161,7 +162,7 @@ async function withProvider<T>(
   return await body({ OPENAI_API_KEY: 'sk-secret-of-the-test', OPENAI_BASE_URL: `${provider.url}/v1` }, provider)
 }
 
-describe('the packed package', { timeout: 60_000 }, () => {
+describe('the packed package', () => {
   test('runs two levels of delegation with the offline model', async () => {
     const { code, stdout, stderr } = await run({})
     expect({ code, stderr }).toMatchObject({ code: 0 })

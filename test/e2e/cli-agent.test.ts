@@ -1,6 +1,7 @@
 /** What the command line shows of agents: a run, its history, what it used, its tools; with the offline model, which needs no key. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { Project } from '../cli/command-line.ts'
+import { newNamespace } from '../support/namespace.ts'
 
 const planner = `import { defineTool, defineWorker } from 'troupe'
 const look = defineTool({ name: 'look', description: 'Looks around.', effect: 'pure', run: (_input, context) => {
@@ -13,7 +14,7 @@ export default defineWorker({ description: 'Plans.', instructions: 'You plan.\\n
 
 let project: Project
 beforeAll(async () => {
-  const env = { TROUPE_REDIS_URL: inject('redisUrl'), TROUPE_NAMESPACE: `cli-agent-${process.pid}` }
+  const env = { TROUPE_REDIS_URL: inject('redisUrl'), TROUPE_NAMESPACE: newNamespace() }
   project = await Project.create({ 'workers/planner.ts': planner }, env)
 })
 afterAll(() => project[Symbol.asyncDispose]())

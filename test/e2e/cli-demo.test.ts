@@ -6,9 +6,10 @@ import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { runProgram } from '../../src/dev/program.ts'
 import { CliProject, workers } from '../cli/cli-project.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const ownRedis = { TROUPE_REDIS_URL: '' }
@@ -50,9 +51,14 @@ describe.concurrent('troupe demo', () => {
 
   it('shows a report that could not be written at last, and says where it is kept', async () => {
     const folder = dirname(await cli.project.write('passing/none.txt', ''))
-    const running = cli.project.start(['demo', 'workers', '--out', join(folder, 'report.md')])
+    // It cannot be through before the folder is gone.
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    proxy.holdNew()
+    const out = join(folder, 'report.md')
+    const running = cli.project.start(['demo', 'workers', '--out', out, '--redis-url', proxy.url])
     await running.saw('Using the Redis')
     await rm(folder, { recursive: true })
+    proxy.mend()
     const { code, stdout, stderr } = await running.ended
     expect({ code, stdout }).toMatchObject({ code: 1, stdout: expect.stringMatching(/^# /) })
     expect(stderr).toMatch(/troupe: the report cannot be written: ENOENT.* It is on stdout instead\. It is kept as/)
@@ -87,7 +93,7 @@ describe.concurrent('troupe demo', () => {
         await writeFile(join(own, 'redis', 'appendonlydir', 'appendonly.aof.manifest'), 'damaged\n')
       },
     ],
-  ])('uses a Redis for once where .troupe %s', { timeout: 60_000 }, async (_, spoil) => {
+  ])('uses a Redis for once where .troupe %s', async (_, spoil) => {
     const folder = dirname(await cli.project.write(`spoiled-${randomUUID()}/f.txt`, 'one\n'))
     await spoil(join(folder, '.troupe'))
     const { code, objects, stderr } = await cli.project.run(['demo', '--json'], { cwd: folder, env: ownRedis })
@@ -96,7 +102,7 @@ describe.concurrent('troupe demo', () => {
     expect(objects.at(-1)).toMatchObject({ type: 'report', unreadable: 0 })
   })
 
-  it('shows the log of a server that does not start, line by line', { timeout: 60_000 }, async () => {
+  it('shows the log of a server that does not start, line by line', async () => {
     const version = '[ "$1" = --version ] && echo "Redis server v=7.0.0" && exit'
     const server = await cli.project.write(
       'broken/redis-server',
@@ -118,7 +124,10 @@ describe.concurrent('troupe demo', () => {
   it('cancels its survey on Ctrl+C, and exits with 130', async () => {
     const many = Array.from({ length: 300 }, (_, number) => cli.project.write(`many/${number}/file.txt`, 'text'))
     await Promise.all(many)
-    const running = cli.project.start(['demo', 'many'])
+    // Each answer comes late, or it might be through before the signal is there.
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    proxy.delay(20)
+    const running = cli.project.start(['demo', 'many', '--redis-url', proxy.url])
     await running.saw('Surveying', 'stderr')
     running.child.kill('SIGINT')
     const { code, stderr } = await running.ended
@@ -134,24 +143,20 @@ describe.concurrent('troupe demo', () => {
     }
   })
 
-  it.skipIf(process.platform !== 'linux')(
-    'surveys a current folder whose name is not UTF-8',
-    { timeout: 60_000 },
-    async () => {
-      const script = `unset TROUPE_REDIS_URL REDIS_URL; cd "$0" && d=$(printf 'b\\377d') && mkdir "$d" && cd "$d" && echo one > f && exec "$@"`
-      const words = [process.execPath, '--conditions=troupe-source', main, 'demo']
-      const { ok, output } = await runProgram('sh', ['-c', script, cli.project.folder, ...words], 50_000)
-      expect({ ok, output }).toEqual({
-        ok: true,
-        output: expect.stringMatching(/^# Survey of `.*b\\xffd`\n\n\*\*1 file, 4 bytes/),
-      })
-      expect(output).toContain('the path of the current folder is not UTF-8.\n')
-      // Nothing was made beside it, under what its name becomes as text.
-      expect((await readdir(cli.project.folder)).filter((name) => name === 'b\ufffdd')).toHaveLength(1)
-    },
-  )
+  it.skipIf(process.platform !== 'linux')('surveys a current folder whose name is not UTF-8', async () => {
+    const script = `unset TROUPE_REDIS_URL REDIS_URL; cd "$0" && d=$(printf 'b\\377d') && mkdir "$d" && cd "$d" && echo one > f && exec "$@"`
+    const words = [process.execPath, '--conditions=troupe-source', main, 'demo']
+    const { ok, output } = await runProgram('sh', ['-c', script, cli.project.folder, ...words], 50_000)
+    expect({ ok, output }).toEqual({
+      ok: true,
+      output: expect.stringMatching(/^# Survey of `.*b\\xffd`\n\n\*\*1 file, 4 bytes/),
+    })
+    expect(output).toContain('the path of the current folder is not UTF-8.\n')
+    // Nothing was made beside it, under what its name becomes as text.
+    expect((await readdir(cli.project.folder)).filter((name) => name === 'b\ufffdd')).toHaveLength(1)
+  })
 
-  it('starts a Redis where none is configured, and leaves nothing running', { timeout: 120_000 }, async () => {
+  it('starts a Redis where none is configured, and leaves nothing running', async () => {
     const { code, stdout, stderr } = await cli.project.run(['demo', 'workers'], { env: ownRedis })
     expect({ code, head: stdout.slice(0, 2) }).toEqual({ code: 0, head: '# ' })
     const port = Number(/at 127\.0\.0\.1:(\d+), data in/.exec(stderr)?.[1])

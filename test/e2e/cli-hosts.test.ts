@@ -60,7 +60,7 @@ describe.concurrent('a command whose kind nobody hosts just now', () => {
     expect(objects[0]).toMatchObject({ type: 'sent', position: 1, again: false, warning })
   })
 
-  it('waits for a result, and says so once', { timeout: 40_000 }, async () => {
+  it('waits for a result, and says so once', async () => {
     const { sessionId } = await nowhere.submit('never', 'x')
     const waiting = nowhere.project.start(['session', 'result', sessionId, '--wait'])
     const line = 'no live node hosts never: 1 worker waits for one; start a node whose workers folder has never.ts'
@@ -81,7 +81,7 @@ describe.concurrent('a run of a kind that nobody has', () => {
 })
 
 describe.concurrent('a run whose children nobody hosts', () => {
-  it('says so once, and goes on when somebody does', { timeout: 60_000 }, async () => {
+  it('says so once, and goes on when somebody does', async () => {
     const file = await family.project.write('family/parent.ts', source('parent'))
     const running = family.project.start(['run', 'parent', 'x', '--workers', dirname(file)])
     const line = 'no live node hosts orphan: 2 workers wait for one; start a node whose workers folder has orphan.ts'
@@ -99,9 +99,7 @@ describe.concurrent('a run whose children nobody hosts', () => {
     await node.ended
   })
 
-  it('runs beside agents whose model lacks its key, and says that they are not hosted', {
-    timeout: 40_000,
-  }, async () => {
+  it('runs beside agents whose model lacks its key, and says that they are not hosted', async () => {
     await mixed.project.write('mixed/thinker.ts', source('thinker'))
     const folder = dirname(await mixed.project.write('mixed/parent.ts', source('parent')))
     const running = mixed.project.start(['run', 'parent', 'x', '--workers', folder])
@@ -127,7 +125,7 @@ describe.concurrent('a run whose node has gone', () => {
     expect(stderr).toContain('no live node hosts echo any more: running it here, with the worker files of ./workers')
   })
 
-  it('says so where there is none, and what an interrupted one leaves', { timeout: 60_000 }, async () => {
+  it('says so where there is none, and what an interrupted one leaves', async () => {
     const ghost = await leaveGhost(nowhere)
     const cwd = dirname(await nowhere.project.write('empty/none.txt', ''))
     const running = nowhere.project.start(['run', 'echo', 'hello'], { cwd })
@@ -140,7 +138,7 @@ describe.concurrent('a run whose node has gone', () => {
     expect(stderr).toMatch(/the session has not ended yet; `troupe session show [0-9a-f-]{36}` says what it waits for/)
   })
 
-  it('tells once why it cannot go on here yet, and goes on when it can', { timeout: 60_000 }, async () => {
+  it('tells once why it cannot go on here yet, and goes on when it can', async () => {
     const ghost = await leaveGhost(hindered)
     const { kinds, leases } = partitionKeys(tagOf(hindered.namespace, 0))
     const running = hindered.project.start(['run', 'echo', 'hello'])
@@ -149,7 +147,7 @@ describe.concurrent('a run whose node has gone', () => {
     await ghost.forget()
     for (const _ of ['once', 'twice', 'again']) {
       await redis.hdel(kinds, 'echo')
-      await waitUntil('a node begins here', async () => (await redis.hexists(kinds, 'echo')) === 1, 20_000)
+      await waitUntil('a node begins here', async () => (await redis.hexists(kinds, 'echo')) === 1, 60_000)
     }
     await redis.del(leases)
     const { code, stdout, stderr } = await running.ended
@@ -173,10 +171,8 @@ describe.concurrent('a run whose node has gone', () => {
 })
 
 describe.concurrent('a run in a node of its own', () => {
-  // A node of `troupe node` would wait for half a minute.
-  it('ends with its node, also where that has a turn of another session that does not end', {
-    timeout: 25_000,
-  }, async () => {
+  // A node of `troupe node` would wait for half a minute, and say so.
+  it('ends with its node, also where that has a turn of another session that does not end', async () => {
     const begun = join(busy.project.folder, 'begun')
     const head = `import { existsSync, writeFileSync } from 'node:fs'\nimport { defineWorker } from 'troupe'\n`
     await busy.project.write(
@@ -194,8 +190,9 @@ describe.concurrent('a run in a node of its own', () => {
 } })`,
     )
     await busy.submit('stuck', 'x')
-    const { code, stdout } = await busy.project.run(['run', 'second', 'x'])
+    const { code, stdout, stderr } = await busy.project.run(['run', 'second', 'x'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'the other has begun\n' })
+    expect(stderr).toMatch(/ stuck {2}warn .*: this node is to stop at once$/m)
     expect(await redis.hlen(partitionKeys(tagOf(busy.namespace, 0)).nodes)).toBe(0)
   })
 })

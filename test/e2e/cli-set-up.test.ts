@@ -32,14 +32,14 @@ describe('a namespace that nobody set up', () => {
     'mailbox redrive --all',
     `send ${worker} hello`,
   ]
-  it.concurrent.each(asking)('stays so: %s', { timeout: 60_000 }, async (line) => {
+  it.concurrent.each(asking)('stays so: %s', async (line) => {
     const namespace = `${cli.namespace}-${asking.indexOf(line)}`
     const { stderr } = await cli.project.run([...line.split(' '), '--namespace', namespace])
     expect(stderr).toMatch(line.includes('0199') ? /^troupe: (session|worker) \S+ is not known: / : '')
     expect(await redis.keys(`{${namespace}.*`)).toEqual([])
   })
 
-  it('is set up by a node, with its partitions', { timeout: 60_000 }, async () => {
+  it('is set up by a node, with its partitions', async () => {
     const namespace = `${cli.namespace}-node`
     await cli.project.run(['session', 'list', '--namespace', namespace])
     const env = { TROUPE_PARTITIONS: '4', TROUPE_NAMESPACE: namespace }

@@ -64,10 +64,10 @@ let project: PackedProject
 beforeAll(async () => {
   project = await PackedProject.create({})
   for (const [path, text] of Object.entries(files)) await project.write(path, text)
-}, 120_000)
+}, 300_000)
 afterAll(() => project?.[Symbol.asyncDispose]())
 
-describe('troupe/test of the packed package', { timeout: 60_000 }, () => {
+describe('troupe/test of the packed package', () => {
   test('passes at a point that a payer survives, with a Redis of its own', async () => {
     const { code, stdout, stderr } = await project.node(['prove.ts', '', 'before tool pay of payer #1'])
     expect({ code, stderr }).toMatchObject({ code: 0 })

@@ -260,7 +260,6 @@ test.concurrent.for([
   ['a tool that failed for good', 'broken', '', 'run_failed'],
 ] as [string, string, string, string][])(
   '%s fails the run, though the node dies before its other calls have ended',
-  { timeout: 60_000 },
   async ([_what, kind, plan, code], { expect }) => {
     await using stage = await Stage.open(1)
     const session = await stage.create(kind, { n: 0, plan })

@@ -16,7 +16,7 @@ import { waitUntil } from '../support/wait-until.ts'
 
 const soon = () => AbortSignal.timeout(20_000)
 /** Nothing is renewed within the test, so nothing but the commit itself tells a node what became of its worker. */
-const deaf = { policy: { leaseMs: 60_000, renewEveryMs: 60_000, busyAfterMs: 60_000, leaseMarginMs: 1_000 } }
+const deaf = { policy: { leaseMs: 600_000, renewEveryMs: 600_000, busyAfterMs: 600_000, leaseMarginMs: 1_000 } }
 
 describe('a commit', () => {
   test('under a token that is no longer the worker’s is refused, also when nothing was committed since (K13, I5)', async () => {

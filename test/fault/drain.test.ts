@@ -34,7 +34,7 @@ test.concurrent('a node that is told to stop hands a chain of steps over between
   await expectInvariants(harness.redis, harness.namespace)
 })
 
-test.concurrent('a second signal gives back what runs, at once', { timeout: 60_000 }, async () => {
+test.concurrent('a second signal gives back what runs, at once', async () => {
   await using harness = await Harness.open()
   const old = await harness.start('old', longLeases)
   // Longer than it takes to start another node on a machine that has much to do, or the handler ends by itself.
@@ -54,7 +54,7 @@ test.concurrent('a second signal gives back what runs, at once', { timeout: 60_0
   await expectInvariants(harness.redis, harness.namespace)
 })
 
-test.concurrent('a handler that does not end is given back after the drain time', { timeout: 60_000 }, async () => {
+test.concurrent('a handler that does not end is given back after the drain time', async () => {
   await using harness = await Harness.open()
   const drainMs = 300
   const old = await harness.start('old', { policy: { ...longLeases.policy, drainMs } })

@@ -11,7 +11,7 @@ import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-const policy = { leaseMs: 60_000, renewEveryMs: 60_000, busyAfterMs: 60_000, leaseMarginMs: 1_000, bellMs: 300 }
+const policy = { leaseMs: 600_000, renewEveryMs: 600_000, busyAfterMs: 600_000, leaseMarginMs: 1_000, bellMs: 300 }
 
 /** Loses the first answer of this call that grants a worker, and keeps what was asked of the store, and under which nonces. */
 function losing(call: 'claim' | 'commit', asked: string[], nonces: string[]) {

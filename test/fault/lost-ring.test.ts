@@ -7,7 +7,7 @@ import { expectInvariants } from '../support/oracle.ts'
 const silent = { ringer: { ring() {} } }
 
 describe('work whose bell was never rung', () => {
-  test('is run by a sweep', { timeout: 30_000 }, async () => {
+  test('is run by a sweep', async () => {
     await using harness = await Harness.open({ client: silent })
     // Its pool is known, and no node is there that is told of a bell.
     await (await harness.start('first')).stop()
@@ -20,7 +20,7 @@ describe('work whose bell was never rung', () => {
     await expectInvariants(harness.redis, harness.namespace)
   })
 
-  test('is run although the node that spawned it died before it rang', { timeout: 30_000 }, async () => {
+  test('is run although the node that spawned it died before it rang', async () => {
     await using harness = await Harness.open()
     const node = await harness.start('a')
     const session = await harness.client.sessions.create({

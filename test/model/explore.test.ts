@@ -46,7 +46,7 @@ const caught: Readonly<Record<Mutant, readonly [scene: string, violation: RegExp
   'end of a cancel that was lost': ['fail-over of a cancel', /^rest: the session never ends/],
 }
 
-describe('the search', { timeout: 60_000 }, () => {
+describe('the search', () => {
   test.each([...scenes, mixedScene])('finds no violation: $name', (scene) => {
     const found = explore(scene, { statesMost: bound(scene) })
     expect(found.violation).toBeNull()

@@ -29,7 +29,7 @@ const root = defineWorker({
 
 test('a cancel of the session that comes between two batches of a pass reaches every worker (I12)', async () => {
   await using troupe = await TestTroupe.connect()
-  const node = await troupe.startNode({ root, hasty, sleepy, echo }, { policy: { sweepEveryMs: 60_000 } })
+  const node = await troupe.startNode({ root, hasty, sleepy, echo }, { policy: { sweepEveryMs: 600_000 } })
   const session = await troupe.create('root')
   await waitUntil('the hasty worker has ended and its child is to be cancelled', () =>
     troupe.redis.sismember(`${troupe.tag}:cancelling`, session.id),

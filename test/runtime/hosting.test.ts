@@ -260,7 +260,7 @@ describe('a node', () => {
       }),
     }
     const node = await troupe.startNode(workers, {
-      policy: { leaseMs: 60_000, leaseMarginMs: 1_000, renewEveryMs: 20_000 },
+      policy: { leaseMs: 600_000, leaseMarginMs: 1_000, renewEveryMs: 200_000 },
     })
     const session = await troupe.create('deaf')
     await begun.promise
@@ -310,7 +310,7 @@ describe('a bell', () => {
     let ringer: BellRinger | undefined
     const node = await troupe.startNode(
       { slow },
-      { concurrency, bells: 'in-process', onRinger: (made) => (ringer = made), policy: { sweepEveryMs: 60_000 } },
+      { concurrency, bells: 'in-process', onRinger: (made) => (ringer = made), policy: { sweepEveryMs: 600_000 } },
     )
     const ring = () => ringer?.ring(0, [{ id: 'by hand', pool: 'default' }])
     const first = await troupe.create('slow', 'first')

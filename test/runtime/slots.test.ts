@@ -94,8 +94,8 @@ describe('a slot that ends goes to the line that had none for longest', () => {
 })
 
 test.each([
-  ['its bell has lasted its bound', { bellJobMs: 50, bellMs: 60_000 }],
-  ['a bell in vain would be stale', { bellJobMs: 60_000, bellMs: 300 }],
+  ['its bell has lasted its bound', { bellJobMs: 50, bellMs: 600_000 }],
+  ['a bell in vain would be stale', { bellJobMs: 600_000, bellMs: 300 }],
 ])('a slot whose pool always has work serves another pool when %s (N1)', async (_, policy) => {
   await using troupe = await TestTroupe.start({
     workers: { inBusy, inOther },
@@ -133,8 +133,8 @@ test('a slot whose partition always has work serves another one, also where no b
 })
 
 test.each([
-  ['a bell there would be stale', { bellJobMs: 60_000, bellMs: 100 }],
-  ['its own bell has lasted its bound', { bellJobMs: 100, bellMs: 60_000 }],
+  ['a bell there would be stale', { bellJobMs: 600_000, bellMs: 100 }],
+  ['its own bell has lasted its bound', { bellJobMs: 100, bellMs: 600_000 }],
 ])('a slot that went where another line waited as %s comes back, though no bell calls it (N1)', async (_, bounds) => {
   const rung = Promise.withResolvers<BellRinger>()
   await using troupe = await TestTroupe.connect()
@@ -186,7 +186,7 @@ test('bells that came to full nodes again and again are all answered when slots 
   const slots = 16
   const numbers = Array.from({ length: slots }, (_, number) => number)
   // No sweep comes, and no bell goes stale.
-  const policy = { bellMs: 60_000, sweepEveryMs: 600_000, leaseMs: 60_000, renewEveryMs: 20_000 }
+  const policy = { bellMs: 600_000, sweepEveryMs: 600_000, leaseMs: 600_000, renewEveryMs: 200_000 }
   await troupe.startNode({ held, waiting }, { concurrency: slots, policy })
   for (const number of numbers) await troupe.create('held', number)
   await waitUntil('all slots are taken', () => ends.length === slots)
@@ -213,7 +213,7 @@ test('bells that came to full nodes again and again are all answered when slots 
 
 describe('a bell that comes to a full node', () => {
   // No sweep comes, and no bell goes stale.
-  const policy = { bellMs: 60_000, sweepEveryMs: 600_000, leaseMs: 60_000, renewEveryMs: 20_000 }
+  const policy = { bellMs: 600_000, sweepEveryMs: 600_000, leaseMs: 600_000, renewEveryMs: 200_000 }
   const queueOf = ({ namespace }: TestTroupe, partition: number) =>
     `${partitionKeys(tagOf(namespace, partition)).queuePrefix}:bell-default`
   // BullMQ counts all that were ever added.

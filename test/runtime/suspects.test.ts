@@ -121,7 +121,7 @@ test('a node claims no suspect while a handler goes on whose turn was taken from
   const lines: string[] = []
   const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
   // After its first renewal a turn hears of its lease by a hint alone: no renewal puts back the one that is taken away here.
-  const policy = { leaseMs: 60_000, renewEveryMs: 60_000 }
+  const policy = { leaseMs: 600_000, renewEveryMs: 600_000 }
   await using troupe = await TestTroupe.start({ workers: { echo, deaf }, logger, policy })
   const { leases, hints, busy } = partitionKeys(troupe.tag)
 

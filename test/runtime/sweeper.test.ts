@@ -123,7 +123,7 @@ describe('one sweep', () => {
   })
 
   test('prunes only when that is due again, and for so long', async () => {
-    await using place = await Place.open({ policy: { pruneEveryMs: 60_000, pruneMs: 50, sweepEveryMs: 60_000 } })
+    await using place = await Place.open({ policy: { pruneEveryMs: 600_000, pruneMs: 50, sweepEveryMs: 600_000 } })
     const { upkeep } = place.node()
     let prunes = 0
     let registered = 0
@@ -183,7 +183,7 @@ test('sweeps that fail, and the first that does not, tell which partition they a
 
 describe('a sweep that has finished a batch of cancels', () => {
   test('is followed by the next one at once (W2)', async () => {
-    await using place = await Place.open({ policy: { sweepBatch: 2, sweepEveryMs: 60_000 } })
+    await using place = await Place.open({ policy: { sweepBatch: 2, sweepEveryMs: 600_000 } })
     const sweeper = sweeperOf(place.node().upkeep, place)
     await sweeper.start()
     const sessions: string[] = []
@@ -229,7 +229,7 @@ describe('a sweep that becomes due while another runs', () => {
 
 describe('the first sweep', () => {
   test('is made at the start, which fails with it', async () => {
-    await using place = await Place.open({ policy: { sweepEveryMs: 60_000 } })
+    await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
     const { upkeep } = place.node()
     const sweeper = sweeperOf(upkeep, place)
     await sweeper.start()
@@ -242,7 +242,7 @@ describe('the first sweep', () => {
 
 describe('a sweep that becomes due', () => {
   test('is made then, though others are planned for later, and is not put off by them', async () => {
-    await using place = await Place.open({ policy: { sweepEveryMs: 60_000 } })
+    await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
     let sweeps = 0
     const counting = sweepingBy(place.node().upkeep, (sweep) => {
       sweeps++
@@ -259,7 +259,7 @@ describe('a sweep that becomes due', () => {
   })
 
   test('soon after one that runs is not put off by the end of that', async () => {
-    await using place = await Place.open({ policy: { sweepEveryMs: 60_000 } })
+    await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
     const mayEnd = Promise.withResolvers<void>()
     let sweeps = 0
     const held = sweepingBy(place.node().upkeep, async (sweep) => {
@@ -280,7 +280,7 @@ describe('a sweep that becomes due', () => {
 
 describe('the end of a sweeper', () => {
   test('is a goodbye without slots, told once, after the sweep in hand and in place of those that are due', async () => {
-    await using place = await Place.open({ policy: { sweepEveryMs: 60_000 } })
+    await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
     const { upkeep } = place.node()
     const mayEnd = Promise.withResolvers<void>()
     const told: unknown[] = []

@@ -44,7 +44,7 @@ describe('self.after', () => {
         else self.setState(1)
       },
     })
-    await using troupe = await TestTroupe.start({ workers: { waiter }, policy: { sweepEveryMs: 60_000 } })
+    await using troupe = await TestTroupe.start({ workers: { waiter }, policy: { sweepEveryMs: 600_000 } })
     expect(await troupe.run('waiter')).toMatchObject({ status: 'completed', value: 'both' })
   })
 
@@ -56,7 +56,7 @@ describe('self.after', () => {
         else self.reply('in time')
       },
     })
-    await using troupe = await TestTroupe.start({ workers: { waiter }, policy: { sweepEveryMs: 60_000 } })
+    await using troupe = await TestTroupe.start({ workers: { waiter }, policy: { sweepEveryMs: 600_000 } })
     const session = await troupe.create('waiter')
     expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'in time' })
   })

@@ -8,7 +8,7 @@ import { connectTo } from './support/connect-to.ts'
 let group: SentinelGroup
 beforeAll(async () => {
   group = await SentinelGroup.start()
-}, 60_000)
+})
 afterAll(() => group[Symbol.asyncDispose]())
 
 async function opened(url: string): Promise<Redis> {

@@ -2,6 +2,7 @@
 import { describe, expect, inject, test } from 'vitest'
 import { openRedis } from '../../src/store/redis.ts'
 import { SilenceWatch } from '../../src/store/silence-watch.ts'
+import { newNamespace } from '../support/namespace.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -39,7 +40,7 @@ describe('a connection that is lost without a word', () => {
   test('while it only listens is opened again, and listens (L-b)', async () => {
     await using scene = await watched()
     await using other = await watched()
-    const channel = `heard:${process.pid}`
+    const channel = `heard:${newNamespace()}`
     const heard: string[] = []
     scene.redis.on('message', (_, word: string) => heard.push(word))
     await scene.redis.subscribe(channel)
@@ -54,7 +55,7 @@ describe('a connection that is lost without a word', () => {
   test('while it blocks is opened again, and what it waits for comes (L-a)', async () => {
     await using scene = await watched()
     await using other = await watched()
-    const key = `silence:${process.pid}`
+    const key = `silence:${newNamespace()}`
     const waiting = scene.redis.xread('BLOCK', 0, 'STREAMS', key, '0-0')
     scene.proxy.forget()
     await waitUntil('it was opened again', () => scene.proxy.opened === 2)

@@ -81,7 +81,8 @@ describe('a lease that has ended', () => {
 
 describe('healing', () => {
   test('is skipped when another sweep healed just before', async () => {
-    await using place = await Place.open()
+    const sweepEveryMs = 600_000
+    await using place = await Place.open({ policy: { sweepEveryMs } })
     await place.create()
     const [a, b] = [place.node(), place.node({ id: 'node-b' })]
     const turn = await a.claim()
@@ -92,7 +93,7 @@ describe('healing', () => {
       leases: ['<one.root> now'],
       nodes: { 'node-a': line(2), 'node-b': line(2) },
     })
-    await place.redis.hset(place.keys.meta, 'sweptAt', (await place.now()) - 501)
+    await place.redis.hset(place.keys.meta, 'sweptAt', (await place.now()) - sweepEveryMs / 2 - 1)
     expect(await b.sweep({ free: 0, soonAfter: true })).toMatchObject({ healed: 1 })
   })
 

@@ -113,7 +113,7 @@ describe('correct workers pass', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a run is over', { timeout: 60_000 }, () => {
+describe('a run is over', () => {
   test('when a child at work behind the result has ended as well', async () => {
     const point = 'after commit of sender #1'
     const check: Scenario['check'] = ({ folder }) => expect(readdirSync(folder)).toEqual(['letter'])
@@ -198,7 +198,7 @@ describe('a fault is found', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a scenario that cannot be run', { timeout: 60_000 }, () => {
+describe('a scenario that cannot be run', () => {
   test('is not tried further when it fails without a crash', async () => {
     const { report, message } = await reportOf(
       crashMatrix(

@@ -32,7 +32,7 @@ test.each([
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   await using troupe = await TestTroupe.connect()
   const kind = { instructions, tools: [look] }
-  const policy = { ...shortLeases, lazyCommitMs: 60_000 }
+  const policy = { ...shortLeases, lazyCommitMs: 600_000 }
   const workers = { agent: defineWorker({ ...kind, model: lost }) }
   const node = await troupe.startNode(workers, { redisUrl: proxy.url, policy })
   const session = await troupe.create('agent')

@@ -65,7 +65,7 @@ test('a failure that ends the run is recorded while other tools still run, so th
   const model = recordedModel('test/m', [together(call('slow'), call('broken'))])
   await using troupe = await TestTroupe.start({
     workers: { agent: defineWorker({ instructions: 'x', model, tools: [slow, broken] }) },
-    policy: { lazyCommitMs: 60_000 },
+    policy: { lazyCommitMs: 600_000 },
   })
   const session = await troupe.create('agent')
   const recorded = await waitUntil('a result is recorded', async () =>

@@ -92,7 +92,7 @@ test('the end of a run does not wait for what the next one in its turn is told',
   const session = await troupe.create('agent', 'one', { keepOpen: true })
   await session.root.send('two')
   const agent = defineWorker({ instructions: 'x', model })
-  await troupe.startNode({ agent }, { policy: { lazyCommitMs: 60_000 } })
+  await troupe.startNode({ agent }, { policy: { lazyCommitMs: 600_000 } })
   expect(await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
   gate.resolve()
   expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
