@@ -11,6 +11,7 @@ import type { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import type { Call } from './support/call-scenes.ts'
 import { calls } from './support/calls.ts'
 import { connectTo } from './support/connect-to.ts'
 import { changes } from './support/dump.ts'
@@ -18,10 +19,10 @@ import { HandTurn } from './support/hand-node.ts'
 import { type MadeSession, Place } from './support/place.ts'
 
 /** Calls give up soon, so that the tests do. */
-const impatient = { policy: { leaseMs: 250 }, deadlineMs: 250 }
+const impatient = { policy: { leaseMs: 2_000 }, deadlineMs: 2_000 }
 
 /** Long enough to connect again after a refusal. */
-const patient = { policy: { leaseMs: 500 }, deadlineMs: 500 }
+const patient = { policy: { leaseMs: 1_500 }, deadlineMs: 1_500 }
 
 async function outcome(call: () => Promise<unknown>): Promise<TransientError | 'done'> {
   try {
@@ -34,14 +35,28 @@ async function outcome(call: () => Promise<unknown>): Promise<TransientError | '
 
 describe('a Redis that is full', () => {
   let server: RedisServer
+  /** As many as tests run beside each other, each of which has one filled. */
+  let servers: RedisServer[]
   beforeAll(async () => {
-    server = await RedisServer.start({ durability: 'none' })
+    servers = await Promise.all(Array.from({ length: 5 }, () => RedisServer.start({ durability: 'none' })))
+    server = servers[0] as RedisServer
   })
   afterAll(async () => {
-    await server[Symbol.asyncDispose]()
+    await Promise.all(servers.map((one) => one[Symbol.asyncDispose]()))
   })
 
-  test.each(calls)('refuses the whole call or none of it, and takes it when there is room: $name', async (call) => {
+  const all = 'refuses the whole call or none of it, and takes it when there is room: $name'
+  test.concurrent.each(calls)(all, async (call) => {
+    const server = servers.pop()
+    if (server === undefined) throw new Error('More tests run beside each other than there are servers.')
+    try {
+      await refusesAllOrNothing(server, call)
+    } finally {
+      servers.push(server)
+    }
+  })
+
+  async function refusesAllOrNothing(server: RedisServer, call: Call): Promise<void> {
     await using expected = await Place.open({ ...impatient, redisUrl: server.url })
     await using place = await Place.open({ ...impatient, redisUrl: server.url })
     await (await call.prepare(expected))()
@@ -61,7 +76,7 @@ describe('a Redis that is full', () => {
     })
     if (refused) await make()
     expect(await place.dump()).toEqual(await expected.dump())
-  })
+  }
 
   test('takes a call that waited for room within its deadline', async () => {
     await using place = await Place.open({ redisUrl: server.url })
@@ -359,26 +374,26 @@ describe('a Redis that does not answer', () => {
 
   test('fails each call within its deadline, and serves the next one when it is back, on the same connection', async () => {
     await using server = await RedisServer.start()
-    await using place = await Place.open({ deadlineMs: 300, redisUrl: server.url })
+    await using place = await Place.open({ deadlineMs: 2_000, redisUrl: server.url })
     const { root } = await place.create()
     await server.kill()
     const told = await outcome(() => place.post(root, 'hello', 'key'))
     expect(told).toMatchObject({ code: 'store_unavailable', retryable: true })
     expect((told as Error).message).toMatch(/^Redis cannot be reached \(post: .*\)\./)
     await server.restart()
-    await awaitRedis(place.redis, server.url, 5_000)
+    await awaitRedis(place.redis, server.url, 20_000)
     expect(await place.post(root, 'hello', 'key')).toMatchObject({ position: 1 })
     expect(await place.redis.llen(place.workerKeys(root).user)).toBe(2)
   })
 
   test('and that goes on later does a call once that was given up and made again under the same key', async () => {
     await using server = await RedisServer.start({ durability: 'none' })
-    await using place = await Place.open({ deadlineMs: 200, redisUrl: server.url })
+    await using place = await Place.open({ deadlineMs: 2_000, redisUrl: server.url })
     const { root } = await place.create()
     server.freeze()
     expect(await outcome(() => place.post(root, 'hello', 'key'))).toMatchObject({ code: 'store_unavailable' })
     server.thaw()
-    await awaitRedis(place.redis, server.url, 5_000)
+    await awaitRedis(place.redis, server.url, 20_000)
     expect(await place.post(root, 'hello', 'key')).toMatchObject({ position: 1 })
     expect(await place.redis.llen(place.workerKeys(root).user)).toBe(2)
   })

@@ -39,7 +39,7 @@ async function scenesOf(sha: string, place: Place): Promise<FuzzScene[]> {
 }
 
 describe.each(Object.values(scripts))('$file', ({ sha }) => {
-  test('writes nothing when it answers with an error or a refusal', { timeout: isLong ? 600_000 : 60_000 }, () =>
+  test('writes nothing when it answers with an error or a refusal', { timeout: isLong ? 1_200_000 : 400_000 }, () =>
     withSeed(async (random) => {
       await using place = await Place.open({ redisUrl: server.url })
       const scenes = await scenesOf(sha, place)

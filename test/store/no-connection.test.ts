@@ -49,7 +49,7 @@ test('a port that speaks TLS, and is not asked to, hangs up: that is said', () =
 })
 
 test('a port that is asked to speak TLS, and does not, keeps silent: that is said', async () => {
-  const asked = connectTo(inject('redisUrl').replace('redis:', 'rediss:'), { deadlineMs: 300 })
+  const asked = connectTo(inject('redisUrl').replace('redis:', 'rediss:'), { deadlineMs: 1_500 })
   await expect(asked).rejects.toMatchObject({
     code: 'store_unavailable',
     message: expect.stringMatching(/without TLS its URL begins with redis:/),
@@ -104,13 +104,13 @@ test.each([
   ['TLS', Buffer.from('15030100020246', 'hex'), /\): if it speaks TLS, its URL begins with rediss:\/\/\.$/],
 ])('what answers in %s is no Redis: that is said', async (_, said, advice) => {
   const url = await standIn((socket) => void socket.once('data', () => socket.end(said)))
-  const error: unknown = await connectTo(url, { deadlineMs: 300 }).catch((thrown: unknown) => thrown)
+  const error: unknown = await connectTo(url, { deadlineMs: 1_500 }).catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ code: 'config_invalid', message: expect.stringMatching(advice) })
   expect(error).toMatchObject({ message: expect.stringMatching(/^what listens at redis:\S+ is no Redis \(/) })
 })
 
 test.each(busy)('a Redis that %s is not to be started: why it does not answer is said', async (_, serve, why) => {
-  const error: unknown = await connectTo(await standIn(serve), { deadlineMs: 300 }).catch((thrown: unknown) => thrown)
+  const error: unknown = await connectTo(await standIn(serve), { deadlineMs: 1_500 }).catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ code: 'store_unavailable', message: expect.stringMatching(why) })
   expect(inspect(error, { depth: 9 })).not.toContain('secret')
 })

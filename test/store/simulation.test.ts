@@ -26,7 +26,7 @@ const move: fc.Arbitrary<Move> = fc.record({
 })
 
 test('no message is lost, doubled or out of order, and every worker is where its record says (I1–I5, I7, I8)', {
-  timeout: 120_000,
+  timeout: 400_000,
 }, async () => {
   const property = fc.assert(
     fc.asyncProperty(fc.array(move, { minLength: 5, maxLength: 60, size: 'max' }), async (moves) => {

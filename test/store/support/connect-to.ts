@@ -6,6 +6,6 @@ export async function connectTo(
   redisUrl: string,
   more: { namespace?: string; partitions?: number; deadlineMs?: number; purpose?: Purpose } = {},
 ) {
-  const client = await connectInternal({ redisUrl, namespace: newNamespace(), deadlineMs: 500, ...more })
+  const client = await connectInternal({ redisUrl, namespace: newNamespace(), deadlineMs: 2_000, ...more })
   await client.close()
 }
