@@ -46,6 +46,11 @@ export function stageFor(
   return { redisUrl, random, say, open: (options) => Harness.open({ redisUrl, name, ...options }) }
 }
 
+/** The short form runs beside all other tests, on machines that may be slow: by so much more may what is promised take there. */
+export function leniencyMs({ isLong }: Pick<Scale, 'isLong'>): number {
+  return isLong ? 0 : 60_000
+}
+
 /** The same trial a number of times. */
 export function times(count: number, name: string, run: Trial['run']): readonly Trial[] {
   return Array.from({ length: count }, (_, index) => ({ name: `${name} ${index + 1}`, run }))

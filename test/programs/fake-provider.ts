@@ -81,6 +81,8 @@ async function answer(pid: number, body: { messages: WireMessage[] }, keys: obje
 }
 
 const server = createServer((request, response) => {
+  // The test asks whether what came before was heard.
+  if (request.method === 'GET') return void setImmediate(() => response.end())
   const chunks: Buffer[] = []
   response.on('error', () => {})
   request.on('error', () => {})

@@ -45,6 +45,11 @@ export class FakeProvider implements AsyncDisposable {
     return new FakeProvider(child, folder, port)
   }
 
+  /** Resolves when it has heard what was sent to it before. */
+  async heeded(): Promise<void> {
+    await (await fetch(this.url)).text()
+  }
+
   journal(): JournalLine[] {
     return readJournal(join(this.#folder, 'journal.ndjson'))
   }

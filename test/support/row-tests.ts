@@ -10,7 +10,7 @@ export function testRow(row: Row): void {
   describe(`${row.id}: ${row.promise}`, () => {
     const trials = row.trials(scale)
     // oxlint-disable-next-line vitest/expect-expect -- a trial throws where a promise is broken
-    test.concurrent.each(trials)('$name', { timeout: isLong ? 600_000 : 180_000 }, (trial) =>
+    test.concurrent.each(trials)('$name', { timeout: isLong ? 1_200_000 : 600_000 }, (trial) =>
       withSeed(async (random) => {
         await trial.run(stageFor(row.id, inject('redisUrl'), random))
       }),

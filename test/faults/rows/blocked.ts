@@ -55,7 +55,7 @@ async function blockedOnce(stage: Stage): Promise<undefined> {
 
   const sessions = [blocker, ...beside]
   for (const session of sessions)
-    assert.partialDeepStrictEqual(await session.result({ signal: AbortSignal.timeout(30_000) }), {
+    assert.partialDeepStrictEqual(await session.result({ signal: AbortSignal.timeout(120_000) }), {
       status: 'completed',
       run: 1,
     })
@@ -103,7 +103,7 @@ async function blockedAlways(stage: Stage, as: 'child' | 'root'): Promise<undefi
   const guilty = await harness.client.sessions.create(
     as === 'root' ? { kind: 'blocker', input } : { kind: 'parent-of', input: { kind: 'blocker', input } },
   )
-  const result = await guilty.result({ signal: AbortSignal.timeout(60_000) })
+  const result = await guilty.result({ signal: AbortSignal.timeout(180_000) })
   assert.partialDeepStrictEqual(
     result,
     as === 'root'
@@ -111,7 +111,7 @@ async function blockedAlways(stage: Stage, as: 'child' | 'root'): Promise<undefi
       : { status: 'completed', value: { status: 'failed', code: 'poison' } },
   )
   for (const session of beside)
-    assert.partialDeepStrictEqual(await session.result({ signal: AbortSignal.timeout(30_000) }), {
+    assert.partialDeepStrictEqual(await session.result({ signal: AbortSignal.timeout(120_000) }), {
       status: 'completed',
     })
   const starts = harness.ledger.lines('blocked').length
@@ -133,7 +133,7 @@ async function blockedAlways(stage: Stage, as: 'child' | 'root'): Promise<undefi
 async function expectGoodCitizens(harness: Harness): Promise<void> {
   const create = () => harness.client.sessions.create({ kind: 'slow', input: { ms: 100 } })
   for (const session of await Promise.all(Array.from({ length: 15 }, create)))
-    assert.partialDeepStrictEqual(await session.result({ signal: AbortSignal.timeout(15_000) }), {
+    assert.partialDeepStrictEqual(await session.result({ signal: AbortSignal.timeout(120_000) }), {
       status: 'completed',
     })
 }

@@ -5,7 +5,7 @@ import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
 import type { Harness, NodeSettings } from '../../support/harness.ts'
 import { expectInvariants } from '../../support/oracle.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { type Row, type Stage, times } from '../row.ts'
+import { leniencyMs, type Row, type Stage, times } from '../row.ts'
 
 const program = new URL('../../programs/wrong-clock.ts', import.meta.url)
 const clientProgram = new URL('../../programs/fault-client.ts', import.meta.url)
@@ -15,7 +15,7 @@ const slots = 5
 const longTurns = 2 * slots + 2
 const lateMsMax = 2_000
 /** A machine that is busy with other tests must be able to keep these. */
-const policy = { leaseMs: 2_000, renewEveryMs: 300, leaseMarginMs: 200, sweepEveryMs: 300 }
+const policy = { leaseMs: 4_000, renewEveryMs: 300, leaseMarginMs: 200, sweepEveryMs: 300 }
 const { leaseMs, sweepEveryMs } = policy
 const tree: TreeInput = { children: 4, steps: 3, stepMs: 500 }
 
@@ -24,10 +24,14 @@ export const clockRow: Row = {
   promise: 'wrong clocks of nodes and clients move no lease and no timer; timers fire within 2 s and a sweep (I5)',
   done: 'nodes 10 min ahead, 10 min behind, and jumping between the two; a client ahead; a holder killed; a trial is a timer or a turn',
   atOnce: 2,
-  trials: ({ isLong }) => [
-    ...times(isLong ? 10 : 1, 'at work', (stage) => atWork(stage, isLong ? 30 : 6)),
-    ...times(isLong ? 10 : 1, 'taken over', takenOver),
-  ],
+  trials: (scale) => {
+    const { isLong } = scale
+    const lenientMs = leniencyMs(scale)
+    return [
+      ...times(isLong ? 10 : 1, 'at work', (stage) => atWork(stage, isLong ? 30 : 6, lenientMs)),
+      ...times(isLong ? 10 : 1, 'taken over', (stage) => takenOver(stage, lenientMs)),
+    ]
+  },
 }
 
 function wrongClock(off: number, jumpMs?: number): Pick<NodeSettings, 'concurrency' | 'policy' | 'preload'> {
@@ -35,7 +39,7 @@ function wrongClock(off: number, jumpMs?: number): Pick<NodeSettings, 'concurren
   return { concurrency: slots, policy, preload: { program, env: { TROUPE_CLOCK_OFF_MS: String(off), ...jump } } }
 }
 
-async function atWork(stage: Stage, trees: number): Promise<number> {
+async function atWork(stage: Stage, trees: number, lenientMs: number): Promise<number> {
   await using harness = await stage.open()
   const nodes = await Promise.all([
     harness.start('ahead', wrongClock(offMs)),
@@ -48,12 +52,12 @@ async function atWork(stage: Stage, trees: number): Promise<number> {
   const many = await Promise.all(Array.from({ length: trees }, () => sessions.create({ kind: 'tree', input: tree })))
   const create = () => sessions.create({ kind: 'slow', input: { ms: 2 * leaseMs } })
   const slow = await Promise.all(Array.from({ length: longTurns }, create))
-  const signal = AbortSignal.timeout(60_000)
+  const signal = AbortSignal.timeout(180_000)
   for (const session of many)
     assert.partialDeepStrictEqual(await session.result({ signal }), { status: 'completed', value: treeResult(tree) })
   for (const session of slow) assert.partialDeepStrictEqual(await session.result({ signal }), { status: 'completed' })
   await client.gone
-  const { workers } = await expectInvariants(harness.redis, harness.namespace, 20_000)
+  const { workers } = await expectInvariants(harness.redis, harness.namespace, 120_000)
   const talks = [...workers.values()].filter(({ record }) => record.kind === 'tally')
   const inputs = talks.map(({ history }) => history.filter(({ type }) => type === 'completed').length)
   assert.deepEqual(inputs, [4, 4, 4], 'what the client sent was not answered')
@@ -65,7 +69,7 @@ async function atWork(stage: Stage, trees: number): Promise<number> {
   for (const node of nodes) assert.equal(node.isGone, false, `${node.name} ended`)
   const wrong = [...workers.values()].flatMap(({ history }) => history.map(({ at }) => at - Date.now()))
   assert.ok(Math.min(...wrong) < -0.9 * offMs && Math.max(...wrong) > 0.9 * offMs, 'no clock was wrong')
-  const late = (await timers.lateness()).sort((a, b) => a - b)
+  const late = (await timers.lateness(lateMsMax + sweepEveryMs + lenientMs)).sort((a, b) => a - b)
   stage.say(
     `${late.length} timers: half of them ${late[late.length >> 1]} ms late at most, the latest ${late.at(-1)} ms`,
   )
@@ -73,7 +77,7 @@ async function atWork(stage: Stage, trees: number): Promise<number> {
 }
 
 /** The holder's clock is ahead and the heir's behind, or the other way round. */
-async function takenOver(stage: Stage): Promise<number> {
+async function takenOver(stage: Stage, lenientMs: number): Promise<number> {
   await using harness = await stage.open()
   const off = stage.random() < 0.5 ? offMs : -offMs
   const holder = await harness.start('holder', wrongClock(off))
@@ -87,11 +91,11 @@ async function takenOver(stage: Stage): Promise<number> {
   assert.equal(again().length, 0, 'a turn was taken from a node that lives')
   const killedAt = Date.now()
   await holder.kill()
-  await waitUntil('all run again', () => again().length === 5, leaseMs + 10_000)
+  await waitUntil('all run again', () => again().length === 5, leaseMs + 10_000 + lenientMs)
   const waits = again().map(({ at }) => at + off - killedAt)
   stage.say(`taken over after ${Math.min(...waits)} to ${Math.max(...waits)} ms`)
-  assert.ok(Math.max(...waits) < leaseMs + 5_000, `a turn was taken over after ${Math.max(...waits)} ms`)
-  const signal = AbortSignal.timeout(20_000)
+  assert.ok(Math.max(...waits) < leaseMs + 5_000 + lenientMs, `a turn was taken over after ${Math.max(...waits)} ms`)
+  const signal = AbortSignal.timeout(120_000)
   for (const session of sessions) await session.cancel()
   for (const session of sessions)
     assert.partialDeepStrictEqual(await session.result({ signal }), { status: 'cancelled' })
@@ -121,7 +125,7 @@ class TimerWatch implements AsyncDisposable {
   }
 
   /** How late each was, in ms. Throws for one that was early, too late, or never fired. */
-  async lateness(): Promise<number[]> {
+  async lateness(msMax: number): Promise<number[]> {
     const fired = await this.#fired()
     assert.ok(this.#due.size > 0, 'no timer was seen')
     // A worker sets its next timer when the one before has fired.
@@ -133,7 +137,7 @@ class TimerWatch implements AsyncDisposable {
     }
     return [...this.#due].map(([timer, due]) => {
       const late = (fired.get(timer) ?? Number.NaN) - due
-      assert.ok(late >= 0 && late <= lateMsMax + sweepEveryMs, `timer ${timer} fired ${late} ms after it was due`)
+      assert.ok(late >= 0 && late <= msMax, `timer ${timer} fired ${late} ms after it was due`)
       return late
     })
   }

@@ -11,6 +11,9 @@ import { type Row, type Stage, type Trial, trial } from '../row.ts'
 
 const tree: TreeInput = { children: 3, steps: 2, stepMs: 60 }
 const chain = { left: 6, ms: 10 }
+// What is counted are deaths: no lease may end because a machine is busy.
+const doomedLeases = { leaseMs: 4_000, renewEveryMs: 300, leaseMarginMs: 300 }
+const heirLeases = { leaseMs: 60_000, renewEveryMs: 300, leaseMarginMs: 1_000 }
 const clientProgram = new URL('../../programs/fault-client.ts', import.meta.url)
 
 /** Deaths of agents in the model's call and in tools, which the fake provider and the tools bring about themselves. */
@@ -74,7 +77,7 @@ async function clientCrash(point: CrashPoint, stage: Stage): Promise<void> {
     const session = await harness.client.sessions.create({ kind: 'tally', input: 1, keepOpen: true, ...key })
     for (let message = 2; message <= 4; message++)
       await session.root.send(message, { idempotencyKey: `message ${message}` })
-    const result = await session.result({ run: 4, signal: AbortSignal.timeout(20_000) })
+    const result = await session.result({ run: 4, signal: AbortSignal.timeout(120_000) })
     assert.partialDeepStrictEqual(result, { status: 'completed', value: { count: 4, sum: 10 } })
   }
   const { workers, sessions } = await expectInvariants(harness.redis, harness.namespace)
@@ -89,14 +92,14 @@ async function nodeCrash(point: CrashPoint, stage: Stage): Promise<void> {
   await using harness = await stage.open()
   const crashAt = `${point.name}:${nthOf(point, stage)}`
   // It may die before it says that it is ready.
-  const doomed = await harness.start('doomed', { crashAt }).catch((error: Error) => {
+  const doomed = await harness.start('doomed', { crashAt, policy: doomedLeases }).catch((error: Error) => {
     if (!error.message.includes('ended with SIGKILL')) throw error
     return null
   })
   const work = await submit(harness)
   if (doomed) await untilDead(point, doomed, harness)
-  await harness.start('heir')
-  const signal = AbortSignal.timeout(30_000)
+  await harness.start('heir', { policy: heirLeases })
+  const signal = AbortSignal.timeout(120_000)
   for (const { session, expected } of work)
     assert.partialDeepStrictEqual(
       await session.result({ signal, run: expected.run }),
@@ -155,6 +158,6 @@ async function untilDead(point: CrashPoint, node: NodeProcess, harness: Harness)
     await waitUntil('something runs', () => harness.ledger.lines().length > 2)
     node.signal('SIGTERM')
   }
-  const patience = new Promise((resolve) => setTimeout(resolve, 15_000, 'nothing').unref())
+  const patience = new Promise((resolve) => setTimeout(resolve, 120_000, 'nothing').unref())
   assert.equal(await Promise.race([node.gone, patience]), 'SIGKILL', `the node did not pass ${point.name}`)
 }

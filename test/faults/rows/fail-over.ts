@@ -103,7 +103,7 @@ const killUnseen: Deed = async ({ group, old }) => {
 }
 
 function untilReplica(server: RedisServer): Promise<unknown> {
-  return waitUntil('the old primary is a replica', async () => (await roleOf(server)) === 'slave', 30_000)
+  return waitUntil('the old primary is a replica', async () => (await roleOf(server)) === 'slave', 120_000)
 }
 
 async function failOver(stage: Stage, deed: Deed): Promise<void> {
@@ -163,6 +163,6 @@ async function goesOn(harness: Harness, nodes: readonly NodeProcess[]): Promise<
     nodes.every((node) => !node.isGone),
     'a node ended',
   )
-  await expectInvariants(redis, namespace, 20_000)
+  await expectInvariants(redis, namespace, 120_000)
   assert.deepEqual((await client.audit()).findings, [])
 }

@@ -45,7 +45,7 @@ async function endure(stage: Stage, trouble: Trouble, ms: number): Promise<undef
     late[0]?.catch(() => {})
   })
   stage.say(`${Math.round(ms)} ms: ${met}`)
-  const signal = AbortSignal.timeout(40_000)
+  const signal = AbortSignal.timeout(120_000)
   for (const session of [...sessions, ...(await Promise.all(late)).flat()]) {
     const result = await session.result({ signal })
     assert.partialDeepStrictEqual(result, { status: 'completed', value: treeResult(tree) }, `session ${session.id}`)
@@ -55,7 +55,7 @@ async function endure(stage: Stage, trouble: Trouble, ms: number): Promise<undef
     [false, false],
     'a node ended',
   )
-  const { workers, dead } = await expectInvariants(harness.redis, harness.namespace, 20_000)
+  const { workers, dead } = await expectInvariants(harness.redis, harness.namespace, 120_000)
   assert.deepEqual([workers.size, dead.length], [15 * (tree.children + 1), 0])
   return undefined
 }

@@ -42,7 +42,7 @@ async function longConversation(stage: Stage, length: number, turns: number): Pr
   await harness.start('heir', { program, policy })
   const killedAt = Date.now()
   await holder.kill()
-  await waitUntil('its tools run again', () => looking().length === 6, 60_000)
+  await waitUntil('its tools run again', () => looking().length === 6, 120_000)
   stage.say(`its tools ran again ${Date.now() - killedAt} ms after the kill, with leases of ${policy.leaseMs} ms`)
   const answer = await long.answer()
   const after = await long.entries()
@@ -58,7 +58,7 @@ async function longConversation(stage: Stage, length: number, turns: number): Pr
   )
   stage.say(`a turn of the long conversation takes ${ratio.toFixed(2)} times as long`)
   assert.ok(ratio <= dearest, `a turn of the long conversation takes ${ratio.toFixed(2)} times as long`)
-  await expectInvariants(harness.redis, harness.namespace, 60_000)
+  await expectInvariants(harness.redis, harness.namespace, 120_000)
   return after.length
 }
 

@@ -15,7 +15,7 @@ async function lateMessages(stage: Stage, count: number): Promise<number> {
   await using harness = await stage.open()
   await harness.start('a', { lateMessages: count, policy: { turnSliceSteps: 1 } })
   const session = await harness.client.sessions.create({ kind: 'tally', input: 0, keepOpen: true })
-  const last = { run: count + 1, signal: AbortSignal.timeout(10_000 + count * 200) }
+  const last = { run: count + 1, signal: AbortSignal.timeout(120_000 + count * 200) }
   assert.deepEqual((await session.result(last)).run, count + 1, 'a late message was not received')
   await expectInvariants(harness.redis, harness.namespace)
   return count
@@ -42,7 +42,7 @@ async function duplicates(stage: Stage): Promise<undefined> {
   assert.equal(new Set(sessions.map(({ id }) => id)).size, 1)
   const send = () => session.root.send(2, { idempotencyKey: 'the message' })
   const places = await tenTimes(send)
-  await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })
+  await session.result({ run: 2, signal: AbortSignal.timeout(120_000) })
   assert.equal((await create()).id, session.id)
   assert.deepEqual(new Set([...places, await send()].map(({ position }) => position)).size, 1)
   const { workers } = await expectInvariants(harness.redis, harness.namespace)
@@ -65,7 +65,7 @@ async function sizes(stage: Stage, more: readonly number[]): Promise<void> {
   const ofBytes = (bytes: number) => 'x'.repeat(bytes - 2)
   for (const bytes of [3, 1_000, 100_000, most]) {
     const session = await harness.client.sessions.create({ kind: 'quick', input: ofBytes(bytes) })
-    const result = await session.result({ signal: AbortSignal.timeout(20_000) })
+    const result = await session.result({ signal: AbortSignal.timeout(120_000) })
     assert.ok(
       result.status === 'completed' && result.value === ofBytes(bytes),
       `${bytes} bytes did not come back whole`,

@@ -50,7 +50,7 @@ function harmed(how: string, harm: Harm): Trial {
     const results = await Promise.all(
       Array.from({ length: sessions }, async () => {
         const session = await harness.client.sessions.create({ kind: 'tree', input: tree })
-        return session.result({ signal: AbortSignal.timeout(30_000) })
+        return session.result({ signal: AbortSignal.timeout(120_000) })
       }),
     ).finally(() => over.abort())
     assert.ok((await harming) > 5, 'too little harm was done')

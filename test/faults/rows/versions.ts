@@ -140,7 +140,7 @@ class Pair {
 
   /** Nothing is torn, and both versions have written into the same histories. */
   async expectMixed(): Promise<void> {
-    const { workers } = await expectInvariants(this.#harness.redis, this.#harness.namespace, 30_000)
+    const { workers } = await expectInvariants(this.#harness.redis, this.#harness.namespace, 120_000)
     const mixed = [...workers.values()].filter(({ history }) => new Set(history.map(({ v }) => v)).size > 1)
     const readOn = mixed.some(({ history }) => {
       const unknown = history.findIndex(isUnknown)

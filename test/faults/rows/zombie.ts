@@ -20,15 +20,18 @@ export const zombieRow: Row = {
   ],
 }
 
+const longer = { policy: { leaseMs: 3_000, renewEveryMs: 300, leaseMarginMs: 500 } }
+
 async function frozenHandler(stage: Stage): Promise<undefined> {
   await using harness = await stage.open()
-  const zombie = await harness.start('zombie')
-  const session = await harness.client.sessions.create({ kind: 'slow', input: { ms: 1_500, deaf: true } })
+  const zombie = await harness.start('zombie', longer)
+  // It has not come to its end before it stands still, nor has the heir while it lives lost its lease.
+  const session = await harness.client.sessions.create({ kind: 'slow', input: { ms: 5_000, deaf: true } })
   await waitUntil('its handler runs', () => harness.ledger.lines('begun').length === 1)
   await pause(500 * stage.random())
   zombie.freeze()
-  const heir = await harness.start('heir')
-  const result = await session.result({ signal: AbortSignal.timeout(30_000) })
+  const heir = await harness.start('heir', longer)
+  const result = await session.result({ signal: AbortSignal.timeout(120_000) })
   assert.partialDeepStrictEqual(result, { status: 'completed', run: 1 })
   assert.deepEqual(
     harness.ledger.lines('begun').map((line) => line.node),
@@ -52,7 +55,7 @@ async function frozenHandler(stage: Stage): Promise<undefined> {
   // It is a good citizen again.
   await heir.kill()
   const next = await harness.client.sessions.create({ kind: 'echo', input: 'hello' })
-  assert.partialDeepStrictEqual(await next.result({ signal: AbortSignal.timeout(20_000) }), { value: 'hello' })
+  assert.partialDeepStrictEqual(await next.result({ signal: AbortSignal.timeout(120_000) }), { value: 'hello' })
   await expectInvariants(harness.redis, harness.namespace)
   return undefined
 }
@@ -70,11 +73,13 @@ async function frozenAgent(stage: Stage): Promise<undefined> {
   zombie.freeze()
   await harness.start('heir', settings)
   const asked = () => provider.journal().some(({ pid }) => pid !== zombie.pid)
-  await waitUntil('the other node has taken over', asked, 15_000)
+  // Unless all was over before it stood still.
+  const isOver = async () => (await session.report()).session.finishedAt !== null
+  await waitUntil('the other node has taken over', async () => asked() || (await isOver()), 120_000)
   zombie.thaw()
-  const result = await session.result({ signal: AbortSignal.timeout(40_000) })
+  const result = await session.result({ signal: AbortSignal.timeout(120_000) })
   assert.deepEqual(result, { status: 'completed', run: 1, value: { text: delegationResult(n) } })
-  await expectInvariants(harness.redis, harness.namespace, 20_000)
+  await expectInvariants(harness.redis, harness.namespace, 120_000)
   const effects = harness.ledger.lines('effect').map((line) => ({ ...(line.note as object), worker: line.worker }))
   const keyOf = (effect: object) => JSON.stringify(effect)
   for (const [effect, same] of Map.groupBy(effects, keyOf)) {
