@@ -6,5 +6,5 @@ describe('the documentation', () => {
   test('agrees with the sources', async () => {
     expect(await docsProblems()).toEqual([])
     // It asks each command for its help, in a process of its own.
-  }, 120_000)
+  }, 400_000)
 })

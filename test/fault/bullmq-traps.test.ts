@@ -11,7 +11,7 @@ import { BareQueue } from './support/bare-queue.ts'
 
 // So that nobody looks for stalled jobs but the test.
 const byHand = { stalledInterval: 3_600_000 }
-const shortLocks = { lockDuration: 1_000, stalledInterval: 300 }
+const shortLocks = { lockDuration: 2_000, stalledInterval: 500 }
 
 /** Runs that end when they are told to. `ids` are those of their jobs, in the order in which they began. */
 function heldRuns() {
@@ -98,7 +98,7 @@ describe('the job of a worker that was killed (B4)', () => {
     const runs = heldRuns()
     const doomed = bare.process(shortLocks)
     await bare.add('job')
-    await waitUntil('the process has taken it', () => doomed.took.length === 1, 20_000)
+    await waitUntil('the process has taken it', () => doomed.took.length === 1)
     bare.worker(runs.begin, shortLocks)
     await doomed.kill()
     const killedAt = performance.now()
@@ -118,7 +118,7 @@ describe('a reply of BullMQ that is lost with its connection (B7)', () => {
     await using bare = await BareQueue.open()
     await using proxy = await TcpProxy.start(bare.server.url)
     const runs = heldRuns()
-    const { worker } = bare.worker(runs.begin, { ...byHand, lockDuration: 500 }, proxy.url)
+    const { worker } = bare.worker(runs.begin, { ...byHand, lockDuration: 2_000 }, proxy.url)
     await runWarmUp(bare, runs)
 
     // Of the scripts that a worker without jobs calls, this one alone looks at the rate limit.
@@ -140,7 +140,7 @@ describe('a reply of BullMQ that is lost with its connection (B7)', () => {
     await using bare = await BareQueue.open()
     await using proxy = await TcpProxy.start(bare.server.url)
     const runs = heldRuns()
-    const { errors } = bare.worker(runs.begin, { ...byHand, lockDuration: 500 }, proxy.url)
+    const { errors } = bare.worker(runs.begin, { ...byHand, lockDuration: 2_000 }, proxy.url)
     await runWarmUp(bare, runs)
     await bare.add('first', 'second', 'third')
     await waitUntil('the first job runs', () => runs.ids.length === 2)
@@ -265,7 +265,7 @@ function hasMismatch(errors: readonly string[]): boolean {
 async function killHolder(bare: BareQueue, lockDuration = 500): Promise<void> {
   const doomed = bare.process({ ...byHand, lockDuration, skipStalledCheck: true })
   await bare.add('job')
-  await waitUntil('the process has taken the job', () => doomed.took.length === 1, 20_000)
+  await waitUntil('the process has taken the job', () => doomed.took.length === 1)
   await doomed.kill()
   if (lockDuration < 10_000) await waitUntil('its lock has ended', async () => !(await bare.isLocked('job')))
 }

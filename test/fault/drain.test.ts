@@ -1,28 +1,32 @@
 /** F12, K23: SIGTERM. Work is handed over at the next step, without a lease to wait for; a second signal gives it back at once. */
 import { expect, test } from 'vitest'
 import { rollingRow } from '../faults/rows/deaths.ts'
-import { Harness, type NodeSettings } from '../support/harness.ts'
+import { Harness, type NodeProcess, type NodeSettings } from '../support/harness.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { testRow } from '../support/row-tests.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 // Leases far longer than the test: whoever waits for one fails.
-const longLeases: NodeSettings = { policy: { leaseMs: 120_000, renewEveryMs: 30_000, leaseMarginMs: 1_000 } }
+const longLeases: NodeSettings = { policy: { leaseMs: 600_000, renewEveryMs: 200_000, leaseMarginMs: 1_000 } }
 
-test.concurrent('a node that is told to stop hands a chain of steps over between two of them', {
-  timeout: 60_000,
-}, async () => {
+/** Two nodes, of which one runs the session by now: no node has to start before that ends. */
+async function running(harness: Harness, kind: string, input: unknown, first: string, settings = longLeases) {
+  const nodes = await Promise.all(['a', 'b'].map((name) => harness.start(name, settings)))
+  const session = await harness.client.sessions.create({ kind, input })
+  const begun = await waitUntil('it has begun', () => harness.ledger.lines(first)[0])
+  const [old, other] = nodes.toSorted((one) => (one.name === begun.node ? -1 : 1)) as [NodeProcess, NodeProcess]
+  return { session, old, other }
+}
+
+test.concurrent('a node that is told to stop hands a chain of steps over between two of them', async () => {
   await using harness = await Harness.open()
-  const old = await harness.start('old', longLeases)
   const steps = 30
-  const session = await harness.client.sessions.create({ kind: 'chain', input: { left: steps, ms: 100 } })
-  await waitUntil('it has begun', () => harness.ledger.lines('link').length > 0)
-  await harness.start('new', longLeases)
+  const { session, old, other } = await running(harness, 'chain', { left: steps, ms: 200 }, 'link')
   const stopped = old.stop()
   await waitUntil('it drains', () => old.drainsSeen === 1)
   const before = harness.ledger.lines('link').length
   expect(await stopped).toBe(0)
-  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({
+  expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({
     status: 'completed',
     value: steps,
   })
@@ -30,40 +34,35 @@ test.concurrent('a node that is told to stop hands a chain of steps over between
   expect(links.map((line) => line.note)).toEqual(Array.from({ length: steps }, (_, index) => steps - index))
   // The step in hand ends there; each further one is the other node's.
   expect(before).toBeLessThan(steps)
-  expect(links.slice(before + 1).every((line) => line.node === 'new')).toBe(true)
+  expect(links.slice(before + 1).every((line) => line.node === other.name)).toBe(true)
   await expectInvariants(harness.redis, harness.namespace)
 })
 
 test.concurrent('a second signal gives back what runs, at once', async () => {
   await using harness = await Harness.open()
-  const old = await harness.start('old', longLeases)
-  // Longer than it takes to start another node on a machine that has much to do, or the handler ends by itself.
-  const session = await harness.client.sessions.create({ kind: 'slow', input: { ms: 10_000 } })
-  await waitUntil('its handler runs', () => harness.ledger.lines('begun').length === 1)
+  // Longer than a busy machine takes for two signals, or the handler ends by itself.
+  const { session, old, other } = await running(harness, 'slow', { ms: 10_000 }, 'begun')
   old.signal('SIGTERM')
   await waitUntil('it drains', () => old.drainsSeen === 1)
-  await harness.start('new', longLeases)
   expect(old.isGone).toBe(false)
   expect(harness.ledger.lines('aborted')).toEqual([])
   old.signal('SIGTERM')
-  await waitUntil('the other node has begun', () => harness.ledger.lines('begun').some((line) => line.node === 'new'))
+  const isTakenOver = () => harness.ledger.lines('begun').some((line) => line.node === other.name)
+  await waitUntil('the other node has begun', isTakenOver)
   expect(await old.gone).toBe(0)
-  expect(harness.ledger.lines('aborted').map((line) => line.node)).toEqual(['old'])
-  expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ status: 'completed' })
-  expect(harness.ledger.lines('done').map((line) => line.node)).toEqual(['new'])
+  expect(harness.ledger.lines('aborted').map((line) => line.node)).toEqual([old.name])
+  expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({ status: 'completed' })
+  expect(harness.ledger.lines('done').map((line) => line.node)).toEqual([other.name])
   await expectInvariants(harness.redis, harness.namespace)
 })
 
 test.concurrent('a handler that does not end is given back after the drain time', async () => {
   await using harness = await Harness.open()
-  const drainMs = 300
-  const old = await harness.start('old', { policy: { ...longLeases.policy, drainMs } })
-  const session = await harness.client.sessions.create({ kind: 'slow', input: { ms: 4_000, deaf: true } })
-  await waitUntil('its handler runs', () => harness.ledger.lines('begun').length === 1)
-  await harness.start('new', longLeases)
+  const settings = { policy: { ...longLeases.policy, drainMs: 300 } }
+  const { session, old } = await running(harness, 'slow', { ms: 6_000, deaf: true }, 'begun', settings)
   expect(await old.stop()).toBe(0)
   expect(harness.ledger.lines('done')).toEqual([])
-  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
+  expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({ status: 'completed' })
   await expectInvariants(harness.redis, harness.namespace)
 })
 

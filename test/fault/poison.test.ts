@@ -33,7 +33,7 @@ function keepAlive(harness: Harness, name: string): { stop(): Promise<void>; rea
 describe('a handler that takes its process down', () => {
   test.concurrent.each(['kill', 'exit'])(
     'by %s is quarantined, its parent gets a typed failure, and the worker lives on',
-    { timeout: 90_000 },
+    { timeout: 600_000 },
     async (how) => {
       await using harness = await Harness.open()
       const nodes = ['a', 'b'].map((name) => keepAlive(harness, name))
@@ -47,10 +47,10 @@ describe('a handler that takes its process down', () => {
             }),
           ),
         )
-        const result = await parent.result({ run: 1, signal: AbortSignal.timeout(60_000) })
+        const result = await parent.result({ run: 1, signal: AbortSignal.timeout(240_000) })
         expect(result).toMatchObject({ status: 'completed', value: { status: 'failed', code: 'poison' } })
         for (const session of innocent)
-          expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ status: 'completed' })
+          expect(await session.result({ signal: AbortSignal.timeout(120_000) })).toMatchObject({ status: 'completed' })
 
         const { workers } = await parent.report()
         const child = workers.find(({ kind }) => kind === 'deadly')
@@ -80,7 +80,7 @@ describe('a handler that takes its process down', () => {
   )
 
   test.concurrent('does not have the innocent quarantined although several are deadly at the same time', {
-    timeout: 120_000,
+    timeout: 600_000,
   }, async () => {
     await using harness = await Harness.open()
     const node = keepAlive(harness, 'only')
@@ -92,13 +92,13 @@ describe('a handler that takes its process down', () => {
         Array.from({ length: 6 }, () => harness.client.sessions.create({ kind: 'slow', input: { ms: 300 } })),
       )
       for (const session of deadly) {
-        expect(await session.result({ signal: AbortSignal.timeout(90_000) })).toMatchObject({
+        expect(await session.result({ signal: AbortSignal.timeout(240_000) })).toMatchObject({
           status: 'failed',
           failure: { code: 'poison' },
         })
       }
       for (const session of innocent)
-        expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ status: 'completed' })
+        expect(await session.result({ signal: AbortSignal.timeout(120_000) })).toMatchObject({ status: 'completed' })
     } finally {
       await node.stop()
     }
@@ -108,13 +108,13 @@ describe('a handler that takes its process down', () => {
   })
 
   test.concurrent('is told by the message that it dies of, and not by the one whose step waited to be recorded with it', {
-    timeout: 90_000,
+    timeout: 600_000,
   }, async () => {
     await using harness = await Harness.open()
     const node = keepAlive(harness, 'only')
     try {
       const session = await harness.client.sessions.create({ kind: 'dies-of-second', input: null })
-      expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({
+      expect(await session.result({ signal: AbortSignal.timeout(240_000) })).toMatchObject({
         status: 'failed',
         failure: { code: 'poison', message: expect.stringMatching(/:2 \(result\)/) },
       })

@@ -59,7 +59,7 @@ async function reportOf(running: Promise<CrashReport>): Promise<{ report: CrashR
 
 const lines = (folder: string, file: string) => readFileSync(join(folder, file), 'utf8').trimEnd().split('\n')
 
-describe('correct workers pass', { timeout: 120_000 }, () => {
+describe('correct workers pass', { timeout: 400_000 }, () => {
   test('an agent with an idempotent tool, killed at every point', async () => {
     const told: Progress[] = []
     const lives = new Map<string | null, readonly number[]>()
@@ -134,7 +134,7 @@ test('a point that no further run passes is tried three times, and told as misse
   expect(report).toMatchObject({ points: [], missed: [point], runs: 4, violations: [] })
 })
 
-describe('a fault is found', { timeout: 120_000 }, () => {
+describe('a fault is found', { timeout: 400_000 }, () => {
   test('of a tool that calls itself idempotent and counts twice under one key', async () => {
     const { report, message } = await reportOf(
       crashMatrix(

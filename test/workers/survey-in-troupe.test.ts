@@ -9,7 +9,7 @@ import { findTotals, nastyFolder, temporaryFolder, write } from './support/folde
 import { byHandlers, type Survey } from './support/surveys.ts'
 
 describe.skipIf(process.platform !== 'linux')('a survey by agents on a node', () => {
-  test('is the one that handlers make, down to the last line', { timeout: 120_000 }, async ({ onTestFinished }) => {
+  test('is the one that handlers make, down to the last line', { timeout: 400_000 }, async ({ onTestFinished }) => {
     const folder = await nastyFolder(onTestFinished)
     // Enough for readers that share their parts out once more.
     for (let index = 0; index < 3_000; index++) write(folder, { [`tree/p${index % 3}/q${index % 7}/${index}`]: 'x\n' })
@@ -27,7 +27,7 @@ describe.skipIf(process.platform !== 'linux')('a survey by agents on a node', ()
     expect(text).not.toContain('failed')
   })
 
-  test('has readers also where the path holds a newline', { timeout: 120_000 }, async () => {
+  test('has readers also where the path holds a newline', { timeout: 400_000 }, async () => {
     const folder = join(temporaryFolder(), 'a\nb')
     for (let index = 0; index < 3_000; index++) write(folder, { [`p${index % 3}/${index}`]: 'x\n' })
     await using troupe = await TestTroupe.start({ workers: { surveyor, reader } })
