@@ -22,11 +22,11 @@ async function clientBehind(proxy: TcpProxy, deadlineMs: number) {
 
 test('a client that could not listen to events has no connection left of it', async () => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))
-  await using client = await clientBehind(proxy, 200)
+  await using client = await clientBehind(proxy, 2_000)
   const result = client.sessions.get(newId(0)).result()
   await expect(result).rejects.toMatchObject({
     code: 'store_unavailable',
-    message: expect.stringMatching(/^Redis cannot be reached \(listening to events: no answer within 200 ms\)/),
+    message: expect.stringMatching(/^Redis cannot be reached \(listening to events: no answer within 2000 ms\)/),
   })
   expect(proxy.waiting).toBe(1)
   proxy.mend()

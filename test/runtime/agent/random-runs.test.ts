@@ -134,7 +134,7 @@ test('whatever is said and done, and wherever its turns are lost, an agent comes
       const policy = { ...shortest, ...patient, ...quick }
       await troupe.startNode({ agent, helper }, { aroundTurns, policy, logger: pino({ level: 'silent' }) })
       const sessions = await Promise.all(given.map((plan) => troupe.create('agent', plan)))
-      const signal = AbortSignal.timeout(20_000)
+      const signal = AbortSignal.timeout(120_000)
       const results = await Promise.all(sessions.map((session) => session.result({ signal })))
       expect(results.map(({ status }) => status)).toEqual(given.map(() => 'completed'))
       await expectInvariants(troupe.redis, troupe.namespace)
