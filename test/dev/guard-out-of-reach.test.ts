@@ -1,4 +1,5 @@
 /** Guards that cannot be reached: that is no fault of troupe, and the error says what to do. */
+import { randomInt } from 'node:crypto'
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -16,7 +17,7 @@ test('where the folder for sockets is that of somebody else, nobody is reached t
   const folder = join(await temporaryFolder(), 'deep'.repeat(30))
   await mkdir(folder)
   // No user has this id.
-  const uid = 2_000_000_000 + process.pid
+  const uid = randomInt(2_000_000_000, 2_100_000_000)
   vi.spyOn(process, 'getuid').mockReturnValue(uid)
   onTestFinished(() => void vi.restoreAllMocks())
   const home = `/tmp/troupe-${uid}`

@@ -172,7 +172,7 @@ function agreement(rules: Rules) {
 }
 
 test('stores and reducer agree on every answer and every visible fact', {
-  timeout: isLong ? 1_800_000 : 60_000,
+  timeout: isLong ? 1_800_000 : 400_000,
 }, async () => {
   await expect(fc.assert(agreement(whole), { numRuns: isLong ? 2_000 : 60 })).resolves.toBeUndefined()
 })

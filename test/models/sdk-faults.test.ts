@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { ModelReply } from '../../src/core/model.ts'
+import { ownPort } from '../support/own-port.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { chunkOf, endChunks, rawProvider, writeChunks } from './support/raw-provider.ts'
 import { canary, errorOf, listener, openAt, requestOf, type Surface, surfaces, user } from './support/surfaces.ts'
@@ -77,9 +78,8 @@ describe.each(surfaces)('$provider', (surface) => {
   })
 
   test('a port on which nobody listens says so', async () => {
-    const provider = await rawProvider(() => undefined)
-    await provider[Symbol.asyncDispose]()
-    const error = (await errorOf(openAt(surface, provider.url).reply(requestOf([user('x')]), listener()))) as Error
+    const url = `http://127.0.0.1:${await ownPort()}`
+    const error = (await errorOf(openAt(surface, url).reply(requestOf([user('x')]), listener()))) as Error
     expect(error).toMatchObject({ code: 'model_unavailable' })
     expect(error.message).toContain('ECONNREFUSED')
   })
