@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { sessionIdOfRoot } from '../../src/core/ids.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
+import { spoil } from '../support/spoil.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { play, type Scene, workers } from './support/audit-scenes.ts'
 
@@ -38,16 +39,8 @@ async function quarantine(worker: string): Promise<void> {
 
 /** Writes over a key; what stood there is put back at the end. */
 async function spoilt(redis: Redis, key: string): Promise<AsyncDisposable> {
-  const aside = `aside:${key}`
-  const isThere = (await redis.exists(key)) === 1
-  if (isThere) await redis.rename(key, aside)
-  await redis.set(key, 'not what it was')
-  return {
-    async [Symbol.asyncDispose]() {
-      await redis.del(key)
-      if (isThere) await redis.rename(aside, key)
-    },
-  }
+  const mend = await spoil(redis, key)
+  return { [Symbol.asyncDispose]: mend }
 }
 
 type Name = keyof ReturnType<typeof partitionKeys>

@@ -7,6 +7,7 @@ import { say } from '../../src/models/scripted-model.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { recordedModel } from '../support/recorded-model.ts'
+import { spoil } from '../support/spoil.ts'
 import { shortLeases } from '../support/test-policy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -21,17 +22,6 @@ async function logged(workers: Record<string, HandlerDefinition>) {
   return { troupe, lines, [Symbol.asyncDispose]: () => troupe[Symbol.asyncDispose]() }
 }
 
-/** Writes over a key and gives back what puts it as it was. */
-async function spoil(troupe: TestTroupe, key: string): Promise<() => Promise<void>> {
-  const aside = `${key}:aside`
-  if ((await troupe.redis.exists(key)) === 1) await troupe.redis.rename(key, aside)
-  await troupe.redis.set(key, 'not what it was')
-  return async () => {
-    await troupe.redis.del(key)
-    if ((await troupe.redis.exists(aside)) === 1) await troupe.redis.rename(aside, key)
-  }
-}
-
 describe('a worker whose key was written over', () => {
   test.each(['record', 'user'] as const)('(%s) takes no message until it is mended; the others go on', async (name) => {
     await using scene = await logged({ echo })
@@ -39,7 +29,7 @@ describe('a worker whose key was written over', () => {
     const session = await troupe.create('echo', 'one', { keepOpen: true })
     await session.result({ run: 1 })
     const key = workerKeys(troupe.tag, session.rootId)[name]
-    const mend = await spoil(troupe, key)
+    const mend = await spoil(troupe.redis, key)
     await expect(session.root.send('two')).rejects.toThrow(`key ${key} is a string and should be a`)
     expect(await troupe.run('echo', 'fine')).toMatchObject({ value: 'fine' })
     await mend()
@@ -56,7 +46,7 @@ describe('a worker whose key was written over', () => {
       const session = await troupe.create('echo', 'one', { keepOpen: true })
       await session.result({ run: 1 })
       const key = { ...workerKeys(troupe.tag, session.rootId), ...sessionKeys(troupe.tag, session.id) }[name]
-      const mend = await spoil(troupe, key)
+      const mend = await spoil(troupe.redis, key)
       await session.root.send('two')
       // More often than a worker may be started without a commit.
       for (let number = 0; number < 8; number++)
@@ -74,7 +64,7 @@ describe('a worker whose key was written over', () => {
     await using troupe = await TestTroupe.connect()
     const damaged = await Promise.all(Array.from({ length: 40 }, () => troupe.create('echo', 'late')))
     const mends: (() => Promise<void>)[] = []
-    for (const { rootId } of damaged) mends.push(await spoil(troupe, workerKeys(troupe.tag, rootId).record))
+    for (const { rootId } of damaged) mends.push(await spoil(troupe.redis, workerKeys(troupe.tag, rootId).record))
     const lines: string[] = []
     const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
     await troupe.startNode({ echo }, { logger, policy: shortLeases })
@@ -99,7 +89,7 @@ describe('a worker whose key was written over', () => {
     const mends: (() => Promise<void>)[] = []
     for (const session of sessions) {
       await session.result({ run: 1 })
-      mends.push(await spoil(troupe, workerKeys(troupe.tag, session.rootId).log))
+      mends.push(await spoil(troupe.redis, workerKeys(troupe.tag, session.rootId).log))
       await session.root.send('two')
     }
     const unhosted = partitionKeys(troupe.tag).run('unhosted')
@@ -139,7 +129,7 @@ describe('a worker whose key was written over', () => {
     const session = await troupe.create(kind, 'kept', { keepOpen: true })
     await began.promise
     const key = { ...workerKeys(troupe.tag, session.rootId), ...sessionKeys(troupe.tag, session.id) }[name]
-    const mend = await spoil(troupe, key)
+    const mend = await spoil(troupe.redis, key)
     goOn.resolve()
     await waitUntil('the commit is given up', () => lines.some((line) => line.includes(`${key} is a string`)))
     // It is claimed again when its lease has ended, and found damaged.
@@ -163,6 +153,8 @@ describe('a worker that can have no children', () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('leaf', 'one')
     let isLost = false
+    // What is wrong with the list of cancelled sessions would keep the node from starting.
+    const started = Promise.withResolvers<void>()
     const aroundTurns = (turns: TurnStore): TurnStore => ({
       partition: turns.partition,
       claim: (next) => turns.claim(next),
@@ -171,12 +163,14 @@ describe('a worker that can have no children', () => {
       async commit(request) {
         if (isLost) return turns.commit(request)
         isLost = true
+        await started.promise
         await troupe.redis.hset(workerKeys(troupe.tag, session.rootId).record, 'workers', 'some')
-        await spoil(troupe, partitionKeys(troupe.tag).cancelling)
+        await spoil(troupe.redis, partitionKeys(troupe.tag).cancelling)
         throw new Error('the answer is lost')
       },
     })
     await troupe.startNode({ leaf: kind }, { aroundTurns, policy: shortLeases })
+    started.resolve()
     const root = async () =>
       (await troupe.redis.hgetall(workerKeys(troupe.tag, session.rootId).record)) as { ended?: string }
     await waitUntil('it has ended', async () => (await root()).ended?.startsWith('completed'))
@@ -199,7 +193,7 @@ describe('a recipient whose key was written over', () => {
     const other = await troupe.create('echo', 'one', { keepOpen: true })
     await other.result({ run: 1 })
     const key = workerKeys(troupe.tag, other.rootId)[name]
-    const mend = await spoil(troupe, key)
+    const mend = await spoil(troupe.redis, key)
     const session = await troupe.create('sender', other.rootId, { keepOpen: true })
     expect(await session.result({ run: 1 })).toMatchObject({
       status: 'failed',
@@ -223,7 +217,7 @@ describe('a cancelled session whose key was written over', () => {
       const other = await troupe.create('echo', 'two')
       for (const session of [spoilt, other]) await session.cancel()
       const key = sessionKeys(troupe.tag, spoilt.id)[name]
-      const mend = await spoil(troupe, key)
+      const mend = await spoil(troupe.redis, key)
       const lines: string[] = []
       const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
       await troupe.startNode({ echo }, { logger, policy: shortLeases })
@@ -247,7 +241,7 @@ describe('a line that was written over', () => {
     const early = await troupe.create('echo', 'one', { keepOpen: true })
     await early.result({ run: 1 })
     const line = partitionKeys(troupe.tag).run('default')
-    const mend = await spoil(troupe, line)
+    const mend = await spoil(troupe.redis, line)
     await early.root.send('two')
     const late = await troupe.create('echo', 'late')
     await waitUntil('the log names the key', () =>
