@@ -11,7 +11,6 @@ import type { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import type { Call } from './support/call-scenes.ts'
 import { calls } from './support/calls.ts'
 import { connectTo } from './support/connect-to.ts'
 import { changes } from './support/dump.ts'
@@ -45,38 +44,40 @@ describe('a Redis that is full', () => {
     await Promise.all(servers.map((one) => one[Symbol.asyncDispose]()))
   })
 
-  const all = 'refuses the whole call or none of it, and takes it when there is room: $name'
-  test.concurrent.each(calls)(all, async (call) => {
-    const server = servers.pop()
-    if (server === undefined) throw new Error('More tests run beside each other than there are servers.')
+  /** One that no other test of this group uses meanwhile. */
+  async function withServer(body: (server: RedisServer) => Promise<void>): Promise<void> {
+    const own = servers.pop()
+    if (own === undefined) throw new Error('More tests run beside each other than there are servers.')
     try {
-      await refusesAllOrNothing(server, call)
+      await body(own)
     } finally {
-      servers.push(server)
+      servers.push(own)
     }
-  })
-
-  async function refusesAllOrNothing(server: RedisServer, call: Call): Promise<void> {
-    await using expected = await Place.open({ ...impatient, redisUrl: server.url })
-    await using place = await Place.open({ ...impatient, redisUrl: server.url })
-    await (await call.prepare(expected))()
-    const make = await call.prepare(place)
-    const before = await place.dump()
-    await place.redis.config('SET', 'maxmemory', '1')
-    const told = await outcome(make)
-    const meanwhile = await place.dump()
-    await place.redis.config('SET', 'maxmemory', '0')
-    const refused = told !== 'done'
-    const said = refused ? `${told.name} ${told.code}: ${told.message}` : told
-    expect({ said, changed: refused ? changes(before, meanwhile) : {} }).toEqual({
-      said: expect.stringMatching(
-        /^done$|^TransientError store_refused: Redis refused \(\w+: OOM .*\)\. It is full: raise/,
-      ),
-      changed: {},
-    })
-    if (refused) await make()
-    expect(await place.dump()).toEqual(await expected.dump())
   }
+
+  test.concurrent.each(calls)('refuses the whole call or none of it, and takes it when there is room: $name', (call) =>
+    withServer(async (server) => {
+      await using expected = await Place.open({ ...impatient, redisUrl: server.url })
+      await using place = await Place.open({ ...impatient, redisUrl: server.url })
+      await (await call.prepare(expected))()
+      const make = await call.prepare(place)
+      const before = await place.dump()
+      await place.redis.config('SET', 'maxmemory', '1')
+      const told = await outcome(make)
+      const meanwhile = await place.dump()
+      await place.redis.config('SET', 'maxmemory', '0')
+      const refused = told !== 'done'
+      const said = refused ? `${told.name} ${told.code}: ${told.message}` : told
+      expect({ said, changed: refused ? changes(before, meanwhile) : {} }).toEqual({
+        said: expect.stringMatching(
+          /^done$|^TransientError store_refused: Redis refused \(\w+: OOM .*\)\. It is full: raise/,
+        ),
+        changed: {},
+      })
+      if (refused) await make()
+      expect(await place.dump()).toEqual(await expected.dump())
+    }),
+  )
 
   test('takes a call that waited for room within its deadline', async () => {
     await using place = await Place.open({ redisUrl: server.url })
