@@ -25,7 +25,7 @@ async function measuring() {
   bench.stderr.setEncoding('utf8').on('data', (text: string) => {
     told += text
   })
-  await waitUntil('it measures', () => told.includes('rehearsal:'), 30_000)
+  await waitUntil('it measures', () => told.includes('rehearsal:'), 120_000)
   const redis = Number(/process (\d+)/.exec(told)?.[1])
   expect(isAlive(redis)).toBe(true)
   return { bench, redis, ended, told: () => told }

@@ -138,7 +138,7 @@ describe.concurrent('troupe demo', () => {
     const script = 'd=$(mktemp -d) && cd "$d" && rmdir "$d" && exec "$@"'
     for (const folder of ['.', cli.project.folder]) {
       const words = [process.execPath, '--conditions=troupe-source', main, 'demo', folder]
-      const { output } = await runProgram('sh', ['-c', script, 'sh', ...words], 50_000)
+      const { output } = await runProgram('sh', ['-c', script, 'sh', ...words], 160_000)
       expect(output).toBe('troupe: the current folder cannot be found (ENOENT): go to another one.')
     }
   })
@@ -146,7 +146,7 @@ describe.concurrent('troupe demo', () => {
   it.skipIf(process.platform !== 'linux')('surveys a current folder whose name is not UTF-8', async () => {
     const script = `unset TROUPE_REDIS_URL REDIS_URL; cd "$0" && d=$(printf 'b\\377d') && mkdir "$d" && cd "$d" && echo one > f && exec "$@"`
     const words = [process.execPath, '--conditions=troupe-source', main, 'demo']
-    const { ok, output } = await runProgram('sh', ['-c', script, cli.project.folder, ...words], 50_000)
+    const { ok, output } = await runProgram('sh', ['-c', script, cli.project.folder, ...words], 160_000)
     expect({ ok, output }).toEqual({
       ok: true,
       output: expect.stringMatching(/^# Survey of `.*b\\xffd`\n\n\*\*1 file, 4 bytes/),
