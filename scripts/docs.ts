@@ -234,10 +234,10 @@ function compare(page: string, found: Iterable<string>, wanted: Iterable<string>
   ]
 }
 
-/** Literals of the sources but for one file, so that what nobody uses is known. */
-function isUsed(literal: string, but: string, folders: readonly string[]): boolean {
+/** Literals of the sources but for those that name them all, so that what nobody uses is known. */
+function isUsed(literal: string, but: readonly string[], folders: readonly string[]): boolean {
   const files = folders.flatMap((folder) => globSync(`${folder}/**/*.{ts,lua}`, { cwd: root }))
-  return files.some((file) => file !== but && new RegExp(`['"]${literal}['"]`).test(read(file)))
+  return files.some((file) => !but.includes(file) && new RegExp(`['"]${literal}['"]`).test(read(file)))
 }
 
 function checkErrors(): string[] {
@@ -259,7 +259,7 @@ function checkErrors(): string[] {
       if (!by.includes(`\`${name}\``)) problems.push(`${page}: ${code} is thrown as ${name}`)
       if (!again.startsWith(retried) && by.startsWith(`\`${name}`))
         problems.push(`${page}: is ${code} retried? ${retried}`)
-      const isReserved = !standard.includes(code) && !isUsed(code, 'src/core/errors.ts', ['src'])
+      const isReserved = !standard.includes(code) && !isUsed(code, ['src/core/errors.ts'], ['src'])
       if (isReserved !== what.startsWith('Reserved'))
         problems.push(`${page}: ${code} is ${isReserved ? '' : 'not '}reserved`)
     }
@@ -271,11 +271,11 @@ function checkEvents(): string[] {
   const page = 'docs/events.md'
   const rows = rowsOf(page)
   const problems = compare(page, rows.keys(), eventTypes)
+  const catalogues = ['src/core/event.ts', 'src/core/event-details.ts']
   for (const type of eventTypes) {
     // The end of a session is a field of its entry; its event is made when it is read.
     const isMade = /^session\.(completed|failed|cancelled)$/.test(type)
-    const isReserved =
-      !isMade && !isUsed(type, 'src/core/event.ts', ['src/core', 'src/client', 'src/runtime', 'src/store'])
+    const isReserved = !isMade && !isUsed(type, catalogues, ['src/core', 'src/client', 'src/runtime', 'src/store'])
     if (isReserved !== (rows.get(type)?.[0] ?? '').startsWith('Reserved'))
       problems.push(`${page}: ${type} is ${isReserved ? '' : 'not '}reserved`)
   }

@@ -126,6 +126,7 @@ export {
   TransientError,
 } from './core/errors.ts'
 export type { EventType, TroupeEvent } from './core/event.ts'
+export type { EventDetails } from './core/event-details.ts'
 export type { Failure } from './core/failure.ts'
 export { ConversationHistory } from './core/history.ts'
 export type { InputMessage, Lane, Mail, Message, ReportedChild, ResultMessage, TimerMessage } from './core/message.ts'

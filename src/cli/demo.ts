@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { AgentResult, RunResult } from '../core/entry.ts'
 import { InputError, TerminalError } from '../core/errors.ts'
-import type { TroupeEvent } from '../core/event.ts'
+import type { RawEvent } from '../core/event.ts'
 import type { SessionLimits } from '../core/policy.ts'
 import { configOf, connectTo } from './connection.ts'
 import { demoRedis } from './demo-redis.ts'
@@ -87,7 +87,7 @@ async function demo(argument: string, flags: DemoFlags): Promise<void> {
   const session = await troupe.sessions.create({ kind: 'surveyor', input: { folder }, limits })
   onSuddenEnd({ sessionId: session.id, isLasting: redis.how === 'given' })
   progress.tell(`Surveying ${safe(typeof folder === 'string' ? folder : argument)} in session ${session.id}.`)
-  const show = (commit: readonly TroupeEvent[], roster: Roster) => {
+  const show = (commit: readonly RawEvent[], roster: Roster) => {
     if (flags.json) for (const event of commit) printJson(event)
     progress.update(roster)
   }

@@ -3,7 +3,7 @@
  * One commit of a worker is one line: what it spawned, how its run stands. What only repeats another line (a parent that receives
  * what its child just ended with) is left out.
  */
-import type { TroupeEvent } from '../core/event.ts'
+import type { RawEvent } from '../core/event.ts'
 import type { Failure } from '../core/failure.ts'
 import { formatDuration, formatTime } from './duration.ts'
 import { escapeLine } from './escape.ts'
@@ -13,7 +13,7 @@ import { textOf } from './text-of.ts'
 import { inAndOut } from './tokens.ts'
 
 /** The line for the events of one commit, or undefined when there is nothing to tell. The roster has noted them already. */
-export function eventLine(events: readonly TroupeEvent[], roster: Roster): string | undefined {
+export function eventLine(events: readonly RawEvent[], roster: Roster): string | undefined {
   const first = events[0]
   if (!first) return undefined
   const member = roster.member(first.workerId)
@@ -27,7 +27,7 @@ export function eventLine(events: readonly TroupeEvent[], roster: Roster): strin
   return `${formatTime(first.at)}  ${escapeLine(labelOf(member, first.workerId))}  ${escapeLine(parts.join('; '))}`
 }
 
-function spawnedPart(events: readonly TroupeEvent[], member: Member | undefined): string | undefined {
+function spawnedPart(events: readonly RawEvent[], member: Member | undefined): string | undefined {
   const kinds = events.filter(({ type }) => type === 'worker.spawned').map(({ details }) => String(details.kind))
   if (kinds.length === 0) return undefined
   const open = member?.openChildren ?? 0
@@ -36,7 +36,7 @@ function spawnedPart(events: readonly TroupeEvent[], member: Member | undefined)
 }
 
 /** Tools that are about to run: only what is still at it when the commit ends. */
-function startedPart(events: readonly TroupeEvent[]): string | undefined {
+function startedPart(events: readonly RawEvent[]): string | undefined {
   const ended = new Set(events.filter(({ type }) => isToolEnd(type)).map(({ details }) => details.toolCallId))
   const names = events
     .filter(({ type, details }) => type === 'tool.started' && !ended.has(details.toolCallId))
@@ -44,12 +44,12 @@ function startedPart(events: readonly TroupeEvent[]): string | undefined {
   return names.length === 0 ? undefined : `runs ${counted(names)}`
 }
 
-function isToolEnd(type: TroupeEvent['type']): boolean {
+function isToolEnd(type: RawEvent['type']): boolean {
   return type === 'tool.succeeded' || type === 'tool.failed' || type === 'tool.unknown'
 }
 
 /** `ran read_file in 12ms`; several in one commit: `ran 3 read_file, list_files`. */
-function succeededPart(events: readonly TroupeEvent[]): string | undefined {
+function succeededPart(events: readonly RawEvent[]): string | undefined {
   const found = events.filter(({ type }) => type === 'tool.succeeded').map(({ details }) => details)
   if (found.length === 0) return undefined
   return `ran ${counted(found.map(({ toolName }) => textOf(toolName, 'a tool')))}${found.length === 1 ? took(found[0]?.ms) : ''}`
@@ -66,7 +66,7 @@ function counted(names: readonly string[]): string {
     .join(', ')
 }
 
-function repliedPart(details: TroupeEvent['details']): string {
+function repliedPart(details: RawEvent['details']): string {
   const { model, calls, inputTokens, outputTokens, finishReason } = details
   const number = Number(calls ?? 0)
   const asked = number === 0 ? '' : `, calls ${number === 1 ? 'a tool' : `${number} tools`}`
@@ -75,7 +75,7 @@ function repliedPart(details: TroupeEvent['details']): string {
   return `${textOf(model, 'the model')} replied${used}${asked}${ended}`
 }
 
-function eventPart({ type, at, details }: TroupeEvent, member: Member | undefined): string | undefined {
+function eventPart({ type, at, details }: RawEvent, member: Member | undefined): string | undefined {
   switch (type) {
     case 'run.started':
       // What it does next is told by the same commit, unless it is still at it.

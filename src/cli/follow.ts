@@ -5,7 +5,7 @@
  */
 import type { Session } from '../client/client.ts'
 import type { RunResult } from '../core/entry.ts'
-import { streamIdOf, type TroupeEvent } from '../core/event.ts'
+import { type RawEvent, streamIdOf } from '../core/event.ts'
 import { toComplaint } from './exit-code.ts'
 import type { Interrupt } from './interrupt.ts'
 import { safe, tell } from './output.ts'
@@ -19,10 +19,10 @@ const lastEventsMsMax = 1_000
 const cancelMsMax = 10_000
 
 /** Told of each commit of the session, in order; the roster knows all of it already. */
-export type Teller = (commit: readonly TroupeEvent[], roster: Roster) => void
+export type Teller = (commit: readonly RawEvent[], roster: Roster) => void
 
 /** Told of what is not stored (text as it streams, progress of tools) between the commits. */
-type LiveTeller = (event: TroupeEvent) => void
+type LiveTeller = (event: RawEvent) => void
 
 /** The result, or undefined when the person interrupted and the cancel did not come to an end in time. */
 export async function followToEnd(
@@ -72,7 +72,7 @@ async function tellCommits(
   // From its very beginning: who was spawned before we listened is part of the picture.
   const after = createdAt === null ? '0-0' : `${createdAt - beginningMsMargin}-0`
   const roster = new Roster()
-  let commit: TroupeEvent[] = []
+  let commit: RawEvent[] = []
   const flush = () => {
     if (commit.length > 0) teller(commit, roster)
     commit = []

@@ -3,7 +3,7 @@
  * L-a They are a view of what passes, never data: they are wiped when the reply is recorded, and the result is printed whole.
  * L-b Where there is no terminal nothing of them is written, so that what is piped holds finished lines alone.
  */
-import type { TroupeEvent } from '../core/event.ts'
+import type { RawEvent } from '../core/event.ts'
 import { DrawnLines } from './drawn-lines.ts'
 import { escapeText } from './escape.ts'
 import { canDraw, write } from './output.ts'
@@ -40,7 +40,7 @@ export class LiveText implements Disposable {
     return canDraw(this.#stream)
   }
 
-  note({ type, workerId, details }: TroupeEvent): void {
+  note({ type, workerId, details }: RawEvent): void {
     if (workerId !== this.#workerId || !this.isShown) return
     switch (type) {
       case 'text.delta':

@@ -2,7 +2,7 @@
  * Duty: who is in a session and what each does, told from its events alone: for the lines that `run` prints and the counts that
  * `demo` draws. For watching only: a follower that joins late knows less, and nothing is decided by it.
  */
-import type { TroupeEvent } from '../core/event.ts'
+import type { RawEvent } from '../core/event.ts'
 import { textOf } from './text-of.ts'
 
 export type Activity = 'queued' | 'running' | 'waiting' | 'done' | 'failed' | 'cancelled'
@@ -34,7 +34,7 @@ export class Roster {
   readonly #seats = new Map<string, Seat>()
 
   /** Takes one event in. */
-  note(event: TroupeEvent): void {
+  note(event: RawEvent): void {
     const { type, workerId, details } = event
     switch (type) {
       case 'session.created':

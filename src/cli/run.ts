@@ -1,7 +1,7 @@
 /** `troupe run <kind> [input]`: a session in the foreground: submitted, followed, its result printed. */
 import type { Command } from 'commander'
 import { TransientError } from '../core/errors.ts'
-import type { TroupeEvent } from '../core/event.ts'
+import type { RawEvent } from '../core/event.ts'
 import { parseKind } from '../core/ids.ts'
 import { configOf, connectTo } from './connection.ts'
 import { eventLine } from './event-lines.ts'
@@ -70,7 +70,7 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
     known = roster
     teller(commit, roster)
   }
-  const liveTeller = flags.json ? printJson : live.isShown ? (event: TroupeEvent) => live.note(event) : undefined
+  const liveTeller = flags.json ? printJson : live.isShown ? (event: RawEvent) => live.note(event) : undefined
   const following = followToEnd(session, interrupt, told, liveTeller)
   const result = await following.catch((thrown: unknown) => {
     if (thrown instanceof TransientError)
@@ -83,7 +83,7 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   process.exitCode = interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed)
 }
 
-function printEvents(commit: readonly TroupeEvent[]): void {
+function printEvents(commit: readonly RawEvent[]): void {
   for (const event of commit) printJson(event)
 }
 

@@ -4,7 +4,7 @@
  * `result()` needs no read at all. What is told to who listens now and never stored comes from one more connection, which only
  * those open who ask for it.
  */
-import { decodeEvents, type Ended, endedOf, mayEndRun, type TroupeEvent } from '../core/event.ts'
+import { decodeEvents, type Ended, endedOf, mayEndRun, type RawEvent } from '../core/event.ts'
 import { partitionOf, rootIdOf } from '../core/ids.ts'
 import { EventTail, type StreamEntry } from '../store/event-tail.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
@@ -12,7 +12,7 @@ import { type LiveListener, LiveTail } from '../store/live-channel.ts'
 import { clientClosed, type Redis, withDeadline } from '../store/redis.ts'
 
 /** `events.trimmed`: what followed may be gone. `null`: the client was closed, and nothing comes any more. */
-type Listener = (event: TroupeEvent | null) => void
+type Listener = (event: RawEvent | null) => void
 
 /** What this client wants of one session. */
 interface Watched {
@@ -203,7 +203,7 @@ export class EventHub {
 }
 
 /** Told in place of events that are no longer kept: the report and the histories say what they said. */
-export function trimmedEvent(sessionId: string, after: string): TroupeEvent {
+export function trimmedEvent(sessionId: string, after: string): RawEvent {
   return {
     id: after,
     type: 'events.trimmed',
@@ -214,7 +214,7 @@ export function trimmedEvent(sessionId: string, after: string): TroupeEvent {
   }
 }
 
-function tellAll(listeners: readonly Listener[], event: TroupeEvent | null): void {
+function tellAll(listeners: readonly Listener[], event: RawEvent | null): void {
   for (const listener of listeners) {
     try {
       listener(event)

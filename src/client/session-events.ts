@@ -9,7 +9,7 @@
  */
 import { type Rules, signalRule, yesOrNo } from '../core/check-options.ts'
 import { RuntimeError } from '../core/errors.ts'
-import { isEventBefore, isEventId, type TroupeEvent } from '../core/event.ts'
+import { isEventBefore, isEventId, type RawEvent } from '../core/event.ts'
 import { readEvents } from '../store/event-tail.ts'
 import { partitionKeys } from '../store/keys.ts'
 import type { LiveWord } from '../store/live-channel.ts'
@@ -48,7 +48,7 @@ interface HeardWord extends LiveWord {
   readonly at: number
 }
 
-type Arrival = TroupeEvent | HeardWord
+type Arrival = RawEvent | HeardWord
 
 const silenceMs = 30_000
 
@@ -59,7 +59,7 @@ export async function* sessionEvents(
   sessionId: string,
   context: EventsContext,
   query: EventsQuery,
-): AsyncGenerator<TroupeEvent, void, undefined> {
+): AsyncGenerator<RawEvent, void, undefined> {
   if (context.hub.isStopped) throw clientClosed()
   const inbox = new Inbox()
   const abort = () => inbox.wake()
@@ -127,7 +127,7 @@ async function* pastEvents(
   sessionId: string,
   context: EventsContext,
   after: string | undefined,
-): AsyncGenerator<TroupeEvent, { seen: string; readTo: string } | 'ended' | undefined, undefined> {
+): AsyncGenerator<RawEvent, { seen: string; readTo: string } | 'ended' | undefined, undefined> {
   if (after === undefined) return (await context.hasEnded()) ? 'ended' : undefined
   // Nothing of a session is older than the session: the stream is not read from its beginning.
   const from = after === '0-0' ? `${Math.max(0, ((await context.createdAt()) ?? 1) - 1)}-0` : after
@@ -159,7 +159,7 @@ class Inbox {
 
   /** Resolves, when both sorts are listened to, with the id after which stored events arrive. */
   async open(sessionId: string, hub: EventHub, withTransient: boolean): Promise<string> {
-    const onEvent = (event: TroupeEvent | null) => (event === null ? this.wake() : this.#push(event))
+    const onEvent = (event: RawEvent | null) => (event === null ? this.wake() : this.#push(event))
     const onWord = (word: LiveWord) => {
       if (this.#arrived.length < lagMax) this.#push({ ...word, at: Date.now() })
     }
@@ -212,11 +212,11 @@ class Inbox {
   }
 
   // What was trimmed may begin where the past ended.
-  #isNew({ id, type }: TroupeEvent): boolean {
+  #isNew({ id, type }: RawEvent): boolean {
     return this.#readTo === undefined || type === 'events.trimmed' || isEventBefore(this.#readTo, id)
   }
 }
 
-function transientEvents({ sessionId, workerId, notes, at }: HeardWord, id: string): TroupeEvent[] {
+function transientEvents({ sessionId, workerId, notes, at }: HeardWord, id: string): RawEvent[] {
   return notes.map(([type, details]) => ({ id, type, sessionId, workerId, at, details, transient: true }))
 }

@@ -191,7 +191,9 @@ export class Session {
     checkOptions('events', query, eventsRules, InputError)
     const { hub, redis, tag, store, deadlineMs } = this.#context
     const createdAt = () => store.createdAt(this.id)
-    return sessionEvents(this.id, { hub, redis, tag, deadlineMs, createdAt, hasEnded: () => this.#hasEnded() }, query)
+    const context = { hub, redis, tag, deadlineMs, createdAt, hasEnded: () => this.#hasEnded() }
+    // What writes an event is held to its type; nobody looks again.
+    return sessionEvents(this.id, context, query) as AsyncGenerator<TroupeEvent, void, undefined>
   }
 
   async #hasEnded(): Promise<boolean> {

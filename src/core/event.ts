@@ -4,6 +4,7 @@
  * deciding: records decide.
  */
 import type { ResultStatus } from './entry.ts'
+import type { EventDetails } from './event-details.ts'
 import { rootIdOf } from './ids.ts'
 
 export const eventTypes = [
@@ -46,7 +47,14 @@ export type TransientType = (typeof transientTypes)[number]
 
 export type EventType = (typeof eventTypes)[number]
 
-export type EventNote = readonly [type: EventType, details?: Readonly<Record<string, unknown>>]
+/** The types whose events tell nothing beside it. */
+type BareType = {
+  [Type in EventType]: EventDetails[Type] extends Readonly<Record<string, never>> ? Type : never
+}[EventType]
+type NoteOf<Type extends EventType> = readonly [type: Type, details: EventDetails[Type]]
+
+/** What is written of an event. */
+export type EventNote = readonly [type: BareType] | { [Type in EventType]: NoteOf<Type> }[EventType]
 
 /** How a session ended, as its stream entry says it. */
 export interface Ended {
@@ -57,31 +65,40 @@ export interface Ended {
   readonly entryJson: string | null
 }
 
-export interface TroupeEvent {
+interface EventHead {
   /** `<stream id>.<number within the entry>`: resume after it. A transient event has the id of the stored one before it. */
   readonly id: string
-  readonly type: EventType
   readonly sessionId: string
   readonly workerId: string
   /** Milliseconds since the epoch, by Redis's clock; of what is not stored, by the follower's. */
   readonly at: number
-  readonly details: Readonly<Record<string, unknown>>
   /** Set on what is told to who listens now and never stored (`transientTypes`). */
   readonly transient?: true
   /** Set on the event with which the session ended. */
   readonly ended?: Pick<Ended, 'status' | 'position'>
 }
 
+/** As it is read: nobody has looked at its details, and a newer troupe may write other types. */
+export interface RawEvent extends EventHead {
+  readonly type: EventType
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/** As a follower gets it: `type` tells what is in `details`. Be ready for types that this version does not know: they are passed on. */
+export type TroupeEvent = {
+  [Type in EventType]: EventHead & { readonly type: Type; readonly details: EventDetails[Type] }
+}[EventType]
+
 export function encodeEvents(notes: readonly EventNote[]): string {
   return JSON.stringify(notes)
 }
 
 /** One stream entry as events. Types written by a newer troupe are passed on as they are. */
-export function decodeEvents(id: string, fields: Readonly<Record<string, string>>): TroupeEvent[] {
-  const notes = JSON.parse(fields.events ?? '[]') as EventNote[]
+export function decodeEvents(id: string, fields: Readonly<Record<string, string>>): RawEvent[] {
+  const notes = JSON.parse(fields.events ?? '[]') as [type: EventType, details?: RawEvent['details']][]
   const sessionId = fields.session ?? ''
   const head = { sessionId, workerId: fields.worker ?? rootIdOf(sessionId), at: Number(id.split('-')[0]) }
-  const events: Omit<TroupeEvent, 'id'>[] = notes.map(([type, details]) => ({ ...head, type, details: details ?? {} }))
+  const events: Omit<RawEvent, 'id'>[] = notes.map(([type, details]) => ({ ...head, type, details: details ?? {} }))
   if (fields.ended !== undefined) {
     const { status, position } = endedOf(fields.ended, fields)
     // The end of a session is the end of a run too; the stream says it once.

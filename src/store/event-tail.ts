@@ -4,7 +4,7 @@
  *     one that listens, should it lag so far: its connection was lost for long, or its process stood still.
  * E-b Nothing depends on events for correctness: who waits for a state reads the record too.
  */
-import { decodeEvents, isEventBefore, streamIdOf, type TroupeEvent } from '../core/event.ts'
+import { decodeEvents, isEventBefore, type RawEvent, streamIdOf } from '../core/event.ts'
 import type { RecordFields } from './inspect-store.ts'
 import type { PartitionKeys } from './keys.ts'
 import { closeRedis, type Redis } from './redis.ts'
@@ -128,7 +128,7 @@ export class EventTail {
 }
 
 interface EventPage {
-  readonly events: TroupeEvent[]
+  readonly events: RawEvent[]
   readonly last: string
   readonly more: boolean
   readonly trimmed: boolean

@@ -4,7 +4,7 @@ import { followToEnd } from '../../src/cli/follow.ts'
 import { Interrupt } from '../../src/cli/interrupt.ts'
 import type { Session } from '../../src/client/client.ts'
 import type { RunResult } from '../../src/core/entry.ts'
-import type { TroupeEvent } from '../../src/core/event.ts'
+import type { RawEvent } from '../../src/core/event.ts'
 
 let interrupt: Interrupt
 let told: string
@@ -27,7 +27,7 @@ const completed: RunResult = { status: 'completed', value: 7 } as RunResult
 const press = () => void process.emit('SIGHUP', 'SIGHUP')
 
 /** They fail, or nothing comes for ever. */
-const eventsThat = (end: Promise<never>): AsyncIterable<TroupeEvent> => ({
+const eventsThat = (end: Promise<never>): AsyncIterable<RawEvent> => ({
   [Symbol.asyncIterator]: () => ({ next: () => end }),
 })
 

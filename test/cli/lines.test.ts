@@ -12,7 +12,7 @@ import type { UsageReport, WorkerReport } from '../../src/client/report.ts'
 import { defineTool, type Tool } from '../../src/core/define-tool.ts'
 import { defineWorker, type WorkerDefinition } from '../../src/core/define-worker.ts'
 import { decodeEntry, type Entry } from '../../src/core/entry.ts'
-import type { EventType, TroupeEvent } from '../../src/core/event.ts'
+import type { EventType, RawEvent } from '../../src/core/event.ts'
 
 const at = new Date(2026, 10, 21, 12, 0, 1).getTime()
 const head = { v: 1, at, run: 3, epoch: 7 }
@@ -173,7 +173,7 @@ describe('entryLine of an agent', () => {
 
 describe('eventLine of an agent', () => {
   const roster = new Roster()
-  const event = (type: EventType, details: Record<string, unknown> = {}): TroupeEvent => ({
+  const event = (type: EventType, details: Record<string, unknown> = {}): RawEvent => ({
     id: '1-0.0',
     type,
     sessionId: 's',
@@ -185,7 +185,7 @@ describe('eventLine of an agent', () => {
   const call = (toolName: string, toolCallId = toolName) => ({ toolName, toolCallId })
   const replied = { model: 'openai/gpt-5', iteration: 1, inputTokens: 12_345, outputTokens: 80 }
 
-  const commits: [TroupeEvent[], string | undefined][] = [
+  const commits: [RawEvent[], string | undefined][] = [
     [[event('model.replied', { ...replied, calls: 2 })], 'openai/gpt-5 replied (12.3k in, 80 out), calls 2 tools'],
     [[event('model.replied', { ...replied, calls: 0 })], 'openai/gpt-5 replied (12.3k in, 80 out)'],
     [

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { LiveText } from '../../src/cli/live-text.ts'
 import { breakText } from '../../src/cli/text-width.ts'
-import type { EventType, TroupeEvent } from '../../src/core/event.ts'
+import type { EventType, RawEvent } from '../../src/core/event.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** A terminal of 20 columns: knows line breaks, "up n lines" and "clear to the end", and nothing else. */
@@ -33,7 +33,7 @@ class Screen extends Writable {
   }
 }
 
-const event = (type: EventType, details: Record<string, unknown> = {}, workerId = 'root'): TroupeEvent => ({
+const event = (type: EventType, details: Record<string, unknown> = {}, workerId = 'root'): RawEvent => ({
   id: '1-0.0',
   type,
   sessionId: 's',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { eventLine } from '../../src/cli/event-lines.ts'
 import { countsText, withRunning } from '../../src/cli/progress.ts'
 import { Roster } from '../../src/cli/roster.ts'
-import type { EventType, TroupeEvent } from '../../src/core/event.ts'
+import type { EventType, RawEvent } from '../../src/core/event.ts'
 import type { Failure } from '../../src/core/failure.ts'
 
 const at = new Date(2026, 10, 21, 12, 0, 1).getTime()
@@ -17,7 +17,7 @@ const failure: Failure = {
 
 let ids = 0
 /** The events of one commit of a worker. */
-function commit(workerId: string, ...notes: (EventType | [EventType, Record<string, unknown>])[]): TroupeEvent[] {
+function commit(workerId: string, ...notes: (EventType | [EventType, Record<string, unknown>])[]): RawEvent[] {
   const id = `${at}-${ids++}`
   return notes.map((note) => {
     const [type, details] = typeof note === 'string' ? [note, {}] : note
@@ -33,7 +33,7 @@ const spawning = commit(
   ['worker.spawned', { id: 'b', kind: 'reader', name: 'reader 2' }],
 )
 
-function rosterAfter(...commits: TroupeEvent[][]): Roster {
+function rosterAfter(...commits: RawEvent[][]): Roster {
   const roster = new Roster()
   for (const event of commits.flat()) roster.note(event)
   return roster

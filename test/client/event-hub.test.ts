@@ -3,7 +3,7 @@ import { describe, expect, inject, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import { EventHub } from '../../src/client/event-hub.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
-import type { TroupeEvent } from '../../src/core/event.ts'
+import type { RawEvent } from '../../src/core/event.ts'
 import { newId } from '../../src/core/ids.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { openRedis } from '../../src/store/redis.ts'
@@ -138,8 +138,8 @@ describe('a session that is watched', () => {
     await session.result({ run: 1 })
     const hub = await hubOf(troupe)
     const [left, stays]: string[][] = [[], []]
-    const leave = (event: TroupeEvent | null) => void left?.push(String(event?.type))
-    const stay = (event: TroupeEvent | null) => void stays?.push(String(event?.type))
+    const leave = (event: RawEvent | null) => void left?.push(String(event?.type))
+    const stay = (event: RawEvent | null) => void stays?.push(String(event?.type))
     let [woken, wokenLeft] = [0, 0]
     const wake = () => void woken++
     const wakeLeft = () => void wokenLeft++

@@ -5,7 +5,7 @@ import { connectInternal } from '../../src/client/client.ts'
 import { EventHub } from '../../src/client/event-hub.ts'
 import { sessionEvents } from '../../src/client/session-events.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
-import type { TroupeEvent } from '../../src/core/event.ts'
+import type { RawEvent } from '../../src/core/event.ts'
 import { newId } from '../../src/core/ids.ts'
 import { openRedis, type Redis } from '../../src/store/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
@@ -118,8 +118,8 @@ test('who begins to follow a client that was closed meanwhile opens no connectio
 
 /** Tells what it is given, when the test says so. */
 class HandHub extends EventHub {
-  tell: (event: TroupeEvent | null) => void = () => {}
-  override async listen(_: string, listener: (event: TroupeEvent | null) => void): Promise<string> {
+  tell: (event: RawEvent | null) => void = () => {}
+  override async listen(_: string, listener: (event: RawEvent | null) => void): Promise<string> {
     this.tell = listener
     return '0-0'
   }
@@ -133,14 +133,14 @@ test('what the past has told is not told again where it turns out that some befo
   const { redis, tag } = troupe
   const sure = { createdAt: () => Promise.resolve(null), hasEnded: () => Promise.resolve(false) }
   const controller = new AbortController()
-  const seen: TroupeEvent[] = []
+  const seen: RawEvent[] = []
   const following = (async () => {
     const query = { after: '0-0', transient: false, signal: controller.signal }
     const events = sessionEvents(session.id, { hub, redis, tag, deadlineMs: 5_000, ...sure }, query)
     for await (const event of events) seen.push(event)
   })()
   await waitUntil('the past is told', () => seen.some(({ type }) => type === 'run.completed'))
-  const [first] = seen as [TroupeEvent]
+  const [first] = seen as [RawEvent]
   const past = [...seen]
   await session.root.send('more')
   await session.result({ run: 2 })

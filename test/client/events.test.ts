@@ -6,7 +6,7 @@ import type { Session } from '../../src/client/session.ts'
 import { type EventsQuery, sessionEvents } from '../../src/client/session-events.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { TransientError } from '../../src/core/errors.ts'
-import { type EventType, eventTypes, type TroupeEvent } from '../../src/core/event.ts'
+import { type EventType, eventTypes, type RawEvent } from '../../src/core/event.ts'
 import { sessionNotFound } from '../../src/core/refusal.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { openRedis } from '../../src/store/redis.ts'
@@ -22,14 +22,14 @@ const parent = defineWorker({
   },
 })
 
-async function all(session: Session, after = '0-0'): Promise<TroupeEvent[]> {
-  const events: TroupeEvent[] = []
+async function all(session: Session, after = '0-0'): Promise<RawEvent[]> {
+  const events: RawEvent[] = []
   for await (const event of session.events({ after, signal: AbortSignal.timeout(20_000) })) events.push(event)
   return events
 }
 
-async function upTo(session: Session, after: string, type: EventType): Promise<TroupeEvent[]> {
-  const events: TroupeEvent[] = []
+async function upTo(session: Session, after: string, type: EventType): Promise<RawEvent[]> {
+  const events: RawEvent[] = []
   for await (const event of session.events({ after, signal: AbortSignal.timeout(20_000) })) {
     events.push(event)
     if (event.type === type) break
@@ -47,7 +47,7 @@ class LateHub extends EventHub implements AsyncDisposable {
     super(troupe.namespace, () => openRedis(troupe.redisUrl), 5_000)
   }
 
-  override listen(sessionId: string, listener: (event: TroupeEvent | null) => void): Promise<string> {
+  override listen(sessionId: string, listener: (event: RawEvent | null) => void): Promise<string> {
     return super.listen(sessionId, (event) => {
       if (event?.type === 'run.completed') this.heard++
       this.#waiting.push(() => listener(event))
@@ -64,7 +64,7 @@ class LateHub extends EventHub implements AsyncDisposable {
 }
 
 /** An event without what only tells one reading of it from another. */
-const facts = ({ type, workerId, details }: TroupeEvent) => JSON.stringify({ type, workerId, details })
+const facts = ({ type, workerId, details }: RawEvent) => JSON.stringify({ type, workerId, details })
 
 describe('session.events', () => {
   test('tells the whole story, live or afterwards, and ends with the session', async () => {
@@ -104,7 +104,7 @@ describe('session.events', () => {
   test('broken off and resumed again and again while the session runs, tells each event once', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('parent')
-    const seen: TroupeEvent[] = []
+    const seen: RawEvent[] = []
     const reading = (async () => {
       let after = '0-0'
       while (seen.at(-1)?.ended === undefined) {
@@ -197,7 +197,7 @@ describe('session.events', () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo')
     await session.result()
-    const last = (await all(session)).at(-1) as TroupeEvent
+    const last = (await all(session)).at(-1) as RawEvent
     for (const query of [{ after: last.id }, {}]) {
       // Long before silence makes it look whether the session still goes on.
       const signal = AbortSignal.timeout(20_000)
@@ -228,7 +228,7 @@ describe('session.events', () => {
       },
       hasEnded: () => Promise.resolve(false),
     }
-    const seen: TroupeEvent[] = []
+    const seen: RawEvent[] = []
     const controller = new AbortController()
     const reading = (async () => {
       const query = { after: '0-0', transient: false, signal: controller.signal }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../src/client/session.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
-import { isEventBefore, streamIdOf, type TroupeEvent } from '../../src/core/event.ts'
+import { isEventBefore, type RawEvent, streamIdOf } from '../../src/core/event.ts'
 import { newId } from '../../src/core/ids.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { RedisLivePublisher } from '../../src/store/live-channel.ts'
@@ -43,14 +43,14 @@ type EventsQuery = Parameters<Session['events']>[0]
 
 /** Reads in the background; `events` grows, `done` resolves with the end. */
 function reading(session: Session, query: EventsQuery = {}) {
-  const events: TroupeEvent[] = []
+  const events: RawEvent[] = []
   const done = (async () => {
     for await (const event of session.events({ signal: AbortSignal.timeout(20_000), ...query })) events.push(event)
   })()
   return { events, done, texts: () => events.filter(({ transient }) => transient).map(({ details }) => details.text) }
 }
 
-const stored = (events: readonly TroupeEvent[]) => events.filter(({ transient }) => !transient)
+const stored = (events: readonly RawEvent[]) => events.filter(({ transient }) => !transient)
 
 describe('a follower', () => {
   test('is told text as it streams and progress of tools, by worker and in order', async () => {
@@ -219,7 +219,7 @@ describe('stored events', () => {
     }
     await troupe.startNode({ echo })
     await watching.done
-    const late: TroupeEvent[] = []
+    const late: RawEvent[] = []
     for await (const event of events) late.push(event)
     expect(stored(late)).toEqual(stored(watching.events))
     expect(late.length - stored(late).length).toBe(10_000)

@@ -121,7 +121,7 @@ test.skipIf(process.platform !== 'linux')('that of a process that ended, and nob
       return text.includes(') Z ') && text
     })
     await writeFile(join(folder, 'start.lock'), `${pid} ${stat.split(' ')[21]}`)
-    await waitUntil('it is taken', () => takeStartLock(folder))
+    expect(await waitUntil('it is taken', () => takeStartLock(folder))).toBeTypeOf('function')
   } finally {
     parent.kill('SIGKILL')
   }

@@ -96,7 +96,13 @@ export const narrowed = (entry: Entry) => {
   if (entry.type === 'delegated') return entry
   return entry.type === 'assistant' ? entry : null
 }
-export const typeOf = (event: TroupeEvent) => event.type
+export const factsOf = (event: TroupeEvent) => {
+  if (event.type === 'worker.failed') return event.details.failure.message.length
+  if (event.type === 'text.delta') return event.details.text.length
+  // @ts-expect-error It has no details.
+  if (event.type === 'run.started') return event.details.run.length
+  return event.type === 'tool.progress' ? event.details : event.type
+}
 export const placeOf = (worker: WorkerReport) => worker.place
 export const codeOf = (error: RuntimeError) => error.details
 `,

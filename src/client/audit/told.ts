@@ -3,7 +3,7 @@
  *    accepted from outside, how many of it were put aside.
  * D1 Streams are trimmed from their beginning. Of a session whose creation is still told, everything is.
  */
-import { decodeEvents, type TroupeEvent } from '../../core/event.ts'
+import { decodeEvents, type RawEvent } from '../../core/event.ts'
 import { rootIdOf } from '../../core/ids.ts'
 import { policy } from '../../core/policy.ts'
 import type { AuditStore } from '../../store/audit-store.ts'
@@ -94,7 +94,7 @@ export class Told {
 }
 
 /** What cannot be read tells nothing. */
-function eventsIn(id: string, fields: Readonly<Record<string, string>>): TroupeEvent[] {
+function eventsIn(id: string, fields: Readonly<Record<string, string>>): RawEvent[] {
   try {
     return decodeEvents(id, fields)
   } catch {

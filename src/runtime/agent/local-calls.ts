@@ -10,7 +10,6 @@ import type { ToolCallBlock, ToolOutput, ToolStatus } from '../../core/chat-mess
 import type { Tool } from '../../core/define-tool.ts'
 import type { AgentDefinition } from '../../core/define-worker.ts'
 import { type RuntimeError, TerminalError } from '../../core/errors.ts'
-import type { EventType } from '../../core/event.ts'
 import { type Failure, toFailure } from '../../core/failure.ts'
 import { unknownOutcomeText } from '../../core/open-calls.ts'
 import { checkArguments } from '../tool/arguments.ts'
@@ -223,7 +222,7 @@ function recordResult(
   { call, tool }: LocalCall | LostCall,
   status: ToolStatus,
   output: ToolOutput,
-  note: EventType,
+  note: 'tool.succeeded' | 'tool.failed' | 'tool.unknown',
   { facts = {}, ms, failure }: { facts?: Readonly<Record<string, unknown>>; ms?: number; failure?: Failure } = {},
 ): void {
   const { toolCallId, toolName } = call
