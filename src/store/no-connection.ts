@@ -9,7 +9,8 @@ const permissionRefused = /NOPERM|user executing the script|ACL failure in scrip
 /** What to do about a user whom Redis does not know, or does not let do this. */
 export function loginAdvice(reason: string): string {
   if (permissionRefused.test(reason)) {
-    return 'its user may not do what troupe needs: allow it (ACL SETUSER), or put another user and password into the URL.'
+    const place = /\b(?:keys?|channels?)\b/.test(reason) ? ' with ~{<namespace>.*}* and &{<namespace>.*}*' : ''
+    return `its user may not do what troupe needs: allow it (ACL SETUSER${place}), or put another user and password into the URL.`
   }
   return reason.includes('WRONGPASS') ? 'correct user and password in the URL.' : 'put user and password into the URL.'
 }

@@ -46,6 +46,14 @@ const refusals: readonly [reply: string, told: string][] = [
     "Redis refused (post: NOPERM this user has no permissions to run the 'evalsha' command); its user may not do what troupe needs: allow it (ACL SETUSER), or put another user and password into the URL.",
   ],
   [
+    'NOPERM this user has no permissions to access one of the keys used as arguments',
+    'Redis refused (post: NOPERM this user has no permissions to access one of the keys used as arguments); its user may not do what troupe needs: allow it (ACL SETUSER with ~{<namespace>.*}* and &{<namespace>.*}*), or put another user and password into the URL.',
+  ],
+  [
+    'NOPERM No permissions to access a channel',
+    'Redis refused (post: NOPERM No permissions to access a channel); its user may not do what troupe needs: allow it (ACL SETUSER with ~{<namespace>.*}* and &{<namespace>.*}*), or put another user and password into the URL.',
+  ],
+  [
     "ERR The user executing the script can't run this command or subcommand script: 7c35, on @user_script:26.",
     "Redis refused (post: The user executing the script can't run this command or subcommand); its user may not do what troupe needs: allow it (ACL SETUSER), or put another user and password into the URL.",
   ],
