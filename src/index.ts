@@ -125,7 +125,7 @@ export {
   TimeoutError,
   TransientError,
 } from './core/errors.ts'
-export type { EventType, TroupeEvent } from './core/event.ts'
+export type { EventHead, EventType, TroupeEvent } from './core/event.ts'
 export type { EventDetails } from './core/event-details.ts'
 export type { Failure } from './core/failure.ts'
 export { ConversationHistory } from './core/history.ts'

@@ -65,7 +65,7 @@ export interface Ended {
   readonly entryJson: string | null
 }
 
-interface EventHead {
+export interface EventHead {
   /** `<stream id>.<number within the entry>`: resume after it. A transient event has the id of the stored one before it. */
   readonly id: string
   readonly sessionId: string

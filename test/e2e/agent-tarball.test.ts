@@ -96,6 +96,8 @@ export const narrowed = (entry: Entry) => {
   if (entry.type === 'delegated') return entry
   return entry.type === 'assistant' ? entry : null
 }
+export const beginningOf = (event: TroupeEvent) => (event.type === 'run.started' ? event : null)
+export const progressOf = (event: TroupeEvent) => (event.type === 'tool.progress' ? event : null)
 export const factsOf = (event: TroupeEvent) => {
   if (event.type === 'worker.failed') return event.details.failure.message.length
   if (event.type === 'text.delta') return event.details.text.length
