@@ -59,12 +59,10 @@ async function proceedOrFail(scene: Scene, steps: number): Promise<Wait | null> 
     return await proceed(scene, steps)
   } catch (cause) {
     if (scene.isOver) return null
-    const { journal, turn, end, who } = scene
+    const { journal, end, who } = scene
     const reason = cause instanceof Error ? cause.message : String(cause)
     const error = new InvariantError(`the turn of ${who} broke: ${reason}`, { cause })
-    turn.host
-      .workerLog(turn.grant, journal.position.run)
-      .error('a turn broke', { error: (cause instanceof Error && cause.stack) || reason })
+    journal.log.error('a turn broke', { error: (cause instanceof Error && cause.stack) || reason })
     if (!journal.position.open) throw error
     journal.machine.apply('quarantined')
     end.fail(error, 'runtime', 1)

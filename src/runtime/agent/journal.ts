@@ -78,8 +78,7 @@ export class Journal {
   /** Something came that nothing waits for: duplicates are normal where messages are delivered at least once. */
   noteIgnored(what: string): void {
     this.tally = { ...this.tally, ignoredEvents: this.tally.ignoredEvents + 1 }
-    const { grant, host } = this.turn
-    host.workerLog(grant, grant.run).info('ignored', { what })
+    this.log.info('ignored', { what })
   }
 
   countUsage(usage: Usage, isBlank: boolean): void {

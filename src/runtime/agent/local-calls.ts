@@ -124,7 +124,7 @@ function partsOf({ journal, folder, attempt }: CallsHost, call: ToolCallBlock): 
     limits: { ...grant.limits, ...turn.spending.allowed },
     depth: grant.depth,
     input: container.input,
-    log: host.workerLog(grant, journal.position.run),
+    log: journal.log,
     facts: container.facts,
     children: container.run.children,
     onProgress: (value: unknown) =>
