@@ -21,6 +21,7 @@ export type { MessageCounts } from './client/audit/counts.ts'
 export type { AuditFinding } from './client/audit/finding.ts'
 export type {
   DeadLetter,
+  Dismissed,
   KindSummary,
   NodeSummary,
   Redriven,
@@ -33,6 +34,7 @@ export type { BellQueue, Health } from './client/health.ts'
 export type {
   AuditQuery,
   DeadLettersQuery,
+  DismissQuery,
   HistoryQuery,
   MailboxQuery,
   PruneQuery,

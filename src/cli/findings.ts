@@ -251,14 +251,13 @@ function judgeLeases({ redis, expiredLeases, nodes }: Health): Finding[] {
   ]
 }
 
-function judgeDeadLetters({ deadLetters, redriven }: Health): Finding {
+function judgeDeadLetters({ deadLetters, settled }: Health): Finding {
   if (deadLetters === 0) return { level: 'ok', what: 'there are no dead letters' }
-  if (redriven >= deadLetters)
-    return { level: 'ok', what: 'all messages that were put aside for taking a node down were put back' }
+  if (settled >= deadLetters) return { level: 'ok', what: 'all dead letters were put back or dismissed' }
   return {
     level: 'warning',
-    what: `${count(deadLetters - redriven, 'message')} put aside for taking a node down`,
-    todo: 'troupe mailbox dead',
+    what: `${count(deadLetters - settled, 'message')} put aside for taking a node down`,
+    todo: 'troupe mailbox dead lists them; then troupe mailbox redrive, or dismiss',
   }
 }
 

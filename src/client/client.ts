@@ -28,11 +28,12 @@ import {
   type AuditQuery,
   auditRules,
   type DeadLettersQuery,
+  type DismissQuery,
   deadLettersRules,
+  lettersRules,
   type PruneQuery,
   pruneRules,
   type RedriveQuery,
-  redriveRules,
   type SessionsQuery,
   sessionsRules,
   type WorkersQuery,
@@ -42,7 +43,7 @@ import type { WorkerReport } from './report.ts'
 import { Session, type SessionContext } from './session.ts'
 import { SessionIndex } from './session-index.ts'
 import { type CreateSession, Submission } from './submission.ts'
-import type { DeadLetter, KindSummary, NodeSummary, Redriven, Sent, SessionSummary } from './summaries.ts'
+import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven, Sent, SessionSummary } from './summaries.ts'
 import { Worker } from './worker.ts'
 
 export interface InternalConnectOptions extends ConnectOptions {
@@ -94,7 +95,7 @@ async function checkSetUp(redis: Redis, options: InternalConnectOptions, deadlin
   return partitions
 }
 
-export type { DeadLetter, KindSummary, NodeSummary, Redriven, Sent, Session, SessionSummary, Worker }
+export type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven, Sent, Session, SessionSummary, Worker }
 
 export class Troupe implements AsyncDisposable {
   readonly #redis: Redis
@@ -236,8 +237,17 @@ export class Troupe implements AsyncDisposable {
    * new messages. Throws when the letter that was named is refused; of several, refusals are told with their letters.
    */
   async redrive(query: RedriveQuery): Promise<Redriven[]> {
-    checkOptions('redrive', query, redriveRules, InputError)
+    checkOptions('redrive', query, lettersRules, InputError)
     return this.#dead.redrive(query)
+  }
+
+  /**
+   * Marks dead letters as dealt with, so that nobody is warned of them any more: the one of this id, or those of a worker, or all that
+   * were not put back. They stay as evidence, and can be put back by their ids all the same. Throws as `redrive`.
+   */
+  async dismiss(query: DismissQuery): Promise<Dismissed[]> {
+    checkOptions('dismiss', query, lettersRules, InputError)
+    return this.#dead.dismiss(query)
   }
 
   /**

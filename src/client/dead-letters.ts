@@ -1,8 +1,8 @@
 /**
- * Duty: dead letters as programs see them: what was put aside and why, and how it is put back.
+ * Duty: dead letters as programs see them: what was put aside and why, and how it is put back, or dismissed where it cannot be.
  * A letter is put back once, however often that is asked for; the letter itself stays, as evidence.
  */
-import { InputError, NotFoundError, RuntimeError } from '../core/errors.ts'
+import { type ErrorCode, InputError, NotFoundError, RuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event.ts'
 import { parseId, partitionOf } from '../core/ids.ts'
 import { decodeMail } from '../core/message.ts'
@@ -10,8 +10,8 @@ import type { BellRinger } from '../core/ports.ts'
 import { refusalError } from '../core/refusal.ts'
 import type { DeadRow, InspectStore } from '../store/inspect-store.ts'
 import type { RedriveRefused, SessionStore } from '../store/session-store.ts'
-import type { RedriveQuery } from './queries.ts'
-import type { DeadLetter, Redriven } from './summaries.ts'
+import type { DismissQuery, LettersQuery, RedriveQuery } from './queries.ts'
+import type { DeadLetter, Dismissed, Redriven } from './summaries.ts'
 
 /** Letters that are read at once: each may hold a message of 1 MB. */
 const pageMost = 50
@@ -49,33 +49,57 @@ export class DeadLetters {
 
   /**
    * Puts letters back, those of a worker oldest first: one by its id, or all of a worker, or all there are, that hold a message and were
-   * not put back before. The refusal of one letter that is named is thrown; of several it is told with the letter, and the others go on.
+   * neither put back before nor dismissed. The refusal of one letter that is named is thrown; of several it is told with the letter, and
+   * the others go on.
    */
-  async redrive(query: RedriveQuery): Promise<Redriven[]> {
+  redrive(query: RedriveQuery): Promise<Redriven[]> {
+    return this.#handle<Redriven>('redrive', query, {
+      wants: ({ message, redrivenAs, dismissed }) => message !== null && redrivenAs === null && !dismissed,
+      act: (letter) => this.#redriveOne(letter),
+      refused: (letter, refusal) => ({ ...whose(letter), status: 'refused', messageId: null, refusal }),
+    })
+  }
+
+  /** Marks letters as dealt with, chosen and refused as above. */
+  dismiss(query: DismissQuery): Promise<Dismissed[]> {
+    return this.#handle<Dismissed>('dismiss', query, {
+      wants: ({ redrivenAs, dismissed }) => redrivenAs === null && !dismissed,
+      act: dismissOne,
+      refused: (letter, refusal) => ({ ...whose(letter), status: 'refused', refusal }),
+    })
+  }
+
+  async #handle<Done>(verb: string, query: LettersQuery<Done>, how: Handling<Done>): Promise<Done[]> {
     const { workerId, letter, all = false, onProgress = () => {} } = query
     if (all === (workerId !== undefined || letter !== undefined))
-      throw new InputError('redrive takes the id of a worker, or of a letter, or all: true.')
+      throw new InputError(`${verb} takes the id of a worker, or of a letter, or all: true.`)
     const id = workerId === undefined ? undefined : parseId(workerId, 'worker')
-    const stores = id === undefined ? this.#places.map(({ inspect }) => inspect) : [this.#inspectOf(id)]
-    const done: Redriven[] = []
-    const tell = (redriven: Redriven) => {
-      done.push(redriven)
-      onProgress(redriven)
+    const places = id === undefined ? this.#places : [this.#placeOf(id)]
+    const done: Done[] = []
+    const tell = (one: Done) => {
+      done.push(one)
+      onProgress(one)
     }
     if (letter !== undefined) {
-      tell(await this.#redriveOne(await letterOf(stores, letter, id)))
+      const [place, one] = await letterOf(places, letter, id)
+      tell(await how.act(one, place))
       return done
     }
     let isKnown = id === undefined
-    for (const store of stores) {
-      for await (const one of oldestLetters(store, id)) {
+    for (const place of places) {
+      for await (const one of oldestLetters(place.inspect, id)) {
         isKnown = true
-        if (one.message === null || one.redrivenAs !== null) continue
-        tell(await this.#redriveOne(one).catch((error: unknown) => refused(one, error)))
+        if (!how.wants(one)) continue
+        tell(await how.act(one, place).catch((error: unknown) => how.refused(one, refusalOf(error))))
       }
     }
     if (!isKnown && id !== undefined) await this.#checkWorker(id)
     return done
+  }
+
+  #placeOf(workerId: string): DeadLettersPlace {
+    this.#inspectOf(workerId)
+    return this.#places[partitionOf(workerId)] as DeadLettersPlace
   }
 
   async #checkWorker(workerId: string): Promise<void> {
@@ -86,14 +110,40 @@ export class DeadLetters {
   async #redriveOne(letter: DeadLetter): Promise<Redriven> {
     const { workerId, id } = letter
     // Somebody may have written the letter: one that can be nobody's is refused like others, and holds up none of them.
-    this.#inspectOf(parseId(workerId, 'worker'))
-    const { store } = this.#places[partitionOf(workerId)] as DeadLettersPlace
+    const { store } = this.#placeOf(parseId(workerId, 'worker'))
     const answer = await store.redrive(workerId, id, encodeEvents([['message.redriven', { letter: id }]]))
     if (!('position' in answer)) throw refusal(answer, letter)
     this.#ringer.ring(store.partition, answer.bells)
     const status = answer.kind === 'ok' ? 'redriven' : 'again'
-    return { letterId: id, workerId, status, messageId: `user-${answer.position}`, refusal: null }
+    return { ...whose(letter), status, messageId: `user-${answer.position}`, refusal: null }
   }
+}
+
+/** How letters are handled: which of many are wanted, what is done with one, and how its refusal is told. */
+interface Handling<Done> {
+  readonly wants: (letter: DeadLetter) => boolean
+  readonly act: (letter: DeadLetter, place: DeadLettersPlace) => Promise<Done>
+  readonly refused: (letter: DeadLetter, refusal: { readonly code: ErrorCode; readonly message: string }) => Done
+}
+
+/** Where it lies, whoever it says it is of. */
+async function dismissOne(letter: DeadLetter, { store }: DeadLettersPlace): Promise<Dismissed> {
+  const { id, workerId } = letter
+  const answer = await store.dismiss(workerId, id)
+  switch (answer.kind) {
+    case 'no_letter':
+      throw noLetter(id, workerId)
+    case 'redriven':
+      throw new InputError(
+        `dead letter ${id} of worker ${workerId} was put back, as message user-${answer.position}: there is nothing to dismiss.`,
+      )
+    default:
+      return { ...whose(letter), status: answer.kind === 'ok' ? 'dismissed' : 'again', refusal: null }
+  }
+}
+
+function whose({ id, workerId }: DeadLetter): { readonly letterId: string; readonly workerId: string } {
+  return { letterId: id, workerId }
 }
 
 /** Page by page: each is read within a time of its own. */
@@ -126,20 +176,28 @@ function isOf(workerId: string | undefined, { fields }: DeadRow): boolean {
   return workerId === undefined || fields.worker === workerId
 }
 
-async function letterOf(stores: readonly InspectStore[], id: string, workerId?: string): Promise<DeadLetter> {
+async function letterOf(
+  places: readonly DeadLettersPlace[],
+  id: string,
+  workerId?: string,
+): Promise<[place: DeadLettersPlace, letter: DeadLetter]> {
   if (!letterId.test(id)) throw noLetter(id, workerId)
-  const rows = await Promise.all(stores.map((store) => store.deadLetter(id)))
-  const [row, ...others] = rows.filter((found) => found !== undefined && isOf(workerId, found)) as DeadRow[]
-  if (row === undefined) throw noLetter(id, workerId)
-  if (others.length === 0) return toLetter(row)
+  const rows = await Promise.all(places.map(({ inspect }) => inspect.deadLetter(id)))
+  const found = places.flatMap((place, index) => {
+    const row = rows[index]
+    return row !== undefined && isOf(workerId, row) ? [[place, toLetter(row)] as const] : []
+  })
+  const [only, ...others] = found
+  if (only === undefined) throw noLetter(id, workerId)
+  if (others.length === 0) return [...only]
   // Ids are given in each partition, by the millisecond.
-  const workers = [row, ...others].map(({ fields }) => fields.worker).join(', ')
+  const workers = found.map(([, letter]) => letter.workerId).join(', ')
   throw new InputError(
     `there is a dead letter ${id} of each of these workers: ${workers}. Name the worker, too (workerId).`,
   )
 }
 
-function toLetter({ id, fields, redriven }: DeadRow): DeadLetter {
+function toLetter({ id, fields, redriven, isDismissed }: DeadRow): DeadLetter {
   const evidence = evidenceOf(fields.evidence)
   const message = fields.mail === undefined ? null : decodeMail('user', 0, fields.mail).message
   const { step } = evidence
@@ -150,6 +208,7 @@ function toLetter({ id, fields, redriven }: DeadRow): DeadLetter {
     message: message && { ...message, id },
     killedBy: typeof step === 'string' ? step : 'a message',
     redrivenAs: redriven === null ? null : `user-${redriven}`,
+    dismissed: isDismissed,
     evidence,
   }
 }
@@ -164,10 +223,11 @@ function evidenceOf(json = '{}'): Readonly<Record<string, unknown>> {
   return { unreadable: json }
 }
 
-function refused({ id, workerId }: DeadLetter, thrown: unknown): Redriven {
+/** Throws on what is not for one letter alone. */
+function refusalOf(thrown: unknown): { readonly code: ErrorCode; readonly message: string } {
   if (!(thrown instanceof RuntimeError) || thrown.retryable) throw thrown
   const { code, message } = thrown
-  return { letterId: id, workerId, status: 'refused', messageId: null, refusal: { code, message } }
+  return { code, message }
 }
 
 function timeOf({ id }: DeadLetter): number {

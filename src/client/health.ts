@@ -48,8 +48,8 @@ export interface Health {
   readonly cancelling: number
   /** All that are kept. */
   readonly deadLetters: number
-  /** Of these, those whose message was put back. */
-  readonly redriven: number
+  /** Of these, those that were put back or dismissed. */
+  readonly settled: number
 }
 
 /** What is read of BullMQ's queues. */
@@ -123,6 +123,6 @@ export async function readHealth(
     timers: sum((fact) => fact.timers),
     cancelling: sum((fact) => fact.cancelling),
     deadLetters: sum((fact) => fact.dead),
-    redriven: sum((fact) => fact.redriven),
+    settled: sum((fact) => fact.settled),
   }
 }

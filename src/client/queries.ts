@@ -2,7 +2,7 @@
 import { keyRule, type Rule, type Rules, signalRule, wholeNumberRule, yesOrNo } from '../core/check-options.ts'
 import type { AuditProgress } from './audit/audit.ts'
 import { type ListedState, listedStates } from './report.ts'
-import type { Redriven } from './summaries.ts'
+import type { Dismissed, Redriven } from './summaries.ts'
 
 export interface SessionsQuery {
   readonly state?: ListedState | undefined
@@ -31,14 +31,17 @@ export interface DeadLettersQuery {
 }
 
 /** One of the three; `workerId` and `letter` may be given together. */
-export interface RedriveQuery {
+export interface LettersQuery<Done> {
   readonly workerId?: string | undefined
   readonly letter?: string | undefined
   /** Those of all workers. */
   readonly all?: boolean | undefined
   /** Called with what became of each letter: of thousands it takes a while. */
-  readonly onProgress?: ((redriven: Redriven) => void) | undefined
+  readonly onProgress?: ((done: Done) => void) | undefined
 }
+
+export type RedriveQuery = LettersQuery<Redriven>
+export type DismissQuery = LettersQuery<Dismissed>
 
 export interface AuditQuery {
   readonly sessionId?: string | undefined
@@ -81,7 +84,12 @@ export const sessionsRules: Rules<SessionsQuery> = {
 export const workersRules: Rules<WorkersQuery> = { sessionId: id, limit: count }
 export const pruneRules: Rules<PruneQuery> = { olderThanMs: wholeNumberRule(0, Number.MAX_SAFE_INTEGER) }
 export const deadLettersRules: Rules<DeadLettersQuery> = { workerId: id, limit: count }
-export const redriveRules: Rules<RedriveQuery> = { workerId: id, letter: keyRule, all: yesOrNo, onProgress: callback }
+export const lettersRules: Rules<LettersQuery<never>> = {
+  workerId: id,
+  letter: keyRule,
+  all: yesOrNo,
+  onProgress: callback,
+}
 export const auditRules: Rules<AuditQuery> = {
   sessionId: id,
   onProgress: callback,

@@ -38,6 +38,8 @@ export interface DeadLetter {
   readonly killedBy: string
   /** Id of the message in the mailbox it was put back to; null when it was not. */
   readonly redrivenAs: string | null
+  /** Somebody said that it is dealt with. */
+  readonly dismissed: boolean
   readonly evidence: Readonly<Record<string, unknown>>
 }
 
@@ -52,13 +54,21 @@ export interface Sent {
   readonly again: boolean
 }
 
-/** What became of a dead letter that was to be put back. */
-export interface Redriven {
+/** What became of a dead letter that was to be put back, or dismissed. */
+interface Handled {
   readonly letterId: string
   readonly workerId: string
+  readonly refusal: { readonly code: ErrorCode; readonly message: string } | null
+}
+
+export interface Redriven extends Handled {
   /** again: it was put back before. */
   readonly status: 'redriven' | 'again' | 'refused'
   /** Its id in the mailbox; null when it was refused. */
   readonly messageId: string | null
-  readonly refusal: { readonly code: ErrorCode; readonly message: string } | null
+}
+
+export interface Dismissed extends Handled {
+  /** again: it was dismissed before. */
+  readonly status: 'dismissed' | 'again' | 'refused'
 }

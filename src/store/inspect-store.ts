@@ -37,6 +37,7 @@ export interface DeadRow {
   readonly fields: RecordFields
   /** The place in the mailbox where its message was put back. */
   readonly redriven: number | null
+  readonly isDismissed: boolean
 }
 
 /** Where a session stands among all, by their age. */
@@ -303,10 +304,11 @@ export class InspectStore {
     if (found.length === 0) return []
     const times = found.map(({ id }) => Number(id.split('-')[0]))
     const marks = await this.#redis.zrangebyscore(this.#keys.redriven, Math.min(...times), Math.max(...times))
-    const places = new Map(marks.map((mark) => mark.split(' ', 2) as [string, string]))
+    const markOf = new Map(marks.map((mark) => mark.split(' ', 2) as [string, string]))
     return found.map((row) => {
-      const place = places.get(row.id)
-      return { ...row, redriven: place === undefined ? null : Number(place) }
+      const mark = markOf.get(row.id)
+      const isDismissed = mark === 'dismissed'
+      return { ...row, isDismissed, redriven: mark === undefined || isDismissed ? null : Number(mark) }
     })
   }
 
@@ -318,7 +320,8 @@ export class InspectStore {
     timers: number
     cancelling: number
     dead: number
-    redriven: number
+    /** Letters that were put back or dismissed. */
+    settled: number
   }> {
     const now = await this.now()
     const perPool = await Promise.all(
@@ -333,19 +336,19 @@ export class InspectStore {
         return { pool, queued, oldest: first, bells, busy }
       }),
     )
-    const [expiredLeases, running, timers, cancelling, dead, redriven] = await Promise.all([
+    const [expiredLeases, running, timers, cancelling, dead, settled] = await Promise.all([
       this.#redis.zcount(this.#keys.leases, '-inf', now),
       this.#redis.zcard(this.#keys.leases),
       this.#redis.zcard(this.#keys.timers),
       this.#redis.scard(this.#keys.cancelling),
       this.#redis.xlen(this.#keys.dead),
-      this.#redrivenLetters(),
+      this.#settledLetters(),
     ])
-    return { pools: perPool, expiredLeases, running, timers, cancelling, dead, redriven }
+    return { pools: perPool, expiredLeases, running, timers, cancelling, dead, settled }
   }
 
-  /** Marks of letters that were trimmed may be left: they go when another letter is put back. */
-  async #redrivenLetters(): Promise<number> {
+  /** Marks of letters that were trimmed may be left: they go when another letter is dealt with. */
+  async #settledLetters(): Promise<number> {
     const [oldest] = await this.#redis.xrange(this.#keys.dead, '-', '+', 'COUNT', 1)
     if (oldest === undefined) return 0
     return this.#redis.zcount(this.#keys.redriven, Number(oldest[0].split('-')[0]), '+inf')

@@ -33,7 +33,7 @@ export function partitionKeys(tag: string) {
     events: `${tag}:events`,
     /** stream; dead letters with evidence, trimmed. */
     dead: `${tag}:dead`,
-    /** zset; `<dead letter> <place in the mailbox> <bells>` of each that was put back, by its time; goes with its letter. */
+    /** zset; `<dead letter> <place in the mailbox> <bells>` of each that was put back, or `<dead letter> dismissed`, by its time; goes with its letter. */
     redriven: `${tag}:redriven`,
     /** hash; sessions and workers that were pruned, and what their lanes had accepted (`user`, `family`, `control`); for ever. */
     retired: `${tag}:retired`,

@@ -66,6 +66,12 @@ export const redriveScript = defineScript({
   args: words('worker letter seed bellMs event'),
 })
 
+export const dismissScript = defineScript({
+  file: 'dismiss.lua',
+  keys: words('dead redriven'),
+  args: words('worker letter'),
+})
+
 export const closeScript = defineScript({ file: 'close.lua', keys: words('root events'), args: words('sessionId') })
 
 export const limitScript = defineScript({

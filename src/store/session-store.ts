@@ -20,7 +20,15 @@ import { newSeed, parseBells } from './bells.ts'
 import { type PartitionKeys, rootKey, sessionKeys, spawnKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
 import { guarded, type Reply, type ScriptCaller } from './script.ts'
-import { cancelScript, closeScript, limitScript, postScript, redriveScript, spawnScript } from './scripts.ts'
+import {
+  cancelScript,
+  closeScript,
+  dismissScript,
+  limitScript,
+  postScript,
+  redriveScript,
+  spawnScript,
+} from './scripts.ts'
 import { pruneOnce, pruneStart } from './upkeep-store.ts'
 
 export interface SpawnSession {
@@ -64,6 +72,11 @@ type PostRefused =
 
 export type RedriveAnswer = Placed | RedriveRefused
 export type RedriveRefused = { readonly kind: 'no_letter' | 'no_message' } | PostRefused
+
+/** redriven: it was put back, at this place. */
+export type DismissAnswer =
+  | { readonly kind: 'ok' | 'again' | 'no_letter' }
+  | { readonly kind: 'redriven'; readonly position: number }
 
 const startLimits = encodeLimits(defaultWorkerLimits)
 const startCaps = encodeSpending(defaultSpending)
@@ -170,6 +183,19 @@ export class SessionStore {
     )
     if (reply[0] === 'no_letter' || reply[0] === 'no_message') return { kind: reply[0] }
     return decodePost(reply, 'redrive')
+  }
+
+  /** Marks a dead letter as dealt with; it stays where it is, as evidence. */
+  async dismiss(workerId: string, letter: string): Promise<DismissAnswer> {
+    const { dead, redriven } = this.#keys
+    const [kind, position] = await this.#caller.call(
+      dismissScript,
+      { dead, redriven },
+      { worker: workerId, letter },
+      { deadlineMs: this.#deadlineMs },
+    )
+    if (kind === 'redriven') return { kind, position: Number(position) }
+    return { kind: kind as 'ok' | 'again' | 'no_letter' }
   }
 
   async cancel(

@@ -30,7 +30,7 @@ const well: Health = {
   timers: 0,
   cancelling: 0,
   deadLetters: 0,
-  redriven: 0,
+  settled: 0,
 }
 
 const withRedis = (redis: Partial<Health['redis']>): Health => ({ ...well, redis: { ...well.redis, ...redis } })
@@ -126,7 +126,7 @@ describe('judge', () => {
     ],
     [
       'dead letters that are left',
-      { ...well, deadLetters: 3, redriven: 1 },
+      { ...well, deadLetters: 3, settled: 1 },
       'warning',
       /^2 messages put aside for taking a node down$/,
     ],
@@ -142,9 +142,9 @@ describe('judge', () => {
     expect(wrong({ ...well, aside: aside.slice(1, 2) })).toEqual([])
   })
 
-  it('warns of no dead letter that was put back', () => {
-    const told = judge({ ...well, deadLetters: 2, redriven: 2 }).at(-1)
-    expect(told).toEqual({ level: 'ok', what: 'all messages that were put aside for taking a node down were put back' })
+  it('warns of no dead letter that was dealt with', () => {
+    const told = judge({ ...well, deadLetters: 2, settled: 2 }).at(-1)
+    expect(told).toEqual({ level: 'ok', what: 'all dead letters were put back or dismissed' })
   })
 
   it('knows Valkey by its own version', () => {

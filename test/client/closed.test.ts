@@ -23,6 +23,7 @@ const calls: readonly [string, (client: Troupe) => Promise<unknown>][] = [
   ['kinds', (client) => client.kinds()],
   ['deadLetters', (client) => client.deadLetters()],
   ['redrive', (client) => client.redrive({ all: true })],
+  ['dismiss', (client) => client.dismiss({ all: true })],
   ['audit', (client) => client.audit()],
   ['health', (client) => client.health()],
   ['session.report', (client) => client.sessions.get(id).report()],

@@ -142,7 +142,7 @@ describe('a message that was put aside', () => {
     expect(await troupe.client.redrive({ all: true })).toEqual([])
     await expect(troupe.client.redrive({})).rejects.toMatchObject({ code: 'input_invalid' })
     expect(await troupe.client.deadLetters()).toMatchObject([{ id, redrivenAs: 'user-1' }])
-    expect(await troupe.client.health()).toMatchObject({ deadLetters: 1, redriven: 1 })
+    expect(await troupe.client.health()).toMatchObject({ deadLetters: 1, settled: 1 })
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
@@ -167,6 +167,52 @@ describe('a message that was put aside', () => {
     await expect(troupe.client.redrive({ letter: letter?.id ?? '', workerId: other })).rejects.toMatchObject({
       code: 'letter_not_found',
       message: expect.stringContaining(`of worker ${other}`),
+    })
+  })
+
+  test('is dismissed where it cannot go back, and nobody is warned of it any more', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('echo', 'hello')
+    await blame(troupe, session.rootId)
+    await troupe.startNode({ echo })
+    await session.result()
+    const told: unknown[] = []
+    const [letter] = await troupe.client.deadLetters()
+    const { id = '', workerId = '' } = letter ?? {}
+    const dismissed = { letterId: id, workerId, status: 'dismissed', refusal: null }
+    expect(await troupe.client.dismiss({ all: true, onProgress: (one) => void told.push(one) })).toEqual([dismissed])
+    expect(told).toEqual([dismissed])
+    expect(await troupe.client.deadLetters()).toEqual([{ ...letter, dismissed: true }])
+    expect(await troupe.client.health()).toMatchObject({ deadLetters: 1, settled: 1 })
+    expect(await troupe.client.dismiss({ workerId })).toEqual([])
+    expect(await troupe.client.redrive({ all: true })).toEqual([])
+    expect(await troupe.client.dismiss({ letter: id })).toEqual([{ ...dismissed, status: 'again' }])
+    await expect(troupe.client.redrive({ letter: id })).rejects.toMatchObject({ code: 'session_finished' })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('that went back is not dismissed, and one that was dismissed goes back by its id', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('nobody', 'first', { keepOpen: true })
+    const { dead } = partitionKeys(troupe.tag)
+    const add = (worker: string) =>
+      troupe.redis.xadd(dead, '*', 'worker', worker, 'mail', encodeInput(null, '1'), 'evidence', '{}')
+    const [first, second] = [await add(session.rootId), await add(session.rootId)] as [string, string]
+    await troupe.client.redrive({ letter: first })
+    const refusal = { code: 'input_invalid', message: expect.stringMatching(/was put back, as message user-1:/) }
+    await expect(troupe.client.dismiss({ letter: first })).rejects.toMatchObject(refusal)
+    expect(await troupe.client.dismiss({ workerId: session.rootId })).toMatchObject([{ letterId: second }])
+    expect(await troupe.client.redrive({ letter: second })).toMatchObject([{ status: 'redriven', messageId: 'user-2' }])
+    expect(await troupe.client.deadLetters()).toMatchObject([
+      { redrivenAs: 'user-2', dismissed: false },
+      { redrivenAs: 'user-1', dismissed: false },
+    ])
+    // Somebody wrote one by hand, of a worker that can be none.
+    const foreign = await add('w')
+    expect(await troupe.client.dismiss({ all: true })).toMatchObject([{ letterId: foreign, status: 'dismissed' }])
+    await expect(troupe.client.dismiss({ letter: '1-1' })).rejects.toMatchObject({ code: 'letter_not_found' })
+    await expect(troupe.client.dismiss({ workerId: rootIdOf(newId(0)) })).rejects.toMatchObject({
+      code: 'worker_not_found',
     })
   })
 

@@ -207,6 +207,7 @@ describe('a question', () => {
     ['redrive', (client, query) => client.redrive(query), {}, /^redrive takes the id of a worker, or of a letter/],
     ['redrive', (client, query) => client.redrive(query), { all: true, workerId: id }, /^redrive takes the id of a/],
     ['redrive', (client, query) => client.redrive(query), { all: true, letter: '1-0' }, /^redrive takes the id of a/],
+    ['dismiss', (client, query) => client.dismiss(query), {}, /^dismiss takes the id of a worker, or of a letter/],
     ['audit', (client, query) => client.audit(query), { session: id }, /Did you mean sessionId\?$/],
     [
       'history',

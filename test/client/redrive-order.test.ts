@@ -12,7 +12,7 @@ const worker = rootIdOf(newId(0))
 const bell: Bell = { id: 'b', pool: 'default' }
 
 function row(id: string, of = worker): DeadRow {
-  return { id, fields: { worker: of, mail: encodeInput(null, '1') }, redriven: null }
+  return { id, fields: { worker: of, mail: encodeInput(null, '1') }, redriven: null, isDismissed: false }
 }
 
 function lettersWith(redrive: (letter: string) => Promise<unknown>, rung: unknown[] = [], second = row('2-0')) {

@@ -168,6 +168,16 @@ describe.concurrent('troupe worker and mailbox', () => {
     expect(await cli.project.run(['mailbox', 'list', nobody])).toMatchObject({ code: 1 })
     expect(await redrive(workerId, '--id', '5-0')).toMatchObject({ code: 1, stderr: expect.stringContaining('5-0') })
   })
+
+  it('dismiss dead letters', async () => {
+    const dismiss = (...args: string[]) => cli.project.run(['mailbox', 'dismiss', ...args])
+    expect(await dismiss('--all')).toMatchObject({ code: 0, stdout: '', stderr: 'There is nothing to dismiss.\n' })
+    expect(await dismiss()).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/mailbox dismiss takes .* or --all/),
+    })
+    expect(await dismiss(workerId, '--id', '5-0')).toMatchObject({ code: 1, stderr: expect.stringContaining('5-0') })
+  })
 })
 
 describe.concurrent('troupe kinds', () => {

@@ -66,6 +66,12 @@ describe('many dead letters', () => {
     const back = [...objects, ...rest.objects].filter(({ status }) => status === 'redriven')
     expect(back.map(({ messageId }) => messageId)).toEqual(back.map((_, index) => `user-${index + 1}`))
     expect(back).toHaveLength(999)
+    // The mailbox is full: what cannot go back is dismissed.
+    const { code: dismissed, objects: last } = await cli.project.run(['mailbox', 'dismiss', '--all', '--json', ...at])
+    expect({ dismissed, last: last.length }).toEqual({ dismissed: 0, last: 4_001 })
+    const { stdout } = await cli.project.run(['mailbox', 'dead', '--limit', '1', ...at])
+    expect(stdout).toMatch(/^id .* since then .*\n\d+-\d+ .* dismissed /i)
+    expect((await cli.project.run(['doctor', ...at])).stdout).toContain('all dead letters were put back or dismissed')
   })
 })
 

@@ -1,4 +1,4 @@
-/** A dead letter is put back into its worker's mailbox exactly once, and stays as evidence. */
+/** A dead letter is put back into its worker's mailbox exactly once, or dismissed, and stays as evidence. */
 import { describe, expect, test } from 'vitest'
 import { waitUntil } from '../support/wait-until.ts'
 import { completion } from './support/hand-node.ts'
@@ -17,7 +17,14 @@ async function quarantined(place: Place, more: { readonly mode?: 'job'; readonly
   const [letter] = await place.inspect.deadLetters(1)
   if (letter === undefined) throw new Error('Nothing was put aside.')
   place.label(letter.id, 'letter')
-  return { id, root, node, letter: letter.id, redrive: () => place.sessions.redrive(root, letter.id, event) }
+  return {
+    id,
+    root,
+    node,
+    letter: letter.id,
+    redrive: () => place.sessions.redrive(root, letter.id, event),
+    dismiss: () => place.sessions.dismiss(root, letter.id),
+  }
 }
 
 describe('a redrive', () => {
@@ -103,5 +110,45 @@ describe('a redrive', () => {
     await place.redis.xtrim(place.keys.dead, 'MAXLEN', 1)
     await place.sessions.redrive(root, second?.id ?? '', event)
     expect(await place.redis.zrange(place.keys.redriven, 0, '-1')).toEqual([expect.stringContaining(`${second?.id} `)])
+  })
+})
+
+describe('a dismissal', () => {
+  test('writes a mark and nothing else, once', async () => {
+    await using place = await Place.open()
+    const { dismiss } = await quarantined(place)
+    const changed = await place.changed(async () => expect(await dismiss()).toEqual({ kind: 'ok' }))
+    expect(changed).toEqual({ redriven: [expect.stringMatching(/^<letter> dismissed now/)] })
+    expect(await place.inspect.deadLetters(9)).toMatchObject([{ redriven: null, isDismissed: true }])
+    expect(await place.changed(async () => expect(await dismiss()).toEqual({ kind: 'again' }))).toEqual({})
+  })
+
+  test('is no obstacle to one that is put back by its id, which is then dismissed no more', async () => {
+    await using place = await Place.open()
+    const { redrive, dismiss } = await quarantined(place)
+    await dismiss()
+    expect(await redrive()).toMatchObject({ kind: 'ok', position: 1 })
+    expect(await redrive()).toMatchObject({ kind: 'again', position: 1 })
+    expect(await place.changed(async () => expect(await dismiss()).toEqual({ kind: 'redriven', position: 1 }))).toEqual(
+      {},
+    )
+    expect(await place.inspect.deadLetters(9)).toMatchObject([{ redriven: 1, isDismissed: false }])
+  })
+
+  test('of a letter of another, of none and of one that is gone marks nothing', async () => {
+    await using place = await Place.open()
+    const { letter, root, dismiss } = await quarantined(place)
+    const other = await place.create({ label: 'two' })
+    const changed = await place.changed(async () => {
+      for (const [worker, id] of [
+        [other.root, letter],
+        [root, 'x'],
+        [root, '1-0'],
+      ] as const)
+        expect(await place.sessions.dismiss(worker, id)).toEqual({ kind: 'no_letter' })
+    })
+    expect(changed).toEqual({})
+    await place.redis.del(place.keys.dead)
+    expect(await place.changed(async () => expect(await dismiss()).toEqual({ kind: 'no_letter' }))).toEqual({})
   })
 })

@@ -7,21 +7,18 @@ ARGV[5] event
 Returns {"ok", position, bells} | {"again", position, bells} | {"no_letter"}: none of this worker has that id
         | {"no_message"}: it is evidence alone | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
 Builds  T:w:<root>; T:bells, T:busy, T:slots, T:share and T:told of the worker's pool; T:nodes.
-Events  message.redriven. A letter that was put back gets the first answer again, as "again". Writes nothing unless it returns "ok". ]]
+Events  message.redriven. A letter that was put back gets the first answer again, as "again"; one that was dismissed goes back all the same.
+        Writes nothing unless it returns "ok". ]]
 local recordKey, deadKey, redrivenKey = KEYS[1], KEYS[3], KEYS[4]
 local worker, letter, seed, bellMs, event = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
 
 local tag = tagOf(recordKey)
 local at = string.match(letter, '^(%d+)%-%d+$')
 if not at then return { 'no_letter' } end
-local marks = redis.call('ZRANGEBYSCORE', redrivenKey, at, at)
-for index = 1, #marks do
-  local id, position, bells = string.match(marks[index], '^(%S+) (%d+) ?(.*)$')
-  if id == letter then return { 'again', position, bells } end
-end
-local found = redis.call('XRANGE', deadKey, letter, letter)[1]
-local fields = {}
-for index = 1, found and #found[2] or 0, 2 do fields[found[2][index]] = found[2][index + 1] end
+local mark = markOf(redrivenKey, letter, at)
+local before, rung = string.match(mark or '', '^(%d+) ?(.*)$')
+if before then return { 'again', before, rung } end
+local fields = readLetter(deadKey, letter)
 if fields.worker ~= worker then return { 'no_letter' } end
 if not fields.mail then return { 'no_message' } end
 local plan, refusal = planInput(tag, worker, fields.mail)
@@ -30,8 +27,6 @@ checkArguments(bellMs)
 checkLast(event)
 
 local position, bells = writeInput(tag, plan, event, seed, bellMs)
-redis.call('ZADD', redrivenKey, at, letter .. ' ' .. position .. ' ' .. bells)
--- A mark goes when its letter was trimmed, and every other of that millisecond.
-local oldest = redis.call('XRANGE', deadKey, '-', '+', 'COUNT', 1)[1]
-redis.call('ZREMRANGEBYSCORE', redrivenKey, '-inf', '(' .. string.match(oldest[1], '^%d+'))
+if mark then redis.call('ZREM', redrivenKey, letter .. ' ' .. mark) end
+writeMark(redrivenKey, deadKey, letter, at, position .. ' ' .. bells)
 return { 'ok', position, bells }

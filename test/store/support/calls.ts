@@ -158,7 +158,20 @@ export const calls: readonly Call[] = [
       return () => node.upkeep.finishCancelled()
     },
   },
-  { name: 'redrive', prepare: redriveOnce },
+  {
+    name: 'redrive',
+    prepare: async (place) => {
+      const { root, letter } = await letterOnce(place)
+      return () => place.sessions.redrive(root, letter, '[]')
+    },
+  },
+  {
+    name: 'dismiss',
+    prepare: async (place) => {
+      const { root, letter } = await letterOnce(place)
+      return () => place.sessions.dismiss(root, letter)
+    },
+  },
   {
     name: 'look',
     prepare: async (place) => {
@@ -214,9 +227,9 @@ async function spawnOnce(place: Place, key?: string): Promise<() => Promise<unkn
   return () => place.create(key === undefined ? {} : { key })
 }
 
-async function redriveOnce(place: Place): Promise<() => Promise<unknown>> {
+async function letterOnce(place: Place): Promise<{ root: string; letter: string }> {
   const { session, turn } = await running(place)
   await turn.complete({ outcome: 'failed', dead: '{}' })
   const [letter] = await place.inspect.deadLetters(1)
-  return () => place.sessions.redrive(session.root, place.label(letter?.id ?? '', 'letter'), '[]')
+  return { root: session.root, letter: place.label(letter?.id ?? '', 'letter') }
 }

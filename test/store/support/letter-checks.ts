@@ -28,7 +28,12 @@ async function withLetter(place: Place) {
   const { id, root } = await place.create({ mode: 'conversation' })
   await (await place.node().claim()).complete({ outcome: 'failed', runState: 'Failed', dead: '{}' })
   const [letter] = await place.inspect.deadLetters(1)
-  return { id, root, redrive: (worker = root) => place.sessions.redrive(worker, letter?.id ?? '', '[]') }
+  return {
+    id,
+    root,
+    redrive: (worker = root) => place.sessions.redrive(worker, letter?.id ?? '', '[]'),
+    dismiss: (worker = root) => place.sessions.dismiss(worker, letter?.id ?? ''),
+  }
 }
 
 export const aLetterIsPutBackOnce: Check = async (place) => {
@@ -42,6 +47,31 @@ export const aLetterGoesToItsOwnWorker: Check = async (place) => {
   const { redrive } = await withLetter(place)
   const other = await place.create({ label: 'two' })
   expect(await redrive(other.root)).toEqual({ kind: 'no_letter' })
+}
+
+export const aDismissedLetterHasNoMarkBesideItsPlace: Check = async (place) => {
+  const { redrive, dismiss } = await withLetter(place)
+  await dismiss()
+  await redrive()
+  expect(await place.redis.zcard(place.keys.redriven)).toBe(1)
+}
+
+export const aLetterThatWentBackIsNotDismissed: Check = async (place) => {
+  const { redrive, dismiss } = await withLetter(place)
+  await redrive()
+  expect(await dismiss()).toEqual({ kind: 'redriven', position: 1 })
+}
+
+export const aLetterIsDismissedOnce: Check = async (place) => {
+  const { dismiss } = await withLetter(place)
+  await dismiss()
+  expect(await dismiss()).toEqual({ kind: 'again' })
+}
+
+export const aLetterIsDismissedByItsOwnWorker: Check = async (place) => {
+  const { dismiss } = await withLetter(place)
+  const other = await place.create({ label: 'two' })
+  expect(await dismiss(other.root)).toEqual({ kind: 'no_letter' })
 }
 
 export const aFinishedSessionTakesNoLetter: Check = async (place) => {

@@ -1,0 +1,24 @@
+--[[ letters – dead letters, and the marks of those that were dealt with: `<letter> <place in the mailbox> <bells>`, or `<letter> dismissed`. ]]
+
+-- What was done with a letter; nil where nothing was.
+local function markOf(redrivenKey, letter, at)
+  local marks = redis.call('ZRANGEBYSCORE', redrivenKey, at, at)
+  for index = 1, #marks do
+    local id, mark = string.match(marks[index], '^(%S+) (.*)$')
+    if id == letter then return mark end
+  end
+end
+
+local function readLetter(deadKey, letter)
+  local found = redis.call('XRANGE', deadKey, letter, letter)[1]
+  local fields = {}
+  for index = 1, found and #found[2] or 0, 2 do fields[found[2][index]] = found[2][index + 1] end
+  return fields
+end
+
+-- A mark goes when its letter was trimmed, and every other of that millisecond.
+local function writeMark(redrivenKey, deadKey, letter, at, mark)
+  redis.call('ZADD', redrivenKey, at, letter .. ' ' .. mark)
+  local oldest = redis.call('XRANGE', deadKey, '-', '+', 'COUNT', 1)[1]
+  redis.call('ZREMRANGEBYSCORE', redrivenKey, '-inf', '(' .. string.match(oldest[1], '^%d+'))
+end
