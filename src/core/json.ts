@@ -25,6 +25,7 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
   if (text === undefined) throw new InputError(`${what} cannot be written as JSON: ${withoutJson(value)}`)
   const nothing = emptiedBy(value, text)
   if (nothing !== null) throw new InputError(`${what} is ${nothing}`)
+  if (text.includes('{}')) checkWithin(value, what)
   // A UTF-16 unit is at most three bytes: most values need no count.
   if (text.length * 3 > bytesMax) {
     const bytes = Buffer.byteLength(text)
@@ -55,17 +56,44 @@ export function withoutJson(value: unknown): string {
 }
 
 /**
- * What it is, if nothing of it would be left, and what to give instead. Of the value itself alone: looking into each would cost more
- * than it saves. What has a `toJSON` says itself what is left of it.
+ * What it is, if nothing of it would be left, and what to give instead. Of the value itself alone. What has a `toJSON` says itself what is
+ * left of it.
  */
 export function emptiedBy(value: unknown, json: string): string | null {
   if (json !== '{}' && !(value instanceof Error)) return null
-  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return null
-  const name = Object.prototype.toString.call(value).slice('[object '.length, -1)
-  const found = emptied.find(([type]) => (typeof type === 'string' ? name === type : value instanceof type))
-  if (found !== undefined) return `${found[1]}, which has no JSON form: ${found[2]}.`
+  const found = builtIn(value as object)
+  if (found !== null || hasOwnForm(value as object)) return found
   const isIterable = Symbol.iterator in (value as object) || Symbol.asyncIterator in (value as object)
   return isIterable ? 'a stream or another iterable, which has no JSON form: give a list of what it yields.' : null
+}
+
+function builtIn(value: object): string | null {
+  if (hasOwnForm(value)) return null
+  const name = Object.prototype.toString.call(value).slice('[object '.length, -1)
+  const found = emptied.find(([type]) => (typeof type === 'string' ? name === type : value instanceof type))
+  return found === undefined ? null : `${found[1]}, which has no JSON form: ${found[2]}.`
+}
+
+function hasOwnForm(value: object): boolean {
+  return typeof (value as { toJSON?: unknown }).toJSON === 'function'
+}
+
+/**
+ * A state that came back without the Map it held would break a later turn. Without recursion: a value may be nested deeper than the stack
+ * is. It has no circles, or it would have no text.
+ */
+function checkWithin(value: unknown, what: string): void {
+  const open: [value: unknown, place: string][] = [[value, '']]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [item, place] = next
+    if (typeof item !== 'object' || item === null || hasOwnForm(item)) continue
+    const members = Object.entries(item)
+    const nothing = members.length === 0 ? builtIn(item) : null
+    if (nothing !== null) throw new InputError(`${what} holds, at ${place}, ${nothing}`)
+    for (const [name, member] of members)
+      if (typeof member === 'object' && member !== null)
+        open.push([member, Array.isArray(item) ? `${place}[${name}]` : `${place}.${name}`])
+  }
 }
 
 /** Of a text that others may have written over: null for what is no JSON. */

@@ -66,6 +66,22 @@ describe('toJson', () => {
     expect(() => toJson(value, 'the reply')).toThrow(new InputError(message))
   })
 
+  test.each([
+    [{ seen: new Map() }, 'the state holds, at .seen, a Map, which has no JSON form: give an object'],
+    [{ a: [{}, { 'b c': new Set([1]) }] }, 'the state holds, at .a[1].b c, a Set, which has no JSON form'],
+    [[1, Promise.resolve(2)], 'the state holds, at [1], a Promise, which has no JSON form: await it first.'],
+    [{ status: 'rejected', reason: new Error('x') }, 'the state holds, at .reason, an Error, which has no JSON form'],
+  ])('%o, of which a part would be lost, is refused with its place', (value, message) => {
+    expect(() => toJson(value, 'the state')).toThrow(InputError)
+    expect(() => toJson(value, 'the state')).toThrow(message)
+  })
+
+  test('empty objects anywhere, and what says within what is left of it, are taken', () => {
+    const told = { toJSON: () => ({}), held: new Map() }
+    const value = { a: {}, b: [{}, null, Object.create(null), new Date(0)], told, text: '{}', of: undefined, do() {} }
+    expect(toJson(value, 'it')).toBe('{"a":{},"b":[{},null,{},"1970-01-01T00:00:00.000Z"],"told":{},"text":"{}"}')
+  })
+
   test('what says itself what is left of it, and an empty object, are taken', () => {
     const says = Object.assign(new Error('x'), { toJSON: () => ({ message: 'x' }) })
     expect([says, {}, Object.create(null)].map((value) => toJson(value, 'it'))).toEqual(['{"message":"x"}', '{}', '{}'])
