@@ -80,7 +80,7 @@ function show(worker: WorkerReport): void {
     ['runs', String(worker.runs)],
     ['iterations', worker.usage.modelCalls === undefined ? null : String(worker.iterations)],
     ['usage', usageText(worker.usage)],
-    ['open children', worker.children === 0 ? null : String(worker.children)],
+    ['open children', worker.openChildren === 0 ? null : String(worker.openChildren)],
     ['history', `${worker.historyLength} entries`],
     ['mailbox', mailbox.pending === 0 ? 'empty' : `${mailbox.pending} pending, ${mailbox.control} of them control`],
     ['node', worker.node && safe(worker.node)],

@@ -82,7 +82,8 @@ export interface WorkerReport {
   readonly node: string | null
   /** What a parked worker waits for, in words; null when it does not wait. */
   readonly waitsFor: string | null
-  readonly children: number
+  /** Children of the current run whose results it still awaits. */
+  readonly openChildren: number
   readonly historyLength: number
   /** When its newest history entry was written; without one that can be read, when its session was created. In ms since the epoch. */
   readonly updatedAt: number
@@ -145,7 +146,7 @@ export function workerReport(row: WorkerRow, sessionId = row.fields.session ?? s
     approvals: [],
     node: row.node,
     waitsFor: waitsFor(row, place),
-    children: decodeCalls(fields.awaits ?? '').length,
+    openChildren: decodeCalls(fields.awaits ?? '').length,
     historyLength: row.historyLength,
     updatedAt: row.updatedAt ?? timeOf(sessionId),
   }

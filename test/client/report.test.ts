@@ -91,8 +91,8 @@ describe('the report of a worker', () => {
   })
 
   test('tells how many children it awaits, and how many runs it has begun', () => {
-    expect(workerReport(row({ awaits: '2-4' })).children).toBe(3)
-    expect(workerReport(row({})).children).toBe(0)
+    expect(workerReport(row({ awaits: '2-4' })).openChildren).toBe(3)
+    expect(workerReport(row({})).openChildren).toBe(0)
     const runs = (fields: RecordFields) => workerReport(row({ run: '4', ...fields })).runs
     expect([runs({}), runs({ open: '0' }), runs({ place: 'parked' }), runs({ place: 'idle', open: '0' })]).toEqual([
       4, 4, 4, 3,
