@@ -33,7 +33,11 @@ export class Worker {
     this.#store = store
   }
 
-  /** Accepts an input message; it is processed in order. Throws a typed error that names the worker when it is refused. */
+  /**
+   * Accepts an input message. Messages are received in the order in which they were accepted: await one before the next is sent. Of two that
+   * are on their way at once, the second is accepted first where Redis refuses the first for a moment (it is full, or still loading).
+   * Throws a typed error that names the worker when it is refused.
+   */
   async send(value: unknown, options: SendOptions = {}): Promise<Sent> {
     checkOptions('send', options, sendRules, InputError)
     return this.#submission.send(this.id, value, options.idempotencyKey)
