@@ -41,6 +41,32 @@ describe('a key of another sort', () => {
     await troupe.redis.del(keys[name])
   })
 
+  test('(answer of an idempotency key) is named to who uses that key again, and nothing is accepted', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { client, redis } = troupe
+    const create = () => client.sessions.create({ kind: 'nobody', input: 1, keepOpen: true, idempotencyKey: 'order' })
+    const session = await create()
+    const send = () => session.root.send('more', { idempotencyKey: 'more' })
+    await send()
+    const pattern = `${partitionKeys(troupe.tag).idem('')}*`
+    const keys = await redis.keys(pattern)
+    expect(keys).toHaveLength(2)
+    const told = async (words: string) => {
+      for (const call of [create(), send()])
+        await expect(call).rejects.toMatchObject({
+          details: { damaged: expect.stringMatching(new RegExp(`^key .*:idem:[\\w-]+ ${words}$`)) },
+        })
+    }
+    for (const key of keys) await redis.set(key, 'x')
+    await told('should be an answer that was given')
+    for (const key of keys) await redis.del(key)
+    for (const key of keys) await redis.rpush(key, 'x')
+    await told('is a list and should be a string')
+    expect(await session.root.mailbox()).toHaveLength(2)
+    expect(await client.sessions.list()).toHaveLength(1)
+    await redis.del(...keys)
+  })
+
   test('(record of a root) is named to who cancels, closes or limits its session, or sends to a child', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo, parent } })
     const session = await troupe.create('parent', null, { keepOpen: true })

@@ -130,7 +130,13 @@ describe('spawn', () => {
       const { workers } = await session.report()
       return workers.find(({ id, place }) => id === session.rootId && place === 'parked')
     })
-    expect(root).toMatchObject({ lifecycle: 'busy', state: 'waiting', run: 'ExecutingTools', node: null, openChildren: 1 })
+    expect(root).toMatchObject({
+      lifecycle: 'busy',
+      state: 'waiting',
+      run: 'ExecutingTools',
+      node: null,
+      openChildren: 1,
+    })
     expect(root.waitsFor).toContain('child number 1')
     expect(await troupe.redis.zscore(`${troupe.tag}:leases`, session.rootId)).toBeNull()
     gate.resolve()

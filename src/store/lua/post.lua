@@ -12,11 +12,8 @@ local recordKey, idemKey = KEYS[1], KEYS[5]
 local worker, mail, idemMs, seed, bellMs, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6]
 
 local tag = tagOf(recordKey)
-local known = redis.call('GET', idemKey)
-if known then
-  local position, knownBells, pool = string.match(known, '^(%d+) ?(%S*) ?(.*)$')
-  return { 'again', position, knownBells, pool }
-end
+local known, knownBells, knownPool = readAnswer(idemKey, '^(%d+) ?(%S*) ?(.*)$')
+if known then return { 'again', known, knownBells, knownPool } end
 local plan, refusal = planInput(tag, worker, mail)
 if not plan then return refusal end
 checkArguments(bellMs, tonumber(idemMs) - 1)

@@ -27,12 +27,8 @@ checkLast(event)
 local asked = given.asked or '-'
 local idemKey = given.idem and idemMs > 0 and (tag .. ':idem:' .. given.idem)
 if idemKey then
-  local known = redis.call('GET', idemKey)
-  if known then
-    local knownSession, knownAsked, knownBells = string.match(known, '^(%S+) (%S+) ?(.*)$')
-    if knownAsked ~= asked then return { 'other', knownSession, knownBells } end
-    return { 'again', knownSession, knownBells }
-  end
+  local known, knownAsked, knownBells = readAnswer(idemKey, '^(%S+) (%S+) ?(.*)$')
+  if known then return { knownAsked == asked and 'again' or 'other', known, knownBells } end
 end
 local now = nowMs()
 if redis.call('EXISTS', recordKey, userKey) > 0 then

@@ -23,6 +23,14 @@ export const aKeyOfSomethingElseIsTold: Check = async (place) => {
   expect([again.sessionId, other.sessionId]).toEqual([first.sessionId, first.sessionId])
 }
 
+export const aGarbledAnswerIsNoAnswer: Check = async (place) => {
+  const { root } = await place.create()
+  await place.post(root, 'more')
+  const [key] = await place.redis.keys(`${place.keys.idem('')}*`)
+  await place.redis.set(key as string, 'x')
+  await expect(place.post(root, 'more')).rejects.toMatchObject({ details: { damaged: expect.any(String) } })
+}
+
 /** A conversation whose first message was put aside. */
 async function withLetter(place: Place) {
   const { id, root } = await place.create({ mode: 'conversation' })

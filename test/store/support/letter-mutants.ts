@@ -4,6 +4,7 @@ import {
   claimScript,
   commitScript,
   dismissScript,
+  postScript,
   pruneScript,
   redriveScript,
   renewScript,
@@ -16,9 +17,16 @@ export const letterMutants: readonly Mutant[] = [
   {
     guard: 'a key of spawn is told to have begun something else',
     script: spawnScript,
-    from: 'if knownAsked ~= asked then',
-    to: 'if false then',
+    from: "knownAsked == asked and 'again' or 'other'",
+    to: "'again'",
     check: checks.aKeyOfSomethingElseIsTold,
+  },
+  {
+    guard: 'an answer of a key that somebody wrote over is none',
+    script: postScript,
+    from: 'if not first then',
+    to: 'if false then',
+    check: checks.aGarbledAnswerIsNoAnswer,
   },
   {
     guard: 'a letter is put back once',

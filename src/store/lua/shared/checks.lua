@@ -17,6 +17,19 @@ local function checkSort(sort, ...)
   end
 end
 
+-- What an idempotency key was answered, in parts by this pattern; nothing where it is new.
+local function readAnswer(idemKey, pattern)
+  local known = redis.pcall('GET', idemKey)
+  if not known then return nil end
+  if type(known) == 'table' then
+    checkSort('string', idemKey)
+    redis.call('GET', idemKey)
+  end
+  local first, second, third = string.match(known, pattern)
+  if not first then error('key ' .. idemKey .. ' should be an answer that was given', 0) end
+  return first, second, third
+end
+
 -- The length of a list that is about to be written to, which checks its sort as well.
 local function lengthOf(listKey)
   local length = redis.pcall('LLEN', listKey)
