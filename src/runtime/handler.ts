@@ -3,7 +3,7 @@
  * R1 Every way a receive can return is matched in one place (`stepOf`): reply, fail, parked, ended without a result. What it throws is
  *    retried, or fails the run, where it is called.
  * R2 What a receive asked for is recorded whole or not at all; a receive that throws records only its failure.
- * R3 The state that the next receive sees is that of the last recorded step.
+ * R3 The next receive sees the state of the step before it, also of one whose commit is on its way.
  * R4 A message is recorded as it was accepted, whatever a schema or `receive` makes of what it is handed.
  */
 
@@ -62,13 +62,13 @@ class HandlerTurn {
       // Cancelled or given back meanwhile: what comes next is not this turn's to receive.
       if (turn.over || turn.aborted) return
       if ('retryMs' in step) {
-        turn.record(step)
+        turn.add(step)
         return turn.end('retry', step.retryMs)
       }
       this.#inbox.take(mail)
       if (step.outcome !== undefined) this.#inbox.dropRun()
       // What nobody else sees may wait a moment for what comes of the next message, which is here.
-      turn.record(step, { lazy: isOwnAffair(step) && this.#inbox.next(step.position) !== null })
+      turn.add(step, { lazy: isOwnAffair(step) && this.#inbox.next(step.position) !== null })
       if (turn.isRetaken) await turn.settled()
     }
   }
@@ -285,7 +285,7 @@ class HandlerTurn {
     const error = quarantined(grant, next)
     const step = this.#failedStep(mail && toRecord(mail), error, position, position.attempt + 1, 'runtime')
     const toDead = mail?.lane === 'user'
-    this.#turn.record({
+    this.#turn.add({
       ...step,
       entries: toDead ? step.entries.slice(1) : step.entries,
       dead: evidenceJson(grant, position, next, step.failure ?? undefined),

@@ -2,7 +2,7 @@
  * Duty: one turn: what a node does with a grant, from its first step to the ending commit.
  * Owns: the order of commits, their batching, and what is done when one is not accepted. Does not own: what a step is (the
  * behaviour), slots and claims (the node), leases (the renewer).
- * U1 One commit of a turn is in flight at a time; steps recorded meanwhile go out with the next. U2 Nothing is committed after the turn
+ * U1 One commit of a turn is in flight at a time; steps added meanwhile go out with the next. U2 Nothing is committed after the turn
  *    is over; a turn is over once, for one reason. U3 The ending commit holds the last steps: a turn of one step costs one script.
  * U4 When Redis refuses a step (a limit, an unknown recipient), the step says what then: its run fails with a typed error, or it is
  *    dropped and the behaviour goes on; steps before it stand.
@@ -64,15 +64,15 @@ export class Turn {
   readonly #finished = Promise.withResolvers<TurnOver>()
   #cancelledStep: CancelledStep | undefined
   #steps: Step[] = []
-  /** As acknowledged by the store, and as recorded so far. */
+  /** As acknowledged by the store, and with the steps added since. */
   #position: RunPosition
   #latest: RunPosition
   #sequence = 0
   #inFlight: Promise<void> | undefined
   #pumpAsked = false
   #lazyTimer: NodeJS.Timeout | undefined
-  /** Steps recorded, acknowledged, and the place of the last one that may not wait. */
-  #recorded = 0
+  /** Steps added, acknowledged, and the place of the last one that may not wait. */
+  #added = 0
   #acknowledged = 0
   #eager = 0
   #ending = false
@@ -122,7 +122,7 @@ export class Turn {
     return this.#finished.promise
   }
 
-  /** After the last recorded step. */
+  /** After the last step that was added. */
   get position(): RunPosition {
     return this.#latest
   }
@@ -133,15 +133,15 @@ export class Turn {
     if (this.#endsCancelled) void this.#afterInFlight(() => this.#commitCancelled())
   }
 
-  /** `lazy`: nothing depends on it but work saved after a crash (U5). */
-  record(step: Step, { lazy = false }: { lazy?: boolean } = {}): void {
+  /** A step that a commit is to record: it is, once the turn is `settled`. `lazy`: nothing depends on it but work saved after a crash (U5). */
+  add(step: Step, { lazy = false }: { lazy?: boolean } = {}): void {
     if (this.#left.over || this.#ending) return
     this.#steps.push(step)
     this.#latest = step.position
-    this.#recorded++
+    this.#added++
     if (lazy && !this.isRetaken) this.#waitLazily()
     else {
-      this.#eager = this.#recorded
+      this.#eager = this.#added
       this.#askPump()
     }
   }
@@ -150,9 +150,9 @@ export class Turn {
     this.#lazyTimer ??= setTimeout(() => this.flush(), this.host.policy.lazyCommitMs)
   }
 
-  /** What is lazy is recorded now. */
+  /** What is lazy goes out now. */
   flush(): void {
-    this.#eager = this.#recorded
+    this.#eager = this.#added
     this.#askPump()
   }
 
@@ -165,7 +165,7 @@ export class Turn {
     return this.#left.over !== undefined || this.#acknowledged >= this.#eager
   }
 
-  /** Resolves when everything recorded so far is acknowledged but what is lazy, or the turn is over. */
+  /** Resolves when all that was added, but what is lazy, is acknowledged, or the turn is over. */
   async settled(): Promise<void> {
     while (!this.isSettled) await (this.#inFlight ?? Promise.resolve())
   }
@@ -203,7 +203,7 @@ export class Turn {
     this.#finish(why)
   }
 
-  /** The node stops: what was recorded stands, the message in hand is given back for another node. */
+  /** The node stops: what was added is recorded, the message in hand is given back for another node. */
   async release(): Promise<void> {
     if (this.#left.over || this.#ending) return
     this.#ending = true
@@ -236,7 +236,7 @@ export class Turn {
   }
 
   #pump(): void {
-    if (this.#left.over || this.#ending || this.#inFlight || this.#eager <= this.#recorded - this.#steps.length) return
+    if (this.#left.over || this.#ending || this.#inFlight || this.#eager <= this.#added - this.#steps.length) return
     clearTimeout(this.#lazyTimer)
     this.#lazyTimer = undefined
     const batch = this.#steps.splice(0, batchLength(this.#steps))
@@ -329,7 +329,7 @@ export class Turn {
     }
   }
 
-  // Alone, each step of a batch is refused or stands by itself (U4); what was recorded on top of a refused one is dropped.
+  // Alone, each step of a batch is refused or stands by itself (U4); what was added on top of a refused one is dropped.
   async #refused(refusals: readonly Refusal[], steps: readonly Step[], end: TurnEnd | undefined): Promise<void> {
     if (steps.length > 1) {
       for (const [index, step] of steps.entries()) {

@@ -17,8 +17,8 @@ const mutants: readonly AgentMutant[] = [
   {
     guard: 'a reply is recorded before its tools run',
     file: think,
-    from: 'journal.record([entry, ...results], parts)',
-    to: 'journal.record([entry, ...results], parts, { lazy: true })',
+    from: 'journal.add([entry, ...results], parts)',
+    to: 'journal.add([entry, ...results], parts, { lazy: true })',
     check: 'aReplyIsRecordedBeforeItsToolsRun',
   },
   {
@@ -38,8 +38,8 @@ const mutants: readonly AgentMutant[] = [
   {
     guard: 'a once tool is recorded as started',
     file: localCalls,
-    from: "journal.record([{ type: 'toolStarted', toolCallId, toolName }], {",
-    to: 'journal.record([], {',
+    from: "journal.add([{ type: 'toolStarted', toolCallId, toolName }], {",
+    to: 'journal.add([], {',
     check: 'aOnceToolIsRecordedAsStarted',
   },
   {

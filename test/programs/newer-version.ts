@@ -11,11 +11,11 @@ const marks = { v: version, mood: 'new' }
 const observed = { type: 'observed', by: 'a later version' } as unknown as EntryFacts
 
 // oxlint-disable-next-line typescript/unbound-method -- called with its own receiver below
-const { makeEntry, record } = Journal.prototype
+const { add, makeEntry } = Journal.prototype
 
 /** What agents record: each entry is marked, and a step that does not end the run is followed by one of an unknown type. */
-Journal.prototype.record = function (this: Journal, entries, parts, options) {
-  record.call(this, parts?.outcome === undefined ? [...entries, observed] : entries, parts, options)
+Journal.prototype.add = function (this: Journal, entries, parts, options) {
+  add.call(this, parts?.outcome === undefined ? [...entries, observed] : entries, parts, options)
 }
 Journal.prototype.makeEntry = function (this: Journal, facts, run) {
   const entry = makeEntry.call(this, facts, run)

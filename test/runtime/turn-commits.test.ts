@@ -33,10 +33,10 @@ async function answer(place: number, with_: CommitAnswer = ok): Promise<void> {
 
 describe('steps', () => {
   test('that are recorded while a commit is on its way go out together with the next', async () => {
-    turn.record(step('a'))
+    turn.add(step('a'))
     await soon()
-    turn.record(step('b', { notes: [['run.started']] }))
-    turn.record(step('c'))
+    turn.add(step('b', { notes: [['run.started']] }))
+    turn.add(step('c'))
     await soon()
     expect(sent()).toEqual([['a']])
     await answer(0)
@@ -45,7 +45,7 @@ describe('steps', () => {
   })
 
   test('and the end that follows them directly are one commit (U3)', async () => {
-    turn.record(step('a'))
+    turn.add(step('a'))
     void turn.end('any')
     await answer(0)
     expect(sent()).toEqual([['a', 'any']])
@@ -53,8 +53,8 @@ describe('steps', () => {
   })
 
   test('that end a run stand alone before what comes after them', async () => {
-    turn.record(step('a', { outcome: 'completed', position: afterRun(1) }))
-    turn.record(step('b'))
+    turn.add(step('a', { outcome: 'completed', position: afterRun(1) }))
+    turn.add(step('b'))
     void turn.end('any')
     await answer(0)
     await answer(1)
@@ -64,11 +64,11 @@ describe('steps', () => {
   test('that are lazy wait for the next one, and are not waited for', async () => {
     const host = store.host()
     turn = new Turn(grantByHand(), { ...host, policy: { ...host.policy, lazyCommitMs: 600_000 } })
-    turn.record(step('a'), { lazy: true })
+    turn.add(step('a'), { lazy: true })
     await soon()
     await turn.settled()
     expect([sent(), turn.isSettled, turn.acknowledged]).toEqual([[], true, 0])
-    turn.record(step('b'))
+    turn.add(step('b'))
     expect(turn.isSettled).toBe(false)
     await answer(0)
     expect([sent(), turn.isSettled, turn.acknowledged]).toEqual([[['a', 'b']], true, 2])
@@ -76,7 +76,7 @@ describe('steps', () => {
 
   test('that are lazy go out by themselves after a while, again and again', async () => {
     for (const name of ['a', 'b']) {
-      turn.record(step(name), { lazy: true })
+      turn.add(step(name), { lazy: true })
       const before = store.commits.length
       await waitUntil(`${name} is on its way`, () => store.commits.length > before)
       await answer(before)
@@ -85,10 +85,10 @@ describe('steps', () => {
   })
 
   test('that are lazy go out by themselves, too, when they did not fit into the commit before', async () => {
-    turn.record(step('a'))
+    turn.add(step('a'))
     await soon()
-    turn.record(step('b', { outcome: 'completed', position: afterRun(1) }))
-    turn.record(step('c'), { lazy: true })
+    turn.add(step('b', { outcome: 'completed', position: afterRun(1) }))
+    turn.add(step('c'), { lazy: true })
     await answer(0)
     await answer(1)
     await answer(2)
@@ -97,7 +97,7 @@ describe('steps', () => {
 
   test('are waited for until the store has them', async () => {
     let isSettled = false
-    turn.record(step('a'))
+    turn.add(step('a'))
     const settling = turn.settled().then(() => {
       isSettled = true
     })
@@ -114,7 +114,7 @@ describe('an end', () => {
     void turn.end('any')
     void turn.end('again')
     void turn.release()
-    turn.record(step('late'))
+    turn.add(step('late'))
     expect(turn.isTrusted()).toBe(false)
     await answer(0)
     await soon()
@@ -123,7 +123,7 @@ describe('an end', () => {
   })
 
   test('tells the node of the timers it set, and of its retry', async () => {
-    turn.record(
+    turn.add(
       step('a', {
         timers: [
           { id: 't', ms: 900, valueJson: '1' },
@@ -138,7 +138,7 @@ describe('an end', () => {
   })
 
   test('leaves what the record says then, and cannot be undone', async () => {
-    turn.record(step('a'))
+    turn.add(step('a'))
     await answer(0)
     void turn.end('any')
     await answer(1, { ...ok, version: 2 })
@@ -150,7 +150,7 @@ describe('an end', () => {
   test('leaves no timer behind that would keep it in memory', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
-      turn.record(step('a'), { lazy: true })
+      turn.add(step('a'), { lazy: true })
       expect(vi.getTimerCount()).toBe(1)
       void turn.end('any')
       while (store.commits.length === 0) await soon()
@@ -182,10 +182,10 @@ describe('a turn that is given back', () => {
   test('tells its code first; what was recorded stands, and the worker is queued again', async () => {
     const reasons: string[] = []
     turn.whenAborted((reason) => void reasons.push(reason.message))
-    turn.record(step('a'))
+    turn.add(step('a'))
     void turn.release()
     void turn.release()
-    turn.record(step('late'))
+    turn.add(step('late'))
     expect(reasons).toEqual([`this node is stopping; worker ${turn.grant.workerId} goes on elsewhere.`])
     await answer(0)
     expect(sent()).toEqual([['a', 'again']])
@@ -193,7 +193,7 @@ describe('a turn that is given back', () => {
   })
 
   test('is so once the commit on its way is answered (U1)', async () => {
-    turn.record(step('a'))
+    turn.add(step('a'))
     await soon()
     void turn.release()
     await soon()
@@ -213,9 +213,9 @@ describe('a turn that is given back', () => {
 
 describe('a turn that is given up', () => {
   test('is so for its first reason, and commits nothing more', async () => {
-    turn.record(step('a'))
+    turn.add(step('a'))
     await soon()
-    turn.record(step('b'))
+    turn.add(step('b'))
     turn.abandon('fenced')
     turn.abandon('stale')
     await answer(0)
@@ -241,7 +241,7 @@ describe('a turn that is given up', () => {
     [{ kind: 'fenced', claimed: { kind: 'empty' } }, 'fenced'],
     [{ kind: 'conflict', version: 7 }, 'stale'],
   ])('is so by the answer %j', async (given, over) => {
-    turn.record(step('a'))
+    turn.add(step('a'))
     await answer(0, given)
     expect(await turn.finished).toBe(over)
   })
@@ -261,10 +261,10 @@ describe('a cancel', () => {
       return { ...emptyStep(afterRun(1)), entries: ['cancelled'], outcome: 'cancelled' }
     })
     const first = { ...open, calls: 1 }
-    turn.record(step('a', { position: first }))
+    turn.add(step('a', { position: first }))
     await answer(0)
-    turn.record(step('b', { position: { ...open, calls: 2 } }))
-    turn.record(step('c'))
+    turn.add(step('b', { position: { ...open, calls: 2 } }))
+    turn.add(step('c'))
     void turn.cancel()
     await answer(1)
     expect(sent()).toEqual([['a'], ['cancelled', 'any']])
@@ -275,7 +275,7 @@ describe('a cancel', () => {
     turn.whenCancelled(() => ({ ...emptyStep(afterRun(1)), entries: ['cancelled'], outcome: 'cancelled' }))
     void turn.cancel()
     void turn.cancel()
-    turn.record(step('late'))
+    turn.add(step('late'))
     expect(turn.isTrusted()).toBe(false)
     await answer(0)
     await turn.release()
@@ -285,9 +285,9 @@ describe('a cancel', () => {
 
   test('that the store tells ends the turn, and nothing is recorded after it', async () => {
     turn.whenCancelled(() => ({ ...emptyStep(afterRun(1)), entries: ['cancelled'], outcome: 'cancelled' }))
-    turn.record(step('a'))
+    turn.add(step('a'))
     await answer(0, { kind: 'cancelled' })
-    turn.record(step('late'))
+    turn.add(step('late'))
     expect([turn.aborted, turn.isTrusted()]).toEqual([true, false])
     await answer(1)
     await soon()
@@ -300,9 +300,9 @@ describe('a refusal (U4)', () => {
     step(name, { refused: () => ({ ...emptyStep(afterRun(1)), entries: [`${name} failed`], outcome: 'failed' }) })
 
   test('of several steps sends each by itself: those before the one that is refused stand', async () => {
-    turn.record(step('first'))
+    turn.add(step('first'))
     await soon()
-    for (const name of ['a', 'b', 'c']) turn.record(failing(name))
+    for (const name of ['a', 'b', 'c']) turn.add(failing(name))
     await answer(0)
     await answer(1, { kind: 'refused', refusals: [refusal] })
     await answer(2)
@@ -314,7 +314,7 @@ describe('a refusal (U4)', () => {
 
   test('of one that may be declined drops it, tells why, and goes on from before it', async () => {
     const told: string[] = []
-    turn.record(step('a', { position: { ...open, calls: 9 }, declined: (error) => void told.push(error.message) }))
+    turn.add(step('a', { position: { ...open, calls: 9 }, declined: (error) => void told.push(error.message) }))
     await answer(0, { kind: 'refused', refusals: [refusal] })
     expect(told).toEqual([expect.stringContaining('depth')])
     expect([turn.position.calls, turn.isSettled, turn.over]).toEqual([0, true, undefined])
@@ -324,7 +324,7 @@ describe('a refusal (U4)', () => {
   })
 
   test('of one that may be declined does not keep a turn that is given back meanwhile from its end', async () => {
-    turn.record(step('a', { declined: () => {} }))
+    turn.add(step('a', { declined: () => {} }))
     void turn.release()
     await answer(0, { kind: 'refused', refusals: [refusal] })
     await answer(1)
@@ -333,8 +333,8 @@ describe('a refusal (U4)', () => {
   })
 
   test('of one that says nothing of it gives the turn up', async () => {
-    turn.record(step('a'))
-    turn.record(step('b'))
+    turn.add(step('a'))
+    turn.add(step('b'))
     await answer(0, { kind: 'refused', refusals: [refusal] })
     await answer(1, { kind: 'refused', refusals: [refusal] })
     expect(await turn.finished).toBe('stale')
@@ -343,7 +343,7 @@ describe('a refusal (U4)', () => {
   })
 
   test('after which the rest of the batch is over with the turn', async () => {
-    for (const name of ['a', 'b']) turn.record(failing(name))
+    for (const name of ['a', 'b']) turn.add(failing(name))
     await answer(0, { kind: 'refused', refusals: [refusal] })
     await answer(1, { kind: 'fenced', claimed: { kind: 'none' } })
     await soon()

@@ -25,7 +25,7 @@ export async function act(scene: Scene): Promise<Wait | null> {
     // Its effect has the say, and not its arguments (L2 of local-calls.ts).
     if (pending.started.has(one.call.toolCallId)) continue
     // Accepted when it was recorded, and no longer: the kind has changed since.
-    if (one.kind === 'invalid') journal.record([invalidResult(one, journal.nextId())])
+    if (one.kind === 'invalid') journal.add([invalidResult(one, journal.nextId())])
     else if (kind.tools.isDelegation(one.call.toolName)) await delegated.begin(one.call, one.input)
     if (scene.isOver) return null
   }

@@ -41,7 +41,7 @@ export class AgentEnd {
     this.#journal.log.warn('a run failed', { attempt, code, origin, error })
     const open = last.notRun ?? (position.open ? openCallsOf(container) : [])
     const results = open.map((call, index) => lastResult(call, this.#journal.nextId(entries.length + index)))
-    this.#journal.record(
+    this.#journal.add(
       [...entries, ...results, { type: 'failed', failure }],
       {
         ...parts,
@@ -55,7 +55,7 @@ export class AgentEnd {
     )
   }
 
-  /** By the stored history: what was recorded and not committed is gone, but for what a started call is known to have come to. */
+  /** By the stored history: what was added and not committed is gone, but for what a started call is known to have come to. */
   cancelledStep(position: RunPosition): Step {
     const { turn, tally } = this.#journal
     const { grant } = turn

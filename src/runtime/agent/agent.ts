@@ -104,7 +104,7 @@ function receive(scene: Scene, steps: number): Wait | null {
   } else {
     machine.apply('requestSent')
     const position = { open: true, attempt: 0, retrying: '' }
-    journal.record(entries, { userUsed: 1, failure: null, position, notes: [['run.started']] }, { lazy: true })
+    journal.add(entries, { userUsed: 1, failure: null, position, notes: [['run.started']] }, { lazy: true })
   }
   inbox.take(mail)
   return null

@@ -81,7 +81,7 @@ export class DelegatedCalls {
 
   #refused(call: ToolCallBlock, error: Error): void {
     if (this.#journal.turn.over) return
-    this.#journal.record([{ ...this.#result(call, errorOutput(error.message)), status: 'error' }])
+    this.#journal.add([{ ...this.#result(call, errorOutput(error.message)), status: 'error' }])
   }
 
   #result({ toolCallId, toolName }: ToolCallBlock, output: ToolOutput, ahead = 0): EntryFacts {
@@ -111,7 +111,7 @@ export class DelegatedCalls {
     }
     const awaits = position.awaits.filter((call) => !all.has(call))
     if (taken.length > 0) {
-      this.#journal.record(entries, {
+      this.#journal.add(entries, {
         familyUsed: taken.map(({ sequence }) => sequence),
         position: { awaits },
         notes: fresh.map(({ result }): EventNote => ['message.consumed', { kind: 'result', from: result.from }]),

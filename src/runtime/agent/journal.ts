@@ -1,6 +1,6 @@
 /**
  * Duty: one turn of an agent as it is recorded: makes entries, applies them to what the agent knows, and hands steps to the turn.
- * J1 Container and history hold the same entries in the same order. J2 What was recorded and not acknowledged is told apart, so that
+ * J1 Container and history hold the same entries in the same order. J2 What was added and is not acknowledged is told apart, so that
  *    a cancel answers exactly the calls that the stored history holds open.
  */
 
@@ -36,7 +36,7 @@ export class Journal {
   #bytes: number
   #lastJson: string
   /** Entries of this turn with the number of the step they went with. */
-  readonly #recorded: { readonly step: number; readonly entry: Entry }[] = []
+  readonly #added: { readonly step: number; readonly entry: Entry }[] = []
   /** Open calls of the stored history when the turn began. */
   readonly #openBefore: readonly OpenCall[]
   #steps = 0
@@ -100,16 +100,16 @@ export class Journal {
     return this.turn.spending.spent ?? spendingOf(this.tally)
   }
 
-  /** Records a step and applies it. The run's state is the machine's. */
-  record(entries: readonly EntryFacts[], parts: StepParts = {}, options: { lazy?: boolean } = {}): void {
+  /** Adds a step to the turn, which has it recorded, and applies it. The run's state is the machine's. */
+  add(entries: readonly EntryFacts[], parts: StepParts = {}, options: { lazy?: boolean } = {}): void {
     const made = this.#entries(entries)
     const step = this.#step(made, parts)
     this.#note(made)
     this.#apply(made)
-    this.turn.record(step, options)
+    this.turn.add(step, options)
   }
 
-  /** Records a step that the store may decline; resolves with why it did, or null when it stands. Nothing else is under way. */
+  /** Adds a step that the store may decline; resolves with why it did, or null when it stands. Nothing else is under way. */
   async propose(entries: readonly EntryFacts[], parts: StepParts): Promise<Error | null> {
     const made = this.#entries(entries)
     let declined: Error | null = null
@@ -117,12 +117,12 @@ export class Journal {
       ...this.#step(made, parts),
       declined: (error) => {
         declined = error
-        this.#recorded.length -= made.length
+        this.#added.length -= made.length
       },
     }
     // A cancel may be heard before this goes on, and answers what the store holds open by then (J2).
     this.#note(made)
-    this.turn.record(step)
+    this.turn.add(step)
     await this.turn.settled()
     if (declined === null && !this.turn.over) this.#apply(made)
     return declined
@@ -131,7 +131,7 @@ export class Journal {
   /** What the end of a cancelled run answers: by the stored history, not by what was on its way. */
   storedOpenCalls(): readonly OpenCall[] {
     let open = this.#openBefore
-    for (const { step, entry } of this.#recorded) {
+    for (const { step, entry } of this.#added) {
       if (step > this.turn.acknowledged) break
       open = openCallsAfter(open, entry)
     }
@@ -142,7 +142,7 @@ export class Journal {
   wordOf(toolCallId: string): OwnWord | undefined {
     const said = this.#words.get(toolCallId)
     if (said !== undefined) return said
-    for (const { entry } of this.#recorded) {
+    for (const { entry } of this.#added) {
       if (entry.type !== 'toolResult' || entry.toolCallId !== toolCallId) continue
       const { status, output, facts } = entry
       return { status, output, ...(facts && { facts }) }
@@ -180,7 +180,7 @@ export class Journal {
 
   #note(made: readonly { readonly entry: Entry }[]): void {
     this.#steps++
-    for (const { entry } of made) this.#recorded.push({ step: this.#steps, entry })
+    for (const { entry } of made) this.#added.push({ step: this.#steps, entry })
   }
 
   #apply(made: readonly { readonly entry: Entry; readonly json: string }[]): void {

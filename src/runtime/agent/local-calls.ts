@@ -64,7 +64,7 @@ export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall 
   const retries: (Retry & { readonly local: LocalCall | LostCall })[] = []
   const lane = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      // A failure that was recorded meanwhile ends the run: nothing more begins.
+      // A failure that was added meanwhile ends the run: nothing more begins.
       if (!host.journal.turn.isTrusted() || host.journal.container.run.failure) return
       const end = await runCall(host, next)
       if (end.kind === 'retry') retries.push({ ...end, local: next })
@@ -96,7 +96,7 @@ async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<Ca
   const { turn } = journal
   if (tool.effect === 'once') {
     const { toolCallId, toolName } = call
-    journal.record([{ type: 'toolStarted', toolCallId, toolName }], {
+    journal.add([{ type: 'toolStarted', toolCallId, toolName }], {
       notes: [['tool.started', { toolCallId, toolName }]],
     })
   }
@@ -227,7 +227,7 @@ function recordResult(
 ): void {
   const { toolCallId, toolName } = call
   const more = { ...(Object.keys(facts).length > 0 && { facts }), ...(failure && { failure }) }
-  journal.record(
+  journal.add(
     [{ type: 'toolResult', id: journal.nextId(), toolCallId, toolName, status, output, ...more }],
     { notes: [[note, { toolCallId, toolName, ...(ms === undefined ? {} : { ms }) }]] },
     // Nothing is lost but work if a pure tool runs again.

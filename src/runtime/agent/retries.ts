@@ -43,7 +43,7 @@ export class Retries {
     this.#journal.log.warn(what, { attempt, of: this.most, retryMs, code: failure.code, error: failure.message })
     machine.apply(origin === 'model' ? 'replyFailed' : 'toolFailed')
     const calls = toolCallIds.length > 0 ? { toolCallIds } : {}
-    this.#journal.record([{ type: 'attemptFailed', failure, retryMs, ...calls }], {
+    this.#journal.add([{ type: 'attemptFailed', failure, retryMs, ...calls }], {
       failure,
       position: { attempt, retrying: this.#key(origin) },
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],

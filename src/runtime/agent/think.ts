@@ -104,7 +104,7 @@ function replied(scene: Scene, reply: ModelReply): Wait | null {
     const invalid = iteration.checked.flatMap((call) => (call.kind === 'invalid' ? [call] : []))
     machine.apply(invalid.length === iteration.checked.length ? 'callsInvalid' : 'callsAccepted')
     const results = invalid.map((call, index) => invalidResult(call, journal.nextId(index + 1)))
-    journal.record([entry, ...results], parts)
+    journal.add([entry, ...results], parts)
   }
   return null
 }
@@ -129,7 +129,7 @@ function answer(scene: Scene, reply: ModelReply, entry: EntryFacts, parts: StepP
     return
   }
   machine.apply('answered')
-  journal.record(
+  journal.add(
     [entry, { type: 'completed', value }],
     {
       ...parts,
@@ -162,7 +162,7 @@ function blank(scene: Scene, reply: ModelReply): null {
     entries.push({ type: 'user', id: journal.nextId(1), content: [{ type: 'text', text: nudge }] })
   }
   const note: EventNote = ['model.blanked', { model, blanks, finishReason }]
-  journal.record(entries, { notes: [note], ...noFailure(scene) })
+  journal.add(entries, { notes: [note], ...noFailure(scene) })
   return null
 }
 
