@@ -1,6 +1,6 @@
 /** Duty: what `run` and `submit` say about the session they create: its name, its idempotency key, its limits, its grant. */
 import type { Command } from 'commander'
-import type { SessionLimits } from '../core/policy.ts'
+import { limitNames, type SessionLimits } from '../core/policy.ts'
 import type { WorkerGrant } from '../core/worker-grant.ts'
 import { grant, idempotencyKey, limits } from './options.ts'
 
@@ -24,11 +24,7 @@ export function addSessionOptions(command: Command): Command {
   return command
     .option('--name <name>', 'name of the first worker, for people')
     .option('--key <key>', 'idempotency key: the same key gives the same session', idempotencyKey)
-    .option(
-      '--limit <name=n,…>',
-      'limits of the session: workers, children, depth, mailbox, modelCalls, tokens',
-      limits,
-    )
+    .option('--limit <name=n,…>', `limits of the session: ${limitNames.join(', ')}`, limits)
     .option(
       '--grant <what=…>',
       'what its workers may use: tools=a,b, kinds=a,b or folder=/path; may be repeated',

@@ -1,6 +1,7 @@
 /** `troupe session show <id>`: a session and all its workers, as the supervisor reports them. */
 import type { Command } from 'commander'
 import type { Report } from '../client/report.ts'
+import { limitNames } from '../core/policy.ts'
 import { withTroupe } from './connection.ts'
 import { formatDuration, formatMoment, momentAndAge } from './duration.ts'
 import { failureSentence } from './failure-text.ts'
@@ -51,8 +52,6 @@ function show({ session, workers }: Report): void {
   const columns = [...workerColumns(workers), ...waitsColumn(workers)]
   for (const line of tableLines(workers, columns, columnsOf(process.stdout))) print(line)
 }
-
-const limitNames = ['workers', 'children', 'depth', 'mailbox', 'modelCalls', 'tokens'] as const
 
 function lasted(createdAt: number | null, finishedAt: number): string {
   return createdAt === null ? '' : `, after ${formatDuration(finishedAt - createdAt)}`

@@ -1,18 +1,12 @@
 /** Duty: limits as callers give them: of a new session all, of one that lives those on spending. */
 import { didYouMean } from '../core/closest.ts'
 import { InputError } from '../core/errors.ts'
-import {
-  defaultSessionLimits,
-  defaultSpending,
-  hardSessionLimits,
-  type SessionLimits,
-  type Spending,
-} from '../core/policy.ts'
+import { defaultSpending, hardSessionLimits, limitNames, type SessionLimits, type Spending } from '../core/policy.ts'
 import { shown } from '../core/shown.ts'
 
 /** What is given, checked: names that there are, and whole numbers within the hard limits. */
 export function checkLimits(given: Partial<SessionLimits> = {}): Partial<SessionLimits> {
-  return checked(given, Object.keys(defaultSessionLimits), (names) => `the limits are ${names}`)
+  return checked(given, limitNames, (names) => `the limits are ${names}`)
 }
 
 /** The same of a session that is there: at least one. */

@@ -32,6 +32,8 @@ export type SessionLimits = WorkerLimits & Spending
 export const defaultSpending: Spending = { modelCalls: 500, tokens: 2_000_000 }
 export const defaultWorkerLimits: WorkerLimits = { workers: 200, children: 20, depth: 5, mailbox: 1_000 }
 export const defaultSessionLimits: SessionLimits = { ...defaultWorkerLimits, ...defaultSpending }
+/** As callers and the command line call them. */
+export const limitNames = Object.keys(defaultSessionLimits) as readonly (keyof SessionLimits)[]
 
 /** Limits as a record keeps them. */
 export function encodeLimits({ workers, children, depth, mailbox }: WorkerLimits): string {
