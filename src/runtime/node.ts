@@ -1,8 +1,9 @@
 /**
  * Duty: a node: its slots claim workers and run their turns, in all partitions.
- * N1 A slot that was woken claims until there is nothing left, its bell job has lasted its bound, or the node drains. Where a bell of
- *    another pool or partition found no slot, the bound is short, and the slot that ends goes there, first to the line that had none for longest: no line starves
- *    the others. Then it comes back: the bell that is rung for what it left may come to a node that is full.
+ * N1 A slot that was woken claims from the line of its bell (a pool of a partition) until there is nothing left, its bell job has lasted
+ *    its bound, or the node drains. Where a bell of another line found no slot, the bound is short, and the slot that ends goes there,
+ *    first to the line that had none for longest: no line starves the others. Then it comes back: the bell that is rung for what it left
+ *    may come to a node that is full.
  * N2 The nonce of a claim is random and not used again, but by a slot that was never answered: what Redis gave it meanwhile it is
  *    given again, instead of keeping a lease that nobody knows of.
  * N3 Draining: no new claim; each turn ends at its next step, at the latest after the drain time, when it is given back.
@@ -24,6 +25,7 @@ import type {
   UpkeepStore,
 } from '../core/ports.ts'
 import { spokenOf, type WorkerLog } from '../core/worker-log.ts'
+import { HeardBells } from './heard-bells.ts'
 import type { Kind } from './kind.ts'
 import { newNonce } from './nonce.ts'
 import { Pace } from './pace.ts'
@@ -31,7 +33,6 @@ import { Renewer } from './renewer.ts'
 import { type Rung, Slots } from './slots.ts'
 import { SuspectGate } from './suspects.ts'
 import { Sweeper } from './sweeper.ts'
-import { ToldBells } from './told-bells.ts'
 import { Turn } from './turn.ts'
 import type { TurnHost } from './turn-host.ts'
 
@@ -66,9 +67,9 @@ export class RuntimeNode {
   readonly #suspects: SuspectGate
   readonly #partitions: readonly Partition[]
   readonly #awake = new Set<Promise<unknown>>()
-  readonly #told = new ToldBells()
+  readonly #told = new HeardBells()
   /** Bells for which a slot came that could run nothing of their line. */
-  readonly #inVain = new ToldBells()
+  readonly #inVain = new HeardBells()
   #kindPools: ReadonlyMap<string, string> = new Map()
   #draining = false
 

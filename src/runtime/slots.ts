@@ -1,11 +1,11 @@
 /**
  * Duty: the slots of a node: how many turns may run at once, over all partitions and pools.
- * A bell that finds no slot free is remembered, one for each pool of a partition. A slot goes to the line which has been without one for
- * longest: so each line that waits has its turn, and one that seldom has work is not behind all that always have.
+ * A bell that finds no slot free is remembered, one for each line (a pool of a partition). A slot goes to the line which has been without
+ * one for longest: so each line that waits has its turn, and one that seldom has work is not behind all that always have.
  */
 import type { Bell } from '../core/ports.ts'
 
-/** A bell, and the partition that it was rung in. */
+/** A bell, and the partition that it was rung in: together they name a line. */
 export interface Rung {
   readonly partition: number
   readonly bell: Bell
@@ -33,26 +33,26 @@ export class Slots {
   /** Number of a free slot, or null. Never waits: a bell that finds no slot is answered by those of its pool that are awake. */
   take(rung: Rung): number | null {
     const slot = this.#free.pop() ?? null
-    if (slot === null) this.#waiting.set(placeOf(rung), rung)
+    if (slot === null) this.#waiting.set(lineOf(rung), rung)
     else {
       this.#serve(rung)
-      this.#waiting.delete(placeOf(rung))
+      this.#waiting.delete(lineOf(rung))
     }
     return slot
   }
 
   /** Resolves when a slot has come to a line that waits. */
   async came(rung: Rung): Promise<void> {
-    const place = placeOf(rung)
-    if (!this.#waiting.has(place)) return
-    const coming = this.#coming.get(place) ?? Promise.withResolvers()
-    this.#coming.set(place, coming)
+    const line = lineOf(rung)
+    if (!this.#waiting.has(line)) return
+    const coming = this.#coming.get(line) ?? Promise.withResolvers()
+    this.#coming.set(line, coming)
     await coming.promise
   }
 
   tellCame(rung: Rung): void {
-    this.#coming.get(placeOf(rung))?.resolve()
-    this.#coming.delete(placeOf(rung))
+    this.#coming.get(lineOf(rung))?.resolve()
+    this.#coming.delete(lineOf(rung))
   }
 
   /** Where no slot will come any more. */
@@ -65,25 +65,25 @@ export class Slots {
   /** The bell of a slot that is to go to another line waits, too. */
   leave(rung: Rung): void {
     this.#serve(rung)
-    this.#waiting.set(placeOf(rung), rung)
+    this.#waiting.set(lineOf(rung), rung)
   }
 
   #serve(rung: Rung): void {
-    this.#served.set(placeOf(rung), ++this.#servings)
+    this.#served.set(lineOf(rung), ++this.#servings)
   }
 
   give(slot: number): void {
     this.#free.push(slot)
   }
 
-  /** The bell of another pool or partition that found no slot free: those that are awake here may never claim there. */
+  /** The bell of another line that found no slot free: slots that are awake here may never claim there. */
   waitingElsewhere(than: Rung): Rung | undefined {
-    const own = placeOf(than)
+    const own = lineOf(than)
     let first: Rung | undefined
     let least = Number.POSITIVE_INFINITY
-    for (const [place, rung] of this.#waiting) {
-      const served = this.#served.get(place) ?? 0
-      if (place === own || served >= least) continue
+    for (const [line, rung] of this.#waiting) {
+      const served = this.#served.get(line) ?? 0
+      if (line === own || served >= least) continue
       first = rung
       least = served
     }
@@ -93,10 +93,10 @@ export class Slots {
   /** What a slot that ends answers next: the line that it was in comes last. */
   waitingAfter(last: Rung): Rung | undefined {
     this.#serve(last)
-    return this.waitingElsewhere(last) ?? this.#waiting.get(placeOf(last))
+    return this.waitingElsewhere(last) ?? this.#waiting.get(lineOf(last))
   }
 }
 
-function placeOf({ partition, bell }: Rung): string {
+function lineOf({ partition, bell }: Rung): string {
   return `${partition} ${bell.pool}`
 }

@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { type Policy, policy } from '../../src/core/policy.ts'
 import type { TurnStore, UpkeepStore } from '../../src/core/ports.ts'
+import { HeardBells } from '../../src/runtime/heard-bells.ts'
 import { RuntimeNode } from '../../src/runtime/node.ts'
-import { ToldBells } from '../../src/runtime/told-bells.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -150,13 +150,13 @@ describe('a bell', () => {
 
 describe('told bells', () => {
   test('are taken once', () => {
-    const told = new ToldBells()
+    const told = new HeardBells()
     told.note('a')
     expect([told.take('b'), told.take('a'), told.take('a')]).toEqual([false, true, false])
   })
 
   test('are remembered as long as they are among the newest', () => {
-    const told = new ToldBells()
+    const told = new HeardBells()
     for (let number = 0; number <= 256; number++) told.note(`${number}`)
     expect([told.take('0'), told.take('1'), told.take('256')]).toEqual([false, true, true])
   })

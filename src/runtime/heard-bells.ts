@@ -5,7 +5,7 @@
 
 const most = 256
 
-export class ToldBells {
+export class HeardBells {
   readonly #ids = new Set<string>()
 
   note(id: string): void {
