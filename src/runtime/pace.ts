@@ -1,6 +1,6 @@
 /**
- * Duty: how long this node's turns in one partition keep user code busy, by pool, and what the bell rule may expect of a slot
- * that is awake.
+ * Duty: how long this node's turns in one partition keep user code busy, by pool, and what the bell rule (writeBells in lua/shared/mail.lua)
+ * may expect of a slot that is awake.
  * Where handlers return at once, one slot takes several workers in a row sooner than another could be woken: a BullMQ job costs
  * more than the turn. Where they take time, every queued worker has a bell of its own. Decision 0002 has the measurements.
  * A1 One long turn in the last period makes the share 1, and does so at once (renew.lua); else the mean of the turns decides.

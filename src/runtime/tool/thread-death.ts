@@ -1,2 +1,2 @@
-/** The thread of a tool ended before the tool did: nobody knows how far it came. */
+/** Duty: the error of a call whose thread ended before its tool did: nobody knows how far it came. */
 export class ThreadDeath extends Error {}
