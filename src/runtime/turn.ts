@@ -171,7 +171,7 @@ export class Turn {
   }
 
   /** May an external call begin? Abandons the turn when its lease can no longer be trusted. */
-  isTrusted(): boolean {
+  mayBegin(): boolean {
     if (!this.#left.over && performance.now() >= this.trustedUntil) this.abandon('unreachable')
     return !this.#left.over && !this.#ending
   }

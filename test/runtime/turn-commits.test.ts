@@ -115,7 +115,7 @@ describe('an end', () => {
     void turn.end('again')
     void turn.release()
     turn.add(step('late'))
-    expect(turn.isTrusted()).toBe(false)
+    expect(turn.mayBegin()).toBe(false)
     await answer(0)
     await soon()
     expect(sent()).toEqual([['any']])
@@ -231,10 +231,10 @@ describe('a turn that is given up', () => {
   })
 
   test('may begin nothing; one whose lease has run out is given up when it asks', () => {
-    expect(turn.isTrusted()).toBe(true)
+    expect(turn.mayBegin()).toBe(true)
     turn.trustedUntil = performance.now() - 1
-    expect([turn.isTrusted(), turn.over]).toEqual([false, 'unreachable'])
-    expect(turn.isTrusted()).toBe(false)
+    expect([turn.mayBegin(), turn.over]).toEqual([false, 'unreachable'])
+    expect(turn.mayBegin()).toBe(false)
   })
 
   test.each<[CommitAnswer, string]>([
@@ -276,7 +276,7 @@ describe('a cancel', () => {
     void turn.cancel()
     void turn.cancel()
     turn.add(step('late'))
-    expect(turn.isTrusted()).toBe(false)
+    expect(turn.mayBegin()).toBe(false)
     await answer(0)
     await turn.release()
     await soon()
@@ -288,7 +288,7 @@ describe('a cancel', () => {
     turn.add(step('a'))
     await answer(0, { kind: 'cancelled' })
     turn.add(step('late'))
-    expect([turn.aborted, turn.isTrusted()]).toEqual([true, false])
+    expect([turn.aborted, turn.mayBegin()]).toEqual([true, false])
     await answer(1)
     await soon()
     expect(sent()).toEqual([['a'], ['cancelled', 'any']])

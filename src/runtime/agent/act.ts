@@ -32,7 +32,7 @@ export async function act(scene: Scene): Promise<Wait | null> {
   const ended = await runLocal(scene, kind.tools.locals(calls, pending.started))
   if (scene.isOver) return null
   if (ended === null || container.run.failure) return null
-  if (ended.kind === 'retry') return retries.plan(ended.error, 'tool', ended.toolCallIds)
+  if (ended.kind === 'retry') return retries.tryAgain(ended.error, 'tool', ended.toolCallIds)
   return delegated.gather(inbox)
 }
 

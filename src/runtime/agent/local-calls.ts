@@ -59,13 +59,13 @@ export interface CallsHost {
 
 export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall | LostCall)[]): Promise<CallsEnd> {
   const [only] = calls
-  if (only !== undefined && calls.length === 1 && host.journal.turn.isTrusted()) return runCall(host, only)
+  if (only !== undefined && calls.length === 1 && host.journal.turn.mayBegin()) return runCall(host, only)
   const waiting = [...calls]
   const retries: (Retry & { readonly local: LocalCall | LostCall })[] = []
   const lane = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       // A failure that was added meanwhile ends the run: nothing more begins.
-      if (!host.journal.turn.isTrusted() || host.journal.container.run.failure) return
+      if (!host.journal.turn.mayBegin() || host.journal.container.run.failure) return
       const end = await runCall(host, next)
       if (end.kind === 'retry') retries.push({ ...end, local: next })
     }
@@ -101,7 +101,7 @@ async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<Ca
     })
   }
   if (tool.effect !== 'pure') await turn.settled()
-  if (!turn.isTrusted()) return done
+  if (!turn.mayBegin()) return done
   const startedAt = performance.now()
   const outcome = await host.executor.run({ tool, input: local.input, parts: partsOf(host, call) })
   if (turn.over || turn.aborted) return done

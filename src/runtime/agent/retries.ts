@@ -28,8 +28,8 @@ export class Retries {
     return (this.#definition.retries ?? this.#journal.turn.host.policy.retries) + 1
   }
 
-  /** Records a failed try and gives the wait for the next one; null when there is none. */
-  plan(
+  /** Adds the failed try and gives the wait for the next one; null, and nothing is added, when there is none. */
+  tryAgain(
     error: RuntimeError,
     origin: 'model' | 'tool',
     toolCallIds: readonly string[] = [],

@@ -13,15 +13,15 @@ const nextEvent: Partial<Record<RunState, RunEvent>> = {
   TransientFailure: 'modelRetried',
 }
 
-/** Up to where nothing but the request is to be sent: what forbids it ends the run from there. */
-export function toRequest(machine: RunMachine): void {
+/** To where nothing but the request is to be sent: what forbids it ends the run from there. */
+export function advanceToRequest(machine: RunMachine): void {
   for (let event = nextEvent[machine.state]; event !== undefined; event = nextEvent[machine.state]) {
     if (event === 'requestSent') return
     machine.apply(event)
   }
 }
 
-/** After both the machine awaits a reply. */
-export function sendRequest(machine: RunMachine): void {
+/** On to where a reply is awaited: the request is about to be sent. */
+export function advanceToReply(machine: RunMachine): void {
   if (nextEvent[machine.state] === 'requestSent') machine.apply('requestSent')
 }

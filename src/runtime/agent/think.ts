@@ -16,19 +16,19 @@ import { askModel } from './ask-model.ts'
 import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
 import type { EntryFacts, StepParts } from './journal.ts'
 import { withOwnCallIds } from './reply.ts'
-import { sendRequest, toRequest } from './run-states.ts'
+import { advanceToReply, advanceToRequest } from './run-states.ts'
 import type { Scene, Wait } from './scene.ts'
 
 /** Null to go on with what is recorded. */
 export async function think(scene: Scene): Promise<Wait | null> {
   const { journal, kind, turn } = scene
   const { container, machine, position } = journal
-  toRequest(machine)
+  advanceToRequest(machine)
   const ownLimit = overOwnLimit(scene)
   if (ownLimit !== null) return overBudget(scene, ownLimit)
-  sendRequest(machine)
+  advanceToReply(machine)
   if (!turn.isSettled) await turn.settled()
-  if (!turn.isTrusted()) return null
+  if (!turn.mayBegin()) return null
   // The last commit's answer tells what the others have used.
   const limit = overLimitOfSession(scene)
   if (limit !== null) return overBudget(scene, limit)
@@ -40,7 +40,7 @@ export async function think(scene: Scene): Promise<Wait | null> {
   } catch (thrown) {
     return cannotAsk(scene, thrown)
   }
-  if (!turn.isTrusted()) return null
+  if (!turn.mayBegin()) return null
   let reply: ModelReply
   try {
     const request = {
@@ -206,7 +206,7 @@ function cannotAsk({ journal, end }: Scene, thrown: unknown): null {
 
 function modelFailed({ journal, end, retries }: Scene, thrown: unknown): Wait | null {
   const error = toRuntimeError(thrown)
-  const wait = retries.plan(error, 'model')
+  const wait = retries.tryAgain(error, 'model')
   if (wait) return wait
   journal.machine.apply(error.retryable ? 'retriesExceeded' : 'replyRefused')
   end.fail(error, 'model', retries.failed('model') + 1)

@@ -1,6 +1,6 @@
 /**
  * Duty: one try of a tool call, with the context that the tool sees; the same in the node and in a thread.
- * AT1 `attempt` never throws. AT2 After `close` the context tells and records nothing.
+ * AT1 `run` never throws. AT2 After `close` the context tells and records nothing.
  * AT3 What is told as progress is cut like an output, before it leaves a thread: while Redis is slow, a thousand of them may wait in memory.
  */
 import type { ToolOutput } from '../../core/chat-message.ts'

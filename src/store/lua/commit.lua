@@ -102,8 +102,8 @@ if not hit and outcome == 'cancelled' then return { 'conflict', version } end
 -- 3. Check all that would be written, without writing.
 local run, own, others = record.run or '1', nil, { born = none, mails = none }
 local waitsForOne = string.find(wait, ':', 1, true)
-local isAlone = not (spentBefore or record.parent or record.calls or #spawns > 0 or #sends > 0 or awaiting > 0 or familyUsed ~= '' or waitsForOne)
-if not isAlone then
+local concernsOthers = spentBefore or record.parent or record.calls or #spawns > 0 or #sends > 0 or awaiting > 0 or familyUsed ~= '' or waitsForOne
+if concernsOthers then
   own = { id = worker, record = record, session = session, rootKey = rootKey, run = run, depth = tonumber(record.depth or 0), awaiting = awaiting,
     marks = marks, spent = spentBefore }
   local refused, ofStep = {}, { spawns = spawns, sends = sends, outcome = outcome, result = given.result, state = given.state, familyUsed = familyUsed,
