@@ -7,7 +7,7 @@ import type { OpenFolder } from './folder.ts'
 import { measureFile } from './measure.ts'
 import { wholePart } from './part.ts'
 import { type BytePath, comparePaths, cutPath, decodePath, encodePath, type PathText } from './path.ts'
-import { reasonOf } from './reason.ts'
+import { throwForeign } from './reason.ts'
 import { Top } from './top.ts'
 import { type Checkpoint, walkPart } from './walk.ts'
 
@@ -74,7 +74,7 @@ function sizeOf(within: OpenFolder, name: BytePath): number {
   try {
     return within.lstat(name).size
   } catch (error) {
-    reasonOf(error)
+    throwForeign(error)
     return -1
   }
 }

@@ -8,7 +8,7 @@ import { FolderChain } from './chain.ts'
 import type { OpenFolder } from './folder.ts'
 import { isOwnFolder, membership, type Part } from './part.ts'
 import { type BytePath, decodePath, joinPath } from './path.ts'
-import { reasonOf } from './reason.ts'
+import { throwForeign } from './reason.ts'
 import type { Checkpoint } from './walk.ts'
 
 const entriesMax = 20_000
@@ -74,7 +74,7 @@ function weigh(chain: FolderChain, path: BytePath, entriesEach: number, checkpoi
       }
     } catch (error) {
       // Its reader will report it.
-      reasonOf(error)
+      throwForeign(error)
     }
   }
   return 1 + seen + unseenWeight * (pending.length - opened)

@@ -6,7 +6,7 @@
 import { type Level, weighLevel } from './estimate.ts'
 import type { OpenFolder } from './folder.ts'
 import type { Part } from './part.ts'
-import { reasonOf } from './reason.ts'
+import { reasonOf, throwForeign } from './reason.ts'
 import { shareOut, splitPart, weightOf } from './split.ts'
 import type { Checkpoint } from './walk.ts'
 
@@ -71,7 +71,7 @@ function splitAgain(top: OpenFolder, part: Part, partsMax: number, target: numbe
     return split.named === 0 && split.parts.length === 1 ? null : split
   } catch (error) {
     // Its reader will report it.
-    reasonOf(error)
+    throwForeign(error)
     return null
   }
 }

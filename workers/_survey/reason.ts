@@ -28,10 +28,16 @@ export function isExhaustion(error: unknown): boolean {
   return exhaustions.has(codeOf(error))
 }
 
-/** The reason, if the entry is to blame; else throws the error again. */
-export function reasonOf(error: unknown): string {
+/** Throws the error again, unless the entry is to blame. */
+export function throwForeign(error: unknown): void {
   const code = codeOf(error)
   // An error without a code is no answer of the file system: a bug, or the signal to stop.
   if (!code.startsWith('E') || code.startsWith('ERR_') || isExhaustion(error)) throw error
+}
+
+/** The reason, if the entry is to blame; else throws the error again. */
+export function reasonOf(error: unknown): string {
+  throwForeign(error)
+  const code = codeOf(error)
   return reasons[code] ?? code
 }
