@@ -8,7 +8,7 @@ export interface Kind {
   readonly name: string
   readonly pool: string
   readonly description: string
-  /** It spawns nothing, says its definition: what of its session is damaged for the sake of children is none of its affair. */
+  /** Its definition says that it spawns nothing: damage to what its session keeps for children does not stop its workers. */
   readonly isChildless: boolean
   readonly behaviour: Behaviour
 }

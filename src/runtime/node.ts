@@ -179,8 +179,8 @@ export class RuntimeNode {
   }
 
   /**
-   * A slot comes to a line that waits. Its bell was rung again: that job has been answered when it is heard here, or heard in vain. It would
-   * find the node full, and call the next slot, for ever.
+   * A slot comes to a line that waits, whose bell was rung again meanwhile. When that job is heard here it counts as answered, or as heard in
+   * vain: else it would find the node full and call the next slot, for ever.
    */
   async #come({ partition, bell }: Rung): Promise<void> {
     let hasClaimed = false

@@ -1,5 +1,6 @@
 /**
- * Duty: what the newest reply asked for and is not answered yet: children, messages, tools; until each call has its result.
+ * Duty: what the newest reply asked for and is not answered yet: children, messages, tools; until each call has its result. And what
+ * ends a run for its results: a failure that one holds, the same errors again and again.
  * It begins the same in the turn that recorded the reply and in one that takes over after a crash.
  */
 import { TerminalError, toRuntimeError } from '../../core/errors.ts'

@@ -95,7 +95,7 @@ export class Journal {
     }
   }
 
-  /** What the agents of the session have used, when all replies of this turn are acknowledged: of the others, as of then. */
+  /** What the agents of the session have used as of the last commit, which has all replies of this turn once they are acknowledged. */
   get sessionSpent(): Spending {
     return this.turn.spending.spent ?? spendingOf(this.tally)
   }

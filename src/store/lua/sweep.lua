@@ -1,4 +1,4 @@
---[[ sweep – heals what a dead node left, keeps the register of nodes, and puts bells that the sweeping node answers itself.
+--[[ sweep – heals what a dead node left, keeps the register of nodes, brings workers to pools with nodes, and puts bells for its own node.
 Why a script   taking a lease away and queueing its worker must happen together; so must counting bells and adding one.
 KEYS[1] meta      hash               KEYS[2] leases   zset               KEYS[3] nodes    hash
 KEYS[4] events    stream
