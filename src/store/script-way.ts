@@ -2,7 +2,8 @@
  * Duty: how a script is asked for: as a function of the library, which Redis keeps with its closures made (decision 0021); where Redis has
  * no functions (6.2), or does not let this user have them, by its digest, and by its source where the digest is not known there.
  * W-a All ways run the same text with the same keys and arguments, so a call may begin in one way and be made again in another.
- * W-b Who calls while the library is loaded waits behind those that found it missing: calls of one process keep their order.
+ * W-b Where a call has to be made again in another way, so have those that were made before its answer came: who calls meanwhile waits
+ *     until it is answered, when the others are under way again. So calls of one process keep their order.
  */
 import { performance } from 'node:perf_hooks'
 import type { Redis } from './redis.ts'
@@ -15,11 +16,17 @@ export interface ScriptNames {
   readonly source: string
 }
 
-/** loaded: as a function, once more, after the library was loaded. */
-export type Way = 'function' | 'load' | 'loaded' | 'digest' | 'source'
+/** wait: for a call that is made again (W-b). loaded: as a function, once more, after the library was loaded. */
+export type Way = 'wait' | 'function' | 'load' | 'loaded' | 'digest' | 'source'
 
 /** Room for the name of the script, the count of keys, then keys and arguments. */
 export type Words = [script: string, keyCount: number, ...(string | number)[]]
+
+/** A call that is made again, and those behind it. */
+interface Again extends PromiseWithResolvers<void> {
+  readonly words: Words
+  isWaitedFor: boolean
+}
 
 /** A Redis without a library that it takes and keeps is not sent all of it with each call. */
 const loadAgainMs = 1_000
@@ -28,20 +35,26 @@ export class ScriptWays {
   readonly #redis: Redis
   #hasFunctions = true
   #withoutUntil = 0
-  /** Once, however many calls find at the same moment that it is missing; until the first of them is made again. */
+  /** Once, however many calls find at the same moment that it is missing. */
   #loading: Promise<void> | undefined
+  #again: Again | undefined
 
   constructor(redis: Redis) {
     this.#redis = redis
   }
 
   get first(): Way {
-    if (!this.#hasFunctions || performance.now() < this.#withoutUntil) return 'digest'
-    return this.#loading === undefined ? 'function' : 'load'
+    return this.#again === undefined ? this.#best : 'wait'
+  }
+
+  get #best(): Way {
+    return this.#hasFunctions && performance.now() >= this.#withoutUntil ? 'function' : 'digest'
   }
 
   send(way: Way, script: ScriptNames, words: Words): Promise<unknown> {
     switch (way) {
+      case 'wait':
+        return this.#wait()
       case 'load':
         this.#loading ??= this.#load()
         return this.#loading
@@ -52,16 +65,33 @@ export class ScriptWays {
         words[0] = script.source
         return this.#redis.eval(...words)
       case 'loaded':
-        // Who waited longest is the first to go on.
-        this.#loading = undefined
-        return this.#callFunction(script, words)
       case 'function':
-        return this.#callFunction(script, words)
+        words[0] = script.functionName
+        return this.#redis.fcall(...words)
     }
   }
 
+  /** Which way to go on when this one was answered; null: that was the answer of the script. */
+  afterAnswer(way: Way, words: Words): Way | null {
+    if (way === 'load') return 'loaded'
+    if (way !== 'wait') {
+      this.#goOn(words)
+      return null
+    }
+    // Who waited longest is the first to go on; who calls before it does waits behind it.
+    this.#again = undefined
+    return this.#best
+  }
+
   /** Which way to go at once when this one failed; null: the failure is not about the way. */
-  after(way: Way, message: string): Way | null {
+  afterError(way: Way, message: string, words: Words): Way | null {
+    const other = this.#otherThan(way, message)
+    if (other === null) this.#goOn(words)
+    else this.#again ??= { words, isWaitedFor: false, ...Promise.withResolvers() }
+    return other
+  }
+
+  #otherThan(way: Way, message: string): Way | null {
     switch (way) {
       case 'function':
       case 'loaded':
@@ -73,8 +103,22 @@ export class ScriptWays {
       case 'digest':
         return message.startsWith('NOSCRIPT') ? 'source' : null
       case 'source':
+      case 'wait':
         return null
     }
+  }
+
+  #wait(): Promise<void> {
+    if (this.#again === undefined) return Promise.resolve()
+    this.#again.isWaitedFor = true
+    return this.#again.promise
+  }
+
+  #goOn(words: Words): void {
+    const again = this.#again
+    if (again?.words !== words) return
+    if (!again.isWaitedFor) this.#again = undefined
+    again.resolve()
   }
 
   /** It takes no library, lost it again at once, or has another of this name. */
@@ -88,20 +132,16 @@ export class ScriptWays {
     return 'digest'
   }
 
-  #callFunction(script: ScriptNames, words: Words): Promise<unknown> {
-    words[0] = script.functionName
-    return this.#redis.fcall(...words)
-  }
-
   async #load(): Promise<void> {
     try {
       await this.#redis.function('LOAD', scriptLibrary.text)
     } catch (error) {
       // Somebody else was faster.
       if (String(error).includes('already exists')) return
-      this.#loading = undefined
       this.#withoutForNow()
       throw error
+    } finally {
+      this.#loading = undefined
     }
   }
 }

@@ -75,10 +75,11 @@ export class ScriptCaller {
           this.#ways.send(way, script, words),
           Math.max(1, give - performance.now()),
         )
-        if (way !== 'load') return reply as Reply
-        way = 'loaded'
+        const next = this.#ways.afterAnswer(way, words)
+        if (next === null) return reply as Reply
+        way = next
       } catch (thrown) {
-        const other = this.#ways.after(way, messageOf(thrown))
+        const other = this.#ways.afterError(way, messageOf(thrown), words)
         if (other !== null) {
           way = other
           continue

@@ -1,10 +1,16 @@
 /** Scripts are functions where Redis has them, and the same scripts by their source where it has none. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { digestKey } from '../../src/core/ids.ts'
+import { encodeInput } from '../../src/core/message.ts'
+import { workerKeys } from '../../src/store/keys.ts'
 import { openRedis, type Redis } from '../../src/store/redis.ts'
 import { ScriptCaller } from '../../src/store/script.ts'
 import { scriptLibrary } from '../../src/store/script-source.ts'
 import * as scripts from '../../src/store/scripts.ts'
+import { SessionStore } from '../../src/store/session-store.ts'
 import { RedisServer } from '../support/redis-server.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { Place } from './support/place.ts'
 
@@ -215,6 +221,39 @@ test.each(['fcall', 'function'])('a Redis without the command %s is asked by dig
   for (let time = 0; time < 3; time++) expect(await postTo(caller)).toEqual(['not_found'])
   expect(await callsOf(admin)).toMatchObject({ evalsha: 3, eval: 1 })
 })
+
+test.each([
+  ['functions', [], ['fcall', 'function|load']],
+  ['none', ['rename-command fcall ""'], ['evalsha', 'eval']],
+])(
+  'with %s a Redis that lost its scripts does calls in the order in which they are made',
+  async (_, settings, used) => {
+    await start(...settings)
+    await using network = await TcpProxy.start(server.url)
+    await using place = await Place.open({ redisUrl: server.url })
+    const { root } = await place.create({ limits: { mailbox: 100_000 } })
+    await admin.call('FUNCTION', 'FLUSH')
+    await admin.script('FLUSH')
+    await admin.config('RESETSTAT')
+    const redis = openRedis(network.url)
+    onTestFinished(() => redis.disconnect())
+    const sessions = new SessionStore(redis, new ScriptCaller(redis), place.keys, 0, place.policy, 20_000)
+    network.delay(10)
+    // None waits for the answer to another: when the first is answered that it is not there, hundreds are on their way.
+    const answered: string[] = []
+    const calls: Promise<unknown>[] = []
+    while (answered.length === 0 && calls.length < 3_000) {
+      const text = String(calls.length)
+      const call = sessions.post(root, encodeInput(null, text), digestKey(text, 'message'), 60_000, '[]')
+      calls.push(call.then(() => answered.push(text)))
+      await nextTurn()
+    }
+    await Promise.all(calls)
+    const mails = await admin.lrange(workerKeys(place.keys.tag, root).user, 1, -1)
+    expect(mails.map((mail) => mail.split('\t').at(-1))).toEqual(calls.map((_, index) => String(index)))
+    expect(Object.keys(await callsOf(admin))).toEqual(expect.arrayContaining(used))
+  },
+)
 
 test.each([
   "ERR unknown command 'fcall', with args beginning with: 'troupe_0_post' ",
