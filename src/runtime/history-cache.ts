@@ -11,7 +11,7 @@ import type { Left } from './turn.ts'
 
 export interface KnownHistory {
   readonly container: ContextContainer
-  /** Entries of the log that the container was made of, and their bytes. */
+  /** Entries of the log that the container was made of, and what their text takes in memory. */
   readonly length: number
   readonly bytes: number
   /** The last of them, as it is stored. */
@@ -74,4 +74,9 @@ export class HistoryCache {
 
 function memoryOf({ bytes, length }: KnownHistory): number {
   return workerBytes + length * entryBytes + bytes
+}
+
+/** V8 keeps a text with a letter beyond Latin-1 (a dash, an emoji) in two bytes for each of its letters. */
+export function textBytes(json: string): number {
+  return /[\u0100-\uffff]/.test(json) ? 2 * json.length : json.length
 }

@@ -15,7 +15,7 @@ import type { Spending } from '../../core/policy.ts'
 import type { Grant } from '../../core/ports.ts'
 import type { RunState } from '../../core/run-state.ts'
 import type { WorkerLog } from '../../core/worker-log.ts'
-import type { KnownHistory } from '../history-cache.ts'
+import { type KnownHistory, textBytes } from '../history-cache.ts'
 import { emptyStep, type RunPosition, type Step } from '../step.ts'
 import type { Turn } from '../turn.ts'
 
@@ -187,7 +187,7 @@ export class Journal {
     for (const { entry, json } of made) {
       this.container.apply(entry)
       this.#length++
-      this.#bytes += json.length
+      this.#bytes += textBytes(json)
       this.#lastJson = json
     }
   }

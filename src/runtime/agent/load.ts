@@ -1,7 +1,7 @@
 /** Duty: what an agent knows, from the node's memory and the stored history: reads only what the node has not seen. */
 import { ContextContainer } from '../../core/context-container.ts'
 import { decodeEntry } from '../../core/entry.ts'
-import type { HistoryCache, KnownHistory } from '../history-cache.ts'
+import { type HistoryCache, type KnownHistory, textBytes } from '../history-cache.ts'
 import type { Turn } from '../turn.ts'
 
 export async function loadHistory(turn: Turn, cache: HistoryCache): Promise<KnownHistory> {
@@ -28,7 +28,7 @@ function extend(turn: Turn, known: KnownHistory, entries: readonly string[]): Kn
   const before = container.passedOver
   let { bytes } = known
   for (const json of entries) {
-    bytes += json.length
+    bytes += textBytes(json)
     container.apply(decodeEntry(json))
   }
   if (container.passedOver > before) {

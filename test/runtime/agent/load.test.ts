@@ -19,10 +19,12 @@ class OneNode {
   readonly log: string[] = []
   /** From which place on the history was read. */
   readonly reads: number[] = []
+  /** Of which its answers are made. */
+  readonly word: string
   /** How many entries each warning says could not be read. */
   readonly unread: unknown[] = []
   readonly model = recordedModel('test/m', (_request, number) =>
-    number === 1 ? call('look') : say(`answer ${number}`),
+    number === 1 ? call('look') : say(`${this.word} ${number}`),
   )
   readonly #kind = new KindMaker(openModels({ env: {} })).make(
     'agent',
@@ -32,6 +34,10 @@ class OneNode {
       tools: [defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => 'seen' })],
     }),
   )
+
+  constructor(word = 'answer') {
+    this.word = word
+  }
 
   /** One run, in one turn. Gives what the next grant says of its end. */
   async run(number: number, more: Partial<Grant>): Promise<Pick<Grant, 'commitId' | 'version'>> {
@@ -71,9 +77,9 @@ let given: ReturnType<typeof spyOnGive>
 beforeEach(() => {
   given = spyOnGive()
 })
-/** What the cache was given last is all of the history, and counted as it is. */
-function expectWholeGiven({ log }: OneNode): void {
-  const bytes = log.reduce((sum, json) => sum + json.length, 0)
+/** What the cache was given last is all of the history, and counted as it is: in these entries each letter takes two bytes. */
+function expectWholeGiven({ log }: OneNode, ...wide: number[]): void {
+  const bytes = log.reduce((sum, json, place) => sum + json.length * (wide.includes(place) ? 2 : 1), 0)
   expect(given.mock.lastCall?.[2]).toMatchObject({
     length: log.length,
     bytes,
@@ -138,4 +144,15 @@ test('all of it when what it knows is not how the history begins any more (H2)',
   expect(node.shown).not.toContain('answer 2')
   expect(node.shown).toContain('told to another')
   expectWholeGiven(node)
+})
+
+test('letters beyond Latin-1 count twice, with all that are in an entry with one: so they are kept in memory', async () => {
+  const node = new OneNode('answer –')
+  await node.run(1, {})
+  const last = node.log.findIndex((json) => json.includes('–'))
+  expectWholeGiven(node, last, last + 1)
+  node.log.push(said('naïve', 2), said('…', 2), JSON.stringify({ type: 'cancelled', v: 1, at: 1, run: 2, epoch: 2 }))
+  await node.run(3, { commitId: '2:other:1', version: 20, mail: { control: [], family: [], user: [] } })
+  expect(node.log.length).toBe(last + 5)
+  expectWholeGiven(node, last, last + 1, last + 3)
 })
