@@ -37,31 +37,39 @@ describe('a kind', () => {
     expect(await session.result()).toMatchObject({ status: 'completed', value: 'child' })
   })
 
-  test('of one node alone runs there, though slots of another in its pool are never without work', async () => {
-    let [turns, isTime, hasRun] = [0, false, false]
-    const endless = defineWorker({
-      receive(_, self) {
-        turns++
-        if (isTime) self.spawn('elsewhere', null, { detached: true })
-        isTime = false
-        self.send(self.id, null)
-      },
-    })
-    const elsewhere = defineWorker({
-      receive() {
-        hasRun = true
-      },
-    })
-    await using troupe = await TestTroupe.connect()
-    // As long as these slots are awake the bell rule wants no more: what they pass over is one worker.
-    const policy = { turnSliceSteps: 5, bellMs: 1_000, bellJobMs: 600_000 }
-    await troupe.startNode({ endless }, { concurrency: 3, policy })
-    await troupe.startNode({ elsewhere }, { policy })
-    for (let number = 0; number < 3; number++) await troupe.create('endless')
-    await waitUntil('no bell of theirs is under way', () => turns > 3_000)
-    isTime = true
-    expect(await waitUntil('the child has run', () => hasRun)).toBe(true)
-  })
+  test.each([
+    ['that wakes few', 0],
+    ['whose workers stand ahead of the clock, as it has woken so many', 600_000],
+  ])(
+    'of one node alone runs there, though slots of another are never without work: in a session %s',
+    async (_, aheadMs) => {
+      let [turns, isTime, hasRun] = [0, false, false]
+      const endless = defineWorker({
+        receive(_, self) {
+          turns++
+          if (isTime) self.spawn('elsewhere', null, { detached: true })
+          isTime = false
+          self.send(self.id, null)
+        },
+      })
+      const elsewhere = defineWorker({
+        receive() {
+          hasRun = true
+        },
+      })
+      await using troupe = await TestTroupe.connect()
+      // As long as these slots are awake the bell rule wants no more: what they pass over is one worker.
+      const policy = { turnSliceSteps: 5, bellMs: 1_000, bellJobMs: 600_000 }
+      await troupe.startNode({ endless }, { concurrency: 3, policy })
+      await troupe.startNode({ elsewhere }, { policy })
+      const sessions = await Promise.all([1, 2, 3].map(() => troupe.create('endless')))
+      await waitUntil('no bell of theirs is under way', () => turns > 3_000)
+      for (const { rootId } of sessions)
+        await troupe.redis.hset(workerKeys(troupe.tag, rootId).record, 'score', Date.now() + aheadMs)
+      isTime = true
+      expect(await waitUntil('the child has run', () => hasRun)).toBe(true)
+    },
+  )
 
   test('of a pool of its own runs on the nodes of that pool alone, also as a child', async () => {
     const ran: string[] = []

@@ -207,6 +207,17 @@ local function isHosted(kind)
   return hosted[kind]
 end
 
+-- A worker's score is the time when it came into the line, or ahead of that where its session wakes more than a thousand workers a second:
+-- then nobody can tell how long it has been there. So it is after a clock was set back.
+local function isLate(score)
+  return math.abs(now - tonumber(score)) >= bellMs
+end
+
+local function hasLate(line)
+  local punctual = redis.call('ZCOUNT', line, '(' .. digits(now - bellMs), '(' .. digits(now + bellMs))
+  return redis.call('ZCARD', line) > punctual
+end
+
 -- Bells for this node's free slots, by the bell rule, counting only workers that it can run. Those that no live node can run leave
 -- the line, or a claim, which looks so far only, would never get past them.
 local rung = {}
@@ -218,7 +229,7 @@ for index = 1, #pools do
     redis.call('DEL', tag .. ':share:' .. pool.name)
   end
   -- A node without a free slot learns of a line in which somebody is late: one of its slots that is elsewhere goes there next.
-  if pool.free > 0 or redis.call('ZCOUNT', tag .. ':run:' .. pool.name, '-inf', digits(now - bellMs)) > 0 then
+  if pool.free > 0 or hasLate(tag .. ':run:' .. pool.name) then
     local out = redis.call('ZCOUNT', tag .. ':bells:' .. pool.name, digits(now), '+inf')
     -- As far as claims look, and no further than there are slots for.
     local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, lookMost - 1, 'WITHSCORES')
@@ -231,7 +242,7 @@ for index = 1, #pools do
       elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then
         fit = fit + 1
         -- Bells that are out may be those of slots that host other kinds and are never without work: they pass it over for ever.
-        if tonumber(candidates[number + 1]) <= now - bellMs then late = late + 1 end
+        if isLate(candidates[number + 1]) then late = late + 1 end
       elseif kind and not writeMoved(pool.name, candidates[number], kind) and not isHosted(kind) then
         local score = redis.call('ZSCORE', tag .. ':run:' .. pool.name, candidates[number])
         redis.call('ZREM', tag .. ':run:' .. pool.name, candidates[number])

@@ -36,6 +36,23 @@ export const whoIsPassedOverHasABell: Check = async (place) => {
   expect(await bellsOf('node-b')).toHaveLength(1)
 }
 
+/** Workers of a session that wakes very many stand ahead of the clock, and the more so the longer it does. */
+export const whoStandsAheadOfTheClockHasABell: Check = async (place) => {
+  const { root } = await place.create({ kind: 'other' })
+  const sweep = async (free: number) => {
+    const over = (await place.now()) + 60_000
+    await place.redis.del(place.keys.bells(pool))
+    await place.redis.zadd(place.keys.bells(pool), over, 'one', over, 'two')
+    return (await place.node({ kinds: { [pool]: ['other'] } }).sweep({ free })).bells
+  }
+  const ahead = async (ms: number) => place.redis.zadd(place.keys.run(pool), (await place.now()) + ms, root)
+  const { bellMs } = place.policy
+  await ahead(bellMs - 10_000)
+  expect([await sweep(1), await sweep(0)]).toEqual([[], []])
+  await ahead(bellMs + 60_000)
+  expect([await sweep(1), await sweep(0)]).toEqual([[expect.anything()], [expect.anything()]])
+}
+
 /** Its slots are in other lines, and bells of this one may be lost. */
 export const aFullNodeLearnsWhereSomebodyIsLate: Check = async (place) => {
   const { root } = await place.create()

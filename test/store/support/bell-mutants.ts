@@ -49,9 +49,23 @@ export const bellMutants: readonly Mutant[] = [
   {
     guard: 'and only for who has been in line for longer than a bell lasts',
     script: sweepScript,
-    from: 'if tonumber(candidates[number + 1]) <= now - bellMs then',
+    from: 'if isLate(candidates[number + 1]) then',
     to: 'if true then',
     check: checks.whoIsPassedOverHasABell,
+  },
+  {
+    guard: 'and for who stands ahead of the clock, of whom nobody knows how long it has been in line',
+    script: sweepScript,
+    from: 'return math.abs(now - tonumber(score)) >= bellMs',
+    to: 'return now - tonumber(score) >= bellMs',
+    check: checks.whoStandsAheadOfTheClockHasABell,
+  },
+  {
+    guard: 'also where the node is full',
+    script: sweepScript,
+    from: "'(' .. digits(now - bellMs), '(' .. digits(now + bellMs))",
+    to: "'(' .. digits(now - bellMs), '+inf')",
+    check: checks.whoStandsAheadOfTheClockHasABell,
   },
   {
     guard: 'a sweep tells a full node of a line in which somebody is late',
