@@ -370,7 +370,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'a place in line behind the last of the session',
     script: commitScript,
-    from: 'if last and last >= score then score = last + 1 end',
+    from: 'if last and last >= score then score = math.min(last + 1, now + aheadMost) end',
     to: '',
     check: checks.aLargeSessionStandsInLine,
   },

@@ -1,6 +1,7 @@
 /** Short forms of what is promised of lines, moved kinds, sessions that end late, and their pruning. Each expects a promise to be kept. */
 import { expect } from 'vitest'
 import { newId, sessionIdOfRoot } from '../../../src/core/ids.ts'
+import { workerKeys } from '../../../src/store/keys.ts'
 import type { Check } from './checks.ts'
 import { completion } from './hand-node.ts'
 import type { Place } from './place.ts'
@@ -15,6 +16,18 @@ export const aGrantIsNoLargerThanItsTurn: Check = async (place) => {
   const { root } = await place.create({ mode: 'conversation' })
   for (let number = 0; number < 99; number++) await place.post(root, `${number}`)
   expect((await place.node().claim()).grant.mail.user.length).toBeLessThan(99)
+}
+
+/** It may have woken very many while nobody else needed the slots; or the clock was set back. */
+export const aSessionStandsAMinuteBehindOthersAtMost: Check = async (place) => {
+  const { root } = await place.create({ mode: 'conversation' })
+  await (await place.node().claim()).complete()
+  const before = await place.now()
+  await place.redis.hset(workerKeys(place.keys.tag, root).record, 'score', before + 3_600_000)
+  await place.post(root, 'second')
+  const score = Number(await place.redis.zscore(place.keys.run('default'), root))
+  expect(score).toBeGreaterThanOrEqual(before + 60_000)
+  expect(score).toBeLessThanOrEqual((await place.now()) + 60_000)
 }
 
 export const aSweepRingsPastWhatItsNodeCannotRun: Check = async (place) => {

@@ -6,6 +6,7 @@ import {
   commitScript,
   finishScript,
   limitScript,
+  postScript,
   pruneScript,
   sweepScript,
 } from '../../../src/store/scripts.ts'
@@ -18,6 +19,13 @@ import * as checks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
 
 export const lineMutants: readonly Mutant[] = [
+  {
+    guard: 'a session stands behind others for a minute at most',
+    script: postScript,
+    from: 'math.min(last + 1, now + aheadMost)',
+    to: 'last + 1',
+    check: checks.aSessionStandsAMinuteBehindOthersAtMost,
+  },
   {
     guard: 'a claim looks past the first ones',
     script: claimScript,

@@ -18,11 +18,13 @@ local function wakes(place, wait, lane, text, tail)
 end
 
 -- Puts a worker into the run queue. The score is the time, but at least one more than the session's last one, so that a session
--- with many runnable workers stands in line behind those with few.
+-- with many runnable workers stands in line behind those with few; for a minute at most, however many it has had: else one that used slots
+-- which nobody else needed would wait for as long as others need them.
+local aheadMost = 60000
 local function writeQueued(tag, pool, id, lastScore, now)
   local score = now
   local last = type(lastScore) ~= 'table' and tonumber(lastScore)
-  if last and last >= score then score = last + 1 end
+  if last and last >= score then score = math.min(last + 1, now + aheadMost) end
   local added = redis.pcall('ZADD', tag .. ':run:' .. pool, digits(score), id)
   -- A line that is none: sweeps take the worker from among the unhosted once it is mended.
   if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', score, id) end
