@@ -94,6 +94,12 @@ local function writeMoved(pool, id, kind)
   return true
 end
 
+-- What is much further ahead than it can be: the clock was set back.
+local function bringNear(set, aheadMs)
+  local far = redis.call('ZRANGEBYSCORE', set, '(' .. digits(now + aheadMs * 2), '+inf', 'LIMIT', 0, batch)
+  for index = 1, #far do redis.call('ZADD', set, digits(now + aheadMs), far[index]) end
+end
+
 -- Heal: leases that ended, scores ahead of the clock, nodes not seen for long.
 local healed, woke, damaged = 0, newWakes(), {}
 local last = tonumber(redis.call('HGET', metaKey, 'sweptAt') or '0') or 0
@@ -120,8 +126,7 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
   end
   writeScores(tag, woke)
   redis.call('XTRIM', eventsKey, 'MAXLEN', '~', eventsKept)
-  local ahead = redis.call('ZRANGEBYSCORE', leasesKey, '(' .. digits(now + leaseMs * 2), '+inf', 'LIMIT', 0, batch)
-  for index = 1, #ahead do redis.call('ZADD', leasesKey, digits(now + leaseMs), ahead[index]) end
+  bringNear(leasesKey, leaseMs)
 
   -- Pools of this node are counted even when it was the last to host them.
   local totals = {}
@@ -164,11 +169,10 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
     if pcall(checkSort, 'zset', tag .. ':bells:' .. name, tag .. ':busy:' .. name) then
       redis.call('ZREMRANGEBYSCORE', tag .. ':bells:' .. name, '-inf', digits(now))
       redis.call('ZREMRANGEBYSCORE', tag .. ':busy:' .. name, '-inf', digits(now))
-      local early = redis.call('ZRANGEBYSCORE', tag .. ':bells:' .. name, '(' .. digits(now + bellMs * 2), '+inf', 'LIMIT', 0, batch)
-      for index = 1, #early do redis.call('ZADD', tag .. ':bells:' .. name, digits(now + bellMs), early[index]) end
-      early = redis.call('ZRANGEBYSCORE', tag .. ':busy:' .. name, '(' .. digits(now + leaseMs * 2), '+inf', 'LIMIT', 0, batch)
-      for index = 1, #early do redis.call('ZADD', tag .. ':busy:' .. name, digits(now + leaseMs), early[index]) end
+      bringNear(tag .. ':bells:' .. name, bellMs)
+      bringNear(tag .. ':busy:' .. name, leaseMs)
     end
+    if pcall(checkSort, 'zset', tag .. ':run:' .. name) then bringNear(tag .. ':run:' .. name, aheadMost) end
   end
 end
 if leaving == '1' then return { healed, {}, {}, 0 } end
