@@ -68,6 +68,8 @@ export type FlowAction = 'continue' | 'stop' | { readonly callTool: string }
 
 interface MutableRun {
   number: number
+  inputText: string | undefined
+  /** What the text says, once somebody asked: of JSON this may take many times as much memory. */
   input: Json | undefined
   iterations: number
   blanks: number
@@ -98,7 +100,7 @@ export class ContextContainer {
   #passedOver = 0
   // An empty context waits for what the model says first.
   #isRunOpen = true
-  #firstInput: Json | undefined
+  #firstText: string | undefined
   /** The run that it began. */
   #firstRun = 0
 
@@ -164,11 +166,14 @@ export class ContextContainer {
 
   /** The input of the worker's first run that was not refused, and that of the run in progress; null before it. */
   get firstInput(): Json {
-    return this.#firstInput ?? null
+    return this.#firstText === undefined ? null : inputOf(this.#firstText)
   }
 
   get input(): Json {
-    return this.#run.input ?? null
+    const run = this.#run
+    if (run.inputText === undefined) return null
+    run.input ??= inputOf(run.inputText)
+    return run.input
   }
 
   apply(entry: Entry): void {
@@ -211,9 +216,9 @@ export class ContextContainer {
     this.history.push(message)
     if (message.type === 'user') {
       this.#isRunOpen = true
-      this.#run.input ??= inputOf(textOf(message.content))
-      if (this.#firstInput === undefined) {
-        this.#firstInput = this.#run.input
+      this.#run.inputText ??= textOf(message.content)
+      if (this.#firstText === undefined) {
+        this.#firstText = this.#run.inputText
         this.#firstRun = this.#run.number
       }
       for (const [name, value] of Object.entries(message.facts ?? {})) this.#given[name] = value
@@ -259,7 +264,7 @@ export class ContextContainer {
   /** Nothing was begun with an input that was refused: the next one is the first. */
   #failed({ failure }: FailedEntry): void {
     const isRefused = refusals.has(failure.code) && this.#run.iterations === 0
-    if (isRefused && this.#run.number === this.#firstRun) this.#firstInput = undefined
+    if (isRefused && this.#run.number === this.#firstRun) this.#firstText = undefined
     this.#end()
   }
 
@@ -301,6 +306,7 @@ function emptyFacts(): Record<string, Json> {
 function newRun(number: number): MutableRun {
   return {
     number,
+    inputText: undefined,
     input: undefined,
     iterations: 0,
     blanks: 0,

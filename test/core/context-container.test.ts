@@ -1,5 +1,5 @@
 /** The context container: a fold over the entries of a history, the same in any process. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ContextContainer } from '../../src/core/context-container.ts'
 import type { Entry } from '../../src/core/entry.ts'
 
@@ -274,7 +274,18 @@ describe('a context container', () => {
     ['{half', '{half'],
     ['', ''],
   ])('an input %j is told as %j', (text, value) => {
-    expect(contextOf(user(text)).input).toEqual(value)
+    // A nudge, which follows it in the same run, is none, whatever was asked before.
+    const contexts = [contextOf(user(text)), contextOf(user(text), user('nudge'))]
+    for (const context of contexts) expect([context.input, context.firstInput]).toEqual([value, value])
+  })
+
+  test('an input of JSON is kept as its text until somebody asks for it', () => {
+    const parse = vi.spyOn(JSON, 'parse')
+    const context = contextOf(user('{"path":"a"}'), user('nudge'))
+    expect(parse).not.toHaveBeenCalled()
+    expect([context.input, context.input]).toEqual([{ path: 'a' }, { path: 'a' }])
+    expect(parse).toHaveBeenCalledOnce()
+    parse.mockRestore()
   })
 
   test('passes over what it does not know, and says how often', () => {
