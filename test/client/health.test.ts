@@ -27,7 +27,7 @@ function storeOf({
     const { queued = 0, since, bells = 0, busy = 0 } = pools[pool] ?? {}
     return { pool, queued, oldest: since === undefined ? null : { id: 'w', since }, bells, busy }
   }
-  const sums = { expiredLeases: 1, running, timers: 2, cancelling: 3, dead: 4, redriven: 1 }
+  const sums = { expiredLeases: 1, running, timers: 2, cancelling: 3, dead: 4, settled: 1 }
   return {
     now: async () => now,
     info: async () => info,
@@ -73,7 +73,7 @@ describe('readHealth', () => {
       timers: 4,
       cancelling: 6,
       deadLetters: 8,
-      redriven: 2,
+      settled: 2,
     })
   })
 

@@ -259,12 +259,12 @@ describe('nodes, kinds, dead letters, queues', () => {
     expect(behind.map(({ fields }) => fields.mail)).toEqual(['b'])
   })
 
-  test('of dead letters those count as put back whose mark is of no letter that was trimmed', async () => {
+  test('of dead letters those count as settled whose mark is of no letter that was trimmed', async () => {
     const place = await Place.open()
     for (const at of [7, 8, 9]) await place.redis.xadd(place.keys.dead, `${at}-0`, 'mail', 'a')
     await place.redis.zadd(place.keys.redriven, 6, '6-0 0 ', 8, '8-0 1 ')
     await still(place)
-    expect(await place.inspect.queueFacts([])).toMatchObject({ dead: 3, redriven: 1 })
+    expect(await place.inspect.queueFacts([])).toMatchObject({ dead: 3, settled: 1 })
   })
 
   test('queues tell what waits, since when, and what is out', async () => {
@@ -290,7 +290,7 @@ describe('nodes, kinds, dead letters, queues', () => {
       timers: 0,
       cancelling: 0,
       dead: 0,
-      redriven: 0,
+      settled: 0,
     })
     expect((await place.inspect.queuedKinds('default', 10)).map(({ kind }) => kind)).toEqual(['echo', 'other'])
   })
