@@ -173,3 +173,18 @@ export const theRecordOfAChildIsNoSession: Check = async (place) => {
   })
   expect(changed).toEqual({})
 }
+
+/** The clock was set back by an hour. */
+export const whatIsFarAheadComesNear: Check = async (place) => {
+  const { root } = await place.create()
+  const node = place.node()
+  const { worker } = await node.claim()
+  const hour = (await place.now()) + 3_600_000
+  const { leases, bells, busy, run } = place.keys
+  const sets = [leases, bells('default'), busy('default'), run('default')]
+  for (const key of sets) await place.redis.zadd(key, hour, key === leases ? worker : root)
+  await place.redis.hdel(place.keys.meta, 'sweptAt')
+  await node.sweep({ free: 0 })
+  const far = await Promise.all(sets.map((key) => place.redis.zcount(key, hour - 600_000, '+inf')))
+  expect(far).toEqual(sets.map(() => 0))
+}

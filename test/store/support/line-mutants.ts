@@ -159,6 +159,18 @@ export const lineMutants: readonly Mutant[] = [
     to: '',
     check: checks.grandchildrenOfAnEndedRunAreCancelled,
   },
+  ...[
+    '(leasesKey, leaseMs)',
+    "(tag .. ':bells:' .. name, bellMs)",
+    "(tag .. ':busy:' .. name, leaseMs)",
+    "(tag .. ':run:' .. name, aheadMost)",
+  ].map((given) => ({
+    guard: `what a clock that was set back left far ahead comes near ${given}`,
+    script: sweepScript,
+    from: `bringNear${given}`,
+    to: 'local _ = nil',
+    check: checks.whatIsFarAheadComesNear,
+  })),
   ...[cancelScript, closeScript, limitScript].map((script) => ({
     guard: `a session that is asked to ${script.file.slice(0, -4)} has a root`,
     script,
