@@ -31,7 +31,7 @@ import { decodeCalls } from '../store/call-ranges.ts'
 import type { RecordFields, WorkerRow } from '../store/inspect-store.ts'
 
 export type SessionState = 'active' | 'completed' | 'failed' | 'cancelling' | 'cancelled'
-/** damaged: another program wrote over a key of it, which `report` names. */
+/** damaged: another program wrote over a key of it, or a field of its root's record, which `report` names. */
 export type ListedState = SessionState | 'damaged'
 export const listedStates: readonly ListedState[] = [
   'active',
@@ -68,7 +68,7 @@ export interface WorkerReport {
   readonly limits: WorkerLimits
   /** What it may use, where its session or its parent restricts that; null where nothing does. */
   readonly grant: WorkerGrant | null
-  /** Code `bug`: another program wrote over a key of it, or over its last failure. */
+  /** Code `bug`: another program wrote over a key of it, a field of its record, or its last failure. */
   readonly lastFailure: Failure | null
   /** Runs begun so far. */
   readonly runs: number

@@ -8,6 +8,7 @@ import { damageOf } from '../core/errors.ts'
 import { isWorkerId, parseId, parseKind, rootIdOf, timeOf } from '../core/ids.ts'
 import { sessionNotFound } from '../core/refusal.ts'
 import type { InspectStore, SessionPlace, SummaryRow } from '../store/inspect-store.ts'
+import { misreadFields } from './audit/form-rules.ts'
 import type { SessionsQuery, WorkersQuery } from './queries.ts'
 import { type ListedState, type WorkerReport, workerReport } from './report.ts'
 import type { SessionSummary } from './summaries.ts'
@@ -96,16 +97,18 @@ async function listOf(
 
 function summaryOf({ id, createdAt }: SessionPlace, row: SummaryRow | null): SessionSummary | null {
   if (row === null) return null
-  const { fields, kind, name } = row
+  const { kind, name } = row
+  const isDamaged = row.fields.state === 'damaged' || misreadFields(row.fields).length > 0
+  const { state = 'damaged', finished, workers = 1 } = isDamaged ? {} : row.fields
   return {
     id,
     name: name ?? kind ?? '',
     kind: kind ?? '',
-    state: fields.state as ListedState,
+    state: state as ListedState,
     mode: row.mode === 'conversation' ? 'conversation' : 'job',
     createdAt,
-    finishedAt: fields.finished === undefined ? null : Number(fields.finished),
-    workers: Number(fields.workers ?? 1),
+    finishedAt: finished === undefined ? null : Number(finished),
+    workers: Number(workers),
   }
 }
 

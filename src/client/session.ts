@@ -19,7 +19,7 @@ import { lastResult, type Report, resultOfRun, type SessionStanding, sessionRepo
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
 import type { Submission } from './submission.ts'
 import { Worker } from './worker.ts'
-import { readRows } from './worker-rows.ts'
+import { fieldDamage, readRows } from './worker-rows.ts'
 
 export interface SessionContext {
   readonly submission: Submission
@@ -60,6 +60,8 @@ export class Session {
   async #fields(run?: number) {
     const fields = await this.#context.store.session(this.id, run)
     if (fields === null) throw sessionNotFound(this.id)
+    const damage = fieldDamage(this.#context.store.recordKey(this.rootId), fields)
+    if (damage !== null) throw damage
     return fields
   }
 
@@ -73,7 +75,7 @@ export class Session {
   /** What of the report needs no worker but the first: of a session of thousands the others are not read. */
   async standing(): Promise<SessionStanding> {
     const { store } = this.#context
-    const [createdAt, rows] = await Promise.all([store.createdAt(this.id), store.workers([this.rootId])])
+    const [createdAt, rows] = await Promise.all([store.createdAt(this.id), readRows(store, [this.rootId])])
     const { usage: _ofAllWorkers, ...standing } = (await this.#reportOf(createdAt, rows)).session
     return standing
   }
@@ -139,7 +141,7 @@ export class Session {
     const finished = fields.state !== 'active' && fields.state !== 'cancelling'
     let wanted = run
     if (wanted === undefined && !finished) {
-      const root = await this.#context.store.root(this.id)
+      const root = await this.#root()
       if (root.mode !== 'conversation') return undefined
       const idle = root.place === 'idle' && root.pending === 0
       wanted = Math.max(1, root.run - (idle ? 1 : 0))
@@ -157,7 +159,14 @@ export class Session {
   }
 
   async #lastRun(): Promise<number> {
-    return Math.max(1, (await this.#context.store.root(this.id)).run - 1)
+    return Math.max(1, (await this.#root()).run - 1)
+  }
+
+  async #root() {
+    const root = await this.#context.store.root(this.id)
+    // The report names what somebody wrote over.
+    if (!Number.isSafeInteger(root.run)) await this.standing()
+    return root
   }
 
   async #read(run: number | null, status: RunResult['status'], position: number): Promise<RunResult> {

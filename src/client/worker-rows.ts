@@ -1,5 +1,10 @@
-/** Duty: the rows of any number of workers, in pieces: each has a deadline of its own, and none holds Redis or this process for long. */
-import type { InspectStore, WorkerRow } from '../store/inspect-store.ts'
+/**
+ * Duty: records as reports read them. Rows of any number of workers come in pieces: each has a deadline of its own, and none holds Redis or
+ * this process for long. A field that somebody wrote over is named, and told as if it were not there: nobody reads a number that is none.
+ */
+import { InvariantError } from '../core/errors.ts'
+import type { InspectStore, RecordFields, WorkerRow } from '../store/inspect-store.ts'
+import { misreadFields } from './audit/form-rules.ts'
 
 const pieceSize = 500
 
@@ -7,6 +12,28 @@ const pieceSize = 500
 export async function readRows(store: InspectStore, ids: readonly string[]): Promise<WorkerRow[]> {
   const rows: WorkerRow[] = []
   for (let from = 0; from < ids.length; from += pieceSize)
-    rows.push(...(await store.workers(ids.slice(from, from + pieceSize))))
+    rows.push(...(await store.workers(ids.slice(from, from + pieceSize))).map((row) => readable(row, store)))
   return rows
+}
+
+function readable(row: WorkerRow, store: InspectStore): WorkerRow {
+  // Of a record that is none there are no fields.
+  const damage = row.damage === null ? fieldDamage(store.recordKey(row.id), row.fields) : null
+  if (damage === null) return row
+  const wrong = misreadFields(row.fields)
+  const fields = Object.fromEntries(Object.entries(row.fields).filter(([name]) => !wrong.includes(name)))
+  return { ...row, fields: { kind: '', place: 'idle', ...fields }, damage }
+}
+
+/** What is wrong with fields of the record under this key; null where nothing is. */
+export function fieldDamage(key: string, fields: RecordFields): InvariantError | null {
+  const wrong = misreadFields(fields).map((name) => {
+    const text = fields[name]
+    const what = text === undefined ? 'be there' : `not be ${JSON.stringify(text.slice(0, 40))}`
+    return `field ${name} of ${key} should ${what}`
+  })
+  if (wrong.length === 0) return null
+  const damaged = wrong.join('; ')
+  const why = 'Another program wrote over it: put it back.'
+  return new InvariantError(`what is stored is not as it should be (${damaged}). ${why}`, { details: { damaged } })
 }

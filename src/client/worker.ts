@@ -9,6 +9,7 @@ import { type HistoryQuery, historyRules, type MailboxQuery, mailboxRules } from
 import { type WorkerReport, workerReport } from './report.ts'
 import type { Submission } from './submission.ts'
 import type { Sent } from './summaries.ts'
+import { readRows } from './worker-rows.ts'
 
 export interface HistoryItem {
   /** Position in the history, from 0. */
@@ -44,7 +45,7 @@ export class Worker {
   }
 
   async report(): Promise<WorkerReport> {
-    const [row] = await this.#store.workers([this.id])
+    const [row] = await readRows(this.#store, [this.id])
     if (row === undefined) throw workerNotFound(this.id)
     if (row.damage !== null) throw row.damage
     return workerReport(row)
@@ -65,7 +66,8 @@ export class Worker {
     const mails = lanes.flatMap(({ lane, first, mails: texts }) =>
       texts.flatMap((text, index) => (text === '' ? [] : [decodeMail(lane, first + index, text)])),
     )
-    if (mails.length === 0) await this.report()
+    // Also where a number of a mail would be none, since somebody wrote over what they are counted from.
+    if (mails.length === 0 || lanes.some(({ first }) => !Number.isSafeInteger(first))) await this.report()
     return mails
   }
 }

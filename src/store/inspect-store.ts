@@ -28,7 +28,7 @@ export interface WorkerRow {
   /** When its newest history entry was written; null without one that can be read. */
   readonly updatedAt: number | null
   readonly pending: { readonly user: number; readonly family: number; readonly control: number }
-  /** Names a key of it that somebody wrote over; what that held is told as if there were nothing. */
+  /** Names a key of it, or a field, that somebody wrote over; what that held is told as if there were nothing. */
   readonly damage: RuntimeError | null
 }
 
@@ -98,6 +98,11 @@ export class InspectStore {
   async now(): Promise<number> {
     const [seconds, micros] = await this.#redis.time()
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
+  }
+
+  /** The key of a worker's record, to be named. */
+  recordKey(workerId: string): string {
+    return workerKeys(this.#keys.tag, workerId).record
   }
 
   /** How the session stands, with the result of one run if asked: a long conversation has thousands, which are never read at once. */

@@ -26,6 +26,12 @@ async function ended(troupe: TestTroupe, kind: 'echo' | 'broken') {
   return { session, keys: { ...workerKeys(troupe.tag, session.rootId), ...sessionKeys(troupe.tag, session.id) } }
 }
 
+/** All numbers of a value, at any depth. */
+function numbersIn(value: unknown): number[] {
+  if (typeof value === 'number') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(numbersIn) : []
+}
+
 describe('a key of another sort', () => {
   test.each([
     ['record', 'hash'],
@@ -147,6 +153,52 @@ describe('a key of another sort', () => {
       `key ${workers} should be a list`,
     )
     await troupe.redis.del(workers)
+  })
+})
+
+describe('a field of a record that is not what it should be', () => {
+  test.each(['run', 'depth', 'user', 'limits', 'awaits', 'place', 'runState', 'caps', 'ended', 'workers'])(
+    '(%s) is named by who asks for that session or worker, and no number is told that is none',
+    async (name) => {
+      await using troupe = await TestTroupe.start({ workers: { echo } })
+      const [{ session, keys }, other] = [await ended(troupe, 'echo'), await ended(troupe, 'echo')]
+      await troupe.redis.hset(keys.record, name, 'nonsense')
+      const damaged = `field ${name} of ${keys.record} should not be "nonsense"`
+      const refused = { code: 'bug', details: { damaged } }
+      await expect(session.report()).rejects.toMatchObject(refused)
+      await expect(session.standing()).rejects.toMatchObject(refused)
+      await expect(session.root.report()).rejects.toMatchObject(refused)
+      await expect(session.root.report()).rejects.toThrow('Another program wrote over it: put it back.')
+      const workers = await troupe.client.workers.list()
+      expect(workers).toMatchObject([
+        { id: other.session.rootId, lastFailure: null },
+        { id: session.rootId, kind: 'echo', lastFailure: { message: expect.stringContaining(damaged) } },
+      ])
+      expect(numbersIn([workers, await troupe.client.sessions.list()])).not.toContain(Number.NaN)
+    },
+  )
+
+  test.each(['ended', 'workers', 'kind'])('(%s) marks its session in a list, beside the others', async (name) => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const [{ session, keys }, other] = [await ended(troupe, 'echo'), await ended(troupe, 'echo')]
+    await troupe.redis.hset(keys.record, name, name === 'kind' ? '' : 'nonsense')
+    expect(await troupe.client.sessions.list()).toMatchObject([
+      { id: other.session.id, state: 'completed', workers: 1 },
+      { id: session.id, state: 'damaged', workers: 1, finishedAt: null },
+    ])
+  })
+
+  test('is named by who asks for a result, or for what waits, where these count by it', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const session = await troupe.create('echo', 'one', { keepOpen: true })
+    await session.result({ run: 1 })
+    const { record, user } = workerKeys(troupe.tag, session.rootId)
+    await troupe.redis.hset(record, 'run', 'nonsense')
+    await expect(session.result()).rejects.toThrow(`field run of ${record}`)
+    await troupe.redis.hset(record, { run: 2, user: 'nonsense' })
+    await troupe.redis.rpush(user, 'a mail')
+    await expect(session.root.mailbox()).rejects.toThrow(`field user of ${record}`)
+    await troupe.redis.del(user)
   })
 })
 

@@ -48,11 +48,22 @@ export function malformedSession(id: string, fields: RecordFields | null): strin
 }
 
 function malformed(fields: RecordFields, forms: readonly [string, Form][], where: string): string[] {
-  return forms.flatMap(([name, form]) => {
-    const text = fields[name]
-    if (text === undefined || ('test' in form ? form.test(text) : form.includes(text))) return []
-    return [wrong(name, where, text)]
-  })
+  return forms.flatMap(([name, form]) => (fits(fields[name], form) ? [] : [wrong(name, where, fields[name] as string)]))
+}
+
+function fits(text: string | undefined, form: Form): boolean {
+  return text === undefined || ('test' in form ? form.test(text) : form.includes(text))
+}
+
+/** Names of fields of a record, also of a session's root, whose values would be told as something they do not say. */
+export function misreadFields(fields: RecordFields): string[] {
+  const names = [...workerForms, ...sessionForms]
+    .filter(([name, form]) => !fits(fields[name], form))
+    .map(([name]) => name)
+  const { runState } = fields
+  if (runState !== undefined && !runStates.includes(decodeRunState(runState).run)) names.push('runState')
+  if (!fields.kind) names.push('kind')
+  return names
 }
 
 function wrong(name: string, where: string, text: string): string {
