@@ -300,8 +300,7 @@ export class InspectStore {
   }
 
   async deadLetter(id: string): Promise<DeadRow | undefined> {
-    const [row] = await this.#deadRows(await this.#redis.xrange(this.#keys.dead, id, id))
-    return row
+    return (await this.#deadRows(await this.#redis.xrange(this.#keys.dead, id, id)))[0]
   }
 
   async #deadRows(entries: readonly [id: string, flat: string[]][]): Promise<DeadRow[]> {
@@ -348,6 +347,12 @@ export class InspectStore {
       this.#redis.scard(this.#keys.cancelling),
       this.#redis.xlen(this.#keys.dead),
       this.#settledLetters(),
+      // Nothing is made of these: read, they fail by their name where somebody wrote over them.
+      this.#redis.zcard(this.#keys.sessions),
+      this.#redis.xlen(this.#keys.events),
+      this.#redis.zcard(this.#keys.redriven),
+      this.#redis.hlen(this.#keys.retired),
+      this.#redis.hlen(this.#keys.meta),
     ])
     return { pools: perPool, expiredLeases, running, timers, cancelling, dead, settled }
   }

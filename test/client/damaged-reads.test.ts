@@ -202,6 +202,27 @@ describe('a field of a record that is not what it should be', () => {
   })
 })
 
+test.each([
+  ['meta', 'hash'],
+  ['nodes', 'hash'],
+  ['kinds', 'hash'],
+  ['retired', 'hash'],
+  ['leases', 'zset'],
+  ['timers', 'zset'],
+  ['sessions', 'zset'],
+  ['redriven', 'zset'],
+  ['cancelling', 'set'],
+  ['events', 'stream'],
+  ['dead', 'stream'],
+] as const)('a key of a whole partition (%s) that somebody wrote over is named to doctor', async (name, sort) => {
+  await using troupe = await TestTroupe.connect()
+  const key = partitionKeys(troupe.tag)[name]
+  await troupe.redis.set(key, 'not what it was')
+  const damaged = `key ${key} should be a ${sort}`
+  await expect(troupe.client.health()).rejects.toMatchObject({ code: 'bug', details: { damaged } })
+  await troupe.redis.del(key)
+})
+
 test('a record in line that cannot be read keeps doctor from nothing', async () => {
   await using troupe = await TestTroupe.connect()
   const [spoilt, other] = [await troupe.create('echo', 'one'), await troupe.create('echo', 'two')]
