@@ -171,7 +171,10 @@ export class Session {
 
   async #read(run: number | null, status: RunResult['status'], position: number): Promise<RunResult> {
     const place = `entry ${position} of the history of worker ${this.rootId}`
-    return this.#resultOf(await this.#context.store.entryAt(this.rootId, position), status, run, place)
+    const json = await this.#context.store.entryAt(this.rootId, position)
+    // It is gone with its session, where that was pruned in between.
+    if (json === null && status !== 'cancelled') await this.#fields()
+    return this.#resultOf(json, status, run, place)
   }
 
   /** The result that a history entry holds; `place` is where it was read. */
@@ -179,13 +182,10 @@ export class Session {
     const entry = entryJson === null ? null : decodeEntry(entryJson)
     const number = run ?? entry?.run ?? 1
     if (status === 'cancelled') return { status, run: number }
-    if (entry === null) throw sessionNotFound(this.id)
+    if (entry === null) throw unreadableResult(`${place} should be there`)
     if (status === 'failed' && entry.type === 'failed') return { status, run: number, failure: entry.failure }
     if (status === 'completed' && entry.type === 'completed') return { status, run: number, value: entry.value }
-    const damaged = `${place} should be that it ${status}`
-    throw new InvariantError(`the result cannot be read: ${damaged}. Another program wrote it.`, {
-      details: { damaged },
-    })
+    throw unreadableResult(`${place} should be that it ${status}`)
   }
 
   /**
@@ -246,4 +246,10 @@ export class Session {
     const answer = await this.#context.submission.store(this.id, 'session').close(this.id)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
   }
+}
+
+function unreadableResult(damaged: string): InvariantError {
+  return new InvariantError(`the result cannot be read: ${damaged}. Another program wrote it.`, {
+    details: { damaged },
+  })
 }

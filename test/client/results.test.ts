@@ -233,11 +233,15 @@ describe('a result over which somebody wrote', () => {
     expect((await session.report()).workers).toMatchObject([{ place: 'idle', historyLength: 2 }])
   })
 
-  test('is no cancel where nothing is left of it', async () => {
+  test('is no cancel, nor a session that is not known, where nothing is left of it', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 'x', { keepOpen: true })
     await session.result({ run: 1 })
-    await troupe.redis.del(workerKeys(troupe.tag, session.rootId).log)
+    const { log, record } = workerKeys(troupe.tag, session.rootId)
+    await troupe.redis.del(log)
+    const damaged = `entry 1 of the history of worker ${session.rootId} should be there`
+    await expect(session.result({ run: 1 })).rejects.toMatchObject({ code: 'bug', details: { damaged } })
+    await troupe.redis.del(record)
     await expect(session.result({ run: 1 })).rejects.toMatchObject({ code: 'session_not_found' })
   })
 })
