@@ -173,15 +173,19 @@ function judgeNodes({ redis, nodes, pools, running, submitted }: Health): Findin
   return { level: 'problem', what: `no node is live, and ${who.join(' and ')} ${verb}`, todo }
 }
 
-function judgeUnhosted({ unhosted, nodes }: Health): Finding[] {
+function judgeUnhosted({ unhosted, aside, pools, nodes }: Health): Finding[] {
   if (nodes.length === 0) return []
+  // Of a long line only the head is looked at.
+  const inLine = pools.find(({ pool }) => pool === unhostedPool)?.queued ?? 0
+  const least = inLine > unhosted.length + aside.length ? 'at least ' : ''
   return [...Map.groupBy(unhosted, ({ kind }) => kind)].map(([kind, workers]) => {
-    const oldestMs = Math.max(...workers.map(({ waitingMs }) => waitingMs))
-    const what = `no live node hosts the kind ${kind}: ${waits(workers.length)}, the oldest for ${formatDuration(oldestMs)}`
+    const oldest = workers.reduce((a, b) => (b.waitingMs > a.waitingMs ? b : a))
+    const since = `the oldest for ${formatDuration(oldest.waitingMs)}`
+    const start = `start a node whose workers folder has ${kind}.ts`
     return {
       level: 'problem',
-      what,
-      todo: `start a node whose workers folder has ${kind}.ts, or cancel their sessions`,
+      what: `no live node hosts the kind ${kind}: ${least}${waits(workers.length)}, ${since}`,
+      todo: `${start}, or cancel their sessions: troupe worker show ${oldest.id} tells that of the oldest`,
     }
   })
 }

@@ -167,6 +167,18 @@ describe('judge', () => {
     ])
   })
 
+  it('says how many of a long line of unhosted workers it looked at, and which is the oldest', () => {
+    const unhosted = [5_000, 90_000, 7_000].map((waitingMs, index) => ({ id: `w${index}`, kind: 'x', waitingMs }))
+    const pools = [{ ...pool, pool: 'unhosted', queued: 5_000, oldestMs: 90_000 }]
+    expect(wrong({ ...well, pools, unhosted })).toEqual([
+      {
+        level: 'problem',
+        what: 'no live node hosts the kind x: at least 3 workers wait, the oldest for 1m 30s',
+        todo: 'start a node whose workers folder has x.ts, or cancel their sessions: troupe worker show w1 tells that of the oldest',
+      },
+    ])
+  })
+
   it('compares versions by their numbers', () => {
     expect(wrong(withRedis({ version: '6.2.9' }))).toHaveLength(1)
     for (const version of ['6.2.20', '7.2.11', '7.2.12', '8.0.10', '7.0.15'])
