@@ -152,7 +152,7 @@ function judgeClock({ clockSkewMs }: RedisFacts): Finding {
   return { level: 'warning', what, todo: 'let NTP set both clocks' }
 }
 
-function judgeNodes({ redis, nodes, pools, running, submitted }: Health): Finding {
+function judgeNodes({ redis, nodes, kinds, pools, running, submitted }: Health): Finding {
   const slots = nodes.reduce((total, node) => total + node.slots, 0)
   if (nodes.length > 0) {
     const names = nodes.map(({ host, pid }) => `${host ?? 'somewhere'}${pid === null ? '' : ` (${pid})`}`).join(', ')
@@ -166,7 +166,10 @@ function judgeNodes({ redis, nodes, pools, running, submitted }: Health): Findin
     return { level: 'warning', what, todo: 'look again when Redis takes what is written' }
   }
   const waiting = pools.reduce((total, pool) => total + pool.queued, 0)
-  const todo = 'start one: troupe node --workers ./workers'
+  const start = 'start one: troupe node --workers ./workers'
+  // Kinds are never forgotten.
+  const namespace = 'none ever was in this namespace: should there be one, check --namespace or TROUPE_NAMESPACE'
+  const todo = kinds.length > 0 ? start : `${start}; ${namespace}`
   const who = [waiting && count(waiting, 'worker'), submitted && count(submitted, 'submitted job')].filter(Boolean)
   if (who.length === 0) return { level: 'warning', what: 'no node is live', todo }
   const verb = waiting + submitted === 1 ? 'waits' : 'wait'

@@ -179,6 +179,14 @@ describe('judge', () => {
     ])
   })
 
+  it('doubts the namespace where no node was ever live', () => {
+    const todo = (health: Partial<Health>) => wrong({ ...well, nodes: [], ...health })[0]?.todo
+    const kinds = [{ kind: 'echo', pool: 'default', description: '', nodes: 0, hosted: false }]
+    expect(todo({ kinds })).toBe('start one: troupe node --workers ./workers')
+    expect(todo({})).toMatch(/check --namespace or TROUPE_NAMESPACE$/)
+    expect(todo({ submitted: 1 })).toMatch(/check --namespace or TROUPE_NAMESPACE$/)
+  })
+
   it('compares versions by their numbers', () => {
     expect(wrong(withRedis({ version: '6.2.9' }))).toHaveLength(1)
     for (const version of ['6.2.20', '7.2.11', '7.2.12', '8.0.10', '7.0.15'])
