@@ -11,6 +11,7 @@ import { policy, type Spending } from '../core/policy.ts'
 import { sessionNotFound } from '../core/refusal.ts'
 import { shown } from '../core/shown.ts'
 import type { InspectStore, WorkerRow } from '../store/inspect-store.ts'
+import { sessionKeys } from '../store/keys.ts'
 import { clientClosed, type Redis } from '../store/redis.ts'
 import type { EventHub } from './event-hub.ts'
 import { checkSpending } from './limits.ts'
@@ -19,7 +20,7 @@ import { lastResult, type Report, resultOfRun, type SessionStanding, sessionRepo
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
 import type { Submission } from './submission.ts'
 import { Worker } from './worker.ts'
-import { fieldDamage, readRows } from './worker-rows.ts'
+import { fieldDamage, readRows, resultDamage } from './worker-rows.ts'
 
 export interface SessionContext {
   readonly submission: Submission
@@ -60,7 +61,10 @@ export class Session {
   async #fields(run?: number) {
     const fields = await this.#context.store.session(this.id, run)
     if (fields === null) throw sessionNotFound(this.id)
-    const damage = fieldDamage(this.#context.store.recordKey(this.rootId), fields)
+    const { store, tag } = this.#context
+    const damage =
+      fieldDamage(store.recordKey(this.rootId), fields) ??
+      resultDamage(sessionKeys(tag, this.id).results, run ?? 0, fields[`result:${run}`])
     if (damage !== null) throw damage
     return fields
   }

@@ -27,13 +27,23 @@ function readable(row: WorkerRow, store: InspectStore): WorkerRow {
 
 /** What is wrong with fields of the record under this key; null where nothing is. */
 export function fieldDamage(key: string, fields: RecordFields): InvariantError | null {
-  const wrong = misreadFields(fields).map((name) => {
-    const text = fields[name]
-    const what = text === undefined ? 'be there' : `not be ${JSON.stringify(text.slice(0, 40))}`
-    return `field ${name} of ${key} should ${what}`
-  })
-  if (wrong.length === 0) return null
-  const damaged = wrong.join('; ')
+  const wrong = misreadFields(fields)
+  return wrong.length === 0 ? null : overwritten(wrong.map((name) => unfit(name, key, fields[name])).join('; '))
+}
+
+const resultForm = /^(completed|failed|cancelled) \d+$/
+
+/** The same of a run's line in the hash of results, absent or not. */
+export function resultDamage(key: string, run: number, line: string | undefined): InvariantError | null {
+  return line === undefined || resultForm.test(line) ? null : overwritten(unfit(String(run), key, line))
+}
+
+function unfit(name: string, key: string, text: string | undefined): string {
+  const what = text === undefined ? 'be there' : `not be ${JSON.stringify(text.slice(0, 40))}`
+  return `field ${name} of ${key} should ${what}`
+}
+
+function overwritten(damaged: string): InvariantError {
   const why = 'Another program wrote over it: put it back.'
   return new InvariantError(`what is stored is not as it should be (${damaged}). ${why}`, { details: { damaged } })
 }

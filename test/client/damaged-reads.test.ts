@@ -188,6 +188,17 @@ describe('a field of a record that is not what it should be', () => {
     ])
   })
 
+  test('(a result) is named by who asks for it, or for its session, as no fault of troupe', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const session = await troupe.create('echo', 'one', { keepOpen: true })
+    await session.result({ run: 1 })
+    const { results } = sessionKeys(troupe.tag, session.id)
+    await troupe.redis.hset(results, '1', 'nonsense')
+    const refused = { details: { damaged: `field 1 of ${results} should not be "nonsense"` } }
+    await expect(session.result({ run: 1 })).rejects.toMatchObject(refused)
+    await expect(session.report()).rejects.toMatchObject(refused)
+  })
+
   test('is named by who asks for a result, or for what waits, where these count by it', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 'one', { keepOpen: true })
