@@ -15,7 +15,7 @@ export function addDoctorCommand(program: Command): void {
   addConnectionOptions(command)
   addExamples(command, [
     ['troupe doctor', 'for people'],
-    ['troupe doctor --json | jq -c \'select(.level == "problem")\'', 'for a monitor'],
+    ['troupe doctor --json | jq -c \'select(.level == "problem" or .type == "error")\'', 'for a monitor'],
   ])
   command.action(async (flags: ConnectionFlags) => {
     const config = await configOf(flags)
