@@ -29,6 +29,7 @@ import { HeardBells } from './heard-bells.ts'
 import type { Kind } from './kind.ts'
 import { newNonce } from './nonce.ts'
 import { Pace } from './pace.ts'
+import { warnOfSuspect } from './quarantine.ts'
 import { Renewer } from './renewer.ts'
 import { type Rung, Slots } from './slots.ts'
 import { SuspectGate } from './suspects.ts'
@@ -272,6 +273,7 @@ export class RuntimeNode {
     const { grant } = turn
     const kind = this.#o.kinds.get(grant.kind) as Kind
     place.renewer.add(turn)
+    warnOfSuspect(grant, this.#o.log)
     try {
       const behaving = kind.behaviour(turn).catch((error: unknown) => {
         this.#o.log.error('a turn broke; the worker goes on elsewhere when its lease has ended', {

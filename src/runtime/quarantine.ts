@@ -1,10 +1,11 @@
 /**
- * Duty: how a quarantine is told: a worker was started several times, apart from others, and never committed.
+ * Duty: how a quarantine is told, and what leads to it: a worker was started several times, apart from others, and never committed.
  * The evidence goes to the dead letters, with the input that was put aside if there is one.
  */
 import { TerminalError } from '../core/errors.ts'
 import type { Failure } from '../core/failure.ts'
 import type { Grant } from '../core/ports.ts'
+import type { WorkerLog } from '../core/worker-log.ts'
 import type { RunPosition } from './step.ts'
 
 /** `step` is what was next each time: a message, a model call, tool calls. */
@@ -19,4 +20,15 @@ export function quarantined(grant: Grant, step: string): TerminalError {
 export function evidenceJson(grant: Grant, position: RunPosition, step: string, failure: Failure | undefined): string {
   const { starts, crashes, epoch, kind, name } = grant
   return JSON.stringify({ step, run: position.run, kind, name, starts, crashes, epoch, failure })
+}
+
+/** Told before it is started: what takes its node down leaves no other word of who it was. */
+export function warnOfSuspect(grant: Grant, log: WorkerLog): void {
+  const { mark, suspect, sessionId, workerId, kind, run } = grant
+  if (mark === 'cancelled' || !(suspect || mark === 'poison')) return
+  // This claim was counted as well.
+  const starts = grant.starts - 1
+  const where = { session: sessionId, worker: workerId, kind, run, starts }
+  if (mark === 'run') log.warn('a worker is started apart from others: its last starts came to no commit', where)
+  else log.error('a run fails with poison: no start of its worker came to a commit; see troupe mailbox dead', where)
 }

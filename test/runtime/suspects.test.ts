@@ -142,3 +142,28 @@ test('a node claims no suspect while a handler goes on whose turn was taken from
   expect(await suspect.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
   await expectInvariants(troupe.redis, troupe.namespace)
 })
+
+test('a node names who is started apart from others, and whose run fails with poison, before it is started', async () => {
+  const lines: string[] = []
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  await using troupe = await TestTroupe.start({ workers: { echo }, logger })
+  const { session } = await suspectOf(troupe)
+  expect(lines).toEqual([])
+  await session.root.send('two')
+  await session.result({ run: 2 })
+  const who = { session: session.id, worker: session.rootId, kind: 'echo' }
+  const told = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  expect(told()).toEqual([
+    expect.objectContaining({ ...who, run: 2, starts: 2, msg: expect.stringMatching(/^a worker is started apart/) }),
+  ])
+  const { record } = workerKeys(troupe.tag, session.rootId)
+  await waitUntil('it is idle', async () => (await session.root.report()).place === 'idle')
+  const commit = Number((await troupe.redis.hget(record, 'commit'))?.split(':')[0])
+  await troupe.redis.hset(record, { token: `${commit + 5}:`, alone: 3 })
+  await session.root.send('three')
+  expect(await session.result({ run: 3 })).toMatchObject({ status: 'failed', failure: { code: 'poison' } })
+  expect(told().slice(1)).toEqual([
+    expect.objectContaining({ ...who, run: 3, starts: 5, msg: expect.stringMatching(/^a run fails with poison/) }),
+  ])
+  await expectInvariants(troupe.redis, troupe.namespace)
+})
