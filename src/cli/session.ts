@@ -1,7 +1,8 @@
 /** `troupe session …`: what was submitted, how it stands, and its end. */
 import { type Command, Option } from 'commander'
-import type { SessionSummary } from '../client/client.ts'
+import type { Session, SessionSummary } from '../client/client.ts'
 import { type ListedState, listedStates } from '../client/report.ts'
+import { damageOf } from '../core/errors.ts'
 import { withTroupe } from './connection.ts'
 import { formatDuration } from './duration.ts'
 import { addGroup } from './group.ts'
@@ -84,9 +85,9 @@ function addCloseCommand(group: Command): void {
     withTroupe(flags, 'change', async (troupe) => {
       const session = troupe.sessions.get(id)
       await session.close()
-      const { state } = await session.standing()
+      const state = await stateOf(session)
       if (flags.json) printJson({ type: 'closeRequested', sessionId: session.id, state })
-      else print(`session ${session.id} ${state === 'active' ? 'ends when what waits is answered' : `is ${state}`}`)
+      else print(`session ${session.id} ${closeText(state)}`)
     }),
   )
 }
@@ -103,11 +104,34 @@ function addCancelCommand(group: Command): void {
     withTroupe(flags, 'change', async (troupe) => {
       const session = troupe.sessions.get(id)
       const isCancelled = await session.cancel(flags.reason)
-      const { state } = await session.standing()
+      const state = await stateOf(session)
       if (flags.json) printJson({ type: 'cancelRequested', sessionId: session.id, accepted: isCancelled, state })
-      else print(`session ${session.id} ${isCancelled ? `is ${state}` : `had already ended: it is ${state}`}`)
+      else print(`session ${session.id} ${isCancelled ? cancelText(state) : `had already ended: it is ${state}`}`)
     }),
   )
+}
+
+/** What was asked for is done, also of a session that cannot be read. */
+async function stateOf(session: Session): Promise<ListedState> {
+  try {
+    return (await session.standing()).state
+  } catch (thrown) {
+    if (damageOf(thrown) === undefined) throw thrown
+    return 'damaged'
+  }
+}
+
+function closeText(state: ListedState): string {
+  if (state !== 'active' && state !== 'damaged') return `is ${state}`
+  return `ends when what waits is answered${note(state)}`
+}
+
+function cancelText(state: ListedState): string {
+  return `is ${state === 'damaged' ? 'cancelling' : state}${note(state)}`
+}
+
+function note(state: ListedState): string {
+  return state === 'damaged' ? '; it is damaged: troupe session show names what another program wrote over' : ''
 }
 
 function addPruneCommand(group: Command): void {

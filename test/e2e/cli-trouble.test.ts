@@ -149,6 +149,25 @@ describe.concurrent('what was accepted', () => {
   })
 })
 
+describe.concurrent('what was asked of a session that is damaged', () => {
+  it.each([
+    ['close', 'closeRequested'],
+    ['cancel', 'cancelRequested'],
+  ])('(%s) is told as done', async (verb, type) => {
+    const namespace = `${cli.namespace}-${verb}`
+    const at = ['--namespace', namespace]
+    const submitted = await cli.project.run(['submit', 'echo', 'x', '--keep-open', '--json', ...at])
+    const { sessionId, workerId } = submitted.objects[0] ?? {}
+    const admin = new Redis(inject('redisUrl'))
+    await admin.hset(`{${namespace}.0}:w:${String(workerId)}`, 'attempt', 'nonsense')
+    admin.disconnect()
+    const asked = await cli.project.run(['session', verb, String(sessionId), '--json', ...at])
+    expect(asked).toMatchObject({ code: 0, objects: [{ type, sessionId, state: 'damaged' }] })
+    const { stdout } = await cli.project.run(['session', verb, String(sessionId), ...at])
+    expect(stdout).toMatch(/ it is damaged: troupe session show names what another program wrote over$/m)
+  })
+})
+
 describe.concurrent('a Redis that goes while a run is watched', () => {
   it('ends the command with 69, which says how to get the result later', async () => {
     await using redis = await RedisServer.start({ durability: 'none' })
