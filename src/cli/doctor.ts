@@ -48,7 +48,8 @@ async function examine(config: Config, flags: ConnectionFlags): Promise<Finding[
   } catch (thrown) {
     if (thrown instanceof ConfigError) return [{ level: 'problem', what: thrown.message }]
     const damage = damageOf(thrown)
-    const todo = 'put it back, or remove it; troupe audit names every such key'
+    const todo =
+      'put it back; or remove it, and cancel the sessions that troupe audit names then: what waited by it waits for ever'
     if (damage !== undefined) return [{ level: 'problem', what: `${damage}: another program wrote over it`, todo }]
     throw thrown
   }
