@@ -215,7 +215,9 @@ function judgeQueue({ pools, nodes }: Health): Finding | undefined {
   const oldestMs = Math.max(...waiting.map((pool) => pool.oldestMs ?? 0))
   const what = `${waits(queued)} for a slot, the oldest for ${formatDuration(oldestMs)}`
   if (oldestMs < waitMsMax) return { level: 'ok', what }
-  return { level: 'warning', what, todo: 'start another node, or raise --concurrency' }
+  const todo =
+    'look whether turns hang (docs/operations.md, "When work stands still"), else start another node, or raise --concurrency'
+  return { level: 'warning', what, todo }
 }
 
 const resume = 'resume it where it was paused: a dashboard of BullMQ, or queue.resume()'

@@ -152,6 +152,11 @@ describe('judge', () => {
     expect(judge(valkey)[0]).toEqual({ level: 'ok', what: 'Valkey 8.1.4 answers' })
   })
 
+  it('does not take a long queue for want of nodes alone: turns that hang hold slots as well', () => {
+    const [told] = wrong({ ...well, pools: [{ ...pool, oldestMs: 120_000 }] })
+    expect(told?.todo).toMatch(/^look whether turns hang .* start another node/)
+  })
+
   it('does not call a short queue a fault', () => {
     expect(wrong({ ...well, pools: [pool] })).toEqual([])
   })
