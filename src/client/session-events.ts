@@ -6,6 +6,7 @@
  * V3 A follower that lags loses what is transient, never what is stored; and is told, where that was trimmed before it came.
  * V4 Who hears nothing for long looks whether the session still goes on: of one that has ended it is told what it missed, and one that is
  *    gone, as after FLUSHALL, ends with an error.
+ * V5 Who stops following, by its signal or with its client, is told nothing more, however much of the past or of what it lags by is left.
  */
 import { type Rules, signalRule, yesOrNo } from '../core/check-options.ts'
 import { RuntimeError } from '../core/errors.ts'
@@ -62,24 +63,25 @@ export async function* sessionEvents(
 ): AsyncGenerator<RawEvent, void, undefined> {
   if (context.hub.isStopped) throw clientClosed()
   const inbox = new Inbox()
+  const isUnwanted = () => query.signal?.aborted === true || context.hub.isStopped
   const abort = () => inbox.wake()
   query.signal?.addEventListener('abort', abort)
   try {
     const heardFrom = await inbox.open(sessionId, context.hub, query.transient !== false)
-    let past = yield* pastEvents(sessionId, context, query.after)
+    let past = yield* pastEvents(sessionId, context, query.after, isUnwanted)
     if (past === 'ended') return
     inbox.passOver(past?.readTo)
     let seen = past?.seen ?? heardFrom
-    while (!query.signal?.aborted && !context.hub.isStopped) {
+    while (!isUnwanted()) {
       const woken = inbox.nextWake()
-      for (let arrival = inbox.take(); arrival; arrival = inbox.take()) {
+      for (let arrival = inbox.take(); arrival && !isUnwanted(); arrival = inbox.take()) {
         if ('notes' in arrival) {
           yield* transientEvents(arrival, seen)
           continue
         }
         if (arrival.type === 'events.trimmed') {
           const after = isEventBefore(seen, arrival.id) ? arrival.id : seen
-          past = yield* pastEvents(sessionId, context, after)
+          past = yield* pastEvents(sessionId, context, after, isUnwanted)
           if (past === 'ended') return
           inbox.passOver(past?.readTo)
           seen = past?.seen ?? after
@@ -90,7 +92,7 @@ export async function* sessionEvents(
         if (arrival.ended) return
       }
       if (inbox.isEmpty && !(await isWoken(woken, context.silenceMs ?? silenceMs)) && (await isOver(context))) {
-        yield* pastEvents(sessionId, context, seen)
+        yield* pastEvents(sessionId, context, seen, isUnwanted)
         return
       }
     }
@@ -122,11 +124,15 @@ async function isOver(context: EventsContext): Promise<boolean> {
   }
 }
 
-/** Where the past ended: the id of the last event that was told, and how far the stream was read. Undefined when none was asked for. */
+/**
+ * Where the past ended: the id of the last event that was told, and how far the stream was read. Undefined when none was asked for; `ended` also
+ * when nobody wants the rest.
+ */
 async function* pastEvents(
   sessionId: string,
   context: EventsContext,
   after: string | undefined,
+  isUnwanted: () => boolean,
 ): AsyncGenerator<RawEvent, { seen: string; readTo: string } | 'ended' | undefined, undefined> {
   if (after === undefined) return (await context.hasEnded()) ? 'ended' : undefined
   // Nothing of a session is older than the session: the stream is not read from its beginning.
@@ -136,11 +142,13 @@ async function* pastEvents(
     const page = await readEvents(context.redis, partitionKeys(context.tag), readTo, context.deadlineMs)
     if (page.trimmed) yield trimmedEvent(sessionId, readTo)
     for (const event of page.events) {
+      if (isUnwanted()) return 'ended'
       if (event.sessionId !== sessionId) continue
       seen = event.id
       yield event
       if (event.ended) return 'ended'
     }
+    if (isUnwanted()) return 'ended'
     readTo = page.last
     if (page.more) continue
     // Of a session that has ended all is in the stream: read on to the end of it, and nothing more will come.

@@ -3,6 +3,7 @@ import { getEventListeners } from 'node:events'
 import { expect, inject, test, vi } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import { EventHub } from '../../src/client/event-hub.ts'
+import type { Session } from '../../src/client/session.ts'
 import { sessionEvents } from '../../src/client/session-events.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import type { RawEvent } from '../../src/core/event.ts'
@@ -124,6 +125,42 @@ class HandHub extends EventHub {
     return '0-0'
   }
 }
+
+const sendSome = (session: Session) => Promise.all(Array.from({ length: 9 }, (_, number) => session.root.send(number)))
+
+test('who aborts in the middle of the past, or of what is live, is told nothing more', async () => {
+  await using troupe = await TestTroupe.connect()
+  const session = await troupe.create('nobody', 1, { keepOpen: true })
+  await sendSome(session)
+  const controller = new AbortController()
+  const following = session.events({ after: '0-0', transient: false, signal: controller.signal })
+  expect((await following.next()).done).toBe(false)
+  controller.abort()
+  expect((await following.next()).done).toBe(true)
+
+  const second = new AbortController()
+  const watching = session.events({ after: '0-0', transient: false })
+  const lagging = session.events({ after: '0-0', transient: false, signal: second.signal })
+  for (let told = 0; told < 10; told++) await Promise.all([watching.next(), lagging.next()])
+  const live = [watching.next(), lagging.next()]
+  await sendSome(session)
+  await Promise.all(live)
+  for (let told = 1; told < 9; told++) await watching.next()
+  second.abort()
+  expect((await lagging.next()).done).toBe(true)
+  await watching.return()
+})
+
+test('who lags is told nothing more when its client was closed', async () => {
+  await using troupe = await TestTroupe.connect()
+  const session = await troupe.create('nobody', 1, { keepOpen: true })
+  await sendSome(session)
+  const client = await connectInternal({ redisUrl: troupe.redisUrl, namespace: troupe.namespace })
+  const following = client.sessions.get(session.id).events({ after: '0-0', transient: false })
+  expect((await following.next()).done).toBe(false)
+  await client.close()
+  expect((await following.next()).done).toBe(true)
+})
 
 test('what the past has told is not told again where it turns out that some before it was trimmed', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
