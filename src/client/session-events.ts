@@ -6,8 +6,10 @@
  * V3 A follower that lags loses what is transient, never what is stored; and is told, where that was trimmed before it came.
  * V4 Who hears nothing for long looks whether the session still goes on: of one that has ended it is told what it missed, and one that is
  *    gone, as after FLUSHALL, ends with an error.
- * V5 Who stops following, by its signal or with its client, is told nothing more, however much of the past or of what it lags by is left.
+ * V5 Who stops following, by its signal or with its client, is told nothing more, however much of the past or of what it lags by is left;
+ *    and waits for no read that is under way, as while Redis is away.
  */
+import { setImmediate } from 'node:timers/promises'
 import { type Rules, signalRule, yesOrNo } from '../core/check-options.ts'
 import { RuntimeError } from '../core/errors.ts'
 import { isEventBefore, isEventId, type RawEvent } from '../core/event.ts'
@@ -16,6 +18,7 @@ import { partitionKeys } from '../store/keys.ts'
 import type { LiveWord } from '../store/live-channel.ts'
 import { clientClosed, type Redis } from '../store/redis.ts'
 import { type EventHub, trimmedEvent } from './event-hub.ts'
+import { orAborted } from './or-aborted.ts'
 
 export interface EventsQuery {
   /** An event id, or "0-0" for all that are kept: past events after it come first. Without it: live ones only. */
@@ -63,9 +66,29 @@ export async function* sessionEvents(
 ): AsyncGenerator<RawEvent, void, undefined> {
   if (context.hub.isStopped) throw clientClosed()
   const inbox = new Inbox()
+  const told = toldEvents(sessionId, context, query, inbox)
+  try {
+    for (;;) {
+      const next = await orAborted(told.next(), query.signal)
+      if (next.done) return
+      yield next.value
+    }
+  } catch (error) {
+    if (!query.signal?.aborted) throw error
+  } finally {
+    inbox.wake()
+    // What waits for a read ends after it.
+    await Promise.race([told.return(), setImmediate()])
+  }
+}
+
+async function* toldEvents(
+  sessionId: string,
+  context: EventsContext,
+  query: EventsQuery,
+  inbox: Inbox,
+): AsyncGenerator<RawEvent, void, undefined> {
   const isUnwanted = () => query.signal?.aborted === true || context.hub.isStopped
-  const abort = () => inbox.wake()
-  query.signal?.addEventListener('abort', abort)
   try {
     const heardFrom = await inbox.open(sessionId, context.hub, query.transient !== false)
     let past = yield* pastEvents(sessionId, context, query.after, isUnwanted)
@@ -101,7 +124,6 @@ export async function* sessionEvents(
     if (!context.hub.isStopped) throw error
   } finally {
     inbox.close()
-    query.signal?.removeEventListener('abort', abort)
   }
 }
 

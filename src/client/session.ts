@@ -15,6 +15,7 @@ import { sessionKeys } from '../store/keys.ts'
 import { clientClosed, type Redis } from '../store/redis.ts'
 import type { EventHub } from './event-hub.ts'
 import { checkSpending } from './limits.ts'
+import { orAborted } from './or-aborted.ts'
 import { type ResultQuery, resultRules } from './queries.ts'
 import { lastResult, type Report, resultOfRun, type SessionStanding, sessionReport, workerReport } from './report.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
@@ -99,8 +100,12 @@ export class Session {
    */
   async result(query: ResultQuery = {}): Promise<RunResult> {
     checkOptions('result', query, resultRules, InputError)
-    const { hub } = this.#context
     query.signal?.throwIfAborted()
+    return orAborted(this.#awaitResult(query), query.signal)
+  }
+
+  async #awaitResult(query: ResultQuery): Promise<RunResult> {
+    const { hub } = this.#context
     let woken = Promise.withResolvers<void>()
     const wake = () => woken.resolve()
     query.signal?.addEventListener('abort', wake)
@@ -109,6 +114,7 @@ export class Session {
       let wanted = query.run
       let missed = false
       for (let ms = pollMs; ; ms = missed ? Math.min(ms * 2, pollMsMax) : pollMs) {
+        query.signal?.throwIfAborted()
         woken = Promise.withResolvers<void>()
         const found = await this.#look(wanted, missed)
         if (typeof found === 'object') return found
@@ -121,7 +127,6 @@ export class Session {
         }, ms)
         await woken.promise
         clearTimeout(timer)
-        query.signal?.throwIfAborted()
       }
     } finally {
       hub.stopWaking(this.id, wake)

@@ -151,6 +151,20 @@ test('who aborts in the middle of the past, or of what is live, is told nothing 
   await watching.return()
 })
 
+test('who aborts while Redis stands still ends, and waits for no read', async () => {
+  await using proxy = await TcpProxy.start(inject('redisUrl'))
+  const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs: 600_000 })
+  const session = await client.sessions.create({ kind: 'nobody', input: 1 })
+  const controller = new AbortController()
+  proxy.blackhole()
+  const following = session.events({ after: '0-0', signal: controller.signal }).next()
+  const reading = session.events({ after: '0-0', transient: false, signal: controller.signal }).next()
+  controller.abort()
+  expect(await Promise.all([following, reading])).toMatchObject([{ done: true }, { done: true }])
+  proxy.mend()
+  await client.close()
+})
+
 test('who lags is told nothing more when its client was closed', async () => {
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('nobody', 1, { keepOpen: true })

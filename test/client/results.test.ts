@@ -7,6 +7,7 @@ import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId } from '../../src/core/ids.ts'
 import { InspectStore } from '../../src/store/inspect-store.ts'
 import { workerKeys } from '../../src/store/keys.ts'
+import { newNamespace } from '../support/namespace.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -81,6 +82,19 @@ describe('session.result', () => {
     await troupe.startNode({ nobody: echo })
     expect(await session.result({ signal: new AbortController().signal })).toMatchObject({ status: 'completed' })
     await expect(session.result({ signal: AbortSignal.abort(new Error('too late')) })).rejects.toThrow('too late')
+  })
+
+  test('ends with the reason of its signal while Redis stands still', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs: 600_000 })
+    const session = await client.sessions.create({ kind: 'nobody', input: 1 })
+    const controller = new AbortController()
+    proxy.blackhole()
+    const waiting = session.result({ run: 1, signal: controller.signal })
+    controller.abort(new Error('no more patience'))
+    await expect(waiting).rejects.toThrow('no more patience')
+    proxy.mend()
+    await client.close()
   })
 
   test('of a conversation is that of the run in progress, also where the next one has begun when it is looked for', async () => {
