@@ -351,11 +351,15 @@ export class RuntimeNode {
     const giveUp = () => {
       for (const turn of this.#turns()) turn.abandon('unreachable')
     }
+    // A slot without a turn may wait for a claim, which Redis does not answer: what that grants is healed like a turn.
+    const { promise: givenUp, resolve: leaveAll } = Promise.withResolvers<void>()
+    const patienceMs = options.force ? 0 : drainMs
     const timers = [
-      setTimeout(release, options.force ? 0 : drainMs),
-      setTimeout(giveUp, (options.force ? 0 : drainMs) + goodbyeMs),
+      setTimeout(release, patienceMs),
+      setTimeout(giveUp, patienceMs + goodbyeMs),
+      setTimeout(leaveAll, patienceMs + 2 * goodbyeMs),
     ]
-    await drained
+    await Promise.race([drained, givenUp])
     for (const timer of timers) clearTimeout(timer)
     const goodbyes = this.#partitions.map(async ({ renewer, sweeper }) => {
       renewer.stop()

@@ -93,6 +93,26 @@ test('a node that stops while Redis is silent waits for no turn that cannot be g
   await expect(node.stop({ force: true })).resolves.toBeUndefined()
 })
 
+test('a node that stops while Redis is silent waits for no claim that has no answer', async () => {
+  await using proxy = await TcpProxy.start(inject('redisUrl'))
+  await using troupe = await TestTroupe.connect()
+  const policy = { leaseMs: 600_000, goodbyeMs: 50 }
+  let claims = 0
+  const silent = (turns: TurnStore): TurnStore => {
+    const claim = turns.claim.bind(turns)
+    turns.claim = (next) => {
+      claims++
+      proxy.blackhole()
+      return claim(next)
+    }
+    return turns
+  }
+  const node = await troupe.startNode({ quick }, { redisUrl: proxy.url, policy, aroundTurns: silent })
+  await troupe.create('quick')
+  await waitUntil('it claims', () => claims > 0)
+  await expect(node.stop({ force: true })).resolves.toBeUndefined()
+})
+
 test('a node that stops while BullMQ alone has lost its connection leaves none of its workers half closed', async () => {
   using duplicates = vi.spyOn(Redis.prototype, 'duplicate')
   using closings = vi.spyOn(Worker.prototype, 'close')
