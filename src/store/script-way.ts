@@ -43,6 +43,11 @@ export class ScriptWays {
     this.#redis = redis
   }
 
+  /** Whoever opened the connection has closed it: it never opens again. */
+  get isOver(): boolean {
+    return this.#redis.status === 'end'
+  }
+
   get first(): Way {
     return this.#again === undefined ? this.#best : 'wait'
   }

@@ -91,8 +91,8 @@ export class ScriptCaller {
           // A full or read-only Redis refuses a function as a whole; command by command, a call that was recorded before is answered.
           way = 'digest'
         }
-        if (!error.retryable || performance.now() + pauseMs >= give || options.signal?.aborted)
-          throw lastWord(refusal, error)
+        const isTooLate = performance.now() + pauseMs >= give || this.#ways.isOver
+        if (!error.retryable || isTooLate || options.signal?.aborted) throw lastWord(refusal, error)
         await pause(pauseMs)
       }
     }

@@ -1,5 +1,5 @@
 /** Scripts as functions: arguments by name, errors of Redis as errors of troupe. */
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { InvariantError, TransientError } from '../../src/core/errors.ts'
 import { defaultSessionLimits, encodeLimits } from '../../src/core/policy.ts'
 import { openRedis, type Redis, withDeadline } from '../../src/store/redis.ts'
@@ -165,6 +165,18 @@ describe('a call', () => {
     }
     await expect(guarded('reading', fails, 20_000)).rejects.toMatchObject({ code: 'store_unavailable' })
     expect(asked).toBe(1)
+  })
+
+  test('over a connection that was closed meanwhile is not made again, which would keep its process', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    const redis = openRedis(proxy.url)
+    await redis.ping()
+    proxy.blackhole()
+    const keys = { record: 'r', user: 'u', run: 'n', events: 'e', idem: 'i' }
+    const args = { worker: 'w', mail: '', idemMs: 1, seed: '', bellMs: 1, event: '' }
+    const call = new ScriptCaller(redis).call(postScript, keys, args, { deadlineMs: 600_000 })
+    redis.disconnect()
+    await expect(call).rejects.toMatchObject({ code: 'store_unavailable' })
   })
 
   test('that is aborted gives up at the next error', async () => {
