@@ -108,9 +108,14 @@ export function isNamespace(value: unknown): value is string {
  * a session: they differ in their lengths.
  */
 export function digestKey(key: string, of: 'session' | 'message'): string {
-  return (of === 'message' ? 'm' : '') + hash('sha256', key, 'base64url').slice(0, 32)
+  return (of === 'message' ? 'm' : '') + hash('sha256', bytesOf(key), 'base64url').slice(0, 32)
 }
 
 function withPartition(id: string, partition: number): string {
   return id.slice(0, -3) + partition.toString(16).padStart(3, '0')
+}
+
+// As UTF-8 all halves of surrogate pairs are one: a text that was cut within an emoji would be taken for another one.
+function bytesOf(key: string): string | Buffer {
+  return key.isWellFormed() ? key : Buffer.from(key, 'utf16le')
 }

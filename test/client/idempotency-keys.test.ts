@@ -21,6 +21,16 @@ test('a message is not lost to the key of a session', async () => {
   expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'hello' })
 })
 
+test('a message is not lost to the key of another, where both were cut within an emoji', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { root } = await troupe.create('nobody', 1, { keepOpen: true })
+  const send = (idempotencyKey: string) => root.send('hello', { idempotencyKey })
+  expect(await send('\ud83d')).toEqual({ position: 1, again: false })
+  expect(await send('\ud83e')).toEqual({ position: 2, again: false })
+  expect(await send('\ufffd')).toEqual({ position: 3, again: false })
+  expect(await send('\ud83d')).toEqual({ position: 1, again: true })
+})
+
 test('a session is not lost to the key of a message', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   const session = await troupe.create('echo', 1, { keepOpen: true })
