@@ -42,8 +42,7 @@ async function reportOf(sessionId: string | undefined, flags: ConnectionFlags): 
     using progress = new ProgressLine()
     const onProgress = ({ sessions, workers }: AuditProgress) =>
       progress.update(`${count(sessions, 'session')} with ${count(workers, 'worker')} looked at`)
-    const query = sessionId === undefined ? { onProgress } : { sessionId, onProgress }
-    return await withTroupe(flags, 'look', (troupe) => troupe.audit(query))
+    return await withTroupe(flags, 'look', (troupe) => troupe.audit({ sessionId, onProgress }))
   } catch (thrown) {
     throw new Unanswered(thrown)
   }

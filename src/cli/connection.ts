@@ -15,13 +15,7 @@ export async function configOf(flags: NodeFlags): Promise<Config> {
 export async function connectTo(config: Config, purpose: Purpose): Promise<Troupe> {
   const { connectInternal } = await import('../client/client.ts')
   const { redisUrl, namespace, partitions } = config
-  return connectInternal({
-    purpose,
-    namespace,
-    deadlineMs: connectMsMax,
-    ...(redisUrl === undefined ? {} : { redisUrl }),
-    ...(partitions === undefined ? {} : { partitions }),
-  })
+  return connectInternal({ purpose, redisUrl, namespace, partitions, deadlineMs: connectMsMax })
 }
 
 /** Connects, lets `use` work, and closes. */

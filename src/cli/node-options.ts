@@ -6,13 +6,7 @@ import { type LogLevel, logLevels, logLine } from './log-line.ts'
 
 export function nodeOptions(config: Config): Omit<StartNodeOptions, 'workers'> {
   const { redisUrl, namespace, partitions, concurrency, modelSettings: models } = config
-  return {
-    namespace,
-    concurrency,
-    models,
-    ...(redisUrl === undefined ? {} : { redisUrl }),
-    ...(partitions === undefined ? {} : { partitions }),
-  }
+  return { redisUrl, namespace, partitions, concurrency, models }
 }
 
 /** JSON lines on stderr, for a node that is a service. */

@@ -67,9 +67,9 @@ async function node(flags: NodeCommandFlags): Promise<void> {
     ...nodeOptions(config),
     workers: config.workers ?? workersFolderDefault,
     logger,
-    ...(flags.pool === undefined ? {} : { pools: [...flags.pool] }),
-    ...(flags.retention === undefined ? {} : { retentionMs: flags.retention }),
-    ...(flags.drain === undefined ? {} : { drainMs: flags.drain }),
+    pools: flags.pool,
+    retentionMs: flags.retention,
+    drainMs: flags.drain,
   })
   const { id, kinds } = running
   if (flags.json) printJson({ type: 'ready', node: id, kinds, concurrency: config.concurrency, pid: process.pid })

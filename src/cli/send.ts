@@ -36,7 +36,7 @@ async function send(workerId: string, text: string | undefined, flags: SendFlags
   const value = await readInput(text, flags, process.stdin)
   await withTroupe(flags, 'change', async (troupe) => {
     const worker = troupe.workers.get(workerId)
-    const { position, again } = await worker.send(value, flags.key === undefined ? {} : { idempotencyKey: flags.key })
+    const { position, again } = await worker.send(value, { idempotencyKey: flags.key })
     const warning = again ? keyWarning : await unhostedWarning('message', worker.report(), troupe)
     if (warning) tell(`troupe: ${safe(warning)}`)
     if (flags.json) printJson({ type: 'sent', workerId: worker.id, position, again, warning })

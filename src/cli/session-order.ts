@@ -1,5 +1,6 @@
 /** Duty: what `run` and `submit` say about the session they create: its name, its idempotency key, its limits, its grant. */
 import type { Command } from 'commander'
+import type { CreateSession } from '../client/submission.ts'
 import { limitNames, type SessionLimits } from '../core/policy.ts'
 import type { WorkerGrant } from '../core/worker-grant.ts'
 import { grant, idempotencyKey, limits } from './options.ts'
@@ -8,15 +9,6 @@ export interface SessionFlags {
   readonly name?: string
   readonly key?: string
   readonly limit?: Partial<SessionLimits>
-  readonly grant?: WorkerGrant
-}
-
-interface SessionOrder {
-  readonly kind: string
-  readonly input: unknown
-  readonly name?: string
-  readonly idempotencyKey?: string
-  readonly limits?: Partial<SessionLimits>
   readonly grant?: WorkerGrant
 }
 
@@ -32,13 +24,6 @@ export function addSessionOptions(command: Command): Command {
     )
 }
 
-export function sessionOrder(kind: string, input: unknown, flags: SessionFlags): SessionOrder {
-  return {
-    kind,
-    input,
-    ...(flags.name === undefined ? {} : { name: flags.name }),
-    ...(flags.key === undefined ? {} : { idempotencyKey: flags.key }),
-    ...(flags.limit === undefined ? {} : { limits: flags.limit }),
-    ...(flags.grant === undefined ? {} : { grant: flags.grant }),
-  }
+export function sessionOrder(kind: string, input: unknown, flags: SessionFlags): CreateSession {
+  return { kind, input, name: flags.name, idempotencyKey: flags.key, limits: flags.limit, grant: flags.grant }
 }

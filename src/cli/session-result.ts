@@ -40,7 +40,7 @@ async function result(id: string, flags: ResultFlags): Promise<void> {
     using _notice = flags.wait ? new UnhostedNotice(troupe, () => queuedIn(session), tell, lookAgainMs) : undefined
     const run = flags.wait ? flags.run : endedRun(await session.standing(), flags.run)
     try {
-      const found = await session.result({ signal: interrupt.signal, ...(run === undefined ? {} : { run }) })
+      const found = await session.result({ signal: interrupt.signal, run })
       printResult(session.id, found, flags)
       process.exitCode = found.status === 'completed' ? exitCodes.ok : exitCodes.failed
     } catch (thrown) {

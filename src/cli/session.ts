@@ -52,11 +52,7 @@ function addListCommand(group: Command): void {
   command.action((flags: ListFlags) =>
     withTroupe(flags, 'look', async (troupe, { namespace }) => {
       const { state, kind, limit } = flags
-      const sessions = await troupe.sessions.list({
-        limit,
-        ...(state === undefined ? {} : { state }),
-        ...(kind === undefined ? {} : { kind }),
-      })
+      const sessions = await troupe.sessions.list({ limit, state, kind })
       const such = state === undefined && kind === undefined ? '' : 'such '
       printRows(sessions, listColumns(Date.now()), flags, `There are no ${such}sessions in namespace ${namespace}.`)
       if (sessions.length === limit && !flags.json) tell(`The newest ${limit} are shown; more with --limit.`)
@@ -151,8 +147,7 @@ function addPruneCommand(group: Command): void {
   command.addHelpText('after', '\nA finished session stays while one of its detached workers still runs or waits.')
   command.action((flags: ConnectionFlags & { olderThan?: number }) =>
     withTroupe(flags, 'change', async (troupe) => {
-      const { olderThan } = flags
-      const pruned = await troupe.sessions.prune(olderThan === undefined ? {} : { olderThanMs: olderThan })
+      const pruned = await troupe.sessions.prune({ olderThanMs: flags.olderThan })
       if (flags.json) printJson({ type: 'pruned', sessions: pruned })
       else print(`${pruned} session${pruned === 1 ? '' : 's'} pruned`)
     }),

@@ -33,7 +33,7 @@ export function addWorkerHistoryCommand(group: Command): void {
   command.action((id: string, flags: HistoryFlags) =>
     withTroupe(flags, 'look', async (troupe) => {
       const { after, limit } = flags
-      const entries = await troupe.workers.get(id).history({ limit, ...(after === undefined ? {} : { after }) })
+      const entries = await troupe.workers.get(id).history({ limit, after })
       for (const line of entries) {
         if (flags.json) printJson(line)
         else if (flags.raw) printText(JSON.stringify(line.entry))

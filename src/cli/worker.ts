@@ -35,7 +35,7 @@ function addListCommand(group: Command): void {
   command.action((flags: ConnectionFlags & { session?: string; limit: number }) =>
     withTroupe(flags, 'look', async (troupe, { namespace }) => {
       const { session, limit } = flags
-      const workers = await troupe.workers.list({ limit, ...(session === undefined ? {} : { sessionId: session }) })
+      const workers = await troupe.workers.list({ limit, sessionId: session })
       printRows(workers, workerColumns(workers), flags, `There are no workers in namespace ${namespace}.`)
       if (workers.length === limit && !flags.json) tell(`The first ${limit} are shown; more with --limit.`)
     }),
