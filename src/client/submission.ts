@@ -4,10 +4,11 @@
  */
 import { performance } from 'node:perf_hooks'
 import { z } from 'zod'
-import { anything, checkOptions, isObject, keyRule, type Rules, yesOrNo } from '../core/check-options.ts'
+import { anything, checkOptions, keyRule, type Rules, yesOrNo } from '../core/check-options.ts'
 import { InputError, type RuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event.ts'
 import { digestKey, newId, parseId, parseKind, partitionOf, partitionOfKey, unhostedPool } from '../core/ids.ts'
+import { isObject } from '../core/is-object.ts'
 import { toJson } from '../core/json.ts'
 import { encodeInput } from '../core/message.ts'
 import { defaultSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
@@ -201,7 +202,7 @@ export function openSubmission(
 ): (data: unknown, key: string) => Promise<{ sessionId: string; workerId: string; warning?: string }> {
   const submission = new Submission(context)
   return async (data, key) => {
-    if (typeof data !== 'object' || data === null || Array.isArray(data) || Object.keys(data).length === 0) {
+    if (!isObject(data) || Object.keys(data).length === 0) {
       throw new InputError('a submitted job needs data {"kind", "input"} or {"worker", "input"}.')
     }
     if ('worker' in data) {

@@ -6,6 +6,7 @@
  *    entries are read whenever a worker moves to another node), and accepts nothing that the schema refuses.
  */
 import { type ChatMessage, chatMessageSchema, finishReasons, toolStatuses } from './chat-message.ts'
+import { isObject } from './is-object.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -129,10 +130,6 @@ function withKnownBlocks(message: Fields): Fields {
   const known = message.type === 'user' ? userTypes : assistantTypes
   const isKnown = (block: unknown) => !isObject(block) || typeof block.type !== 'string' || known.has(block.type)
   return { ...message, content: message.content.filter(isKnown) }
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isListOf(value: unknown, isItem: (item: Fields) => boolean): boolean {

@@ -5,6 +5,7 @@
  */
 import { didYouMean } from './closest.ts'
 import type { ConfigError, InputError } from './errors.ts'
+import { isObject } from './is-object.ts'
 import { shown } from './shown.ts'
 
 export interface Rule {
@@ -50,10 +51,6 @@ function holdsText(value: unknown): boolean {
 
 function unknownOption(call: string, name: string, known: readonly string[]): string {
   return `${call} does not know the option ${shown(name)}; it takes ${known.join(', ')}.${didYouMean(name, known)}`
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** What is checked elsewhere, or not at all. */

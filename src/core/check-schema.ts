@@ -1,5 +1,5 @@
 /** Duty: is this a schema that can be used? Without zod itself: a module that defines tools need not load it. */
-import { isObject } from './check-options.ts'
+import { isObject } from './is-object.ts'
 import { shown } from './shown.ts'
 
 /** What is wrong with a field that is to hold a schema, or null. Zod 3 has other schemas under the same names. */

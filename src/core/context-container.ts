@@ -20,6 +20,7 @@ import type { DelegatedEntry, Entry, FailedEntry } from './entry.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Failure } from './failure.ts'
 import { ConversationHistory } from './history.ts'
+import { isObject } from './is-object.ts'
 import type { ResultMessage } from './message.ts'
 import type { ToolSpec } from './model.ts'
 import { cancelledText } from './open-calls.ts'
@@ -295,7 +296,7 @@ function tokensOf(usage: Usage): number {
 /** What a child replied may be anything, and so may what it calls its facts. */
 function factsOf(value: unknown): Record<string, Json> {
   const facts = (value as { facts?: unknown } | null)?.facts
-  return typeof facts === 'object' && facts !== null && !Array.isArray(facts) ? (facts as Record<string, Json>) : {}
+  return isObject(facts) ? (facts as Record<string, Json>) : {}
 }
 
 // Names of facts come from tools and models: "__proto__" must be a name like any other.

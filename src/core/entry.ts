@@ -3,8 +3,10 @@
  * `v` is the schema version of the entry. Every entry names the run and the epoch (how often the worker had been claimed) that
  * wrote it, so that an audit can see that epochs never decrease (I5).
  */
+
 import type { ChatMessage, FinishReason, Json, Usage } from './chat-message.ts'
 import type { Failure } from './failure.ts'
+import { isObject } from './is-object.ts'
 import type { Message } from './message.ts'
 
 export const entryVersion = 1
@@ -150,7 +152,7 @@ export function entryJson(
 export function decodeEntry(json: string): Entry {
   try {
     const entry: unknown = JSON.parse(json)
-    if (isFields(entry) && hasItsParts(entry)) return entry as unknown as Entry
+    if (isObject(entry) && hasItsParts(entry)) return entry as unknown as Entry
   } catch {
     // Told by its type, below.
   }
@@ -165,25 +167,21 @@ export function writtenAt(json: string | null): number | null {
 
 type Fields = Readonly<Record<string, unknown>>
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** What readers rely on. What is said in a conversation is checked where it is read (core/chat-codec.ts). */
 function hasItsParts(entry: Fields): boolean {
   switch (entry.type) {
     case 'received':
-      return isFields(entry.message) && typeof entry.message.kind === 'string'
+      return isObject(entry.message) && typeof entry.message.kind === 'string'
     case 'failed':
-      return isFields(entry.failure) && typeof entry.failure.code === 'string'
+      return isObject(entry.failure) && typeof entry.failure.code === 'string'
     case 'attemptFailed':
       return entry.toolCallIds === undefined || Array.isArray(entry.toolCallIds)
     case 'toolStarted':
       return typeof entry.toolCallId === 'string'
     case 'delegated':
-      return typeof entry.toolCallId === 'string' && Array.isArray(entry.spawned) && entry.spawned.every(isFields)
+      return typeof entry.toolCallId === 'string' && Array.isArray(entry.spawned) && entry.spawned.every(isObject)
     case 'blank':
-      return isFields(entry.usage)
+      return isObject(entry.usage)
     default:
       return true
   }

@@ -21,6 +21,7 @@ import {
   type UserBlock,
   type UserMessage,
 } from './chat-message.ts'
+import { isObject } from './is-object.ts'
 import type { PromptMessage, PromptResult } from './model.ts'
 import { cancelledText } from './open-calls.ts'
 
@@ -233,7 +234,7 @@ function assistantBlocks({ content }: AssistantMessage): AssistantBlock[] {
 
 /** Providers take objects alone: any other JSON, or a text that is no JSON, travels under a name. */
 function withObjectInput(call: ToolCallBlock): ToolCallBlock {
-  if (typeof call.input === 'object' && call.input !== null && !Array.isArray(call.input)) return call
+  if (isObject(call.input)) return call
   const { inputText, ...rest } = call
   return { ...rest, input: { arguments: call.input ?? inputText ?? null } }
 }

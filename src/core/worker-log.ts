@@ -1,4 +1,6 @@
 /** Duty: the log that code of workers and tools is given. */
+import { isObject } from './is-object.ts'
+
 /** Logs with the ids of session, worker and run attached. Not part of what is committed. */
 export interface WorkerLog {
   debug(message: string, fields?: Record<string, unknown>): void
@@ -24,7 +26,5 @@ export function spokenOf(message: unknown, fields: unknown): Spoken {
 function fieldsOf(given: unknown): Readonly<Record<string, unknown>> {
   if (given === undefined) return {}
   if (given instanceof Error) return { error: `${given.name}: ${given.message}`, stack: given.stack }
-  return typeof given === 'object' && given !== null && !Array.isArray(given)
-    ? (given as Readonly<Record<string, unknown>>)
-    : { value: given }
+  return isObject(given) ? given : { value: given }
 }

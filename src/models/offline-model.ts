@@ -11,6 +11,7 @@
  *    Instructions without steps: what it is, how to get a real model, and the beginning of what it was asked.
  */
 import { type AssistantBlock, type Json, type ToolOutput, textOf } from '../core/chat-message.ts'
+import { isObject } from '../core/is-object.ts'
 import type { Model, ModelReply, ModelRequest, PromptMessage, PromptResult, ToolSpec } from '../core/model.ts'
 
 export const offlineId = 'offline/rules'
@@ -134,7 +135,7 @@ function parseObject(text: string): Record<string, Json> | null {
 }
 
 function plainObject(value: Json): Record<string, Json> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null
+  return isObject(value) ? value : null
 }
 
 function answerOf(hadSteps: boolean, { asked, called, results }: Past): string {

@@ -5,8 +5,10 @@
  *    are such as providers take, messages of which nothing is left are left out.
  * P2 Reasoning and opaque parts go back only to the model that made them: they are bound to it (often signed or encrypted).
  */
+
 import type { ModelMessage } from 'ai'
 import type { AssistantBlock, Json, ProviderOptions, ToolCallBlock, UserBlock } from '../core/chat-message.ts'
+import { isObject } from '../core/is-object.ts'
 import type { PromptMessage, PromptResult } from '../core/model.ts'
 import { wellFormed } from './well-formed.ts'
 
@@ -103,7 +105,7 @@ function toAssistantPart(block: AssistantBlock, isOwn: boolean): AssistantPart[]
 /** Providers take only objects as arguments; anything else goes under a name of its own, as schemas that are no objects do. */
 function inputOf({ input, inputText }: ToolCallBlock): unknown {
   if (inputText !== undefined) return { arguments: wellFormed(inputText) }
-  if (typeof input === 'object' && input !== null && !Array.isArray(input)) return wellFormed(input)
+  if (isObject(input)) return wellFormed(input)
   return input === null ? {} : { arguments: wellFormed(input) }
 }
 
@@ -129,9 +131,7 @@ function optionsOf(options: ProviderOptions | undefined): { providerOptions?: Sd
 export function providerOptionsOf(metadata: unknown): ProviderOptions | undefined {
   if (typeof metadata !== 'object' || metadata === null) return undefined
   const plain = JSON.parse(JSON.stringify(metadata)) as Record<string, Json>
-  const named = Object.entries(plain).filter(
-    ([, values]) => typeof values === 'object' && values !== null && !Array.isArray(values),
-  )
+  const named = Object.entries(plain).filter(([, values]) => isObject(values))
   return named.length === 0 ? undefined : wellFormed(Object.fromEntries(named) as ProviderOptions)
 }
 

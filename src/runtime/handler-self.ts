@@ -6,11 +6,12 @@
  * F3 What an author calls may be taken out of self: `receive(message, { reply })`.
  */
 import { inspect } from 'node:util'
-import { checkOptions, isObject, type Rules, yesOrNo } from '../core/check-options.ts'
+import { checkOptions, type Rules, yesOrNo } from '../core/check-options.ts'
 import type { HandlerDefinition, Self, SpawnOptions, WorkerRef } from '../core/define-worker.ts'
 import type { SpawnNote } from '../core/entry.ts'
 import { InputError, LimitError, RuntimeError, TerminalError, toRuntimeError } from '../core/errors.ts'
 import { childId, isId, newId, parseKind, partitionOf } from '../core/ids.ts'
+import { isObject } from '../core/is-object.ts'
 import { toJson } from '../core/json.ts'
 import { encodeInput, type Message } from '../core/message.ts'
 import { policy, type SessionLimits, type Spending, type WorkerLimits } from '../core/policy.ts'

@@ -9,6 +9,7 @@ import type { Json, ToolOutput } from '../../core/chat-message.ts'
 import type { AgentResult, SpawnNote } from '../../core/entry.ts'
 import { InputError, LimitError } from '../../core/errors.ts'
 import { childId, isId, partitionOf } from '../../core/ids.ts'
+import { isObject } from '../../core/is-object.ts'
 import { isDeeperThan, toJson } from '../../core/json.ts'
 import { encodeGivenInput, encodeInput, type ResultMessage } from '../../core/message.ts'
 import type { ToolSpec } from '../../core/model.ts'
@@ -259,7 +260,7 @@ function isTooDeep(value: unknown): boolean {
 function structured(text: string): Record<string, Json> | null {
   try {
     const value: unknown = JSON.parse(withoutFence(text))
-    if (typeof value !== 'object' || value === null || Array.isArray(value) || isTooDeep(value)) return null
+    if (!isObject(value) || isTooDeep(value)) return null
     const known = Object.entries(value).filter(([key]) => structuredKeys.includes(key))
     return known.length > 0 ? (Object.fromEntries(known) as Record<string, Json>) : null
   } catch {

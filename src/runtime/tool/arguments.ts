@@ -7,6 +7,7 @@
 import type { z } from 'zod'
 import type { ToolCallBlock } from '../../core/chat-message.ts'
 import type { Tool } from '../../core/define-tool.ts'
+import { isObject } from '../../core/is-object.ts'
 import { isDeeperThan } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
 import { fitTo } from '../../core/schema-problems.ts'
@@ -71,10 +72,10 @@ function checkValue(tool: Tool, form: InputForm, value: unknown): CheckedArgumen
 
 /** What the value may mean, the likeliest first. */
 function readings(form: InputForm, value: unknown): unknown[] {
-  if (!form.wrapped || typeof value !== 'object' || value === null || Array.isArray(value)) return [value]
+  if (!form.wrapped || !isObject(value)) return [value]
   const keys = Object.keys(value)
   if (keys.length === 0) return [value, undefined]
-  return keys.length === 1 && keys[0] === 'arguments' ? [(value as { arguments: unknown }).arguments, value] : [value]
+  return keys.length === 1 && keys[0] === 'arguments' ? [value.arguments, value] : [value]
 }
 
 function checkSchema(schema: z.ZodType, value: unknown): CheckedArguments {
