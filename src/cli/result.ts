@@ -1,5 +1,5 @@
 /** Duty: how a run ended, said once: the value on stdout, a failure as a sentence on stderr. */
-import type { AgentResult, RunResult } from '../core/entry.ts'
+import { isAgentResult, type RunResult } from '../core/entry.ts'
 import { failureSentence } from './failure-text.ts'
 import { type JsonFlag, paint, printJson, printText, printValue, safe, tell } from './output.ts'
 
@@ -9,6 +9,7 @@ export function printResult(sessionId: string, result: RunResult, flags: JsonFla
   switch (result.status) {
     case 'completed':
       if (flags.json) return
+      // Its words are what a person wants to read; its facts are in the JSON.
       if (isAgentResult(result.value)) printText(result.value.text)
       else printValue(result.value)
       return
@@ -18,10 +19,4 @@ export function printResult(sessionId: string, result: RunResult, flags: JsonFla
     case 'cancelled':
       tell(`${troupe} run ${result.run} of session ${sessionId} was cancelled.`)
   }
-}
-
-/** Its words are what a person wants to read; its facts are in the JSON. */
-function isAgentResult(value: unknown): value is AgentResult {
-  if (typeof value !== 'object' || value === null || !('text' in value) || typeof value.text !== 'string') return false
-  return Object.keys(value).every((name) => name === 'text' || name === 'facts')
 }

@@ -108,6 +108,12 @@ export interface AgentResult {
   readonly facts?: Readonly<Record<string, Json>>
 }
 
+/** Its words, and perhaps facts; nothing else: a handler may well reply with a text and more, and all of that is told. */
+export function isAgentResult(value: unknown): value is AgentResult {
+  if (!isObject(value) || typeof value.text !== 'string') return false
+  return Object.keys(value).every((name) => name === 'text' || name === 'facts')
+}
+
 export type ResultStatus = 'completed' | 'failed' | 'cancelled'
 
 /** How a run ended, as a program sees it. */

@@ -6,7 +6,7 @@
 
 import { z } from 'zod'
 import type { Json, ToolOutput } from '../../core/chat-message.ts'
-import type { AgentResult, SpawnNote } from '../../core/entry.ts'
+import { isAgentResult, type SpawnNote } from '../../core/entry.ts'
 import { InputError, LimitError } from '../../core/errors.ts'
 import { childId, isId, partitionOf } from '../../core/ids.ts'
 import { isObject } from '../../core/is-object.ts'
@@ -222,8 +222,7 @@ function saidBy(value: unknown, charsMax: number): Record<string, Json> {
   if (!isAgentResult(value)) {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
     const isAsItIs = text.length <= charsMax && !isTooDeep(value)
-    const isStructured = hasOnly(value, structuredKeys) && typeof (value.summary ?? '') === 'string'
-    if (isAsItIs && isStructured) return { summary: '', ...value }
+    if (isAsItIs && isStructured(value)) return { summary: '', ...value }
     return { summary: firstLine(text), details: isAsItIs ? (value as Json) : cut(text, charsMax) }
   }
   const said = structured(value.text)
@@ -237,16 +236,11 @@ function saidBy(value: unknown, charsMax: number): Record<string, Json> {
   return { summary: typeof summary === 'string' ? summary : '', ...rest }
 }
 
-/** A handler may well reply with a text and more: all of that is told. */
-function isAgentResult(value: unknown): value is AgentResult {
-  return hasOnly(value, ['text', 'facts']) && typeof value.text === 'string'
-}
-
-/** Some of these keys, and no others. */
-function hasOnly(value: unknown, known: readonly string[]): value is Record<string, Json> {
-  if (typeof value !== 'object' || value === null) return false
+/** Some of the known keys, and no others. */
+function isStructured(value: unknown): value is Record<string, Json> {
+  if (!isObject(value) || typeof (value.summary ?? '') !== 'string') return false
   const keys = Object.keys(value)
-  return keys.length > 0 && keys.every((key) => known.includes(key))
+  return keys.length > 0 && keys.every((key) => structuredKeys.includes(key))
 }
 
 const structuredKeys = ['summary', 'artifacts', 'decisions', 'nextSteps', 'details']
