@@ -2,6 +2,7 @@
  * Duty: what the runtime needs of the store and the queue, as narrow ports. The layers in the middle (runtime, store, queue) know
  * these and never each other; compose.ts puts the real ones in.
  */
+import type { ResultStatus } from './entry.ts'
 import type { TransientType } from './event.ts'
 import type { Failure } from './failure.ts'
 import type { Mail } from './message.ts'
@@ -132,7 +133,7 @@ export interface CommitRequest {
   readonly stateJson?: string | undefined
   /** A failure is set, null clears it, undefined keeps it. */
   readonly failure?: Failure | null | undefined
-  readonly outcome?: 'completed' | 'failed' | 'cancelled' | undefined
+  readonly outcome?: ResultStatus | undefined
   /** Mail for the parent when the run ends. */
   readonly result?: string | undefined
   /** Evidence of a quarantine: it goes to the dead letters, with a consumed input. */

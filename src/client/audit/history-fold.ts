@@ -3,16 +3,15 @@
  * F1 It keeps nothing of a run that is over but counts, so that a long history costs no memory. F2 Entries of unknown types are
  *    passed over; what cannot be read is passed over by the runtime too.
  */
-import type { Entry, ReceivedEntry, SpawnNote } from '../../core/entry.ts'
+import type { Entry, ReceivedEntry, ResultStatus, SpawnNote } from '../../core/entry.ts'
 import type { ResultMessage } from '../../core/message.ts'
 import type { Say } from './finding.ts'
 
 export type Sort = 'input' | 'result' | 'timer'
-export type RunEnd = 'completed' | 'failed' | 'cancelled'
 
 export interface EndedRun {
   readonly run: number
-  readonly status: RunEnd
+  readonly status: ResultStatus
   readonly position: number
 }
 
@@ -42,7 +41,7 @@ class RunFold {
 }
 
 export class HistoryFold {
-  readonly ended: Record<Sort, Record<RunEnd, number>>
+  readonly ended: Record<Sort, Record<ResultStatus, number>>
   readonly runs: EndedRun[] = []
   /** The run that has not ended. */
   open = new RunFold()
@@ -183,7 +182,7 @@ export class HistoryFold {
     if (to) add(this.sent, to)
   }
 
-  #end(entry: Entry & { type: RunEnd }, position: number): void {
+  #end(entry: Entry & { type: ResultStatus }, position: number): void {
     const { open, run } = this
     for (const sort of sorts) this.ended[sort][entry.type] += open.received[sort]
     this.runs.push({ run, status: entry.type, position })
