@@ -8,11 +8,12 @@ import type { AgentDefinition } from '../../core/define-worker.ts'
 import { TerminalError, toRuntimeError } from '../../core/errors.ts'
 import type { ToolSpec } from '../../core/model.ts'
 import type { Grant } from '../../core/ports.ts'
+import type { Fit } from '../../core/schema-problems.ts'
 import { checkArguments, readArguments } from '../tool/arguments.ts'
 import { invalidArgumentsText, unknownToolText } from '../tool/messages.ts'
 import { ToolRegistry } from '../tool/registry.ts'
 import type { Turn } from '../turn.ts'
-import { delegationSpecs, type Parsed, parseSend, parseSpawn, sendToolName, spawnToolName } from './delegation.ts'
+import { delegationSpecs, parseSend, parseSpawn, sendToolName, spawnToolName } from './delegation.ts'
 import type { CheckedCall } from './iteration.ts'
 import type { LocalCall, LostCall } from './local-calls.ts'
 
@@ -81,20 +82,19 @@ export class AgentTools {
 
   check(call: ToolCallBlock, grant: Grant): CheckedCall {
     const { toolName } = call
-    const invalid = (text: string): CheckedCall => ({ kind: 'invalid', call, text })
+    const fit = this.#fitOf(call, grant)
+    if (fit === null) return { kind: 'invalid', call, text: unknownToolText(toolName, this.#names(grant)) }
+    if (!fit.ok) return { kind: 'invalid', call, text: invalidArgumentsText(toolName, fit.reasons) }
+    return { kind: 'accepted', call, input: fit.value }
+  }
+
+  /** Null for a tool that the worker does not have. */
+  #fitOf(call: ToolCallBlock, grant: Grant): Fit<unknown> | null {
+    const { toolName } = call
     const kinds = this.kinds(grant)
-    if (this.isDelegation(toolName) && kinds.length > 0) {
-      const parsed = parseDelegation(call, kinds)
-      return parsed.ok
-        ? { kind: 'accepted', call, input: parsed.input }
-        : invalid(invalidArgumentsText(toolName, parsed.reasons))
-    }
+    if (this.isDelegation(toolName) && kinds.length > 0) return parseDelegation(call, kinds)
     const tool = isAllowed(grant, toolName) ? this.#registry.get(toolName) : undefined
-    if (tool === undefined) return invalid(unknownToolText(toolName, this.#names(grant)))
-    const checked = checkArguments(tool, call)
-    return checked.ok
-      ? { kind: 'accepted', call, input: checked.input }
-      : invalid(invalidArgumentsText(toolName, checked.reasons))
+    return tool === undefined ? null : checkArguments(tool, call)
   }
 
   /** Of these calls those that run in the node, and those that were started in one and cannot be run any more. */
@@ -114,10 +114,10 @@ export class AgentTools {
   }
 }
 
-function parseDelegation(call: ToolCallBlock, kinds: readonly string[]): Parsed<unknown> {
+function parseDelegation(call: ToolCallBlock, kinds: readonly string[]): Fit<unknown> {
   const read = readArguments(call)
   if (!read.ok) return read
-  return call.toolName === spawnToolName ? parseSpawn(read.input, kinds) : parseSend(read.input)
+  return call.toolName === spawnToolName ? parseSpawn(read.value, kinds) : parseSend(read.value)
 }
 
 function isAllowed({ allowed }: Grant, tool: string): boolean {

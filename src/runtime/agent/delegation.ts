@@ -15,7 +15,7 @@ import { encodeGivenInput, encodeInput, type ResultMessage } from '../../core/me
 import type { ToolSpec } from '../../core/model.ts'
 import { policy } from '../../core/policy.ts'
 import type { Grant, SpawnOrder } from '../../core/ports.ts'
-import { fitTo } from '../../core/schema-problems.ts'
+import { type Fit, fitTo } from '../../core/schema-problems.ts'
 import { checkGrant, encodeGrant, grantName, narrowGrant } from '../../core/worker-grant.ts'
 import { checkName, defaultName } from '../../core/worker-name.ts'
 
@@ -39,11 +39,7 @@ const sendSchema = z.strictObject({ to: z.string(), text: z.string().min(1) })
 export type SpawnTask = z.infer<typeof taskSchema>
 export type SendInput = z.infer<typeof sendSchema>
 
-export type Parsed<Value> =
-  | { readonly ok: true; readonly input: Value }
-  | { readonly ok: false; readonly reasons: readonly string[] }
-
-export function parseSpawn(input: unknown, kinds: readonly string[]): Parsed<readonly SpawnTask[]> {
+export function parseSpawn(input: unknown, kinds: readonly string[]): Fit<readonly SpawnTask[]> {
   const fit = fitTo(spawnSchema, input)
   if (!fit.ok) return fit
   const { tasks } = fit.value
@@ -52,12 +48,11 @@ export function parseSpawn(input: unknown, kinds: readonly string[]): Parsed<rea
     const names = [...new Set(unknown.map(({ kind }) => `'${kind.slice(0, 64)}'`))].join(', ')
     return { ok: false, reasons: [`kind ${names} may not be spawned; available: ${kinds.join(', ')}`] }
   }
-  return { ok: true, input: tasks }
+  return { ok: true, value: tasks }
 }
 
-export function parseSend(input: unknown): Parsed<SendInput> {
-  const fit = fitTo(sendSchema, input)
-  return fit.ok ? { ok: true, input: fit.value } : fit
+export function parseSend(input: unknown): Fit<SendInput> {
+  return fitTo(sendSchema, input)
 }
 
 /** How the two tools are shown to a model. `describe` tells what is known of a kind. */

@@ -167,7 +167,7 @@ async function reconcile(host: CallsHost, local: LocalCall | LostCall): Promise<
 function ownInput({ call, input, isLost }: LocalCall | LostCall, tool: Tool): unknown {
   if (isLost) return structuredClone(input)
   const checked = checkArguments(tool, call)
-  return checked.ok ? checked.input : input
+  return checked.ok ? checked.value : input
 }
 
 /** Recorded with the result, so that whoever takes over fails the run as well. */

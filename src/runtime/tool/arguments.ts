@@ -10,17 +10,13 @@ import type { Tool } from '../../core/define-tool.ts'
 import { isObject } from '../../core/is-object.ts'
 import { isDeeperThan } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
-import { fitTo } from '../../core/schema-problems.ts'
+import { type Fit, fitTo } from '../../core/schema-problems.ts'
 import { type InputForm, inputFormOf } from './input-form.ts'
 import { brief } from './messages.ts'
 
-export type CheckedArguments =
-  | { readonly ok: true; readonly input: unknown }
-  | { readonly ok: false; readonly reasons: string[] }
-
 type Given = Pick<ToolCallBlock, 'input' | 'inputText'>
 
-export function checkArguments(tool: Tool, call: Given): CheckedArguments {
+export function checkArguments(tool: Tool, call: Given): Fit<unknown> {
   const form = inputFormOf(tool)
   const { inputText: text } = call
   // The beginning of a wrapped argument is no argument: its end was lost.
@@ -29,11 +25,11 @@ export function checkArguments(tool: Tool, call: Given): CheckedArguments {
     return bytes > policy.messageBytesMax ? refused(tooBig(bytes)) : checkSchema(tool.input, text)
   }
   const read = readArguments(call)
-  return read.ok ? checkValue(tool, form, read.input) : read
+  return read.ok ? checkValue(tool, form, read.value) : read
 }
 
 /** As a value; what a model's adapter could not read is read here, or refused with the reason. */
-export function readArguments({ input, inputText }: Given): CheckedArguments {
+export function readArguments({ input, inputText }: Given): Fit<unknown> {
   if (inputText !== undefined) return readText(inputText)
   // Depth first: what is nested deeper than the stack cannot be measured as text.
   if (isDeeperThan(input, policy.jsonDepthMax)) {
@@ -43,13 +39,13 @@ export function readArguments({ input, inputText }: Given): CheckedArguments {
   // A UTF-16 unit is at most three bytes: most arguments need no count.
   const bytes = json.length * 3 > policy.messageBytesMax ? Buffer.byteLength(json) : json.length
   if (bytes > policy.messageBytesMax) return refused(tooBig(bytes))
-  return { ok: true, input: json === '' ? undefined : JSON.parse(json) }
+  return { ok: true, value: json === '' ? undefined : JSON.parse(json) }
 }
 
-function readText(text: string): CheckedArguments {
+function readText(text: string): Fit<unknown> {
   const bytes = Buffer.byteLength(text)
   if (bytes > policy.messageBytesMax) return refused(tooBig(bytes))
-  if (text.trim() === '') return { ok: true, input: {} }
+  if (text.trim() === '') return { ok: true, value: {} }
   try {
     return readArguments({ input: JSON.parse(text) as ToolCallBlock['input'] })
   } catch (thrown) {
@@ -57,17 +53,16 @@ function readText(text: string): CheckedArguments {
   }
 }
 
-function checkValue(tool: Tool, form: InputForm, value: unknown): CheckedArguments {
+function checkValue(tool: Tool, form: InputForm, value: unknown): Fit<unknown> {
   const schema: z.ZodType | undefined = tool.input
-  if (schema === undefined) return { ok: true, input: value }
-  const [first, ...others] = readings(form, value).map((reading) => () => checkSchema(schema, reading))
-  const result = (first as () => CheckedArguments)()
-  if (result.ok) return result
-  for (const other of others) {
-    const second = other()
-    if (second.ok) return second
+  if (schema === undefined) return { ok: true, value }
+  let refusal: Fit<unknown> | undefined
+  for (const reading of readings(form, value)) {
+    const fit = checkSchema(schema, reading)
+    if (fit.ok) return fit
+    refusal ??= fit
   }
-  return result
+  return refusal as Fit<unknown>
 }
 
 /** What the value may mean, the likeliest first. */
@@ -78,15 +73,15 @@ function readings(form: InputForm, value: unknown): unknown[] {
   return keys.length === 1 && keys[0] === 'arguments' ? [value.arguments, value] : [value]
 }
 
-function checkSchema(schema: z.ZodType, value: unknown): CheckedArguments {
+function checkSchema(schema: z.ZodType, value: unknown): Fit<unknown> {
   const fit = fitTo(schema, value)
-  return fit.ok ? { ok: true, input: fit.value } : refused(...fit.reasons)
+  return fit.ok ? fit : refused(...fit.reasons)
 }
 
 function tooBig(bytes: number): string {
   return `arguments have ${bytes} bytes; the limit is ${policy.messageBytesMax}`
 }
 
-function refused(...reasons: string[]): CheckedArguments {
+function refused(...reasons: string[]): Fit<unknown> {
   return { ok: false, reasons: reasons.map(brief) }
 }

@@ -171,7 +171,7 @@ describe('tasks', () => {
 
   test('name kinds that may be spawned: others are told once each, with those that may', () => {
     const good = { kind: 'reader', input: 1 }
-    expect(tasksOf(good)).toEqual({ ok: true, input: [good] })
+    expect(tasksOf(good)).toEqual({ ok: true, value: [good] })
     const bad = ['x', 'writer', 'x', 'y'.repeat(99)].map((kind) => ({ kind, input: 1 }))
     const names = `'x', '${'y'.repeat(64)}'`
     expect(tasksOf(good, ...bad)).toEqual({
@@ -255,7 +255,7 @@ describe('tasks', () => {
 
 describe('a message', () => {
   test('has a text', () => {
-    expect(parseSend({ to: 'parent', text: 'x' })).toEqual({ ok: true, input: { to: 'parent', text: 'x' } })
+    expect(parseSend({ to: 'parent', text: 'x' })).toEqual({ ok: true, value: { to: 'parent', text: 'x' } })
     expect(parseSend({ to: 'parent', text: '' })).toMatchObject({ ok: false, reasons: [expect.any(String)] })
   })
 

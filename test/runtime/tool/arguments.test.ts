@@ -18,7 +18,7 @@ function check(schema: z.ZodType | undefined, input: Json, inputText?: string) {
   })
   return checkArguments(tool, { input, ...(inputText === undefined ? {} : { inputText }) })
 }
-const accepted = (input: unknown) => ({ ok: true, input })
+const accepted = (value: unknown) => ({ ok: true, value })
 const refused = (...reasons: string[]) => ({ ok: false, reasons })
 
 const person = z.object({ name: z.string(), age: z.int().default(1) })
@@ -47,9 +47,9 @@ test('reasons are short, however much is wrong', () => {
     Array.from({ length: 100 }, () => 'x'),
   )
   expect(result).toMatchObject({ ok: false })
-  expect((result as { reasons: string[] }).reasons).toHaveLength(9)
-  expect((result as { reasons: string[] }).reasons.at(-1)).toBe('and 92 more')
-  const long = check(z.strictObject({}), { ['k'.repeat(100_000)]: 1 }) as { reasons: string[] }
+  expect((result as { reasons: readonly string[] }).reasons).toHaveLength(9)
+  expect((result as { reasons: readonly string[] }).reasons.at(-1)).toBe('and 92 more')
+  const long = check(z.strictObject({}), { ['k'.repeat(100_000)]: 1 }) as { reasons: readonly string[] }
   expect(long.reasons[0]?.length).toBeLessThan(400)
 })
 
@@ -113,10 +113,10 @@ test('keys that name prototypes stay data', () => {
   const value = JSON.parse('{"name":"x","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}') as Json
   const schemas = [undefined, person, z.looseObject({}), z.record(z.string(), z.unknown()), z.json(), z.unknown()]
   for (const schema of schemas) {
-    const result = check(schema, value) as { ok: boolean; input: { polluted?: unknown } }
+    const result = check(schema, value) as { ok: boolean; value: { polluted?: unknown } }
     expect(result.ok).toBe(true)
-    expect(result.input.polluted).toBeUndefined()
-    expect(Object.getPrototypeOf(result.input)).toBe(Object.prototype)
+    expect(result.value.polluted).toBeUndefined()
+    expect(Object.getPrototypeOf(result.value)).toBe(Object.prototype)
   }
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
 })
