@@ -63,7 +63,6 @@ export interface Grant {
   readonly open: boolean
   readonly runState: RunState
   readonly version: number
-  readonly wait: string
   readonly starts: number
   readonly crashes: number
   /** Failed tries of what `retrying` begins with. */

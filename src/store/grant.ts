@@ -59,7 +59,6 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     open: record.open === '1',
     runState: decodeRunState(record.runState ?? 'Idle').run,
     version: number('version'),
-    wait: record.wait ?? 'any',
     starts: epoch - epochOfCommit(record.commit),
     crashes: number('crashes'),
     ...decodeAttempt(record.attempt),

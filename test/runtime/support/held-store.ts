@@ -32,7 +32,6 @@ export function grantByHand(more: Partial<Grant> = {}): Grant {
     open: false,
     runState: 'ProcessingUserMessage',
     version: 0,
-    wait: 'any',
     starts: 1,
     crashes: 0,
     attempt: 0,
