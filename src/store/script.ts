@@ -9,7 +9,6 @@ import { createHash } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigError, InvariantError, RuntimeError, TransientError } from '../core/errors.ts'
-import { Deadlines } from './deadlines.ts'
 import { loginAdvice } from './no-connection.ts'
 import { type Redis, withDeadline } from './redis.ts'
 import { functionNameOf, scriptSource } from './script-source.ts'
@@ -34,28 +33,24 @@ export function defineScript<const Key extends string, const Arg extends string>
   return { ...descriptor, source, sha, functionName: functionNameOf(descriptor.file) }
 }
 
-export interface CallOptions {
-  /** Give up after this long. The script may still run later: what a claim takes then, its slot is given with its next claim. */
-  readonly deadlineMs: number
-  readonly signal?: AbortSignal
-}
-
 /** What Redis gives back; each store method decodes its own. */
 export type Reply = (string | number | null | Reply)[]
 
 export class ScriptCaller {
   readonly #ways: ScriptWays
-  readonly #deadlines = new Deadlines()
 
   constructor(redis: Redis) {
     this.#ways = new ScriptWays(redis)
   }
 
+  /**
+   * Gives up after `deadlineMs`. The script may still run later: what a claim takes then, its slot is given with its next claim.
+   */
   async call<Key extends string, Arg extends string>(
     script: Script<Key, Arg>,
     keys: Readonly<Record<Key, string>>,
     args: Readonly<Record<Arg, Argument | readonly Argument[]>>,
-    options: CallOptions,
+    { deadlineMs }: { readonly deadlineMs: number },
   ): Promise<Reply> {
     const words: Words = ['', script.keys.length]
     for (const name of script.keys) words.push(keys[name])
@@ -67,14 +62,12 @@ export class ScriptCaller {
         words.push(value)
       }
     }
-    const give = performance.now() + options.deadlineMs
+    const give = performance.now() + deadlineMs
     let refusal: RuntimeError | undefined
     for (let attempt = 0, way = this.#ways.first; ; attempt++) {
       try {
-        const reply = await this.#deadlines.within(
-          this.#ways.send(way, script, words),
-          Math.max(1, give - performance.now()),
-        )
+        const answer = this.#ways.send(way, script, words)
+        const reply = await withDeadline(answer, Math.max(1, give - performance.now()))
         const next = this.#ways.afterAnswer(way, words)
         if (next === null) return reply as Reply
         way = next
@@ -92,7 +85,7 @@ export class ScriptCaller {
           way = 'digest'
         }
         const isTooLate = performance.now() + pauseMs >= give || this.#ways.isOver
-        if (!error.retryable || isTooLate || options.signal?.aborted) throw lastWord(refusal, error)
+        if (!error.retryable || isTooLate) throw lastWord(refusal, error)
         await pause(pauseMs)
       }
     }

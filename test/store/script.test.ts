@@ -178,20 +178,6 @@ describe('a call', () => {
     redis.disconnect()
     await expect(call).rejects.toMatchObject({ code: 'store_unavailable' })
   })
-
-  test('that is aborted gives up at the next error', async () => {
-    await using place = await Place.open()
-    place.wire.replace(postScript.sha, "return redis.error_reply('LOADING for ever')")
-    const { root } = await place.create()
-    const keys = { record: 'r', user: 'u', run: 'n', events: 'e', idem: 'i' }
-    const args = { worker: root, mail: '', idemMs: 1, seed: '', bellMs: 1, event: '' }
-    const signal = AbortSignal.abort()
-    const before = place.wire.sent
-    await expect(place.caller.call(postScript, keys, args, { deadlineMs: 20_000, signal })).rejects.toMatchObject({
-      code: 'store_refused',
-    })
-    expect(place.wire.sent - before).toBe(1)
-  })
 })
 
 test('the limits that scripts take for granted are the defaults', () => {
