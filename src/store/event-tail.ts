@@ -1,5 +1,5 @@
 /**
- * Duty: follows the event stream of one partition for any number of followers, over one connection of its own.
+ * Duty: follows the event stream of one partition for one listener, over a connection of its own; and reads past events.
  * E-a A follower that names an id gets all later events, without gap and without duplicate, or is told that some were trimmed; so does
  *     one that listens, should it lag so far: its connection was lost for long, or its process stood still.
  * E-b Nothing depends on events for correctness: who waits for a state reads the record too.
@@ -30,9 +30,7 @@ export class EventTail {
   readonly #keys: PartitionKeys
   readonly #deadlineMs: number
   readonly #onTrimmed: TrimListener
-  readonly #listeners = new Set<EventListener>()
   #reading: Promise<void> | undefined
-  #started: Promise<string> | undefined
   #last = '0-0'
   /** Much may have been added since the last answer. */
   #lags = false
@@ -49,32 +47,21 @@ export class EventTail {
     })
   }
 
-  /** Calls back for each entry from now on; resolves with the id after which it listens. */
-  async listen(listener: EventListener): Promise<string> {
-    this.#started ??= this.#start()
-    await this.#started
-    this.#listeners.add(listener)
-    return this.#last
-  }
-
   /** The id of the entry that was told last, or after which it began to listen. */
   get last(): string {
     return this.#last
   }
 
-  unlisten(listener: EventListener): void {
-    this.#listeners.delete(listener)
-  }
-
-  async #start(): Promise<string> {
+  /** Calls back for each entry from now on; resolves with the id after which it listens. To be called once. */
+  async listen(listener: EventListener): Promise<string> {
     const read = () => this.#redis.xrevrange(this.#keys.events, '+', '-', 'COUNT', 1)
     const newest = await guarded('listening to events', read, this.#deadlineMs)
     this.#last = newest[0]?.[0] ?? '0-0'
-    this.#reading = this.#read()
+    this.#reading = this.#read(listener)
     return this.#last
   }
 
-  async #read(): Promise<void> {
+  async #read(listener: EventListener): Promise<void> {
     while (!this.#stopped) {
       try {
         const reply = await this.#redis.xread(
@@ -91,9 +78,9 @@ export class EventTail {
         const lagged = this.#lags
         this.#lags = entries.length === pageSize
         if (lagged && !(await this.#isKept())) this.#onTrimmed(this.#last)
-        for (const { id, fields } of entries) {
-          this.#last = id
-          this.#tell({ id, fields })
+        for (const entry of entries) {
+          this.#last = entry.id
+          tell(listener, entry)
         }
       } catch {
         // A lost connection: ioredis reconnects, and reading goes on after the last id that was seen.
@@ -110,21 +97,18 @@ export class EventTail {
     return (await this.#redis.xrange(events, this.#last, this.#last)).length > 0
   }
 
-  #tell(entry: StreamEntry): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(entry)
-      } catch {
-        // A listener's failure is its own; it must not stop the others.
-      }
-    }
-  }
-
   async stop(): Promise<void> {
     this.#stopped = true
     closeRedis(this.#redis)
     await this.#reading
   }
+}
+
+/** What cannot be told must not keep what comes after it. */
+function tell(listener: EventListener, entry: StreamEntry): void {
+  try {
+    listener(entry)
+  } catch {}
 }
 
 interface EventPage {
