@@ -20,7 +20,7 @@ import { shown } from './core/shown.ts'
 import type { WorkerLog } from './core/worker-log.ts'
 import { type LoggerLike, silentLogger, toWorkerLog } from './log.ts'
 import { openModels } from './models/model-source.ts'
-import { type BellAnswerer, BullBellListener, BullBellRinger, type QueuePlace } from './queue/bells.ts'
+import { type BellAnswerer, BullBellListener, BullBellRinger } from './queue/bells.ts'
 import { BullSubmissionListener } from './queue/submissions.ts'
 import { InProcessRinger } from './runtime/in-process-ringer.ts'
 import type { Kind } from './runtime/kind.ts'
@@ -28,7 +28,7 @@ import { KindMaker } from './runtime/kind-maker.ts'
 import { RuntimeNode } from './runtime/node.ts'
 import { loadWorkers } from './runtime/worker-loader.ts'
 import { type HintListener, hearHints } from './store/hints.ts'
-import { type PartitionKeys, partitionKeys, tagOf } from './store/keys.ts'
+import { type Place, placesOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
 import { awaitRedis, endRedis, openLossyRedis, openRedis, type Redis } from './store/redis.ts'
 import { retentionOf, setRetention } from './store/retention.ts'
@@ -201,10 +201,6 @@ class Connections {
   }
 }
 
-interface Place extends QueuePlace {
-  readonly keys: PartitionKeys
-}
-
 /** What a node is made of, before any of it runs. */
 interface Parts {
   readonly id: string
@@ -238,10 +234,7 @@ function partsOf(
     redis,
     live: new RedisLivePublisher(connections.openLossy(), namespace),
     caller: new ScriptCaller(redis),
-    places: Array.from({ length: partitions }, (_, partition) => {
-      const keys = partitionKeys(tagOf(namespace, partition))
-      return { partition, keys, prefix: keys.queuePrefix }
-    }),
+    places: placesOf(namespace, partitions),
     kinds,
     kindsByPool: new Map([...byPool].map(([pool, of]) => [pool, of.map((kind) => kind.name)])),
     concurrency: options.concurrency ?? policy.slots,

@@ -12,7 +12,7 @@ import { BullBellRinger, readPausedBells } from '../queue/bells.ts'
 import { readSubmissionQueue } from '../queue/submissions.ts'
 import { AuditStore } from '../store/audit-store.ts'
 import { InspectStore, type NodeRow } from '../store/inspect-store.ts'
-import { partitionKeys, tagOf } from '../store/keys.ts'
+import { type Place, placesOf, tagOf } from '../store/keys.ts'
 import { awaitRedis, closeRedis, openRedis, type Redis } from '../store/redis.ts'
 import { retentionOf } from '../store/retention.ts'
 import { checkRights } from '../store/rights.ts'
@@ -100,6 +100,7 @@ export type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven, Sent, S
 export class Troupe implements AsyncDisposable {
   readonly #redis: Redis
   readonly #namespace: string
+  readonly #places: readonly Place[]
   readonly #deadlineMs: number
   readonly #inspect: readonly InspectStore[]
   readonly #audits: readonly AuditStore[]
@@ -113,20 +114,18 @@ export class Troupe implements AsyncDisposable {
   constructor(redis: Redis, redisUrl: string, partitions: number, options: InternalConnectOptions) {
     this.#redis = redis
     this.#namespace = options.namespace ?? defaultNamespace
-    const places = Array.from({ length: partitions }, (_, partition) => {
-      const keys = partitionKeys(tagOf(this.#namespace, partition))
-      return { partition, keys, prefix: keys.queuePrefix }
-    })
+    this.#places = placesOf(this.#namespace, partitions)
     const log = toWorkerLog(options.logger ?? silentLogger())
     const deadlineMs = options.deadlineMs ?? 10_000
     this.#deadlineMs = deadlineMs
     const caller = new ScriptCaller(redis)
-    this.#bull = options.ringer ? null : new BullBellRinger(redis, places, log)
-    this.#inspect = places.map(({ keys, partition }) =>
+    this.#bull = options.ringer ? null : new BullBellRinger(redis, this.#places, log)
+    const ringer = (options.ringer ?? this.#bull) as BellRinger
+    this.#inspect = this.#places.map(({ keys, partition }) =>
       guardedReads(new InspectStore(redis, keys, partition), deadlineMs),
     )
     this.#index = new SessionIndex(this.#inspect, (id) => this.#inspectOf(id, 'session'))
-    this.#audits = places.map(({ keys, partition }) =>
+    this.#audits = this.#places.map(({ keys, partition }) =>
       guardedReads(new AuditStore(redis, caller, keys, partition, deadlineMs), deadlineMs),
     )
     this.#hub = new EventHub(this.#namespace, () => openRedis(redisUrl), deadlineMs)
@@ -135,14 +134,14 @@ export class Troupe implements AsyncDisposable {
       caller,
       namespace: this.#namespace,
       partitions,
-      ringer: (options.ringer ?? this.#bull) as BellRinger,
+      ringer,
       policy: { ...defaultPolicy, ...options.policy },
       deadlineMs,
     })
     const stores = this.#submission.stores
     this.#dead = new DeadLetters(
       this.#inspect.map((inspect, partition) => ({ inspect, store: stores[partition] as SessionStore })),
-      (options.ringer ?? this.#bull) as BellRinger,
+      ringer,
       (workerId) => this.#inspectOf(workerId, 'worker'),
     )
   }
@@ -275,12 +274,9 @@ export class Troupe implements AsyncDisposable {
 
   /** What `troupe doctor` looks at. */
   async health(): Promise<Health> {
-    const places = this.#inspect.map(({ partition }) => ({
-      prefix: partitionKeys(tagOf(this.#namespace, partition)).queuePrefix,
-    }))
     const read = async (now: number, pools: readonly string[]) => ({
-      submissions: await Promise.all(places.map((place) => readSubmissionQueue(this.#redis, place, now))),
-      pausedBells: await readPausedBells(this.#redis, places, pools),
+      submissions: await Promise.all(this.#places.map((place) => readSubmissionQueue(this.#redis, place, now))),
+      pausedBells: await readPausedBells(this.#redis, this.#places, pools),
     })
     const queues = (now: number, pools: readonly string[]) =>
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)

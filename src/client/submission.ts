@@ -18,7 +18,7 @@ import { fitTo } from '../core/schema-problems.ts'
 import { checkGrant, encodeGrant, type WorkerGrant } from '../core/worker-grant.ts'
 import { nameRule } from '../core/worker-name.ts'
 import { extraBell } from '../store/bells.ts'
-import { partitionKeys, tagOf } from '../store/keys.ts'
+import { placesOf } from '../store/keys.ts'
 import type { Redis } from '../store/redis.ts'
 import type { ScriptCaller } from '../store/script.ts'
 import { SessionStore } from '../store/session-store.ts'
@@ -77,17 +77,10 @@ export class Submission {
 
   constructor(context: SubmissionContext) {
     this.#context = context
-    this.#stores = Array.from({ length: context.partitions }, (_, partition) => {
-      const keys = partitionKeys(tagOf(context.namespace, partition))
-      return new SessionStore(
-        context.redis,
-        context.caller,
-        keys,
-        partition,
-        context.policy,
-        context.deadlineMs ?? 10_000,
-      )
-    })
+    const { redis, caller, namespace, partitions, policy, deadlineMs = 10_000 } = context
+    this.#stores = placesOf(namespace, partitions).map(
+      ({ partition, keys }) => new SessionStore(redis, caller, keys, partition, policy, deadlineMs),
+    )
   }
 
   /** The store of an id's partition. Throws a NotFoundError for one that the namespace does not have. */

@@ -66,6 +66,21 @@ export function partitionKeys(tag: string) {
 
 export type PartitionKeys = ReturnType<typeof partitionKeys>
 
+export interface Place {
+  readonly partition: number
+  readonly keys: PartitionKeys
+  /** Of BullMQ's keys. */
+  readonly prefix: string
+}
+
+/** The partitions of a namespace, in their order. */
+export function placesOf(namespace: string, partitions: number): Place[] {
+  return Array.from({ length: partitions }, (_, partition) => {
+    const keys = partitionKeys(tagOf(namespace, partition))
+    return { partition, keys, prefix: keys.queuePrefix }
+  })
+}
+
 /** Matches the keys of all workers of all partitions of the namespace that this tag is of. */
 export function workersPattern(tag: string): string {
   return `${tag.slice(0, tag.lastIndexOf('.'))}.*}:w:*`
