@@ -4,6 +4,7 @@
  */
 import type { Health } from '../client/health.ts'
 import { unhostedPool } from '../core/ids.ts'
+import { count, countWaiting } from './count.ts'
 import { formatDuration } from './duration.ts'
 
 export interface Finding {
@@ -187,7 +188,7 @@ function judgeUnhosted({ unhosted, aside, pools, nodes }: Health): Finding[] {
     const start = `start a node whose workers folder has ${kind}.ts`
     return {
       level: 'problem',
-      what: `no live node hosts the kind ${kind}: ${least}${waits(workers.length)}, ${since}`,
+      what: `no live node hosts the kind ${kind}: ${least}${countWaiting(workers.length, 'worker')}, ${since}`,
       todo: `${start}, or cancel their sessions: troupe worker show ${oldest.id} tells that of the oldest`,
     }
   })
@@ -201,7 +202,7 @@ function judgeAside({ aside, nodes }: Health): Finding[] {
   return [
     {
       level: 'problem',
-      what: `${waits(stuck.length)}, though a node hosts ${stuck.length === 1 ? 'its kind' : 'their kinds'}: something of ${each} cannot be read`,
+      what: `${countWaiting(stuck.length, 'worker')}, though a node hosts ${stuck.length === 1 ? 'its kind' : 'their kinds'}: something of ${each} cannot be read`,
       todo: `troupe audit names what somebody wrote over; the oldest is worker ${oldest.id}`,
     },
   ]
@@ -213,7 +214,7 @@ function judgeQueue({ pools, nodes }: Health): Finding | undefined {
     return nodes.length === 0 ? undefined : { level: 'ok', what: 'nothing waits for a slot' }
   const queued = waiting.reduce((total, pool) => total + pool.queued, 0)
   const oldestMs = Math.max(...waiting.map((pool) => pool.oldestMs ?? 0))
-  const what = `${waits(queued)} for a slot, the oldest for ${formatDuration(oldestMs)}`
+  const what = `${countWaiting(queued, 'worker')} for a slot, the oldest for ${formatDuration(oldestMs)}`
   if (oldestMs < waitMsMax) return { level: 'ok', what }
   const todo =
     'look whether turns hang (docs/operations.md, "When work stands still"), else start another node, or raise --concurrency'
@@ -227,14 +228,12 @@ function judgeSubmissions({ submitted, submitIsPaused }: Health): Finding | unde
   const todo = resume
   const what = 'the queue submit is paused in BullMQ'
   if (submitted === 0) return { level: 'warning', what: `${what}: jobs that are added to it wait`, todo }
-  const verb = submitted === 1 ? 'waits' : 'wait'
-  return { level: 'problem', what: `${what}, and ${count(submitted, 'submitted job')} ${verb}`, todo }
+  return { level: 'problem', what: `${what}, and ${countWaiting(submitted, 'submitted job')}`, todo }
 }
 
 function judgeMisplaced({ misplaced, submitPrefix }: Health): Finding[] {
   return misplaced.map(({ prefix, jobs }) => {
-    const wait = jobs === 1 ? 'waits' : 'wait'
-    const what = `${count(jobs, 'submitted job')} ${wait} in the queue submit of the prefix ${prefix}, from which no node takes any`
+    const what = `${countWaiting(jobs, 'submitted job')} in the queue submit of the prefix ${prefix}, from which no node takes any`
     return { level: 'problem', what, todo: `add them with the prefix ${submitPrefix}, and remove them there` }
   })
 }
@@ -268,14 +267,6 @@ function judgeDeadLetters({ deadLetters, settled }: Health): Finding {
     what: `${count(deadLetters - settled, 'message')} put aside for taking a node down`,
     todo: 'troupe mailbox dead lists them; then troupe mailbox redrive, or dismiss',
   }
-}
-
-export function waits(workers: number): string {
-  return workers === 1 ? '1 worker waits' : `${workers} workers wait`
-}
-
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
 export function formatBytes(bytes: number): string {

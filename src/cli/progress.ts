@@ -4,6 +4,7 @@
  * Events tell a turn only when it is committed, so what runs just now is asked of the node in this process.
  */
 
+import { count } from './count.ts'
 import { DrawnLines } from './drawn-lines.ts'
 import { formatTime } from './duration.ts'
 import { escapeLine } from './escape.ts'
@@ -75,7 +76,7 @@ export class Progress implements Disposable {
   }
 
   #totalLine(roster: Roster): string {
-    return `${roster.size} worker${roster.size === 1 ? '' : 's'}: ${countsText(withRunning(roster.counts(), this.#turnsRunning()))}`
+    return `${count(roster.size, 'worker')}: ${countsText(withRunning(roster.counts(), this.#turnsRunning()))}`
   }
 
   #tellLine(roster: Roster): void {

@@ -4,6 +4,7 @@ import type { Session, SessionSummary } from '../client/client.ts'
 import { type ListedState, listedStates } from '../client/report.ts'
 import { damageOf } from '../core/errors.ts'
 import { withTroupe } from './connection.ts'
+import { count } from './count.ts'
 import { formatDuration } from './duration.ts'
 import { addGroup } from './group.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, duration, wholeNumber } from './options.ts'
@@ -149,7 +150,7 @@ function addPruneCommand(group: Command): void {
     withTroupe(flags, 'change', async (troupe) => {
       const pruned = await troupe.sessions.prune({ olderThanMs: flags.olderThan })
       if (flags.json) printJson({ type: 'pruned', sessions: pruned })
-      else print(`${pruned} session${pruned === 1 ? '' : 's'} pruned`)
+      else print(`${count(pruned, 'session')} pruned`)
     }),
   )
 }

@@ -3,8 +3,8 @@
  * For watching only: nothing is decided by it.
  */
 import type { KindSummary, Session, Troupe } from '../client/client.ts'
+import { countWaiting } from './count.ts'
 import { toComplaint } from './exit-code.ts'
-import { waits } from './findings.ts'
 import { safe } from './output.ts'
 import type { Roster } from './roster.ts'
 
@@ -53,7 +53,7 @@ export class UnhostedNotice implements Disposable {
       else if (this.#timer && !this.#told.has(kind)) {
         this.#told.add(kind)
         const advice = `start a node whose workers folder has ${kind}.ts`
-        const what = `no live node hosts ${kind}: ${waits(workers)} for one`
+        const what = `no live node hosts ${kind}: ${countWaiting(workers, 'worker')} for one`
         this.#tell(`troupe: ${safe(what)}; ${safe(advice)}`)
       }
     }

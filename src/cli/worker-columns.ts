@@ -1,5 +1,6 @@
 /** Duty: how workers are named and listed, the same wherever they are shown. */
 import type { UsageReport, WorkerReport } from '../client/report.ts'
+import { count } from './count.ts'
 import { failureCause } from './failure-text.ts'
 import { paintState } from './state-colour.ts'
 import type { Column } from './table.ts'
@@ -43,7 +44,7 @@ export function usageText(usage: Partial<UsageReport>): string | null {
   const part = (count: number, where: string) => (count === 0 ? '' : ` (${tokensText(count)} ${where})`)
   const read = `${tokensText(inputTokens)} tokens in${part(cacheReadTokens, 'from the cache')}`
   const said = `${tokensText(outputTokens)} out${part(reasoningTokens, 'reasoning')}`
-  return `${modelCalls} model call${modelCalls === 1 ? '' : 's'}; ${read}, ${said}`
+  return `${count(modelCalls, 'model call')}; ${read}, ${said}`
 }
 
 /** What a worker does. */

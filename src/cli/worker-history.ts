@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { Entry } from '../core/entry.ts'
 import { chatLine } from './chat-line.ts'
 import { withTroupe } from './connection.ts'
+import { count } from './count.ts'
 import { formatDuration, formatTime } from './duration.ts'
 import { escapeLine } from './escape.ts'
 import { failureCause, failureSentence } from './failure-text.ts'
@@ -86,7 +87,7 @@ function entryText(entry: Entry): string {
 function askedFor({ spawned, sent, timers }: Extract<Entry, { type: 'received' }>): string {
   const parts = [
     spawned && `spawned ${spawned.map(({ kind, name }) => (name === kind ? kind : `${kind} ${name}`)).join(', ')}`,
-    sent && `sent ${sent.length} message${sent.length === 1 ? '' : 's'}`,
+    sent && `sent ${count(sent.length, 'message')}`,
     timers &&
       `set ${timers.length === 1 ? 'a timer' : `${timers.length} timers`} (${timers.map(({ ms }) => formatDuration(ms)).join(', ')})`,
   ].filter((part) => part !== undefined)
