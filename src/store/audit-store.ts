@@ -71,6 +71,15 @@ export interface Page<Item> {
   readonly isRead?: boolean
 }
 
+/** All of them, page by page. */
+export async function* itemsOf<Item>(read: (cursor: string) => Promise<Page<Item>>): AsyncGenerator<Item> {
+  for (let next: string | null = '0'; next !== null; ) {
+    const page = await read(next)
+    yield* page.items
+    next = page.next
+  }
+}
+
 const pageSize = 1_000
 /** Heads of mails end behind ids, call and status. */
 const headBytes = 80

@@ -6,7 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isWorkerId, sessionIdOfRoot } from '../../core/ids.ts'
 import { sessionNotFound } from '../../core/refusal.ts'
-import type { AuditStore, Page } from '../../store/audit-store.ts'
+import { type AuditStore, itemsOf } from '../../store/audit-store.ts'
 import { type Counts, Tally } from './counts.ts'
 import { type AuditFinding, damaged, nameOf, type Suspicion, toFinding } from './finding.ts'
 import { lostEndedSessions, lostSessions } from './lost-sessions.ts'
@@ -129,7 +129,7 @@ class PartitionAudit {
   }
 
   async *#sessionIds(): AsyncGenerator<string> {
-    for await (const id of items((cursor) => this.#store.sessionIds(cursor))) {
+    for await (const id of itemsOf((cursor) => this.#store.sessionIds(cursor))) {
       if (this.#sessionsKnown.has(id)) continue
       this.#sessionsKnown.add(id)
       yield id
@@ -200,7 +200,7 @@ class PartitionAudit {
     const places = ['leases' as const, 'timers' as const, ...this.#pools.map((pool) => ({ pool }))]
     for (const place of places) {
       const name = typeof place === 'object' ? `the run queue of pool ${place.pool}` : place
-      for await (const member of items((cursor) => this.#store.members(place, cursor))) {
+      for await (const member of itemsOf((cursor) => this.#store.members(place, cursor))) {
         const id = member.slice(0, 36)
         if (this.#known.has(id)) continue
         const { missing } = await this.#store.look(null, [id], [])
@@ -225,16 +225,8 @@ class PartitionAudit {
 
   /** Is it still there, behind the look that found no record? A worker that is pruned stands in no set before. */
   async #stands(place: Parameters<AuditStore['members']>[0], member: string): Promise<boolean> {
-    for await (const one of items((cursor) => this.#store.members(place, cursor))) if (one === member) return true
+    for await (const one of itemsOf((cursor) => this.#store.members(place, cursor))) if (one === member) return true
     return false
-  }
-}
-
-async function* items<Item>(read: (cursor: string) => Promise<Page<Item>>): AsyncGenerator<Item> {
-  for (let next: string | null = '0'; next !== null; ) {
-    const page = await read(next)
-    yield* page.items
-    next = page.next
   }
 }
 

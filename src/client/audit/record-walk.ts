@@ -2,7 +2,7 @@
  * Duty: which workers have a record, whoever knows of them. Only a walk over all keys of the Redis tells, so there is one for all
  * partitions of an audit: what it finds of the others is kept until they are looked at.
  */
-import type { AuditStore } from '../../store/audit-store.ts'
+import { type AuditStore, itemsOf } from '../../store/audit-store.ts'
 
 export class RecordWalk {
   readonly #wanted: ReadonlySet<number>
@@ -22,11 +22,8 @@ export class RecordWalk {
   /** Those that are known need no place. */
   async #walk(store: AuditStore, known: ReadonlySet<string>): Promise<ReadonlyMap<number, ReadonlySet<string>>> {
     const found = new Map([...this.#wanted].map((partition) => [partition, new Set<string>()]))
-    for (let next: string | null = '0'; next !== null; ) {
-      const page = await store.records(next)
-      for (const { partition, id } of page.items) if (!known.has(id)) found.get(partition)?.add(id)
-      next = page.next
-    }
+    for await (const { partition, id } of itemsOf((cursor) => store.records(cursor)))
+      if (!known.has(id)) found.get(partition)?.add(id)
     return found
   }
 }

@@ -4,7 +4,13 @@
  */
 import { decodeEntry } from '../../core/entry.ts'
 import { rootIdOf } from '../../core/ids.ts'
-import type { AuditStore, Picture, SessionPicture, WorkerPicture } from '../../store/audit-store.ts'
+import {
+  type AuditStore,
+  itemsOf,
+  type Picture,
+  type SessionPicture,
+  type WorkerPicture,
+} from '../../store/audit-store.ts'
 import { damaged, nameOf, type Suspicion, sayOf } from './finding.ts'
 import { malformedSession, malformedWorker } from './form-rules.ts'
 import { HistoryFold } from './history-fold.ts'
@@ -40,7 +46,8 @@ export async function auditSession(
   sessionId: string,
 ): Promise<SessionAudit> {
   const found: Found = { suspicions: [], ahead: [], unread: new Set() }
-  const members = [rootIdOf(sessionId), ...(await membersOf(store, sessionId))]
+  const rest = await Array.fromAsync(itemsOf((cursor) => store.memberIds(sessionId, cursor)))
+  const members = [rootIdOf(sessionId), ...rest]
   const ids = [...new Set(members)]
   if (ids.length < members.length)
     sayOf(found.suspicions, sessionId, null)('I8', 'twice', `session ${sessionId} lists a worker twice`)
@@ -107,16 +114,6 @@ function relationsAcross(groups: readonly (readonly Seen[])[]): Map<string, stri
       if (others.length > 0) found.set(picture.id, others)
     }
   return found
-}
-
-async function membersOf(store: AuditStore, sessionId: string): Promise<string[]> {
-  const ids: string[] = []
-  for (let next: string | null = '0'; next !== null; ) {
-    const page = await store.memberIds(sessionId, next)
-    for (const id of page.items) ids.push(id)
-    next = page.next
-  }
-  return ids
 }
 
 function formed(session: SessionPicture): SessionPicture {
