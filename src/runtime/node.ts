@@ -275,13 +275,7 @@ export class RuntimeNode {
     place.renewer.add(turn)
     warnOfSuspect(grant, this.#o.log)
     try {
-      const behaving = kind.behaviour(turn).catch((error: unknown) => {
-        this.#o.log.error('a turn broke; the worker goes on elsewhere when its lease has ended', {
-          worker: grant.workerId,
-          error: String((error as Error)?.stack ?? error),
-        })
-        turn.abandon('unreachable')
-      })
+      const behaving = kind.behaviour(turn).catch((error: unknown) => turn.giveUp(error))
       // A handler that ignores its signal must not hold the slot: the turn being over is enough.
       const over = await turn.finished
       if (over === 'ended') {

@@ -203,6 +203,15 @@ export class Turn {
     this.#finish(why)
   }
 
+  /** What nobody foresaw, in its behaviour or here: it is abandoned. */
+  giveUp(error: unknown): void {
+    this.host.log.error('a turn broke; the worker goes on elsewhere when its lease has ended', {
+      worker: this.grant.workerId,
+      error: String((error as Error)?.stack ?? error),
+    })
+    this.abandon('unreachable')
+  }
+
   /** The node stops: what was added is recorded, the message in hand is given back for another node. */
   async release(): Promise<void> {
     if (this.#left.over || this.#ending) return
@@ -245,7 +254,7 @@ export class Turn {
       if (this.#inFlight === committing) this.#inFlight = undefined
       this.#pump()
     }
-    const committing = this.#commit(batch, undefined).then(goOn, (error: unknown) => this.#break(error))
+    const committing = this.#commit(batch, undefined).then(goOn, (error: unknown) => this.giveUp(error))
     this.#inFlight = committing
   }
 
@@ -254,18 +263,9 @@ export class Turn {
     const before = this.#inFlight ?? Promise.resolve()
     const working = before
       .then(() => (this.#left.over ? undefined : work()))
-      .catch((error: unknown) => this.#break(error))
+      .catch((error: unknown) => this.giveUp(error))
     this.#inFlight = working
     return working
-  }
-
-  /** What nobody foresaw: the turn is given up, like one whose behaviour throws. */
-  #break(error: unknown): void {
-    this.host.log.error('a turn broke; the worker goes on elsewhere when its lease has ended', {
-      worker: this.grant.workerId,
-      error: String((error as Error)?.stack ?? error),
-    })
-    this.abandon('unreachable')
   }
 
   async #drain(end: TurnEnd): Promise<void> {
