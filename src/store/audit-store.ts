@@ -9,7 +9,7 @@ import type { Lane } from '../core/message.ts'
 import type { RecordFields } from './inspect-store.ts'
 import { type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from './keys.ts'
 import type { Redis } from './redis.ts'
-import { orElse, toEntries } from './replies.ts'
+import { orElse, toEntries, toFields } from './replies.ts'
 import type { Reply, ScriptCaller } from './script.ts'
 import { lookScript } from './scripts.ts'
 
@@ -326,11 +326,9 @@ function workerPicture(reply: Reply, unreadPools: readonly string[]): WorkerPict
     string[],
     number | null,
   ]
-  const fields: Record<string, string> = {}
-  for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index] as string] = flat[index + 1] as string
   return {
     id,
-    fields,
+    fields: toFields(flat),
     historyLength,
     failureJson,
     lanes: { control: lanePicture(control), family: lanePicture(family), user: lanePicture(user) },

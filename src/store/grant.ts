@@ -9,6 +9,7 @@ import type { Grant } from '../core/ports.ts'
 import { decodeRunState } from '../core/run-state.ts'
 import { decodeGrant as decodeWorkerGrant } from '../core/worker-grant.ts'
 import { decodeCalls } from './call-ranges.ts'
+import { toFields } from './replies.ts'
 import type { Reply } from './script.ts'
 import { decodeSpendings } from './spending.ts'
 
@@ -19,6 +20,7 @@ type GrantReply = [
   mark: Grant['mark'],
   token: string,
   suspect: '0' | '1',
+  /** Names and values in turn, joined by zero bytes. */
   record: string,
   state: string,
   control: string[] | null,
@@ -32,7 +34,7 @@ type GrantReply = [
 export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
   const [, workerId, mark, token, suspect, fields, state, control, family, user, awaited, spent, caps] =
     reply as GrantReply
-  const record = toFields(fields)
+  const record = toFields(fields.split('\0'))
   const number = (name: string, absent = 0) => Number(record[name] ?? absent)
   const kind = record.kind as string
   const run = number('run', 1)
@@ -90,14 +92,6 @@ function decodeAttempt(text = '0'): Pick<Grant, 'attempt' | 'retrying'> {
 /** The id of a commit is `<epoch>:<nonce>:<sequence>`. */
 function epochOfCommit(commit: string | undefined): number {
   return commit === undefined ? 0 : Number(commit.slice(0, commit.indexOf(':')))
-}
-
-/** A hash as a script gives it: names and values in turn, joined by zero bytes. */
-function toFields(text: string): Record<string, string> {
-  const flat = text.split('\0')
-  const fields: Record<string, string> = {}
-  for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index] as string] = flat[index + 1] as string
-  return fields
 }
 
 /** A consumed mail in the middle of the family lane is an empty string until all before it are consumed. */

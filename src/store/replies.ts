@@ -26,13 +26,16 @@ export function scored(flat: readonly string[]): [member: string, score: number]
   return found
 }
 
+/** A hash: names and values in turn. */
+export function toFields(flat: readonly string[]): Record<string, string> {
+  const fields: Record<string, string> = {}
+  for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index] as string] = flat[index + 1] as string
+  return fields
+}
+
 /** Stream entries with their fields as an object. */
 export function toEntries(
   entries: readonly [id: string, flat: string[]][],
 ): { id: string; fields: Readonly<Record<string, string>> }[] {
-  return entries.map(([id, flat]) => {
-    const fields: Record<string, string> = {}
-    for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index] as string] = flat[index + 1] as string
-    return { id, fields }
-  })
+  return entries.map(([id, flat]) => ({ id, fields: toFields(flat) }))
 }
