@@ -7,9 +7,9 @@ import { withTroupe } from './connection.ts'
 import { count } from './count.ts'
 import { exitCodes, Unanswered } from './exit-code.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
-import { columnsOf, dim, paint, print, printJson, safe } from './output.ts'
+import { columnsOf, dim, paint, print, printJson, printTable, safe } from './output.ts'
 import { ProgressLine } from './progress-line.ts'
-import { type Column, tableLines } from './table.ts'
+import type { Column } from './table.ts'
 import { wrapText } from './text-width.ts'
 
 export function addAuditCommand(program: Command): void {
@@ -63,7 +63,7 @@ const columns: Column<Row>[] = [
 
 function show({ sessions, workers, removed, counts, findings }: AuditReport): void {
   const rows = Object.entries(counts).map(([what, row]) => ({ ...row, what }))
-  for (const line of tableLines(rows, columns, columnsOf(process.stdout))) print(line)
+  printTable(rows, columns)
   print('')
   for (const finding of findings) showFinding(finding)
   if (findings.length > 0) print('')

@@ -68,8 +68,12 @@ export function printRows<Row>(
     for (const row of rows) printJson(row)
     return
   }
-  for (const line of tableLines(rows, columns, columnsOf(process.stdout))) print(line)
+  printTable(rows, columns)
   if (rows.length === 0) tell(empty)
+}
+
+export function printTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): void {
+  for (const line of tableLines(rows, columns, columnsOf(process.stdout))) print(line)
 }
 
 /** `label  value` lines; what has no value is left out. */

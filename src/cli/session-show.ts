@@ -6,9 +6,8 @@ import { withTroupe } from './connection.ts'
 import { formatDuration, formatMoment, momentAndAge } from './duration.ts'
 import { failureSentence } from './failure-text.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
-import { columnsOf, print, printFacts, printJson, safe } from './output.ts'
+import { print, printFacts, printJson, printTable, safe } from './output.ts'
 import { paintState } from './state-colour.ts'
-import { tableLines } from './table.ts'
 import { usageText, waitsColumn, workerColumns } from './worker-columns.ts'
 
 export function addSessionShowCommand(group: Command): void {
@@ -49,8 +48,7 @@ function show({ session, workers }: Report): void {
     ['failure', failure && safe(failureSentence(failure))],
   ])
   print('')
-  const columns = [...workerColumns(workers), ...waitsColumn(workers)]
-  for (const line of tableLines(workers, columns, columnsOf(process.stdout))) print(line)
+  printTable(workers, [...workerColumns(workers), ...waitsColumn(workers)])
 }
 
 function lasted(createdAt: number | null, finishedAt: number): string {

@@ -3,8 +3,7 @@ import type { Command } from 'commander'
 import type { WorkerReport } from '../client/report.ts'
 import { withTroupe } from './connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
-import { columnsOf, print, printJson } from './output.ts'
-import { tableLines } from './table.ts'
+import { printJson, printTable } from './output.ts'
 import { failureColumn, nameAndKind, stateColumn, usageColumns } from './worker-columns.ts'
 
 export interface Branch {
@@ -33,14 +32,13 @@ export function addSessionTreeCommand(group: Command): void {
         return
       }
       const leaves = treeLeaves(roots)
-      const columns = [
+      printTable(leaves, [
         { header: 'worker', value: ({ label }: Leaf) => label, shrinksTo: 14 },
         stateColumn<Leaf>(({ worker }) => worker),
         ...usageColumns<Leaf>(leaves, ({ worker }) => worker),
         failureColumn<Leaf>(({ worker }) => worker),
         { header: 'id', value: ({ worker }: Leaf) => worker.id },
-      ]
-      for (const line of tableLines(leaves, columns, columnsOf(process.stdout))) print(line)
+      ])
     }),
   )
 }
