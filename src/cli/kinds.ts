@@ -7,7 +7,7 @@ import { configOf, connectTo } from './connection.ts'
 import { type DefinitionFacts, definitionFacts } from './definition-facts.ts'
 import { exitCodes, toComplaint } from './exit-code.ts'
 import { loadLocalKinds } from './local-kinds.ts'
-import { addConnectionOptions, addExamples, type ConnectionFlags } from './options.ts'
+import { addConnectionOptions, addExamples, addWorkersOption, type ConnectionFlags } from './options.ts'
 import { printRows, safe, tell } from './output.ts'
 import type { Column } from './table.ts'
 import { workersFolder } from './workers-folder.ts'
@@ -25,11 +25,8 @@ interface KindRow extends KindSummary {
 }
 
 export function addKindsCommand(program: Command): void {
-  const command = program
-    .command('kinds')
-    .description('what nodes and local files can run')
-    .option('--workers <folder>', 'folder of worker files; default: TROUPE_WORKERS, else ./workers')
-  addConnectionOptions(command)
+  const command = program.command('kinds').description('what nodes and local files can run')
+  addConnectionOptions(addWorkersOption(command))
   addExamples(command, [
     ['troupe kinds', ''],
     ['troupe kinds --workers ./agents', 'also a check that all files there can be loaded'],

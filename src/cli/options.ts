@@ -21,15 +21,22 @@ export interface NodeFlags extends ConnectionFlags {
 
 /** `otherwise`: the Redis where none is given. */
 export function addConnectionOptions(command: Command, otherwise = 'redis://127.0.0.1:6379'): Command {
-  return command
+  command
     .option('--redis-url <url>', `Redis to use; default: TROUPE_REDIS_URL, else REDIS_URL, else ${otherwise}`)
     .option('--namespace <name>', 'namespace in Redis; default: TROUPE_NAMESPACE, else troupe')
-    .option('--json', 'one JSON object per line on stdout')
+  return addJsonOption(command)
+}
+
+export function addJsonOption(command: Command): Command {
+  return command.option('--json', 'one JSON object per line on stdout')
+}
+
+export function addWorkersOption(command: Command): Command {
+  return command.option('--workers <folder>', 'folder of worker files; default: TROUPE_WORKERS, else ./workers')
 }
 
 export function addNodeOptions(command: Command): Command {
-  return command
-    .option('--workers <folder>', 'folder of worker files; default: TROUPE_WORKERS, else ./workers')
+  return addWorkersOption(command)
     .option('--concurrency <n>', 'turns that may run at the same time', wholeNumber(1))
     .option('--partitions <n>', 'partitions of a namespace that is used for the first time', wholeNumber(1))
     .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent; default: info')

@@ -5,7 +5,7 @@ import type { WorkerDefinition } from '../core/define-worker.ts'
 import { configOf } from './connection.ts'
 import { toolsOf } from './definition-facts.ts'
 import { loadLocalKinds } from './local-kinds.ts'
-import { addExamples } from './options.ts'
+import { addExamples, addJsonOption, addWorkersOption } from './options.ts'
 import { printRows, safe } from './output.ts'
 import type { Column } from './table.ts'
 import { workersFolder } from './workers-folder.ts'
@@ -23,11 +23,8 @@ interface ToolRow {
 }
 
 export function addToolsCommand(program: Command): void {
-  const command = program
-    .command('tools')
-    .description('tools of the worker files here')
-    .option('--workers <folder>', 'folder of worker files; default: TROUPE_WORKERS, else ./workers')
-    .option('--json', 'one JSON object per line on stdout')
+  const command = program.command('tools').description('tools of the worker files here')
+  addJsonOption(addWorkersOption(command))
   addExamples(command, [
     ['troupe tools', 'those of ./workers; nothing is asked of Redis'],
     ['troupe tools --json | jq -r \'select(.effect == "once") | .name\'', 'what a crash must not repeat'],
