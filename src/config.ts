@@ -42,8 +42,7 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 /** For programs that start a node themselves: the default model and the providers, from the environment. */
 export function readModelSettings(env: NodeJS.ProcessEnv = process.env): ModelSettings {
-  const model = filled(env.TROUPE_MODEL)
-  return { ...(model === undefined ? {} : { default: model }), env: providerVariables(env) }
+  return { default: filled(env.TROUPE_MODEL), env: providerVariables(env) }
 }
 
 /** Does the terminal say that it cannot move its cursor, as those in editors do? */
@@ -64,7 +63,7 @@ export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = pro
     concurrency: wholeNumber(concurrency, 1, policy.slotsMax) ?? policy.slots,
     logLevel: logLevelOf(of('--log-level', flags.logLevel, 'TROUPE_LOG_LEVEL')),
     model,
-    modelSettings: { ...readModelSettings(env), ...(model === undefined ? {} : { default: model }) },
+    modelSettings: { default: model, env: providerVariables(env) },
     path: env.PATH,
     typedIn: filled(env.INIT_CWD),
   }
