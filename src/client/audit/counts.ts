@@ -3,7 +3,7 @@
  * + removed. A message ends as the run that received it; several that one run received count each.
  */
 import type { Lane } from '../../core/message.ts'
-import type { Sort } from './history-fold.ts'
+import { type Sort, sorts } from './history-fold.ts'
 import { acceptedIn, type Seen } from './worker-rules.ts'
 
 export interface MessageCounts {
@@ -41,12 +41,11 @@ export class Tally {
   readonly #of: Record<Sort, MessageCounts> = { input: none, result: none, timer: none }
 
   add(seen: Seen): void {
-    for (const sort of ['input', 'result', 'timer'] as const)
-      this.#of[sort] = plus(this.#of[sort], countsOf(seen, sort))
+    for (const sort of sorts) this.#of[sort] = plus(this.#of[sort], countsOf(seen, sort))
   }
 
   remove(retired: Readonly<Record<Lane, number>>): void {
-    for (const sort of ['input', 'result', 'timer'] as const) {
+    for (const sort of sorts) {
       const removed = retired[laneOf[sort]]
       this.#of[sort] = plus(this.#of[sort], { ...none, accepted: removed, removed })
     }

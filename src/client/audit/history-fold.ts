@@ -19,7 +19,7 @@ export interface SpawnedChild extends SpawnNote {
   readonly run: number
 }
 
-const sorts: readonly Sort[] = ['input', 'result', 'timer']
+export const sorts: readonly Sort[] = ['input', 'result', 'timer']
 /** Inputs that are missing are remembered by their places; a hole that is larger is told by its count. */
 const holesMax = 1_000
 

@@ -8,8 +8,6 @@ import { rootIdOf } from '../../core/ids.ts'
 import { policy } from '../../core/policy.ts'
 import type { AuditStore } from '../../store/audit-store.ts'
 
-const ends: ReadonlySet<string> = new Set(['session.completed', 'session.failed', 'session.cancelled'])
-
 export class Told {
   readonly #store: AuditStore
   readonly #accepted = new Map<string, number>()
@@ -31,11 +29,11 @@ export class Told {
       const page = await this.#store.events(next)
       for (const { id, fields } of page.items) {
         this.#after = id
-        for (const { type, sessionId, workerId, details } of eventsIn(id, fields)) {
+        for (const { type, sessionId, workerId, details, ended } of eventsIn(id, fields)) {
           if (type === 'session.created') {
             this.#created.add(sessionId)
             this.#accept(rootIdOf(sessionId))
-          } else if (ends.has(type)) this.#ended.add(sessionId)
+          } else if (ended) this.#ended.add(sessionId)
           else if (type === 'message.accepted' && details.kind === 'input') this.#accept(workerId)
         }
       }
