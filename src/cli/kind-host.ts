@@ -7,7 +7,7 @@ import type { Config } from '../config.ts'
 import { didYouMean } from '../core/closest.ts'
 import type { WorkerDefinition } from '../core/define-worker.ts'
 import { ConfigError, NotFoundError } from '../core/errors.ts'
-import { loadLocalKinds, unusableLocalKinds } from './local-kinds.ts'
+import { loadLocalKinds } from './local-kinds.ts'
 import { type LocalNode, startLocalNode } from './local-node.ts'
 import { safe } from './output.ts'
 import { isHosted } from './unhosted-notice.ts'
@@ -61,7 +61,8 @@ export class KindHost implements AsyncDisposable {
 
   /** What this run may never need does not keep it from running. Throws what is wrong with its own kind. */
   async #leaveOut(kinds: Map<string, WorkerDefinition>): Promise<void> {
-    const unusable = await unusableLocalKinds(kinds, this.#config.modelSettings)
+    const { unusableKinds } = await import('../compose.ts')
+    const unusable = await unusableKinds(kinds, this.#config.modelSettings)
     const own = unusable.get(this.#kind)
     if (own) throw own
     for (const [kind, { message }] of unusable) {
