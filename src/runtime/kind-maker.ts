@@ -13,7 +13,7 @@ import { agentBehaviour } from './agent/agent.ts'
 import type { AgentParts } from './agent/scene.ts'
 import { handlerBehaviour } from './handler.ts'
 import { HistoryCache } from './history-cache.ts'
-import type { Kind } from './kind.ts'
+import type { Behaviour, Kind } from './kind.ts'
 import { ToolExecutor } from './tool/executor.ts'
 import { ThreadPool } from './tool/thread-pool.ts'
 
@@ -35,11 +35,8 @@ export class KindMaker {
     if (!isWorkerDefinition(definition))
       throw new ConfigError(`the worker of kind "${name}" is ${shown(definition)}: make it with defineWorker({ … }).`)
     if (!isAgentDefinition(definition)) return handlerKind(name, definition)
-    const { pool, description, spawns = [] } = definition
     try {
-      const behaviour = agentBehaviour(definition, this.#parts)
-      const isChildless = spawns.length === 0
-      return { name, pool: pool ?? defaultPool, description: description ?? '', isChildless, behaviour }
+      return kindOf(name, definition, definition.spawns ?? [], agentBehaviour(definition, this.#parts))
     } catch (cause) {
       if (cause instanceof ConfigError) throw new ConfigError(`kind "${name}": ${cause.message}`, { cause })
       throw cause
@@ -53,13 +50,15 @@ export class KindMaker {
 }
 
 export function handlerKind(name: string, definition: HandlerDefinition): Kind {
-  const { pool, description, spawns } = definition
-  return {
-    name,
-    pool: pool ?? defaultPool,
-    description: description ?? '',
-    // Without the field it may spawn any kind.
-    isChildless: spawns?.length === 0,
-    behaviour: handlerBehaviour(definition),
-  }
+  return kindOf(name, definition, definition.spawns, handlerBehaviour(definition))
+}
+
+/** `spawns`: undefined for any kind. */
+function kindOf(
+  name: string,
+  { pool = defaultPool, description = '' }: WorkerDefinition,
+  spawns: readonly string[] | undefined,
+  behaviour: Behaviour,
+): Kind {
+  return { name, pool, description, isChildless: spawns?.length === 0, behaviour }
 }
