@@ -245,20 +245,13 @@ function partsOf(
 function nodeOf(parts: Parts, ringer: BellRinger): RuntimeNode {
   const { id, redis, caller, policy, kinds, concurrency, log } = parts
   const childless = new Set([...kinds.values()].flatMap((kind) => (kind.isChildless ? [kind.name] : [])))
-  const stores = parts.places.map(({ partition, keys }) => ({
-    turns: parts.aroundTurns(
-      new RedisTurnStore({ redis, caller, keys, partition, nodeId: id, kinds: parts.kindsByPool, childless, policy }),
-    ),
-    upkeep: new RedisUpkeepStore({
-      redis,
-      caller,
-      keys,
-      partition,
-      nodeId: id,
-      nodeFacts: nodeFacts(),
-      policy,
-    }),
-  }))
+  const stores = parts.places.map(({ partition, keys }) => {
+    const own = { redis, caller, keys, partition, nodeId: id, policy }
+    return {
+      turns: parts.aroundTurns(new RedisTurnStore({ ...own, kinds: parts.kindsByPool, childless })),
+      upkeep: new RedisUpkeepStore({ ...own, nodeFacts: nodeFacts() }),
+    }
+  })
   return new RuntimeNode({ id, kinds, concurrency, policy, stores, ringer, live: parts.live, log })
 }
 
