@@ -36,8 +36,29 @@ export interface SessionSpending {
 /** How a node answered a bell. full: no slot was free. unfit: what is left in line it cannot run, but another may. */
 export type BellAnswer = 'done' | 'full' | 'unfit'
 
+/** What the record says of the run; carried by each commit. */
+export interface RunPosition {
+  /** Number of the run that is in progress, or of the next one. */
+  readonly run: number
+  /** Children spawned in this run, detached ones too: each takes the next number as its `call`. */
+  readonly calls: number
+  readonly runState: RunState
+  readonly open: boolean
+  /** Failed tries of what `retrying` begins with. */
+  readonly attempt: number
+  /**
+   * What waits for its retry: `<lane>:<place>` of a message, or `model:` or `tool:` and the iteration of an agent; empty for none. Behind
+   * it, where another message waits as well, its failed tries and its own place.
+   */
+  readonly retrying: string
+  /** Calls whose results have not been received, in order. */
+  readonly awaits: readonly number[]
+  /** Timers of this run that have not been received. */
+  readonly timersOpen: number
+}
+
 /** The right to run one worker, and all that its turn needs to begin. */
-export interface Grant {
+export interface Grant extends RunPosition {
   readonly workerId: string
   /** run; cancelled: for its cancelling end only; poison: for its failing end only. */
   readonly mark: 'run' | 'cancelled' | 'poison'
@@ -59,25 +80,9 @@ export interface Grant {
   readonly spending: SessionSpending
   /** What it may use, where its session or its parent restricts that. */
   readonly allowed: WorkerGrant
-  readonly run: number
-  readonly open: boolean
-  readonly runState: RunState
   readonly version: number
   readonly starts: number
   readonly crashes: number
-  /** Failed tries of what `retrying` begins with. */
-  readonly attempt: number
-  /**
-   * What waits for its retry: `<lane>:<place>` of a message, or `model:` or `tool:` and the iteration of an agent; empty for none. Behind
-   * it, where another message waits as well, its failed tries and its own place.
-   */
-  readonly retrying: string
-  /** Children spawned so far in this run. */
-  readonly calls: number
-  /** Calls whose results have not been received, in order. */
-  readonly awaits: readonly number[]
-  /** Timers of this run that have not been received. */
-  readonly timersOpen: number
   readonly stateJson: string | null
   /** Id of the last commit; empty before the first. */
   readonly commitId: string
@@ -113,16 +118,12 @@ export interface NextClaim {
   readonly keepBell: boolean
 }
 
-export interface CommitRequest {
+export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly workerId: string
   readonly pool: string
   readonly token: string
   readonly sequence: number
   readonly version: number
-  readonly runState: RunState
-  readonly open: boolean
-  readonly attempt: number
-  readonly retrying: string
   readonly entries: readonly string[]
   readonly controlUsed: number
   readonly userUsed: number
@@ -137,10 +138,8 @@ export interface CommitRequest {
   readonly result?: string | undefined
   /** Evidence of a quarantine: it goes to the dead letters, with a consumed input. */
   readonly dead?: string | undefined
-  readonly awaits: readonly number[]
   /** How many results are still to come, or were when the run ended. */
   readonly awaiting: number
-  readonly timersOpen: number
   readonly spawns: readonly SpawnOrder[]
   readonly sends: readonly { readonly workerId: string; readonly mail: string }[]
   readonly timers: readonly { readonly id: string; readonly ms: number; readonly valueJson: string }[]

@@ -7,14 +7,9 @@
  */
 import { childId } from '../core/ids.ts'
 import type { Mail } from '../core/message.ts'
-import type { Grant } from '../core/ports.ts'
+import type { Grant, RunPosition } from '../core/ports.ts'
 
-export interface OpenWork {
-  readonly open: boolean
-  readonly run: number
-  /** Calls whose results have not been received, in order. */
-  readonly awaits: readonly number[]
-}
+export type OpenWork = Pick<RunPosition, 'open' | 'run' | 'awaits'>
 
 export class HandlerInbox {
   readonly #workerId: string

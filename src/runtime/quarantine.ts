@@ -4,9 +4,8 @@
  */
 import { TerminalError } from '../core/errors.ts'
 import type { Failure } from '../core/failure.ts'
-import type { Grant } from '../core/ports.ts'
+import type { Grant, RunPosition } from '../core/ports.ts'
 import type { WorkerLog } from '../core/worker-log.ts'
-import type { RunPosition } from './step.ts'
 
 /** `step` is what was next each time: a message, a model call, tool calls. */
 export function quarantined(grant: Grant, step: string): TerminalError {

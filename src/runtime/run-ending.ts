@@ -1,7 +1,7 @@
 /** Duty: what the end of a run is for every sort of worker: where it leaves the worker, and the mail to the parent that waits. */
 import { encodeResult, type Outcome } from '../core/message.ts'
-import type { Grant } from '../core/ports.ts'
-import type { RunPosition, Step } from './step.ts'
+import type { Grant, RunPosition } from '../core/ports.ts'
+import type { Step } from './step.ts'
 
 export function afterRun(run: number): RunPosition {
   return { run: run + 1, calls: 0, runState: 'Idle', open: false, attempt: 0, retrying: '', awaits: [], timersOpen: 0 }

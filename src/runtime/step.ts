@@ -6,8 +6,7 @@ import type { RuntimeError } from '../core/errors.ts'
 import type { EventNote } from '../core/event.ts'
 import type { Failure } from '../core/failure.ts'
 import { policy } from '../core/policy.ts'
-import type { CommitRequest, SpawnOrder } from '../core/ports.ts'
-import type { RunState } from '../core/run-state.ts'
+import type { CommitRequest, RunPosition, SpawnOrder } from '../core/ports.ts'
 
 export interface Step {
   readonly entries: readonly string[]
@@ -32,25 +31,6 @@ export interface Step {
   readonly refused?: (error: RuntimeError) => Step
   /** Or: the step is dropped, this is told why, and the behaviour, which has waited for it, goes on. */
   readonly declined?: (error: RuntimeError) => void
-}
-
-/** What the record says of the run; carried by each commit. */
-export interface RunPosition {
-  /** Number of the run that is in progress, or of the next one. */
-  readonly run: number
-  /** Children spawned in this run, detached ones too: each takes the next number as its `call`. */
-  readonly calls: number
-  readonly runState: RunState
-  readonly open: boolean
-  /** Failed tries of what `retrying` begins with. */
-  readonly attempt: number
-  /**
-   * What waits for its retry: `<lane>:<place>` of a message, or `model:` or `tool:` and the iteration of an agent; empty for none. Behind
-   * it, where another message waits as well, its failed tries and its own place.
-   */
-  readonly retrying: string
-  readonly awaits: readonly number[]
-  readonly timersOpen: number
 }
 
 export const emptyStep = (position: RunPosition): Step => ({

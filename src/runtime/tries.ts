@@ -3,7 +3,7 @@
  * one that was tried last first. There are two at most: the first of the timers, and the result that comes next (H1 of
  * handler-inbox.ts).
  */
-import type { RunPosition } from './step.ts'
+import type { RunPosition } from '../core/ports.ts'
 
 export type Tries = Pick<RunPosition, 'attempt' | 'retrying'>
 

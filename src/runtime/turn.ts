@@ -14,11 +14,11 @@
 import { performance } from 'node:perf_hooks'
 import { CancelledError, LeaseLostError, toRuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event.ts'
-import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, Refusal, SessionSpending } from '../core/ports.ts'
+import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, Refusal, RunPosition } from '../core/ports.ts'
 import { refusalError } from '../core/refusal.ts'
 import { encodeRunState, type RunState } from '../core/run-state.ts'
 import { LazySignal } from './lazy-signal.ts'
-import { batchLength, emptyStep, mergeSteps, type RunPosition, type Step } from './step.ts'
+import { batchLength, emptyStep, mergeSteps, type Step } from './step.ts'
 import type { TurnHost } from './turn-host.ts'
 
 /** How a cancelled run ends; the behaviour knows what its entries look like. */
@@ -56,7 +56,7 @@ export class Turn {
   /** What the run is doing between two commits; the renewer writes it into the record. */
   doing: { readonly run: RunState; readonly firstByteSeen: boolean } | undefined
   /** Of the session, as the last answer of the store told it. */
-  spending: SessionSpending
+  spending: Grant['spending']
   /** What the slot got with the ending commit. */
   claimed: ClaimAnswer = { kind: 'none' }
   readonly #left: { -readonly [Name in keyof Left]: Left[Name] }

@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Failure } from '../../src/core/failure.ts'
 import { policy } from '../../src/core/policy.ts'
+import type { RunPosition } from '../../src/core/ports.ts'
 import { afterRun } from '../../src/runtime/run-ending.ts'
-import { batchLength, emptyStep, mergeSteps, type RunPosition, type Step } from '../../src/runtime/step.ts'
+import { batchLength, emptyStep, mergeSteps, type Step } from '../../src/runtime/step.ts'
 
 const open: RunPosition = { ...afterRun(0), open: true, runState: 'ProcessingUserMessage' }
 const step = (more: Partial<Step> = {}): Step => ({ ...emptyStep(open), ...more })

@@ -9,9 +9,10 @@ import type { EventNote } from '../../core/event.ts'
 import { type Failure, type FailureOrigin, toFailure } from '../../core/failure.ts'
 import type { Mail } from '../../core/message.ts'
 import { lastResult, type OpenCall } from '../../core/open-calls.ts'
+import type { RunPosition } from '../../core/ports.ts'
 import { evidenceJson, quarantined } from '../quarantine.ts'
 import { afterRun, endingOf } from '../run-ending.ts'
-import { emptyStep, type RunPosition, type Step } from '../step.ts'
+import { emptyStep, type Step } from '../step.ts'
 import { type EntryFacts, type Journal, openCallsOf, type StepParts } from './journal.ts'
 
 /** What goes into the same commit, before the failure. */

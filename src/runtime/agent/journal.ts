@@ -12,11 +12,11 @@ import type { EventNote } from '../../core/event.ts'
 import { RunMachine } from '../../core/lifecycle.ts'
 import { type OpenCall, type OwnWord, openCallsAfter } from '../../core/open-calls.ts'
 import type { Spending } from '../../core/policy.ts'
-import type { Grant } from '../../core/ports.ts'
+import type { Grant, RunPosition } from '../../core/ports.ts'
 import type { RunState } from '../../core/run-state.ts'
 import type { WorkerLog } from '../../core/worker-log.ts'
 import { type KnownHistory, textBytes } from '../history-cache.ts'
-import { emptyStep, type RunPosition, type Step } from '../step.ts'
+import { emptyStep, type Step } from '../step.ts'
 import type { Turn } from '../turn.ts'
 
 /** An entry without its head. */
