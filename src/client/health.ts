@@ -2,7 +2,8 @@
 import { unhostedPool } from '../core/ids.ts'
 import type { BellQueue } from '../queue/bells.ts'
 import type { SubmissionQueue } from '../queue/submissions.ts'
-import type { InspectStore, RecordFields } from '../store/inspect-store.ts'
+import type { InspectStore } from '../store/inspect-store.ts'
+import type { RecordFields } from '../store/replies.ts'
 import type { KindSummary, NodeSummary } from './summaries.ts'
 
 export type { BellQueue }

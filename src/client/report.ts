@@ -28,7 +28,8 @@ import {
 } from '../core/run-state.ts'
 import { decodeGrant, type WorkerGrant } from '../core/worker-grant.ts'
 import { decodeCalls } from '../store/call-ranges.ts'
-import type { RecordFields, WorkerRow } from '../store/inspect-store.ts'
+import type { WorkerRow } from '../store/inspect-store.ts'
+import type { RecordFields } from '../store/replies.ts'
 
 export type SessionState = 'active' | 'completed' | 'failed' | 'cancelling' | 'cancelled'
 /** damaged: another program wrote over a key of it, or a field of its root's record, which `report` names. */

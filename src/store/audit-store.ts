@@ -6,10 +6,9 @@
  */
 import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
 import type { Lane } from '../core/message.ts'
-import type { RecordFields } from './inspect-store.ts'
 import { type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from './keys.ts'
 import type { Redis } from './redis.ts'
-import { orElse, toEntries, toFields } from './replies.ts'
+import { orElse, type RecordFields, toEntries, toFields } from './replies.ts'
 import type { Reply, ScriptCaller } from './script.ts'
 import { lookScript } from './scripts.ts'
 

@@ -5,10 +5,9 @@
  * E-b Nothing depends on events for correctness: who waits for a state reads the record too.
  */
 import { decodeEvents, isEventBefore, type RawEvent, streamIdOf } from '../core/event.ts'
-import type { RecordFields } from './inspect-store.ts'
 import type { PartitionKeys } from './keys.ts'
 import { closeRedis, type Redis } from './redis.ts'
-import { toEntries } from './replies.ts'
+import { type RecordFields, toEntries } from './replies.ts'
 import { guarded } from './script.ts'
 
 /** One entry of the stream, not decoded: most are of sessions that nobody here follows. */

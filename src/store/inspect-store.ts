@@ -10,11 +10,9 @@ import type { Lane } from '../core/message.ts'
 import type { PartitionKeys } from './keys.ts'
 import { rootKey, sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
-import { orElse, repliesOf, scored, toEntries } from './replies.ts'
+import { orElse, type RecordFields, repliesOf, scored, toEntries } from './replies.ts'
 import { refusalOf, storeError } from './script.ts'
 import { sessionFields, sessionNames } from './session-fields.ts'
-
-export type RecordFields = Readonly<Record<string, string>>
 
 export interface WorkerRow {
   readonly id: string

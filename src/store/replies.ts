@@ -1,6 +1,9 @@
 /** Duty: what Redis answers, as objects; and where a key may be of another sort, what is taken instead. */
 import type { ChainableCommander } from 'ioredis'
 
+/** Of a hash or of a stream entry. */
+export type RecordFields = Readonly<Record<string, string>>
+
 /** What a key holds, or this when somebody made it another sort. */
 export async function orElse<Read, Instead>(reading: Promise<Read>, instead: Instead): Promise<Read | Instead> {
   try {
@@ -34,8 +37,6 @@ export function toFields(flat: readonly string[]): Record<string, string> {
 }
 
 /** Stream entries with their fields as an object. */
-export function toEntries(
-  entries: readonly [id: string, flat: string[]][],
-): { id: string; fields: Readonly<Record<string, string>> }[] {
+export function toEntries(entries: readonly [id: string, flat: string[]][]): { id: string; fields: RecordFields }[] {
   return entries.map(([id, flat]) => ({ id, fields: toFields(flat) }))
 }

@@ -1,11 +1,11 @@
 /** Duty: how a session stands, by fields of its root's record, as readers see it: state, end and result one by one. */
-type Fields = Readonly<Record<string, string>>
+import type { RecordFields } from './replies.ts'
 
 /** What is always asked for. A record with a parent is no root's: any id can be written as that of a session. */
 export const sessionNames = ['kind', 'parent', 'cancel', 'ended', 'workers'] as const
 
 /** By fields of a root's record, `sessionNames` first; null without one. */
-export function sessionFields(names: readonly string[], values: readonly (string | null)[]): Fields | null {
+export function sessionFields(names: readonly string[], values: readonly (string | null)[]): RecordFields | null {
   const [kind, parent] = values
   if (kind == null || parent != null) return null
   const fields: Record<string, string> = {}
@@ -15,7 +15,7 @@ export function sessionFields(names: readonly string[], values: readonly (string
 }
 
 /** A session that ended keeps status, time, run and place of the result in one field; readers see them one by one. */
-function endedFields(fields: Record<string, string>): Fields {
+function endedFields(fields: Record<string, string>): RecordFields {
   if (fields.ended === undefined) return fields
   const [status = '', finished = '', run, position] = fields.ended.split(' ')
   const result = run === undefined ? {} : { [`result:${run}`]: `${status} ${position}` }

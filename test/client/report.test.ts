@@ -4,7 +4,8 @@ import { sessionReport, type UsageReport, workerReport } from '../../src/client/
 import { encodeTally } from '../../src/core/agent-tally.ts'
 import { childId, newId, rootIdOf, timeOf } from '../../src/core/ids.ts'
 import { encodeRunState } from '../../src/core/run-state.ts'
-import type { RecordFields, WorkerRow } from '../../src/store/inspect-store.ts'
+import type { WorkerRow } from '../../src/store/inspect-store.ts'
+import type { RecordFields } from '../../src/store/replies.ts'
 
 const sessionId = newId(0)
 const root = rootIdOf(sessionId)

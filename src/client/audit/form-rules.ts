@@ -3,7 +3,7 @@
  * whatever else could be said of it might follow from that.
  */
 import { decodeRunState, runStates, workerStates } from '../../core/run-state.ts'
-import type { RecordFields } from '../../store/inspect-store.ts'
+import type { RecordFields } from '../../store/replies.ts'
 
 type Form = RegExp | readonly string[]
 
