@@ -25,14 +25,10 @@ export class ProgressLine implements Disposable {
   }
 
   /** Shows nothing more. Safe to call twice. */
-  end(): void {
+  [Symbol.dispose](): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#lines.wipe()
-  }
-
-  [Symbol.dispose](): void {
-    this.end()
   }
 
   #draw(): void {
