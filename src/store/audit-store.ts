@@ -8,7 +8,7 @@ import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../core/ids.
 import type { Lane } from '../core/message.ts'
 import { type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from './keys.ts'
 import type { Redis } from './redis.ts'
-import { orElse, type RecordFields, toEntries, toFields } from './replies.ts'
+import { fieldsNamed, orElse, type RecordFields, toEntries, toFields } from './replies.ts'
 import type { Reply, ScriptCaller } from './script.ts'
 import { lookScript } from './scripts.ts'
 
@@ -298,8 +298,7 @@ function sessionPicture(id: string, reply: Reply): SessionPicture {
     number | null,
     string[],
   ]
-  const fields: Record<string, string> = {}
-  for (const [index, name] of sessionFields.entries()) if (values[index] != null) fields[name] = values[index]
+  const fields = fieldsNamed(sessionFields, values)
   return {
     id,
     fields: fields.kind === undefined ? null : fields,

@@ -36,6 +36,13 @@ export function toFields(flat: readonly string[]): Record<string, string> {
   return fields
 }
 
+/** The fields of a hash that were asked for by these names, but those that are not there. */
+export function fieldsNamed(names: readonly string[], values: readonly (string | null)[]): Record<string, string> {
+  const fields: Record<string, string> = {}
+  for (const [index, name] of names.entries()) if (values[index] != null) fields[name] = values[index]
+  return fields
+}
+
 /** Stream entries with their fields as an object. */
 export function toEntries(entries: readonly [id: string, flat: string[]][]): { id: string; fields: RecordFields }[] {
   return entries.map(([id, flat]) => ({ id, fields: toFields(flat) }))

@@ -1,5 +1,5 @@
 /** Duty: how a session stands, by fields of its root's record, as readers see it: state, end and result one by one. */
-import type { RecordFields } from './replies.ts'
+import { fieldsNamed, type RecordFields } from './replies.ts'
 
 /** What is always asked for. A record with a parent is no root's: any id can be written as that of a session. */
 export const sessionNames = ['kind', 'parent', 'cancel', 'ended', 'workers'] as const
@@ -8,8 +8,7 @@ export const sessionNames = ['kind', 'parent', 'cancel', 'ended', 'workers'] as 
 export function sessionFields(names: readonly string[], values: readonly (string | null)[]): RecordFields | null {
   const [kind, parent] = values
   if (kind == null || parent != null) return null
-  const fields: Record<string, string> = {}
-  for (const [index, name] of names.entries()) if (values[index] != null) fields[name] = values[index]
+  const fields = fieldsNamed(names, values)
   fields.state = fields.cancel === undefined ? 'active' : 'cancelling'
   return endedFields(fields)
 }
