@@ -19,16 +19,7 @@ export async function connect(options?: ConnectOptions): Promise<Troupe> {
 export type { AuditProgress, AuditReport } from './client/audit/audit.ts'
 export type { MessageCounts } from './client/audit/counts.ts'
 export type { AuditFinding } from './client/audit/finding.ts'
-export type {
-  DeadLetter,
-  Dismissed,
-  KindSummary,
-  NodeSummary,
-  Redriven,
-  Sent,
-  SessionSummary,
-  Troupe,
-} from './client/client.ts'
+export type { Troupe } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
 export type { BellQueue, Health } from './client/health.ts'
 export type {
@@ -47,6 +38,15 @@ export type { Report, SessionReport, SessionStanding, UsageReport, WorkerReport 
 export type { Session } from './client/session.ts'
 export type { EventsQuery } from './client/session-events.ts'
 export type { CreateSession } from './client/submission.ts'
+export type {
+  DeadLetter,
+  Dismissed,
+  KindSummary,
+  NodeSummary,
+  Redriven,
+  Sent,
+  SessionSummary,
+} from './client/summaries.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
 export type {

@@ -1,7 +1,8 @@
 /** `troupe mailbox dead|redrive|dismiss`: what was put aside, and what becomes of it. */
 import type { Command } from 'commander'
-import type { DeadLetter, Dismissed, Redriven, Troupe } from '../client/client.ts'
+import type { Troupe } from '../client/client.ts'
 import type { LettersQuery } from '../client/queries.ts'
+import type { DeadLetter, Dismissed, Redriven } from '../client/summaries.ts'
 import { InputError } from '../core/errors.ts'
 import type { Failure } from '../core/failure.ts'
 import { withTroupe } from './connection.ts'

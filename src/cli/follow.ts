@@ -3,7 +3,7 @@
  * F-a What is told is for watching; the result comes from the record. A follower that fails or lags holds nothing up.
  * F-b After an interrupt the wait is bounded: a session whose nodes are gone cannot keep the person waiting.
  */
-import type { Session } from '../client/client.ts'
+import type { Session } from '../client/session.ts'
 import type { RunResult } from '../core/entry.ts'
 import { type RawEvent, streamIdOf } from '../core/event.ts'
 import { toComplaint } from './exit-code.ts'

@@ -2,7 +2,8 @@
  * Duty: somebody who runs the kind: a node that lives already, else one in this process with the worker files that are here.
  * Where there is neither, the command is wrong, and the kinds that exist are named.
  */
-import type { KindSummary, Troupe } from '../client/client.ts'
+import type { Troupe } from '../client/client.ts'
+import type { KindSummary } from '../client/summaries.ts'
 import type { Config } from '../config.ts'
 import { didYouMean } from '../core/closest.ts'
 import type { WorkerDefinition } from '../core/define-worker.ts'

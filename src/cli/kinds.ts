@@ -1,6 +1,6 @@
 /** `troupe kinds`: what can be run: what nodes host, and what the worker files here would. */
 import type { Command } from 'commander'
-import type { KindSummary } from '../client/client.ts'
+import type { KindSummary } from '../client/summaries.ts'
 import type { Config } from '../config.ts'
 import { defaultPool } from '../core/ids.ts'
 import { configOf, connectTo } from './connection.ts'

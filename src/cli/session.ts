@@ -1,7 +1,8 @@
 /** `troupe session …`: what was submitted, how it stands, and its end. */
 import { type Command, Option } from 'commander'
-import type { Session, SessionSummary } from '../client/client.ts'
 import { type ListedState, listedStates } from '../client/report.ts'
+import type { Session } from '../client/session.ts'
+import type { SessionSummary } from '../client/summaries.ts'
 import { damageOf } from '../core/errors.ts'
 import { withTroupe } from './connection.ts'
 import { count } from './count.ts'

@@ -2,7 +2,9 @@
  * Duty: tells who waits for a session of the kinds in it whose workers wait because no live node hosts them, each once, until one does.
  * For watching only: nothing is decided by it.
  */
-import type { KindSummary, Session, Troupe } from '../client/client.ts'
+import type { Troupe } from '../client/client.ts'
+import type { Session } from '../client/session.ts'
+import type { KindSummary } from '../client/summaries.ts'
 import { countWaiting } from './count.ts'
 import { toComplaint } from './exit-code.ts'
 import { safe } from './output.ts'

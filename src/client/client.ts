@@ -43,7 +43,7 @@ import type { WorkerReport } from './report.ts'
 import { Session, type SessionContext } from './session.ts'
 import { SessionIndex } from './session-index.ts'
 import { type CreateSession, Submission } from './submission.ts'
-import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven, Sent, SessionSummary } from './summaries.ts'
+import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven, SessionSummary } from './summaries.ts'
 import { Worker } from './worker.ts'
 
 export interface InternalConnectOptions extends ConnectOptions {
@@ -94,8 +94,6 @@ async function checkSetUp(redis: Redis, options: InternalConnectOptions, deadlin
   if (purpose !== 'look' && isSetUp) await checkRights(redis, namespace, deadlineMs)
   return partitions
 }
-
-export type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven, Sent, Session, SessionSummary, Worker }
 
 export class Troupe implements AsyncDisposable {
   readonly #redis: Redis

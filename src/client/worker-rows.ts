@@ -3,7 +3,8 @@
  * this process for long. A field that somebody wrote over is named, and told as if it were not there: nobody reads a number that is none.
  */
 import { InvariantError } from '../core/errors.ts'
-import type { InspectStore, RecordFields, WorkerRow } from '../store/inspect-store.ts'
+import type { InspectStore, WorkerRow } from '../store/inspect-store.ts'
+import type { RecordFields } from '../store/replies.ts'
 import { misreadFields } from './audit/form-rules.ts'
 
 const pieceSize = 500

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { followToEnd } from '../../src/cli/follow.ts'
 import { Interrupt } from '../../src/cli/interrupt.ts'
-import type { Session } from '../../src/client/client.ts'
+import type { Session } from '../../src/client/session.ts'
 import type { RunResult } from '../../src/core/entry.ts'
 import type { RawEvent } from '../../src/core/event.ts'
 

@@ -1,6 +1,7 @@
 /** What programs ask of sessions: create once under a key, list, prune, reports, other namespaces, and what is refused. */
 import { describe, expect, test } from 'vitest'
-import { connectInternal, type Session } from '../../src/client/client.ts'
+import { connectInternal } from '../../src/client/client.ts'
+import type { Session } from '../../src/client/session.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { newId, rootIdOf, sessionIdOfRoot } from '../../src/core/ids.ts'
 import { hardSessionLimits } from '../../src/core/policy.ts'
