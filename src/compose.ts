@@ -18,7 +18,7 @@ import { policy as defaultPolicy, type Policy, retentionMsMin } from './core/pol
 import type { BellRinger, LivePublisher, TurnStore } from './core/ports.ts'
 import { shown } from './core/shown.ts'
 import type { WorkerLog } from './core/worker-log.ts'
-import { type LoggerLike, silentLogger, toWorkerLog } from './log.ts'
+import { type LoggerLike, toWorkerLog } from './log.ts'
 import { openModels } from './models/model-source.ts'
 import { type BellAnswerer, BullBellListener, BullBellRinger } from './queue/bells.ts'
 import { BullSubmissionListener } from './queue/submissions.ts'
@@ -230,7 +230,7 @@ function partsOf(
     id: `n-${randomBytes(6).toString('hex')}`,
     namespace,
     policy,
-    log: toWorkerLog(options.logger ?? silentLogger()),
+    log: toWorkerLog(options.logger),
     redis,
     live: new RedisLivePublisher(connections.openLossy(), namespace),
     caller: new ScriptCaller(redis),

@@ -21,8 +21,11 @@ export function silentLogger(): Logger {
   return pino({ level: 'silent' })
 }
 
-/** A logger that throws, since nobody reads its pipe any more, loses its line, and breaks no turn and no sweep. */
-export function toWorkerLog(logger: LoggerLike): WorkerLog {
+/**
+ * Without a logger nothing is told. One that throws, since nobody reads its pipe any more, loses its line, and breaks no turn and no
+ * sweep.
+ */
+export function toWorkerLog(logger: LoggerLike = silentLogger()): WorkerLog {
   const at = (level: keyof WorkerLog) => (message: string, fields?: Record<string, unknown>) => {
     try {
       logger[level](fields ?? {}, message)

@@ -7,7 +7,7 @@ import { parseId, partitionOf } from '../core/ids.ts'
 import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
 import type { BellRinger } from '../core/ports.ts'
 import { partitionNotFound } from '../core/refusal.ts'
-import { silentLogger, toWorkerLog } from '../log.ts'
+import { toWorkerLog } from '../log.ts'
 import { BullBellRinger, readPausedBells } from '../queue/bells.ts'
 import { readSubmissionQueue } from '../queue/submissions.ts'
 import { AuditStore } from '../store/audit-store.ts'
@@ -113,7 +113,7 @@ export class Troupe implements AsyncDisposable {
     this.#redis = redis
     this.#namespace = options.namespace ?? defaultNamespace
     this.#places = placesOf(this.#namespace, partitions)
-    const log = toWorkerLog(options.logger ?? silentLogger())
+    const log = toWorkerLog(options.logger)
     const deadlineMs = options.deadlineMs ?? 10_000
     this.#deadlineMs = deadlineMs
     const caller = new ScriptCaller(redis)
