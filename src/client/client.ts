@@ -13,6 +13,7 @@ import { readSubmissionQueue } from '../queue/submissions.ts'
 import { AuditStore } from '../store/audit-store.ts'
 import { InspectStore, type NodeRow } from '../store/inspect-store.ts'
 import { type Place, placesOf, tagOf } from '../store/keys.ts'
+import { LetterStore } from '../store/letter-store.ts'
 import { awaitRedis, closeRedis, openRedis, type Redis } from '../store/redis.ts'
 import { retentionOf } from '../store/retention.ts'
 import { checkRights } from '../store/rights.ts'
@@ -138,9 +139,12 @@ export class Troupe implements AsyncDisposable {
     })
     const stores = this.#submission.stores
     this.#dead = new DeadLetters(
-      this.#inspect.map((inspect, partition) => ({ inspect, store: stores[partition] as SessionStore })),
+      this.#places.map(({ keys, partition }) => ({
+        letters: guardedReads(new LetterStore(redis, keys), deadlineMs),
+        store: stores[partition] as SessionStore,
+      })),
       ringer,
-      (workerId) => this.#inspectOf(workerId, 'worker'),
+      (workerId) => this.#submission.store(workerId, 'worker'),
     )
   }
 

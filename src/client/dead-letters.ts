@@ -8,7 +8,7 @@ import { parseId, partitionOf } from '../core/ids.ts'
 import { decodeMail } from '../core/message.ts'
 import type { BellRinger } from '../core/ports.ts'
 import { refusalError } from '../core/refusal.ts'
-import type { DeadRow, InspectStore } from '../store/inspect-store.ts'
+import type { DeadRow, LetterStore } from '../store/letter-store.ts'
 import type { RedriveRefused, SessionStore } from '../store/session-store.ts'
 import type { DismissQuery, LettersQuery, RedriveQuery } from './queries.ts'
 import type { DeadLetter, Dismissed, Redriven } from './summaries.ts'
@@ -20,26 +20,26 @@ const pageMost = 50
 const letterId = /^\d{1,19}-\d{1,19}$/
 
 export interface DeadLettersPlace {
-  readonly inspect: InspectStore
+  readonly letters: LetterStore
   readonly store: SessionStore
 }
 
 export class DeadLetters {
   readonly #places: readonly DeadLettersPlace[]
   readonly #ringer: BellRinger
-  readonly #inspectOf: (workerId: string) => InspectStore
+  readonly #storeOf: (workerId: string) => SessionStore
 
-  /** `inspectOf` throws where no worker of this id can be. */
-  constructor(places: readonly DeadLettersPlace[], ringer: BellRinger, inspectOf: (workerId: string) => InspectStore) {
+  /** `storeOf` throws where no worker of this id can be. */
+  constructor(places: readonly DeadLettersPlace[], ringer: BellRinger, storeOf: (workerId: string) => SessionStore) {
     this.#places = places
     this.#ringer = ringer
-    this.#inspectOf = inspectOf
+    this.#storeOf = storeOf
   }
 
   /** Newest first. */
   async list(limit: number, workerId?: string): Promise<DeadLetter[]> {
     const found = await Promise.all(
-      this.#places.map(({ inspect }) => Array.fromAsync(newestLetters(inspect, limit, workerId))),
+      this.#places.map(({ letters }) => Array.fromAsync(newestLetters(letters, limit, workerId))),
     )
     return found
       .flat()
@@ -87,7 +87,7 @@ export class DeadLetters {
     }
     let isKnown = id === undefined
     for (const place of places) {
-      for await (const one of oldestLetters(place.inspect, id)) {
+      for await (const one of oldestLetters(place.letters, id)) {
         isKnown = true
         if (!how.wants(one)) continue
         tell(await how.act(one, place).catch((error: unknown) => how.refused(one, refusalOf(error))))
@@ -98,12 +98,12 @@ export class DeadLetters {
   }
 
   #placeOf(workerId: string): DeadLettersPlace {
-    this.#inspectOf(workerId)
+    this.#storeOf(workerId)
     return this.#places[partitionOf(workerId)] as DeadLettersPlace
   }
 
   async #checkWorker(workerId: string): Promise<void> {
-    if ((await this.#inspectOf(workerId).workers([workerId])).length === 0)
+    if ((await this.#storeOf(workerId).kindOf(workerId)) === null)
       throw refusalError({ reason: 'not_found', limit: 0, id: workerId }, `worker ${workerId}`)
   }
 
@@ -147,11 +147,11 @@ function whose({ id, workerId }: DeadLetter): { readonly letterId: string; reado
 }
 
 /** Page by page: each is read within a time of its own. */
-async function* newestLetters(store: InspectStore, limit: number, workerId?: string): AsyncGenerator<DeadLetter> {
+async function* newestLetters(store: LetterStore, limit: number, workerId?: string): AsyncGenerator<DeadLetter> {
   let before: string | undefined
   for (let left = limit; left > 0; ) {
     const most = workerId === undefined ? Math.min(pageMost, left) : pageMost
-    const page = await store.deadLetters(most, before)
+    const page = await store.newest(most, before)
     const wanted = page.filter((row) => isOf(workerId, row)).slice(0, left)
     yield* wanted.map(toLetter)
     if (page.length < most) return
@@ -161,11 +161,11 @@ async function* newestLetters(store: InspectStore, limit: number, workerId?: str
 }
 
 /** The same from the other end, without those that are put aside meanwhile: what was put back may be, and would go round for ever. */
-async function* oldestLetters(store: InspectStore, workerId?: string): AsyncGenerator<DeadLetter> {
-  const [newest] = await store.deadLetters(1)
+async function* oldestLetters(store: LetterStore, workerId?: string): AsyncGenerator<DeadLetter> {
+  const [newest] = await store.newest(1)
   if (newest === undefined) return
   for (let after: string | undefined; ; ) {
-    const page = await store.deadLettersBehind(after, newest.id, pageMost)
+    const page = await store.behind(after, newest.id, pageMost)
     yield* page.filter((row) => isOf(workerId, row)).map(toLetter)
     if (page.length < pageMost) return
     after = page.at(-1)?.id
@@ -182,7 +182,7 @@ async function letterOf(
   workerId?: string,
 ): Promise<[place: DeadLettersPlace, letter: DeadLetter]> {
   if (!letterId.test(id)) throw noLetter(id, workerId)
-  const rows = await Promise.all(places.map(({ inspect }) => inspect.deadLetter(id)))
+  const rows = await Promise.all(places.map(({ letters }) => letters.one(id)))
   const found = places.flatMap((place, index) => {
     const row = rows[index]
     return row !== undefined && isOf(workerId, row) ? [[place, toLetter(row)] as const] : []

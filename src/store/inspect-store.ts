@@ -1,5 +1,5 @@
 /**
- * Duty: reads for people and programs: sessions, workers, histories, mailboxes, nodes, dead letters. Never writes, never asks a
+ * Duty: reads for people and programs: sessions, workers, histories, mailboxes, nodes. Never writes, never asks a
  * worker. A report is put together from several reads; each line is true at the moment it was read.
  */
 import { writtenAt } from '../core/entry.ts'
@@ -10,7 +10,7 @@ import type { Lane } from '../core/message.ts'
 import type { PartitionKeys } from './keys.ts'
 import { rootKey, sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
-import { orElse, type RecordFields, repliesOf, scored, toEntries } from './replies.ts'
+import { orElse, type RecordFields, repliesOf, scored } from './replies.ts'
 import { refusalOf, storeError } from './script.ts'
 import { sessionFields, sessionNames } from './session-fields.ts'
 
@@ -28,14 +28,6 @@ export interface WorkerRow {
   readonly pending: { readonly user: number; readonly family: number; readonly control: number }
   /** Names a key of it, or a field, that somebody wrote over; what that held is told as if there were nothing. */
   readonly damage: RuntimeError | null
-}
-
-export interface DeadRow {
-  readonly id: string
-  readonly fields: RecordFields
-  /** The place in the mailbox where its message was put back. */
-  readonly redriven: number | null
-  readonly isDismissed: boolean
 }
 
 /** Where a session stands among all, by their age. */
@@ -282,35 +274,6 @@ export class InspectStore {
       const gap = line.indexOf(' ')
       const { description } = fieldsOf(line.slice(gap + 1))
       return { kind, pool: line.slice(0, gap), description: typeof description === 'string' ? description : '' }
-    })
-  }
-
-  /** So many dead letters before this one, newest first. */
-  async deadLetters(most: number, before?: string): Promise<DeadRow[]> {
-    const last = before === undefined ? '+' : `(${before}`
-    return this.#deadRows(await this.#redis.xrevrange(this.#keys.dead, last, '-', 'COUNT', most))
-  }
-
-  /** So many dead letters behind this one, oldest first, and none behind `last`. */
-  async deadLettersBehind(after: string | undefined, last: string, most: number): Promise<DeadRow[]> {
-    const first = after === undefined ? '-' : `(${after}`
-    return this.#deadRows(await this.#redis.xrange(this.#keys.dead, first, last, 'COUNT', most))
-  }
-
-  async deadLetter(id: string): Promise<DeadRow | undefined> {
-    return (await this.#deadRows(await this.#redis.xrange(this.#keys.dead, id, id)))[0]
-  }
-
-  async #deadRows(entries: readonly [id: string, flat: string[]][]): Promise<DeadRow[]> {
-    const found = toEntries(entries)
-    if (found.length === 0) return []
-    const times = found.map(({ id }) => Number(id.split('-')[0]))
-    const marks = await this.#redis.zrangebyscore(this.#keys.redriven, Math.min(...times), Math.max(...times))
-    const markOf = new Map(marks.map((mark) => mark.split(' ', 2) as [string, string]))
-    return found.map((row) => {
-      const mark = markOf.get(row.id)
-      const isDismissed = mark === 'dismissed'
-      return { ...row, isDismissed, redriven: mark === undefined || isDismissed ? null : Number(mark) }
     })
   }
 

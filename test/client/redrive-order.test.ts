@@ -5,7 +5,7 @@ import { TransientError } from '../../src/core/errors.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { encodeInput } from '../../src/core/message.ts'
 import type { Bell } from '../../src/core/ports.ts'
-import type { DeadRow } from '../../src/store/inspect-store.ts'
+import type { DeadRow } from '../../src/store/letter-store.ts'
 import type { SessionStore } from '../../src/store/session-store.ts'
 
 const worker = rootIdOf(newId(0))
@@ -18,9 +18,9 @@ function row(id: string, of = worker): DeadRow {
 function lettersWith(redrive: (letter: string) => Promise<unknown>, rung: unknown[] = [], second = row('2-0')) {
   const rows = [row('1-0'), second, row('3-0')]
   const store = { partition: 0, redrive: (_: string, letter: string) => redrive(letter) } as unknown as SessionStore
-  const inspect = { deadLetters: async () => rows.slice(-1), deadLettersBehind: async () => rows }
-  const place = { inspect, store } as unknown as DeadLettersPlace
-  return new DeadLetters([place], { ring: (...given) => void rung.push(given) }, () => place.inspect)
+  const letters = { newest: async () => rows.slice(-1), behind: async () => rows }
+  const place = { letters, store } as unknown as DeadLettersPlace
+  return new DeadLetters([place], { ring: (...given) => void rung.push(given) }, () => place.store)
 }
 
 test('several letters are put back oldest first, and a bell is rung for each', async () => {
@@ -38,10 +38,10 @@ test('several letters are put back oldest first, and a bell is rung for each', a
 test('letters of all partitions are listed newest first, and no more than asked for', async () => {
   const placeOf = (ids: readonly string[]) => {
     const rows = ids.map((id) => row(id))
-    return { inspect: { deadLetters: async () => rows } } as unknown as DeadLettersPlace
+    return { letters: { newest: async () => rows } } as unknown as DeadLettersPlace
   }
   const places = [placeOf(['5-0', '2-0']), placeOf(['9-0', '3-0'])]
-  const letters = new DeadLetters(places, { ring() {} }, () => (places[0] as DeadLettersPlace).inspect)
+  const letters = new DeadLetters(places, { ring() {} }, () => (places[0] as DeadLettersPlace).store)
   const ids = async (limit: number) => (await letters.list(limit)).map(({ id }) => id)
   expect(await ids(100)).toEqual(['9-0', '5-0', '3-0', '2-0'])
   expect(await ids(3)).toEqual(['9-0', '5-0', '3-0'])
@@ -62,9 +62,9 @@ test('an id that letters of two partitions have names both workers, and with one
   const rung: unknown[] = []
   const places = [first, second].map((of, partition) => {
     const redrive = async (workerId: string) => ({ kind: 'ok', position: workerId === of ? 4 : 0, bells: [bell] })
-    return { inspect: { deadLetter: async () => row('1-0', of) }, store: { partition, redrive } }
+    return { letters: { one: async () => row('1-0', of) }, store: { partition, redrive } }
   }) as unknown as readonly DeadLettersPlace[]
-  const placeOf = (id: string) => (places[id === second ? 1 : 0] as DeadLettersPlace).inspect
+  const placeOf = (id: string) => (places[id === second ? 1 : 0] as DeadLettersPlace).store
   const letters = new DeadLetters(places, { ring: (...given) => void rung.push(given) }, placeOf)
   const told = `a dead letter 1-0 of each of these workers: ${first}, ${second}. Name the worker, too (workerId).`
   await expect(letters.redrive({ letter: '1-0' })).rejects.toThrow(told)

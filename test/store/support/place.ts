@@ -10,6 +10,7 @@ import { defaultSessionLimits, type Policy, policy, type SessionLimits } from '.
 import type { SpawnOrder } from '../../../src/core/ports.ts'
 import { InspectStore } from '../../../src/store/inspect-store.ts'
 import { type PartitionKeys, partitionKeys, sessionKeys, tagOf, workerKeys } from '../../../src/store/keys.ts'
+import { LetterStore } from '../../../src/store/letter-store.ts'
 import { openRedis } from '../../../src/store/redis.ts'
 import { ScriptCaller } from '../../../src/store/script.ts'
 import { type PostAnswer, SessionStore } from '../../../src/store/session-store.ts'
@@ -64,6 +65,7 @@ export class Place implements AsyncDisposable {
   readonly caller: ScriptCaller
   readonly sessions: SessionStore
   readonly inspect: InspectStore
+  readonly letters: LetterStore
   readonly #words: Words
   readonly #isGuest: boolean
   #nonces = 0
@@ -87,6 +89,7 @@ export class Place implements AsyncDisposable {
       options.deadlineMs ?? 20_000,
     )
     this.inspect = new InspectStore(this.redis, this.keys, 0)
+    this.letters = new LetterStore(this.redis, this.keys)
     this.#words = new Words(this.keys.tag)
   }
 

@@ -1,0 +1,51 @@
+/** Duty: reads dead letters of one partition, with what was done with each since (`T:redriven`). Never writes. */
+import type { PartitionKeys } from './keys.ts'
+import type { Redis } from './redis.ts'
+import { type RecordFields, toEntries } from './replies.ts'
+
+export interface DeadRow {
+  readonly id: string
+  readonly fields: RecordFields
+  /** The place in the mailbox where its message was put back. */
+  readonly redriven: number | null
+  readonly isDismissed: boolean
+}
+
+export class LetterStore {
+  readonly #redis: Redis
+  readonly #keys: PartitionKeys
+
+  constructor(redis: Redis, keys: PartitionKeys) {
+    this.#redis = redis
+    this.#keys = keys
+  }
+
+  /** So many before this one, newest first. */
+  async newest(most: number, before?: string): Promise<DeadRow[]> {
+    const last = before === undefined ? '+' : `(${before}`
+    return this.#rows(await this.#redis.xrevrange(this.#keys.dead, last, '-', 'COUNT', most))
+  }
+
+  /** So many behind this one, oldest first, and none behind `last`. */
+  async behind(after: string | undefined, last: string, most: number): Promise<DeadRow[]> {
+    const first = after === undefined ? '-' : `(${after}`
+    return this.#rows(await this.#redis.xrange(this.#keys.dead, first, last, 'COUNT', most))
+  }
+
+  async one(id: string): Promise<DeadRow | undefined> {
+    return (await this.#rows(await this.#redis.xrange(this.#keys.dead, id, id)))[0]
+  }
+
+  async #rows(entries: readonly [id: string, flat: string[]][]): Promise<DeadRow[]> {
+    const found = toEntries(entries)
+    if (found.length === 0) return []
+    const times = found.map(({ id }) => Number(id.split('-')[0]))
+    const marks = await this.#redis.zrangebyscore(this.#keys.redriven, Math.min(...times), Math.max(...times))
+    const markOf = new Map(marks.map((mark) => mark.split(' ', 2) as [string, string]))
+    return found.map((row) => {
+      const mark = markOf.get(row.id)
+      const isDismissed = mark === 'dismissed'
+      return { ...row, isDismissed, redriven: mark === undefined || isDismissed ? null : Number(mark) }
+    })
+  }
+}
