@@ -2,7 +2,7 @@
  * Duty: one run of a scenario: a node that may be killed, another that takes over, and what is true when all is at rest.
  * CR1 Each run has a namespace, a folder and processes of its own, and leaves no process behind.
  */
-import { mkdir } from 'node:fs/promises'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connectInternal, type Troupe } from '../client/client.ts'
@@ -44,7 +44,8 @@ const slots = 10
 export async function runScenario(order: RunOrder): Promise<RunEnd> {
   const { plan, redisUrl, id, home, nodes } = order
   const place: RunPlace = { id, folder: join(home, id) }
-  await mkdir(place.folder)
+  // Without a pause in between: what ends all runs must find the nodes of this one.
+  mkdirSync(place.folder)
   const journal = join(home, `${id}.ndjson`)
   const nodeOrder: NodeOrder = {
     redisUrl,

@@ -37,7 +37,7 @@ export async function crashMatrix(scenario: Scenario): Promise<CrashReport> {
   const home = await realpath(await mkdtemp(join(tmpdir(), 'troupe-crash-')))
   const matrix = new Matrix(plan, redis.url, home)
   const cleanUp = async () => {
-    await matrix.killAll()
+    await matrix.end()
     await rm(home, { recursive: true, force: true })
     if (redis.how === 'given') await removeKeys(redis.url, matrix.namespaces)
   }
@@ -75,6 +75,8 @@ class Matrix {
   readonly #redisUrl: string
   readonly #home: string
   readonly #nodes = new Set<NodeProcess>()
+  readonly #runs = new Set<Promise<RunEnd>>()
+  #isOver = false
   readonly #name = `crash-${randomBytes(6).toString('hex')}`
   readonly #found = new Map<CrashPoint | null, readonly string[]>()
   readonly #missed = new Set<CrashPoint>()
@@ -96,9 +98,13 @@ class Matrix {
     return this.#report(points, passed.length - points.length)
   }
 
-  /** Ends every run that goes on, at once. */
-  async killAll(): Promise<void> {
+  /** Ends every run that goes on, at once, and lets no other begin: it would write beside who cleans up. */
+  async end(): Promise<void> {
+    this.#isOver = true
     await Promise.all([...this.#nodes].map((node) => node.kill()))
+    const ended = Promise.allSettled(this.#runs)
+    // A run that asks a Redis which does not answer is not waited for.
+    await withDeadline(ended, removeMsMax).catch(() => {})
   }
 
   #wanted(passed: readonly CrashPoint[]): readonly CrashPoint[] {
@@ -135,9 +141,10 @@ class Matrix {
   }
 
   async #run(crashAt: CrashPoint | null): Promise<RunEnd> {
+    if (this.#isOver) throw new Error('crashMatrix was interrupted.')
     const id = `${this.#name}-${this.namespaces.length}`
     this.namespaces.push(id)
-    return runScenario({
+    const run = runScenario({
       plan: this.#plan,
       redisUrl: this.#redisUrl,
       id,
@@ -145,6 +152,8 @@ class Matrix {
       crashAt,
       nodes: this.#nodes,
     })
+    this.#runs.add(run)
+    return run.finally(() => this.#runs.delete(run))
   }
 
   #otherResult(outcome: Outcome | null, calm: Outcome): string[] {
