@@ -10,6 +10,8 @@ const name = 'mymaster'
 const promotionMsMax = 60_000
 /** A sentinel asks for replicas every ten seconds: one answer may come too late. */
 const meetingMsMax = 30_000
+/** A replica whose filling broke off is tried again by Redis itself, after up to 60 s (repl-timeout). */
+const followingMsMax = 120_000
 
 export class SentinelGroup implements AsyncDisposable {
   /** The first began as primary. */
@@ -86,10 +88,11 @@ export async function roleOf(server: RedisServer): Promise<string> {
 }
 
 function untilFollowed(primary: RedisServer): Promise<unknown> {
-  return waitUntil('two replicas follow', async () => {
+  const areOnline = async () => {
     const info = await ask(primary, (redis) => redis.info('replication'))
     return info.match(/state=online/g)?.length === 2
-  })
+  }
+  return waitUntil('two replicas follow', areOnline, followingMsMax)
 }
 
 async function primaryPort(sentinel: RedisServer): Promise<number> {
