@@ -34,7 +34,8 @@ end
 -- Tells a node of a bell before its job comes: of three at random the first that listens for this pool. Did one hear it? A hint may be
 -- lost, or come to a node that has no slot free: the job comes all the same.
 local function tellNode(tag, pool, bell)
-  local nodes = redis.pcall('HRANDFIELD', tag .. ':nodes', 3)
+  -- Where no node ever was, Redis 6.2.0 has no list for it.
+  local nodes = redis.pcall('HRANDFIELD', tag .. ':nodes', 3) or {}
   for index = 1, #nodes do
     local heard = redis.pcall('PUBLISH', tag .. ':told:' .. pool .. ':' .. nodes[index], bell)
     if heard ~= 0 then return type(heard) == 'number' end
