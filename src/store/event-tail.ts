@@ -140,9 +140,10 @@ async function readPage(redis: Redis, keys: PartitionKeys, after: string): Promi
   }
 }
 
-/** Has the stream ever lost entries? Redis before 7.0 cannot tell: then it may have. */
+/** Has the stream ever lost entries? Redis before 7.0 cannot tell: there the sweeps say whether they took some. */
 async function wasTrimmed(redis: Redis, keys: PartitionKeys): Promise<boolean> {
   const facts = (await redis.xinfo('STREAM', keys.events)) as unknown[]
+  if (!facts.includes('entries-added')) return (await redis.hexists(keys.meta, 'trimmed')) === 1
   const fact = (name: string) => facts[facts.indexOf(name) + 1]
-  return !facts.includes('entries-added') || Number(fact('entries-added')) > Number(fact('length'))
+  return Number(fact('entries-added')) > Number(fact('length'))
 }

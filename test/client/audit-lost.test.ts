@@ -10,6 +10,7 @@ import { AuditStore } from '../../src/store/audit-store.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { ScriptCaller } from '../../src/store/script.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { trimEvents } from '../support/trim-events.ts'
 import { workers } from './support/audit-scenes.ts'
 
 async function lose({ redis, tag }: TestTroupe, { id }: Session): Promise<void> {
@@ -74,7 +75,7 @@ describe('a session of which nothing is left', () => {
     await using troupe = await TestTroupe.connect()
     await lose(troupe, await troupe.create('nobody'))
     await troupe.create('nobody')
-    await troupe.redis.xtrim(partitionKeys(troupe.tag).events, 'MAXLEN', 0)
+    await trimEvents(troupe.redis, troupe.tag, 'MAXLEN', 0)
     expect((await troupe.client.audit()).findings).toEqual([])
   })
 })

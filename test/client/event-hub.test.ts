@@ -5,11 +5,11 @@ import { EventHub } from '../../src/client/event-hub.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import type { RawEvent } from '../../src/core/event.ts'
 import { newId } from '../../src/core/ids.ts'
-import { partitionKeys } from '../../src/store/keys.ts'
 import { openRedis } from '../../src/store/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { trimEvents } from '../support/trim-events.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** A client whose next connection is accepted, and served once the proxy is mended. */
@@ -115,7 +115,7 @@ describe('a session that is watched', () => {
     expect(hub.ended(session.id)).toBeNull()
     proxy.cut()
     for (let more = 0; more < 2; more++) await troupe.create('nobody')
-    await troupe.redis.xtrim(partitionKeys(troupe.tag).events, 'MAXLEN', 1)
+    await trimEvents(troupe.redis, troupe.tag, 'MAXLEN', 1)
     proxy.mend()
     await waitUntil('it is not waited for any more', () => woken > 0 && hub.ended(session.id) === undefined)
     expect(woken).toBeGreaterThan(0)

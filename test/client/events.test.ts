@@ -8,10 +8,10 @@ import { defineWorker } from '../../src/core/define-worker.ts'
 import { TransientError } from '../../src/core/errors.ts'
 import { type EventType, eventTypes, type RawEvent } from '../../src/core/event.ts'
 import { sessionNotFound } from '../../src/core/refusal.ts'
-import { partitionKeys } from '../../src/store/keys.ts'
 import { openRedis } from '../../src/store/redis.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { trimEvents } from '../support/trim-events.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
@@ -176,7 +176,7 @@ describe('session.events', () => {
     await troupe.startNode({ echo })
     await session.result()
     await troupe.run('echo')
-    await troupe.redis.xtrim(`${troupe.tag}:events`, 'MAXLEN', 1)
+    await trimEvents(troupe.redis, troupe.tag, 'MAXLEN', 1)
     proxy.mend()
     expect(await following).toBe(false)
     expect(seen.at(-1)).toBe('events.trimmed')
@@ -314,7 +314,7 @@ describe('session.events', () => {
     const after = before[0]?.id ?? ''
     await session.root.send(2)
     await session.result({ run: 2 })
-    await troupe.redis.xtrim(partitionKeys(troupe.tag).events, 'MAXLEN', 1)
+    await trimEvents(troupe.redis, troupe.tag, 'MAXLEN', 1)
     const [told, ...kept] = await upTo(session, after, 'run.completed')
     expect(told).toMatchObject({
       type: 'events.trimmed',

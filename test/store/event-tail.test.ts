@@ -3,6 +3,7 @@ import { describe, expect, inject, test } from 'vitest'
 import { EventTail, readEvents } from '../../src/store/event-tail.ts'
 import { openRedis } from '../../src/store/redis.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
+import { trimEvents } from '../support/trim-events.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { Place } from './support/place.ts'
 
@@ -89,7 +90,7 @@ describe('a tail', () => {
     await waitUntil('the first was told', () => heard.length === 1)
     proxy.cut()
     for (const session of ['b', 'c', 'd']) await add(place, session)
-    await place.redis.xtrim(place.keys.events, 'MAXLEN', 2)
+    await trimEvents(place.redis, place.keys.tag, 'MAXLEN', 2)
     proxy.mend()
     await waitUntil('the others were told', () => heard.length === 3)
     expect(heard).toEqual(['a after 0 gaps', 'c after 1 gaps', 'd after 1 gaps'])
@@ -132,7 +133,7 @@ describe('past events', () => {
     await addMany(place, 30)
     const ids = (await place.redis.xrange(place.keys.events, '-', '+')).map(([id]) => id)
     expect(await pageAfter(place, `${ids[9]}.1`)).toMatchObject({ trimmed: false })
-    await place.redis.xtrim(place.keys.events, 'MINID', ids[20] as string)
+    await trimEvents(place.redis, place.keys.tag, 'MINID', ids[20] as string)
     expect(await pageAfter(place, `${ids[9]}.1`)).toMatchObject({ trimmed: true })
     expect(await pageAfter(place, `${ids[20]}.0`)).toMatchObject({ trimmed: false })
     expect(await pageAfter(place, `${ids[29]}.1`)).toMatchObject({ trimmed: false, events: [] })

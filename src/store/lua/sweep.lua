@@ -125,7 +125,8 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
     end
   end
   writeScores(tag, woke)
-  redis.call('XTRIM', eventsKey, 'MAXLEN', '~', eventsKept)
+  -- Before 7.0 a stream cannot say itself that it lost entries.
+  if redis.call('XTRIM', eventsKey, 'MAXLEN', '~', eventsKept) > 0 then redis.call('HSET', metaKey, 'trimmed', '1') end
   bringNear(leasesKey, leaseMs)
 
   -- Pools of this node are counted even when it was the last to host them.
