@@ -109,7 +109,8 @@ describe('a spawn', () => {
     expect(new Set(bells).size).toBe(39)
     expect(await place.redis.zrange(place.keys.bells('default'), '0', '-1')).toEqual(expect.arrayContaining(bells))
     const { record } = workerKeys(place.keys.tag, turn.worker)
-    expect(await place.redis.object('ENCODING', record)).toBe('listpack')
+    // Redis 6.2 knows its small hashes by another name.
+    expect(['listpack', 'ziplist']).toContain(await place.redis.object('ENCODING', record))
   })
 
   test('into several pools puts each child where it can run', async () => {

@@ -61,7 +61,7 @@ describe('sent twice', () => {
     expect(changes(before, await place.dump())).toEqual({})
   })
 
-  describe.each([
+  describe.skipIf(!inject('hasFunctions')).each([
     { first: 'as a function', hasFunctions: true, next: 'digest' },
     { first: 'by its digest, as Redis 6.2 is asked', hasFunctions: false, next: 'function' },
   ] as const)('$first, then the other way', ({ hasFunctions, next }) => {

@@ -1,6 +1,6 @@
 /** Scripts are functions where Redis has them, and the same scripts by their source where it has none. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { digestKey } from '../../src/core/ids.ts'
 import { encodeInput } from '../../src/core/message.ts'
 import { workerKeys } from '../../src/store/keys.ts'
@@ -68,7 +68,7 @@ async function callerWith(...rules: string[]): Promise<ScriptCaller> {
   return new ScriptCaller(redis)
 }
 
-describe('a Redis with functions', () => {
+describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
   beforeEach(() => start())
 
   test('is given the library once, not by each of the calls that find at once that it is missing', async () => {
@@ -215,24 +215,29 @@ describe('a Redis with functions', () => {
   })
 })
 
-test.each(['fcall', 'function'])('a Redis without the command %s is asked by digest from then on', async (command) => {
-  await start(`rename-command ${command} ""`)
-  const caller = new ScriptCaller(admin)
-  for (let time = 0; time < 3; time++) expect(await postTo(caller)).toEqual(['not_found'])
-  expect(await callsOf(admin)).toMatchObject({ evalsha: 3, eval: 1 })
-})
+test.skipIf(!inject('hasFunctions')).each(['fcall', 'function'])(
+  'a Redis without the command %s is asked by digest from then on',
+  async (command) => {
+    await start(`rename-command ${command} ""`)
+    const caller = new ScriptCaller(admin)
+    for (let time = 0; time < 3; time++) expect(await postTo(caller)).toEqual(['not_found'])
+    expect(await callsOf(admin)).toMatchObject({ evalsha: 3, eval: 1 })
+  },
+)
+
+const functionsUsed = { with: 'functions', settings: [], used: ['fcall', 'function|load'] }
 
 test.each([
-  ['functions', [], ['fcall', 'function|load']],
-  ['none', ['rename-command fcall ""'], ['evalsha', 'eval']],
+  ...(inject('hasFunctions') ? [functionsUsed] : []),
+  { with: 'none', settings: inject('hasFunctions') ? ['rename-command fcall ""'] : [], used: ['evalsha', 'eval'] },
 ])(
-  'with %s a Redis that lost its scripts does calls in the order in which they are made',
-  async (_, settings, used) => {
+  'with $with a Redis that lost its scripts does calls in the order in which they are made',
+  async ({ settings, used }) => {
     await start(...settings)
     await using network = await TcpProxy.start(server.url)
     await using place = await Place.open({ redisUrl: server.url })
     const { root } = await place.create({ limits: { mailbox: 100_000 } })
-    await admin.call('FUNCTION', 'FLUSH')
+    if (inject('hasFunctions')) await admin.call('FUNCTION', 'FLUSH')
     await admin.script('FLUSH')
     await admin.config('RESETSTAT')
     const redis = openRedis(network.url)

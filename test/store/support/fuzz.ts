@@ -3,6 +3,7 @@
  * nonsense. Needs a Redis of its own, which is emptied for each try.
  */
 import type { Redis } from 'ioredis'
+import { inject } from 'vitest'
 import type { Random } from '../../support/fault-settings.ts'
 import { functionOf, type Sent } from './wire.ts'
 
@@ -84,7 +85,7 @@ export class FuzzScene {
     }
     const { sha, keyCount } = this.#sent
     steps.eval(digestScript, 0)
-    if (random() < 0.5) steps.fcall(functionOf(sha), keyCount, ...flat)
+    if (random() < 0.5 && inject('hasFunctions')) steps.fcall(functionOf(sha), keyCount, ...flat)
     else steps.evalsha(sha, keyCount, ...flat)
     steps.eval(digestScript, 0)
     const replies = (await steps.exec()) ?? []

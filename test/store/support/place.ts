@@ -28,7 +28,7 @@ export interface PlaceOptions {
   readonly redisUrl?: string
   /** How the stores reach Redis, when that is not the way the test looks at it. */
   readonly wireUrl?: string
-  /** false: as with Redis 6.2, which has no functions. */
+  /** false: as with Redis 6.2, which has no functions. Absent: as it is. */
   readonly hasFunctions?: boolean
   /** Of calls from outside a turn; those of nodes last a lease. */
   readonly deadlineMs?: number
@@ -75,7 +75,7 @@ export class Place implements AsyncDisposable {
     this.#isGuest = options.namespace !== undefined
     const redisUrl = options.redisUrl ?? inject('redisUrl')
     this.redisUrl = redisUrl
-    this.wire = new Wire(options.wireUrl ?? redisUrl, options.hasFunctions)
+    this.wire = new Wire(options.wireUrl ?? redisUrl, options.hasFunctions ?? inject('hasFunctions'))
     this.redis = options.wireUrl ? openRedis(redisUrl) : this.wire.redis
     this.keys = partitionKeys(tagOf(namespace, 0))
     this.policy = { ...testPolicy, ...options.policy }

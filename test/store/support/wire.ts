@@ -43,7 +43,7 @@ export class Wire {
   #afterNext: (() => Promise<void>) | undefined
 
   /** Without functions it refuses them as Redis 6.2 does. */
-  constructor(url: string, hasFunctions = true) {
+  constructor(url: string, hasFunctions: boolean) {
     this.#hasFunctions = hasFunctions
     this.redis = openRedis(url)
     const own: Readonly<Record<string, unknown>> = {
