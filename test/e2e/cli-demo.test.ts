@@ -91,6 +91,8 @@ describe.concurrent('troupe demo', () => {
       async (own: string) => {
         await mkdir(join(own, 'redis', 'appendonlydir'), { recursive: true })
         await writeFile(join(own, 'redis', 'appendonlydir', 'appendonly.aof.manifest'), 'damaged\n')
+        // Redis 6.2 has but one file.
+        await writeFile(join(own, 'redis', 'appendonly.aof'), 'damaged\n')
       },
     ],
   ])('uses a Redis for once where .troupe %s', async (_, spoil) => {
