@@ -119,10 +119,18 @@ function endAloud(redis: Redis): void {
 /** Ends a connection for good. BullMQ, while it brings one back that was lost, would open it again after it has closed it. */
 export function endRedis(redis: Redis): void {
   for (const copy of copies.get(redis) ?? []) {
-    copy.connect = () => Promise.reject(new Error('Connection is closed.'))
+    copy.connect = () => Promise.reject(connectionClosed())
     if (copy.status !== 'end') copy.disconnect()
   }
-  redis.disconnect()
+  const isBetween = redis.status === 'reconnecting'
+  endWith(redis, connectionClosed)
+  // Between two tries to open it ioredis says nothing of its end, and what it is asked would wait for the next one.
+  if (isBetween) redis.status = 'end'
+}
+
+/** As ioredis says it. */
+function connectionClosed(): Error {
+  return new Error('Connection is closed.')
 }
 
 /**
@@ -189,19 +197,24 @@ export function closeRedis(redis: Redis): void {
     command.reject(clientClosed())
     return command.promise
   }
+  endWith(redis, clientClosed)
+}
+
+/** Ends a connection, and fails what gets no answer any more. */
+function endWith(redis: Redis, error: () => Error): void {
   const inside = redis as unknown as Unanswered
   const flush = inside.flushQueue.bind(redis)
   inside.flushQueue = (_, options) => {
-    flush(clientClosed(), options)
+    flush(error(), options)
     // Commands of a connection that was lost wait here for the next one.
     for (let sent = inside.prevCommandQueue?.shift(); sent; sent = inside.prevCommandQueue?.shift())
-      sent.command.reject(clientClosed())
+      sent.command.reject(error())
   }
   // What Redis is working on may still be answered, and fails with the connection. What was never sent to it fails now, as there may be
   // no connection whose end would tell.
   const isAnswering = redis.status === 'ready'
   redis.disconnect()
-  inside.flushQueue(clientClosed(), { commandQueue: !isAnswering })
+  inside.flushQueue(error(), { commandQueue: !isAnswering })
 }
 
 /** Resolves when Redis answers; throws an error that names the address when it does not within `deadlineMs`. */

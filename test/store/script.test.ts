@@ -2,12 +2,13 @@
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { InvariantError, TransientError } from '../../src/core/errors.ts'
 import { defaultSessionLimits, encodeLimits } from '../../src/core/policy.ts'
-import { openRedis, type Redis, withDeadline } from '../../src/store/redis.ts'
+import { endRedis, openRedis, type Redis, withDeadline } from '../../src/store/redis.ts'
 import { repliesOf } from '../../src/store/replies.ts'
 import { guarded, ScriptCaller, storeError } from '../../src/store/script.ts'
 import { postScript } from '../../src/store/scripts.ts'
 import { loadScripts } from '../support/load-scripts.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { Place } from './support/place.ts'
 
 describe('storeError', () => {
@@ -167,18 +168,33 @@ describe('a call', () => {
     expect(asked).toBe(1)
   })
 
-  test('over a connection that was closed meanwhile is not made again, which would keep its process', async () => {
-    await using proxy = await TcpProxy.start(inject('redisUrl'))
-    const redis = openRedis(proxy.url)
-    await redis.ping()
-    proxy.blackhole()
-    const keys = { record: 'r', user: 'u', run: 'n', events: 'e', idem: 'i' }
-    const args = { worker: 'w', mail: '', idemMs: 1, seed: '', bellMs: 1, event: '' }
-    const call = new ScriptCaller(redis).call(postScript, keys, args, { deadlineMs: 600_000 })
-    redis.disconnect()
-    await expect(call).rejects.toMatchObject({ code: 'store_unavailable' })
-  })
+  test.each<[string, (proxy: TcpProxy, redis: Redis) => unknown]>([
+    ['has no answer', (proxy) => proxy.blackhole()],
+    ['was lost, and is to be opened again', cut],
+  ])(
+    'over a connection that %s is not made again once that was closed, which would keep its process',
+    async (_, disturb) => {
+      await using proxy = await TcpProxy.start(inject('redisUrl'))
+      const redis = openRedis(proxy.url)
+      await redis.ping()
+      const keys = { record: 'r', user: 'u', run: 'n', events: 'e', idem: 'i' }
+      const args = { worker: 'w', mail: '', idemMs: 1, seed: '', bellMs: 1, event: '' }
+      const caller = new ScriptCaller(redis)
+      const call = () => caller.call(postScript, keys, args, { deadlineMs: 600_000 })
+      proxy.blackhole()
+      const before = call()
+      await disturb(proxy, redis)
+      const calls = [before, call()]
+      endRedis(redis)
+      for (const one of [...calls, call()]) await expect(one).rejects.toMatchObject({ code: 'store_unavailable' })
+    },
+  )
 })
+
+async function cut(proxy: TcpProxy, redis: Redis): Promise<void> {
+  proxy.cut()
+  await waitUntil('it waits for its next try', () => redis.status === 'reconnecting')
+}
 
 test('the limits that scripts take for granted are the defaults', () => {
   expect(postScript.source).toContain(`local startLimits = '${encodeLimits(defaultSessionLimits)}'`)
