@@ -73,6 +73,8 @@ export class RuntimeNode {
   readonly #inVain = new HeardBells()
   #kindPools: ReadonlyMap<string, string> = new Map()
   #draining = false
+  /** Stopping, it waits for nothing more: also where it was to drain first, and is then to stop at once. */
+  readonly #givenUp = Promise.withResolvers<void>()
 
   constructor(options: NodeOptions) {
     this.id = options.id
@@ -346,14 +348,13 @@ export class RuntimeNode {
       for (const turn of this.#turns()) turn.abandon('unreachable')
     }
     // A slot without a turn may wait for a claim, which Redis does not answer: what that grants is healed like a turn.
-    const { promise: givenUp, resolve: leaveAll } = Promise.withResolvers<void>()
     const patienceMs = options.force ? 0 : drainMs
     const timers = [
       setTimeout(release, patienceMs),
       setTimeout(giveUp, patienceMs + goodbyeMs),
-      setTimeout(leaveAll, patienceMs + 2 * goodbyeMs),
+      setTimeout(this.#givenUp.resolve, patienceMs + 2 * goodbyeMs),
     ]
-    await Promise.race([drained, givenUp])
+    await Promise.race([drained, this.#givenUp.promise])
     for (const timer of timers) clearTimeout(timer)
     const goodbyes = this.#partitions.map(async ({ renewer, sweeper }) => {
       renewer.stop()

@@ -3,6 +3,7 @@ import { RedisConnection, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { expect, inject, test, vi } from 'vitest'
+import type { TroupeNode } from '../../src/compose.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import type { TurnStore } from '../../src/core/ports.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
@@ -93,10 +94,20 @@ test('a node that stops while Redis is silent waits for no turn that cannot be g
   await expect(node.stop({ force: true })).resolves.toBeUndefined()
 })
 
-test('a node that stops while Redis is silent waits for no claim that has no answer', async () => {
+test.each<[string, (node: TroupeNode) => Promise<void>]>([
+  ['at once', (node) => node.stop({ force: true })],
+  [
+    'at once, after it was to drain',
+    (node) => {
+      const draining = node.stop()
+      void node.stop({ force: true })
+      return draining
+    },
+  ],
+])('a node that stops %s while Redis is silent waits for no claim that has no answer', async (_, stop) => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   await using troupe = await TestTroupe.connect()
-  const policy = { leaseMs: 600_000, goodbyeMs: 50 }
+  const policy = { leaseMs: 600_000, drainMs: 600_000, goodbyeMs: 50 }
   let claims = 0
   const silent = (turns: TurnStore): TurnStore => {
     const claim = turns.claim.bind(turns)
@@ -110,7 +121,7 @@ test('a node that stops while Redis is silent waits for no claim that has no ans
   const node = await troupe.startNode({ quick }, { redisUrl: proxy.url, policy, aroundTurns: silent })
   await troupe.create('quick')
   await waitUntil('it claims', () => claims > 0)
-  await expect(node.stop({ force: true })).resolves.toBeUndefined()
+  await expect(stop(node)).resolves.toBeUndefined()
 })
 
 test('a node that stops while BullMQ alone has lost its connection leaves none of its workers half closed', async () => {
