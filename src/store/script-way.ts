@@ -3,7 +3,8 @@
  * no functions (6.2), or does not let this user have them, by its digest, and by its source where the digest is not known there.
  * W-a All ways run the same text with the same keys and arguments, so a call may begin in one way and be made again in another.
  * W-b Where a call has to be made again in another way, so have those that were made before its answer came: who calls meanwhile waits
- *     until it is answered, when the others are under way again. So calls of one process keep their order.
+ *     until it is answered, when the others are under way again, and who waited longest goes on first. So calls of one process keep their
+ *     order.
  */
 import { performance } from 'node:perf_hooks'
 import type { Redis } from './redis.ts'
@@ -22,10 +23,11 @@ export type Way = 'wait' | 'function' | 'load' | 'loaded' | 'digest' | 'source'
 /** Room for the name of the script, the count of keys, then keys and arguments. */
 export type Words = [script: string, keyCount: number, ...(string | number)[]]
 
-/** A call that is made again, and those behind it. */
+/** A call that is made again, and how many wait behind it: until all of these have gone on, who calls waits behind them. */
 interface Again extends PromiseWithResolvers<void> {
   readonly words: Words
-  isWaitedFor: boolean
+  isAnswered: boolean
+  waiting: number
 }
 
 /** A Redis without a library that it takes and keeps is not sent all of it with each call. */
@@ -83,16 +85,16 @@ export class ScriptWays {
       this.#goOn(words)
       return null
     }
-    // Who waited longest is the first to go on; who calls before it does waits behind it.
-    this.#again = undefined
+    this.#leave()
     return this.#best
   }
 
   /** Which way to go at once when this one failed; null: the failure is not about the way. */
   afterError(way: Way, message: string, words: Words): Way | null {
     const other = this.#otherThan(way, message)
-    if (other === null) this.#goOn(words)
-    else this.#again ??= { words, isWaitedFor: false, ...Promise.withResolvers() }
+    if (way === 'wait') this.#leave()
+    else if (other === null) this.#goOn(words)
+    else this.#again ??= { words, isAnswered: false, waiting: 0, ...Promise.withResolvers() }
     return other
   }
 
@@ -114,16 +116,27 @@ export class ScriptWays {
   }
 
   #wait(): Promise<void> {
-    if (this.#again === undefined) return Promise.resolve()
-    this.#again.isWaitedFor = true
-    return this.#again.promise
+    const again = this.#again as Again
+    again.waiting++
+    return again.promise
   }
 
   #goOn(words: Words): void {
     const again = this.#again
     if (again?.words !== words) return
-    if (!again.isWaitedFor) this.#again = undefined
+    again.isAnswered = true
     again.resolve()
+    this.#endWaiting(again)
+  }
+
+  #leave(): void {
+    const again = this.#again as Again
+    again.waiting--
+    this.#endWaiting(again)
+  }
+
+  #endWaiting({ isAnswered, waiting }: Again): void {
+    if (isAnswered && waiting === 0) this.#again = undefined
   }
 
   /** It takes no library, lost it again at once, or has another of this name. */

@@ -105,6 +105,29 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect(answered).toEqual(['first', 'second', 'third'])
   })
 
+  test('that was given it does those in order, too, that are made just as who waited for it goes on', async () => {
+    const { given, release } = holdLoads(admin)
+    const caller = new ScriptCaller(admin)
+    const answered: number[] = []
+    const calls: Promise<void>[] = []
+    const call = (): Promise<unknown> => {
+      const [number, answer] = [calls.length, postTo(caller)]
+      calls.push(answer.then(() => void answered.push(number)))
+      return answer
+    }
+    const first = call()
+    await given
+    void call()
+    release()
+    await first
+    while (calls.length < 30) {
+      void call()
+      await Promise.resolve()
+    }
+    await Promise.all(calls)
+    expect(answered).toEqual(calls.map((_, number) => number))
+  })
+
   test('that is slow to take it fails calls at their deadline, and does none of them later', async () => {
     const { given, release } = holdLoads(admin)
     const caller = new ScriptCaller(admin)
