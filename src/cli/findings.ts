@@ -179,8 +179,10 @@ function judgeNodes({ redis, nodes, kinds, pools, running, submitted }: Health):
 
 function judgeUnhosted({ unhosted, aside, pools, nodes }: Health): Finding[] {
   if (nodes.length === 0) return []
-  // Of a long line only the head is looked at.
-  const inLine = pools.find(({ pool }) => pool === unhostedPool)?.queued ?? 0
+  // Of a long line only the head is looked at. Who waits in a pool whose nodes are all away stays in its line.
+  const served = new Set(nodes.flatMap((node) => node.pools))
+  const lines = pools.filter(({ pool }) => pool === unhostedPool || !served.has(pool))
+  const inLine = lines.reduce((total, { queued }) => total + queued, 0)
   const least = inLine > unhosted.length + aside.length ? 'at least ' : ''
   return [...Map.groupBy(unhosted, ({ kind }) => kind)].map(([kind, workers]) => {
     const oldest = workers.reduce((a, b) => (b.waitingMs > a.waitingMs ? b : a))

@@ -172,17 +172,22 @@ describe('judge', () => {
     ])
   })
 
-  it('says how many of a long line of unhosted workers it looked at, and which is the oldest', () => {
-    const unhosted = [5_000, 90_000, 7_000].map((waitingMs, index) => ({ id: `w${index}`, kind: 'x', waitingMs }))
-    const pools = [{ ...pool, pool: 'unhosted', queued: 5_000, oldestMs: 90_000 }]
-    expect(wrong({ ...well, pools, unhosted })).toEqual([
-      {
+  it.each(['unhosted', 'gpu'])(
+    'says how many of a long line (%s) of unhosted workers it looked at, and which is the oldest',
+    (name) => {
+      const unhosted = [5_000, 90_000, 7_000].map((waitingMs, index) => ({ id: `w${index}`, kind: 'x', waitingMs }))
+      const told = (queued: number) =>
+        judge({ ...well, pools: [pool, { ...pool, pool: name, queued, oldestMs: 9_000 }], unhosted }).filter(
+          ({ what }) => /hosts/.test(what),
+        )
+      const finding = (many: string) => ({
         level: 'problem',
-        what: 'no live node hosts the kind x: at least 3 workers wait, the oldest for 1m 30s',
+        what: `no live node hosts the kind x: ${many} workers wait, the oldest for 1m 30s`,
         todo: 'start a node whose workers folder has x.ts, or cancel their sessions: troupe worker show w1 tells that of the oldest',
-      },
-    ])
-  })
+      })
+      expect([told(5_000), told(3)]).toEqual([[finding('at least 3')], [finding('3')]])
+    },
+  )
 
   it('doubts the namespace where no node was ever live', () => {
     const todo = (health: Partial<Health>) => wrong({ ...well, nodes: [], ...health })[0]?.todo
