@@ -63,8 +63,10 @@ describe('a key of another sort', () => {
           details: { damaged: expect.stringMatching(new RegExp(`^key .*:idem:[\\w-]+ ${words}$`)) },
         })
     }
-    for (const key of keys) await redis.set(key, 'x')
-    await told('should be an answer that was given')
+    for (const words of ['x', 'not what it was']) {
+      for (const key of keys) await redis.set(key, words)
+      await told('should be an answer that was given')
+    }
     for (const key of keys) await redis.del(key)
     for (const key of keys) await redis.rpush(key, 'x')
     await told('is a list and should be a string')

@@ -27,7 +27,7 @@ checkLast(event)
 local asked = given.asked or '-'
 local idemKey = given.idem and idemMs > 0 and (tag .. ':idem:' .. given.idem)
 if idemKey then
-  local known, knownAsked, knownBells = readAnswer(idemKey, '^(%S+) (%S+) ?(.*)$')
+  local known, knownAsked, knownBells = readAnswer(idemKey, '^(%x+%-%x+%-%x+%-%x+%-%x+) (%S+) ?(.*)$')
   if known then return { knownAsked == asked and 'again' or 'other', known, knownBells } end
 end
 local now = nowMs()
