@@ -18,11 +18,11 @@ export async function readRows(store: InspectStore, ids: readonly string[]): Pro
 }
 
 function readable(row: WorkerRow, store: InspectStore): WorkerRow {
-  // Of a record that is none there are no fields.
-  const damage = row.damage === null ? fieldDamage(store.recordKey(row.id), row.fields) : null
-  if (damage === null) return row
   const wrong = misreadFields(row.fields)
+  if (wrong.length === 0) return row
   const fields = Object.fromEntries(Object.entries(row.fields).filter(([name]) => !wrong.includes(name)))
+  // Of a record that is none there are no fields: its key is named.
+  const damage = row.damage ?? fieldDamage(store.recordKey(row.id), row.fields)
   return { ...row, fields: { kind: '', place: 'idle', ...fields }, damage }
 }
 

@@ -180,6 +180,18 @@ describe('a field of a record that is not what it should be', () => {
     },
   )
 
+  test('beside a key of another sort makes no number that is none, either', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const { keys } = await ended(troupe, 'echo')
+    await troupe.redis.hset(keys.record, { run: 'nonsense', place: 'nowhere' })
+    await troupe.redis.del(keys.log)
+    await troupe.redis.set(keys.log, 'not what it was')
+    const workers = await troupe.client.workers.list()
+    expect(workers).toMatchObject([{ place: 'idle', lastFailure: { message: expect.stringContaining(keys.log) } }])
+    expect(numbersIn(workers)).not.toContain(Number.NaN)
+    await troupe.redis.del(keys.log)
+  })
+
   test.each(['ended', 'workers', 'kind'])('(%s) marks its session in a list, beside the others', async (name) => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const [{ session, keys }, other] = [await ended(troupe, 'echo'), await ended(troupe, 'echo')]
