@@ -70,7 +70,7 @@ export async function* sessionEvents(
   try {
     for (;;) {
       const next = await orAborted(told.next(), query.signal)
-      if (next.done) return
+      if (next.done || context.hub.isStopped) return
       yield next.value
     }
   } catch (error) {

@@ -7,7 +7,8 @@ import type { Session } from '../../src/client/session.ts'
 import { sessionEvents } from '../../src/client/session-events.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import type { RawEvent } from '../../src/core/event.ts'
-import { newId } from '../../src/core/ids.ts'
+import { newId, rootIdOf } from '../../src/core/ids.ts'
+import type { LiveListener } from '../../src/store/live-channel.ts'
 import { openRedis, type Redis } from '../../src/store/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
@@ -120,9 +121,13 @@ test('who begins to follow a client that was closed meanwhile opens no connectio
 /** Tells what it is given, when the test says so. */
 class HandHub extends EventHub {
   tell: (event: RawEvent | null) => void = () => {}
+  say: LiveListener | undefined
   override async listen(_: string, listener: (event: RawEvent | null) => void): Promise<string> {
     this.tell = listener
     return '0-0'
+  }
+  override async listenLive(_: string, listener: LiveListener): Promise<void> {
+    this.say = listener
   }
 }
 
@@ -173,6 +178,21 @@ test('who lags is told nothing more when its client was closed', async () => {
   const following = client.sessions.get(session.id).events({ after: '0-0', transient: false })
   expect((await following.next()).done).toBe(false)
   await client.close()
+  expect((await following.next()).done).toBe(true)
+})
+
+test('who was told a part of what came as one is told no more of it when its client was closed', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { redis, tag } = troupe
+  const sessionId = newId(0)
+  const hub = new HandHub(troupe.namespace, () => openRedis(troupe.redisUrl), 5_000)
+  const sure = { createdAt: () => Promise.resolve(null), hasEnded: () => Promise.resolve(false) }
+  const following = sessionEvents(sessionId, { hub, redis, tag, deadlineMs: 5_000, ...sure }, {})
+  const first = following.next()
+  const say = await waitUntil('it listens', () => hub.say)
+  say({ sessionId, workerId: rootIdOf(sessionId), notes: ['a', 'b'].map((text) => ['text.delta', { text }]) })
+  expect(await first).toMatchObject({ value: { details: { text: 'a' } } })
+  await hub.stop()
   expect((await following.next()).done).toBe(true)
 })
 
