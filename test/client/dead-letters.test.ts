@@ -207,9 +207,11 @@ describe('a message that was put aside', () => {
       { redrivenAs: 'user-2', dismissed: false },
       { redrivenAs: 'user-1', dismissed: false },
     ])
-    // Somebody wrote one by hand, of a worker that can be none.
-    const foreign = await add('w')
-    expect(await troupe.client.dismiss({ all: true })).toMatchObject([{ letterId: foreign, status: 'dismissed' }])
+    // Somebody wrote some by hand, of a worker that can be none, and of none at all.
+    const foreign = [await add('w'), await troupe.redis.xadd(dead, '*', 'evidence', '{}')]
+    expect(await troupe.client.dismiss({ all: true })).toMatchObject(
+      foreign.map((letterId) => ({ letterId, status: 'dismissed' })),
+    )
     await expect(troupe.client.dismiss({ letter: '1-1' })).rejects.toMatchObject({ code: 'letter_not_found' })
     await expect(troupe.client.dismiss({ workerId: rootIdOf(newId(0)) })).rejects.toMatchObject({
       code: 'worker_not_found',

@@ -9,9 +9,10 @@ local function markOf(redrivenKey, letter, at)
   end
 end
 
+-- Nothing of one that is not there; of one that somebody wrote and that names no worker, an empty name.
 local function readLetter(deadKey, letter)
   local found = redis.call('XRANGE', deadKey, letter, letter)[1]
-  local fields = {}
+  local fields = found and { worker = '' } or {}
   for index = 1, found and #found[2] or 0, 2 do fields[found[2][index]] = found[2][index + 1] end
   return fields
 end
