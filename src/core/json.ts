@@ -78,22 +78,40 @@ function hasOwnForm(value: object): boolean {
   return typeof (value as { toJSON?: unknown }).toJSON === 'function'
 }
 
+/** A part of a value: what holds it, and under which name. */
+interface Part {
+  readonly value: object
+  readonly holder: Part | null
+  readonly name: string | number
+}
+
 /**
  * A state that came back without the Map it held would break a later turn. Without recursion: a value may be nested deeper than the stack
- * is. It has no circles, or it would have no text.
+ * is. It has no circles, or it would have no text. A state may be large, and is looked at each time: what is no object costs nothing.
  */
 function checkWithin(value: unknown, what: string): void {
-  const open: [value: unknown, place: string][] = [[value, '']]
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const [item, place] = next
-    if (typeof item !== 'object' || item === null || hasOwnForm(item)) continue
-    const members = Object.entries(item)
-    const nothing = members.length === 0 ? builtIn(item) : null
-    if (nothing !== null) throw new InputError(`${what} holds, at ${place}, ${nothing}`)
-    for (const [name, member] of members)
-      if (typeof member === 'object' && member !== null)
-        open.push([member, Array.isArray(item) ? `${place}[${name}]` : `${place}.${name}`])
+  const open: Part[] = []
+  const note = (member: unknown, holder: Part | null, name: string | number) => {
+    if (typeof member === 'object' && member !== null && !hasOwnForm(member)) open.push({ value: member, holder, name })
   }
+  note(value, null, '')
+  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+    if (Array.isArray(part.value)) {
+      for (const [place, member] of part.value.entries()) note(member, part, place)
+      continue
+    }
+    const names = Object.keys(part.value)
+    for (const name of names) note((part.value as Record<string, unknown>)[name], part, name)
+    const nothing = names.length === 0 ? builtIn(part.value) : null
+    if (nothing !== null) throw new InputError(`${what} holds, at ${placeOf(part)}, ${nothing}`)
+  }
+}
+
+function placeOf(part: Part): string {
+  let place = ''
+  for (let { name, holder } = part; holder !== null; { name, holder } = holder)
+    place = (typeof name === 'number' ? `[${name}]` : `.${name}`) + place
+  return place
 }
 
 /** Of a text that others may have written over: null for what is no JSON. */
