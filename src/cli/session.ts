@@ -120,8 +120,8 @@ async function stateOf(session: Session): Promise<ListedState> {
 }
 
 function closeText(state: ListedState): string {
-  if (state !== 'active' && state !== 'damaged') return `is ${state}`
-  return `ends when what waits is answered${note(state)}`
+  if (state === 'damaged') return `has ended, or ends when what waits is answered${note(state)}`
+  return state === 'active' ? 'ends when what waits is answered' : `is ${state}`
 }
 
 function cancelText(state: ListedState): string {

@@ -156,9 +156,9 @@ describe.concurrent('what was accepted', () => {
 
 describe.concurrent('what was asked of a session that is damaged', () => {
   it.each([
-    ['close', 'closeRequested'],
-    ['cancel', 'cancelRequested'],
-  ])('(%s) is told as done', async (verb, type) => {
+    ['close', 'closeRequested', 'has ended, or ends when what waits is answered'],
+    ['cancel', 'cancelRequested', 'is cancelling'],
+  ])('(%s) is told as done', async (verb, type, what) => {
     const namespace = `${cli.namespace}-${verb}`
     const at = ['--namespace', namespace]
     const submitted = await cli.project.run(['submit', 'echo', 'x', '--keep-open', '--json', ...at])
@@ -169,7 +169,8 @@ describe.concurrent('what was asked of a session that is damaged', () => {
     const asked = await cli.project.run(['session', verb, String(sessionId), '--json', ...at])
     expect(asked).toMatchObject({ code: 0, objects: [{ type, sessionId, state: 'damaged' }] })
     const { stdout } = await cli.project.run(['session', verb, String(sessionId), ...at])
-    expect(stdout).toMatch(/ it is damaged: troupe session show names what another program wrote over$/m)
+    const note = 'it is damaged: troupe session show names what another program wrote over'
+    expect(stdout).toBe(`session ${String(sessionId)} ${what}; ${note}\n`)
   })
 })
 
