@@ -151,7 +151,7 @@ async function* newestLetters(store: LetterStore, limit: number, workerId?: stri
   let before: string | undefined
   for (let left = limit; left > 0; ) {
     const most = workerId === undefined ? Math.min(pageMost, left) : pageMost
-    const page = await store.newest(most, before)
+    const page = await store.newestLetters(most, before)
     const wanted = page.filter((row) => isOf(workerId, row)).slice(0, left)
     yield* wanted.map(toLetter)
     if (page.length < most) return
@@ -162,10 +162,10 @@ async function* newestLetters(store: LetterStore, limit: number, workerId?: stri
 
 /** The same from the other end, without those that are put aside meanwhile: what was put back may be, and would go round for ever. */
 async function* oldestLetters(store: LetterStore, workerId?: string): AsyncGenerator<DeadLetter> {
-  const [newest] = await store.newest(1)
+  const [newest] = await store.newestLetters(1)
   if (newest === undefined) return
   for (let after: string | undefined; ; ) {
-    const page = await store.behind(after, newest.id, pageMost)
+    const page = await store.lettersBehind(after, newest.id, pageMost)
     yield* page.filter((row) => isOf(workerId, row)).map(toLetter)
     if (page.length < pageMost) return
     after = page.at(-1)?.id
@@ -182,7 +182,7 @@ async function letterOf(
   workerId?: string,
 ): Promise<[place: DeadLettersPlace, letter: DeadLetter]> {
   if (!letterId.test(id)) throw noLetter(id, workerId)
-  const rows = await Promise.all(places.map(({ letters }) => letters.one(id)))
+  const rows = await Promise.all(places.map(({ letters }) => letters.letter(id)))
   const found = places.flatMap((place, index) => {
     const row = rows[index]
     return row !== undefined && isOf(workerId, row) ? [[place, toLetter(row)] as const] : []

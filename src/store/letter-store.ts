@@ -21,18 +21,18 @@ export class LetterStore {
   }
 
   /** So many before this one, newest first. */
-  async newest(most: number, before?: string): Promise<DeadRow[]> {
+  async newestLetters(most: number, before?: string): Promise<DeadRow[]> {
     const last = before === undefined ? '+' : `(${before}`
     return this.#rows(await this.#redis.xrevrange(this.#keys.dead, last, '-', 'COUNT', most))
   }
 
   /** So many behind this one, oldest first, and none behind `last`. */
-  async behind(after: string | undefined, last: string, most: number): Promise<DeadRow[]> {
+  async lettersBehind(after: string | undefined, last: string, most: number): Promise<DeadRow[]> {
     const first = after === undefined ? '-' : `(${after}`
     return this.#rows(await this.#redis.xrange(this.#keys.dead, first, last, 'COUNT', most))
   }
 
-  async one(id: string): Promise<DeadRow | undefined> {
+  async letter(id: string): Promise<DeadRow | undefined> {
     return (await this.#rows(await this.#redis.xrange(this.#keys.dead, id, id)))[0]
   }
 

@@ -248,6 +248,15 @@ test.each([
   await troupe.redis.del(key)
 })
 
+test('dead letters over which somebody wrote are named as what was read', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { dead } = partitionKeys(troupe.tag)
+  await troupe.redis.set(dead, 'not what it was')
+  await expect(troupe.client.deadLetters()).rejects.toThrow(`(reading newestLetters: key ${dead} should be a stream)`)
+  await expect(troupe.client.dismiss({ letter: '1-1' })).rejects.toThrow(`(reading letter: key ${dead} should be`)
+  await troupe.redis.del(dead)
+})
+
 test('a record in line that cannot be read keeps doctor from nothing', async () => {
   await using troupe = await TestTroupe.connect()
   const [spoilt, other] = [await troupe.create('echo', 'one'), await troupe.create('echo', 'two')]

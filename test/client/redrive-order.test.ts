@@ -18,7 +18,7 @@ function row(id: string, of = worker): DeadRow {
 function lettersWith(redrive: (letter: string) => Promise<unknown>, rung: unknown[] = [], second = row('2-0')) {
   const rows = [row('1-0'), second, row('3-0')]
   const store = { partition: 0, redrive: (_: string, letter: string) => redrive(letter) } as unknown as SessionStore
-  const letters = { newest: async () => rows.slice(-1), behind: async () => rows }
+  const letters = { newestLetters: async () => rows.slice(-1), lettersBehind: async () => rows }
   const place = { letters, store } as unknown as DeadLettersPlace
   return new DeadLetters([place], { ring: (...given) => void rung.push(given) }, () => place.store)
 }
@@ -38,7 +38,7 @@ test('several letters are put back oldest first, and a bell is rung for each', a
 test('letters of all partitions are listed newest first, and no more than asked for', async () => {
   const placeOf = (ids: readonly string[]) => {
     const rows = ids.map((id) => row(id))
-    return { letters: { newest: async () => rows } } as unknown as DeadLettersPlace
+    return { letters: { newestLetters: async () => rows } } as unknown as DeadLettersPlace
   }
   const places = [placeOf(['5-0', '2-0']), placeOf(['9-0', '3-0'])]
   const letters = new DeadLetters(places, { ring() {} }, () => (places[0] as DeadLettersPlace).store)
@@ -62,7 +62,7 @@ test('an id that letters of two partitions have names both workers, and with one
   const rung: unknown[] = []
   const places = [first, second].map((of, partition) => {
     const redrive = async (workerId: string) => ({ kind: 'ok', position: workerId === of ? 4 : 0, bells: [bell] })
-    return { letters: { one: async () => row('1-0', of) }, store: { partition, redrive } }
+    return { letters: { letter: async () => row('1-0', of) }, store: { partition, redrive } }
   }) as unknown as readonly DeadLettersPlace[]
   const placeOf = (id: string) => (places[id === second ? 1 : 0] as DeadLettersPlace).store
   const letters = new DeadLetters(places, { ring: (...given) => void rung.push(given) }, placeOf)

@@ -14,7 +14,7 @@ async function quarantined(place: Place, more: { readonly mode?: 'job'; readonly
   const turn = await node.claim()
   await turn.complete({ outcome: 'failed', runState: 'Failed', dead: '{"step":"message user-0 (input)"}' })
   await place.redis.del(place.keys.bells('default'))
-  const [letter] = await place.letters.newest(1)
+  const [letter] = await place.letters.newestLetters(1)
   if (letter === undefined) throw new Error('Nothing was put aside.')
   place.label(letter.id, 'letter')
   return {
@@ -43,7 +43,7 @@ describe('a redrive', () => {
       events: [['message.redriven <one.root>']],
       redriven: [expect.stringMatching(/^<letter> 1 b\*-default-1 now/)],
     })
-    expect(await place.letters.newest(9)).toMatchObject([{ redriven: 1, fields: { mail: 'i\t-\t"first"' } }])
+    expect(await place.letters.newestLetters(9)).toMatchObject([{ redriven: 1, fields: { mail: 'i\t-\t"first"' } }])
   })
 
   test('that is sent again, at once or when the message was consumed, changes nothing and answers the same', async () => {
@@ -92,7 +92,7 @@ describe('a redrive', () => {
     expect(await place.sessions.redrive(root, 'x', event)).toEqual({ kind: 'no_letter' })
     const turn = await place.node().claim()
     await turn.record({ ...completion, userUsed: 0, outcome: 'failed', runState: 'Failed', dead: '{}' })
-    const [alone] = await place.letters.newest(1)
+    const [alone] = await place.letters.newestLetters(1)
     expect(await place.sessions.redrive(other.root, alone?.id ?? '', event)).toEqual({ kind: 'no_message' })
   })
 
@@ -106,7 +106,7 @@ describe('a redrive', () => {
     await place.redis.zadd(place.keys.redriven, 5, '5-0 0 ')
     const turn = await node.claim()
     await turn.complete({ outcome: 'failed', runState: 'Failed', dead: '{}' })
-    const [second] = await place.letters.newest(1)
+    const [second] = await place.letters.newestLetters(1)
     await place.redis.xtrim(place.keys.dead, 'MAXLEN', 1)
     await place.sessions.redrive(root, second?.id ?? '', event)
     expect(await place.redis.zrange(place.keys.redriven, 0, '-1')).toEqual([expect.stringContaining(`${second?.id} `)])
@@ -119,7 +119,7 @@ describe('a dismissal', () => {
     const { dismiss } = await quarantined(place)
     const changed = await place.changed(async () => expect(await dismiss()).toEqual({ kind: 'ok' }))
     expect(changed).toEqual({ redriven: [expect.stringMatching(/^<letter> dismissed now/)] })
-    expect(await place.letters.newest(9)).toMatchObject([{ redriven: null, isDismissed: true }])
+    expect(await place.letters.newestLetters(9)).toMatchObject([{ redriven: null, isDismissed: true }])
     expect(await place.changed(async () => expect(await dismiss()).toEqual({ kind: 'again' }))).toEqual({})
   })
 
@@ -132,7 +132,7 @@ describe('a dismissal', () => {
     expect(await place.changed(async () => expect(await dismiss()).toEqual({ kind: 'redriven', position: 1 }))).toEqual(
       {},
     )
-    expect(await place.letters.newest(9)).toMatchObject([{ redriven: 1, isDismissed: false }])
+    expect(await place.letters.newestLetters(9)).toMatchObject([{ redriven: 1, isDismissed: false }])
   })
 
   test('of a letter of another, of none and of one that is gone marks nothing', async () => {

@@ -230,6 +230,6 @@ async function spawnOnce(place: Place, key?: string): Promise<() => Promise<unkn
 async function letterOnce(place: Place): Promise<{ root: string; letter: string }> {
   const { session, turn } = await running(place)
   await turn.complete({ outcome: 'failed', dead: '{}' })
-  const [letter] = await place.letters.newest(1)
+  const [letter] = await place.letters.newestLetters(1)
   return { root: session.root, letter: place.label(letter?.id ?? '', 'letter') }
 }

@@ -35,7 +35,7 @@ export const aGarbledAnswerIsNoAnswer: Check = async (place) => {
 async function withLetter(place: Place) {
   const { id, root } = await place.create({ mode: 'conversation' })
   await (await place.node().claim()).complete({ outcome: 'failed', runState: 'Failed', dead: '{}' })
-  const [letter] = await place.letters.newest(1)
+  const [letter] = await place.letters.newestLetters(1)
   return {
     id,
     root,
