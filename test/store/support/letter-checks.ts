@@ -21,6 +21,9 @@ export const aKeyOfSomethingElseIsTold: Check = async (place) => {
   const [first, again, other] = [await spawn('1'), await spawn('1'), await spawn('2')]
   expect([first.kind, again.kind, other.kind]).toEqual(['ok', 'again', 'other'])
   expect([again.sessionId, other.sessionId]).toEqual([first.sessionId, first.sessionId])
+  const [key] = await place.redis.keys(`${place.keys.idem('')}*`)
+  await place.redis.set(key as string, 'two words')
+  await expect(spawn('1')).rejects.toMatchObject({ details: { damaged: expect.any(String) } })
 }
 
 export const aGarbledAnswerIsNoAnswer: Check = async (place) => {
@@ -80,6 +83,8 @@ export const aLetterIsDismissedByItsOwnWorker: Check = async (place) => {
   const { dismiss } = await withLetter(place)
   const other = await place.create({ label: 'two' })
   expect(await dismiss(other.root)).toEqual({ kind: 'no_letter' })
+  // One that is not there is not one that names nobody.
+  expect(await place.sessions.dismiss('', '1-1')).toEqual({ kind: 'no_letter' })
 }
 
 export const aFinishedSessionTakesNoLetter: Check = async (place) => {

@@ -22,6 +22,13 @@ export const letterMutants: readonly Mutant[] = [
     check: checks.aKeyOfSomethingElseIsTold,
   },
   {
+    guard: 'an answer of a key of spawn begins with the id of a session',
+    script: spawnScript,
+    from: "'^(%x+%-%x+%-%x+%-%x+%-%x+) (%S+) ?(.*)$'",
+    to: "'^(%S+) (%S+) ?(.*)$'",
+    check: checks.aKeyOfSomethingElseIsTold,
+  },
+  {
     guard: 'an answer of a key that somebody wrote over is none',
     script: postScript,
     from: 'if not first then',
@@ -68,6 +75,13 @@ export const letterMutants: readonly Mutant[] = [
     script: dismissScript,
     from: 'or readLetter(deadKey, letter).worker ~= worker',
     to: '',
+    check: checks.aLetterIsDismissedByItsOwnWorker,
+  },
+  {
+    guard: 'a letter that is not there is not dismissed',
+    script: dismissScript,
+    from: "found and { worker = '' } or {}",
+    to: "{ worker = '' }",
     check: checks.aLetterIsDismissedByItsOwnWorker,
   },
   {
