@@ -65,13 +65,18 @@ export function isId(value: unknown): value is string {
   return typeof value === 'string' && uuidPattern.test(value)
 }
 
+/** An id as keys have it, of one that somebody pasted: with blanks around it, or in capitals. */
+export function pastedId(text: string): string {
+  return text.trim().toLowerCase()
+}
+
 /** As errors show them: of one session, and of its root. */
 const sessionIdExample = '0199f3a2-5c1e-7b04-9d68-3e0f7a21c000'
 const idExamples = { session: sessionIdExample, worker: rootIdOf(sessionIdExample) }
 
 /** Returns the id in lower case, or throws an InputError that shows what one is like. */
 export function parseId(value: unknown, what: 'worker' | 'session'): string {
-  const id = typeof value === 'string' ? value.trim().toLowerCase() : value
+  const id = typeof value === 'string' ? pastedId(value) : value
   if (!isId(id))
     throw new InputError(
       `${shown(value)} is not a ${what} id: one is like ${idExamples[what]}, and \`troupe ${what} list\` prints them.`,

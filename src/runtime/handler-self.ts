@@ -10,7 +10,7 @@ import { checkOptions, type Rules, yesOrNo } from '../core/check-options.ts'
 import type { HandlerDefinition, Self, SpawnOptions, WorkerRef } from '../core/define-worker.ts'
 import type { SpawnNote } from '../core/entry.ts'
 import { InputError, LimitError, RuntimeError, TerminalError, toRuntimeError } from '../core/errors.ts'
-import { childId, isId, newId, parseKind, partitionOf } from '../core/ids.ts'
+import { childId, isId, newId, parseKind, partitionOf, pastedId } from '../core/ids.ts'
 import { isObject } from '../core/is-object.ts'
 import { toJson } from '../core/json.ts'
 import { encodeInput, type Message } from '../core/message.ts'
@@ -163,8 +163,9 @@ export class HandlerSelf implements Self<unknown> {
 
   readonly send = (to: WorkerRef | string, value: unknown): void => {
     this.#openForMore('send')
-    const workerId = isObject(to) ? to.id : to
-    if (!isId(workerId)) throw new InputError(`send takes a worker's reference or id, not ${shown(workerId ?? to)}.`)
+    const given: unknown = isObject(to) ? to.id : to
+    const workerId = typeof given === 'string' ? pastedId(given) : given
+    if (!isId(workerId)) throw new InputError(`send takes a worker's reference or id, not ${shown(given ?? to)}.`)
     if (partitionOf(workerId) !== partitionOf(this.id)) {
       throw new InputError(
         `worker ${workerId} lives in another partition: sending between partitions is not possible yet.`,

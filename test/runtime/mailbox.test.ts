@@ -192,6 +192,21 @@ describe('the mailbox', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
+  test('a worker sends to an id that was pasted with blanks or in capitals', async () => {
+    const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+    const sender = defineWorker({
+      receive(message, self) {
+        self.send(String(message.value), 'hello')
+        self.reply(null)
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { echo, sender } })
+    const other = await troupe.create('echo', 1, { keepOpen: true })
+    expect(await troupe.run('sender', ` ${other.rootId.toUpperCase()}\n`)).toMatchObject({ status: 'completed' })
+    expect(await other.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'hello' })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
   test('a message sent in the step that spawns its recipient follows the first input', async () => {
     const seen: unknown[] = []
     await using troupe = await TestTroupe.start({

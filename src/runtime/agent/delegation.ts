@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { Json, ToolOutput } from '../../core/chat-message.ts'
 import { isAgentResult, type SpawnNote } from '../../core/entry.ts'
 import { InputError, LimitError } from '../../core/errors.ts'
-import { childId, isId, partitionOf } from '../../core/ids.ts'
+import { childId, isId, partitionOf, pastedId } from '../../core/ids.ts'
 import { isObject } from '../../core/is-object.ts'
 import { isDeeperThan, toJson } from '../../core/json.ts'
 import { encodeGivenInput, encodeInput, type ResultMessage } from '../../core/message.ts'
@@ -177,7 +177,7 @@ function mailOf(task: SpawnTask, name: string, from: string, facts: Readonly<Rec
 
 /** The recipient of a message. Throws an InputError that the model is told. */
 export function recipientOf(to: string, grant: Grant): string {
-  const id = to === 'parent' ? grant.parentId : to.trim().toLowerCase()
+  const id = to === 'parent' ? grant.parentId : pastedId(to)
   if (id === null) throw new InputError('this worker has no parent to send to.')
   if (!isId(id))
     throw new InputError(`'${to.slice(0, 64)}' is no worker's id; use an id as ${spawnToolName} gave it, or "parent".`)
