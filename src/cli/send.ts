@@ -27,17 +27,14 @@ export function addSendCommand(program: Command): void {
   command.action(send)
 }
 
-const keyWarning =
-  'its idempotency key was used before: this is the place of the message that was sent then, and nothing was added.'
-
 async function send(workerId: string, text: string | undefined, flags: SendFlags): Promise<void> {
   if (text === undefined && flags.file === undefined)
     throw new InputError('there is no message: give it as an argument, with --file, or as - from stdin.')
   const value = await readInput(text, flags, process.stdin)
   await withTroupe(flags, 'change', async (troupe) => {
     const worker = troupe.workers.get(workerId)
-    const { position, again } = await worker.send(value, { idempotencyKey: flags.key })
-    const warning = again ? keyWarning : await unhostedWarning('message', worker.report(), troupe)
+    const { position, again, ...sent } = await worker.send(value, { idempotencyKey: flags.key })
+    const warning = sent.warning ?? (await unhostedWarning('message', worker.report(), troupe))
     if (warning) tell(`troupe: ${safe(warning)}`)
     if (flags.json) printJson({ type: 'sent', workerId: worker.id, position, again, warning })
     else print(`accepted by worker ${worker.id} at position ${position}`)

@@ -57,6 +57,12 @@ export interface Created {
   readonly isAgain: boolean
 }
 
+interface Accepted {
+  readonly sent: Sent
+  /** What was sent before under its key was another message. */
+  readonly isOther: boolean
+}
+
 export interface SubmissionContext {
   readonly redis: Redis
   readonly caller: ScriptCaller
@@ -134,20 +140,21 @@ export class Submission {
   }
 
   /** Throws a typed error that names the worker when the message cannot be accepted. */
-  async send(workerId: string, value: unknown, idempotencyKey?: string): Promise<Sent> {
+  async send(workerId: string, value: unknown, idempotencyKey?: string): Promise<Accepted> {
     const id = parseId(workerId, 'worker')
     const store = this.store(id, 'worker')
-    const { policy } = this.#context
     const mail = encodeInput(null, toJson(value, 'the message'))
-    const key = idempotencyKey === undefined ? newId(partitionOf(id)) : `${id}/${idempotencyKey}`
-    const keyMs = idempotencyKey === undefined ? policy.madeKeyMs : policy.givenKeyMs
+    const isGiven = idempotencyKey !== undefined
+    const digest = digestKey(isGiven ? `${id}/${idempotencyKey}` : newId(partitionOf(id)), 'message')
     const event = encodeEvents([['message.accepted', { kind: 'input' }]])
     const wasQuiet = this.#wasQuiet()
-    const answer = await store.post(id, mail, digestKey(key, 'message'), keyMs, event)
+    const answer = await store.post(id, mail, { digest, isGiven }, event)
     if (!('position' in answer)) throw postError(answer, id)
     this.#ring(store.partition, answer.bells, wasQuiet ? answer.wokenIn : '')
     // A key made here is known only to a call that was sent again.
-    return { position: answer.position, again: idempotencyKey !== undefined && answer.kind === 'again' }
+    const again = isGiven && answer.kind !== 'ok'
+    const isOther = again && answer.kind === 'other'
+    return { sent: { position: answer.position, again, warning: again ? sentWarning(isOther) : null }, isOther }
   }
 
   /**
@@ -201,9 +208,13 @@ export function openSubmission(
     if ('worker' in data) {
       const job = parseJob(messageJob, data)
       const workerId = parseId(job.worker, 'worker')
-      await submission.send(workerId, job.input, key)
+      const { sent, isOther } = await submission.send(workerId, job.input, key)
       const sessionId = await submission.store(workerId, 'worker').sessionOf(workerId)
-      return { sessionId: sessionId ?? '', workerId }
+      return {
+        sessionId: sessionId ?? '',
+        workerId,
+        ...(isOther && sent.warning !== null && { warning: sent.warning }),
+      }
     }
     const job = parseJob(sessionJob, data)
     const { sessionId, workerId, warning, isAgain } = await submission.create({ ...job, idempotencyKey: key })
@@ -221,11 +232,19 @@ function parseJob<Data>(schema: z.ZodType<Data>, data: unknown): Data {
 
 /** `begun`: the kind of what the key began. Without one it was pruned; and is not begun again, since that would repeat what it did. */
 function keyWarning(kind: string, begun: string | null, isOther: boolean): string {
-  const used = `its idempotency key was used before${isOther ? ', for something else' : ''}:`
+  const used = usedBefore(isOther)
   if (begun === null)
     return `${used} the session it began then has finished and been pruned, and nothing was begun now. Use another key to begin it again.`
   const which = begun === kind ? 'the session' : `the session of kind "${begun}" that`
   return `${used} this is ${which} it began then, and nothing was added to it.`
+}
+
+function sentWarning(isOther: boolean): string {
+  return `${usedBefore(isOther)} this is the place of the message that was sent then, and nothing was added.`
+}
+
+function usedBefore(isOther: boolean): string {
+  return `its idempotency key was used before${isOther ? ', for something else' : ''}:`
 }
 
 function unhostedWarning(kind: string, pool: string): string | null {

@@ -52,6 +52,8 @@ export interface Sent {
    * be this very one, where Redis went away before it answered and was asked again.
    */
   readonly again: boolean
+  /** What is amiss though nothing failed: its key was used before, and whether for something else; null when nothing is. */
+  readonly warning: string | null
 }
 
 /** What became of a dead letter that was to be put back, or dismissed. */

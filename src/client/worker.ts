@@ -41,7 +41,7 @@ export class Worker {
    */
   async send(value: unknown, options: SendOptions = {}): Promise<Sent> {
     checkOptions('send', options, sendRules, InputError)
-    return this.#submission.send(this.id, value, options.idempotencyKey)
+    return (await this.#submission.send(this.id, value, options.idempotencyKey)).sent
   }
 
   async report(): Promise<WorkerReport> {

@@ -13,7 +13,7 @@ export const spawnScript = defineScript({
 export const postScript = defineScript({
   file: 'post.lua',
   keys: words('record user run events idem'),
-  args: words('worker mail idemMs seed bellMs event'),
+  args: words('worker mail idemMs seed bellMs event asked'),
 })
 
 export const claimScript = defineScript({

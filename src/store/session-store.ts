@@ -54,9 +54,18 @@ interface SpawnAnswer {
   readonly bells: readonly Bell[]
 }
 
-/** A message in its lane. `again`: its key is known, or its letter was put back before, and this is the place it was given then. */
+/** Of a message: its digest, and whether the caller gave it, who may give it to another message as well. */
+interface MessageKey {
+  readonly digest: string
+  readonly isGiven: boolean
+}
+
+/**
+ * A message in its lane. again: its key is known, or its letter was put back before, and this is the place it was given then. other: so,
+ * and what was sent under its key was another message.
+ */
 interface Placed {
-  readonly kind: 'ok' | 'again'
+  readonly kind: 'ok' | 'again' | 'other'
   readonly position: number
   readonly bells: readonly Bell[]
   /** The worker was idle, and stands in the line of this pool without a bell of its own; else empty. */
@@ -138,16 +147,13 @@ export class SessionStore {
     if (caps !== startCaps) facts.push('caps', caps)
     if (grant) facts.push('grant', grant)
     if (keyDigest !== null) {
-      const asked = hash('sha256', JSON.stringify([kind, name, mode, limitsText, grant, mail]), 'base64url').slice(
-        0,
-        22,
-      )
+      const asked = digestOf(JSON.stringify([kind, name, mode, limitsText, grant, mail]))
       facts.push('idem', keyDigest, 'idemMs', String(this.#policy.givenKeyMs), 'asked', asked)
     }
     return facts
   }
 
-  async post(workerId: string, mail: string, keyDigest: string, keyMs: number, event: string): Promise<PostAnswer> {
+  async post(workerId: string, mail: string, { digest, isGiven }: MessageKey, event: string): Promise<PostAnswer> {
     const worker = workerKeys(this.#keys.tag, workerId)
     const reply = await this.#caller.call(
       postScript,
@@ -156,15 +162,16 @@ export class SessionStore {
         user: worker.user,
         run: this.#keys.run(defaultPool),
         events: this.#keys.events,
-        idem: this.#keys.idem(keyDigest),
+        idem: this.#keys.idem(digest),
       },
       {
         worker: workerId,
         mail,
-        idemMs: keyMs,
+        idemMs: isGiven ? this.#policy.givenKeyMs : this.#policy.madeKeyMs,
         seed: newSeed(),
         bellMs: this.#policy.bellMs,
         event,
+        asked: isGiven ? digestOf(mail) : '',
       },
       { deadlineMs: this.#deadlineMs },
     )
@@ -292,10 +299,16 @@ export class SessionStore {
   }
 }
 
+/** Of what is asked for under a key, to know it from something else. */
+function digestOf(asked: string): string {
+  return hash('sha256', asked, 'base64url').slice(0, 22)
+}
+
 function decodePost(reply: Reply, script: string): PostAnswer {
   switch (reply[0]) {
     case 'ok':
     case 'again':
+    case 'other':
       return {
         kind: reply[0],
         position: Number(reply[1]),

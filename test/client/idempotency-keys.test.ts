@@ -12,6 +12,10 @@ const fixedAnswer = (answer: readonly string[]) => ({ call: async () => [...answ
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
+const usedBefore =
+  'its idempotency key was used before: this is the place of the message that was sent then, and nothing was added.'
+const usedForElse = usedBefore.replace(':', ', for something else:')
+
 test('a message is not lost to the key of a session', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   const session = await troupe.create('echo', 1, { keepOpen: true })
@@ -25,10 +29,10 @@ test('a message is not lost to the key of another, where both were cut within an
   await using troupe = await TestTroupe.connect()
   const { root } = await troupe.create('nobody', 1, { keepOpen: true })
   const send = (idempotencyKey: string) => root.send('hello', { idempotencyKey })
-  expect(await send('\ud83d')).toEqual({ position: 1, again: false })
-  expect(await send('\ud83e')).toEqual({ position: 2, again: false })
-  expect(await send('\ufffd')).toEqual({ position: 3, again: false })
-  expect(await send('\ud83d')).toEqual({ position: 1, again: true })
+  expect(await send('\ud83d')).toEqual({ position: 1, again: false, warning: null })
+  expect(await send('\ud83e')).toEqual({ position: 2, again: false, warning: null })
+  expect(await send('\ufffd')).toEqual({ position: 3, again: false, warning: null })
+  expect(await send('\ud83d')).toEqual({ position: 1, again: true, warning: usedBefore })
 })
 
 test('a session is not lost to the key of a message', async () => {
@@ -42,7 +46,11 @@ test('a key of one worker is none of another', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   for (const value of ['one', 'other']) {
     const session = await troupe.create('echo', 1, { keepOpen: true })
-    expect(await session.root.send(value, { idempotencyKey: 'step' })).toEqual({ position: 1, again: false })
+    expect(await session.root.send(value, { idempotencyKey: 'step' })).toEqual({
+      position: 1,
+      again: false,
+      warning: null,
+    })
     expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value })
   }
 })
@@ -69,8 +77,10 @@ test('a message that was sent again since its answer was lost was not sent befor
   const ringer = { ring() {} }
   const caller = fixedAnswer(['again', '3', '', ''])
   const submission = new Submission({ redis, caller, namespace, partitions: 1, ringer, policy })
-  expect(await submission.send(root.id, 'x')).toEqual({ position: 3, again: false })
-  expect(await submission.send(root.id, 'x', 'step')).toEqual({ position: 3, again: true })
+  const { sent: made } = await submission.send(root.id, 'x')
+  expect(made).toEqual({ position: 3, again: false, warning: null })
+  const { sent: given } = await submission.send(root.id, 'x', 'step')
+  expect(given).toEqual({ position: 3, again: true, warning: usedBefore })
 })
 
 test('what a key began is not begun again when it was pruned, and that is said', async () => {
@@ -100,4 +110,14 @@ test.each<[string, Partial<CreateSession>]>([
   expect([again.id, again.warning]).toEqual([first.id, expect.stringMatching(/^its idempotency key was used before: /)])
   const other = await troupe.client.sessions.create({ ...asked, ...more })
   expect([other.id, other.warning]).toEqual([first.id, expect.stringContaining('before, for something else: ')])
+})
+
+test('a key under which another message was sent is told to have been used for something else', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { root } = await troupe.create('nobody', 1, { keepOpen: true })
+  const send = (value: unknown) => root.send(value, { idempotencyKey: 'step' })
+  expect(await send({ pay: 5 })).toEqual({ position: 1, again: false, warning: null })
+  expect(await send({ pay: 5 })).toEqual({ position: 1, again: true, warning: usedBefore })
+  expect(await send({ pay: 50 })).toEqual({ position: 1, again: true, warning: usedForElse })
+  expect((await root.mailbox()).map(({ message }) => message.value)).toEqual([1, { pay: 5 }])
 })

@@ -208,11 +208,13 @@ describe.concurrent('troupe submit, send and session result', () => {
   it('send once under one key, and say of the second time that nothing was added', async () => {
     const { workerId } = await cli.submit('tally', 'x', '--keep-open')
     const send = (text: string) => cli.project.run(['send', workerId, text, '--key', 'k2', '--json'])
-    const [one, two] = [await send('a'), await send('b')]
+    const [one, two, three] = [await send('a'), await send('a'), await send('b')]
     expect(one).toMatchObject({ code: 0, stderr: '', objects: [{ position: 1, again: false, warning: null }] })
     const warning = expect.stringMatching(/^its idempotency key was used before: .* and nothing was added\.$/)
     expect(two).toMatchObject({ code: 0, objects: [{ position: 1, again: true, warning }] })
     expect(two.stderr).toMatch(/^troupe: its idempotency key was used before/)
+    expect(three).toMatchObject({ code: 0, objects: [{ position: 1, again: true }] })
+    expect(three.stderr).toMatch(/^troupe: its idempotency key was used before, for something else: /)
   })
 
   it('print ids for people, and warn where no live node hosts the kind', async () => {

@@ -163,7 +163,7 @@ export class Stage implements AsyncDisposable {
   async #post(call: Call & { kind: 'post' }, expected: Answer): Promise<Answer> {
     const answer = await this.place.post(this.id(call.worker), call.mail, call.key)
     if (answer.kind === 'session_finished' || answer.kind === 'not_found' || answer.kind === 'terminal') return answer
-    if (!('position' in answer)) throw new Error(`A post was answered ${answer.kind}.`)
+    if (!('position' in answer) || answer.kind === 'other') throw new Error(`A post was answered ${answer.kind}.`)
     return { kind: answer.kind, position: answer.position, bells: this.#learn(answer.bells, expected) }
   }
 

@@ -160,6 +160,22 @@ describe('a job of the queue "submit"', () => {
     expect(await troupe.client.sessions.list()).toHaveLength(1)
   })
 
+  test('with the id of another message is told that it is not what was sent', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    await using producer = new Producer(troupe)
+    const { rootId } = await troupe.create('echo', 1, { keepOpen: true })
+    const message = { worker: rootId, input: 'one' }
+    const submit = async (data: unknown) => {
+      await (await producer.queue.getJob('step-1'))?.remove()
+      return producer.submit(data, { jobId: 'step-1' })
+    }
+    const first = await submit(message)
+    expect(first).toEqual({ sessionId: first.sessionId, workerId: rootId })
+    expect(await submit(message)).toEqual(first)
+    const warning = expect.stringMatching(/^its idempotency key was used before, for something else: /)
+    expect(await submit({ ...message, input: 'two' })).toEqual({ ...first, warning })
+  })
+
   test('of a kind that no node ever hosted waits, and is told so', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)

@@ -103,7 +103,11 @@ describe('a message under a known key', () => {
     await place.redis.del(place.keys.bells('default'))
     const first = await place.post(root, 'hello', 'key')
     const before = await place.dump()
-    expect(await place.post(root, 'something else', 'key')).toEqual({ ...first, kind: 'again' })
+    expect(before).toMatchObject({
+      'idem:<key key>': expect.stringMatching(/^1 b\*-default-1 {2}[\w-]{22} \| for 86400s$/),
+    })
+    expect(await place.post(root, 'hello', 'key')).toEqual({ ...first, kind: 'again' })
+    expect(await place.post(root, 'something else', 'key')).toEqual({ ...first, kind: 'other' })
     expect(first).toMatchObject({ kind: 'ok', bells: [{ pool: 'default' }] })
     expect(await place.dump()).toEqual(before)
   })

@@ -44,7 +44,7 @@ function holdLoads(redis: Redis): { readonly given: Promise<void>; readonly rele
 /** A call that reads and changes nothing: a worker that is not there. */
 function postTo(caller: ScriptCaller, deadlineMs = 20_000): Promise<unknown> {
   const keys = { record: '{t}:w:x', user: '{t}:w:x:mail:user', run: '{t}:run:default', events: '{t}:events', idem: '-' }
-  const args = { worker: 'x', mail: '-', idemMs: 0, seed: 's', bellMs: 1, event: '[]' }
+  const args = { worker: 'x', mail: '-', idemMs: 0, seed: 's', bellMs: 1, event: '[]', asked: '' }
   return caller.call(scripts.postScript, keys, args, { deadlineMs })
 }
 
@@ -272,7 +272,12 @@ test.each([
     const calls: Promise<unknown>[] = []
     while (answered.length === 0 && calls.length < 3_000) {
       const text = String(calls.length)
-      const call = sessions.post(root, encodeInput(null, text), digestKey(text, 'message'), 60_000, '[]')
+      const call = sessions.post(
+        root,
+        encodeInput(null, text),
+        { digest: digestKey(text, 'message'), isGiven: false },
+        '[]',
+      )
       calls.push(call.then(() => answered.push(text)))
       await nextTurn()
     }

@@ -3,23 +3,28 @@ Why a script   a message accepted without a place in the run queue would be lost
 KEYS[1] record    hash               KEYS[2] user     list   declared    KEYS[3] run      zset   declared
 KEYS[4] events    stream declared    KEYS[5] idem     string
 ARGV[1] worker        ARGV[2] mail         ARGV[3] idemMs       ARGV[4] seed         ARGV[5] bellMs
-ARGV[6] event
-Returns {"ok", position, bells, pool} | {"again", position, bells, pool} | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
+ARGV[6] event         ARGV[7] asked        digest of a mail that was sent under a key of its caller; else empty
+Returns {"ok", position, bells, pool} | {"again", position, bells, pool} | {"other", position, bells, pool}: the key sent something else
+        | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
         pool: of a worker that was idle and stands in line without a bell of its own; else empty
 Builds  T:w:<root>; T:bells, T:busy, T:slots, T:share and T:told of the worker's pool; T:nodes.
-Events  message.accepted. A known key gets the first answer again, as "again". Writes nothing unless it returns "ok". ]]
+Events  message.accepted. A known key gets the first answer again, as "again" or "other".
+Writes nothing unless it returns "ok". ]]
 local recordKey, idemKey = KEYS[1], KEYS[5]
-local worker, mail, idemMs, seed, bellMs, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6]
+local worker, mail, idemMs, seed, bellMs, event, asked = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6], ARGV[7]
 
 local tag = tagOf(recordKey)
-local known, knownBells, knownPool = readAnswer(idemKey, '^(%d+) ?(%S*) ?(.*)$')
-if known then return { 'again', known, knownBells, knownPool } end
+local known, knownBells, knownPool, knownAsked = readAnswer(idemKey, '^(%d+) ?(%S*) ?(%S*) ?(.*)$')
+if known then return { knownAsked == asked and 'again' or 'other', known, knownBells, knownPool } end
 local plan, refusal = planInput(tag, worker, mail)
 if not plan then return refusal end
 checkArguments(bellMs, tonumber(idemMs) - 1)
-checkLast(event)
+checkLast(asked)
 
 local position, bells = writeInput(tag, plan, event, seed, bellMs)
 local pool = bells == '' and plan.place == 'idle' and plan.pool or ''
-redis.call('SET', idemKey, position .. ' ' .. bells .. (pool == '' and '' or (' ' .. pool)), 'PX', idemMs)
+local answer = position .. ' ' .. bells
+if pool ~= '' or asked ~= '' then answer = answer .. ' ' .. pool end
+if asked ~= '' then answer = answer .. ' ' .. asked end
+redis.call('SET', idemKey, answer, 'PX', idemMs)
 return { 'ok', position, bells, pool }

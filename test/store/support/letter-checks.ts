@@ -26,6 +26,16 @@ export const aKeyOfSomethingElseIsTold: Check = async (place) => {
   await expect(spawn('1')).rejects.toMatchObject({ details: { damaged: expect.any(String) } })
 }
 
+export const aKeyOfAnotherMessageIsTold: Check = async (place) => {
+  const { root } = await place.create()
+  const answers = [
+    await place.post(root, 'more', 'key'),
+    await place.post(root, 'more', 'key'),
+    await place.post(root, 'less', 'key'),
+  ]
+  expect(answers.map(({ kind }) => kind)).toEqual(['ok', 'again', 'other'])
+}
+
 export const aGarbledAnswerIsNoAnswer: Check = async (place) => {
   const { root } = await place.create()
   await place.post(root, 'more')

@@ -29,6 +29,13 @@ export const letterMutants: readonly Mutant[] = [
     check: checks.aKeyOfSomethingElseIsTold,
   },
   {
+    guard: 'a key of post is told to have sent something else',
+    script: postScript,
+    from: "knownAsked == asked and 'again' or 'other'",
+    to: "'again'",
+    check: checks.aKeyOfAnotherMessageIsTold,
+  },
+  {
     guard: 'an answer of a key that somebody wrote over is none',
     script: postScript,
     from: 'if not first then',

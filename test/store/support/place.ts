@@ -131,11 +131,13 @@ export class Place implements AsyncDisposable {
     return { id: made.sessionId, root: made.workerId, bells: made.bells.map((bell) => bell.id) }
   }
 
-  /** A message from outside, under an idempotency key that is the text itself. */
-  post(workerId: string, text: string, key: string = text): Promise<PostAnswer> {
+  /** A message from outside, under this idempotency key of a caller; else under one that is made, of the text. */
+  post(workerId: string, text: string, given?: string): Promise<PostAnswer> {
+    const key = given ?? text
     const mail = encodeInput(null, JSON.stringify(text))
     const digest = this.label(digestKey(`${this.namespace}/${key}`, 'message'), `key ${key}`)
-    return this.sessions.post(workerId, mail, digest, this.policy.madeKeyMs, '[["message.accepted",{"kind":"input"}]]')
+    const event = '[["message.accepted",{"kind":"input"}]]'
+    return this.sessions.post(workerId, mail, { digest, isGiven: given !== undefined }, event)
   }
 
   /** The order for a child; it is called `<label>`. */

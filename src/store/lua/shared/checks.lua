@@ -25,9 +25,9 @@ local function readAnswer(idemKey, pattern)
     checkSort('string', idemKey)
     redis.call('GET', idemKey)
   end
-  local first, second, third = string.match(known, pattern)
+  local first, second, third, fourth = string.match(known, pattern)
   if not first then error('key ' .. idemKey .. ' should be an answer that was given', 0) end
-  return first, second, third
+  return first, second, third, fourth
 end
 
 -- The length of a list that is about to be written to, which checks its sort as well.
