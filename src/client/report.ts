@@ -14,6 +14,7 @@ import {
   decodeSpending,
   defaultSpending,
   defaultWorkerLimits,
+  policy,
   type SessionLimits,
   type WorkerLimits,
 } from '../core/policy.ts'
@@ -30,6 +31,7 @@ import { decodeGrant, type WorkerGrant } from '../core/worker-grant.ts'
 import { decodeCalls } from '../store/call-ranges.ts'
 import type { WorkerRow } from '../store/inspect-store.ts'
 import type { RecordFields } from '../store/replies.ts'
+import { startsOf } from './starts.ts'
 
 export type SessionState = 'active' | 'completed' | 'failed' | 'cancelling' | 'cancelled'
 /** damaged: another program wrote over a key of it, or a field of its root's record, which `report` names. */
@@ -173,7 +175,7 @@ function textOf(json: string): string {
 }
 
 function waitsFor({ id, fields, isHosted }: WorkerRow, place: WorkerState): string | null {
-  if (place === 'queued') return isHosted ? 'a free slot' : `a node that hosts ${fields.kind}`
+  if (place === 'queued') return isHosted ? slotText(fields) : `a node that hosts ${fields.kind}`
   if (place !== 'parked') return null
   const wait = fields.wait ?? 'any'
   if (wait === 'retry') return retryText(fields.attempt ?? '1')
@@ -185,6 +187,14 @@ function waitsFor({ id, fields, isHosted }: WorkerRow, place: WorkerState): stri
   const call = callOf(id, fields, first)
   const which = call === null ? `worker ${first}` : `its child number ${call} (${first})`
   return open === 1 ? `the result of ${which}` : `the result of ${which}; ${open} children are open`
+}
+
+/** A suspect is not claimed by just any free slot, but for its failing end (claims.lua). */
+function slotText(fields: RecordFields): string {
+  const starts = startsOf(fields)
+  if (starts < policy.suspectAfterStarts || Number(fields.alone ?? 0) >= policy.poisonAfterStartsAlone)
+    return 'a free slot'
+  return `a free slot of a node that runs no other suspect: it was started ${starts} times without a commit`
 }
 
 function familyText(open: number): string {

@@ -91,6 +91,25 @@ describe('the report of a worker', () => {
     }
   })
 
+  test.each<[RecordFields, number]>([
+    [{ token: '2:' }, 2],
+    [{ token: '9:', commit: '5:n.1' }, 4],
+    [{ token: '4:', alone: '2' }, 4],
+  ])('that is queued and must run apart from others tells so, and why: %j', (fields, starts) => {
+    const told = `a free slot of a node that runs no other suspect: it was started ${starts} times without a commit`
+    expect(waits(fields, 'queued')).toBe(told)
+  })
+
+  test.each<[RecordFields]>([
+    [{ token: '1:' }],
+    [{ token: '9:', commit: '9:n.1' }],
+    [{ commit: '9:n.1' }],
+    // Claimed for its failing end alone, beside any other.
+    [{ token: '5:', alone: '3' }],
+  ])('that is queued and may run beside others waits for any slot: %j', (fields) => {
+    expect(waits(fields, 'queued')).toBe('a free slot')
+  })
+
   test('tells how many children it awaits, and how many runs it has begun', () => {
     expect(workerReport(row({ awaits: '2-4' })).openChildren).toBe(3)
     expect(workerReport(row({})).openChildren).toBe(0)

@@ -4,6 +4,7 @@ import { defaultPool } from '../../core/ids.ts'
 import { policy } from '../../core/policy.ts'
 import type { SessionPicture, WorkerPicture } from '../../store/audit-store.ts'
 import { decodeCalls } from '../../store/call-ranges.ts'
+import { epochOf, startsOf } from '../starts.ts'
 import type { Say } from './finding.ts'
 import type { HistoryFold } from './history-fold.ts'
 
@@ -110,7 +111,7 @@ function historyRules({ picture, fold, say }: Seen): void {
   if (historyLength > 0 && Number(fields.version ?? 0) < 1) say('I4', 'version', 'it has a history and no commit')
   if (Number(fields.run ?? 1) !== fold.run)
     say('I4', 'runs', `its record is at run ${fields.run ?? 1}, its history at run ${fold.run}`)
-  const epoch = Math.max(epochIn(fields.token), epochIn(fields.commit))
+  const epoch = epochOf(fields)
   if (fold.lastEpoch > epoch) say('I5', 'ahead', `epoch ${fold.lastEpoch} is in its history, ${epoch} in its record`)
 }
 
@@ -190,12 +191,8 @@ function startRules(seen: Seen): void {
   const alone = Number(fields.alone ?? 0)
   const { poisonAfterStartsAlone: aloneMax, suspectAfterStarts: freeMax } = policy
   if (alone > aloneMax) say('I14', 'alone', `it was started alone ${alone} times, ${aloneMax} are allowed`)
-  const starts = Math.max(epochIn(fields.token), epochIn(fields.commit)) - epochIn(fields.commit)
+  const starts = startsOf(fields)
   const isLast = alone >= aloneMax || fields.place === 'terminal' || isCancelled(seen)
   if (!isLast && starts > freeMax + alone)
     say('I14', 'starts', `it was started ${starts} times without a commit, ${alone} of them alone`)
-}
-
-function epochIn(text: string | undefined): number {
-  return Number(text?.split(':')[0] || 0)
 }
