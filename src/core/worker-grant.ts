@@ -74,6 +74,15 @@ export function checkGrant(grant: WorkerGrant): WorkerGrant {
   return grant
 }
 
+/** Is this what `encodeGrant` writes, of a grant that a record can hold? Else what is read of it may restrict less than was meant. */
+export function isGrantText(text: string): boolean {
+  try {
+    return text !== '' && encodeGrant(checkGrant(decodeGrant(text))) === text
+  } catch {
+    return false
+  }
+}
+
 /** Is this path the outer one or below it, by its text alone? The same as in store/lua/shared/children.lua. */
 export function isWithinFolder(path: string, outer: string): boolean {
   const slashed = (text: string) => (/^[A-Za-z]:/.test(outer) ? text.replaceAll('\\', '/') : text)

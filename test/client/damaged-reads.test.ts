@@ -159,7 +159,7 @@ describe('a key of another sort', () => {
 })
 
 describe('a field of a record that is not what it should be', () => {
-  test.each(['run', 'depth', 'user', 'limits', 'awaits', 'place', 'runState', 'caps', 'ended', 'workers'])(
+  test.each(['run', 'depth', 'user', 'limits', 'awaits', 'place', 'runState', 'grant', 'caps', 'ended', 'workers'])(
     '(%s) is named by who asks for that session or worker, and no number is told that is none',
     async (name) => {
       await using troupe = await TestTroupe.start({ workers: { echo } })

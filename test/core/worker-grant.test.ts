@@ -5,6 +5,7 @@ import {
   checkGrant,
   decodeGrant,
   encodeGrant,
+  isGrantText,
   isWithinFolder,
   narrowGrant,
   type WorkerGrant,
@@ -17,6 +18,22 @@ test.each<[WorkerGrant, string]>([
 ])('%j is written as %j and read again', (grant, text) => {
   expect(encodeGrant(grant)).toBe(text)
   expect(decodeGrant(text)).toEqual(grant)
+  expect(isGrantText(text)).toBe(text !== '')
+})
+
+test.each([
+  '',
+  'nonsense',
+  '{"tools":[]}',
+  'tools a\ttools',
+  'tools  a',
+  'tools a\ntools a b',
+  'kinds a\ntools b',
+  'folder',
+  'folder d',
+  'models small',
+])('%j is the text of no grant', (text) => {
+  expect(isGrantText(text)).toBe(false)
 })
 
 describe('checkGrant', () => {

@@ -3,9 +3,10 @@
  * whatever else could be said of it might follow from that.
  */
 import { decodeRunState, runStates, workerStates } from '../../core/run-state.ts'
+import { isGrantText } from '../../core/worker-grant.ts'
 import type { RecordFields } from '../../store/replies.ts'
 
-type Form = RegExp | readonly string[]
+type Form = Pick<RegExp, 'test'> | readonly string[]
 
 const whole = /^\d+$/
 const numbers = (...names: string[]) => names.map((name): [string, Form] => [name, whole])
@@ -22,6 +23,7 @@ const workerForms: readonly [string, Form][] = [
   ['awaits', /^(\d+(-\d+)?(,\d+(-\d+)?)*)?$/],
   ['attempt', /^\d+( \S+( \d+ \S+)*)?$/],
   ['limits', /^\d+ \d+ \d+ \d+$/],
+  ['grant', { test: isGrantText }],
   ...numbers('run', 'version', 'depth', 'control', 'family', 'user', 'alone', 'crashes', 'timersOpen', 'calls'),
 ]
 const sessionForms: readonly [string, Form][] = [
