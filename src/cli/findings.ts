@@ -31,6 +31,7 @@ export function judge(health: Health): Finding[] {
     judgeNodes(health),
     ...judgeUnhosted(health),
     ...judgeAside(health),
+    ...judgeStranded(health),
     judgeQueue(health),
     judgeSubmissions(health),
     ...judgeMisplaced(health),
@@ -206,6 +207,20 @@ function judgeAside({ aside, nodes }: Health): Finding[] {
       level: 'problem',
       what: `${countWaiting(stuck.length, 'worker')}, though a node hosts ${stuck.length === 1 ? 'its kind' : 'their kinds'}: something of ${each} cannot be read`,
       todo: `troupe audit names what somebody wrote over; the oldest is worker ${oldest.id}`,
+    },
+  ]
+}
+
+/** It waits for ever: neither a node nor a sweep knows of it. */
+function judgeStranded({ stranded }: Health): Finding[] {
+  const [first] = stranded
+  if (first === undefined) return []
+  const others = stranded.length === 1 ? '' : `, and so on: ${stranded.length} of the newest`
+  return [
+    {
+      level: 'problem',
+      what: `worker ${first.id} ${first.what}, since another program removed what would wake it${others}`,
+      todo: 'troupe audit names all of them; put back what was removed, or cancel their sessions: they wait for ever',
     },
   ]
 }

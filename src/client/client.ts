@@ -43,6 +43,7 @@ import {
 import type { WorkerReport } from './report.ts'
 import { Session, type SessionContext } from './session.ts'
 import { SessionIndex } from './session-index.ts'
+import { strandedAmong } from './stranded.ts'
 import { type CreateSession, Submission } from './submission.ts'
 import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven, SessionSummary } from './summaries.ts'
 import { Worker } from './worker.ts'
@@ -282,7 +283,8 @@ export class Troupe implements AsyncDisposable {
     })
     const queues = (now: number, pools: readonly string[]) =>
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)
-    return readHealth(this.#inspect, await this.nodes(), await this.kinds(), queues)
+    const health = await readHealth(this.#inspect, await this.nodes(), await this.kinds(), queues)
+    return { ...health, stranded: await strandedAmong(this.#index, this.#audits) }
   }
 
   /**

@@ -4,6 +4,7 @@ import type { BellQueue } from '../queue/bells.ts'
 import type { SubmissionQueue } from '../queue/submissions.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
 import type { RecordFields } from '../store/replies.ts'
+import type { Stranded } from './stranded.ts'
 import type { KindSummary, NodeSummary } from './summaries.ts'
 
 export type { BellQueue }
@@ -33,6 +34,8 @@ export interface Health {
    * something of them.
    */
   readonly aside: readonly { readonly id: string; readonly kind: string; readonly waitingMs: number }[]
+  /** Of the newest workers, those that nothing wakes any more: what would was removed. The audit names all there are. */
+  readonly stranded: readonly Stranded[]
   /** Jobs of other programs in the queue `submit` that no node has taken yet. */
   readonly submitted: number
   /** Somebody paused that queue, with a tool of BullMQ: nodes take nothing from it. */
@@ -65,7 +68,7 @@ export async function readHealth(
   nodes: readonly NodeSummary[],
   kinds: readonly KindSummary[],
   readQueues: (now: number, pools: readonly string[]) => Promise<Queues>,
-): Promise<Health> {
+): Promise<Omit<Health, 'stranded'>> {
   const first = stores[0] as InspectStore
   const before = Date.now()
   const redisNow = await first.now()

@@ -20,6 +20,7 @@ const well: Health = {
   pools: [],
   unhosted: [],
   aside: [],
+  stranded: [],
   submitted: 0,
   submitIsPaused: false,
   submitPrefix: '{troupe.0}:q',
@@ -58,6 +59,18 @@ describe('judge', () => {
 
   it.each<[string, Health, 'warning' | 'problem', RegExp]>([
     ['an old version', withRedis({ version: '8.2.1' }), 'warning', /CVE-2025-49844/],
+    [
+      'a worker that nothing wakes',
+      { ...well, stranded: [{ id: 'w-1', what: 'is queued and stands in no line' }] },
+      'problem',
+      /^worker w-1 is queued and stands in no line, since another program removed what would wake it$/,
+    ],
+    [
+      'workers that nothing wakes',
+      { ...well, stranded: ['w-1', 'w-2'].map((id) => ({ id, what: 'is running and holds no lease' })) },
+      'problem',
+      /^worker w-1 is running and holds no lease, .* what would wake it, and so on: 2 of the newest$/,
+    ],
     ['submitted jobs without a node', { ...well, nodes: [], submitted: 2 }, 'problem', /and 2 submitted jobs wait$/],
     [
       'submitted jobs that are held back',

@@ -284,6 +284,40 @@ test('a worker that no node can claim, since a field of its record was written o
   expect((await troupe.client.health()).aside).toEqual([])
 })
 
+describe('a worker that nothing wakes any more is told to doctor', () => {
+  test.each([
+    ['waits for a retry that is never due', 'flaky'],
+    ['waits for a timer that is never due', 'timed'],
+  ] as const)('which %s', async (what, kind) => {
+    const flaky = defineWorker({
+      receive() {
+        throw new Error('not yet')
+      },
+    })
+    const timed = defineWorker({ receive: (_, self) => self.after(600_000, 1) })
+    const policy = { retryBackoffMs: 600_000, retryBackoffMsMax: 600_000 }
+    await using troupe = await TestTroupe.start({ workers: { flaky, timed }, policy })
+    const session = await troupe.create(kind)
+    await waitUntil('it is parked', async () => (await session.root.report()).place === 'parked')
+    expect((await troupe.client.health()).stranded).toEqual([])
+    await troupe.redis.del(partitionKeys(troupe.tag).timers)
+    expect((await troupe.client.health()).stranded).toEqual([{ id: session.rootId, what }])
+  })
+
+  test.each([
+    ['is queued and stands in no line', {}],
+    ['is running and holds no lease', { place: 'running', token: '1:n.1' }],
+  ] as const)('which %s', async (what, fields) => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('nobody')
+    const { record } = workerKeys(troupe.tag, session.rootId)
+    expect((await troupe.client.health()).stranded).toEqual([])
+    await troupe.redis.hset(record, { place: 'queued', ...fields })
+    await troupe.redis.del(partitionKeys(troupe.tag).run('unhosted'))
+    expect((await troupe.client.health()).stranded).toEqual([{ id: session.rootId, what }])
+  })
+})
+
 describe('a text that is no JSON', () => {
   test('as the newest entry of a history, or as the last failure, keeps nobody from reading the rest', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo, broken } })
