@@ -9,8 +9,10 @@ import { Deadlines } from './deadlines.ts'
 import { databaseRefused, loginRefused, noConnection, weightOf } from './no-connection.ts'
 import { SilenceWatch } from './silence-watch.ts'
 
-/** How long a Redis is asked whether it still loads its file. */
+/** How long a Redis is asked whether it still loads its file: as the last part of the time it has to answer, and half of that at most. */
 const loadingMs = 500
+/** How long a connection that was ended waits for its other end: a Redis that stands still would keep a process that is done. */
+const endMsMax = 250
 const sentinelMsMax = 1_000
 const deadlines = new Deadlines()
 const silence = new SilenceWatch()
@@ -43,6 +45,7 @@ function open(url: string, patience: Patience): Redis {
     sentinelCommandTimeout: sentinelMsMax,
     sentinelRetryStrategy: pauseBefore,
     maxRetriesPerRequest: null,
+    disconnectTimeout: endMsMax,
     // Replies are plain in either protocol; the older one is decoded faster (docs/performance.md).
     protocol: 2,
     enableReadyCheck: true,
@@ -227,20 +230,26 @@ export async function awaitRedis(redis: Redis, url: string, deadlineMs: number):
   }
   redis.on('error', remember)
   redis.on('sentinelError', remember)
+  let loading: Promise<Error | undefined> | undefined
+  const askMs = Math.min(loadingMs, deadlineMs / 2)
+  const asking = setTimeout(() => {
+    loading = loadingError(redis, askMs)
+  }, deadlineMs - askMs)
   try {
     await withDeadline(Promise.race([redis.ping().catch(unlessUnsaved), noDatabase]), deadlineMs)
   } catch (cause) {
-    throw noConnection(url, (await loadingError(redis)) ?? last ?? cause, cause)
+    throw noConnection(url, (await (loading ?? loadingError(redis, askMs))) ?? last ?? cause, cause)
   } finally {
+    clearTimeout(asking)
     redis.off('error', remember)
     redis.off('sentinelError', remember)
   }
 }
 
 /** ioredis waits in silence while Redis loads its file, and sends nothing but this question. */
-async function loadingError(redis: Redis): Promise<Error | undefined> {
+async function loadingError(redis: Redis, ms: number): Promise<Error | undefined> {
   if (redis.status !== 'connect') return undefined
-  const info = await withDeadline(redis.info('persistence'), loadingMs).catch(() => '')
+  const info = await withDeadline(redis.info('persistence'), ms).catch(() => '')
   return /^loading:1/m.test(info) ? new Error('LOADING Redis is loading the dataset in memory') : undefined
 }
 

@@ -1,7 +1,13 @@
-/** How long a client tries to connect: as long as it is told, else a time of its own. */
+/**
+ * How long a client tries to connect: as long as it is told, else a time of its own; and how soon its connections end, where Redis
+ * stands still.
+ */
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { connect } from '../../src/client/client.ts'
+import { openRedis } from '../../src/store/redis.ts'
 
 const toFake = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] as const
 beforeEach(() => {
@@ -27,4 +33,41 @@ test.each([
   await vi.advanceTimersByTimeAsync(1_000)
   expect(error).toMatchObject({ code: 'store_unavailable' })
   await connecting
+})
+
+/** A Redis that stands still: what is sent to it, the end of a connection as well, is taken by its kernel alone. */
+async function frozenRedis() {
+  const accepted = Promise.withResolvers<Socket>()
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, accepted.resolve).listen(0, '127.0.0.1')
+  onTestFinished(async () => {
+    ;(await accepted.promise).destroy()
+    server.close()
+  })
+  await once(server, 'listening')
+  return { redisUrl: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`, accepted: accepted.promise }
+}
+
+test.each([400, 1_000, 12_000])('where Redis stands still it tries no longer than %i ms', async (deadlineMs) => {
+  const { redisUrl, accepted } = await frozenRedis()
+  let error: unknown
+  const connecting = connect({ redisUrl, deadlineMs }).catch((thrown: unknown) => (error = thrown))
+  await accepted
+  await vi.advanceTimersByTimeAsync(deadlineMs / 2)
+  expect(error).toBeUndefined()
+  await vi.advanceTimersByTimeAsync(deadlineMs / 2 + 100)
+  expect(error).toMatchObject({ code: 'store_unavailable' })
+  await connecting
+})
+
+test('a connection that is ended keeps no process for long, where Redis stands still', async () => {
+  const { redisUrl, accepted } = await frozenRedis()
+  const redis = openRedis(redisUrl)
+  const connected = once(redis, 'connect')
+  await accepted
+  await connected
+  const { stream } = redis
+  redis.disconnect()
+  expect(stream.destroyed).toBe(false)
+  await vi.advanceTimersByTimeAsync(500)
+  expect(stream.destroyed).toBe(true)
 })
