@@ -39,6 +39,10 @@ export function addSessionCommands(program: Command): void {
   addPruneCommand(group)
 }
 
+const damagedHelp = `
+damaged: another program wrote over what this list tells of the session. The rest
+of a session is not looked at here: troupe audit looks at all of it.`
+
 function addListCommand(group: Command): void {
   const command = group
     .command('list')
@@ -51,6 +55,7 @@ function addListCommand(group: Command): void {
     ['troupe session list --state active', 'what is going on'],
     ['troupe session list --json | jq -r .id', 'ids for a script'],
   ])
+  command.addHelpText('after', damagedHelp)
   command.action((flags: ListFlags) =>
     withTroupe(flags, 'look', async (troupe, { namespace }) => {
       const { state, kind, limit } = flags
