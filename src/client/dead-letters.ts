@@ -251,10 +251,10 @@ function refusal(answer: RedriveRefused, letter: DeadLetter): RuntimeError {
       return new InputError(
         `dead letter ${id} of worker ${workerId} holds no message: what killed was ${killedBy}, within a run that has failed. Send the worker a new message.`,
       )
-    default:
-      return refusalError(
-        { reason: answer.kind, limit: answer.kind === 'mailbox_full' ? answer.most : 0, id: workerId },
-        `worker ${workerId}`,
-      )
+    default: {
+      const limit = answer.kind === 'mailbox_full' ? answer.most : 0
+      const state = answer.kind === 'session_finished' ? { what: answer.state } : {}
+      return refusalError({ reason: answer.kind, limit, id: workerId, ...state }, `worker ${workerId}`)
+    }
   }
 }

@@ -173,8 +173,11 @@ export class Submission {
   }
 }
 
-function postError(answer: { readonly kind: string; readonly most?: number }, id: string): RuntimeError {
-  return refusalError({ reason: answer.kind, limit: answer.most ?? 0, id }, `worker ${id}`)
+function postError(
+  { kind, most = 0, state }: { readonly kind: string; readonly most?: number; readonly state?: string },
+  id: string,
+): RuntimeError {
+  return refusalError({ reason: kind, limit: most, id, ...(state !== undefined && { what: state }) }, `worker ${id}`)
 }
 
 function randomPartition(partitions: number): number {

@@ -39,7 +39,7 @@ export function refusalError({ reason, limit, id, what }: Refusal, who: string):
     case 'session_finished':
       return new ConflictError(
         'session_finished',
-        `the session of worker ${id} has finished and takes no more messages: create a new session.`,
+        `the session of worker ${id} ${what === 'cancelling' ? 'is being cancelled' : 'has finished'} and takes no more messages: create a new session.`,
       )
     case 'damaged':
       return new InvariantError(

@@ -369,3 +369,13 @@ function circle(): unknown {
   made.self = made
   return made
 }
+
+test('who sends to a session that is being cancelled is told so, and not that it has finished', async () => {
+  await using troupe = await TestTroupe.connect()
+  const session = await troupe.create('nobody', 'x')
+  await session.cancel()
+  await expect(session.root.send('more')).rejects.toMatchObject({
+    code: 'session_finished',
+    message: `the session of worker ${session.rootId} is being cancelled and takes no more messages: create a new session.`,
+  })
+})

@@ -43,6 +43,14 @@ describe('refusalError', () => {
   })
 })
 
+test('a session that is being cancelled is not said to have finished', () => {
+  const error = refusalError({ reason: 'session_finished', limit: 0, id, what: 'cancelling' }, who)
+  expect(error).toMatchObject({ code: 'session_finished', retryable: false })
+  expect(error.message).toBe(
+    `the session of worker ${id} is being cancelled and takes no more messages: create a new session.`,
+  )
+})
+
 test('what somebody wrote over of a recipient is named, with what to do', () => {
   const what = `key {troupe.0}:w:${id} is a string and should be a hash`
   const error = refusalError({ reason: 'damaged', limit: 0, id, what }, who)
