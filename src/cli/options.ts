@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { defaultSessionLimits, defaultSpending, type SessionLimits, type Spending } from '../core/policy.ts'
 import { checkGrant, type WorkerGrant } from '../core/worker-grant.ts'
+import { nameRule } from '../core/worker-name.ts'
 import { parseDuration } from './duration.ts'
 
 /** What `connection.ts` needs to find Redis. */
@@ -50,6 +51,12 @@ export function addModelOption(command: Command): Command {
 /** A parser for commander: an idempotency key. An empty one is mostly a variable of a shell that was never set. */
 export function idempotencyKey(text: string): string {
   if (text === '') throw new InvalidArgumentError('Expected a key that is not empty.')
+  return text
+}
+
+/** A parser for commander: the name of a worker. */
+export function name(text: string): string {
+  if (!nameRule.fits(text)) throw new InvalidArgumentError(`Expected ${nameRule.expects}.`)
   return text
 }
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { CreateSession } from '../client/submission.ts'
 import { limitNames, type SessionLimits } from '../core/policy.ts'
 import type { WorkerGrant } from '../core/worker-grant.ts'
-import { grant, idempotencyKey, limits } from './options.ts'
+import { grant, idempotencyKey, limits, name } from './options.ts'
 
 export interface SessionFlags {
   readonly name?: string
@@ -14,7 +14,7 @@ export interface SessionFlags {
 
 export function addSessionOptions(command: Command): Command {
   return command
-    .option('--name <name>', 'name of the first worker, for people')
+    .option('--name <name>', 'name of the first worker, for people', name)
     .option('--key <key>', 'idempotency key: the same key gives the same session', idempotencyKey)
     .option('--limit <name=n,…>', `limits of the session: ${limitNames.join(', ')}`, limits)
     .option(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { grant, idempotencyKey, limits, spendingLimits, wholeNumber } from '../../src/cli/options.ts'
+import { grant, idempotencyKey, limits, name, spendingLimits, wholeNumber } from '../../src/cli/options.ts'
 
 describe('wholeNumber', () => {
   it('reads whole numbers only', () => {
@@ -14,6 +14,14 @@ describe('idempotencyKey', () => {
   it('is not empty: that is mostly a variable of a shell that was never set', () => {
     expect(idempotencyKey('survey-42')).toBe('survey-42')
     expect(() => idempotencyKey('')).toThrow('Expected a key that is not empty.')
+  })
+})
+
+describe('name', () => {
+  it('is one that a worker can have, and else said to be none as options say it', () => {
+    expect(name('survey of docs')).toBe('survey of docs')
+    for (const text of ['', 'x'.repeat(65), 'a\tb'])
+      expect(() => name(text)).toThrow(/^Expected a text of 1 to 64 bytes without control characters\.$/)
   })
 })
 
