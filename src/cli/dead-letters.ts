@@ -24,9 +24,9 @@ export function addDeadCommand(group: Command): void {
   addConnectionOptions(command)
   addExamples(command, [['troupe mailbox dead --json', 'with all the evidence']])
   command.action((flags: ConnectionFlags & { limit: number }) =>
-    withTroupe(flags, 'look', async (troupe) => {
+    withTroupe(flags, 'look', async (troupe, { namespace }) => {
       const letters = await troupe.deadLetters({ limit: flags.limit })
-      printRows(letters, deadColumns, flags, 'There are no dead letters.')
+      printRows(letters, deadColumns, flags, `There are no dead letters in namespace ${namespace}.`)
       if (letters.length === flags.limit && !flags.json) tell(`The newest ${flags.limit} are shown; more with --limit.`)
     }),
   )

@@ -36,6 +36,9 @@ describe.concurrent('troupe session', () => {
     expect(await none('worker', 'list')).toMatchObject({
       stderr: 'There are no workers in namespace where-nothing-is.\n',
     })
+    expect(await none('mailbox', 'dead')).toMatchObject({
+      stderr: 'There are no dead letters in namespace where-nothing-is.\n',
+    })
   })
 
   it('shows', async () => {
