@@ -36,7 +36,7 @@ function show({ session, workers }: Report): void {
     ['session', session.id],
     ['name', session.name === session.kind ? null : safe(session.name)],
     ['kind', safe(session.kind)],
-    ['state', paintState(state, state) + (session.cancelReason === null ? '' : ` (${safe(session.cancelReason)})`)],
+    ['state', paintState(state, state) + (session.cancelReason ? ` (${safe(session.cancelReason)})` : '')],
     ['mode', mode],
     ['waits for', finishedAt === null && waitsFor ? safe(waitsFor) : null],
     ['created', momentAndAge(createdAt)],

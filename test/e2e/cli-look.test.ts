@@ -85,6 +85,11 @@ describe.concurrent('troupe session', () => {
     expect(stdout).toMatch(/^session \S+ is cancell/)
     const result = await cli.project.run(['session', 'result', waiting, '--wait'])
     expect(result).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('was cancelled') })
+    // As of a variable of a shell that was never set.
+    const { sessionId: unsaid } = await cli.submit('nobody')
+    await cli.project.run(['session', 'cancel', unsaid, '--reason', ''])
+    const { stdout: shown } = await cli.project.run(['session', 'show', unsaid])
+    expect(shown).toMatch(/^state +cancell(ing|ed)$/m)
     const late = await cli.project.run(['session', 'cancel', sessionId, '--json'])
     expect(late.objects[0]).toMatchObject({ accepted: false, state: 'completed' })
     expect(await cli.project.run(['session', 'cancel', unknownId])).toMatchObject({ code: 1 })
