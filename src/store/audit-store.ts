@@ -104,10 +104,12 @@ export class AuditStore {
   async pools(): Promise<string[]> {
     const registers = [this.#keys.kinds, this.#keys.nodes]
     const [kinds, nodes] = await Promise.all(registers.map((key) => orElse(this.#redis.hvals(key), null)))
+    // Those that had a node: whose kinds are in another pool since may still have workers in line there, until a sweep brings them over.
+    const former = ((await orElse(this.#redis.hget(this.#keys.meta, 'pools'), null)) ?? '').split(' ').filter(isPool)
     const hosted = (nodes ?? []).flatMap((line) => (line.split(' ')[2] ?? '').split(',').filter(isPool))
     const known = (kinds ?? []).map((line) => line.split(' ')[0] as string).filter(isPool)
     const found = kinds && nodes ? [] : (await this.#walk(this.#keys.run(''))).filter(isPool)
-    return [...new Set([defaultPool, unhostedPool, ...known, ...hosted, ...found])]
+    return [...new Set([defaultPool, unhostedPool, ...known, ...hosted, ...former, ...found])]
   }
 
   /** Was nothing ever started here? Then no key tells of a node or a session. */

@@ -1,6 +1,7 @@
 /** A kind whose definition names another pool than before: what there is of it goes on there. */
 import { expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -38,4 +39,19 @@ test('a client that created sessions before learns where a kind is hosted now', 
   await troupe.startNode({ moved: kind('new') })
   const isHosted = async () => (await troupe.create('moved')).warning === null
   expect(await waitUntil('a session waits for no node', isHosted)).toBe(true)
+})
+
+test('a worker that stands in the line of the pool before, while no node is live, is no finding of audit or doctor', async () => {
+  await using troupe = await TestTroupe.connect()
+  const echo = (pool: string) => defineWorker({ pool, receive: (message, self) => self.reply(message.value) })
+  const first = await troupe.startNode({ moved: echo('old') })
+  const session = await troupe.create('moved', 1, { keepOpen: true })
+  await session.result({ run: 1 })
+  await waitUntil('it is idle', async () => (await session.root.report()).place === 'idle')
+  await first.stop()
+  await (await troupe.startNode({ moved: echo('new') })).stop()
+  await session.root.send(2)
+  expect(await troupe.redis.zcard(partitionKeys(troupe.tag).run('old'))).toBe(1)
+  expect((await troupe.client.audit()).findings).toEqual([])
+  expect((await troupe.client.health()).stranded).toEqual([])
 })
