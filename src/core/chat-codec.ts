@@ -50,7 +50,8 @@ function isOurs(message: Fields): boolean {
         typeof message.toolName === 'string' &&
         knownStatuses.has(message.status) &&
         isOutput(message.output) &&
-        isFacts(message.facts)
+        isFacts(message.facts) &&
+        isFailure(message.failure)
       )
     case 'error':
       return typeof message.message === 'string'
@@ -151,4 +152,9 @@ function isProviderOptions(value: unknown): boolean {
 
 function isFacts(value: unknown): boolean {
   return value === undefined || isObject(value)
+}
+
+/** Why its call ended the run; most did not. */
+function isFailure(value: unknown): boolean {
+  return value === undefined || (isObject(value) && typeof value.code === 'string' && typeof value.message === 'string')
 }

@@ -89,6 +89,26 @@ const result = {
   output: { type: 'text', value: 'seen' },
 }
 
+/** But for blocks that it cannot know. */
+function fitsTheSchema(message: object): boolean {
+  const types = ['text', 'image', 'audio', 'file', 'reasoning', 'tool-call']
+  const isKnown = (block: { type: unknown }) => types.includes(block.type as string)
+  const content =
+    'content' in message ? { content: (message as { content: { type: unknown }[] }).content.filter(isKnown) } : {}
+  return chatMessageSchema.safeParse({ ...message, ...content }).success
+}
+
+/** All that come of it when one field, of itself or of what is in it, is left out, or becomes one of these values. */
+function withOneFieldChanged(whole: unknown, values: readonly unknown[]): unknown[] {
+  if (typeof whole !== 'object' || whole === null) return []
+  return Object.entries(whole).flatMap(([name, inner]) => {
+    const others = [...values, ...withOneFieldChanged(inner, values)]
+    if (Array.isArray(whole)) return others.map((value) => whole.with(Number(name), value))
+    const { [name]: _, ...rest } = whole as Record<string, unknown>
+    return [rest, ...others.map((value) => ({ ...whole, [name]: value }))]
+  })
+}
+
 describe('a message', () => {
   test('of any sort is read from its JSON as it was written', () => {
     fc.assert(
@@ -113,17 +133,42 @@ describe('a message', () => {
       part[keys[field % keys.length] ?? 'id'] = value
       return fields
     })
-    const isKnownBlock = (block: { type: unknown }) =>
-      ['text', 'image', 'audio', 'file', 'reasoning', 'tool-call'].includes(block.type as string)
     fc.assert(
       fc.property(spoilt, (value) => {
         const message = readChatMessage(JSON.parse(JSON.stringify(value)))
         fc.pre(message !== null)
-        const content = 'content' in message ? { content: message.content.filter(isKnownBlock) } : {}
-        expect(chatMessageSchema.safeParse({ ...message, ...content }).success).toBe(true)
+        expect(message).toSatisfy(fitsTheSchema)
       }),
       { numRuns: 500 },
     )
+  })
+
+  test('of which any one field is wrong is read only where the schema takes it', () => {
+    const providerOptions = { one: { id: 'a' }, two: {} }
+    const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 1, cacheWriteTokens: 1, reasoningTokens: 1 }
+    const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: {}, inputText: 'a', providerOptions }
+    const said = [{ ...text, providerOptions }, { ...text, type: 'reasoning', providerOptions }, call]
+    const image = { type: 'image', mediaType: 'image/png', data: 'a', url: 'b' }
+    const file = { type: 'file', mediaType: 'text/plain', url: 'a', filename: 'b' }
+    const whole: readonly Record<string, unknown>[] = [
+      { type: 'system', ...stamp, text: 'a' },
+      {
+        ...user,
+        from: 'w1',
+        content: [text, image, { ...image, type: 'audio' }, file],
+        facts: {},
+      },
+      { ...user, content: [{ ...text, providerOptions }] },
+      { ...assistant, content: said, usage },
+      { ...result, facts: {}, failure: { code: 'run_failed', message: 'a' } },
+      { type: 'error', ...stamp, message: 'a' },
+      { type: 'summary', ...stamp, text: 'a', messagesCompacted: 1 },
+    ]
+    for (const message of whole) {
+      expect(message).toSatisfy(fitsTheSchema)
+      const changed = withOneFieldChanged(message, [null, true, 7, 'word', [], {}, { a: 1 }]) as object[]
+      expect(changed.filter((wrong) => readChatMessage(wrong) === wrong && !fitsTheSchema(wrong))).toEqual([])
+    }
   })
 
   test.each([
