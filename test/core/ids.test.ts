@@ -110,6 +110,15 @@ describe("a child's id", () => {
     expect(childId('01890a5d-ac96-774b-bcce-b302099a8057', 2, 3)).toMatchInlineSnapshot(
       `"7f5f3b94-e50b-8a13-91d7-7ea581835057"`,
     )
+    const others = [1, 2, 3, 4].map((call) => childId('01890a5d-ac96-774b-bcce-b302099a8057', 1, call))
+    expect(others).toMatchInlineSnapshot(`
+      [
+        "faabe6e5-116a-8952-85d5-c8767fc95057",
+        "a46a420d-82d7-8e05-8592-d454ae945057",
+        "92a15a53-429b-894e-9103-97806e907057",
+        "9bea028f-789e-8f9b-bc6c-50aff622d057",
+      ]
+    `)
   })
 })
 
@@ -202,4 +211,27 @@ test('the partition of a given key is one that exists, and the same each time', 
       expect(partitionOfKey(key, count)).toBe(partition)
     }),
   )
+})
+
+describe('what an idempotency key becomes', () => {
+  test('never changes between versions of troupe: what is sent again after an upgrade meets the first', () => {
+    // A text that was cut within an emoji is a key of its own, and no other one that was.
+    const keys = ['order-17', 'Größe', '\ud83d', '\ud83e']
+    expect(keys.map((key) => partitionOfKey(key, partitionsMax))).toMatchInlineSnapshot(`
+      [
+        3747,
+        3968,
+        1228,
+        1228,
+      ]
+    `)
+    expect(keys.map((key) => digestKey(key, 'session'))).toMatchInlineSnapshot(`
+      [
+        "cqkOo9qLXdAb3i8nMU4C4hf5NRgupXOn",
+        "rtw_gJiaZUaWJwWFKy9KSB29HkkHYGk1",
+        "yWDwnP516aVvl7BOwCVTvnQtxaANZrBu",
+        "nx0pIjp8o6_Mo_gwogImz4W0n9G7UcHl",
+      ]
+    `)
+  })
 })
