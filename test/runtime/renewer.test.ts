@@ -197,6 +197,27 @@ describe('an answer', () => {
     expect(scene.warned).toEqual([])
   })
 
+  test('that is late since nothing looked for long is told as that, and no other (L4)', async () => {
+    let now = performance.now()
+    vi.spyOn(performance, 'now').mockImplementation(() => now)
+    const mostMs = rare.busyAfterMs / 2 + rare.renewEveryMs
+    const lookAfter = async (ms: number) => {
+      now += ms
+      await scene.renewer.runOnce(newId(0))
+    }
+    scene.renewer.remove(scene.turn())
+    // While it ran nothing, nothing looked.
+    now += 2 * mostMs
+    const [first, second] = [
+      scene.turn({ trustedUntil: now + 2 * mostMs }),
+      scene.turn({ trustedUntil: now + 3 * mostMs }),
+    ]
+    for (const ms of [0, mostMs, mostMs]) await lookAfter(ms)
+    expect([first.over, second.over, scene.warned]).toEqual(['unreachable', undefined, []])
+    await lookAfter(mostMs + 1)
+    expect([second.over, scene.warned]).toEqual(['blocked', [expect.stringContaining('stood still for 1000.0 s')]])
+  })
+
   test('that did not come in time gives up the turn before Redis gives the worker away (L2)', async () => {
     const [late, trusted] = [scene.turn({ trustedUntil: performance.now() }), scene.turn({ trustedUntil: soon() })]
     await scene.renewer.runOnce()

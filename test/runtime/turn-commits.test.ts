@@ -312,6 +312,22 @@ describe('a refusal (U4)', () => {
     expect(await turn.finished).toBe('ended')
   })
 
+  test('of the last steps of a turn leaves its end to the last of them', async () => {
+    for (const name of ['a', 'b']) turn.add(failing(name))
+    void turn.end('any')
+    await answer(0, { kind: 'refused', refusals: [refusal] })
+    await answer(1)
+    await answer(2)
+    expect(sent()).toEqual([['a', 'b', 'any'], ['a'], ['b', 'any']])
+    expect(await turn.finished).toBe('ended')
+  })
+
+  test('lets nothing begin while the failing end is on its way', async () => {
+    turn.add(failing('a'))
+    await answer(0, { kind: 'refused', refusals: [refusal] })
+    expect([sent(), turn.over, turn.mayBegin()]).toEqual([[['a'], ['a failed', 'any']], undefined, false])
+  })
+
   test('of one that may be declined drops it, tells why, and goes on from before it', async () => {
     const told: string[] = []
     turn.add(step('a', { position: { ...open, calls: 9 }, declined: (error) => void told.push(error.message) }))
