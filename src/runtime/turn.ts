@@ -332,10 +332,8 @@ export class Turn {
   // Alone, each step of a batch is refused or stands by itself (U4); what was added on top of a refused one is dropped.
   async #refused(refusals: readonly Refusal[], steps: readonly Step[], end: TurnEnd | undefined): Promise<void> {
     if (steps.length > 1) {
-      for (const [index, step] of steps.entries()) {
-        if (this.#left.over) return
+      for (const [index, step] of steps.entries())
         await this.#commit([step], index === steps.length - 1 ? end : undefined)
-      }
       return
     }
     const error = refusalError(refusals[0] as Refusal, `worker ${this.grant.name} (${this.grant.workerId})`)
@@ -348,14 +346,12 @@ export class Turn {
       return
     }
     this.#ending = true
-    this.#steps = []
     const failed = steps[0]?.refused?.(error)
     if (failed) await this.#commit([failed], { wait: 'any' })
     else this.abandon('stale')
   }
 
   async #commitCancelled(): Promise<void> {
-    this.#steps = []
     this.#endsCancelled = this.#cancelledStep === undefined
     if (this.#cancelledStep) await this.#commit([this.#cancelledStep(this.#position)], { wait: 'any' })
   }
