@@ -28,6 +28,7 @@ describe('defineTool', () => {
       reconcile: async () => ({ done: false }),
     }
     expect(isTool(define(full))).toBe(true)
+    expect(isTool(define({ ...fields, timeoutMs: 1, outputBytesMax: 1 }))).toBe(true)
   })
 
   test.each(['a', 'read_file', 'Read-2', 'x'.repeat(64)])('%s is a name', (name) => {

@@ -38,6 +38,8 @@ describe('defineWorker', () => {
       receive,
     }
     expect(isWorkerDefinition(define(full))).toBe(true)
+    const most = { gather: 'each', timeoutMs: 2_147_483_647, retries: 1_000, receive }
+    expect(isWorkerDefinition(define(most))).toBe(true)
   })
 
   test.each([
@@ -135,6 +137,7 @@ describe('an agent', () => {
       retries: 0,
     }
     expect(isAgentDefinition(defineWorker(full as never))).toBe(true)
+    expect(isAgentDefinition(defineWorker({ instructions, onUnknown: 'fail' }))).toBe(true)
   })
 
   test.each([
@@ -155,7 +158,7 @@ describe('an agent', () => {
     ['two tools of one name', { tools: [look, look] }, /two tools have the name "look"/],
     ['a limit that is none', { limits: { turns: 3 } }, /limits of an agent are iterations and tokens, not "turns"/],
     ['no iterations', { limits: { iterations: 0 } }, /limits\.iterations must be a whole number from 1, not 0/],
-    ['half a token', { limits: { tokens: 0.5 } }, /limits\.tokens must be a whole number from 1, not 0\.5/],
+    ['half a token', { limits: { tokens: 1.5 } }, /limits\.tokens must be a whole number from 1, not 1\.5/],
     ['an unknown onUnknown', { onUnknown: 'ask' }, /onUnknown is "fail" or "tell", not "ask"/],
     ['a folder that is no function', { folder: '.' }, /folder is a function of the first input/],
     ['a nudge that is no text', { nudge: true }, /nudge is a text/],

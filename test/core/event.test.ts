@@ -7,6 +7,7 @@ import {
   type EventNote,
   type EventType,
   encodeEvents,
+  endedOf,
   eventTypes,
   isEventBefore,
   isEventId,
@@ -54,6 +55,15 @@ describe('events', () => {
     expect(read.map(({ type }) => type)).toEqual(['run.completed', 'session.failed'])
     expect(read[1]?.ended).toEqual({ status: 'failed', position: 12 })
     expect(read[0]?.ended).toBeUndefined()
+    const head = { sessionId: session, workerId: rootIdOf(session), at: 5, details: {} }
+    expect(read[1]).toMatchObject({ id: '5-0.1', ...head })
+    expect(decodeEvents('5-0', { session, ended: 'completed 4' })[0]).toEqual({
+      id: '5-0.0',
+      ...head,
+      type: 'run.completed',
+    })
+    expect(endedOf('failed 12', fields)).toEqual({ status: 'failed', position: 12, entryJson: '{"type":"failed"}' })
+    expect(endedOf('cancelled', {})).toEqual({ status: 'cancelled', position: null, entryJson: null })
   })
 
   test.each([

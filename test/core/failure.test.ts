@@ -152,6 +152,7 @@ describe('toFailure', () => {
 describe('errors', () => {
   test('carry their class as name, their code and whether trying again can help', () => {
     expect(new ConfigError('x')).toMatchObject({ name: 'ConfigError', code: 'config_invalid', retryable: false })
+    expect(new InputError('x')).toMatchObject({ name: 'InputError', code: 'input_invalid', retryable: false })
     expect(new TimeoutError('x')).toMatchObject({ name: 'TimeoutError', code: 'deadline_exceeded', retryable: true })
     expect(new CancelledError('x')).toMatchObject({ name: 'CancelledError', code: 'cancelled', retryable: false })
     expect(new InvariantError('x')).toMatchObject({ name: 'InvariantError', code: 'bug', retryable: false })

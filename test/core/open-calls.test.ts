@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { ContextContainer } from '../../src/core/context-container.ts'
 import { decodeEntry, type Entry } from '../../src/core/entry.ts'
-import { lastEntries, openCallsIn } from '../../src/core/open-calls.ts'
+import { lastEntries, lastResult, openCallsIn } from '../../src/core/open-calls.ts'
 
 const head = { v: 1, at: 1, run: 2, epoch: 3 }
 const make = (entry: object) => ({ ...head, ...entry }) as unknown as Entry
@@ -52,7 +52,7 @@ describe('openCallsIn', () => {
 
   test('passes over what it does not know or cannot read', () => {
     const strange = ['{', 'null', '7', '{"type":"later"}', '{"type":"assistant","content":7}'].map(decodeEntry)
-    expect(ids([asked('a'), ...strange])).toEqual(['a'])
+    expect(openCallsIn([asked('a'), ...strange])).toMatchObject({ calls: [{ toolCallId: 'a' }], run: 2, epoch: 3 })
     expect(openCallsIn(strange)).toBeNull()
   })
 
@@ -74,6 +74,19 @@ describe('openCallsIn', () => {
     expect(openCallsIn([asked('a'), started])).toMatchObject({ run: 2, epoch: 7 })
     expect(openCallsIn([asked('a')])).toMatchObject({ run: 2, epoch: 3 })
   })
+})
+
+test('of a call that was started its tool has the last word, and of no other (O3)', () => {
+  const word = { status: 'ok', output: { type: 'text', value: 'done' }, facts: { a: 1 } } as const
+  const call = { toolCallId: 'a', toolName: 'look' }
+  expect(lastResult({ ...call, isStarted: true }, 'm1', word)).toEqual({
+    type: 'toolResult',
+    id: 'm1',
+    ...call,
+    ...word,
+  })
+  expect(lastResult({ ...call, isStarted: true }, 'm1')).toMatchObject({ status: 'unknown' })
+  expect(lastResult(call, 'm1', word)).toMatchObject({ status: 'cancelled' })
 })
 
 test('after the entries that answer them, an agent that reads the history finds no open call', () => {

@@ -274,6 +274,11 @@ describe('what the assistant says', () => {
     const history = of(user('a'), assistant(signed), assistant('c', 'b/two'))
     expect(lastOf(history)).toEqual({ role: 'assistant', model: 'b/two', content: [says('b'), says('c')] })
     expect(lastOf(of(user('a'), assistant(signed)))).toEqual({ role: 'assistant', model: 'a/one', content: signed })
+    expect(lastOf(of(user('a'), assistant(signed), assistant('c')))).toEqual({
+      role: 'assistant',
+      model: 'a/one',
+      content: [...signed, says('c')],
+    })
   })
 
   test('keeps a blank text that is signed, and no other', () => {

@@ -40,6 +40,8 @@ describe('checkGrant', () => {
   test('gives back what a record can hold', () => {
     const grant = { tools: ['read_file', 'a-b'], kinds: [], folder: '/d' }
     expect(checkGrant(grant)).toBe(grant)
+    const largest = { tools: Array.from({ length: 256 }, (_, index) => `t${index}`), folder: `/${'x'.repeat(4_095)}` }
+    expect(checkGrant(largest)).toBe(largest)
   })
 
   test.each([
@@ -82,6 +84,8 @@ describe('narrowGrant', () => {
       kinds: ['d'],
       folder: undefined,
     })
+    const restricted = { tools: ['a'], kinds: [], folder: '/d' }
+    expect(narrowGrant(restricted, {})).toEqual(restricted)
   })
 
   test('takes the narrower folder when there is one', () => {
@@ -95,4 +99,8 @@ test('a folder is within another by its text: the same, or below without a step 
   expect(isWithinFolder('/d', '/d/')).toBe(true)
   expect(isWithinFolder('/de', '/d')).toBe(false)
   expect(isWithinFolder('/d/../e', '/d')).toBe(false)
+  // A backslash leads down where the outer one begins with a drive, and is a letter of a name anywhere else.
+  expect(isWithinFolder('C:\\d\\e', 'C:\\d')).toBe(true)
+  expect(isWithinFolder('C:\\d\\..\\e', 'C:\\d')).toBe(false)
+  expect(isWithinFolder('/d\\e', '/d')).toBe(false)
 })
