@@ -1,6 +1,6 @@
 /** One call of a model: its time, its signal, and what it says when nobody listens any more (A1 of ask-model.ts). */
 import { pino } from 'pino'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
 import { TransientError } from '../../../src/core/errors.ts'
@@ -182,10 +182,13 @@ test('text that streams is told in few pieces, by its sort, and to its end', asy
   ])
 })
 
-test('a reply that is there before anything of it was told is not told in pieces', async () => {
+test('a reply that is there before anything of it was told is not told in pieces, nor later', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
   const reply = async (_request: unknown, asked: ModelCall) => {
     asked.onDelta({ type: 'text', text: 'Four.' })
     return whole(say('Four.'))
   }
   expect(await toldOf({ id: 'test/m', reply })).toEqual([])
+  expect(vi.getTimerCount()).toBe(0)
 })
