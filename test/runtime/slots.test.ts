@@ -26,6 +26,30 @@ test('a line that got a slot after it found none waits for no other', () => {
   expect([slots.take(second), slots.waitingElsewhere(first)]).toEqual([slot, undefined])
 })
 
+test('a slot goes to the line that has been without one for longest, and last to the one that it was in (N1)', () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((pool): Rung => ({ partition: 0, bell: { id: `b1-${pool}-1`, pool } })) as [
+    Rung,
+    Rung,
+    Rung,
+  ]
+  /** Both slots were taken, by `a` first; both lines wait for more, `b` first. */
+  const bothWait = () => {
+    const slots = new Slots(2)
+    for (const rung of [a, b, b, a]) slots.take(rung)
+    return slots
+  }
+  expect(bothWait().waitingElsewhere(c)).toBe(a)
+  const left = bothWait()
+  left.leave(a)
+  expect(left.waitingElsewhere(c)).toBe(b)
+  const ended = bothWait()
+  expect(ended.waitingAfter(a)).toBe(b)
+  expect(ended.waitingElsewhere(c)).toBe(b)
+  const alone = new Slots(1)
+  for (const rung of [a, a]) alone.take(rung)
+  expect([alone.waitingElsewhere(a), alone.waitingAfter(a)]).toEqual([undefined, a])
+})
+
 test('who waits for a slot to come to a line is told each time anew, and at once where the line does not wait', async () => {
   const slots = new Slots(1)
   const [first, second] = ['a', 'b'].map((pool) => ({ partition: 0, bell: { id: pool, pool } })) as [Rung, Rung]
