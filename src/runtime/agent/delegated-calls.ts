@@ -80,7 +80,6 @@ export class DelegatedCalls {
   }
 
   #refused(call: ToolCallBlock, error: Error): void {
-    if (this.#journal.turn.over) return
     this.#journal.add([{ ...this.#result(call, errorOutput(error.message)), status: 'error' }])
   }
 

@@ -124,7 +124,7 @@ export class Journal {
     this.#note(made)
     this.turn.add(step)
     await this.turn.settled()
-    if (declined === null && !this.turn.over) this.#apply(made)
+    if (declined === null) this.#apply(made)
     return declined
   }
 
