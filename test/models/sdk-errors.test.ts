@@ -28,6 +28,23 @@ test('an error says why where its own message says nothing', () => {
   expect(toModelError(undefined, context).message).toBe('acme/large did not answer')
 })
 
+test('an error says what to look at, where that can be known', () => {
+  const messageOf = (statusCode: number, more: object = {}) =>
+    toModelError({ message: 'No.', statusCode, ...more }, { ...context, keyVariable: 'ACME_KEY' }).message
+  expect(messageOf(404)).toMatch(/ – check the name of the model and the base URL\.$/)
+  expect(messageOf(403)).toMatch(/ – check ACME_KEY\.$/)
+  expect(messageOf(302, { responseHeaders: { location: 'https://other.test/v1?a=b' } })).toMatch(
+    / – it redirects to https:\/\/other\.test\/v1 and is not followed there: check the base URL\.$/,
+  )
+  for (const message of [
+    messageOf(302),
+    messageOf(400, { responseHeaders: { location: 'https://other.test' } }),
+    messageOf(200, { responseHeaders: { location: 'https://other.test' } }),
+    toModelError({ message: 'No.', statusCode: 401 }, context).message,
+  ])
+    expect(message).not.toContain('–')
+})
+
 test('an error of ours is found below others, and a circle of causes has an end', () => {
   const own = new TransientError('cut off', { code: 'model_garbled' })
   expect(toModelError(new Error('outer', { cause: own }), context)).toBe(own)

@@ -34,7 +34,7 @@ test('each sort of message is one that the SDK takes', () => {
     {
       role: 'user',
       content: [
-        { type: 'text', text: 'Look.' },
+        { type: 'text', text: 'Look.', providerOptions: options },
         { type: 'image', mediaType: 'image/png', data: 'aGk=' },
         { type: 'audio', mediaType: 'audio/wav', url: 'https://example.test/a.wav' },
         { type: 'file', mediaType: 'text/plain', url: 'https://example.test/a.txt', filename: 'a.txt' },
@@ -43,14 +43,18 @@ test('each sort of message is one that the SDK takes', () => {
     assistant([
       { type: 'reasoning', text: 'Hm.', providerOptions: options },
       { type: 'text', text: 'I will.', providerOptions: options },
-      callWith({ input: { a: 1 } }),
+      { ...callWith({ input: { a: 1 } }), providerOptions: options },
     ]),
     { role: 'tool', results: [{ toolCallId: 'c', toolName: 't', output: { type: 'error-text', value: 'No.' } }] },
   ]
   const converted = prompt().messages(messages)
   expect(z.array(modelMessageSchema).safeParse(converted).error).toBeUndefined()
   expect(converted.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
-  expect(converted[1]).toMatchObject({ content: [{ type: 'reasoning', providerOptions: options }, {}, {}] })
+  const file = { type: 'file', filename: 'a.txt' }
+  expect(converted[0]).toMatchObject({ content: [{ providerOptions: options }, {}, {}, file] })
+  expect(converted[1]).toMatchObject({
+    content: ['reasoning', 'text', 'tool-call'].map((type) => ({ type, providerOptions: options })),
+  })
 })
 
 test('media whose address is none are left out, and say so: the conversation goes on (P1)', () => {

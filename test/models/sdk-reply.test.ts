@@ -37,6 +37,27 @@ test('what a provider gave beside a text is kept when later parts of it say noth
   }
 })
 
+test('what a provider gave beside a call is kept with it: some refuse a call that comes back without', () => {
+  const given = { acme: { signature: 'abc' } }
+  expect(replyOf(call({ providerMetadata: given }), finish).content).toEqual([call({ providerOptions: given })])
+})
+
+test('each number that a provider counted is told, and none that it did not', () => {
+  const text = { type: 'text-delta', id: 't', text: 'Hi.' }
+  const usageOf = (counted: object) => replyOf(text, { ...finish, usage: { ...usage, ...counted } }).usage
+  const details = {
+    inputTokenDetails: { cacheReadTokens: 3, cacheWriteTokens: 4 },
+    outputTokenDetails: { reasoningTokens: 5 },
+  }
+  const few = { inputTokens: 1, outputTokens: 2 }
+  expect(usageOf(details)).toStrictEqual({ ...few, cacheReadTokens: 3, cacheWriteTokens: 4, reasoningTokens: 5 })
+  expect(usageOf({})).toStrictEqual(few)
+  expect(usageOf({ inputTokens: undefined, outputTokens: undefined })).toStrictEqual({
+    inputTokens: 0,
+    outputTokens: 0,
+  })
+})
+
 test('texts and arguments count together, arguments once, and may be exactly as long as allowed', () => {
   const text = { type: 'text-delta', id: 't', text: '1234' }
   const pieces = ['{"a":', '1}'].flatMap((delta, index) => [
