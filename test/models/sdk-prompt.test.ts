@@ -50,8 +50,15 @@ test('each sort of message is one that the SDK takes', () => {
   const converted = prompt().messages(messages)
   expect(z.array(modelMessageSchema).safeParse(converted).error).toBeUndefined()
   expect(converted.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
-  const file = { type: 'file', filename: 'a.txt' }
-  expect(converted[0]).toMatchObject({ content: [{ providerOptions: options }, {}, {}, file] })
+  const at = (name: string) => ({ type: 'url', url: new URL(`https://example.test/${name}`) })
+  expect(converted[0]).toMatchObject({
+    content: [
+      { type: 'text', providerOptions: options },
+      { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'aGk=' } },
+      { type: 'file', mediaType: 'audio/wav', data: at('a.wav') },
+      { type: 'file', mediaType: 'text/plain', data: at('a.txt'), filename: 'a.txt' },
+    ],
+  })
   expect(converted[1]).toMatchObject({
     content: ['reasoning', 'text', 'tool-call'].map((type) => ({ type, providerOptions: options })),
   })
@@ -126,6 +133,12 @@ test('a message of which nothing is left is left out', () => {
   const thought: AssistantBlock = { type: 'reasoning', text: 'Hm.' }
   expect(prompt().messages([assistant([thought], 'acme/small'), { role: 'tool', results: [] }])).toEqual([])
   expect(prompt().messages([assistant([thought])])).toHaveLength(1)
+})
+
+test('a text of nothing goes back only with what came beside it', () => {
+  const empty: AssistantBlock = { type: 'text', text: '' }
+  const signed: AssistantBlock = { ...empty, providerOptions: { acme: { signature: 'abc' } } }
+  expect(prompt().messages([assistant([empty, signed])])).toEqual([{ role: 'assistant', content: [signed] }])
 })
 
 test('what comes beside a part goes back only to the model that made it', () => {

@@ -79,6 +79,38 @@ test('a call that the provider runs by itself is no call of the reply', () => {
 test('arguments of which the model wrote nothing are none, however the SDK puts that', () => {
   expect(replyOf(call({ invalid: true, input: ' ' }), finish).content).toEqual([call({})])
   expect(replyOf(call({ invalid: true, input: '{' }), finish).content).toMatchObject([{ input: null, inputText: '{' }])
+  const pieces = ['{"a', '":'].map((delta) => ({ type: 'tool-input-delta', id: 'c', delta }))
+  const asWritten = replyOf(
+    { type: 'tool-input-start', id: 'c' },
+    ...pieces,
+    call({ invalid: true, input: '{' }),
+    finish,
+  )
+  expect(asWritten.content).toMatchObject([{ input: null, inputText: '{"a":' }])
+})
+
+test('a text of nothing is kept only for what the provider gave beside it', () => {
+  const given = { acme: { signature: 'abc' } }
+  const emptyWith = (more: object) => [
+    { type: 'text-start', id: 't', ...more },
+    { type: 'text-end', id: 't' },
+  ]
+  expect(replyOf(...emptyWith({ providerMetadata: given }), finish).content).toEqual([
+    { type: 'text', text: '', providerOptions: given },
+  ])
+  expect(replyOf(...emptyWith({}), finish).content).toEqual([])
+})
+
+test('a reply that an error ended is none, and one that a filter let through in part is an answer', () => {
+  const text = { type: 'text-delta', id: 't', text: 'Hi.' }
+  const end = (finishReason: string) => ({ ...finish, finishReason })
+  expect(() => replyOf(text, end('error'))).toThrow('acme/m ended its reply with an error.')
+  expect(() => replyOf(end('error'))).toThrow('acme/m sent no reply that can be read.')
+  expect(() => replyOf(text, end('interrupted'))).toThrow('acme/m broke off in the middle of its reply.')
+  expect(replyOf(text, end('content-filter'))).toMatchObject({ finishReason: 'content-filter', content: [{}] })
+  const nothing = 'acme/m refused the request: its content filter let nothing through.'
+  expect(() => replyOf(end('content-filter'))).toThrow(nothing)
+  expect(() => replyOf({ ...text, type: 'reasoning-delta' }, end('content-filter'))).toThrow(nothing)
 })
 
 test('a reply that ends for a reason that the provider did not give has no end', () => {
