@@ -51,6 +51,16 @@ describe('a deadline', () => {
     expect(await first).toBe('late')
   })
 
+  test('that begins after a long computation has no more than its time', async () => {
+    const deadlines = new Deadlines()
+    const told: string[] = []
+    const tell = (error: Error) => void told.push(error.message)
+    const before = deadlines.within(never, 400).catch(tell)
+    compute(500)
+    await Promise.all([before, deadlines.within(never, 50).catch(tell)])
+    expect(told).toEqual(['no answer within 50 ms', 'no answer within 400 ms'])
+  })
+
   test('leaves no timer when all that was waited for came, or did not: it would let no process end', async () => {
     using set = vi.spyOn(globalThis, 'setInterval')
     using cleared = vi.spyOn(globalThis, 'clearInterval')
