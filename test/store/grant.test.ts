@@ -1,7 +1,7 @@
 /** A grant as the scripts give it: places in the lane of results are counted from the first that the worker ever had. */
 import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
-import { encodeResult } from '../../src/core/message.ts'
+import { encodeInput, encodeResult } from '../../src/core/message.ts'
 import { decodeGrant } from '../../src/store/grant.ts'
 
 const child = { id: newId(0), name: 'child', kind: 'child' }
@@ -15,6 +15,15 @@ test('results are at their places behind those that were taken, also the one tha
   const grant = decodeGrant(reply, 0)
   expect(grant).toMatchObject({ familyTaken: 4, familySeen: 7 })
   expect(grant.mail.family.map(({ sequence }) => sequence)).toEqual([4, 6, 13])
+})
+
+test('inputs and timers are at their places behind those that were taken', () => {
+  const record = ['kind', 'a', 'control', '3', 'user', '5'].join('\0')
+  const inputs = [encodeInput(null, '1'), encodeInput(null, '2')]
+  const reply = ['grant', newId(0), 'run', '7:nonce', '0', record, '', ['t\tlater\t1'], [], inputs, null, null, null]
+  const { control, user } = decodeGrant(reply, 0).mail
+  expect(control.map(({ sequence }) => sequence)).toEqual([3])
+  expect(user.map(({ message }) => message.id)).toEqual(['user-5', 'user-6'])
 })
 
 describe('a grant says', () => {

@@ -1,5 +1,6 @@
 /** renew: keeps leases, tells who lost theirs, moves bells of long turns to the busy ones. */
 import { describe, expect, test, vi } from 'vitest'
+import { encodeRunState } from '../../src/core/run-state.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { granted, type HandNode, type HandTurn } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
@@ -22,6 +23,16 @@ describe('renew', () => {
       expect(await node.turns.renew([renewal(turn)])).toMatchObject({ verdicts: ['kept'], bells: [] }),
     )
     expect(changed).toEqual({ leases: ['<one.root> now+60s'] })
+  })
+
+  test('writes what the turn is at into the record, where reports read it', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const node = place.node()
+    const turn = await node.claim()
+    const runState = encodeRunState('AwaitingLLMResponse', true)
+    await node.turns.renew([{ ...renewal(turn), runState }])
+    expect(await place.record(turn.worker)).toMatchObject({ runState })
   })
 
   test('saves a lease that has ended and was not taken away yet', async () => {
