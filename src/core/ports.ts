@@ -148,7 +148,7 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly end?: { readonly wait: string; readonly retryMs?: number; readonly next: NextClaim | null } | undefined
   /** The bell that this turn answers; empty for none. */
   readonly bell: string
-  /** With end and no next claim: the bell was moved to the busy ones. */
+  /** With end: the bell was moved to the busy ones. */
   readonly wasBusy: boolean
 }
 

@@ -125,7 +125,7 @@ export class RedisTurnStore implements TurnStore {
     for (const { id, ms, valueJson } of timers) lists.push('timer', id, ms, valueJson)
     if (end === undefined) return lists
     const { next } = end
-    if (request.wasBusy || next?.wasBusy) lists.push('wasBusy', '1')
+    if (request.wasBusy) lists.push('wasBusy', '1')
     if (next === null) {
       lists.push('leave', request.bell)
       return lists
