@@ -40,6 +40,23 @@ test('a live follower ends with the event with which the session ends, and leave
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
+test('the past ends with that event, too: not with what a detached worker does later', async () => {
+  const starter = defineWorker({
+    receive(_, self) {
+      self.spawn('echo', 1, { detached: true })
+      self.reply('done')
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { starter } })
+  const session = await troupe.create('starter')
+  await session.result()
+  await troupe.startNode({ echo })
+  const stored = async () => (await troupe.redis.xrange(`${troupe.tag}:events`, '-', '+')).join(' ')
+  await waitUntil('the detached worker is done', async () => (await stored()).split('run.completed').length === 3)
+  const seen = await Array.fromAsync(session.events({ after: '0-0', signal: soon() }))
+  expect(seen.at(-1)?.type).toBe('session.completed')
+})
+
 test('who stops following leaves no timer, which would let no process end for half a minute', async () => {
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('nobody')
@@ -122,12 +139,17 @@ test('who begins to follow a client that was closed meanwhile opens no connectio
 class HandHub extends EventHub {
   tell: (event: RawEvent | null) => void = () => {}
   say: LiveListener | undefined
+  isHeard = false
   override async listen(_: string, listener: (event: RawEvent | null) => void): Promise<string> {
     this.tell = listener
+    this.isHeard = true
     return '0-0'
   }
   override async listenLive(_: string, listener: LiveListener): Promise<void> {
     this.say = listener
+  }
+  override unlisten(_: string, listener: (event: RawEvent | null) => void): void {
+    if (listener === this.tell) this.isHeard = false
   }
 }
 
@@ -196,6 +218,24 @@ test('who was told a part of what came as one is told no more of it when its cli
   expect((await following.next()).done).toBe(true)
 })
 
+test('who lags by what is live is told nothing more when its client was closed, and its hub keeps nothing of it', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { redis, tag } = troupe
+  const hub = new HandHub(troupe.namespace, () => openRedis(troupe.redisUrl), 5_000)
+  const sure = { createdAt: () => Promise.resolve(null), hasEnded: () => Promise.resolve(false) }
+  const id = newId(0)
+  const following = sessionEvents(id, { hub, redis, tag, deadlineMs: 5_000, ...sure }, { transient: false })
+  const next = following.next()
+  await waitUntil('it listens', () => hub.isHeard)
+  for (const number of [1, 2])
+    hub.tell({ id: `${number}-0`, type: 'run.started', sessionId: id, workerId: id, at: 0, details: {} })
+  expect(await next).toMatchObject({ value: { id: '1-0' } })
+  await hub.stop()
+  hub.tell(null)
+  expect((await following.next()).done).toBe(true)
+  expect(hub.isHeard).toBe(false)
+})
+
 test('what the past has told is not told again where it turns out that some before it was trimmed', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   const session = await troupe.create('echo', 1, { keepOpen: true })
@@ -223,6 +263,34 @@ test('what the past has told is not told again where it turns out that some befo
   hub.tell({ ...first, id: '99999999999999-0' })
   await waitUntil('all that was heard is told', () => seen.at(-1)?.id === '99999999999999-0')
   controller.abort()
+  await following
+  const ids = seen.map(({ id }) => id)
+  expect(ids).toEqual([...new Set(ids)])
+  await hub.stop()
+})
+
+test('nor is it told again by a look after silence', async () => {
+  await using troupe = await TestTroupe.start({ workers: { echo } })
+  const session = await troupe.create('echo', 1, { keepOpen: true })
+  await session.result({ run: 1 })
+  const hub = new HandHub(troupe.namespace, () => openRedis(troupe.redisUrl), 5_000)
+  const { redis, tag } = troupe
+  let isOver = false
+  const sure = { createdAt: () => Promise.resolve(null), hasEnded: () => Promise.resolve(isOver) }
+  const seen: RawEvent[] = []
+  const following = (async () => {
+    const query = { after: '0-0', transient: false }
+    const context = { hub, redis, tag, deadlineMs: 5_000, silenceMs: 20, ...sure }
+    for await (const event of sessionEvents(session.id, context, query)) seen.push(event)
+  })()
+  const runs = () => seen.filter(({ type }) => type === 'run.completed').length
+  await waitUntil('the past is told', () => runs() === 1)
+  await session.root.send('more')
+  await session.result({ run: 2 })
+  const [first] = seen as [RawEvent]
+  hub.tell({ ...first, type: 'events.trimmed', details: { after: first.id } })
+  await waitUntil('what is new is told', () => runs() === 2)
+  isOver = true
   await following
   const ids = seen.map(({ id }) => id)
   expect(ids).toEqual([...new Set(ids)])
