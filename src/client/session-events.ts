@@ -114,7 +114,7 @@ async function* toldEvents(
         yield arrival
         if (arrival.ended) return
       }
-      if (inbox.isEmpty && !(await isWoken(woken, context.silenceMs ?? silenceMs)) && (await isOver(context))) {
+      if (!(await isWoken(woken, context.silenceMs ?? silenceMs)) && (await isOver(context))) {
         yield* pastEvents(sessionId, context, seen, isUnwanted)
         return
       }
@@ -216,10 +216,6 @@ class Inbox {
       const arrival = this.#arrived.shift()
       if (arrival === undefined || 'notes' in arrival || this.#isNew(arrival)) return arrival
     }
-  }
-
-  get isEmpty(): boolean {
-    return this.#arrived.length === 0
   }
 
   nextWake(): Promise<void> {
