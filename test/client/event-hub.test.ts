@@ -1,5 +1,5 @@
 /** The connections over which a client follows events: none outlives the client, nor an attempt to listen that failed. */
-import { describe, expect, inject, test } from 'vitest'
+import { describe, expect, inject, test, vi } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import { EventHub } from '../../src/client/event-hub.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
@@ -95,11 +95,15 @@ describe('a session that is watched', () => {
     const [one, other] = [await troupe.create('gated', 'one'), await troupe.create('gated', 'other')]
     const hub = await hubOf(troupe)
     hub.track(one.id)
+    await hub.listen(other.id, () => {})
     expect([hub.ended(one.id), hub.ended(other.id)]).toEqual([null, undefined])
     open.resolve()
     const ended = await waitUntil('it has ended', () => hub.ended(one.id))
     expect(ended).toMatchObject({ status: 'completed', entryJson: expect.stringContaining('"one"') })
+    const last = await troupe.create('gated', 'last')
+    hub.track(last.id)
     await other.result()
+    await waitUntil('a later one has ended as well', () => hub.ended(last.id))
     expect(hub.ended(other.id)).toBeUndefined()
     await hub.stop()
   })
@@ -164,5 +168,37 @@ describe('a session that is watched', () => {
     expect(stays?.filter((type) => type === 'run.completed')).toHaveLength(1)
     await hub.stop()
     expect(woken).toBe(3)
+  })
+  test('tells who listens also when the last who waited for its end is gone', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('nobody')
+    const hub = await hubOf(troupe)
+    const heard: string[] = []
+    const wake = () => {}
+    await hub.listen(session.id, (event) => void heard.push(String(event?.type)))
+    await hub.wakeAtEnds(session.id, wake)
+    hub.stopWaking(session.id, wake)
+    await session.root.send('more')
+    expect(await waitUntil('it is told', () => heard.includes('message.accepted'))).toBe(true)
+    await hub.stop()
+  })
+
+  test('leaves nothing when nobody wants anything of it any more: a client may live for long', async () => {
+    const hub = new EventHub(newNamespace(), () => openRedis(inject('redisUrl')), 5_000)
+    const [heard, awaited, tracked] = [newId(0), newId(0), newId(0)]
+    const nothing = () => {}
+    await hub.listen(heard, nothing)
+    await hub.wakeAtEnds(awaited, nothing)
+    hub.track(tracked)
+    using dropped = vi.spyOn(Map.prototype, 'delete')
+    hub.unlisten(heard, nothing)
+    hub.stopWaking(awaited, nothing)
+    // Its end is still to be remembered.
+    await hub.listen(tracked, nothing)
+    hub.unlisten(tracked, nothing)
+    expect(hub.ended(tracked)).toBeNull()
+    hub.forget(tracked)
+    expect(dropped.mock.calls.flat()).toEqual(expect.arrayContaining([heard, awaited, tracked]))
+    await hub.stop()
   })
 })
