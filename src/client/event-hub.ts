@@ -11,7 +11,7 @@ import { partitionKeys, tagOf } from '../store/keys.ts'
 import { type LiveListener, LiveTail } from '../store/live-channel.ts'
 import { clientClosed, type Redis, withDeadline } from '../store/redis.ts'
 
-/** `events.trimmed`: what followed may be gone. `null`: the client was closed, and nothing comes any more. */
+/** `events.trimmed`: what followed may be gone. `null`: the client was closed, and nothing comes any more. Must not throw. */
 type Listener = (event: RawEvent | null) => void
 
 /** What this client wants of one session. */
@@ -176,7 +176,7 @@ export class EventHub {
     if (fields.ended !== undefined && watched.ended === null) watched.ended = endedOf(fields.ended, fields)
     if (mayEndRun(fields)) for (const wake of watched.wakers) wake()
     if (watched.listeners.length === 0) return
-    for (const event of decodeEvents(id, fields)) tellAll(watched.listeners, event)
+    for (const event of decodeEvents(id, fields)) for (const tell of watched.listeners) tell(event)
   }
 
   /** Ends may be among what is gone: they are read from the records. */
@@ -185,7 +185,7 @@ export class EventHub {
       if (partitionOf(sessionId) !== partition) continue
       if (watched.ended === null) this.forget(sessionId)
       for (const wake of watched.wakers) wake()
-      if (watched.listeners.length > 0) tellAll(watched.listeners, trimmedEvent(sessionId, after))
+      for (const tell of watched.listeners) tell(trimmedEvent(sessionId, after))
     }
   }
 
@@ -194,7 +194,7 @@ export class EventHub {
     this.#isStopped = true
     for (const { listeners, wakers } of this.#watched.values()) {
       for (const wake of wakers) wake()
-      tellAll(listeners, null)
+      for (const tell of listeners) tell(null)
     }
     this.#live.stop()
     const stopping = Promise.all([...this.#connected].map((tail) => tail.stop()))
@@ -211,15 +211,5 @@ export function trimmedEvent(sessionId: string, after: string): RawEvent {
     workerId: rootIdOf(sessionId),
     at: Date.now(),
     details: { after },
-  }
-}
-
-function tellAll(listeners: readonly Listener[], event: RawEvent | null): void {
-  for (const listener of listeners) {
-    try {
-      listener(event)
-    } catch {
-      // A listener's failure is its own; it must not stop the others.
-    }
   }
 }
