@@ -100,7 +100,7 @@ export class EventHub {
   track(sessionId: string): void {
     if (!this.#listening.has(partitionOf(sessionId))) return
     const watched = this.#watch(sessionId)
-    if (watched.ended === undefined) this.#trackedCount++
+    this.#trackedCount++
     watched.ended = null
     while (this.#trackedCount > trackedMax) this.#forgetOldest()
   }
