@@ -112,10 +112,15 @@ describe('a session that is watched', () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('nobody')
-    const hub = new EventHub(troupe.namespace, () => openRedis(proxy.url), 5_000)
+    let opened = 0
+    const hub = new EventHub(troupe.namespace, () => openRedis(opened++ === 0 ? proxy.url : troupe.redisUrl), 5_000)
     let woken = 0
     await hub.wakeAtEnds(session.id, () => woken++)
     hub.track(session.id)
+    const elsewhere = newId(1)
+    const heard: string[] = []
+    await hub.listen(elsewhere, (event) => void heard.push(String(event?.type)))
+    hub.track(elsewhere)
     expect(hub.ended(session.id)).toBeNull()
     proxy.cut()
     for (let more = 0; more < 2; more++) await troupe.create('nobody')
@@ -123,6 +128,8 @@ describe('a session that is watched', () => {
     proxy.mend()
     await waitUntil('it is not waited for any more', () => woken > 0 && hub.ended(session.id) === undefined)
     expect(woken).toBeGreaterThan(0)
+    // What is gone in one partition is nothing to the sessions of another.
+    expect([hub.ended(elsewhere), heard]).toEqual([null, []])
     await hub.stop()
   })
 
