@@ -150,6 +150,17 @@ describe('session.result', () => {
     await expect(unknown.result()).rejects.toMatchObject({ code: 'session_not_found' })
   })
 
+  test('of a session that is being cancelled is waited for', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('echo')
+    await session.cancel()
+    using looks = vi.spyOn(InspectStore.prototype, 'session')
+    const result = session.result({ signal: AbortSignal.timeout(20_000) }).catch((error: unknown) => error)
+    await waitUntil('it is looked for', () => looks.mock.settledResults[0]?.type === 'fulfilled')
+    await troupe.startNode({ echo })
+    expect(await result).toMatchObject({ status: 'cancelled' })
+  })
+
   test('is rejected, not forgotten, when the client closes', async () => {
     await using troupe = await TestTroupe.connect()
     const client = await connectInternal({ redisUrl: troupe.redisUrl, namespace: troupe.namespace })
@@ -235,6 +246,7 @@ describe('a result over which somebody wrote', () => {
   const fails = defineWorker({ receive: (_, self) => self.fail('no') })
   test.each([
     ['completed', 'echo', '{bad'],
+    ['completed', 'echo', '{"type":"failed","failure":{"code":"run_failed","message":"none"}}'],
     ['failed', 'fails', '{"type":"completed","value":"all is well"}'],
   ])('is told so, with its place: one that %s', async (status, kind, written) => {
     await using troupe = await TestTroupe.start({ workers: { echo, fails } })
@@ -245,6 +257,18 @@ describe('a result over which somebody wrote', () => {
     const told = `entry 1 of the history of worker ${session.rootId} should be that it ${status}`
     await expect(session.result({ run: 1 })).rejects.toThrow(told)
     expect((await session.report()).workers).toMatchObject([{ place: 'idle', historyLength: 2 }])
+  })
+
+  test('is not one that was pruned just then: its session is not known', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const session = await troupe.create('echo')
+    await session.result({ run: 1 })
+    const { log, record } = workerKeys(troupe.tag, session.rootId)
+    using _ = vi.spyOn(InspectStore.prototype, 'entryAt').mockImplementationOnce(async () => {
+      await troupe.redis.del(log, record)
+      return null
+    })
+    await expect(session.result({ run: 1 })).rejects.toMatchObject({ code: 'session_not_found' })
   })
 
   test('is no cancel, nor a session that is not known, where nothing is left of it', async () => {
