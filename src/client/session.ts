@@ -119,7 +119,7 @@ export class Session {
         const found = await this.#look(wanted, missed)
         if (typeof found === 'object') return found
         if (hub.isStopped) throw clientClosed()
-        wanted = found ?? wanted
+        wanted = found
         missed = false
         const timer = setTimeout(() => {
           missed = true
@@ -152,8 +152,7 @@ export class Session {
     if (wanted === undefined && !finished) {
       const root = await this.#root()
       if (root.mode !== 'conversation') return undefined
-      const idle = root.place === 'idle' && root.pending === 0
-      wanted = Math.max(1, root.run - (idle ? 1 : 0))
+      wanted = Math.max(1, root.run - (root.place === 'idle' ? 1 : 0))
     }
     let result = wanted === undefined ? lastResult(fields) : null
     if (wanted === undefined && result === null) wanted = await this.#lastRun()

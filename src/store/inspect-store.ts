@@ -139,13 +139,10 @@ export class InspectStore {
   }
 
   /** What says which run of its root a session is at: little, since thousands may wait for results at the same time. */
-  async root(sessionId: string): Promise<{ mode: string; place: string | null; run: number; pending: number }> {
-    const { record, user } = workerKeys(this.#keys.tag, rootIdOf(sessionId))
-    const [[mode, place, run], pending] = await Promise.all([
-      this.#redis.hmget(record, 'mode', 'place', 'run'),
-      this.#redis.llen(user),
-    ])
-    return { mode: mode ?? 'job', place: place ?? null, run: Number(run ?? 1), pending }
+  async root(sessionId: string): Promise<{ mode: string; place: string | null; run: number }> {
+    const { record } = workerKeys(this.#keys.tag, rootIdOf(sessionId))
+    const [mode, place, run] = await this.#redis.hmget(record, 'mode', 'place', 'run')
+    return { mode: mode ?? 'job', place: place ?? null, run: Number(run ?? 1) }
   }
 
   /** The root first; at most `limit`. */
