@@ -91,6 +91,10 @@ describe('sessions.create', () => {
     [{ kind: 'echo', limits: { toString: 5 } }, /^"toString" is not a limit/],
     [{ kind: 'echo', limits: { depth: 1n } }, /^the limit "depth" must be a whole number from 0 to 64, not 1n\.$/],
     [{ kind: 'echo', grant: 'all' }, /^grant of sessions\.create must be an object with tools, .*, not "all"\.$/],
+    [
+      { kind: 'echo', input: 1, grant: { tool: ['a'] } },
+      /^grant\.tool is no restriction; there are tools, kinds, folder/,
+    ],
   ])('refuses %o, and stores nothing', async (request, message) => {
     await using troupe = await TestTroupe.connect()
     const creating = troupe.client.sessions.create(request as never)
