@@ -147,7 +147,7 @@ export class SessionStore {
     if (caps !== startCaps) facts.push('caps', caps)
     if (grant) facts.push('grant', grant)
     if (keyDigest !== null) {
-      const asked = digestOf(JSON.stringify([kind, name, mode, limitsText, grant, mail]))
+      const asked = digestOf(JSON.stringify([kind, name, mode, limitsText, caps, grant, mail]))
       facts.push('idem', keyDigest, 'idemMs', String(this.#policy.givenKeyMs), 'asked', asked)
     }
     return facts

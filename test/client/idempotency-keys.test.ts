@@ -101,10 +101,11 @@ test.each<[string, Partial<CreateSession>]>([
   ['name', { name: 'other' }],
   ['mode', { keepOpen: true }],
   ['limits', { limits: { workers: 7 } }],
+  ['limit on spending', { limits: { tokens: 7 } }],
   ['grant', { grant: { tools: ['look'] } }],
 ])('a key that began something with another %s began something else, and that is said', async (_, more) => {
   await using troupe = await TestTroupe.connect()
-  const asked = { kind: 'echo', input: 1, idempotencyKey: 'k' }
+  const asked = { kind: 'echo', name: 'echo', input: 1, idempotencyKey: 'k' }
   const first = await troupe.client.sessions.create(asked)
   const again = await troupe.client.sessions.create(asked)
   expect([again.id, again.warning]).toEqual([first.id, expect.stringMatching(/^its idempotency key was used before: /)])
