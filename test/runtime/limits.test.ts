@@ -127,7 +127,7 @@ describe('limits', () => {
     const sends = await Promise.allSettled([1, 2, 3, 4].map((number) => session.root.send(number)))
     const refused = sends.flatMap((send) => (send.status === 'rejected' ? [send.reason] : []))
     expect(refused).toMatchObject([{ code: 'mailbox_full' }, { code: 'mailbox_full' }])
-    expect(refused[0].message).toContain(session.rootId)
+    expect(refused[0].message).toContain(`${session.rootId} is full (3 messages)`)
     gate.resolve()
     expect(await session.result()).toMatchObject({ status: 'completed', run: 3 })
     await expectInvariants(troupe.redis, troupe.namespace)
