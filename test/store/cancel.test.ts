@@ -321,6 +321,14 @@ describe('finish', () => {
     expect(await place.dump()).toEqual(before)
   })
 
+  test('waits for what runs, in whichever batch that was', async () => {
+    await using scene = await tree({ policy: { sweepBatch: 2 } })
+    const { place, session, node } = scene
+    await place.sessions.cancel(session.id, 'enough')
+    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 0, damaged: [] })
+    expect(await states(place)).toMatchObject({ first: 'running', grandchild: 'terminal' })
+  })
+
   test('ends a large session in batches', async () => {
     await using scene = await started(
       { limits: { workers: 100, children: 50 } },
