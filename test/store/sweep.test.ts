@@ -155,6 +155,16 @@ describe('the register of nodes', () => {
     expect(dump).not.toHaveProperty('grants:node-a')
   })
 
+  test.each([
+    ['five minutes, where leases are short', 60_000, 270],
+    ['two leases, where they are long', 200_000, 370],
+  ])('forgets a node, which may only stand still, no sooner than after %s', async (_, leaseMs, seconds) => {
+    await using place = await Place.open({ policy: { leaseMs } })
+    await place.redis.hset(place.keys.nodes, 'node-a', `${(await place.now()) - seconds * 1_000} 3 default echo {}`)
+    await place.node({ id: 'node-b' }).sweep()
+    expect(await place.redis.hexists(place.keys.nodes, 'node-a')).toBe(1)
+  })
+
   test('takes out a node that says goodbye, with its grants and its slots', async () => {
     await using place = await Place.open()
     const [a, b] = [place.node({ slots: 3 }), place.node({ id: 'node-b', slots: 5 })]
