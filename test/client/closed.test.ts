@@ -59,6 +59,14 @@ describe('a client that was closed', () => {
     expect(await outcome(call(client))).toMatchObject(closed)
   })
 
+  test('says so also when its connection has ended', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs })
+    await client.close()
+    await waitUntil('none is open', () => proxy.connections === 0)
+    for (const [, call] of calls) expect(await outcome(call(client))).toMatchObject(closed)
+  })
+
   test('may be closed again, also at the same time: who does waits for the same end', async () => {
     using stops = vi.spyOn(EventHub.prototype, 'stop')
     const client = await connectInternal({ redisUrl: inject('redisUrl'), namespace: newNamespace() })
@@ -108,9 +116,11 @@ describe('a client that was closed', () => {
     ],
     [
       'for a connection',
-      (proxy) => {
+      async (proxy) => {
+        await waitUntil('it is lost', () => proxy.connections === 0)
         proxy.holdNew()
-        return waitUntil('it connects again', () => proxy.waiting > 0)
+        // That for events, and the one that was lost.
+        await waitUntil('it connects again', () => proxy.waiting > 1)
       },
     ],
   ]
