@@ -1,10 +1,12 @@
 /** A Redis that may not be used is refused at the start, in one clear sentence. */
 import { inspect } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ConfigError } from '../../src/core/errors.ts'
 import { openRedis } from '../../src/store/redis.ts'
 import { checkRedis } from '../../src/store/set-up.ts'
 import { RedisServer } from '../support/redis-server.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { connectTo } from './support/connect-to.ts'
 import { Place } from './support/place.ts'
 
@@ -90,5 +92,24 @@ describe('a Redis that may not be used', () => {
     expect(counts.map((count) => count.status)).toEqual(
       [2, 3, 2, 3].map((count) => (count === agreed ? 'fulfilled' : 'rejected')),
     )
+  })
+  test('who sets up a namespace that another has set up just before keeps to what that one wrote', async () => {
+    await using place = await Place.open()
+    const { redis, namespace } = place
+    await checkRedis(redis, namespace, 2)
+    // As it was read before.
+    using _ = vi.spyOn(redis, 'hmget').mockResolvedValueOnce([null, null])
+    await expect(checkRedis(redis, namespace, 3)).rejects.toThrow(/was set up with 2 partitions, not 3/)
+    expect(await checkRedis(redis, namespace, undefined)).toBe(2)
+  })
+
+  test('and leaves no connection to it, which would let no process end', async () => {
+    await using place = await Place.open()
+    const { namespace, redisUrl } = place
+    await checkRedis(place.redis, namespace, 2)
+    await using proxy = await TcpProxy.start(redisUrl)
+    await expect(connectTo(proxy.url, { namespace, partitions: 3 })).rejects.toThrow(ConfigError)
+    expect(proxy.opened).toBe(1)
+    await waitUntil('none is open', () => proxy.connections === 0)
   })
 })
