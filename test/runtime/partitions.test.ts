@@ -29,6 +29,21 @@ describe('with three partitions', () => {
     troupe.create(kind, input, { idempotencyKey: keyIn(partition), keepOpen: true })
   const expectSound = async () => expect((await troupe.client.audit()).findings).toEqual([])
 
+  test('what is pruned is counted over all of them', async () => {
+    await troupe.startNode({ echo })
+    for (const partition of all) {
+      const session = await createIn(partition, 'echo')
+      await session.result({ run: 1 })
+      await session.close()
+    }
+    let pruned = 0
+    await waitUntil('all have ended and are pruned', async () => {
+      pruned += await troupe.client.sessions.prune({ olderThanMs: 0 })
+      return (await troupe.client.sessions.list()).length === 0
+    })
+    expect(pruned).toBe(3)
+  })
+
   test('a node runs the workers of all of them, and no more at once than it has slots', async () => {
     let running = 0
     let most = 0
