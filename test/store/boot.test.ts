@@ -2,6 +2,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
 import { ConfigError } from '../../src/core/errors.ts'
+import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { openRedis } from '../../src/store/redis.ts'
 import { checkRedis } from '../../src/store/set-up.ts'
 import { RedisServer } from '../support/redis-server.ts'
@@ -101,6 +102,14 @@ describe('a Redis that may not be used', () => {
     using _ = vi.spyOn(redis, 'hmget').mockResolvedValueOnce([null, null])
     await expect(checkRedis(redis, namespace, 3)).rejects.toThrow(/was set up with 2 partitions, not 3/)
     expect(await checkRedis(redis, namespace, undefined)).toBe(2)
+  })
+
+  test('who sets up a namespace whose number of partitions was removed keeps to those that nodes swept', async () => {
+    await using place = await Place.open()
+    const { redis, namespace } = place
+    for (const partition of [0, 1, 2]) await redis.hset(partitionKeys(tagOf(namespace, partition)).meta, 'sweptAt', '1')
+    await expect(checkRedis(redis, namespace, 2)).rejects.toThrow(/was set up with 3 partitions, not 2/)
+    expect(await checkRedis(redis, namespace, undefined)).toBe(3)
   })
 
   test('and leaves no connection to it, which would let no process end', async () => {
