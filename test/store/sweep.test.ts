@@ -196,6 +196,20 @@ describe('bells', () => {
     expect(await place.dump()).toMatchObject({ 'bells:default': ['fresh now+10s'], 'busy:default': ['fresh now+10s'] })
   })
 
+  test('that are stale go also where every node of their pool has gone', async () => {
+    await using place = await Place.open()
+    const [gone, left] = [place.node({ kinds: { gpu: ['paint'] } }), place.node({ id: 'node-b' })]
+    await gone.sweep()
+    await gone.sweep({ leaving: true, slots: 0, free: 0 })
+    for (let times = 1; times <= 2; times++) {
+      const now = await place.now()
+      await place.redis.zadd(place.keys.bells('gpu'), now - 1, `stale ${times}`, now + 10_000, 'fresh')
+      await place.redis.zadd(place.keys.busy('gpu'), now - 1, `stale ${times}`, now + 10_000, 'fresh')
+      await left.sweep({ free: 0 })
+      expect(await place.dump()).toMatchObject({ 'bells:gpu': ['fresh now+10s'], 'busy:gpu': ['fresh now+10s'] })
+    }
+  })
+
   test('are put for the sweeping node, as many as it can use (K2)', async () => {
     await using place = await Place.open()
     for (const label of ['a', 'b', 'c', 'd']) await place.create({ label })

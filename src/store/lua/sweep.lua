@@ -163,6 +163,8 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
       local left = redis.call('ZRANGE', tag .. ':run:' .. name, first, first + batch - 1)
       for index = 1, #left do writeMoved(name, left[index], kindOf(workerKey(tag, left[index]))) end
     end
+    -- Clients go on putting bells there.
+    totals[name] = totals[name] or 0
   end
   for name, total in pairs(totals) do
     redis.call('SET', tag .. ':slots:' .. name, total)
