@@ -21,6 +21,7 @@ import type { WorkerLog } from './core/worker-log.ts'
 import { type LoggerLike, toWorkerLog } from './log.ts'
 import { openModels } from './models/model-source.ts'
 import { type BellAnswerer, BullBellListener, BullBellRinger } from './queue/bells.ts'
+import { LeftBells } from './queue/left-bells.ts'
 import { BullSubmissionListener } from './queue/submissions.ts'
 import { InProcessRinger } from './runtime/in-process-ringer.ts'
 import type { Kind } from './runtime/kind.ts'
@@ -285,7 +286,7 @@ interface Listener {
   stop(): Promise<void>
 }
 
-/** Bells of every pool in every partition; submissions in the first partition. */
+/** Bells of every pool in every partition, and what is left of those of others; submissions in the first partition. */
 function listenersOf(parts: Parts, connection: Redis, node: RuntimeNode, ringer: BellRinger): readonly Listener[] {
   const { places, kindsByPool, concurrency, log, redis, caller, namespace, policy } = parts
   const bells = places.flatMap((place) =>
@@ -298,7 +299,8 @@ function listenersOf(parts: Parts, connection: Redis, node: RuntimeNode, ringer:
     }),
   )
   const submit = openSubmission({ redis, caller, namespace, partitions: places.length, ringer, policy })
-  return [...bells, new BullSubmissionListener(connection, places[0] as Place, submit, log)]
+  const left = new LeftBells(connection, places, () => node.otherPools, log)
+  return [...bells, left, new BullSubmissionListener(connection, places[0] as Place, submit, log)]
 }
 
 /** Without a queue whoever puts a bell rings this node itself. */

@@ -11,7 +11,7 @@
  * B-c Job states are never read: BullMQ's lock, stall and retry rules decide nothing here.
  * B-d Of a queue that somebody paused the jobs are removed: the work is done by told nodes and sweeps, and nobody would ever take them.
  * B-e Jobs that nobody took for a minute are removed: while the slots of all nodes are taken one more is rung every few seconds, for
- *     bells that are long stale when a slot is free.
+ *     bells that are long stale when a slot is free. Those of pools that have no node nodes of other pools remove (left-bells.ts).
  * B-f Where one job stands for several bells of a line, it names the others: they count as out, so no script puts new ones for what is in
  *     line. When it has found work, or nothing left to do, the next is rung with the rest, until a node is full: one job, however many wait.
  *     So it is when it was heard in vain too often; the others then go round no more than once each.
@@ -27,7 +27,7 @@ export interface QueuePlace {
   readonly prefix: string
 }
 
-function queueName(pool: string): string {
+export function queueName(pool: string): string {
   return `bell-${pool}`
 }
 
@@ -55,7 +55,7 @@ const fullAlone = 2
 /** One job names no more others than this, the newest: the oldest are stale first. As many as a script puts at once. */
 const behindMost = 50
 /** How often a node looks whether somebody paused its bells, or whether jobs have waited for as long. */
-const tidyEveryMs = 60_000
+export const tidyEveryMs = 60_000
 /** So many of these are removed at once, by a script of BullMQ. */
 const tidyMost = 1_000
 
@@ -138,7 +138,7 @@ export class BullBellRinger implements BellRinger {
     const key = `${partition}/${pool}`
     let queue = this.#queues.get(key)
     if (queue === undefined) {
-      queue = openQueue(this.#connection, prefixOf(this.#places, partition), queueName(pool))
+      queue = openBellQueue(this.#connection, prefixOf(this.#places, partition), pool)
       this.#queues.set(key, queue)
     }
     return queue
@@ -204,7 +204,7 @@ export class BullBellListener {
     this.#pool = pool
     this.#prefix = place.prefix
     this.#log = log
-    this.#queue = openQueue(connection, place.prefix, queueName(pool))
+    this.#queue = openBellQueue(connection, place.prefix, pool)
     this.#tidying = setInterval(() => void this.runOnce(), tidyEveryMs).unref()
     this.#worker = new Worker(
       queueName(pool),
@@ -263,7 +263,7 @@ export class BullBellListener {
       const isPaused = await this.#queue.isPaused()
       if (isPaused) await this.#queue.drain()
       // BullMQ tells an event of it each time, also of none.
-      else if ((await this.#queue.getWaitingCount()) > 0) await this.#queue.clean(tidyEveryMs, tidyMost, 'wait')
+      else if ((await this.#queue.getWaitingCount()) > 0) await removeOldBells(this.#queue)
       if (isPaused && !this.#isPaused)
         this.#log.warn(`the queue ${queueName(pool)} is paused in BullMQ: work may begin a second late`, {
           pool,
@@ -298,10 +298,15 @@ function oneFor(one: Bell, other: Bell): Bell {
   return { ...first, behind: [...names].slice(-behindMost) }
 }
 
-function openQueue(connection: Redis, prefix: string, name: string): Queue {
-  const queue = new Queue(name, { connection, prefix, skipMetasUpdate: true })
+export function openBellQueue(connection: Redis, prefix: string, pool: string): Queue {
+  const queue = new Queue(queueName(pool), { connection, prefix, skipMetasUpdate: true })
   queue.on('error', () => {})
   return queue
+}
+
+/** B-e. There may be more than one script is to remove, and among the last of the line one that was given back just now. */
+export async function removeOldBells(queue: Queue): Promise<void> {
+  for (let removed = 1; removed > 0; ) removed = (await queue.clean(tidyEveryMs, tidyMost, 'wait')).length
 }
 
 function prefixOf(places: readonly QueuePlace[], partition: number): string {
