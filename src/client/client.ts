@@ -61,8 +61,9 @@ export interface InternalConnectOptions extends ConnectOptions {
  */
 export type Purpose = 'create' | 'change' | 'look'
 
-/** How long connecting may take by default. */
+/** How long connecting, and any other call, may take by default. */
 const connectMs = 5_000
+const callMs = 10_000
 
 /** Connects to Redis. Throws a ConfigError or TransientError with one clear sentence when that cannot be. */
 export async function connect(options: ConnectOptions = {}): Promise<Troupe> {
@@ -72,7 +73,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Troupe> {
 
 export async function connectInternal(options: InternalConnectOptions): Promise<Troupe> {
   const redisUrl = options.redisUrl ?? defaultRedisUrl
-  const redis = openRedis(redisUrl)
+  const redis = openRedis(redisUrl, options.deadlineMs ?? callMs)
   try {
     const deadlineMs = options.deadlineMs ?? connectMs
     await awaitRedis(redis, redisUrl, deadlineMs)
@@ -116,7 +117,7 @@ export class Troupe implements AsyncDisposable {
     this.#namespace = options.namespace ?? defaultNamespace
     this.#places = placesOf(this.#namespace, partitions)
     const log = toWorkerLog(options.logger)
-    const deadlineMs = options.deadlineMs ?? 10_000
+    const deadlineMs = options.deadlineMs ?? callMs
     this.#deadlineMs = deadlineMs
     const caller = new ScriptCaller(redis)
     this.#bull = options.ringer ? null : new BullBellRinger(redis, this.#places, log)

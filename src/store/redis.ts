@@ -6,6 +6,7 @@ import { Redis, type RedisOptions } from 'ioredis'
 import { ConflictError } from '../core/errors.ts'
 import { checkRedisUrl, redisPlace } from '../core/redis-url.ts'
 import { Deadlines } from './deadlines.ts'
+import { forgetGivenUp } from './given-up.ts'
 import { databaseRefused, loginRefused, noConnection, weightOf } from './no-connection.ts'
 import { SilenceWatch } from './silence-watch.ts'
 
@@ -20,12 +21,13 @@ const silence = new SilenceWatch()
 export type { Redis }
 
 /**
- * A connection that never gives up by itself, but where its login is refused; who waits sets a deadline of their own.
- * Throws a ConfigError, and opens nothing, where the address is wrong.
+ * A connection that never gives up by itself, but where its login is refused; who waits sets a deadline of their own, and `patienceMs` says
+ * how long anybody does. Throws a ConfigError, and opens nothing, where the address is wrong.
  */
-export function openRedis(url: string): Redis {
+export function openRedis(url: string, patienceMs?: number): Redis {
   const redis = open(url, { enableOfflineQueue: true, autoResendUnfulfilledCommands: true })
   keepWaiting(redis)
+  if (patienceMs !== undefined) forgetGivenUp(redis, patienceMs)
   return redis
 }
 
