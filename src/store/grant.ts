@@ -7,7 +7,7 @@ import { decodeMail, type Lane, type Mail } from '../core/message.ts'
 import { decodeLimits } from '../core/policy.ts'
 import type { Grant } from '../core/ports.ts'
 import { decodeRunState } from '../core/run-state.ts'
-import { decodeGrant as decodeWorkerGrant } from '../core/worker-grant.ts'
+import { decodeGrant as decodeWorkerGrant, isGrantText, type WorkerGrant } from '../core/worker-grant.ts'
 import { decodeCalls } from './call-ranges.ts'
 import { toFields } from './replies.ts'
 import type { Reply } from './script.ts'
@@ -56,7 +56,7 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     depth: number('depth'),
     limits: decodeLimits(record.limits),
     spending: decodeSpendings(spent, caps),
-    allowed: record.grant === undefined ? {} : decodeWorkerGrant(record.grant),
+    allowed: allowedBy(record.grant),
     run,
     open: record.open === '1',
     runState: decodeRunState(record.runState ?? 'Idle').run,
@@ -81,6 +81,12 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     },
     trustedUntil,
   }
+}
+
+/** Of a text over which somebody wrote, or of a newer troupe, nobody here knows what it keeps from the worker: then it may use nothing. */
+function allowedBy(text: string | undefined): WorkerGrant {
+  if (text === undefined) return {}
+  return isGrantText(text) ? decodeWorkerGrant(text) : { tools: [], kinds: [] }
 }
 
 /** "<tries> <what>" of each (`Grant.retrying`), or nothing. */

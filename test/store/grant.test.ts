@@ -49,6 +49,20 @@ describe('a grant says', () => {
     expect(jobs).toEqual([true, false, false])
   })
 
+  test.each([
+    ['', ''],
+    ['over which somebody wrote', 'nonsense'],
+    ['of which a part is gone', 'kinds\nfolder relative'],
+    ['with a restriction of a newer troupe', 'tools a\nhosts example.org'],
+  ])('of a grant %s that nothing may be used', (_, grant) => {
+    expect(grantOf({ grant }).allowed).toEqual({ tools: [], kinds: [] })
+  })
+
+  test('of a whole grant what may be used, and without one that all may', () => {
+    expect(grantOf({ grant: 'tools a b' }).allowed).toEqual({ tools: ['a', 'b'] })
+    expect(grantOf({}).allowed).toEqual({})
+  })
+
   test('what is tried again, in as many words as that has', () => {
     const retrying = (attempt: string) => {
       const { attempt: tries, retrying: what } = grantOf({ attempt })

@@ -8,6 +8,7 @@ import { defineTool } from '../../../src/core/define-tool.ts'
 import { defineWorker } from '../../../src/core/define-worker.ts'
 import type { ModelRequest } from '../../../src/core/model.ts'
 import { call, type ScriptedReply, say, together } from '../../../src/models/scripted-model.ts'
+import { workerKeys } from '../../../src/store/keys.ts'
 import { type RecordedModel, recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
@@ -248,6 +249,23 @@ describe('handlers', () => {
       status: 'failed',
       failure: { code: 'grant_exceeded', message: expect.stringMatching(/may not spawn "low".*top, middle/) },
     })
+  })
+})
+
+test('who has a grant over which somebody wrote may use nothing', async () => {
+  const { models, workers } = family()
+  const parent = defineWorker({ receive: (_, self) => void self.spawn('low', null) })
+  await using troupe = await TestTroupe.connect()
+  const agent = await troupe.create('top', 'go', { grant: { tools: ['a'] } })
+  const handler = await troupe.create('parent', 'go', { grant: { kinds: ['low'] } })
+  for (const { rootId } of [agent, handler])
+    await troupe.redis.hset(workerKeys(troupe.tag, rootId).record, 'grant', 'nonsense')
+  await troupe.startNode({ ...workers, parent })
+  await agent.result()
+  expect(toolsOf(models.top)).toEqual([''])
+  expect(await handler.result()).toMatchObject({
+    status: 'failed',
+    failure: { code: 'grant_exceeded', message: expect.stringMatching(/may not spawn "low".*nothing/) },
   })
 })
 
