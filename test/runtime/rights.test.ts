@@ -70,7 +70,9 @@ test('a user with the documented rights runs, watches, cancels, audits and prune
     ])
     await client.health()
     expect(await client.sessions.prune({ olderThanMs: 0 })).toBe(2)
-    expect(JSON.stringify(await troupe.redis.acl('LOG'))).not.toContain(user)
+    const log = (await troupe.redis.acl('LOG')) as unknown[][]
+    // To Redis 6.2 CLIENT is one command, and dangerous: connections have no names there.
+    expect(log.filter((refused) => refused.includes(user) && !refused.includes('client'))).toEqual([])
   } finally {
     await troupe.redis.acl('DELUSER', user)
   }
