@@ -6,6 +6,7 @@ import * as scripts from '../../../src/store/scripts.ts'
 import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
 import { loadScripts } from '../../support/load-scripts.ts'
 import { expectInvariants } from '../../support/oracle.ts'
+import { hasFunctions } from '../../support/redis-functions.ts'
 import type { TcpProxy } from '../../support/tcp-proxy.ts'
 import type { Row, Stage } from '../row.ts'
 
@@ -31,6 +32,7 @@ async function loseReplies(stage: Stage, script: (typeof all)[number], count: nu
   const proxy = await harness.proxy()
   // Known already: from the first request on, what is cut was executed.
   await loadScripts(harness.redis)
+  const called = (await hasFunctions(harness.redis)) ? script.functionName : script.sha
   const { namespace } = harness
   await using client = await connectInternal({ redisUrl: proxy.url, namespace, deadlineMs: 30_000 })
   await harness.start('a', { proxy, policy: { leaseMs: 5_000, renewEveryMs: 300, leaseMarginMs: 500 } })
@@ -38,7 +40,7 @@ async function loseReplies(stage: Stage, script: (typeof all)[number], count: nu
   const deadline = performance.now() + 120_000 + count * 2_000
   while (proxy.repliesLost < count) {
     assert.ok(performance.now() < deadline, `only ${proxy.repliesLost} replies of ${script.file} could be lost`)
-    await loseOne(proxy, script, count, stage)
+    loseOne(proxy, called, count, stage)
     made += await work(client)
   }
   const lost = proxy.repliesLost
@@ -51,9 +53,9 @@ async function loseReplies(stage: Stage, script: (typeof all)[number], count: nu
 }
 
 /** Not one reply after the other: what is sent again has to come through now and then. */
-async function loseOne(proxy: TcpProxy, { functionName }: (typeof all)[number], count: number, { random }: Stage) {
+function loseOne(proxy: TcpProxy, called: string, count: number, { random }: Stage): void {
   const left = count - proxy.repliesLost
-  proxy.loseReplies(functionName, Math.min(left, 1 + Math.floor(3 * random())))
+  proxy.loseReplies(called, Math.min(left, 1 + Math.floor(3 * random())))
 }
 
 /** A bit of everything: trees, a long turn, a chain of steps, a conversation that is limited and closed, a cancel, a prune. */
