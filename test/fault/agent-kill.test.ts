@@ -16,8 +16,8 @@ import { expectInvariants } from '../support/oracle.ts'
 
 const program = new URL('../programs/agent-node.ts', import.meta.url)
 const workersOfSession = 7
-/** Long enough for the nodes and the others of a busy machine. */
-const leases = { leaseMs: 1_500, renewEveryMs: 300, leaseMarginMs: 200 }
+/** Long enough for the nodes and the others of a busy machine, where one that dies with its nodes again and again is innocent all the same. */
+const patient = { leaseMs: 1_500, renewEveryMs: 300, leaseMarginMs: 200, poisonAfterStartsAlone: 50 }
 
 /** A provider, nodes that are replaced when they die, and everything that is seen meanwhile. */
 class Stage implements AsyncDisposable {
@@ -45,7 +45,7 @@ class Stage implements AsyncDisposable {
   }
 
   async #startAt(place: number): Promise<void> {
-    const settings = { program, providerUrl: this.provider.url, concurrency: 20, policy: leases }
+    const settings = { program, providerUrl: this.provider.url, concurrency: 20, policy: patient }
     // It may be killed before it has said that it is ready, by work that it took already.
     for (let node: NodeProcess | undefined; !node && !this.#isOver; ) {
       node = await this.harness.start(`node-${place}`, settings).catch((error: Error) => {
