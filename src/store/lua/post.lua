@@ -15,7 +15,9 @@ local worker, mail, idemMs, seed, bellMs, event, asked = ARGV[1], ARGV[2], ARGV[
 
 local tag = tagOf(recordKey)
 local known, knownBells, knownPool, knownAsked = readAnswer(idemKey, '^(%d+) ?(%S*) ?(%S*) ?(.*)$')
-if known then return { knownAsked == asked and 'again' or 'other', known, knownBells, knownPool } end
+-- Versions before this one kept no digest: of what they were sent nobody can tell whether it was this.
+local isOther = knownAsked ~= '' and knownAsked ~= asked
+if known then return { isOther and 'other' or 'again', known, knownBells, knownPool } end
 local plan, refusal = planInput(tag, worker, mail)
 if not plan then return refusal end
 checkArguments(bellMs, tonumber(idemMs) - 1)

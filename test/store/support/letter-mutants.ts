@@ -31,9 +31,16 @@ export const letterMutants: readonly Mutant[] = [
   {
     guard: 'a key of post is told to have sent something else',
     script: postScript,
-    from: "knownAsked == asked and 'again' or 'other'",
+    from: "isOther and 'other' or 'again'",
     to: "'again'",
     check: checks.aKeyOfAnotherMessageIsTold,
+  },
+  {
+    guard: 'a key of post without a digest sent nothing else',
+    script: postScript,
+    from: "knownAsked ~= '' and ",
+    to: '',
+    check: checks.aKeyOfAVersionBeforeIsKnown,
   },
   {
     guard: 'an answer of a key that somebody wrote over is none',
