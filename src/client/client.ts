@@ -14,7 +14,7 @@ import { AuditStore } from '../store/audit-store.ts'
 import { InspectStore, type NodeRow } from '../store/inspect-store.ts'
 import { type Place, placesOf, tagOf } from '../store/keys.ts'
 import { LetterStore } from '../store/letter-store.ts'
-import { awaitRedis, closeRedis, openRedis, type Redis } from '../store/redis.ts'
+import { awaitRedis, closeRedis, endRedis, openRedis, type Redis } from '../store/redis.ts'
 import { retentionOf } from '../store/retention.ts'
 import { checkRights } from '../store/rights.ts'
 import { guarded, guardedReads, ScriptCaller } from '../store/script.ts'
@@ -80,7 +80,7 @@ export async function connectInternal(options: InternalConnectOptions): Promise<
     const partitions = await checkSetUp(redis, options, deadlineMs)
     return new Troupe(redis, redisUrl, partitions, options)
   } catch (error) {
-    redis.disconnect()
+    endRedis(redis)
     throw error
   }
 }

@@ -27,7 +27,7 @@ export type { Redis }
 export function openRedis(url: string, patienceMs?: number): Redis {
   const redis = open(url, { enableOfflineQueue: true, autoResendUnfulfilledCommands: true })
   keepWaiting(redis)
-  if (patienceMs !== undefined) forgetGivenUp(redis, patienceMs)
+  if (patienceMs !== undefined) forgetGivenUp(redis, patienceMs, deadlines)
   return redis
 }
 
