@@ -29,6 +29,7 @@ import { KindMaker } from './runtime/kind-maker.ts'
 import { RuntimeNode } from './runtime/node.ts'
 import { loadWorkers } from './runtime/worker-loader.ts'
 import { type HintListener, hearHints } from './store/hints.ts'
+import { poolsEverHosted } from './store/hosted-pools.ts'
 import { type Place, placesOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
 import { awaitRedis, endRedis, openLossyRedis, openRedis, type Redis } from './store/redis.ts'
@@ -299,8 +300,10 @@ function listenersOf(parts: Parts, connection: Redis, node: RuntimeNode, ringer:
     }),
   )
   const submit = openSubmission({ redis, caller, namespace, partitions: places.length, ringer, policy })
-  const left = new LeftBells(connection, places, () => node.otherPools, log)
-  return [...bells, left, new BullSubmissionListener(connection, places[0] as Place, submit, log)]
+  const first = places[0] as Place
+  const otherPools = async () => (await poolsEverHosted(redis, first.keys)).filter((pool) => !kindsByPool.has(pool))
+  const left = new LeftBells(connection, places, otherPools, log)
+  return [...bells, left, new BullSubmissionListener(connection, first, submit, log)]
 }
 
 /** Without a queue whoever puts a bell rings this node itself. */

@@ -9,15 +9,15 @@ import { openBellQueue, type QueuePlace, queueName, removeOldBells, tidyEveryMs 
 export class LeftBells {
   readonly #connection: Redis
   readonly #places: readonly QueuePlace[]
-  readonly #pools: () => readonly string[]
+  readonly #pools: () => Promise<readonly string[]>
   readonly #log: Pick<WorkerLog, 'debug'>
   readonly #tidying: NodeJS.Timeout
 
-  /** `pools`: those that other nodes host, or hosted. The connection stays the caller's. */
+  /** `pools`: those that only other nodes host, or hosted. The connection stays the caller's. */
   constructor(
     connection: Redis,
     places: readonly QueuePlace[],
-    pools: () => readonly string[],
+    pools: () => Promise<readonly string[]>,
     log: Pick<WorkerLog, 'debug'>,
   ) {
     this.#connection = connection
@@ -34,12 +34,11 @@ export class LeftBells {
 
   /** Does not throw. */
   async runOnce(): Promise<void> {
-    for (const pool of this.#pools()) {
-      for (const { prefix } of this.#places) {
-        await this.#tidy(prefix, pool).catch((error: unknown) =>
-          this.#log.debug('bells that were left could not be removed', { pool, error: String(error) }),
-        )
-      }
+    const tell = (error: unknown, pool?: string) =>
+      this.#log.debug('bells that were left could not be removed', { pool, error: String(error) })
+    const pools = await this.#pools().catch((error: unknown) => tell(error))
+    for (const pool of pools ?? []) {
+      for (const { prefix } of this.#places) await this.#tidy(prefix, pool).catch((error: unknown) => tell(error, pool))
     }
   }
 

@@ -321,12 +321,6 @@ export class RuntimeNode {
     place?.sweeper.dueIn(0)
   }
 
-  /** Pools that other nodes registered kinds in. */
-  get otherPools(): readonly string[] {
-    const own = new Set([...this.#o.kinds.values()].map(({ pool }) => pool))
-    return [...new Set(this.#kindPools.values()).difference(own)]
-  }
-
   get turnsRunning(): number {
     return this.#partitions.reduce((total, { renewer }) => total + renewer.size, 0)
   }

@@ -6,6 +6,7 @@
  */
 import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
 import type { Lane } from '../core/message.ts'
+import { poolsEverHosted } from './hosted-pools.ts'
 import { type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from './keys.ts'
 import type { Redis } from './redis.ts'
 import { fieldsNamed, orElse, type RecordFields, toEntries, toFields } from './replies.ts'
@@ -105,7 +106,7 @@ export class AuditStore {
     const registers = [this.#keys.kinds, this.#keys.nodes]
     const [kinds, nodes] = await Promise.all(registers.map((key) => orElse(this.#redis.hvals(key), null)))
     // Those that had a node: whose kinds are in another pool since may still have workers in line there, until a sweep brings them over.
-    const former = ((await orElse(this.#redis.hget(this.#keys.meta, 'pools'), null)) ?? '').split(' ').filter(isPool)
+    const former = await poolsEverHosted(this.#redis, this.#keys)
     const hosted = (nodes ?? []).flatMap((line) => (line.split(' ')[2] ?? '').split(',').filter(isPool))
     const known = (kinds ?? []).map((line) => line.split(' ')[0] as string).filter(isPool)
     const found = kinds && nodes ? [] : (await this.#walk(this.#keys.run(''))).filter(isPool)

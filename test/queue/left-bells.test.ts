@@ -5,7 +5,8 @@ import { defineWorker } from '../../src/core/define-worker.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-const paint = defineWorker({ pool: 'gpu', receive: (_, self) => self.reply('painted') })
+const paintIn = (pool: string) => defineWorker({ pool, receive: (_, self) => self.reply('painted') })
+const paint = paintIn('gpu')
 const echo = defineWorker({ receive: (_, self) => self.reply('done') })
 
 test('are removed by nodes of other pools when nobody took them for a minute, however many there were (B-e)', async () => {
@@ -25,5 +26,17 @@ test('are removed by nodes of other pools when nobody took them for a minute, ho
     await waitUntil('those that are old are gone', async () => (await queue.getWaitingCount()) === 1)
   }
   expect((await queue.getWaiting()).map(({ data }) => data)).toEqual([{ bell: 'fresh' }])
+  await queue.close()
+})
+
+test('are removed also where all kinds of their pool are in another one now', async () => {
+  await using troupe = await TestTroupe.connect()
+  const first = await troupe.startNode({ paint })
+  await first.stop()
+  const queue = new Queue('bell-gpu', { connection: troupe.redis, prefix: `${troupe.tag}:q` })
+  await queue.add('bell', { bell: 'old' }, { timestamp: Date.now() - 61_000 })
+  await troupe.startNode({ paint: paintIn('cpu') })
+  await waitUntil('it is gone', async () => (await queue.getWaitingCount()) === 0)
+  expect(await queue.getJobCounts()).toMatchObject({ waiting: 0, completed: 0, failed: 0 })
   await queue.close()
 })
