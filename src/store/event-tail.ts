@@ -140,10 +140,12 @@ async function readPage(redis: Redis, keys: PartitionKeys, after: string): Promi
   }
 }
 
-/** Has the stream ever lost entries? Redis before 7.0 cannot tell: there the sweeps say whether they took some. */
+/**
+ * Has the stream ever lost entries? Redis before 7.0 cannot tell, nor can a later one of what was taken while it was older: there the sweeps
+ * say whether they took some.
+ */
 async function wasTrimmed(redis: Redis, keys: PartitionKeys): Promise<boolean> {
   const facts = (await redis.xinfo('STREAM', keys.events)) as unknown[]
-  if (!facts.includes('entries-added')) return (await redis.hexists(keys.meta, 'trimmed')) === 1
-  const fact = (name: string) => facts[facts.indexOf(name) + 1]
-  return Number(fact('entries-added')) > Number(fact('length'))
+  const fact = (name: string) => (facts.includes(name) ? Number(facts[facts.indexOf(name) + 1]) : 0)
+  return fact('entries-added') > fact('length') || (await redis.hexists(keys.meta, 'trimmed')) === 1
 }

@@ -73,6 +73,11 @@ test.each<[string, Partial<Stream>, string[]]>([
   ['and nothing was ever trimmed', { info: ['length', 1, 'entries-added', 1] }, []],
   ['and some were trimmed since', { info: ['length', 1, 'entries-added', 7] }, ['trimmed 0-0']],
   ['of a Redis that cannot tell, as before 7.0, and no sweep took any', { info: ['length', 1] }, []],
+  [
+    'of a Redis that was too old to tell when a sweep took some',
+    { info: ['length', 1, 'entries-added', 1], isNoted: true },
+    ['trimmed 0-0'],
+  ],
   ['of a Redis that cannot tell, and a sweep took some', { info: ['length', 1], isNoted: true }, ['trimmed 0-0']],
 ])('who began before the first entry, %s', async (_, stream, told) => {
   expect(await trimmedIn({ reads: [entries(20)], ...stream }, true)).toEqual(told)
