@@ -160,7 +160,7 @@ export interface Refusal {
   readonly reason: string
   readonly limit: number
   readonly id: string
-  /** In words: what somebody wrote over of a recipient (`damaged`), or the state of its session (`session_finished`), where that is known. */
+  /** In words: what somebody wrote over of a recipient (`damaged`), or the state of its session (`session_finished`). */
   readonly what?: string
 }
 

@@ -238,7 +238,7 @@ function addFacts(lists: Argument[], request: CommitRequest, policy: Policy): vo
 
 function decodeRefusal(reply: Reply): Refusal {
   const [reason, limit, id] = reply as [string, string | null, string]
-  if (reason === 'damaged') return { reason, limit: 0, id, what: limit ?? '' }
+  if (reason === 'damaged' || reason === 'session_finished') return { reason, limit: 0, id, what: limit ?? '' }
   return { reason, limit: Number(limit ?? 0), id }
 }
 

@@ -273,7 +273,16 @@ describe('a commit is refused whole', () => {
     const other = await place.create({ label: 'two' })
     await (await node.claim()).complete()
     expect(await attempt(scene, { sends: [mailTo(other.root, 'a')] })).toEqual(
-      refused(expect.objectContaining({ reason: 'session_finished', id: other.root })),
+      refused({ reason: 'session_finished', limit: 0, id: other.root, what: 'completed' }),
+    )
+  })
+
+  test('when the session of a recipient is being cancelled, which is told', async () => {
+    await using scene = await started()
+    const other = await scene.place.create({ label: 'two' })
+    await scene.place.sessions.cancel(other.id, 'enough')
+    expect(await attempt(scene, { sends: [mailTo(other.root, 'a')] })).toEqual(
+      refused({ reason: 'session_finished', limit: 0, id: other.root, what: 'cancelling' }),
     )
   })
 

@@ -103,13 +103,15 @@ local function planMail(tag, id, lane, text)
   }
 end
 
--- A message that a step sends: a plan, or nil, why not, and the limit. `ahead` counts what waits for each recipient with what this step sends.
+-- A message that a step sends: a plan, or nil, why not, and the limit, or the state of a session that is over. `ahead` counts what waits for
+-- each recipient with what this step sends.
 local function planSend(tag, id, text, ahead)
   local plan, why = planMail(tag, id, 'user', text)
   if not plan then return nil, why end
   local most = limitsOf(plan).mailbox
   ahead[id] = (ahead[id] or plan.length) + 1
-  if (plan.sessionState or sessionState(tag, plan.session)) ~= 'active' then return nil, 'session_finished', digits(most) end
+  local state = plan.sessionState or sessionState(tag, plan.session)
+  if state ~= 'active' then return nil, 'session_finished', state or 'pruned' end
   if ahead[id] > most then return nil, 'mailbox_full', digits(most) end
   return plan
 end
