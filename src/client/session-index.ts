@@ -50,6 +50,20 @@ export class SessionIndex {
     return found
   }
 
+  /** Ids of workers of the newest sessions, each with its root first, asked for all at once: where Redis is far away, each answer takes long. */
+  async newestIds(limit: number): Promise<string[]> {
+    const sessions = await this.list({ limit })
+    const reading = sessions.map(({ id }) =>
+      this.#storeOf(id)
+        .workerIds(id, limit)
+        .catch((thrown: unknown) => {
+          if (damageOf(thrown) === undefined) throw thrown
+          return [rootIdOf(id)]
+        }),
+    )
+    return (await Promise.all(reading)).flat().slice(0, limit)
+  }
+
   /** None of a session that was pruned since it was listed, nor where the id is that of a child, written as that of a session. */
   async #workersOf(sessionId: string, limit: number): Promise<WorkerReport[]> {
     const store = this.#storeOf(sessionId)

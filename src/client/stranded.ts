@@ -19,9 +19,7 @@ const pieceSize = 50
 const againMs = 250
 
 export async function strandedAmong(index: SessionIndex, stores: readonly AuditStore[]): Promise<Stranded[]> {
-  const workers = await index.workers({ limit: workersMost })
-  const ids = workers.filter(({ place }) => place !== 'idle' && place !== 'terminal').map(({ id }) => id)
-  const first = await look(ids, stores)
+  const first = await look(await index.newestIds(workersMost), stores)
   if (first.length === 0) return []
   await pause(againMs)
   const again = await look(
@@ -53,5 +51,6 @@ function whatStrands({ fields, queuedIn, unreadPools, isLeased, hasRetryTimer, t
   if (place === 'queued' && queuedIn.length + unreadPools.length === 0) return 'is queued and stands in no line'
   if (place === 'running' && isLeased === false) return 'is running and holds no lease'
   if (place === 'parked' && wait === 'retry' && hasRetryTimer === false) return 'waits for a retry that is never due'
+  if (place === 'idle' || place === 'terminal') return null
   return timers.some(({ isTimed }) => isTimed === false) ? 'waits for a timer that is never due' : null
 }

@@ -1,9 +1,11 @@
 /** What clients read when somebody has written over what is stored: the key by its name, and all that can still be told. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Health } from '../../src/client/health.ts'
 import type { SessionsQuery } from '../../src/client/queries.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { timeOf } from '../../src/core/ids.ts'
+import { AuditStore } from '../../src/store/audit-store.ts'
+import { InspectStore } from '../../src/store/inspect-store.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -285,6 +287,15 @@ test('a worker that no node can claim, since a field of its record was written o
 })
 
 describe('a worker that nothing wakes any more is told to doctor', () => {
+  test('which does not read one session after the other for it', async () => {
+    await using troupe = await TestTroupe.connect()
+    for (let count = 0; count < 3; count++) await troupe.create('nobody')
+    using rows = vi.spyOn(InspectStore.prototype, 'workers')
+    using looks = vi.spyOn(AuditStore.prototype, 'look')
+    await troupe.client.health()
+    expect([rows.mock.calls.length, looks.mock.calls.map(([, ids]) => ids.length)]).toEqual([0, [3]])
+  })
+
   test.each([
     ['waits for a retry that is never due', 'flaky'],
     ['waits for a timer that is never due', 'timed'],
