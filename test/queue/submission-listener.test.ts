@@ -122,6 +122,24 @@ describe('a listener', () => {
     expect(await job.getState()).toBe('active')
   })
 
+  test('lets a job fail that BullMQ itself does not complete, as one that got a child meanwhile (V2)', async () => {
+    const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await using place = await listening(async () => {
+      begun.resolve()
+      await gate.promise
+      return made
+    })
+    const { queue } = place.producer
+    const job = await queue.add('x', {})
+    await begun.promise
+    await queue.add('a child', {}, { parent: { id: String(job.id), queue: queue.qualifiedName }, delay: 600_000 })
+    gate.resolve()
+    await waitUntil('the job has failed', async () => (await job.getState()) === 'failed')
+    expect((await queue.getJob(String(job.id)))?.failedReason).toContain('has pending dependencies')
+    expect(place.told).toEqual([])
+    await place.listener.stop()
+  })
+
   test('tells of a repeated job of an older BullMQ that it does not come again', async () => {
     await using troupe = await TestTroupe.connect()
     await using producer = new Producer(troupe)
