@@ -27,11 +27,13 @@ async function librariesOf(redis: Redis): Promise<string[]> {
   return lists.map(([, name]) => name)
 }
 
+type Command = (...words: string[]) => Promise<unknown>
+
 /** Answers to FUNCTION LOAD come when they are released; `given`: Redis has given the first. */
 function holdLoads(redis: Redis): { readonly given: Promise<void>; readonly release: () => void } {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const { promise: given, resolve: isGiven } = Promise.withResolvers<void>()
-  const load = redis.function.bind(redis) as unknown as (...words: string[]) => Promise<unknown>
+  const load = redis.function.bind(redis) as unknown as Command
   redis.function = (async (...words: string[]) => {
     const answer = await load(...words)
     isGiven()
@@ -85,7 +87,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
   test('that was given it by another process is not given it again', async () => {
     const caller = new ScriptCaller(admin)
     // The other gives it after this one has found that it is missing, and before this one gives it.
-    const load = admin.function.bind(admin) as unknown as (...words: string[]) => Promise<unknown>
+    const load = admin.function.bind(admin) as unknown as Command
     admin.function = (async (...words: string[]) => {
       await load(...words)
       return load(...words)
@@ -110,6 +112,52 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     release()
     await Promise.all([...first, meanwhile])
     expect(answered).toEqual(['first', 'second', 'third'])
+  })
+
+  test('that is given it again does so as the first time, also where one that waited for it gave up (W-b)', async () => {
+    const caller = new ScriptCaller(admin)
+    const answered: string[] = []
+    const call = (name: string) => postTo(caller).then(() => void answered.push(name))
+    const isLost = holdLoads(admin)
+    const first = call('first')
+    await isLost.given
+    await expect(postTo(caller, 50)).rejects.toMatchObject({ code: 'store_unavailable' })
+    const meanwhile = call('second')
+    await admin.ping()
+    isLost.release()
+    await Promise.all([first, meanwhile])
+    await admin.function('FLUSH')
+    const isLostAgain = holdLoads(admin)
+    const third = call('third')
+    await isLostAgain.given
+    const last = call('fourth')
+    await admin.ping()
+    isLostAgain.release()
+    await Promise.all([third, last])
+    expect(answered).toEqual(['first', 'second', 'third', 'fourth'])
+  })
+
+  test('that another gives it meanwhile does calls in order behind that which is made again (W-b)', async () => {
+    const other = openRedis(server.url)
+    const caller = new ScriptCaller(admin)
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const [load, fcall] = [admin.function.bind(admin), admin.fcall.bind(admin)] as unknown as [Command, Command]
+    admin.function = (async (...words: string[]) => released.then(() => load(...words))) as unknown as Redis['function']
+    let calls = 0
+    admin.fcall = (async (...words: string[]) => {
+      if (++calls === 2) await other.function('LOAD', scriptLibrary.text)
+      return fcall(...words)
+    }) as unknown as Redis['fcall']
+    const answered: string[] = []
+    const call = (name: string) => postTo(caller).then(() => void answered.push(name))
+    const first = call('first')
+    await call('second')
+    const third = call('third')
+    await admin.ping()
+    release()
+    await Promise.all([first, third])
+    expect(answered).toEqual(['second', 'first', 'third'])
+    other.disconnect()
   })
 
   test('that was given it does those in order, too, that are made just as who waited for it goes on', async () => {
