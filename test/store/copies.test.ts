@@ -1,0 +1,29 @@
+/** Connections that BullMQ makes after one of ours, to block on: they end with it, for good, and not before. */
+import { expect, inject, test } from 'vitest'
+import { endRedis, openRedis } from '../../src/store/redis.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+test('a copy ends with the connection after which it was made, and nobody opens it again', async () => {
+  await using proxy = await TcpProxy.start(inject('redisUrl'))
+  const redis = openRedis(proxy.url)
+  const copy = redis.duplicate()
+  await Promise.all([redis.ping(), copy.ping()])
+  endRedis(redis)
+  await waitUntil('both have ended', () => [redis, copy].every(({ status }) => status === 'end'))
+  await expect(copy.connect()).rejects.toThrow('Connection is closed.')
+  expect(proxy.opened).toBe(2)
+})
+
+test('a copy that waits for its next try is opened once more where it is to be opened anew', async () => {
+  await using proxy = await TcpProxy.start(inject('redisUrl'))
+  const redis = openRedis(proxy.url)
+  const copy = redis.duplicate()
+  await copy.ping()
+  proxy.cut()
+  await waitUntil('it waits for its next try', () => copy.status === 'reconnecting')
+  copy.disconnect(true)
+  proxy.mend()
+  expect(await copy.ping()).toBe('PONG')
+  endRedis(redis)
+})
