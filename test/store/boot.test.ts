@@ -11,6 +11,9 @@ import { waitUntil } from '../support/wait-until.ts'
 import { connectTo } from './support/connect-to.ts'
 import { Place } from './support/place.ts'
 
+/** Longer than a test: what no waiting mends is told at once. */
+const tooLong = { deadlineMs: 600_000 }
+
 describe('a Redis that may not be used', () => {
   test.each(['allkeys-lru', 'volatile-ttl', 'allkeys-random'])('because it evicts keys by %s', async (eviction) => {
     await using server = await RedisServer.start({ durability: 'none', settings: [`maxmemory-policy ${eviction}`] })
@@ -68,8 +71,9 @@ describe('a Redis that may not be used', () => {
     await using server = await RedisServer.start({ durability: 'none' })
     const redis = openRedis(server.url)
     await redis.config('SET', 'requirepass', 'secret')
-    await expect(connectTo(server.url)).rejects.toThrow(ConfigError)
-    const refused: unknown = await connectTo(server.url.replace('//', '//:wr0ng@')).catch((error: unknown) => error)
+    await expect(connectTo(server.url, tooLong)).rejects.toThrow(ConfigError)
+    const wrong = server.url.replace('//', '//:wr0ng@')
+    const refused: unknown = await connectTo(wrong, tooLong).catch((error: unknown) => error)
     expect(inspect(refused, { depth: 9 })).toMatch(/^(?!.*wr0ng).*refused the login/s)
     await connectTo(server.url.replace('//', '//:secret@'))
     await redis.config('SET', 'requirepass', '')
@@ -78,7 +82,7 @@ describe('a Redis that may not be used', () => {
 
   test('because it has no database of that number, and database 0 is not written to instead', async () => {
     await using server = await RedisServer.start({ durability: 'none' })
-    await expect(connectTo(`${server.url}/99`)).rejects.toThrow(/has no such database .*end the URL/)
+    await expect(connectTo(`${server.url}/99`, tooLong)).rejects.toThrow(/has no such database .*end the URL/)
     const redis = openRedis(server.url)
     expect(await redis.dbsize()).toBe(0)
     redis.disconnect()
