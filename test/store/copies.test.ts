@@ -1,6 +1,6 @@
-/** Connections that BullMQ makes after one of ours, to block on: they end with it, for good, and not before. */
+/** Connections that end, and those that BullMQ makes after one of ours, to block on: for good, and not before. */
 import { expect, inject, test } from 'vitest'
-import { endRedis, openRedis } from '../../src/store/redis.ts'
+import { endRedis, openRedis, type Redis } from '../../src/store/redis.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -26,4 +26,17 @@ test('a copy that waits for its next try is opened once more where it is to be o
   proxy.mend()
   expect(await copy.ping()).toBe('PONG')
   endRedis(redis)
+})
+
+test.each([
+  ['a connection', (redis: Redis) => redis],
+  ['a copy', (redis: Redis) => redis.duplicate()],
+])('%s that is ended just as it is to be opened anew ends', async (_, open) => {
+  const redis = openRedis(inject('redisUrl'))
+  const one = open(redis)
+  await one.ping()
+  one.disconnect(true)
+  one.disconnect()
+  await expect(waitUntil('it has ended', () => one.status === 'end')).resolves.toBe(true)
+  redis.disconnect()
 })
