@@ -107,6 +107,19 @@ describe('readHealth', () => {
     expect(health.unhosted).toEqual([{ id: 'w2', kind: 'gone', waitingMs: 700 }])
   })
 
+  test('counts no worker of another line as set aside, and none as queued in the future that came meanwhile', async () => {
+    const now = 1_000_000
+    const queued = [
+      { id: 'w1', kind: 'echo', since: now + 5 },
+      { id: 'w2', kind: 'gone', since: now + 5 },
+    ]
+    const store = storeOf({ now, pools: { default: { queued: 2, since: now + 5 } }, queued })
+    const health = await readHealth([store], [node], [kind('echo', 'default', true)], queues)
+    expect(health.aside).toEqual([])
+    expect(health.unhosted).toEqual([{ id: 'w2', kind: 'gone', waitingMs: 0 }])
+    expect(health.pools[0]).toMatchObject({ pool: 'default', oldestMs: 0 })
+  })
+
   test.each([
     ['ahead', 60_000],
     ['behind', -60_000],
