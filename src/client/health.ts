@@ -90,7 +90,7 @@ export async function readHealth(
   const sum = (of: (fact: (typeof facts)[number]) => number) => facts.reduce((total, fact) => total + of(fact), 0)
   return {
     redis: {
-      version: info.redis_version ?? info.valkey_version ?? 'unknown',
+      version: info.redis_version ?? 'unknown',
       evictionPolicy: info.maxmemory_policy ?? 'unknown',
       usedBytes: Number(info.used_memory ?? 0),
       maxBytes: Number(info.maxmemory ?? 0),
