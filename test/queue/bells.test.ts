@@ -244,7 +244,7 @@ describe('a listener', () => {
     expect(await rungAgain(queue)).toEqual([{ bell: 'a', hops: 5, full: 1 }])
   })
 
-  test('removes the jobs of a queue that somebody paused, and no others, and tells once where it is (B-d)', async () => {
+  test('removes the jobs of a queue that somebody paused, and no others, and tells each time once where it is (B-d)', async () => {
     const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const busy = async () => {
       begun.resolve()
@@ -268,6 +268,14 @@ describe('a listener', () => {
     expect(await queue.getWaitingCount()).toBe(0)
     const warning = 'the queue bell-default is paused in BullMQ: work may begin a second late'
     expect(stage.told).toEqual([[warning, paused]])
+    await queue.resume()
+    await listener.runOnce()
+    await queue.pause()
+    await listener.runOnce()
+    expect(stage.told).toEqual([
+      [warning, paused],
+      [warning, paused],
+    ])
     gate.resolve()
   })
 
