@@ -91,7 +91,6 @@ function watchSilence(redis: Redis): void {
     const another = duplicate(override)
     made.push(another)
     stayInDatabase(another)
-    leaveOnce(another)
     silence.watch(another)
     endAloud(another)
     return another
