@@ -239,7 +239,7 @@ export async function awaitRedis(redis: Redis, url: string, deadlineMs: number):
   try {
     await withDeadline(Promise.race([redis.ping().catch(unlessUnsaved), noDatabase]), deadlineMs)
   } catch (cause) {
-    throw noConnection(url, (await (loading ?? loadingError(redis, askMs))) ?? last ?? cause, cause)
+    throw noConnection(url, (await loading) ?? last ?? cause, cause)
   } finally {
     clearTimeout(asking)
     redis.off('error', remember)
