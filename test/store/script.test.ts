@@ -123,6 +123,20 @@ describe('a call', () => {
     expect(asked).toBe(2)
   })
 
+  test('that was refused, and then failed for good, says why it failed', async () => {
+    let asked = 0
+    const words = () => (asked++ === 0 ? 'OOM command not allowed' : 'NOPERM this user has no permissions')
+    const ask = () => Promise.reject(new Error(words()))
+    const caller = new ScriptCaller({ fcall: ask, evalsha: ask } as unknown as Redis)
+    const keys = { record: 'r', user: 'u', run: 'n', events: 'e', idem: 'i' }
+    const args = { worker: 'w', mail: '', idemMs: 1, seed: '', bellMs: 1, event: '', asked: '' }
+    await expect(caller.call(postScript, keys, args, { deadlineMs: 20_000 })).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('NOPERM'),
+    })
+    expect(asked).toBe(2)
+  })
+
   test('that only reads is made again while Redis says "not now", and no longer than its deadline', async () => {
     let asked = 0
     const read = async () => {
