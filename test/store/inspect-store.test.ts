@@ -186,6 +186,26 @@ describe('histories and mailboxes', () => {
   })
 })
 
+test('a mailbox of which something is consumed as it is read is read again: no mail is told at the place of another', async () => {
+  await using place = await Place.open()
+  const { root } = await place.create()
+  await place.post(root, 'b')
+  const { record, user } = place.workerKeys(root)
+  const pipeline = place.redis.pipeline.bind(place.redis)
+  using reads = vi.spyOn(place.redis, 'pipeline').mockImplementationOnce(() => {
+    const reading = pipeline()
+    const lrange = reading.lrange.bind(reading)
+    reading.lrange = (key, from, to) => {
+      if (key === user) reading.lpop(user).hincrby(record, 'user', 1)
+      return lrange(key, from, to)
+    }
+    return reading
+  })
+  const lanes = await place.inspect.mailbox(root, 9)
+  expect(lanes.at(-1)).toEqual({ lane: 'user', first: 1, mails: ['i\t-\t"b"'] })
+  expect(reads).toHaveBeenCalledTimes(2)
+})
+
 describe('nodes, kinds, dead letters, queues', () => {
   test('nodes are as they said last', async () => {
     const place = await Place.open()
