@@ -4,6 +4,7 @@ import { describe, expect, inject, test } from 'vitest'
 import type { Bell, BellAnswer } from '../../src/core/ports.ts'
 import { BullBellRinger, readPausedBells } from '../../src/queue/bells.ts'
 import { openRedis } from '../../src/store/redis.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { BellStage, rungAgain } from './support/bell-stage.ts'
 
@@ -61,6 +62,18 @@ describe('ringing', () => {
     own.disconnect()
     expect(await stage.queueOf('default').getWaitingCount()).toBe(50)
     expect(stage.told).toEqual([])
+  })
+
+  test('that hangs is not waited for by who stops', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    const own = openRedis(proxy.url)
+    const other = new BullBellRinger(own, stage.places, stage.log)
+    other.ring(0, [bell('a')])
+    await waitUntil('it is there', async () => (await stage.queueOf('default').getWaitingCount()) === 1)
+    proxy.blackhole()
+    other.ring(0, [bell('b')])
+    await expect(other.stop()).resolves.toBeUndefined()
+    own.disconnect()
   })
 
   test('that was to come later is made up for by who stops', async () => {
