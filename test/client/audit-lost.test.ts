@@ -98,6 +98,13 @@ describe('nothing is taken for lost', () => {
     expect(report.findings).toEqual([])
   })
 
+  test('that had ended and is in the index no more, while its record is there', async () => {
+    await using troupe = await TestTroupe.start({ workers })
+    const { id } = await finished(troupe)
+    await troupe.redis.zrem(partitionKeys(troupe.tag).sessions, id)
+    expect((await troupe.client.audit()).findings.map(({ rule }) => rule)).toEqual(['index'])
+  })
+
   test('that ends and is pruned all the time', { timeout: 240_000 }, async () => {
     await using troupe = await TestTroupe.start({ workers })
     const over = new AbortController()
