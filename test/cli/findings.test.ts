@@ -45,7 +45,24 @@ const wrong = (health: Health) => judge(health).filter(({ level }) => level !== 
 describe('judge', () => {
   it('finds nothing wrong where nothing is', () => {
     expect(wrong(well)).toEqual([])
-    expect(judge(well).length).toBeGreaterThan(5)
+    const health = { ...well, pools: [{ ...pool, queued: 0, oldestMs: null }] }
+    expect(judge(health).map(({ what }) => what)).toEqual([
+      'Redis 8.2.2 answers',
+      'it evicts no keys (maxmemory-policy noeviction)',
+      expect.stringMatching(/^it writes an append-only file: /),
+      'it uses 1.0 MiB of memory, and has no limit of its own',
+      'its clock agrees with the one here',
+      '1 node with 50 slots live: here (7); 0 turns running',
+      'nothing waits for a slot',
+      'there are no dead letters',
+    ])
+  })
+
+  it('names nodes that do not tell where they run, and says nothing of a queue where none is live', () => {
+    const told = (nodes: Health['nodes']) => judge({ ...well, nodes, pools: [pool] }).map(({ what }) => what)
+    const nameless = { ...node, host: null, pid: null }
+    expect(told([node, nameless])).toContain('2 nodes with 100 slots live: here (7), somewhere; 0 turns running')
+    expect(told([])).not.toContainEqual(expect.stringContaining('for a slot'))
   })
 
   it('takes what nodes cannot tell of themselves for what it is, where Redis refuses what is written', () => {
@@ -103,6 +120,7 @@ describe('judge', () => {
       /no node is live, and \d+ workers? and 1 submitted job wait$/,
     ],
     ['a replica', withRedis({ role: 'slave' }), 'problem', /replica/],
+    ['a replica that calls itself so', withRedis({ role: 'replica' }), 'problem', /replica/],
     ['replicas that are waited for', withRedis({ info: { min_slaves_good_slaves: '0' } }), 'problem', /and none is$/],
     ['eviction', withRedis({ evictionPolicy: 'allkeys-lru' }), 'problem', /allkeys-lru/],
     ['no append-only file', withRedis({ appendOnly: false }), 'problem', /last snapshot/],
@@ -112,9 +130,16 @@ describe('judge', () => {
       'problem',
       /could not write the append-only file/,
     ],
+    [
+      'a snapshot that failed',
+      withRedis({ info: { rdb_last_bgsave_status: 'err' } }),
+      'problem',
+      /could not write the last snapshot/,
+    ],
     ['memory that gets scarce', withRedis({ usedBytes: 85, maxBytes: 100 }), 'warning', /85 %/],
     ['memory that is nearly gone', withRedis({ usedBytes: 96, maxBytes: 100 }), 'problem', /96 %/],
     ['another clock', withRedis({ clockSkewMs: -90_000 }), 'warning', /1m 30s behind/],
+    ['a clock that is ahead', withRedis({ clockSkewMs: 90_000 }), 'warning', /1m 30s ahead of/],
     ['no node', { ...well, nodes: [] }, 'warning', /no node is live/],
     ['no node and work', { ...well, nodes: [], pools: [pool] }, 'problem', /3 workers wait/],
     [
@@ -151,8 +176,17 @@ describe('judge', () => {
     const aside = [20_000, 200, 30_000].map((waitingMs, index) => ({ id: `w${index}`, kind: 'x', waitingMs }))
     const [told, ...more] = wrong({ ...well, aside })
     expect(more).toEqual([])
-    expect(told).toMatchObject({ what: expect.stringMatching(/^2 workers wait/), todo: expect.stringContaining('w2') })
+    expect(told).toMatchObject({
+      what: '2 workers wait, though a node hosts their kinds: something of each cannot be read',
+      todo: expect.stringContaining('w2'),
+    })
     expect(wrong({ ...well, aside: aside.slice(1, 2) })).toEqual([])
+    expect(wrong({ ...well, aside, nodes: [] }).map(({ what }) => what)).toEqual(['no node is live'])
+  })
+
+  it('finds nothing wrong with memory that is far from its limit', () => {
+    const memory = judge(withRedis({ usedBytes: 79, maxBytes: 100 })).find(({ what }) => what.includes('of memory'))
+    expect(memory).toMatchObject({ level: 'ok', what: 'it uses 79 B of 100 B of memory (79 %)' })
   })
 
   it('warns of no dead letter that was dealt with', () => {
@@ -168,6 +202,17 @@ describe('judge', () => {
   it('does not take a long queue for want of nodes alone: turns that hang hold slots as well', () => {
     const [told] = wrong({ ...well, pools: [{ ...pool, oldestMs: 120_000 }] })
     expect(told?.todo).toMatch(/^look whether turns hang .* start another node/)
+  })
+
+  it('takes all pools of its nodes for one queue, as old as its oldest', () => {
+    const gpu = { ...pool, pool: 'gpu', queued: 2, oldestMs: 120_000 }
+    const [told] = wrong({ ...well, pools: [pool, gpu, { ...pool, pool: 'new', queued: 1, oldestMs: null }] })
+    expect(told?.what).toBe('6 workers wait for a slot, the oldest for 2m')
+  })
+
+  it('says of leases that ended who goes on with them, where nobody is there to do so', () => {
+    const [, told] = wrong({ ...well, nodes: [], expiredLeases: 2 })
+    expect(told).toMatchObject({ level: 'problem', todo: 'start a node: it goes on with their workers' })
   })
 
   it('does not call a short queue a fault', () => {
