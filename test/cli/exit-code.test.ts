@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { exitCodeOfSignal, toComplaint } from '../../src/cli/exit-code.ts'
+import { exitCodeOfSignal, toComplaint, Unanswered } from '../../src/cli/exit-code.ts'
 import * as errors from '../../src/core/errors.ts'
 import { RedisUnavailableError } from '../../src/dev/redis-unavailable.ts'
 import { storeError } from '../../src/store/script.ts'
@@ -20,6 +20,24 @@ describe('toComplaint', () => {
     expect(toComplaint(thrown)).toMatchObject({ code, message: 'x', exitCode, stack: undefined })
   })
 
+  it.each([
+    [new errors.NotFoundError('session_not_found', 'x'), 66],
+    [new errors.InvariantError('x'), 70],
+    [new errors.InputError('x'), 2],
+    [new errors.TransientError('x', { code: 'store_unavailable' }), 69],
+  ])('%o, where 1 is an answer, is none', (cause, exitCode) => {
+    const { code, message } = toComplaint(cause)
+    expect(toComplaint(new Unanswered(cause))).toMatchObject({ code, message, exitCode })
+  })
+
+  it('says of a folder that is gone that it is the one it was started in', () => {
+    const gone = Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT', syscall: 'uv_cwd' })
+    const message = 'the current folder cannot be found (ENOENT): go to another one.'
+    expect(toComplaint(gone)).toEqual({ code: 'input_invalid', message, exitCode: 2, stack: undefined })
+    const other = Object.assign(new Error('no such file'), { code: 'ENOENT', syscall: 'open' })
+    expect(toComplaint(other)).toMatchObject({ code: 'bug', message: 'no such file', exitCode: 1 })
+  })
+
   it('tells what went wrong first, not what closing made of it', () => {
     const suppressed = new SuppressedError(new Error('while closing'), new errors.InputError('x'))
     expect(toComplaint(suppressed)).toMatchObject({ code: 'input_invalid', message: 'x', exitCode: 2 })
@@ -27,7 +45,13 @@ describe('toComplaint', () => {
 
   it('keeps what Redis itself refused apart from faults', () => {
     const refused = Object.assign(new Error('OOM command not allowed'), { name: 'ReplyError' })
-    expect(toComplaint(refused)).toMatchObject({ code: 'store_refused', exitCode: 69, stack: undefined })
+    const message = 'Redis refused a command: OOM command not allowed.'
+    expect(toComplaint(refused)).toEqual({ code: 'store_refused', message, exitCode: 69, stack: undefined })
+  })
+
+  it('keeps the lines of what tells why there is no Redis', () => {
+    expect(toComplaint(new RedisUnavailableError('none:\nits log'))).toMatchObject({ hasLines: true })
+    expect(toComplaint(new errors.InputError('x'))).not.toHaveProperty('hasLines')
   })
 
   it('calls what somebody else wrote no fault of troupe', () => {
