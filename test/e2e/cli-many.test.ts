@@ -75,6 +75,46 @@ describe('many dead letters', () => {
   })
 })
 
+describe('dead letters', () => {
+  it('are told one by one with what became of each, and end with 1 where one could not go back', async () => {
+    const other = ['--namespace', `${cli.namespace}-letters`]
+    const { dead } = partitionKeys(tagOf(`${cli.namespace}-letters`, 0))
+    const [{ workerId, sessionId } = { workerId: '', sessionId: '' }] = (
+      await cli.project.run(['submit', 'nobody', 'one', '--json', ...other])
+    ).objects as { workerId: string; sessionId: string }[]
+    const put = () =>
+      redis.xadd(dead, '*', 'session', sessionId, 'worker', workerId, 'evidence', '{"starts":6}', 'mail', 'u\t-\t1')
+    const [first, second] = [await put(), await put()]
+    const told = async (...words: string[]) => {
+      const { code, stdout } = await cli.project.run(['mailbox', ...words, ...other])
+      return [
+        code,
+        ...stdout
+          .trimEnd()
+          .split('\n')
+          .map((line) => line.split(/ {2,}/)),
+      ]
+    }
+    const one = [workerId, '--id', String(first)]
+    const head = ['ID', 'WORKER', 'WHAT', 'PUT BACK AS', 'WHY NOT']
+    expect(await told('redrive', ...one)).toEqual([0, head, [first, workerId, 'redriven', 'user-1']])
+    expect(await told('redrive', ...one)).toEqual([0, head, [first, workerId, 'put back before', 'user-1']])
+    expect(await told('dead')).toEqual([
+      0,
+      ['ID', 'PUT ASIDE', 'WORKER', 'KILLED BY', 'MESSAGE', 'SINCE THEN', 'WHY'],
+      expect.arrayContaining([second, workerId, '{"starts":6}']),
+      expect.arrayContaining([first, workerId, 'put back as user-1', '{"starts":6}']),
+    ])
+    await cli.project.run(['session', 'cancel', sessionId, ...other])
+    const refused = [second, workerId, 'refused', expect.stringMatching(/takes no more messages/)]
+    expect(await told('redrive', workerId)).toEqual([1, head, refused])
+    const dismissed = [head[0], head[1], head[2], head[4]]
+    expect(await told('dismiss', workerId)).toEqual([0, dismissed, [second, workerId, 'dismissed']])
+    const again = [workerId, '--id', String(second)]
+    expect(await told('dismiss', ...again)).toEqual([0, dismissed, [second, workerId, 'dismissed before']])
+  })
+})
+
 describe('what is cut off says so:', () => {
   it('a mailbox', async () => {
     const { workerId } = await cli.submit('nobody', 'one')
