@@ -20,6 +20,8 @@ describe.concurrent('troupe session', () => {
     expect(text).toMatch(new RegExp(`^${sessionId} +parent +completed +\\S+ +3$`, 'm'))
     expect(objects.find(({ id }) => id === sessionId)).toMatchObject({ kind: 'parent', state: 'completed', workers: 3 })
     expect((await cli.both('session', 'list', '--state', 'cancelling')).objects).toEqual([])
+    const cut = await cli.project.run(['session', 'list', '--limit', '1'])
+    expect(cut.stderr).toBe('The newest 1 are shown; more with --limit.\n')
   })
 
   it('says in which namespace it found nothing, since it may be another one than was meant', async () => {
@@ -46,6 +48,34 @@ describe.concurrent('troupe session', () => {
     expect(text).toMatch(/^state +completed$/m)
     expect(text).toMatch(/second \(fails\) +inactiveFailed +Failed +handler_failed: no \\e\[31mluck$/m)
     expect(objects[0]).toMatchObject({ session: { id: sessionId, state: 'completed' }, workers: [{}, {}, {}] })
+  })
+
+  it('shows what it waits for while it goes on, and what it came to when it has ended', async () => {
+    const waiting = await cli.submit('nobody', 'x', '--name', 'mine', '--keep-open', '--limit', 'depth=2')
+    const { stdout: before } = await cli.project.run(['session', 'show', waiting.sessionId])
+    expect(before).toMatch(/^name +mine\nkind +nobody\nstate +active\nmode +conversation\nwaits for +\S.*\ncreated +/m)
+    expect(before).toMatch(/^limits .*\bdepth 2, .*\bmodelCalls 500\b/m)
+    expect(before).not.toMatch(/^(finished|last run|failure)/m)
+    const failed = await cli.submit('fails')
+    await cli.waitForEnd(failed.sessionId)
+    const { stdout: after } = await cli.project.run(['session', 'show', failed.sessionId])
+    expect(after).toMatch(/^kind +fails\nstate +failed\nmode +job\ncreated +\S.*\nfinished +\S.*, after \S+\nlimits/m)
+    expect(after).toMatch(
+      /^workers +1\n(usage .*\n)?last run +1, failed\nfailure +handler_failed \(handler\): no \\e\[31mluck$/m,
+    )
+    expect(after).not.toMatch(/^(name|waits for)/m)
+  })
+
+  it('sets anew what its agents may use', async () => {
+    const { sessionId: waiting } = await cli.submit('nobody')
+    const { text, objects } = await cli.both('session', 'limit', waiting, 'modelCalls=7,tokens=900')
+    expect(text).toBe(`the agents of session ${waiting} may make 7 model calls and use 900 tokens, all together\n`)
+    expect(objects).toEqual([{ type: 'limited', sessionId: waiting, modelCalls: 7, tokens: 900 }])
+    await cli.project.run(['session', 'limit', waiting, 'tokens=1000'])
+    expect((await cli.project.run(['session', 'show', waiting])).stdout).toMatch(
+      /^limits .*\bmodelCalls 7, tokens 1000$/m,
+    )
+    expect(await cli.project.run(['session', 'limit', waiting, 'depth=2'])).toMatchObject({ code: 2 })
   })
 
   it('draws the tree', async () => {
@@ -92,6 +122,9 @@ describe.concurrent('troupe session', () => {
     expect(shown).toMatch(/^state +cancell(ing|ed)$/m)
     const late = await cli.project.run(['session', 'cancel', sessionId, '--json'])
     expect(late.objects[0]).toMatchObject({ accepted: false, state: 'completed' })
+    expect((await cli.project.run(['session', 'cancel', sessionId])).stdout).toBe(
+      `session ${sessionId} had already ended: it is completed\n`,
+    )
     expect(await cli.project.run(['session', 'cancel', unknownId])).toMatchObject({ code: 1 })
   })
 
