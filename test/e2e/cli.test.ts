@@ -92,6 +92,16 @@ export default defineWorker({ receive(message, self) { self.log.info('shouting',
     },
   )
 
+  it('says where it is that a file does not parse which a worker file takes in', async () => {
+    await cli.project.write('unfit/a.cjs', "require('./_part.cjs')")
+    await cli.project.write('unfit/_part.cjs', '\nexports.part = ;')
+    const { code, stderr } = await cli.project.run(['run', 'a', '--workers', 'unfit'])
+    expect(code).toBe(2)
+    expect(stderr).toMatch(
+      /a\.cjs \(line 2 of \S+_part\.cjs\) cannot be loaded: SyntaxError: Unexpected token ';'\.\n$/,
+    )
+  })
+
   it('exits with 2 for a worker file that cannot be loaded, and names it', async () => {
     const file = await cli.project.write('broken/workers/oops.ts', 'export default 42')
     const ended = await cli.project.run(['run', 'oops'], { cwd: join(cli.project.folder, 'broken') })

@@ -1,5 +1,5 @@
 /** Worker files: one file, one kind; each wrong file is named with what is wrong. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -55,6 +55,7 @@ describe('loadWorkers', () => {
   test.each([
     ['a file that does not parse', { 'broken.ts': 'export default {{{' }, 'broken.ts'],
     ['a file that throws', { 'throws.ts': 'throw new Error("no database")' }, 'no database'],
+    ['a file that throws no Error', { 'throws.ts': "throw 'no database'" }, 'cannot be loaded: no database.'],
     ['a file without a default export', { 'none.ts': 'export const worker = 1' }, 'it exports worker'],
     ['a file that exports nothing', { 'empty.ts': '' }, 'it exports nothing'],
     ['a default export that is no definition', { 'plain.ts': 'export default { receive() {} }' }, 'something else'],
@@ -86,6 +87,14 @@ describe('loadWorkers', () => {
       )
     }))
 
+  test('leaves nothing behind of the time that a file may take', () =>
+    inFolder({ 'reader.ts': worker }, async (folder) => {
+      const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+      const before = timers()
+      await loadWorkers(folder, 600_000)
+      expect(timers()).toBe(before)
+    }))
+
   test('says where a package is looked for that is not there', () =>
     inFolder({ 'a.mjs': "import 'no-such-package'\nexport default 1" }, async (folder) => {
       await expect(loadWorkers(folder)).rejects.toThrow(
@@ -102,6 +111,10 @@ describe('loadWorkers', () => {
       })
       await expect(loadWorkers(join(folder, 'reader.ts'))).rejects.toMatchObject({
         message: `the workers folder ${join(folder, 'reader.ts')} is no folder: ${advice}`,
+      })
+      await symlink('round', join(folder, 'round'))
+      await expect(loadWorkers(join(folder, 'round'))).rejects.toMatchObject({
+        message: `the workers folder ${join(folder, 'round')} cannot be read (ELOOP).`,
       })
     }))
 
