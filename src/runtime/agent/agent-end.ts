@@ -40,7 +40,7 @@ export class AgentEnd {
     const { entries = [], parts = {} } = last
     const { code, message: error, origin, attempt } = failure
     this.#journal.log.warn('a run failed', { attempt, code, origin, error })
-    const open = last.notRun ?? (position.open ? openCallsOf(container) : [])
+    const open = last.notRun ?? openCallsOf(container)
     const results = open.map((call, index) => lastResult(call, this.#journal.nextId(entries.length + index)))
     this.#journal.add(
       [...entries, ...results, { type: 'failed', failure }],
@@ -67,9 +67,10 @@ export class AgentEnd {
       position.attempt + 1,
       Date.now(),
     )
-    const open = position.open ? this.#journal.storedOpenCalls() : []
     const entries = [
-      ...open.map((call) => lastResult(call, `cancelled-${call.toolCallId}`, this.#journal.wordOf(call.toolCallId))),
+      ...this.#journal
+        .storedOpenCalls()
+        .map((call) => lastResult(call, `cancelled-${call.toolCallId}`, this.#journal.wordOf(call.toolCallId))),
       { type: 'cancelled' as const },
     ]
     return {
@@ -84,15 +85,13 @@ export class AgentEnd {
 
   /** The worker was started several times apart from others and never committed: what it was doing is put aside with evidence. */
   quarantine(head: Mail | null): void {
-    const { turn, position, machine } = this.#journal
+    const { turn, position } = this.#journal
     const { grant } = turn
     const step = this.#nextStep(head)
     const error = quarantined(grant, step)
-    // Between runs there is none to end: what is put aside was not received.
-    if (position.open) machine.apply('quarantined')
-    const attempt = position.open ? position.attempt + 1 : 1
-    const failure = toFailure(error, 'runtime', attempt, Date.now())
+    const failure = toFailure(error, 'runtime', position.attempt + 1, Date.now())
     const dead = evidenceJson(grant, position, step, failure)
+    // Between runs what is put aside was not received.
     if (position.open || head === null) {
       this.failWith(failure, { parts: { dead } })
       return
