@@ -124,6 +124,16 @@ test.each<[string, (node: TroupeNode) => Promise<void>]>([
   await expect(stop(node)).resolves.toBeUndefined()
 })
 
+test('a node that has stopped leaves nothing that waits for its drain time', async () => {
+  await using troupe = await TestTroupe.connect()
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
+  const node = await troupe.startNode({ quick }, { policy: { drainMs: 600_000, goodbyeMs: 600_000 } })
+  expect(await troupe.run('quick', 1)).toMatchObject({ value: 1 })
+  await node.stop()
+  expect(await waitUntil('no more timers run than before', () => timers() <= before)).toBe(true)
+})
+
 test('a node that stops while BullMQ alone has lost its connection leaves none of its workers half closed', async () => {
   using duplicates = vi.spyOn(Redis.prototype, 'duplicate')
   using closings = vi.spyOn(Worker.prototype, 'close')
