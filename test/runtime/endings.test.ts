@@ -58,9 +58,15 @@ describe('receive', () => {
           return 'unused' as never
         },
       }),
+      fails: defineWorker({ receive: (_, self) => [self.fail('no')] as never }),
+      waits: defineWorker({
+        receive: (message, self) => (message.kind === 'input' ? [self.after(0, null)] : self.reply('woke')) as never,
+      }),
     }
     await using troupe = await TestTroupe.start({ workers, logger })
     expect(await troupe.run('replies')).toMatchObject({ value: 'kept' })
+    expect(await troupe.run('waits')).toMatchObject({ value: 'woke' })
+    expect(await troupe.run('fails')).toMatchObject({ failure: { message: 'no' } })
     expect(told()).toEqual([])
     expect(await troupe.run('returns')).toMatchObject({ status: 'completed', value: null })
     expect(told().map(({ msg }) => msg)).toEqual([
@@ -238,6 +244,14 @@ describe('receive', () => {
     expect(await session.result({ run: 2 })).toMatchObject({ value: 1 })
   })
 
+  test('a state that nobody has set is null, where its definition has no first one', async () => {
+    const seen: unknown[] = []
+    const fresh = defineWorker({ receive: (_, self) => void seen.push(self.state) })
+    await using troupe = await TestTroupe.start({ workers: { fresh } })
+    await troupe.run('fresh')
+    expect(seen).toEqual([null])
+  })
+
   test.each<[string, (self: Self) => unknown]>([
     ['spawn', (self) => self.spawn('careless', 'late')],
     ['send', (self) => self.send(self.id, 'late')],
@@ -321,7 +335,7 @@ describe('receive', () => {
         }),
       },
     })
-    const session = await troupe.create('who', 1, { name: 'me', limits: { depth: 2 } })
+    const session = await troupe.create('who', 1, { name: 'me', limits: { depth: 2, modelCalls: 7 } })
     const result = await session.result()
     const said = JSON.parse(result.status === 'failed' ? result.failure.message : '{}')
     expect(said).toMatchObject({
@@ -334,7 +348,7 @@ describe('receive', () => {
       run: 1,
       attempt: 1,
       openChildren: 0,
-      limits: { depth: 2, workers: 200, children: 20, mailbox: 1_000 },
+      limits: { depth: 2, workers: 200, children: 20, mailbox: 1_000, modelCalls: 7 },
     })
     expect(said.idempotencyKey).toContain(session.rootId)
   })

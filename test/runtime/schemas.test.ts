@@ -37,6 +37,25 @@ describe('schemas', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
+  test('that of inputs says nothing of results and timers', async () => {
+    const strict = defineWorker<unknown[]>({
+      input: z.object({ n: z.number() }),
+      initial: [],
+      receive(message, self) {
+        if (message.kind === 'input') {
+          self.spawn('echo', 'a result')
+          self.after(0, 'a timer')
+        } else self.setState([...self.state, message.value])
+        if (self.state.length === 2) self.reply(self.state)
+      },
+    })
+    const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+    await using troupe = await TestTroupe.start({ workers: { strict, echo } })
+    expect(await troupe.run('strict', { n: 1 })).toMatchObject({
+      value: expect.arrayContaining(['a result', 'a timer']),
+    })
+  })
+
   test('an input that does not fit an agent fails its run in the same words, without a call of its model', async () => {
     const model = recordedModel('test/one', [])
     await using troupe = await TestTroupe.start({
