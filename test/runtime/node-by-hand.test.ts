@@ -4,7 +4,7 @@ import { defineWorker } from '../../src/core/define-worker.ts'
 import { policy } from '../../src/core/policy.ts'
 import type { Bell, ClaimAnswer, NextClaim, TurnStore, UpkeepStore } from '../../src/core/ports.ts'
 import { RuntimeNode } from '../../src/runtime/node.ts'
-import { workerKeys } from '../../src/store/keys.ts'
+import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -25,6 +25,7 @@ function nodeByHand(concurrency: number) {
   const swept = { healed: 0, bells: [], damaged: [], left: 0 }
   const upkeep = { partition: 0, sweep: async () => swept } as unknown as UpkeepStore
   const rung: unknown[] = []
+  const warned: unknown[] = []
   const node = new RuntimeNode({
     id: 'by hand',
     kinds: new Map(),
@@ -33,9 +34,9 @@ function nodeByHand(concurrency: number) {
     stores: [{ turns, upkeep }],
     ringer: { ring: (...given) => void rung.push(given) },
     live: { publish() {} },
-    log: silentLog,
+    log: { ...silentLog, warn: (...given) => void warned.push(given) },
   })
-  return { node, claims, rung }
+  return { node, claims, rung, warned }
 }
 
 test('a slot that leaves gives the permission to claim a suspect to the next one, whichever that is', async () => {
@@ -74,6 +75,75 @@ test('who waits for a slot to come to a line is told also where its claim fails'
   expect(isTold).toBe(false)
   claims[1]?.fail()
   expect(await came).toBe(true)
+})
+
+test.each([
+  ['has claimed what there was counts as answered', none, 'done'],
+  ['can run nothing of counts as heard in vain', { kind: 'unfit' }, 'unfit'],
+] as const)(
+  'a bell that is rung again of a line to which a slot came and which it %s, once',
+  async (_, found, answer) => {
+    const { node, claims } = nodeByHand(1)
+    const first = node.answer(0, bell('a'))
+    expect(await node.answer(0, bell('b', 'other'))).toBe('full')
+    const came = node.slotCame(0, bell('b', 'other'))
+    claims[0]?.answer(none)
+    await first
+    claims[1]?.answer(found)
+    await came
+    // What the slot does when it has gone there.
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(await node.answer(0, bell('b', 'other'))).toBe(answer)
+    expect(claims).toHaveLength(2)
+    void node.answer(0, bell('b', 'other'))
+    await waitUntil('it is answered anew', () => claims.length === 3)
+  },
+)
+
+test('a slot whose claim fails says where, and of which bell', async () => {
+  const { node, claims, warned } = nodeByHand(1)
+  const answered = node.answer(0, bell('a', 'other'))
+  claims[0]?.fail()
+  expect(await answered).toBe('done')
+  const what = 'a slot failed; the bell goes stale and is put again'
+  expect(warned).toEqual([[what, { partition: 0, pool: 'other', bell: 'a', slot: 0, error: 'Error: lost' }]])
+})
+
+test('a node that drains leaves a bell that it is told of to its job, which finds it full', async () => {
+  const { node, claims } = nodeByHand(2)
+  void node.answer(0, bell('a'))
+  const stopped = node.stop()
+  await node.answerTold(0, bell('b'))
+  expect(await node.answer(0, bell('b'))).toBe('full')
+  claims[0]?.answer(none)
+  await stopped
+  expect(claims).toHaveLength(1)
+})
+
+test('a node that drains tells of no free slot, so that nothing waits for it', async () => {
+  const gate = Promise.withResolvers<void>()
+  const slow = defineWorker({ receive: () => gate.promise })
+  await using troupe = await TestTroupe.connect()
+  using sweeps = vi.spyOn(RedisUpkeepStore.prototype, 'sweep')
+  const node = await troupe.startNode({ slow }, { concurrency: 3, policy: { sweepEveryMs: 20 } })
+  const session = await troupe.create('slow')
+  await waitUntil('it runs', async () => (await session.root.report()).place === 'running')
+  const stopped = node.stop()
+  const before = sweeps.mock.calls.length
+  await waitUntil('it sweeps', () => sweeps.mock.calls.length > before)
+  gate.resolve()
+  await stopped
+  const told = sweeps.mock.calls.slice(before).map(([, shares, leaving]) => [shares.map(({ free }) => free), leaving])
+  expect(told[0]).toEqual([[0], false])
+  expect(told.at(-1)).toEqual([[0], true])
+})
+
+test('a node writes its kinds again, as a Redis that lost its data must not forget what is hosted', async () => {
+  const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+  await using troupe = await TestTroupe.start({ workers: { echo }, policy: { sweepEveryMs: 20, pruneEveryMs: 20 } })
+  const { kinds } = partitionKeys(troupe.tag)
+  expect(await troupe.redis.del(kinds)).toBe(1)
+  expect(await waitUntil('it is known', async () => (await troupe.client.kinds())[0])).toMatchObject({ kind: 'echo' })
 })
 
 test('who waits for a slot is told that none comes when the node drains, and at once from then on', async () => {
