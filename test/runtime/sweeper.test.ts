@@ -1,5 +1,5 @@
 /** Sweeps: does each do all there is to do, and come when it is due? The store and its Redis are real, the node around it is not. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { TransientError } from '../../src/core/errors.ts'
 import type { UpkeepStore } from '../../src/core/ports.ts'
 import { Sweeper, type SweeperHost } from '../../src/runtime/sweeper.ts'
@@ -150,6 +150,23 @@ describe('one sweep', () => {
   })
 })
 
+test('what was pruned to its end is pruned again when that is due once more', async () => {
+  await using place = await Place.open({ policy: { pruneEveryMs: 1_000, sweepEveryMs: 600_000 } })
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(5_000)
+  let prunes = 0
+  const prune = () => {
+    prunes++
+    return Promise.resolve({ pruned: 0, done: true })
+  }
+  const sweeper = sweeperOf({ ...sweepingBy(place.node().upkeep, (run) => run()), prune }, place)
+  const prunesAt = async (ms: number) => {
+    clock.mockReturnValue(ms)
+    await sweeper.runOnce()
+    return prunes
+  }
+  expect([await prunesAt(5_000), await prunesAt(6_000), await prunesAt(6_001)]).toEqual([1, 1, 2])
+})
+
 test('a sweep that Redis refuses prunes all the same, as a Redis that is full is given room by that (W4)', async () => {
   const policy = { retentionMs: 0, pruneEveryMs: -1, pruneMs: 60_000 }
   await using place = await Place.open({ policy })
@@ -165,7 +182,9 @@ test('a sweep that Redis refuses prunes all the same, as a Redis that is full is
 test('sweeps that fail, and the first that does not, tell which partition they are of, once (W3)', async () => {
   await using place = await Place.open({ policy: { sweepEveryMs: 10 } })
   let mayFail = false
-  const store = sweepingBy(place.node().upkeep, (sweep) => (mayFail ? Promise.reject(new Error('away')) : sweep()))
+  let failures = 0
+  const fail = () => Promise.reject(new Error(`away ${++failures}`))
+  const store = sweepingBy(place.node().upkeep, (sweep) => (mayFail ? fail() : sweep()))
   const told: unknown[] = []
   const tell = (what: string, fields?: object) => void told.push([what, fields])
   const sweeper = sweeperOf({ ...store, partition: 5 }, place, {
@@ -173,8 +192,8 @@ test('sweeps that fail, and the first that does not, tell which partition they a
   })
   await sweeper.start()
   mayFail = true
-  const failed = ['a sweep failed; it is tried again every second', { partition: 5, error: 'Error: away' }]
-  await waitUntil('it is told', () => told.length === 1)
+  const failed = ['a sweep failed; it is tried again every second', { partition: 5, error: 'Error: away 1' }]
+  await waitUntil('it has failed time and again', () => failures > 3)
   mayFail = false
   await waitUntil('that is told, too', () => told.length === 2)
   await sweeper.stop()
