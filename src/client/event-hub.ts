@@ -6,10 +6,11 @@
  */
 import { decodeEvents, type Ended, endedOf, mayEndRun, type RawEvent } from '../core/event.ts'
 import { partitionOf, rootIdOf } from '../core/ids.ts'
-import { EventTail, type StreamEntry } from '../store/event-tail.ts'
+import { EventTail } from '../store/event-tail.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import { type LiveListener, LiveTail } from '../store/live-channel.ts'
 import { clientClosed, type Redis, withDeadline } from '../store/redis.ts'
+import type { EventEntry } from '../store/replies.ts'
 
 /** `events.trimmed`: what followed may be gone. `null`: the client was closed, and nothing comes any more. Must not throw. */
 type Listener = (event: RawEvent | null) => void
@@ -170,13 +171,13 @@ export class EventHub {
     return tail
   }
 
-  #tell({ id, fields }: StreamEntry): void {
+  #tell({ id, fields, part }: EventEntry): void {
     const watched = this.#watched.get(fields.session ?? '')
     if (watched === undefined) return
     if (fields.ended !== undefined && watched.ended === null) watched.ended = endedOf(fields.ended, fields)
     if (mayEndRun(fields)) for (const wake of watched.wakers) wake()
     if (watched.listeners.length === 0) return
-    for (const event of decodeEvents(id, fields)) for (const tell of watched.listeners) tell(event)
+    for (const event of decodeEvents(id, fields, part)) for (const tell of watched.listeners) tell(event)
   }
 
   /** Ends may be among what is gone: they are read from the records. */

@@ -93,8 +93,11 @@ export function encodeEvents(notes: readonly EventNote[]): string {
   return JSON.stringify(notes)
 }
 
-/** One stream entry as events. Types written by a newer troupe are passed on as they are. */
-export function decodeEvents(id: string, fields: Readonly<Record<string, string>>): RawEvent[] {
+/** No commit makes more events. */
+const partSize = 100_000
+
+/** What a stream entry tells of one commit, as events; `part`: its number within the entry. Types of a newer troupe are passed on as they are. */
+export function decodeEvents(id: string, fields: Readonly<Record<string, string>>, part = 0): RawEvent[] {
   const notes = JSON.parse(fields.events ?? '[]') as [type: EventType, details?: RawEvent['details']][]
   const sessionId = fields.session ?? ''
   const head = { sessionId, workerId: fields.worker ?? rootIdOf(sessionId), at: Number(id.split('-')[0]) }
@@ -107,7 +110,7 @@ export function decodeEvents(id: string, fields: Readonly<Record<string, string>
     }
     events.push({ ...head, type: `session.${status}`, details: {}, ended: { status, position } })
   }
-  return events.map((event, index) => ({ id: `${id}.${index}`, ...event }))
+  return events.map((event, index) => ({ id: `${id}.${part * partSize + index}`, ...event }))
 }
 
 /** `ended` of a stream entry: `<status> <position>`, the second where there is a result. */

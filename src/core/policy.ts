@@ -79,6 +79,8 @@ export const policy = {
   bellMs: 2_000,
   /** A turn that lasts longer than this no longer counts as an awake slot. */
   busyAfterMs: 100,
+  /** Children that a slot goes on with and that have not begun by then are given back: other slots run them. */
+  eagerChildrenMs: 20,
   /** A BullMQ job answers bells for at most this long. */
   bellJobMs: 60_000,
 

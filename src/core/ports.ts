@@ -106,6 +106,13 @@ export interface SpawnOrder {
   readonly grant?: string | undefined
 }
 
+/** For a child that the slot goes on with, in place of a claim. */
+export interface SlotOffer {
+  /** `<slot>+<number>`: a slot may hold several. */
+  readonly slot: string
+  readonly nonce: string
+}
+
 /** What a slot asks for when its turn ends. */
 export interface NextClaim {
   readonly pool: string
@@ -117,6 +124,9 @@ export interface NextClaim {
   /** The bell was set long ago: it is set anew, so that it does not go stale while its slot is awake. */
   readonly keepBell: boolean
 }
+
+/** null: to leave. stay: nothing, as it goes on with children, or another of its turns asks. */
+export type SlotNext = NextClaim | 'stay' | null
 
 export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly workerId: string
@@ -141,11 +151,13 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   /** How many results are still to come, or were when the run ended. */
   readonly awaiting: number
   readonly spawns: readonly SpawnOrder[]
+  /** With end, by spawn; absent: the child is to stand in line. */
+  readonly offers?: readonly (SlotOffer | undefined)[] | undefined
   readonly sends: readonly { readonly workerId: string; readonly mail: string }[]
   readonly timers: readonly { readonly id: string; readonly ms: number; readonly valueJson: string }[]
   readonly event: string
   /** Set when the turn ends: what the worker waits for. */
-  readonly end?: { readonly wait: string; readonly retryMs?: number; readonly next: NextClaim | null } | undefined
+  readonly end?: { readonly wait: string; readonly retryMs?: number; readonly next: SlotNext } | undefined
   /** The bell that this turn answers; empty for none. */
   readonly bell: string
   /** With end: the bell was moved to the busy ones. */
@@ -170,6 +182,10 @@ export type CommitAnswer =
       readonly version: number
       readonly bells: readonly Bell[]
       readonly claimed: ClaimAnswer
+      /** Ids of the children that took what was offered to them, in the order of their spawns; absent: none. */
+      readonly granted?: readonly string[] | undefined
+      /** Of their leases, as in a grant. */
+      readonly trustedUntil?: number
       readonly spending: SessionSpending
     }
   | { readonly kind: 'fenced'; readonly claimed: ClaimAnswer }

@@ -36,7 +36,7 @@ export class KindMaker {
       throw new ConfigError(`the worker of kind "${name}" is ${shown(definition)}: make it with defineWorker({ … }).`)
     if (!isAgentDefinition(definition)) return handlerKind(name, definition)
     try {
-      return kindOf(name, definition, definition.spawns ?? [], agentBehaviour(definition, this.#parts))
+      return kindOf(name, definition, definition.spawns ?? [], agentBehaviour(definition, this.#parts), false)
     } catch (cause) {
       if (cause instanceof ConfigError) throw new ConfigError(`kind "${name}": ${cause.message}`, { cause })
       throw cause
@@ -50,7 +50,7 @@ export class KindMaker {
 }
 
 export function handlerKind(name: string, definition: HandlerDefinition): Kind {
-  return kindOf(name, definition, definition.spawns, handlerBehaviour(definition))
+  return kindOf(name, definition, definition.spawns, handlerBehaviour(definition), true)
 }
 
 /** `spawns`: undefined for any kind. */
@@ -59,6 +59,7 @@ function kindOf(
   { pool = defaultPool, description = '' }: WorkerDefinition,
   spawns: readonly string[] | undefined,
   behaviour: Behaviour,
+  isHandler: boolean,
 ): Kind {
-  return { name, pool, description, isChildless: spawns?.length === 0, behaviour }
+  return { name, pool, description, isChildless: spawns?.length === 0, isHandler, behaviour }
 }

@@ -10,5 +10,7 @@ export interface Kind {
   readonly description: string
   /** Its definition says that it spawns nothing: damage to what its session keeps for children does not stop its workers. */
   readonly isChildless: boolean
+  /** Its turns are a function of one message, which is over when it returns. */
+  readonly isHandler: boolean
   readonly behaviour: Behaviour
 }

@@ -1,46 +1,24 @@
 /**
  * Duty: a node: its slots claim workers and run their turns, in all partitions.
- * N1 A slot that was woken claims from the line of its bell (a pool of a partition) until there is nothing left, its bell job has lasted
- *    its bound, or the node drains. Where a bell of another line found no slot, the bound is short, and the slot that ends goes there,
- *    first to the line that had none for longest: no line starves the others. Then it comes back: the bell that is rung for what it left
- *    may come to a node that is full.
- * N2 The nonce of a claim is random and not used again, but by a slot that was never answered: what Redis gave it meanwhile it is
- *    given again, instead of keeping a lease that nobody knows of.
+ * What a slot that is awake does: awake-slot.ts (N1, N2).
  * N3 Draining: no new claim; each turn ends at its next step, at the latest after the drain time, when it is given back.
  */
 
-import { performance } from 'node:perf_hooks'
 import { unhostedPool } from '../core/ids.ts'
 import type { Policy } from '../core/policy.ts'
-import type {
-  Bell,
-  BellAnswer,
-  BellRinger,
-  ClaimAnswer,
-  Grant,
-  LivePublisher,
-  NextClaim,
-  PoolShare,
-  TurnStore,
-  UpkeepStore,
-} from '../core/ports.ts'
+import type { Bell, BellAnswer, BellRinger, Grant, LivePublisher, PoolShare } from '../core/ports.ts'
 import { spokenOf, type WorkerLog } from '../core/worker-log.ts'
+import { AwakeSlot, type SlotHost } from './awake-slot.ts'
 import { HeardBells } from './heard-bells.ts'
 import type { Kind } from './kind.ts'
-import { newNonce } from './nonce.ts'
 import { Pace } from './pace.ts'
-import { warnOfSuspect } from './quarantine.ts'
+import type { Partition, PartitionStores } from './partition.ts'
 import { Renewer } from './renewer.ts'
 import { type Rung, Slots } from './slots.ts'
 import { SuspectGate } from './suspects.ts'
 import { Sweeper } from './sweeper.ts'
-import { Turn } from './turn.ts'
+import type { Turn } from './turn.ts'
 import type { TurnHost } from './turn-host.ts'
-
-export interface PartitionStores {
-  readonly turns: TurnStore
-  readonly upkeep: UpkeepStore
-}
 
 export interface NodeOptions {
   readonly id: string
@@ -53,19 +31,12 @@ export interface NodeOptions {
   readonly log: WorkerLog
 }
 
-interface Partition extends PartitionStores {
-  /** By slot: the nonce of its last claim, while that has no answer. No Map: it changes with each turn (decision 0013). */
-  readonly unanswered: (string | undefined)[]
-  readonly pace: Pace
-  readonly renewer: Renewer
-  readonly sweeper: Sweeper
-}
-
 export class RuntimeNode {
   readonly id: string
   readonly #o: NodeOptions
   readonly #slots: Slots
   readonly #suspects: SuspectGate
+  readonly #slotHost: SlotHost
   readonly #partitions: readonly Partition[]
   readonly #awake = new Set<Promise<unknown>>()
   readonly #told = new HeardBells()
@@ -81,6 +52,15 @@ export class RuntimeNode {
     this.#suspects = new SuspectGate(options.policy.outlastMs)
     this.#o = options
     this.#slots = new Slots(options.concurrency)
+    this.#slotHost = {
+      policy: options.policy,
+      log: options.log,
+      kinds: options.kinds,
+      slots: this.#slots,
+      suspects: this.#suspects,
+      isDraining: () => this.#draining,
+      turnHost: (place, bell, next) => this.#turnHost(place, bell, next),
+    }
     this.#partitions = options.stores.map((stores) => this.#partition(stores))
   }
 
@@ -164,7 +144,8 @@ export class RuntimeNode {
     const slot = this.#draining ? null : this.#slots.take(rung)
     if (slot === null) return 'full'
     const place = this.#partitions.find(({ turns }) => turns.partition === partition) as Partition
-    const work = this.#work(place, slot, bell, claimed).catch((error: unknown): BellAnswer => {
+    const working = new AwakeSlot(this.#slotHost, place, slot, bell).run(claimed)
+    const work = working.catch((error: unknown): BellAnswer => {
       this.#told.take(bell.id)
       this.#slots.tellCame(rung)
       const where = { partition, pool: bell.pool, bell: bell.id, slot }
@@ -194,108 +175,7 @@ export class RuntimeNode {
     if (answer === 'unfit' && !hasClaimed) this.#inVain.note(bell.id)
   }
 
-  async #work(place: Partition, slot: number, bell: Bell, claimed?: () => void): Promise<BellAnswer> {
-    const { bellJobMs, bellMs } = this.#o.policy
-    const rung = { partition: place.turns.partition, bell }
-    const wokenAt = performance.now()
-    const isLast = (): boolean => {
-      const forMs = performance.now() - wokenAt
-      const isOver = forMs > bellJobMs
-      if (this.#draining) return true
-      if (forMs <= bellMs && !isOver) return false
-      if (this.#slots.waitingElsewhere(rung) === undefined) return isOver
-      this.#slots.leave(rung)
-      return true
-    }
-    let busy = false
-    let bellSetAt = Number.NEGATIVE_INFINITY
-    // The bell was set when it was rung; it is set anew when it left the awake ones or would soon be stale.
-    const keepBell = (): boolean => {
-      if (!busy && performance.now() - bellSetAt < bellMs / 4) return false
-      bellSetAt = performance.now()
-      return true
-    }
-    const nextClaim = (isAborted = false): NextClaim => ({
-      pool: bell.pool,
-      bell: bell.id,
-      slot: String(slot),
-      nonce: nonceOf(place, slot),
-      // Whether code goes on though it was told to stop is known only when its turn is over.
-      maySuspect: !isAborted && this.#suspects.ask(slot),
-      wasBusy: busy,
-      keepBell: keepBell(),
-    })
-    let turn: Turn
-    const host = this.#turnHost(place, bell.id, () => {
-      if (isLast()) return null
-      busy = turn.bellIsBusy
-      return nextClaim(turn.aborted)
-    })
-    // A claim that fails is not tried again here: the bell goes stale, and a sweep of a node that reaches Redis puts a new one.
-    let answer = await this.#claim(place, slot, nextClaim)
-    if (answer.kind !== 'unfit') claimed?.()
-    this.#slots.tellCame(rung)
-    while (answer.kind === 'grant') {
-      const { grant } = answer
-      if (!grant.suspect) this.#suspects.giveBack(slot)
-      turn = new Turn(grant, host)
-      busy = false
-      // A grant that was asked for before the drain began is given back at its first step.
-      turn.draining = this.#draining
-      await this.#runTurn(place, turn)
-      busy = turn.bellIsBusy
-      answer = turn.claimed
-      if (answer.kind !== 'none') place.unanswered[slot] = undefined
-      else if (turn.over !== 'ended') {
-        if (this.#draining) break
-        answer = await this.#claim(place, slot, nextClaim)
-      }
-    }
-    return answer.kind === 'unfit' ? 'unfit' : 'done'
-  }
-
-  async #claim(place: Partition, slot: number, nextClaim: () => NextClaim): Promise<ClaimAnswer> {
-    const isAgain = place.unanswered[slot] !== undefined
-    const next = nextClaim()
-    const answer = await place.turns.claim(next)
-    // It may have been granted long ago: then its lease is older than this question.
-    const grant = isAgain && answer.kind === 'grant' ? await this.#renewed(place, answer.grant, next.bell) : null
-    place.unanswered[slot] = undefined
-    if (!isAgain) return answer
-    return grant ? { kind: 'grant', grant } : this.#claim(place, slot, nextClaim)
-  }
-
-  async #renewed(place: Partition, grant: Grant, bell: string): Promise<Grant | null> {
-    const { workerId, token } = grant
-    const { verdicts, trustedUntil } = await place.turns.renew([{ workerId, token, bell, becomesBusy: false }])
-    return verdicts[0] === 'fenced' ? null : { ...grant, trustedUntil }
-  }
-
-  async #runTurn(place: Partition, turn: Turn): Promise<void> {
-    const { grant } = turn
-    const kind = this.#o.kinds.get(grant.kind) as Kind
-    place.renewer.add(turn)
-    warnOfSuspect(grant, this.#o.log)
-    try {
-      const behaving = kind.behaviour(turn).catch((error: unknown) => turn.giveUp(error))
-      // A handler that ignores its signal must not hold the slot: the turn being over is enough.
-      const over = await turn.finished
-      if (over === 'ended') {
-        // Cancelled: its end was committed without asking the behaviour.
-        if (turn.aborted) await this.#suspects.outlastIfDeaf(behaving)
-        return
-      }
-      const what = 'a turn was given up, as its lease is not certain any more; the worker goes on elsewhere'
-      this.#o.log.warn(what, { worker: grant.workerId, kind: grant.kind, why: over })
-      this.#suspects.outlast(behaving)
-    } finally {
-      place.renewer.remove(turn)
-      const isNews = place.pace.note(grant.pool, performance.now() - turn.startedAt - turn.committingMs)
-      if (isNews) place.sweeper.dueIn(0)
-    }
-  }
-
-  #turnHost(place: Partition, bell: string, nextClaim: () => NextClaim | null): TurnHost {
+  #turnHost(place: Partition, bell: string, next: TurnHost['next']): TurnHost {
     const number = place.turns.partition
     return {
       store: place.turns,
@@ -305,7 +185,7 @@ export class RuntimeNode {
       ring: (bells) => {
         if (bells.length > 0) this.#o.ringer.ring(number, bells)
       },
-      nextClaim,
+      next,
       noteTimer: (ms) => place.sweeper.dueIn(ms),
       poolOf: (kind) => this.#o.kinds.get(kind)?.pool ?? this.#kindPools.get(kind) ?? unhostedPool,
       describeKind: (kind) => this.#o.kinds.get(kind)?.description ?? '',
@@ -366,12 +246,6 @@ export class RuntimeNode {
   #turns(): Turn[] {
     return this.#partitions.flatMap(({ renewer }) => renewer.turns)
   }
-}
-
-function nonceOf({ unanswered }: Partition, slot: number): string {
-  const nonce = unanswered[slot] ?? newNonce()
-  unanswered[slot] = nonce
-  return nonce
 }
 
 function childLog(log: WorkerLog, grant: Grant, run: number): WorkerLog {

@@ -11,13 +11,24 @@ import { policy } from '../core/policy.ts'
 /** User code of all the turns expected of one slot takes at most this long. */
 const budgetMs = 10
 const shareMost = 16
+interface Seen {
+  turns: number
+  busyMs: number
+  longest: number
+}
+
+function shareOf({ turns, busyMs, longest }: Seen): number {
+  if (longest >= policy.busyAfterMs) return 1
+  return Math.max(1, Math.min(shareMost, Math.floor(budgetMs / Math.max(busyMs / turns, 0.1))))
+}
+
 /** So many turns after a quiet time are news. */
 const burstTurns = 20
 
 export class Pace {
-  readonly #pools = new Map<string, { turns: number; busyMs: number; longest: number }>()
-  /** Pools that ran turns in the last period. */
-  readonly #told = new Set<string>()
+  readonly #pools = new Map<string, Seen>()
+  /** Shares of the last period, of pools that ran turns in it. */
+  readonly #told = new Map<string, number>()
 
   /**
    * A turn of this pool has ended, with so much time outside of commits. Tells whether this is news: turns after a quiet time, whose
@@ -40,8 +51,14 @@ export class Pace {
       return 0
     }
     this.#pools.delete(pool)
-    this.#told.add(pool)
-    if (seen.longest >= policy.busyAfterMs) return 1
-    return Math.max(1, Math.min(shareMost, Math.floor(budgetMs / Math.max(seen.busyMs / seen.turns, 0.1))))
+    const share = shareOf(seen)
+    this.#told.set(pool, share)
+    return share
+  }
+
+  /** The share of the last period; 1 when there was no turn, or one of this period was long. */
+  expectedShare(pool: string): number {
+    const longest = this.#pools.get(pool)?.longest ?? 0
+    return longest >= policy.busyAfterMs ? 1 : (this.#told.get(pool) ?? 1)
   }
 }

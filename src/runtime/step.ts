@@ -3,10 +3,10 @@
  * and go out together (group commit); a step that ends a run is always the last of its batch.
  */
 import type { RuntimeError } from '../core/errors.ts'
-import type { EventNote } from '../core/event.ts'
+import { type EventNote, encodeEvents } from '../core/event.ts'
 import type { Failure } from '../core/failure.ts'
 import { policy } from '../core/policy.ts'
-import type { CommitRequest, RunPosition, SpawnOrder } from '../core/ports.ts'
+import type { CommitRequest, Grant, RunPosition, SpawnOrder } from '../core/ports.ts'
 
 export interface Step {
   readonly entries: readonly string[]
@@ -89,6 +89,41 @@ export function mergeSteps(steps: readonly Step[]): Step {
   }
   const last = steps.at(-1) as Step
   return { ...last, entries, controlUsed, userUsed, familyUsed, stateJson, failure, spawns, sends, timers, notes }
+}
+
+/** What a commit says of a step, whenever it is sent. */
+export function requestOf(
+  { workerId, pool, token, familySeen }: Grant,
+  { position, notes, awaiting = position.awaits.length, ...step }: Step,
+): Omit<CommitRequest, 'sequence' | 'version' | 'bell' | 'wasBusy'> {
+  const { runState, open, attempt, retrying, awaits, timersOpen } = position
+  const { entries, controlUsed, userUsed, familyUsed, stateJson, failure, outcome, result, dead } = step
+  return {
+    workerId,
+    pool,
+    token,
+    runState,
+    open,
+    attempt,
+    retrying,
+    awaits,
+    awaiting,
+    timersOpen,
+    entries,
+    controlUsed,
+    userUsed,
+    familyUsed,
+    familySeen,
+    stateJson,
+    failure,
+    outcome,
+    result,
+    dead,
+    spawns: step.spawns,
+    sends: step.sends,
+    timers: step.timers,
+    event: notes.length > 0 ? encodeEvents(notes) : '',
+  }
 }
 
 /** Most lists are empty. */

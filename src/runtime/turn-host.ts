@@ -1,7 +1,21 @@
 /** Duty: what a turn needs of its node. */
 import type { Policy } from '../core/policy.ts'
-import type { Bell, Grant, LivePublisher, NextClaim, TurnStore } from '../core/ports.ts'
+import type { Bell, Grant, LivePublisher, SlotNext, SlotOffer, TurnStore } from '../core/ports.ts'
 import type { WorkerLog } from '../core/worker-log.ts'
+import type { Step } from './step.ts'
+
+/** A turn, as its slot sees it. */
+export interface EndingTurn {
+  readonly aborted: boolean
+  /** The bell was moved to the busy ones, as far as Redis was told of this slot. */
+  bellIsBusy: boolean
+}
+
+export interface SlotEnd {
+  readonly next: SlotNext
+  /** By spawn of the step, for those that the slot goes on with. */
+  readonly offers: readonly (SlotOffer | undefined)[]
+}
 
 export interface TurnHost {
   readonly store: TurnStore
@@ -10,8 +24,8 @@ export interface TurnHost {
   /** The bell this turn's slot answers; empty when it answers none. */
   readonly bell: string
   ring(bells: readonly Bell[]): void
-  /** What the slot wants next, or null to leave. Asked just before each try of the ending commit. */
-  nextClaim(): NextClaim | null
+  /** What the slot does when this turn has ended. Asked just before each try of the ending commit, with the step that it records. */
+  next(turn: EndingTurn, step: Step): SlotEnd
   /** A timer was committed: the sweeper looks again when it is due. */
   noteTimer(ms: number): void
   /** Pool of a kind; "unhosted" when no node ever registered it. */

@@ -12,14 +12,16 @@
  */
 
 import { performance } from 'node:perf_hooks'
+import { childGrants } from '../core/child-grant.ts'
 import { CancelledError, LeaseLostError, toRuntimeError } from '../core/errors.ts'
-import { encodeEvents } from '../core/event.ts'
 import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, Refusal, RunPosition } from '../core/ports.ts'
 import { refusalError } from '../core/refusal.ts'
 import { encodeRunState, type RunState } from '../core/run-state.ts'
 import { LazySignal } from './lazy-signal.ts'
-import { batchLength, emptyStep, mergeSteps, type Step } from './step.ts'
+import { batchLength, emptyStep, mergeSteps, requestOf, type Step } from './step.ts'
 import type { TurnHost } from './turn-host.ts'
+
+const none: readonly never[] = []
 
 /** How a cancelled run ends; the behaviour knows what its entries look like. */
 export type CancelledStep = (position: RunPosition) => Step
@@ -59,6 +61,9 @@ export class Turn {
   spending: Grant['spending']
   /** What the slot got with the ending commit. */
   claimed: ClaimAnswer = { kind: 'none' }
+  #granted: readonly Grant[] = none
+  /** The last try of the ending commit, if it offered to take children. */
+  #offering: CommitRequest | undefined
   readonly #left: { -readonly [Name in keyof Left]: Left[Name] }
   readonly #abort = new LazySignal()
   readonly #finished = Promise.withResolvers<TurnOver>()
@@ -115,6 +120,15 @@ export class Turn {
 
   get left(): Left {
     return this.#left
+  }
+
+  /** Children that the slot was given with the ending commit; where that was not answered, those that it may have been given. */
+  get granted(): readonly Grant[] {
+    const request = this.#offering
+    if (request === undefined || this.#left.over === 'ended') return this.#granted
+    const granted = request.spawns.map(({ id }) => id)
+    const trustedUntil = performance.now() + this.host.policy.leaseMs - this.host.policy.leaseMarginMs
+    return childGrants(this.grant, request, { granted, spending: this.spending, trustedUntil })
   }
 
   /** Resolves when the turn is over, whatever the behaviour still does. */
@@ -281,9 +295,10 @@ export class Turn {
     if (this.#left.over) return
     const step = mergeSteps(steps)
     let answer: CommitAnswer
+    const request = this.#request(step, end)
     const asked = performance.now()
     try {
-      answer = await this.host.store.commit(this.#request(step, end))
+      answer = await this.host.store.commit(request)
     } catch (thrown) {
       const error = toRuntimeError(thrown)
       this.host.log.error('a commit failed; the worker goes on elsewhere when its lease has ended', {
@@ -294,10 +309,18 @@ export class Turn {
       return
     }
     this.committingMs += performance.now() - asked
-    await this.#accept(answer, steps, step, end)
+    await this.#accept(answer, request, steps, step, end)
   }
 
-  async #accept(answer: CommitAnswer, steps: readonly Step[], step: Step, end: TurnEnd | undefined): Promise<void> {
+  async #accept(
+    answer: CommitAnswer,
+    request: CommitRequest,
+    steps: readonly Step[],
+    step: Step,
+    end: TurnEnd | undefined,
+  ): Promise<void> {
+    // It is known then that none was taken.
+    if (answer.kind !== 'ok') this.#offering = undefined
     switch (answer.kind) {
       case 'ok':
         this.#left.version = answer.version
@@ -309,6 +332,7 @@ export class Turn {
         if (end) {
           if (end.retryMs !== undefined) this.host.noteTimer(end.retryMs)
           this.claimed = answer.claimed
+          if (answer.granted) this.#granted = childGrants(this.grant, request, answer)
           this.#finish('ended')
         }
         return
@@ -357,39 +381,18 @@ export class Turn {
   }
 
   #request(step: Step, end: TurnEnd | undefined): CommitRequest {
-    const { grant, host } = this
-    const { position } = step
+    const ended = end && this.host.next(this, step)
     this.#sequence++
-    return {
-      workerId: grant.workerId,
-      pool: grant.pool,
-      token: grant.token,
+    const request = {
+      ...requestOf(this.grant, step),
       sequence: this.#sequence,
       version: this.#left.version,
-      runState: position.runState,
-      open: position.open,
-      attempt: position.attempt,
-      retrying: position.retrying,
-      awaits: position.awaits,
-      awaiting: step.awaiting ?? position.awaits.length,
-      timersOpen: position.timersOpen,
-      entries: step.entries,
-      controlUsed: step.controlUsed,
-      userUsed: step.userUsed,
-      familyUsed: step.familyUsed,
-      familySeen: grant.familySeen,
-      stateJson: step.stateJson,
-      failure: step.failure,
-      outcome: step.outcome,
-      result: step.result,
-      dead: step.dead,
-      spawns: step.spawns,
-      sends: step.sends,
-      timers: step.timers,
-      event: step.notes.length > 0 ? encodeEvents(step.notes) : '',
-      end: end === undefined ? undefined : { ...end, next: host.nextClaim() },
-      bell: host.bell,
+      offers: ended?.offers,
+      end: end && ended && { ...end, next: ended.next },
+      bell: this.host.bell,
       wasBusy: this.bellIsBusy,
     }
+    this.#offering = ended && ended.offers.length > 0 ? request : undefined
+    return request
   }
 }

@@ -9,7 +9,15 @@ import type { Lane } from '../core/message.ts'
 import { poolsEverHosted } from './hosted-pools.ts'
 import { type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from './keys.ts'
 import type { Redis } from './redis.ts'
-import { fieldsNamed, orElse, type RecordFields, toEntries, toFields } from './replies.ts'
+import {
+  type EventEntry,
+  fieldsNamed,
+  orElse,
+  type RecordFields,
+  toEntries,
+  toEventEntries,
+  toFields,
+} from './replies.ts'
 import type { Reply, ScriptCaller } from './script.ts'
 import { lookScript } from './scripts.ts'
 
@@ -225,18 +233,19 @@ export class AuditStore {
   }
 
   /** Entries of the event stream after this stream id. */
-  async events(after: string): Promise<Page<{ readonly id: string; readonly fields: RecordFields }>> {
-    return this.#stream(this.#keys.events, after)
+  async events(after: string): Promise<Page<EventEntry>> {
+    const { found, next } = await this.#stream(this.#keys.events, after)
+    return { items: toEventEntries(found ?? []), next }
   }
 
   async deadLetters(after: string): Promise<Page<{ readonly id: string; readonly fields: RecordFields }>> {
-    return this.#stream(this.#keys.dead, after)
+    const { found, next } = await this.#stream(this.#keys.dead, after)
+    return { items: toEntries(found ?? []), isRead: found !== null, next }
   }
 
   async #stream(key: string, after: string) {
     const found = await orElse(this.#redis.xrange(key, `(${after}`, '+', 'COUNT', pageSize), null)
-    const items = toEntries(found ?? [])
-    return { items, isRead: found !== null, next: items.length < pageSize ? null : (items.at(-1)?.id ?? null) }
+    return { found, next: (found ?? []).length < pageSize ? null : (found?.at(-1)?.[0] ?? null) }
   }
 
   /** Members of a set of this partition: workers that run, or that are queued in a pool; `<worker>:<timer>`. */

@@ -7,16 +7,11 @@
 import { decodeEvents, isEventBefore, type RawEvent, streamIdOf } from '../core/event.ts'
 import type { PartitionKeys } from './keys.ts'
 import { closeRedis, type Redis } from './redis.ts'
-import { type RecordFields, toEntries } from './replies.ts'
+import { type EventEntry, toEventEntries } from './replies.ts'
 import { guarded } from './script.ts'
 
-/** One entry of the stream, not decoded: most are of sessions that nobody here follows. */
-export interface StreamEntry {
-  readonly id: string
-  readonly fields: RecordFields
-}
-
-export type EventListener = (entry: StreamEntry) => void
+/** Not decoded: most are of sessions that nobody here follows. */
+export type EventListener = (entry: EventEntry) => void
 
 /** Told before what comes next: entries after this id may have been trimmed before they could be read. */
 export type TrimListener = (after: string) => void
@@ -72,12 +67,12 @@ export class EventTail {
           this.#keys.events,
           this.#last,
         )
-        const entries = toEntries(reply?.[0]?.[1] ?? [])
+        const entries = reply?.[0]?.[1] ?? []
         if (entries.length === 0) continue
         const lagged = this.#lags
         this.#lags = entries.length === pageSize
         if (lagged && !(await this.#isKept())) this.#onTrimmed(this.#last)
-        for (const entry of entries) {
+        for (const entry of toEventEntries(entries)) {
           this.#last = entry.id
           tell(listener, entry)
         }
@@ -104,7 +99,7 @@ export class EventTail {
 }
 
 /** What cannot be told must not keep what comes after it. */
-function tell(listener: EventListener, entry: StreamEntry): void {
+function tell(listener: EventListener, entry: EventEntry): void {
   try {
     listener(entry)
   } catch {}
@@ -129,12 +124,14 @@ export async function readEvents(
 
 async function readPage(redis: Redis, keys: PartitionKeys, after: string): Promise<EventPage> {
   const from = streamIdOf(after)
-  const entries = toEntries(await redis.xrange(keys.events, from, '+', 'COUNT', pageSize))
+  const entries = await redis.xrange(keys.events, from, '+', 'COUNT', pageSize)
   const first = await redis.xrange(keys.events, '-', '+', 'COUNT', 1)
   const oldest = first[0]?.[0]
   return {
-    events: entries.flatMap(({ id, fields }) => decodeEvents(id, fields)).filter(({ id }) => isEventBefore(after, id)),
-    last: entries.at(-1)?.id ?? from,
+    events: toEventEntries(entries)
+      .flatMap(({ id, fields, part }) => decodeEvents(id, fields, part))
+      .filter(({ id }) => isEventBefore(after, id)),
+    last: entries.at(-1)?.[0] ?? from,
     more: entries.length === pageSize,
     trimmed: oldest !== undefined && isEventBefore(from, oldest) && (await wasTrimmed(redis, keys)),
   }

@@ -15,9 +15,8 @@ interface Piece {
 }
 
 /** Each file builds on those before it. */
-const shared: readonly Piece[] = ['checks', 'records', 'spending', 'mail', 'claims', 'children', 'letters'].flatMap(
-  (name) => piecesOf(read(`shared/${name}.lua`)),
-)
+const parts = ['checks', 'records', 'spending', 'mail', 'claims', 'children', 'turns', 'commits', 'letters']
+const shared: readonly Piece[] = parts.flatMap((name) => piecesOf(read(`shared/${name}.lua`)))
 
 export function scriptSource(file: string): string {
   const text = read(file)

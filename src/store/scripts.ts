@@ -30,6 +30,12 @@ export const commitScript = defineScript({
   args: words('token sequence version runState open userUsed wait event bellMs seed entries'),
 })
 
+export const commitsScript = defineScript({
+  file: 'commits.lua',
+  keys: words('leases events'),
+  args: words('bellMs seed turns'),
+})
+
 export const renewScript = defineScript({
   file: 'renew.lua',
   keys: words('leases events'),

@@ -6,7 +6,6 @@
  */
 
 import { performance } from 'node:perf_hooks'
-import { InvariantError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 import type {
   Bell,
@@ -14,19 +13,17 @@ import type {
   CommitAnswer,
   CommitRequest,
   NextClaim,
-  Refusal,
   RenewRequest,
   TurnStore,
   Verdict,
 } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
-import { encodeCalls } from './call-ranges.ts'
-import { decodeGrant } from './grant.ts'
-import { commitKeys, type PartitionKeys, workerKeys } from './keys.ts'
+import { decodeClaim } from './claim-answer.ts'
+import { Commits } from './commits.ts'
+import { type PartitionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis.ts'
-import { type Argument, guarded, type Reply, type ScriptCaller } from './script.ts'
-import { claimScript, commitScript, renewScript } from './scripts.ts'
-import { decodeSpendings } from './spending.ts'
+import { guarded, type ScriptCaller } from './script.ts'
+import { claimScript, renewScript } from './scripts.ts'
 
 export interface TurnStoreOptions {
   readonly redis: Redis
@@ -47,11 +44,14 @@ export class RedisTurnStore implements TurnStore {
   readonly partition: number
   readonly #o: TurnStoreOptions
   readonly #kindLists = new Map<string, string>()
+  readonly #commits: Commits
 
   constructor(options: TurnStoreOptions) {
     this.#o = options
     this.partition = options.partition
     for (const [pool, kinds] of options.kinds) this.#kindLists.set(pool, kindList(kinds, options.childless))
+    const { caller, keys, nodeId, policy } = options
+    this.#commits = new Commits(caller, keys, { nodeId, kindLists: this.#kindLists, policy })
   }
 
   async claim(next: NextClaim): Promise<ClaimAnswer> {
@@ -84,58 +84,11 @@ export class RedisTurnStore implements TurnStore {
       },
       { deadlineMs: policy.leaseMs },
     )
-    return this.#decodeClaim(reply, asked)
+    return decodeClaim(reply, asked + policy.leaseMs - policy.leaseMarginMs)
   }
 
-  async commit(request: CommitRequest): Promise<CommitAnswer> {
-    const asked = performance.now()
-    const { caller, keys, policy } = this.#o
-    const reply = await caller.call(commitScript, commitKeys(keys, request.workerId), this.#commitArguments(request), {
-      deadlineMs: policy.leaseMs,
-    })
-    return this.#decodeCommit(reply, asked)
-  }
-
-  #commitArguments(request: CommitRequest) {
-    return {
-      token: request.token,
-      sequence: request.sequence,
-      version: request.version,
-      runState: request.runState,
-      open: request.open ? '1' : '0',
-      userUsed: request.userUsed,
-      wait: request.end?.wait ?? '',
-      event: request.event,
-      bellMs: this.#o.policy.bellMs,
-      seed: newSeed(),
-      entries: this.#listsOf(request),
-    }
-  }
-
-  /** The entries, and what else is not as it is by default. */
-  #listsOf(request: CommitRequest): Argument[] {
-    const { nodeId, policy } = this.#o
-    const { entries, end } = request
-    const lists: Argument[] = [entries.length, ...entries]
-    addFacts(lists, request, policy)
-    const { spawns, sends, timers } = request
-    for (const { id, kind, name, pool, detached, call, grant = '', mail } of spawns)
-      lists.push('spawn', id, kind, name, pool, detached ? '1' : '0', call, grant, mail)
-    for (const { workerId, mail } of sends) lists.push('send', workerId, mail)
-    for (const { id, ms, valueJson } of timers) lists.push('timer', id, ms, valueJson)
-    if (end === undefined) return lists
-    const { next } = end
-    if (request.wasBusy) lists.push('wasBusy', '1')
-    if (next === null) {
-      lists.push('leave', request.bell)
-      return lists
-    }
-    if (next.keepBell) lists.push('keepBell', '1')
-    if (!next.maySuspect) lists.push('noSuspect', '1')
-    const kinds = this.#kindLists.get(request.pool) ?? ' '
-    lists.push('claim', request.bell, next.nonce, next.slot, nodeId, kinds, policy.leaseMs)
-    lists.push(policy.claimMailBytes, policy.suspectAfterStarts, policy.poisonAfterStartsAlone)
-    return lists
+  commit(request: CommitRequest): Promise<CommitAnswer> {
+    return this.#commits.commit(request)
   }
 
   /** In pages: a long history must not hold Redis for long, nor come as one answer. */
@@ -180,66 +133,6 @@ export class RedisTurnStore implements TurnStore {
       trustedUntil: asked + policy.leaseMs - policy.leaseMarginMs,
     }
   }
-
-  #decodeCommit(reply: Reply, asked: number): CommitAnswer {
-    switch (reply[0]) {
-      case 'ok':
-        return {
-          kind: 'ok',
-          version: Number(reply[1]),
-          bells: parseBells(reply[2]),
-          claimed: this.#decodeClaim(reply[3] as Reply | null, asked),
-          spending: decodeSpendings(reply[4] as string | null, reply[5] as string | null),
-        }
-      case 'fenced':
-        return { kind: 'fenced', claimed: this.#decodeClaim(reply[1] as Reply | null, asked) }
-      case 'conflict':
-        return { kind: 'conflict', version: Number(reply[1]) }
-      case 'cancelled':
-        return { kind: 'cancelled' }
-      case 'refused':
-        return { kind: 'refused', refusals: (reply[1] as Reply[]).map(decodeRefusal) }
-      default:
-        throw new InvariantError(`commit answered ${JSON.stringify(reply[0])}`)
-    }
-  }
-
-  #decodeClaim(reply: Reply | null, asked: number): ClaimAnswer {
-    if (reply === null) return { kind: 'none' }
-    const tag = reply[0]
-    if (tag === 'empty' || tag === 'unfit') return { kind: tag }
-    if (tag !== 'grant') throw new InvariantError(`claim answered ${JSON.stringify(tag)}`)
-    return { kind: 'grant', grant: decodeGrant(reply, this.#trustedUntil(asked)) }
-  }
-
-  #trustedUntil(asked: number): number {
-    return asked + this.#o.policy.leaseMs - this.#o.policy.leaseMarginMs
-  }
-}
-
-function addFacts(lists: Argument[], request: CommitRequest, policy: Policy): void {
-  const { attempt, retrying, controlUsed, familyUsed, familySeen, awaits, awaiting, timersOpen } = request
-  if (attempt !== 0) lists.push('attempt', retrying === '' ? attempt : `${attempt} ${retrying}`)
-  if (controlUsed !== 0) lists.push('controlUsed', controlUsed)
-  if (familyUsed.length > 0) lists.push('familyUsed', familyUsed.join(','))
-  if (familySeen !== 0) lists.push('familySeen', familySeen)
-  if (awaits.length > 0) lists.push('awaits', encodeCalls(awaits))
-  if (awaiting !== 0) lists.push('awaiting', awaiting)
-  if (timersOpen !== 0) lists.push('timersOpen', timersOpen)
-  const { stateJson, failure, outcome, result, dead, end } = request
-  // A value over 64 bytes gets a key of its own, so that the record stays small in memory.
-  if (stateJson !== undefined) lists.push(Buffer.byteLength(stateJson) <= 64 ? 'state' : 'stateKey', stateJson)
-  if (failure !== undefined) lists.push('failure', failure === null ? '-' : JSON.stringify(failure))
-  if (outcome !== undefined) lists.push('outcome', outcome)
-  if (result !== undefined) lists.push('result', result)
-  if (dead !== undefined) lists.push('dead', dead, 'deadKept', policy.deadLettersKept)
-  if (end?.retryMs !== undefined) lists.push('retryMs', end.retryMs)
-}
-
-function decodeRefusal(reply: Reply): Refusal {
-  const [reason, limit, id] = reply as [string, string | null, string]
-  if (reason === 'damaged' || reason === 'session_finished') return { reason, limit: 0, id, what: limit ?? '' }
-  return { reason, limit: Number(limit ?? 0), id }
 }
 
 /** As claims read it: each name with a space before and behind, and those that spawn nothing behind a !. */

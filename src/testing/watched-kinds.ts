@@ -37,7 +37,8 @@ export class WatchedKinds {
       histories: this.#histories,
     }
     const { pool = defaultPool, description = '', spawns = [] } = definition
-    return { name, pool, description, isChildless: spawns.length === 0, behaviour: agentBehaviour(definition, parts) }
+    const behaviour = agentBehaviour(definition, parts)
+    return { name, pool, description, isChildless: spawns.length === 0, isHandler: false, behaviour }
   }
 
   close(): Promise<void> {

@@ -26,6 +26,8 @@ export class WatchedTurns implements TurnStore {
     const call = `commit of ${this.#kinds.get(request.workerId) ?? 'an unknown kind'}`
     const answer = await this.#watch.around(call, undefined, () => this.#turns.commit(request))
     if ('claimed' in answer) this.#learn(answer.claimed)
+    const granted = new Set(answer.kind === 'ok' ? answer.granted : [])
+    for (const { id, kind } of request.spawns) if (granted.has(id)) this.#kinds.set(id, kind)
     return answer
   }
 

@@ -36,7 +36,7 @@ function losing(call: 'claim' | 'commit', asked: string[], nonces: string[]) {
       return answer
     },
     async commit(request) {
-      if (request.end?.next) nonces.push(request.end.next.nonce)
+      if (typeof request.end?.next === 'object' && request.end.next !== null) nonces.push(request.end.next.nonce)
       const answer = await turns.commit(request)
       if (call === 'commit' && answer.kind === 'ok') lose(answer.claimed)
       return answer

@@ -103,8 +103,10 @@ export class Stage implements AsyncDisposable {
 
   /** Makes the call and tells its answer as the model would; what the model expects is only asked for the names of new bells. */
   async send(call: Call, expected: Answer): Promise<Answer> {
-    const { answer, sent } = await this.place.wire.watch(() => this.#send(call, expected))
-    if (sent) this.#sent.set(JSON.stringify(call), sent)
+    // Commits leave at the end of the pass of the event loop, together: what is sent behind one stays behind it.
+    if (call.kind !== 'commit') await new Promise((resolve) => setImmediate(resolve))
+    const { answer, sent = this.place.wire.last } = await this.place.wire.watch(() => this.#send(call, expected))
+    this.#sent.set(JSON.stringify(call), sent)
     return answer
   }
 

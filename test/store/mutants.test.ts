@@ -15,6 +15,7 @@ import {
 import * as agentChecks from './support/agent-checks.ts'
 import { bellMutants } from './support/bell-mutants.ts'
 import * as checks from './support/checks.ts'
+import { jointMutants } from './support/joint-mutants.ts'
 import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, type Mutant } from './support/mutant.ts'
@@ -69,7 +70,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'end-of-turn test of the user lane',
     script: commitScript,
-    from: 'again = ended == nil and userLeft > 0',
+    from: 'again = not ended and userLeft > 0',
     to: 'again = false',
     check: checks.inputBeforeTheEndQueuesTheWorker,
   },
@@ -132,7 +133,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'bell rule after a turn that leaves',
     script: commitScript,
-    from: "  if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.leave) end\n  woke.pools[pool] = true",
+    from: "    if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.leave) end\n    woke.pools[pool] = true",
     to: '',
     check: checks.aTurnThatLeavesRingsForTheNext,
   },
@@ -279,7 +280,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'limit of workers',
     script: commitScript,
-    from: 'elseif tonumber(plan.counted[1] or 1) + #born > limits.workers then',
+    from: 'elseif tonumber(others.counted[1] or 1) + #born > limits.workers then',
     to: 'elseif false then',
     check: checks.tooManyWorkersAreRefused,
   },
@@ -342,8 +343,8 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'a result is for the run that spawned',
     script: commitScript,
-    from: "if parentPlan and parentPlan.open == '1' and parentPlan.run == own.record.parentRun then plans[#plans + 1] = parentPlan end",
-    to: 'if parentPlan then plans[#plans + 1] = parentPlan end',
+    from: "if parentPlan and parentPlan.open == '1' and parentPlan.run == record.parentRun then return parentPlan end",
+    to: 'if parentPlan then return parentPlan end',
     check: checks.aResultOfAnOldRunIsDropped,
   },
   {
@@ -391,7 +392,14 @@ const mutants: readonly Mutant[] = [
 ]
 
 // `npm run mutants` reads these titles.
-for (const mutant of withNames([...mutants, ...letterMutants, ...lineMutants, ...bellMutants, ...spendingMutants])) {
+for (const mutant of withNames([
+  ...mutants,
+  ...letterMutants,
+  ...lineMutants,
+  ...bellMutants,
+  ...spendingMutants,
+  ...jointMutants,
+])) {
   test(`without its guard a test goes red: ${mutant.guard} [${mutant.caughtBy}]`, async () => {
     await expect(expectRedWithout(mutant)).resolves.toBeUndefined()
   })

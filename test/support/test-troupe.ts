@@ -81,6 +81,10 @@ export class TestTroupe implements AsyncDisposable {
     if (mustNotBe.test(line)) this.#complaints.push(line)
   }
 
+  get nodes(): readonly TroupeNode[] {
+    return this.#nodes
+  }
+
   get tag(): string {
     return tagOf(this.namespace, 0)
   }

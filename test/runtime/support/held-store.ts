@@ -76,7 +76,7 @@ export class HeldStore {
       policy,
       bell: 'b',
       ring() {},
-      nextClaim: () => next,
+      next: () => ({ next, offers: [] }),
       noteTimer() {},
       describeKind: () => '',
       live: { publish() {} },

@@ -10,6 +10,7 @@ import { cancelledAgent } from './agent-checks.ts'
 import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'
 import { runFailure } from './hand-node.ts'
+import { jointCalls } from './joint-calls.ts'
 import type { Place } from './place.ts'
 import { family, used } from './spending-checks.ts'
 
@@ -90,6 +91,7 @@ export const calls: readonly Call[] = [
     },
   },
   ...commitCalls,
+  ...jointCalls,
   {
     name: 'renew',
     forgetsBells: true,

@@ -103,6 +103,11 @@ export class Place implements AsyncDisposable {
     return text
   }
 
+  /** The label of an id, if it has one. */
+  words(text: string): string {
+    return this.#words.text(text, 0)
+  }
+
   nonce(): string {
     this.#nonces++
     return `${this.#nonces.toString(36)}.n`

@@ -42,8 +42,8 @@ export const spendingMutants: readonly Mutant[] = [
   {
     guard: 'a commit that is sent again tells what the session has spent',
     script: commitScript,
-    from: 'before, fine and spent, fine and caps }',
-    to: 'before, false, caps }',
+    from: 'before, fine and spent, fine and caps, granted }',
+    to: 'before, false, caps, granted }',
     check: checks.spentOnce,
   },
   {

@@ -71,17 +71,19 @@ end
 
 -- Fields of a record that scripts count with; absent ones are at their start. All are looked at together: one by one they cost twice as much.
 local function checkRecord(recordKey, record)
-  local all = (record.run or '1') .. ' ' .. (record.version or '0') .. ' ' .. (record.depth or '0') .. ' ' .. (record.control or '0') .. ' ' ..
+  local depth = record.depth or '0'
+  -- One that nothing was recorded of yet has none of them but its depth.
+  local isCounted = record.version or record.run or record.control or record.family or record.user or record.alone or record.crashes
+  local all = isCounted and (record.run or '1') .. ' ' .. (record.version or '0') .. ' ' .. (record.control or '0') .. ' ' ..
     (record.family or '0') .. ' ' .. (record.user or '0') .. ' ' .. (record.alone or '0') .. ' ' .. (record.crashes or '0')
-  if not string.find(all, '^%d+ %d+ %d+ %d+ %d+ %d+ %d+ %d+$') then
+  if not string.find(depth, '^%d+$') or (isCounted and not string.find(all, '^%d+ %d+ %d+ %d+ %d+ %d+ %d+$')) then
     local counters = { 'run', 'version', 'depth', 'control', 'family', 'user', 'alone', 'crashes' }
     for index = 1, #counters do
       local text = record[counters[index]]
       if text and not string.find(text, '^%d+$') then error('field ' .. counters[index] .. ' of ' .. recordKey .. ' should be a whole number', 0) end
     end
   end
-  local depth = tonumber(record.depth or 0)
-  for level = 1, depth do
+  for level = 1, tonumber(depth) do
     if not record['path' .. level] then error('record ' .. recordKey .. ' should have a field path' .. level, 0) end
   end
   if not record.kind or not record.place then error('record ' .. recordKey .. ' should have a kind and a place', 0) end

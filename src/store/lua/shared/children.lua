@@ -37,17 +37,19 @@ local function mayGive(granted, spawn)
   return not granted.kinds or granted.kinds[spawn.kind] ~= nil
 end
 
--- Children a step spawns: `born`, those that are not there yet, also `byId`; and `counted`, what their root says of its workers and its last
--- score. What limits or the grant do not allow is added to `refused`.
-local function planChildren(tag, own, spawns, refused)
-  local plan, record, known = { born = {}, byId = {} }, own.record, 0
-  local born = plan.born
+-- Children a step spawns, in `others`: `born`, those that are not there yet, also `byId`; and `counted`, what their root says of its workers
+-- and its last score. What limits or the grant do not allow is added to `refused`.
+local function planChildren(tag, own, spawns, others, refused)
+  local record, known, born = own.record, 0, {}
+  others.born, others.byId = born, {}
   for from = 1, #spawns, 1000 do
     local keys = {}
     for index = from, math.min(from + 999, #spawns) do
       local childKey = workerKey(tag, spawns[index].id)
+      local userKey = childKey .. laneKeys.user
+      spawns[index].key, spawns[index].userKey = childKey, userKey
       keys[#keys + 1] = childKey
-      keys[#keys + 1] = childKey .. laneKeys.user
+      keys[#keys + 1] = userKey
     end
     known = known + redis.call('EXISTS', unpack(keys))
   end
@@ -56,37 +58,47 @@ local function planChildren(tag, own, spawns, refused)
     -- A child that is there already was spawned by the same call before: it is looked for one by one only when there is one.
     if known == 0 or redis.call('EXISTS', workerKey(tag, spawn.id)) == 0 then
       born[#born + 1] = spawn
-      plan.byId[spawn.id] = spawn
+      others.byId[spawn.id] = spawn
     end
   end
-  if #born == 0 then return plan end
+  if #born == 0 then return end
   local granted = record.grant and grantOf(record.grant)
   for index = 1, granted and #born or 0 do
     -- What the worker may not use itself it may not give (I13).
     if not mayGive(granted, born[index]) then refused[#refused + 1] = { 'grant_exceeded', '0', born[index].id } end
   end
   local limits = limitsOf(record)
-  plan.counted = record.parent and redis.call('HMGET', own.rootKey, 'workers', 'score') or { record.workers, record.score }
-  checkCount(own.rootKey, 'workers', plan.counted[1])
+  others.counted = record.parent and redis.call('HMGET', own.rootKey, 'workers', 'score') or { record.workers, record.score }
+  checkCount(own.rootKey, 'workers', others.counted[1])
   if own.depth + 1 > limits.depth then
     refused[#refused + 1] = { 'depth_exceeded', digits(limits.depth), born[1].id }
   elseif own.awaiting > limits.children then
     refused[#refused + 1] = { 'children_exceeded', digits(limits.children), born[1].id }
-  elseif tonumber(plan.counted[1] or 1) + #born > limits.workers then
+  elseif tonumber(others.counted[1] or 1) + #born > limits.workers then
     refused[#refused + 1] = { 'workers_exceeded', digits(limits.workers), born[1].id }
   end
-  for index = 1, known > 0 and #born or 0 do checkSort('list', workerKey(tag, born[index].id) .. laneKeys.user) end
+  for index = 1, known > 0 and #born or 0 do checkSort('list', born[index].userKey) end
   checkSort('list', sessionKey(tag, own.session) .. ':workers')
-  return plan
+  if own.eager then checkSort('zset', tag .. ':leases') end
 end
 
+local noneBorn = {}
+
 -- What a step would write of other workers and for all of its session: its children, in `mails` its mail, and in `spent` what the session has
--- spent then. Reads and checks all of it. A worker that is alone does without.
-local function planOthers(tag, own, step, refused)
-  local record = own.record
-  local others = planChildren(tag, own, step.spawns, refused)
+-- spent then. Reads and checks all of it. Returns as well what is refused, or nil. A worker that is alone does without.
+local function planOthers(tag, own, step)
+  local record, refused = own.record, nil
+  local others = { born = noneBorn, byId = noneBorn, mails = noneBorn, counted = false, spent = false }
   local reports = step.outcome and step.result and record.parent and own.run == '1' and record.parentRun ~= '-'
-  others.mails = planMails(tag, own, step.sends, reports and step.result, others.byId, refused)
+  if #step.spawns > 0 or #step.sends > 0 then
+    refused = {}
+    planChildren(tag, own, step.spawns, others, refused)
+    others.mails = planMails(tag, own, step.sends, others.byId, refused)
+  end
+  local report = reports and planReport(tag, record, step.result, own.results)
+  if report then
+    if #others.mails == 0 then others.mails = { report } else table.insert(others.mails, report) end
+  end
   -- A root that has become an agent may have had children before: their calls are counted.
   local isAlone = not (own.spent or record.parent or record.calls or #others.born > 0)
   others.spent = step.state and not isAlone and spentWith(own.rootKey, step.state, record, own.spent)
@@ -95,15 +107,19 @@ local function planOthers(tag, own, step, refused)
     checkSort('set', sessionKey(tag, own.session) .. ':cancelled', tag .. ':cancelling')
     checkCount(own.rootKey, 'marks', own.marks)
   end
-  return others
+  return others, refused and #refused > 0 and refused or nil
 end
 
--- A child's record and its first mails. parent: id, record, session, run, depth.
-local function writeChild(tag, spawn, parent)
+-- A child's record and its first mails; with a token it is running from the start. parent: id, record, session, run, depth.
+local function writeChild(tag, spawn, parent, token)
   local detached = spawn.detached == '1'
-  local childKey = workerKey(tag, spawn.id)
+  local childKey = spawn.key
   local child = { 'schema', '3', 'session', parent.session, 'parent', parent.id, 'parentRun', detached and '-' or parent.run, 'call', spawn.call,
-    'kind', spawn.kind, 'depth', digits(parent.depth + 1), 'place', 'queued' }
+    'kind', spawn.kind, 'depth', digits(parent.depth + 1), 'place', token and 'running' or 'queued', nil, nil, nil, nil, nil, nil }
+  if token then
+    child[#child + 1] = 'token'
+    child[#child + 1] = token
+  end
   local limits = parent.record.limits
   if limits then
     child[#child + 1] = 'limits'
@@ -128,19 +144,55 @@ local function writeChild(tag, spawn, parent)
   end
   redis.call('HSET', childKey, unpack(child))
   for from = 1, #spawn.mails, 1000 do
-    redis.call('RPUSH', childKey .. laneKeys.user, unpack(spawn.mails, from, math.min(from + 999, #spawn.mails)))
+    redis.call('RPUSH', spawn.userKey, unpack(spawn.mails, from, math.min(from + 999, #spawn.mails)))
   end
 end
 
--- Children and mail, as planned; `ofRoot` gets what the root's record is to say of them. Returns how many mails the worker sent to itself.
-local function writeOthers(tag, own, others, ofRoot, now, woke)
-  local ids, toItself = {}, 0
+-- A child that a slot of its parent's node takes at once: it never stands in line. One with more than its input does: what a grant holds has bounds.
+local function isEager(eager, spawn)
+  return eager and spawn.slot ~= '' and #spawn.mails == 1
+end
+
+-- Children. Returns the ids of those that slots take at once, or false.
+local function writeChildren(tag, own, others, now, woke)
+  local eager, granted, leases, held = own.eager, {}, {}, {}
   for index = 1, #others.born do
     local spawn = others.born[index]
-    writeChild(tag, spawn, own)
-    writeWoken(tag, { id = spawn.id, session = own.session, pool = spawn.pool, score = others.counted[2] or 0 }, now, woke)
-    ids[index] = spawn.id
+    if isEager(eager, spawn) then
+      writeChild(tag, spawn, own, '1:' .. spawn.nonce)
+      granted[#granted + 1] = spawn.id
+      leases[#leases + 1] = now + eager.leaseMs
+      leases[#leases + 1] = spawn.id
+      held[#held + 1] = spawn.slot
+      held[#held + 1] = spawn.nonce .. ' ' .. spawn.id
+    else
+      writeChild(tag, spawn, own)
+      writeWoken(tag, { id = spawn.id, session = own.session, pool = spawn.pool, score = others.counted[2] or 0 }, now, woke)
+    end
   end
+  if #granted == 0 then return false end
+  redis.call('ZADD', tag .. ':leases', unpack(leases))
+  redis.pcall('HSET', tag .. ':grants:' .. eager.node, unpack(held))
+  return granted
+end
+
+-- The children that slots took with this step, when it was recorded: those that they still hold.
+local function readEager(tag, eager, spawns)
+  local granted = {}
+  for index = 1, #spawns do
+    local spawn = spawns[index]
+    local token = spawn.slot ~= '' and redis.pcall('HGET', workerKey(tag, spawn.id), 'token')
+    if token == '1:' .. spawn.nonce then granted[#granted + 1] = spawn.id end
+  end
+  return granted
+end
+
+-- Children and mail, as planned; `ofRoot` gets what the root's record is to say of them. Returns how many mails the worker sent to itself,
+-- and the grants of children that were given at once.
+local function writeOthers(tag, own, others, ofRoot, now, woke)
+  local ids, toItself = {}, 0
+  local granted = #others.born > 0 and writeChildren(tag, own, others, now, woke)
+  for index = 1, #others.born do ids[index] = others.born[index].id end
   for from = 1, #ids, 1000 do
     redis.call('RPUSH', sessionKey(tag, own.session) .. ':workers', unpack(ids, from, math.min(from + 999, #ids)))
   end
@@ -152,5 +204,5 @@ local function writeOthers(tag, own, others, ofRoot, now, woke)
     writeMail(tag, others.mails[index], now, woke)
     if others.mails[index].id == own.id then toItself = toItself + 1 end
   end
-  return toItself
+  return toItself, granted
 end

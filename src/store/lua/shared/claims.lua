@@ -159,31 +159,42 @@ local function writeDamaged(tag, runKey, damaged)
   end
 end
 
+-- In the record: the worker runs, and what its last run failed with is gone when a new one starts.
+local function writeClaimed(tag, plan)
+  local record, recordKey = plan.record, workerKey(tag, plan.id)
+  local changes = { 'place', 'running', 'token', plan.token }
+  if plan.mark == 'run' then
+    if plan.suspect then
+      changes[#changes + 1] = 'alone'
+      changes[#changes + 1] = digits(tonumber(record.alone or 0) + 1)
+    end
+    if record.failed == '1' and record.open ~= '1' and (record.attempt or '0') == '0' and #plan.reply[10] > 0 then
+      -- A run starts, with the head of the user lane: what the last one failed with is no longer true of this worker.
+      changes[#changes + 1] = 'failed'
+      changes[#changes + 1] = '0'
+      redis.call('DEL', recordKey .. ':failure')
+    end
+  end
+  redis.call('HSET', recordKey, unpack(changes))
+end
+
+-- As T:grants keeps it of a slot.
+local function heldOf(claim, plan)
+  return claim.nonce .. ' ' .. plan.id .. (plan.mark == 'run' and '' or (' ' .. plan.mark))
+end
+
 local function claimNext(tag, claim, now)
   local plan = planClaim(tag, claim)
   local runKey, bellsKey = tag .. ':run:' .. claim.pool, tag .. ':bells:' .. claim.pool
-  local id, record = plan.id, plan.record
+  local id = plan.id
   if #plan.damaged > 0 then checkSort('zset', tag .. ':run:unhosted') end
   if id then
     -- The first write, so it may fail.
     redis.call('ZADD', tag .. ':leases', digits(now + claim.leaseMs), id)
     writeDamaged(tag, runKey, plan.damaged)
     redis.call('ZREM', runKey, id, unpack(plan.gone))
-    local changes = { 'place', 'running', 'token', plan.token }
-    if plan.mark == 'run' then
-      if plan.suspect then
-        changes[#changes + 1] = 'alone'
-        changes[#changes + 1] = digits(tonumber(record.alone or 0) + 1)
-      end
-      if record.failed == '1' and record.open ~= '1' and (record.attempt or '0') == '0' and #plan.reply[10] > 0 then
-        -- A run starts, with the head of the user lane: what the last one failed with is no longer true of this worker.
-        changes[#changes + 1] = 'failed'
-        changes[#changes + 1] = '0'
-        redis.call('DEL', workerKey(tag, id) .. ':failure')
-      end
-    end
-    redis.call('HSET', workerKey(tag, id), unpack(changes))
-    redis.pcall('HSET', tag .. ':grants:' .. claim.node, claim.slot, claim.nonce .. ' ' .. id .. (plan.mark == 'run' and '' or (' ' .. plan.mark)))
+    writeClaimed(tag, plan)
+    redis.pcall('HSET', tag .. ':grants:' .. claim.node, claim.slot, heldOf(claim, plan))
     if claim.bell ~= '' and claim.keepBell == '1' then
       redis.pcall('ZADD', bellsKey, now + claim.bellMs, claim.bell)
       if claim.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
@@ -197,6 +208,43 @@ local function claimNext(tag, claim, now)
     if claim.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
   end
   return { plan.tag }
+end
+
+-- The next workers of several slots of one pool, as long as those who are first in line fit; by the place among the claims what each is answered.
+-- The others claim one by one, and find what stops them here.
+local function claimFirst(tag, claims, now)
+  local first = claims[1]
+  local runKey, answers = tag .. ':run:' .. first.pool, {}
+  local candidates, plans = redis.call('ZRANGE', runKey, 0, #claims - 1), {}
+  for index = 1, #candidates do
+    local fine, found = pcall(readCandidate, tag, claims[index], candidates[index])
+    if not (fine and found) then break end
+    plans[index] = found
+    answers[index] = found.reply
+  end
+  if #plans == 0 then return answers end
+  local leases, ids, held, bells, busy = {}, {}, {}, {}, {}
+  for index = 1, #plans do
+    local claim, id = claims[index], plans[index].id
+    ids[index] = id
+    leases[#leases + 1] = now + claim.leaseMs
+    leases[#leases + 1] = id
+    held[#held + 1] = claim.slot
+    held[#held + 1] = heldOf(claim, plans[index])
+    if claim.bell ~= '' and claim.keepBell == '1' then
+      bells[#bells + 1] = now + claim.bellMs
+      bells[#bells + 1] = claim.bell
+      if claim.wasBusy == '1' then busy[#busy + 1] = claim.bell end
+    end
+  end
+  -- The first write, so it may fail.
+  redis.call('ZADD', tag .. ':leases', unpack(leases))
+  redis.call('ZREM', runKey, unpack(ids))
+  for index = 1, #plans do writeClaimed(tag, plans[index]) end
+  redis.pcall('HSET', tag .. ':grants:' .. first.node, unpack(held))
+  if #bells > 0 then redis.pcall('ZADD', tag .. ':bells:' .. first.pool, unpack(bells)) end
+  if #busy > 0 then redis.pcall('ZREM', tag .. ':busy:' .. first.pool, unpack(busy)) end
+  return answers
 end
 
 -- Is this nonce older than that which the slot was granted since? Nonces are "<number>.<random>", numbered by their node.

@@ -99,7 +99,7 @@ local function planMail(tag, id, lane, text)
   return {
     id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), place = field[1], wait = field[2] or 'any',
     session = field[3] or sessionOf(id, {}), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7] or nil,
-    family = field[8] or '0', consumed = tonumber(field[9] or 0), score = field[10], sessionState = not field[3] and stateOf(field[11], field[12]),
+    family = field[8] or '0', consumed = tonumber(field[9] or 0), score = field[10] or (not field[3] and 0), sessionState = not field[3] and stateOf(field[11], field[12]),
   }
 end
 
@@ -116,9 +116,28 @@ local function planSend(tag, id, text, ahead)
   return plan
 end
 
--- All that a step sends, and for its parent the result of its run. Of children it spawns in the same step (`byId`) their first mails grow.
--- Returns the plans; what may not be sent is added to `refused`.
-local function planMails(tag, own, sends, result, byId, refused)
+-- A result for the parent. Those of several children in one script are written together: `results` has their plan, by the parent's id.
+local function planResult(tag, parent, text, results)
+  local plan = results[parent]
+  if not plan then
+    plan = planMail(tag, parent, 'family', text)
+    if not plan then return nil end
+    plan.texts = {}
+    results[parent] = plan
+  end
+  plan.text = text
+  return plan
+end
+
+-- The result of a run for its parent: a plan, or nothing where nobody waits for it.
+local function planReport(tag, record, result, results)
+  local parentPlan = planResult(tag, record.parent, result, results)
+  if parentPlan and parentPlan.open == '1' and parentPlan.run == record.parentRun then return parentPlan end
+end
+
+-- All that a step sends. Of children it spawns in the same step (`byId`) their first mails grow. Returns the plans; what may not be sent is
+-- added to `refused`.
+local function planMails(tag, own, sends, byId, refused)
   local plans, ahead = {}, {}
   for index = 1, #sends do
     local send = sends[index]
@@ -139,8 +158,6 @@ local function planMails(tag, own, sends, result, byId, refused)
       if why then refused[#refused + 1] = { why, what or '0', send.worker } end
     end
   end
-  local parentPlan = result and planMail(tag, own.record.parent, 'family', result)
-  if parentPlan and parentPlan.open == '1' and parentPlan.run == own.record.parentRun then plans[#plans + 1] = parentPlan end
   return plans
 end
 
@@ -156,9 +173,15 @@ local function writeWoken(tag, plan, now, woke)
   woke.pools[plan.pool] = true
 end
 
--- Appends the mail; queues the worker if that wakes it. Returns the lane's length now.
+-- Appends the mail, or keeps it with others that go together; queues the worker if that wakes it. Returns the lane's length now.
 local function writeMail(tag, plan, now, woke)
-  local length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
+  local length, texts = nil, plan.texts
+  if texts then
+    texts[#texts + 1] = plan.text
+    length = plan.length + #texts
+  else
+    length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
+  end
   if not woke.woken[plan.id] and (plan.place == 'idle' or plan.place == 'parked') then
     local tail = length
     if string.sub(plan.wait, 1, 7) == 'family:' then

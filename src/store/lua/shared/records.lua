@@ -18,8 +18,14 @@ end
 
 -- Numbers as whole digits, in texts and answers: the default conversion would write a time in milliseconds as 1.7e+12. Commands take
 -- numbers as they are: Redis writes all of their digits.
+-- Small ones, which most are, are kept as they were written.
+local written = {}
 local function digits(number)
-  return string.format('%d', number)
+  local text = written[number]
+  if text then return text end
+  text = string.format('%d', number)
+  if number >= 0 and number < 1000 and number % 1 == 0 then written[number] = text end
+  return text
 end
 
 local function workerKey(tag, id)
@@ -103,15 +109,16 @@ local function limitsOf(record)
 end
 
 -- What a worker is told of its session: its marks, what its agents have spent, and what they may spend, each false where it has none.
--- A root has them in its own record.
-local function readShared(tag, id, record)
+-- A root has them in its own record. `known`, where it is given, keeps what was read, by the root's key, for others of the session.
+local function readShared(tag, id, record, rootKey, known)
   if not record.parent then return record.marks or false, record.spent or false, record.caps or false end
-  local rootKey = rootKeyOf(tag, sessionOf(id, record))
-  local shared = redis.pcall('HMGET', rootKey, 'marks', 'spent', 'caps')
+  rootKey = rootKey or rootKeyOf(tag, sessionOf(id, record))
+  local shared = known and known[rootKey] or redis.pcall('HMGET', rootKey, 'marks', 'spent', 'caps')
   if shared.err then
     checkSort('hash', rootKey)
     error(shared.err, 0)
   end
+  if known then known[rootKey] = shared end
   return unpack(shared)
 end
 
@@ -120,8 +127,8 @@ end
 -- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
 -- field each, since a value over 64 bytes would make the whole record several times as large in memory.
 -- The session counts what was cancelled in it: only then is the set read. So the root's record is known to be a hash, for who writes to it next.
-local function cancelHit(tag, record, id)
-  local marks, spent, caps = readShared(tag, id, record)
+local function cancelHit(tag, record, id, rootKey, known)
+  local marks, spent, caps = readShared(tag, id, record, rootKey, known)
   if not marks then return nil, marks, spent, caps end
   local probes = {}
   for level = 1, tonumber(record.depth or 0) do

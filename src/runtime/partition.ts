@@ -1,0 +1,26 @@
+/** Duty: what a node keeps of one partition. */
+import type { TurnStore, UpkeepStore } from '../core/ports.ts'
+import { newNonce } from './nonce.ts'
+import type { Pace } from './pace.ts'
+import type { Renewer } from './renewer.ts'
+import type { Sweeper } from './sweeper.ts'
+
+export interface PartitionStores {
+  readonly turns: TurnStore
+  readonly upkeep: UpkeepStore
+}
+
+export interface Partition extends PartitionStores {
+  /** By slot: the nonce of its last claim, while that has no answer. No Map: it changes with each turn (decision 0013). */
+  readonly unanswered: (string | undefined)[]
+  readonly pace: Pace
+  readonly renewer: Renewer
+  readonly sweeper: Sweeper
+}
+
+/** For the next claim of a slot: a new one, but where its last claim was never answered (decision 0015). */
+export function nonceOf({ unanswered }: Partition, slot: number): string {
+  const nonce = unanswered[slot] ?? newNonce()
+  unanswered[slot] = nonce
+  return nonce
+}

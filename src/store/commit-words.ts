@@ -1,0 +1,97 @@
+/** Duty: the form of a commit's arguments and answers, as the headers of lua/commit.lua and lua/commits.lua have them. */
+import { InvariantError } from '../core/errors.ts'
+import type { Policy } from '../core/policy.ts'
+import type { CommitAnswer, CommitRequest, Refusal } from '../core/ports.ts'
+import { parseBells } from './bells.ts'
+import { encodeCalls } from './call-ranges.ts'
+import { decodeClaim } from './claim-answer.ts'
+import type { Argument, Reply } from './script.ts'
+import { decodeSpendings } from './spending.ts'
+
+/** What a node says with each of its commits. */
+export interface CommitContext {
+  readonly nodeId: string
+  /** By pool, as claims read them. */
+  readonly kindLists: ReadonlyMap<string, string>
+  readonly policy: Policy
+}
+
+const noSlot = { slot: '', nonce: '' }
+
+/** The entries, and what else is not as it is by default. */
+export function commitLists(request: CommitRequest, { nodeId, kindLists, policy }: CommitContext): Argument[] {
+  const { entries, spawns, offers = [], sends, timers, end } = request
+  const lists: Argument[] = [entries.length, ...entries]
+  addFacts(lists, request, policy)
+  if (offers.length > 0) lists.push('eager', nodeId, policy.leaseMs)
+  for (const [index, { id, kind, name, pool, detached, call, grant = '', mail }] of spawns.entries()) {
+    const { slot, nonce } = offers[index] ?? noSlot
+    lists.push('spawn', id, kind, name, pool, detached ? '1' : '0', call, grant, mail, slot, nonce)
+  }
+  for (const { workerId, mail } of sends) lists.push('send', workerId, mail)
+  for (const { id, ms, valueJson } of timers) lists.push('timer', id, ms, valueJson)
+  if (end === undefined) return lists
+  const { next } = end
+  if (request.wasBusy) lists.push('wasBusy', '1')
+  if (next === 'stay') return lists
+  if (next === null) {
+    lists.push('leave', request.bell)
+    return lists
+  }
+  if (next.keepBell) lists.push('keepBell', '1')
+  if (!next.maySuspect) lists.push('noSuspect', '1')
+  lists.push('claim', request.bell, next.nonce, next.slot, nodeId, kindLists.get(request.pool) ?? ' ', policy.leaseMs)
+  lists.push(policy.claimMailBytes, policy.suspectAfterStarts, policy.poisonAfterStartsAlone)
+  return lists
+}
+
+function addFacts(lists: Argument[], request: CommitRequest, policy: Policy): void {
+  const { attempt, retrying, controlUsed, familyUsed, familySeen, awaits, awaiting, timersOpen } = request
+  if (attempt !== 0) lists.push('attempt', retrying === '' ? attempt : `${attempt} ${retrying}`)
+  if (controlUsed !== 0) lists.push('controlUsed', controlUsed)
+  if (familyUsed.length > 0) lists.push('familyUsed', familyUsed.join(','))
+  if (familySeen !== 0) lists.push('familySeen', familySeen)
+  if (awaits.length > 0) lists.push('awaits', encodeCalls(awaits))
+  if (awaiting !== 0) lists.push('awaiting', awaiting)
+  if (timersOpen !== 0) lists.push('timersOpen', timersOpen)
+  const { stateJson, failure, outcome, result, dead, end } = request
+  // A value over 64 bytes gets a key of its own, so that the record stays small in memory.
+  if (stateJson !== undefined) lists.push(Buffer.byteLength(stateJson) <= 64 ? 'state' : 'stateKey', stateJson)
+  if (failure !== undefined) lists.push('failure', failure === null ? '-' : JSON.stringify(failure))
+  if (outcome !== undefined) lists.push('outcome', outcome)
+  if (result !== undefined) lists.push('result', result)
+  if (dead !== undefined) lists.push('dead', dead, 'deadKept', policy.deadLettersKept)
+  if (end?.retryMs !== undefined) lists.push('retryMs', end.retryMs)
+}
+
+export function decodeCommit(reply: Reply, trustedUntil: number): CommitAnswer {
+  switch (reply[0]) {
+    case 'ok': {
+      const [, version, bells, claimed, spent, caps, granted] = reply
+      return {
+        kind: 'ok',
+        version: Number(version),
+        bells: parseBells(bells),
+        claimed: decodeClaim(claimed as Reply | null, trustedUntil),
+        ...(granted === null ? {} : { granted: granted as string[], trustedUntil }),
+        spending: decodeSpendings(spent as string | null, caps as string | null),
+      }
+    }
+    case 'fenced':
+      return { kind: 'fenced', claimed: decodeClaim(reply[1] as Reply | null, trustedUntil) }
+    case 'conflict':
+      return { kind: 'conflict', version: Number(reply[1]) }
+    case 'cancelled':
+      return { kind: 'cancelled' }
+    case 'refused':
+      return { kind: 'refused', refusals: (reply[1] as Reply[]).map(decodeRefusal) }
+    default:
+      throw new InvariantError(`commit answered ${JSON.stringify(reply[0])}`)
+  }
+}
+
+function decodeRefusal(reply: Reply): Refusal {
+  const [reason, limit, id] = reply as [string, string | null, string]
+  if (reason === 'damaged' || reason === 'session_finished') return { reason, limit: 0, id, what: limit ?? '' }
+  return { reason, limit: Number(limit ?? 0), id }
+}

@@ -1,0 +1,154 @@
+/**
+ * Duty: the commits of a node in one partition. Those of one pass of the event loop go together, in one script (decision 0024).
+ * J1 Each is answered as if it had been sent alone: one that meets an error is sent again by itself, and then says so itself.
+ * J2 A script holds Redis for as long as it runs: so many turns and bytes at most go into one.
+ * J3 `trustedUntil` is counted from before the script was sent.
+ */
+import { performance } from 'node:perf_hooks'
+import { RuntimeError } from '../core/errors.ts'
+import type { CommitAnswer, CommitRequest } from '../core/ports.ts'
+import { newSeed } from './bells.ts'
+import { type CommitContext, commitLists, decodeCommit } from './commit-words.ts'
+import { commitKeys, type PartitionKeys } from './keys.ts'
+import type { Argument, Reply, ScriptCaller } from './script.ts'
+import { commitScript, commitsScript } from './scripts.ts'
+
+const turnsMost = 16
+const bytesMost = 65_536
+
+interface Waiting {
+  readonly request: CommitRequest
+  readonly lists: readonly Argument[]
+  readonly bytes: number
+  resolve(answer: Promise<CommitAnswer> | CommitAnswer): void
+  reject(error: unknown): void
+}
+
+export class Commits {
+  readonly #caller: ScriptCaller
+  readonly #keys: PartitionKeys
+  readonly #context: CommitContext
+  #waiting: Waiting[] = []
+
+  constructor(caller: ScriptCaller, keys: PartitionKeys, context: CommitContext) {
+    this.#caller = caller
+    this.#keys = keys
+    this.#context = context
+  }
+
+  commit(request: CommitRequest): Promise<CommitAnswer> {
+    const lists = commitLists(request, this.#context)
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.length === 0) setImmediate(() => this.#send())
+      this.#waiting.push({ request, lists, bytes: bytesOf(lists), resolve, reject })
+      // Redis begins with a full one while others are still being made.
+      if (this.#waiting.length === turnsMost) this.#send()
+    })
+  }
+
+  #send(): void {
+    const all = this.#waiting
+    this.#waiting = []
+    for (let from = 0; from < all.length; ) {
+      const count = countOf(all, from)
+      const some = all.slice(from, from + count)
+      from += count
+      if (some.length > 1) void this.#sendTogether(some)
+      else this.#sendAlone(some[0] as Waiting)
+    }
+  }
+
+  #sendAlone(waiting: Waiting, asked = performance.now()): void {
+    waiting.resolve(this.#commitAlone(waiting.request, waiting.lists, asked))
+  }
+
+  /** `asked`: when it was sent for the first time. */
+  async #commitAlone(request: CommitRequest, lists: readonly Argument[], asked: number): Promise<CommitAnswer> {
+    const trustedUntil = this.#trustedUntil(asked)
+    const { token, sequence, version, runState, userUsed, event } = request
+    const args = {
+      token,
+      sequence,
+      version,
+      runState,
+      open: request.open ? '1' : '0',
+      userUsed,
+      wait: request.end?.wait ?? '',
+      event,
+      bellMs: this.#context.policy.bellMs,
+      seed: newSeed(),
+      entries: lists,
+    }
+    const keys = commitKeys(this.#keys, request.workerId)
+    const reply = await this.#caller.call(commitScript, keys, args, { deadlineMs: this.#timeLeft(asked) })
+    return decodeCommit(reply, trustedUntil)
+  }
+
+  async #sendTogether(some: readonly Waiting[]): Promise<void> {
+    const asked = performance.now()
+    const trustedUntil = this.#trustedUntil(asked)
+    const { bellMs } = this.#context.policy
+    const { leases, events } = this.#keys
+    try {
+      const args = { bellMs, seed: newSeed(), turns: some.flatMap(wordsOf) }
+      const replies = await this.#caller.call(commitsScript, { leases, events }, args, {
+        deadlineMs: this.#timeLeft(asked),
+      })
+      for (const [index, waiting] of some.entries()) {
+        const reply = replies[index] as Reply
+        if (reply[0] === 'failed') this.#sendAlone(waiting)
+        else waiting.resolve(decodeCommit(reply, trustedUntil))
+      }
+    } catch (error) {
+      // Its time is over, or one of them met something that is not as it should be: which, they say themselves (J1).
+      const isOver = error instanceof RuntimeError && error.retryable
+      for (const waiting of some) {
+        if (isOver) waiting.reject(error)
+        else this.#sendAlone(waiting, asked)
+      }
+    }
+  }
+
+  #trustedUntil(asked: number): number {
+    const { leaseMs, leaseMarginMs } = this.#context.policy
+    return asked + leaseMs - leaseMarginMs
+  }
+
+  #timeLeft(asked: number): number {
+    return Math.max(1, asked + this.#context.policy.leaseMs - performance.now())
+  }
+}
+
+/** How many of these, from this one on, go into one script. */
+function countOf(all: readonly Waiting[], from: number): number {
+  let bytes = 0
+  for (let count = 0; ; count++) {
+    const next = all[from + count]
+    if (next === undefined || count === turnsMost) return count
+    bytes += next.bytes
+    if (count > 0 && bytes > bytesMost) return count
+  }
+}
+
+function bytesOf(lists: readonly Argument[]): number {
+  let bytes = 0
+  for (const word of lists) if (typeof word === 'string') bytes += word.length
+  return bytes
+}
+
+function wordsOf({ request, lists }: Waiting): Argument[] {
+  const { workerId, token, sequence, version, runState, open, userUsed, end, event } = request
+  return [
+    workerId,
+    token,
+    sequence,
+    version,
+    runState,
+    open ? '1' : '0',
+    userUsed,
+    end?.wait ?? '',
+    event,
+    ...lists,
+    '.',
+  ]
+}

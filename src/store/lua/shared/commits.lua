@@ -1,0 +1,334 @@
+--[[ commits – what a turn records, and its end; alone, or with those of other turns of its node. ]]
+
+-- What the commits of one script do together, behind the last of them: they have one time; a parent gets the results of several children at once
+-- (`results`, by its id); leases that ended go together (`over`), and so do their events; slots claim (`claims`; `claimants` are the answers
+-- they wait for) when all has been written. `roots` are the keys of roots, by session, and `shared` is what roots say of their sessions, as it was read. `last` is the answer of the last that was recorded, and `lastKey`
+-- its record: it keeps the bells.
+local function newJoint(bellMs, seed)
+  return { bellMs = bellMs, seed = seed, woke = newWakes(), shared = {}, results = {}, over = {}, events = {}, claims = {}, claimants = {}, roots = {}, now = false, last = false,
+    lastKey = false }
+end
+
+local function timeOf(joint)
+  joint.now = joint.now or nowMs()
+  return joint.now
+end
+
+-- A field of the record that is to become this; absent it is the third.
+local function change(turn, name, value, absent)
+  if (turn.record[name] or absent) ~= value then
+    local changes = turn.changes
+    changes[#changes + 1] = name
+    changes[#changes + 1] = value
+  end
+end
+
+-- The entries: the first write of a turn, so it may fail, also because Redis takes none just now; a log that is none is named.
+-- Returns the error of that, where there is one.
+local function writeEntries(turn)
+  local last, lists, logKey = 0, turn.lists, turn.logKey
+  for from = turn.entriesFrom, turn.entriesTo, 1000 do
+    local length = redis.pcall('RPUSH', logKey, unpack(lists, from, math.min(from + 999, turn.entriesTo)))
+    if type(length) == 'table' then
+      checkSort('list', logKey)
+      return length
+    end
+    last = length - 1
+  end
+  turn.last = turn.outcome and digits(last)
+end
+
+-- Mail that was received: out of the lanes; of an input that is put aside with the evidence, where it is kept.
+local function writeTaken(tag, turn)
+  local recordKey, userKey, userUsed, controlUsed, dead = turn.recordKey, turn.userKey, turn.userUsed, turn.controlUsed, turn.given.dead
+  local familyUsed, family = turn.familyUsed, turn.family
+  if controlUsed > 0 then redis.call('LPOP', recordKey .. laneKeys.control, controlUsed) end
+  if dead then
+    -- Without an input that is put aside, the evidence alone: what was killed by is a step that is recorded.
+    local letter = { 'session', turn.session, 'worker', turn.worker, 'evidence', dead }
+    if userUsed > 0 then letter[7], letter[8] = 'mail', redis.call('LINDEX', userKey, 0) or '' end
+    redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', turn.given.deadKept, '*', unpack(letter))
+  end
+  if userUsed == 1 then redis.call('LPOP', userKey) elseif userUsed > 1 then redis.call('LPOP', userKey, userUsed) end
+  if familyUsed ~= '' then
+    -- Results are consumed in call order, which need not be the order they came in: those in the middle are emptied, and go when
+    -- all before them have gone.
+    local ahead, middle = 0, {}
+    for position in string.gmatch(familyUsed, '%d+') do middle[tonumber(position) - family] = true end
+    while middle[ahead] do
+      middle[ahead] = nil
+      ahead = ahead + 1
+    end
+    for place in pairs(middle) do redis.call('LSET', recordKey .. laneKeys.family, place, '') end
+    if ahead > 0 then
+      redis.call('LPOP', recordKey .. laneKeys.family, ahead)
+      family = family + ahead
+      while redis.call('LINDEX', recordKey .. laneKeys.family, 0) == '' do
+        redis.call('LPOP', recordKey .. laneKeys.family)
+        family = family + 1
+      end
+    end
+  end
+  turn.family = family
+end
+
+-- What the step says of the run, and the handler's state. Fields that are mostly empty exist only when they were ever needed.
+local function writeState(turn)
+  local record, given, recordKey = turn.record, turn.given, turn.recordKey
+  change(turn, 'runState', turn.runState, 'Idle')
+  change(turn, 'open', turn.open, '0')
+  if record.alone then change(turn, 'alone', '0') end
+  if given.attempt or record.attempt then change(turn, 'attempt', given.attempt or '0', '0') end
+  if given.awaits or record.awaits then change(turn, 'awaits', given.awaits or '', '') end
+  if given.timersOpen or record.timersOpen then change(turn, 'timersOpen', given.timersOpen or '0', '0') end
+  if given.state then
+    if record.data == '@' then redis.call('DEL', recordKey .. ':state') end
+    change(turn, 'data', given.state)
+  elseif given.stateKey then
+    redis.call('SET', recordKey .. ':state', given.stateKey)
+    change(turn, 'data', '@')
+  end
+  if given.failure == '-' then
+    if record.failed == '1' then redis.call('DEL', recordKey .. ':failure') end
+    if record.failed then change(turn, 'failed', '0') end
+  elseif given.failure then
+    redis.call('SET', recordKey .. ':failure', given.failure)
+    change(turn, 'failed', '1')
+  end
+end
+
+-- Children, sends, timers; in `ofRoot` what they change of the session.
+local function writeGiven(tag, turn, joint)
+  local others, ofRoot, worker, spawns, timers = turn.others, turn.ofRoot, turn.worker, turn.spawns, turn.timers
+  if #others.born > 0 or #others.mails > 0 then
+    local toItself
+    toItself, turn.granted = writeOthers(tag, turn.own, others, ofRoot, timeOf(joint), joint.woke)
+    turn.userLeft = turn.userLeft + toItself
+  end
+  local spent = others.spent
+  if spent then
+    ofRoot[#ofRoot + 1] = 'spent'
+    ofRoot[#ofRoot + 1] = spent
+  end
+  if #spawns > 0 and not turn.outcome then change(turn, 'calls', spawns[#spawns].call) end
+  if not turn.outcome then
+    for index = 1, #timers do
+      redis.call('HSET', turn.recordKey .. ':timers', timers[index].id, timers[index].value)
+      redis.call('ZADD', tag .. ':timers', timeOf(joint) + timers[index].ms, worker .. ':' .. timers[index].id)
+    end
+  end
+end
+
+-- The end of a run: its result went to the parent, or goes to the session; what still runs below it is cancelled.
+local function writeRunEnd(tag, turn, joint)
+  local record, worker, session, run, outcome, ofRoot, last = turn.record, turn.worker, turn.session, turn.run, turn.outcome, turn.ofRoot, turn.last
+  change(turn, 'run', digits(tonumber(run) + 1))
+  if record.calls then change(turn, 'calls', '0') end
+  local controlLeft, familyLeft = writeRunLeftovers(tag, worker, record, turn.awaiting > 0)
+  turn.control, turn.family = turn.control + controlLeft, turn.family + familyLeft
+  if turn.awaiting > 0 then
+    redis.call('SADD', sessionKey(tag, session) .. ':cancelled', worker .. ':' .. run)
+    ofRoot[#ofRoot + 1] = 'marks'
+    ofRoot[#ofRoot + 1] = digits(tonumber(turn.marks or 0) + 1)
+    redis.call('SADD', tag .. ':cancelling', session)
+  end
+  if not record.parent then
+    if turn.endsSession and turn.userLeft <= 0 then
+      turn.ended = outcome
+      change(turn, 'ended', outcome .. ' ' .. digits(timeOf(joint)) .. ' ' .. run .. ' ' .. last)
+    else
+      redis.call('HSET', sessionKey(tag, session) .. ':results', run, outcome .. ' ' .. last)
+    end
+  end
+end
+
+-- The end of the turn: is a message there that wakes the worker? Then it is queued again, in this same script.
+local function writeTurnEnd(tag, turn, joint)
+  local record, recordKey, worker, hit, open, wait, ended = turn.record, turn.recordKey, turn.worker, turn.hit, turn.open, turn.wait, turn.ended
+  local family, userLeft, outcome = turn.family, turn.userLeft, turn.outcome
+  local again = false
+  if hit == 'whole' then
+    -- Cancelled for good: its mail is kept for reading, and nothing of it runs again.
+    wait = 'any'
+  elseif wait == 'retry' then
+    redis.call('ZADD', tag .. ':timers', timeOf(joint) + turn.retryMs, worker .. ':retry')
+  elseif wait == 'again' then
+    again, wait = not ended, 'any'
+  elseif wait == 'any' then
+    again = not ended and userLeft > 0
+    if not again and open == '1' then again = redis.call('EXISTS', recordKey .. laneKeys.control, recordKey .. laneKeys.family) > 0 end
+  else
+    again = redis.call('EXISTS', recordKey .. laneKeys.control) == 1
+    if not again and turn.waitsForOne then
+      -- An ended run may have dropped results that this turn has not seen: then all that is there is unseen.
+      local seen = math.max(turn.familySeen, family)
+      local unseen = redis.call('LRANGE', recordKey .. laneKeys.family, seen - family, -1)
+      for index = 1, #unseen do
+        if wakes('parked', wait, 'family', unseen[index], seen + index) then again = true end
+      end
+    end
+  end
+  change(turn, 'token', '')
+  change(turn, 'wait', wait, 'any')
+  joint.over[#joint.over + 1] = worker
+  if again then
+    change(turn, 'place', 'queued')
+    writeWoken(tag, { id = worker, session = turn.session, pool = turn.pool, score = record.score }, timeOf(joint), joint.woke)
+  else
+    change(turn, 'place', hit == 'whole' and 'terminal' or (open == '1' or wait == 'retry') and 'parked' or 'idle')
+  end
+  -- Closed between its last run and this end of its turn: close ends a conversation that rests. No other root has this mode.
+  if record.mode == 'job' and not (again or outcome or hit) and open ~= '1' and wait == 'any' and not (record.cancel or record.ended) then
+    turn.ended = 'completed'
+    change(turn, 'ended', turn.ended .. ' ' .. digits(timeOf(joint)))
+  end
+end
+
+-- What the node says happened, and that the session ended with it: kept for the entry that tells of all turns of the script.
+local function tellEvent(turn, joint)
+  local event, ended, outcome, lists, last = turn.event, turn.ended, turn.outcome, turn.lists, turn.last
+  if event == '' and not ended then return end
+  local facts = joint.events
+  facts[#facts + 1] = 'session'
+  facts[#facts + 1] = turn.session
+  -- What the session's end says already is not said twice.
+  if not (ended and (event == '' or event == '[["run.completed"]]')) then
+    facts[#facts + 1] = 'events'
+    facts[#facts + 1] = event
+  end
+  if turn.record.parent then
+    facts[#facts + 1] = 'worker'
+    facts[#facts + 1] = turn.worker
+  end
+  if ended then
+    facts[#facts + 1] = 'ended'
+    facts[#facts + 1] = outcome and (ended .. ' ' .. last) or ended
+    -- A small result travels with the event: who waits for it need not ask for it.
+    if outcome and turn.entriesTo >= turn.entriesFrom and #lists[turn.entriesTo] <= 256 then
+      facts[#facts + 1] = 'result'
+      facts[#facts + 1] = lists[turn.entriesTo]
+    end
+  end
+end
+
+-- What this slot does next, once all has been written: it claims (`finishCommits`), or its bell goes.
+local function writeSlotEnd(tag, turn, joint, answer)
+  local given, pool, woke = turn.given, turn.pool, joint.woke
+  if turn.claim then
+    joint.claims[#joint.claims + 1] = turn.claim
+    joint.claimants[#joint.claims] = answer
+  elseif (given.leave or '') ~= '' then
+    redis.pcall('ZREM', tag .. ':bells:' .. pool, given.leave)
+    if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.leave) end
+    woke.pools[pool] = true
+  end
+end
+
+local function writeResults(plan)
+  if #plan.texts > 0 then redis.call('RPUSH', plan.record .. laneKeys.family, unpack(plan.texts)) end
+end
+
+-- The first step of a child, with which its run and its turn end, as most children have no other: what `planTurn` and all that follows it do,
+-- of which little concerns it. Nothing where it is another step after all.
+local function commitOnlyStep(tag, turn, joint)
+  local record, worker, recordKey, userKey = turn.record, turn.worker, turn.recordKey, turn.userKey
+  if record.version or record.runState or record.alone or not record.parent or turn.hit or turn.userUsed ~= 1 or turn.runState ~= 'Idle' or turn.open ~= '0' then return nil end
+  if not (turn.outcome and turn.isPlain and turn.wait == 'any') or lengthOf(userKey) ~= 1 then return nil end
+  if (turn.given.failure or '-') ~= '-' then return nil end
+  local result = turn.given.result
+  local report = result and record.parentRun ~= '-' and planReport(tag, record, result, joint.results)
+  local failed = writeEntries(turn)
+  if failed then return failed end
+  redis.call('LPOP', userKey)
+  if report then writeMail(tag, report, timeOf(joint), joint.woke) end
+  redis.call('HSET', recordKey, 'version', '1', 'commit', turn.token .. ':' .. digits(turn.sequence), 'run', '2', 'user', '1', 'token', '', 'place', 'idle')
+  joint.over[#joint.over + 1] = worker
+  tellEvent(turn, joint)
+  local answer = { 'ok', '1', '', false, turn.spentBefore, turn.caps, false }
+  joint.last, joint.lastKey = answer, recordKey
+  writeSlotEnd(tag, turn, joint, answer)
+  return answer
+end
+
+-- One turn. Its answer is whole once the joint part is written.
+local function commitTurn(tag, turn, joint)
+  local worker, recordKey = turn.worker, turn.recordKey
+  -- What others of this script have for it must be there before it ends.
+  local waiting = joint.results[worker]
+  if waiting then
+    writeResults(waiting)
+    joint.results[worker] = nil
+  end
+  local instead = guardTurn(tag, turn, joint) or commitOnlyStep(tag, turn, joint) or planTurn(tag, turn, joint)
+  if instead then return instead end
+  local record, outcome = turn.record, turn.outcome
+  turn.changes = { 'version', digits(tonumber(turn.version) + 1), 'commit', turn.token .. ':' .. digits(turn.sequence), nil, nil, nil, nil, nil, nil, nil,
+    nil, nil, nil, nil, nil }
+  -- What is said of the whole session stands in its root.
+  turn.ofRoot = record.parent and {} or turn.changes
+  local failed = writeEntries(turn)
+  if failed then return failed end
+  turn.control, turn.family = tonumber(record.control or 0) + turn.controlUsed, tonumber(record.family or 0)
+  writeTaken(tag, turn)
+  writeState(turn)
+  writeGiven(tag, turn, joint)
+  if outcome then writeRunEnd(tag, turn, joint) end
+  if turn.control > 0 then change(turn, 'control', digits(turn.control)) end
+  if turn.family > 0 then change(turn, 'family', digits(turn.family)) end
+  if turn.userUsed > 0 then change(turn, 'user', digits(tonumber(record.user or 0) + turn.userUsed)) end
+  if turn.turnEnds then writeTurnEnd(tag, turn, joint) end
+  if record.bells then change(turn, 'bells', '') end
+  redis.call('HSET', recordKey, unpack(turn.changes))
+  local ofRoot, rootKey = turn.ofRoot, turn.rootKey
+  if record.parent and #ofRoot > 0 then redis.call('HSET', rootKey, unpack(ofRoot)) end
+  if #ofRoot > 0 then joint.shared[rootKey] = nil end
+  tellEvent(turn, joint)
+  local answer = { 'ok', turn.changes[2], '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.granted }
+  joint.last, joint.lastKey = answer, recordKey
+  if turn.turnEnds then writeSlotEnd(tag, turn, joint, answer) end
+  return answer
+end
+
+-- The slots' next workers. A key that may not be touched just now (a slot that migrates) must not undo what was written before. Where the
+-- line is empty, it is for all who ask: those slots sleep.
+local function claimAll(tag, joint)
+  local claims, answers, isOne = joint.claims, joint.claimants, true
+  for index = 2, #claims do isOne = isOne and claims[index].pool == claims[1].pool end
+  local fine, served = false, none
+  if #claims > 1 and isOne then fine, served = pcall(claimFirst, tag, claims, timeOf(joint)) end
+  local isEmpty, asleep = {}, {}
+  for index = 1, #claims do
+    local claim, answer = claims[index], answers[index]
+    local pool = claim.pool
+    if fine and served[index] then
+      answer[4] = served[index]
+    elseif isEmpty[pool] and claim.wasBusy ~= '1' then
+      answer[4] = { 'empty' }
+      if claim.bell ~= '' then
+        asleep[pool] = asleep[pool] or {}
+        table.insert(asleep[pool], claim.bell)
+      end
+    else
+      local isDone, claimed = pcall(claimOrSame, tag, claim, timeOf(joint))
+      answer[4] = isDone and claimed or { 'empty' }
+      isEmpty[pool] = isDone and claimed[1] == 'empty'
+      if answer[4][1] == 'unfit' then joint.woke.pools[pool] = true end
+    end
+  end
+  for pool, bells in pairs(asleep) do redis.pcall('ZREM', tag .. ':bells:' .. pool, unpack(bells)) end
+end
+
+-- What is joint, once all turns of the script have been written.
+local function finishCommits(tag, joint)
+  for _, plan in pairs(joint.results) do writeResults(plan) end
+  if #joint.over > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(joint.over)) end
+  local woke = joint.woke
+  writeScores(tag, woke)
+  if #joint.events > 0 then redis.pcall('XADD', tag .. ':events', '*', unpack(joint.events)) end
+  claimAll(tag, joint)
+  local bells = next(woke.pools) and writeBellsOf(tag, woke.pools, joint.seed, timeOf(joint), joint.bellMs) or ''
+  if bells ~= '' then
+    joint.last[3] = bells
+    redis.call('HSET', joint.lastKey, 'bells', bells)
+  end
+end

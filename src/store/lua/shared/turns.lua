@@ -1,0 +1,146 @@
+--[[ turns – a commit of a turn as it was sent, and all that is looked at before its first write. ]]
+
+local none = {}
+local noOthers = { born = none, mails = none }
+
+-- A turn, before its entries and facts are read. All that it will hold is named: a table that grows is made anew again and again.
+local function newTurn(worker, recordKey, logKey, userKey, token, sequence, version, runState, open, userUsed, wait, event)
+  return { worker = worker, recordKey = recordKey, logKey = logKey, userKey = userKey, token = token, sequence = sequence, version = version,
+    runState = runState, open = open, userUsed = userUsed, wait = wait, event = event, lists = false, entriesFrom = 0, entriesTo = 0, given = false,
+    spawns = none, sends = none, timers = none, controlUsed = 0, familyUsed = '', familySeen = 0, awaiting = 0, retryMs = 0, eager = false,
+    claim = false, record = false, pool = false, session = false, run = false, rootKey = false, marks = false, spentBefore = false, caps = false,
+    hit = false, outcome = false, waitsForOne = false, turnEnds = false, others = false, own = false, hadTimers = false, userLeft = 0,
+    endsSession = false, changes = false, ofRoot = false, control = 0, family = 0, last = 0, ended = false, granted = false,
+    isPlain = true }
+end
+
+-- Of a step that does nothing but end a run, and with it the turn.
+local plainFacts = { failure = true, outcome = true, result = true, leave = true, wasBusy = true, keepBell = true, noSuspect = true }
+
+-- A turn as it was sent, from this place on: its entries, then its facts, as the header of commit.lua says, up to the word . or the end.
+-- Returns the place behind it.
+local function readCommit(turn, lists, cursor)
+  local given, spawns, sends, timers = {}, none, none, none
+  local count, length = tonumber(lists[cursor]), #lists
+  checkArguments(turn.sequence, turn.userUsed, count)
+  if cursor + count > length then error('the entries should be as many as their count says', 0) end
+  turn.entriesFrom, turn.entriesTo, turn.lists = cursor + 1, cursor + count, lists
+  cursor = turn.entriesTo + 1
+  while cursor <= length do
+    local name, first, second = lists[cursor], lists[cursor + 1], lists[cursor + 2]
+    local values = 1
+    if name == '.' then break end
+    if plainFacts[name] then
+      given[name] = first
+    elseif name == 'spawn' then
+      if #spawns == 0 then spawns = {} end
+      spawns[#spawns + 1] = { id = first, kind = second, name = lists[cursor + 3], pool = lists[cursor + 4], detached = lists[cursor + 5],
+        call = lists[cursor + 6], grant = lists[cursor + 7], mails = { lists[cursor + 8] }, slot = lists[cursor + 9], nonce = lists[cursor + 10] }
+      values = 10
+    elseif name == 'send' then
+      if #sends == 0 then sends = {} end
+      sends[#sends + 1] = { worker = first, mail = second }
+      values = 2
+    elseif name == 'timer' then
+      if #timers == 0 then timers = {} end
+      timers[#timers + 1] = { id = first, ms = tonumber(second), value = lists[cursor + 3] }
+      checkArguments(timers[#timers].ms)
+      values = 3
+    elseif name == 'eager' then
+      turn.eager = { node = first, leaseMs = tonumber(second) }
+      checkArguments(turn.eager.leaseMs)
+      values = 2
+    elseif name == 'claim' then
+      turn.claim = { bell = first, nonce = second, slot = lists[cursor + 3], node = lists[cursor + 4], kinds = lists[cursor + 5],
+        leaseMs = tonumber(lists[cursor + 6]), mailBytes = tonumber(lists[cursor + 7]), suspectAfter = tonumber(lists[cursor + 8]),
+        poisonAfter = tonumber(lists[cursor + 9]) }
+      checkArguments(turn.claim.leaseMs, turn.claim.mailBytes, turn.claim.suspectAfter, turn.claim.poisonAfter)
+      values = 9
+    else
+      given[name] = first
+      turn.isPlain = false
+    end
+    cursor = cursor + values + 1
+    if cursor > length + 1 then error('each fact should have as many values as the header says', 0) end
+  end
+  turn.given, turn.spawns, turn.sends, turn.timers = given, spawns, sends, timers
+  if #spawns > 0 or #sends > 0 or #timers > 0 then turn.isPlain = false end
+  if given.controlUsed or given.familySeen or given.awaiting or given.retryMs then
+    turn.controlUsed, turn.familySeen = tonumber(given.controlUsed or 0), tonumber(given.familySeen or 0)
+    turn.awaiting, turn.retryMs = tonumber(given.awaiting or 0), tonumber(given.retryMs or 0)
+    checkArguments(turn.controlUsed, turn.familySeen, turn.awaiting, turn.retryMs)
+  end
+  turn.familyUsed, turn.outcome = given.familyUsed or '', given.outcome or false
+  if given.dead then checkArguments(tonumber(given.deadKept)) end
+  return cursor + 1
+end
+
+-- May this node write, and has it not written this already? Else what is answered instead.
+local function guardTurn(tag, turn, joint)
+  local worker, recordKey, token, sequence, version = turn.worker, turn.recordKey, turn.token, turn.sequence, turn.version
+  local record = readHash(recordKey)
+  local claim = turn.claim
+  if claim then
+    claim.pool, claim.bellMs = record.pool or 'default', joint.bellMs
+    claim.wasBusy, claim.keepBell, claim.maySuspect = turn.given.wasBusy, turn.given.keepBell, turn.given.noSuspect == '1' and '0' or '1'
+  end
+  turn.record = record
+  local commitToken, commitSequence = string.match(record.commit or '', '^(.*):(%d+)$')
+  local repeated = commitToken == token and sequence <= tonumber(commitSequence)
+  if repeated or record.token ~= token then
+    local before = claim and claimOrSame(tag, claim) or false
+    if not repeated then return { 'fenced', before } end
+    -- It was recorded, whatever became of its root since.
+    local fine, _, spent, caps = pcall(readShared, tag, worker, record)
+    local granted = turn.eager and readEager(tag, turn.eager, turn.spawns)
+    return { 'ok', record.version, record.bells or '', before, fine and spent, fine and caps, granted }
+  end
+  checkRecord(recordKey, record)
+  if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end
+  local session = sessionOf(worker, record)
+  local rootKey = recordKey
+  if record.parent then
+    rootKey = joint.roots[session] or rootKeyOf(tag, session)
+    joint.roots[session] = rootKey
+  end
+  turn.pool, turn.session, turn.run, turn.rootKey = record.pool or 'default', session, record.run or '1', rootKey
+  local hit, outcome = nil, turn.outcome
+  hit, turn.marks, turn.spentBefore, turn.caps = cancelHit(tag, record, worker, rootKey, joint.shared)
+  if hit and outcome ~= 'cancelled' then return { 'cancelled' } end
+  -- A fail-over lost the cancel that this node was told of: with this end the session would neither go on nor ever be finished.
+  if not hit and outcome == 'cancelled' then return { 'conflict', version } end
+  turn.hit = hit
+end
+
+-- Checks all that would be written, without writing. Returns what is answered where that is refused.
+local function planTurn(tag, turn, joint)
+  local record, given, recordKey, spawns, sends, awaiting = turn.record, turn.given, turn.recordKey, turn.spawns, turn.sends, turn.awaiting
+  local outcome, wait, familyUsed, dead, userUsed = turn.outcome, turn.wait, turn.familyUsed, given.dead, turn.userUsed
+  local waitsForOne = string.find(wait, ':', 1, true)
+  turn.waitsForOne, turn.turnEnds = waitsForOne, wait ~= ''
+  turn.others = noOthers
+  local concernsOthers = turn.spentBefore or record.parent or record.calls or #spawns > 0 or #sends > 0 or awaiting > 0 or familyUsed ~= '' or waitsForOne
+  if concernsOthers then
+    turn.own = { id = turn.worker, record = record, session = turn.session, rootKey = turn.rootKey, run = turn.run, depth = tonumber(record.depth or 0),
+      awaiting = awaiting, marks = turn.marks, spent = turn.spentBefore, eager = not outcome and turn.eager, results = joint.results }
+    local ofStep = { spawns = spawns, sends = sends, outcome = outcome, result = given.result, state = given.state, familyUsed = familyUsed,
+      waitsForOne = waitsForOne }
+    local refused
+    turn.others, refused = planOthers(tag, turn.own, ofStep)
+    if refused then return { 'refused', refused } end
+  end
+  turn.hadTimers = (record.timersOpen or '0') ~= '0'
+  if turn.controlUsed > 0 or (outcome and turn.hadTimers) then checkSort('list', recordKey .. laneKeys.control) end
+  -- Read once, to know that it is a list, and whether more waits there.
+  local userKey = turn.userKey
+  turn.userLeft = (userUsed > 0 or turn.turnEnds or outcome) and lengthOf(userKey) - userUsed or 0
+  if dead then checkSort('stream', tag .. ':dead') end
+  if #turn.timers > 0 or wait == 'retry' or (outcome and (turn.hadTimers or (record.attempt or '0') ~= '0')) then
+    checkSort('zset', tag .. ':timers')
+    checkSort('hash', recordKey .. ':timers')
+  end
+  turn.endsSession = outcome and not record.parent and record.mode ~= 'conversation' and outcome ~= 'cancelled'
+  if outcome and not (record.parent or (turn.endsSession and turn.userLeft + #turn.others.mails <= 0)) then
+    checkSort('hash', sessionKey(tag, turn.session) .. ':results')
+  end
+end

@@ -1,0 +1,434 @@
+/** A slot goes on with the children of the turn that it ended, where turns are short. */
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { defineWorker } from '../../src/core/define-worker.ts'
+import { TransientError } from '../../src/core/errors.ts'
+import { newId } from '../../src/core/ids.ts'
+import type { SpawnOrder, TurnStore } from '../../src/core/ports.ts'
+import { EagerChildren, offersFor } from '../../src/runtime/eager-children.ts'
+import type { Kind } from '../../src/runtime/kind.ts'
+import type { Turn } from '../../src/runtime/turn.ts'
+import { expectInvariants } from '../support/oracle.ts'
+import { TestTroupe, type TestTroupeOptions } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { grantByHand } from './support/held-store.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe('a batch of children', () => {
+  /** Its turns end when the test says so. */
+  function batch(names: readonly string[], longMs = 1_000_000) {
+    const done: string[] = []
+    const open = new Map<string, () => void>()
+    const turns = new Map<string, Turn>()
+    const children = new EagerChildren(
+      names.map((name) => grantByHand({ name })),
+      {
+        longMs,
+        make: (grant) => {
+          const turn = { grant, aborted: false, draining: false, bellIsBusy: false } as unknown as Turn
+          turns.set(grant.name, turn)
+          return turn
+        },
+        run: (turn) => {
+          done.push(`${turn.grant.name} ${turn.draining ? 'is given back' : 'runs'}`)
+          return new Promise<void>((resolve) => open.set(turn.grant.name, resolve))
+        },
+      },
+    )
+    const turn = (name: string) => turns.get(name) as Turn
+    return { children, done, turn, end: (name: string) => open.get(name)?.() }
+  }
+
+  const settled = async () => {
+    for (let pass = 0; pass < 3; pass++) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  test('begins each when the one before is about to end, and is over when all are', async () => {
+    const { children, done, turn, end } = batch(['a', 'b', 'c'])
+    let last: Turn | undefined
+    const running = children.run({ areToBegin: true }).then((one) => (last = one))
+    expect(done).toEqual(['a runs'])
+    children.noteEnding(turn('a'))
+    await settled()
+    expect(done).toEqual(['a runs', 'b runs'])
+    expect([children.areAllBegun, children.isLast(turn('b'))]).toEqual([false, false])
+    end('a')
+    await settled()
+    expect(done).toEqual(['a runs', 'b runs'])
+    children.noteEnding(turn('b'))
+    await settled()
+    expect([children.areAllBegun, children.isLast(turn('c'))]).toEqual([true, true])
+    end('c')
+    await settled()
+    expect([done.at(-1), last]).toEqual(['c runs', undefined])
+    end('b')
+    expect((await running).grant.name).toBe('c')
+  })
+
+  test('begins one when another says again that it is about to end, as its commit was refused', async () => {
+    const { children, done, turn, end } = batch(['a', 'b', 'c'])
+    const running = children.run({ areToBegin: true })
+    for (let time = 0; time < 3; time++) {
+      children.noteEnding(turn('a'))
+      await settled()
+    }
+    expect(done).toEqual(['a runs', 'b runs'])
+    for (const name of ['a', 'b']) end(name)
+    await settled()
+    end('c')
+    await running
+    expect(done).toEqual(['a runs', 'b runs', 'c runs'])
+  })
+
+  test('begins none once another was told to stop, and gives it back', async () => {
+    const { children, done, turn, end } = batch(['a', 'b', 'c'])
+    const running = children.run({ areToBegin: true })
+    Object.assign(turn('a'), { aborted: true })
+    children.noteEnding(turn('a'))
+    await settled()
+    expect(done).toEqual(['a runs', 'b is given back', 'c is given back'])
+    expect(children.areAllBegun).toBe(false)
+    for (const name of ['a', 'b', 'c']) end(name)
+    await running
+  })
+
+  test('goes on behind one that was abandoned without having asked for its end', async () => {
+    const { children, done, end } = batch(['a', 'b'])
+    const running = children.run({ areToBegin: true })
+    end('a')
+    await settled()
+    expect(done).toEqual(['a runs', 'b runs'])
+    end('b')
+    await running
+  })
+
+  test('is given back as a whole where it is not to begin', async () => {
+    const { children, done, end } = batch(['a', 'b'])
+    const running = children.run({ areToBegin: false })
+    for (const name of ['a', 'b']) end(name)
+    await running
+    expect(done).toEqual(['a is given back', 'b is given back'])
+  })
+
+  test('gives back those that have not begun when one takes long', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const { children, done, end } = batch(['a', 'b', 'c'], 100)
+      const running = children.run({ areToBegin: true })
+      vi.advanceTimersByTime(99)
+      expect(done).toEqual(['a runs'])
+      vi.advanceTimersByTime(1)
+      expect(done).toEqual(['a runs', 'b is given back', 'c is given back'])
+      for (const name of ['a', 'b', 'c']) end(name)
+      await running
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('also when that one kept the event loop for itself, so that no timer told of it', async () => {
+    let now = Math.ceil(performance.now())
+    vi.spyOn(performance, 'now').mockImplementation(() => now)
+    const { children, done, turn, end } = batch(['a', 'b', 'c', 'd'], 100)
+    const running = children.run({ areToBegin: true })
+    now += 60
+    children.noteEnding(turn('a'))
+    // The event loop goes round first, so that what is recorded leaves.
+    await Promise.resolve()
+    expect(done).toEqual(['a runs'])
+    await settled()
+    expect(done).toEqual(['a runs', 'b runs'])
+    now += 60
+    children.noteEnding(turn('b'))
+    await settled()
+    expect(done.slice(2)).toEqual(['c is given back', 'd is given back'])
+    for (const name of ['a', 'b', 'c', 'd']) end(name)
+    await running
+  })
+})
+
+describe('a slot is offered to', () => {
+  const kind = (name: string, more: Partial<Kind> = {}) =>
+    [name, { name, pool: 'default', isHandler: true, ...more } as Kind] as const
+  const kinds = new Map([kind('quick'), kind('agent', { isHandler: false }), kind('gpu', { pool: 'gpu' })])
+  const spawn = (of: string, pool = 'default') => ({ kind: of, pool }) as SpawnOrder
+  const offered = (spawns: readonly SpawnOrder[], share = 16) =>
+    offersFor(spawns, 3, { kinds, pool: 'default', share }).map((offer) => offer?.slot)
+
+  test('handlers of its pool, in order', () => {
+    expect(offered([spawn('quick'), spawn('agent'), spawn('quick')])).toEqual(['3+0', undefined, '3+1'])
+  })
+
+  test('no kind that this node does not host, and none of another pool', () => {
+    expect(offered([spawn('far'), spawn('gpu', 'gpu'), spawn('gpu')])).toEqual([])
+  })
+
+  test('no more than it may be expected to take in a row', () => {
+    expect(
+      offered(
+        [1, 2, 3].map(() => spawn('quick')),
+        2,
+      ),
+    ).toEqual(['3+0', '3+1', undefined])
+  })
+})
+
+const quick = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+const parent = defineWorker({
+  state: z.object({ values: z.array(z.unknown()) }),
+  initial: { values: [] },
+  gather: 'all',
+  receive(message, self) {
+    if (message.kind === 'input') {
+      const { kind, inputs } = message.value as { kind: string; inputs: unknown[] }
+      for (const input of inputs) self.spawn(kind, input)
+      return
+    }
+    const values = [...self.state.values, message.kind === 'result' ? (message.failure?.code ?? message.value) : null]
+    self.setState({ values })
+    if (self.openChildren === 0) self.reply(values)
+  },
+})
+
+/** A node that has run short turns, and knows it. */
+async function startShort({ workers, ...options }: TestTroupeOptions): Promise<TestTroupe> {
+  const troupe = await TestTroupe.start({ workers: { quick, parent, ...workers }, ...options })
+  await waitUntil('turns are known to be short', async () => {
+    await troupe.run('quick', 1)
+    return Number(await troupe.redis.get(`${troupe.tag}:share:default`)) > 1
+  })
+  return troupe
+}
+
+/** Children that slots took without a claim. */
+async function taken(troupe: TestTroupe): Promise<number> {
+  const nodes = await troupe.redis.keys(`${troupe.tag}:grants:*`)
+  const slots = await Promise.all(nodes.map((node) => troupe.redis.hkeys(node)))
+  return slots.flat().filter((slot) => slot.includes('+')).length
+}
+
+const ten = Array.from({ length: 10 }, (_, index) => index)
+
+describe('a node of short turns', () => {
+  test('runs the children of a turn with the slot that it ended on, and gives their results in order', async () => {
+    await using troupe = await startShort({ workers: {}, concurrency: 1 })
+    expect(await troupe.run('parent', { kind: 'quick', inputs: ten })).toMatchObject({ value: ten })
+    expect(await taken(troupe)).toBeGreaterThan(1)
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('runs them one after another', async () => {
+    let running = 0
+    let most = 0
+    const slow = defineWorker({
+      async receive(message, self) {
+        most = Math.max(most, ++running)
+        await new Promise((resolve) => setTimeout(resolve, 2))
+        running--
+        self.reply(message.value)
+      },
+    })
+    await using troupe = await startShort({ workers: { slow }, concurrency: 1 })
+    expect(await troupe.run('parent', { kind: 'slow', inputs: ten })).toMatchObject({ value: ten })
+    expect(most).toBe(1)
+    expect(await taken(troupe)).toBeGreaterThan(1)
+  })
+
+  test('lets no child wait for one that takes long: other slots run those that have not begun', async () => {
+    const gate = Promise.withResolvers<void>()
+    const gated = defineWorker({
+      async receive(message, self) {
+        if (message.value === 0) await gate.promise
+        self.reply(message.value)
+      },
+    })
+    await using troupe = await startShort({ workers: { gated }, concurrency: 4 })
+    const session = await troupe.create('parent', { kind: 'gated', inputs: ten })
+    const results = `${troupe.tag}:w:${session.rootId}:mail:family`
+    await waitUntil('all others have ended', async () => (await troupe.redis.llen(results)) === 9)
+    gate.resolve()
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: ten })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('lets no child stop another: one throws and is retried, one fails for good', async () => {
+    let tries = 0
+    const moody = defineWorker({
+      retries: 1,
+      receive(message, self) {
+        if (message.value === 3) return self.fail('never')
+        if (message.value === 5 && ++tries === 1) throw new Error('not yet')
+        self.reply(message.value)
+      },
+    })
+    await using troupe = await startShort({ workers: { moody }, concurrency: 2 })
+    const values = ten.map((value) => (value === 3 ? 'run_failed' : value))
+    expect(await troupe.run('parent', { kind: 'moody', inputs: ten })).toMatchObject({ value: values })
+    expect(tries).toBe(2)
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('begins no child of a session that was cancelled (I12)', async () => {
+    const begun: unknown[] = []
+    const entered = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    let signal: AbortSignal | undefined
+    const watched = defineWorker({
+      async receive(message, self) {
+        begun.push(message.value)
+        signal ??= self.signal
+        entered.resolve()
+        await gate.promise
+        self.reply(message.value)
+      },
+    })
+    const policy = { eagerChildrenMs: 600_000 }
+    await using troupe = await startShort({ workers: { watched }, concurrency: 1, policy })
+    const session = await troupe.create('parent', { kind: 'watched', inputs: ten })
+    await entered.promise
+    await session.cancel('enough')
+    await waitUntil('the child that runs was told', () => signal?.aborted === true)
+    gate.resolve()
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'cancelled' })
+    await waitUntil('all have ended', async () => (await session.report()).workers.every(({ run }) => run === 'Idle'))
+    expect(begun).toEqual([0])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('runs no child of a run that ended with the step that spawned it: they are cancelled as they are born', async () => {
+    const begun: unknown[] = []
+    const watched = defineWorker({
+      receive(message, self) {
+        begun.push(message.value)
+        self.reply(message.value)
+      },
+    })
+    const hasty = defineWorker({
+      receive(_, self) {
+        for (const value of [0, 1, 2]) self.spawn('watched', value)
+        self.reply('done')
+      },
+    })
+    await using troupe = await startShort({ workers: { watched, hasty }, concurrency: 1 })
+    expect(await troupe.run('hasty')).toMatchObject({ value: 'done' })
+    await expectInvariants(troupe.redis, troupe.namespace)
+    expect(begun).toEqual([])
+  })
+
+  test('runs one handler at a time also where the end of one is refused, and claims when all are over', async () => {
+    let running = 0
+    let most = 0
+    const gate = Promise.withResolvers<void>()
+    const wild = defineWorker({
+      async receive(message, self) {
+        most = Math.max(most, ++running)
+        if (message.value === 0) self.send(newId(0), 'nobody')
+        else await new Promise((resolve) => setTimeout(resolve, 20))
+        if (message.value === 1) await gate.promise
+        running--
+        self.reply(message.value)
+      },
+    })
+    const policy = { eagerChildrenMs: 600_000 }
+    await using troupe = await startShort({ workers: { wild }, concurrency: 1, policy })
+    const session = await troupe.create('parent', { kind: 'wild', inputs: [0, 1, 2] })
+    await waitUntil('the second runs', () => running === 1 && most === 1)
+    const other = await troupe.create('quick', 7)
+    gate.resolve()
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({
+      value: ['worker_not_found', 1, 2],
+    })
+    expect(await other.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 7 })
+    expect(most).toBe(1)
+  })
+
+  test('leaves no bell among the busy ones when a child took long', async () => {
+    const gate = Promise.withResolvers<void>()
+    const gated = defineWorker({
+      async receive(message, self) {
+        if (message.value === 0) await gate.promise
+        self.reply(message.value)
+      },
+    })
+    await using troupe = await startShort({ workers: { gated }, concurrency: 2 })
+    const session = await troupe.create('parent', { kind: 'gated', inputs: ten })
+    const busy = `${troupe.tag}:busy:default`
+    await waitUntil('its bell is busy', async () => (await troupe.redis.zcard(busy)) > 0)
+    gate.resolve()
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: ten })
+    await waitUntil('no bell is busy', async () => (await troupe.redis.zcard(busy)) === 0)
+  })
+
+  test('gives back children of a commit that was not answered, instead of leaving them to the ends of their leases (0015)', async () => {
+    let isLost = false
+    const losing = (turns: TurnStore): TurnStore => ({
+      partition: turns.partition,
+      readHistory: (workerId, from) => turns.readHistory(workerId, from),
+      renew: (requests) => turns.renew(requests),
+      claim: (next) => turns.claim(next),
+      async commit(request) {
+        const answer = await turns.commit(request)
+        if (isLost || answer.kind !== 'ok' || answer.granted === undefined) return answer
+        isLost = true
+        throw new TransientError('no answer', { code: 'store_unavailable' })
+      },
+    })
+    const policy = { leaseMs: 600_000, renewEveryMs: 600_000, leaseMarginMs: 1_000, bellMs: 300 }
+    await using troupe = await startShort({ workers: {}, concurrency: 1, aroundTurns: losing, policy })
+    expect(await troupe.run('parent', { kind: 'quick', inputs: ten })).toMatchObject({ value: ten })
+    expect(isLost).toBe(true)
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('that stops gives back children that have not begun, and another node runs them', async () => {
+    const entered = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const gated = defineWorker({
+      async receive(message, self) {
+        entered.resolve()
+        await gate.promise
+        self.reply(message.value)
+      },
+    })
+    const policy = { eagerChildrenMs: 600_000 }
+    await using troupe = await startShort({ workers: { gated }, concurrency: 1, policy })
+    const first = troupe.nodes[0]
+    const session = await troupe.create('parent', { kind: 'gated', inputs: ten })
+    await entered.promise
+    const stopping = first?.stop()
+    gate.resolve()
+    await stopping
+    await troupe.startNode({ quick, parent, gated })
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: ten })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('takes what stands in line between two such turns, with one slot', async () => {
+    await using troupe = await startShort({ workers: {}, concurrency: 1 })
+    const trees = ten.map(() => troupe.run('parent', { kind: 'quick', inputs: ten }))
+    const others = ten.map((value) => troupe.run('quick', value))
+    expect(await Promise.all([...trees, ...others])).toMatchObject([
+      ...ten.map(() => ({ value: ten })),
+      ...ten.map((value) => ({ value })),
+    ])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+})
+
+test('a node of long turns leaves children to the slots of all', async () => {
+  const long = defineWorker({
+    async receive(message, self) {
+      await new Promise((resolve) => setTimeout(resolve, 110))
+      self.reply(message.value)
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { long, parent }, concurrency: 10 })
+  expect(await troupe.run('parent', { kind: 'long', inputs: ten })).toMatchObject({ value: ten })
+  expect(await troupe.run('parent', { kind: 'long', inputs: ten })).toMatchObject({ value: ten })
+  expect(await taken(troupe)).toBe(0)
+})

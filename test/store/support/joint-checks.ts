@@ -1,0 +1,145 @@
+/** What commits that go together, and children that a slot goes on with, must not do; a mutant of each guard fails here. */
+import { expect } from 'vitest'
+import { running } from './call-scenes.ts'
+import type { Check } from './checks.ts'
+import type { HandTurn } from './hand-node.ts'
+import { endOf, siblings, together } from './joint-calls.ts'
+import type { MadeSession, Place } from './place.ts'
+import { family, spentOn, used } from './spending-checks.ts'
+
+const lineOf = (place: Place) => place.redis.zrange(place.keys.run('default'), '0', '-1')
+
+export const aResultIsThereBeforeItsParentEnds: Check = async (place) => {
+  const { node, parent, children } = await siblings(place, ['a'])
+  await place.post(parent.worker, 'hello')
+  await place.redis.hset(place.workerKeys(parent.worker).record, 'wait', 'any')
+  await place.post(parent.worker, 'again')
+  const turn = await node.claim({ slot: '7' })
+  const waits = turn.request({ awaits: [1], end: { wait: 'family:1', next: null } })
+  await together(node, [endOf(children[0] as HandTurn), waits])
+  expect(await lineOf(place)).toEqual([parent.worker])
+}
+
+export const siblingsSpendTogether: Check = async (place) => {
+  const { children } = await family(place)
+  const [first, second] = children
+  const requests = [first, second].map((child, index) =>
+    child.request({ entries: ['{}'], stateJson: used(index === 0 ? 2 : 1) }),
+  )
+  const [, last] = await together(first.node, requests)
+  expect(last).toMatchObject({ kind: 'ok', spending: { spent: spentOn(9) } })
+}
+
+export const noneThatEndedKeepsALease: Check = async (place) => {
+  const { node, children } = await siblings(place)
+  await together(
+    node,
+    children.map((child) => endOf(child)),
+  )
+  expect(await place.redis.zcard(place.keys.leases)).toBe(0)
+}
+
+export const noneThatIsClaimedAgainLosesItsLease: Check = async (place) => {
+  const { node, children } = await siblings(place, ['a', 'b'])
+  const next = (slot: string) => ({ wait: 'again', next: node.next({ slot }) })
+  await together(
+    node,
+    children.map((child, index) => child.request({ end: next(String(index + 1)) })),
+  )
+  expect(await place.redis.zcard(place.keys.leases)).toBe(2)
+}
+
+export const whoSleepsTakesItsBellAlong: Check = async (place) => {
+  const { node, children } = await siblings(place)
+  const now = await place.now()
+  for (const index of children.keys()) await place.redis.zadd(place.keys.bells('default'), now + 20_000, `m${index}`)
+  await place.redis.set(place.keys.slots('default'), '0')
+  const requests = children.slice(0, 2).map((child, index) => {
+    const next = node.next({ slot: String(index + 1), bell: `m${index}` })
+    return endOf(child, { end: { wait: 'any', next }, bell: `m${index}` })
+  })
+  await together(node, requests)
+  expect(await place.redis.zrange(place.keys.bells('default'), '0', '-1')).toEqual(['m2'])
+}
+
+export const eachSlotGetsAWorkerOfItsOwn: Check = async (place) => {
+  // The last one goes on, so the parent does not come to the line.
+  const { node, children } = await siblings(place, ['a', 'b', 'c', 'd'])
+  const line: MadeSession[] = []
+  for (const [index, kind] of ['echo', 'paint', 'echo', 'echo'].entries())
+    line.push(await place.create({ label: `x${index}`, kind }))
+  const requests = children
+    .slice(0, 3)
+    .map((child, index) => endOf(child, { end: { wait: 'any', next: node.next({ slot: String(index + 1) }) } }))
+  const claimed = (await together(node, requests)).map((answer) =>
+    answer.kind === 'ok' && answer.claimed.kind === 'grant' ? answer.claimed.grant.workerId : null,
+  )
+  expect(claimed).toEqual([0, 2, 3].map((index) => line[index]?.root))
+}
+
+export const damageOfOneStopsNoOther: Check = async (place) => {
+  const { node, parent, children } = await siblings(place)
+  await place.redis.set(place.workerKeys(children[1]?.worker ?? '').log, 'x')
+  const answers = await Promise.allSettled(children.map((child) => node.turns.commit(endOf(child))))
+  expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(await place.redis.llen(place.workerKeys(parent.worker).family)).toBe(2)
+}
+
+/** The short way of a child's only step knows when it is not for it. */
+export const whoHasMoreMailGoesOn: Check = async (place) => {
+  const { children } = await siblings(place)
+  const [child] = children as [HandTurn]
+  await place.post(child.worker, 'more')
+  await child.commit(endOf(child))
+  expect(await lineOf(place)).toEqual([child.worker])
+}
+
+export const whoWasSuspectedIsNoMore: Check = async (place) => {
+  const { children } = await siblings(place)
+  const [child] = children as [HandTurn]
+  await place.redis.hset(place.workerKeys(child.worker).record, 'alone', '2')
+  await child.commit(endOf(child))
+  expect((await place.record(child.worker)).alone).toBe('0')
+}
+
+export const aFailedChildKeepsItsFailure: Check = async (place) => {
+  const { children } = await siblings(place)
+  const [child] = children as [HandTurn]
+  const failure = { code: 'run_failed', message: 'x', origin: 'handler', at: 1, attempt: 1, retryable: false } as const
+  await child.commit(endOf(child, { outcome: 'failed', failure }))
+  expect(await place.redis.exists(place.workerKeys(child.worker).failure)).toBe(1)
+}
+
+async function offered(place: Place) {
+  const { node, turn } = await running(place)
+  const spawns = [place.child(turn.worker, 1, 'c1')]
+  const offers = [{ slot: '0+0', nonce: place.nonce() }]
+  const end = { wait: 'family:1', next: 'stay' } as const
+  return { node, child: spawns[0]?.id ?? '', request: turn.request({ userUsed: 1, spawns, offers, awaits: [1], end }) }
+}
+
+export const aChildThatALeaseWasTakenFromIsNotGivenAgain: Check = async (place) => {
+  const { node, child, request } = await offered(place)
+  await node.turns.commit(request)
+  await place.expireLease(child)
+  await place.node({ id: 'node-b' }).sweep({ free: 0 })
+  expect(await node.turns.commit(request)).toMatchObject({ kind: 'ok', granted: [] })
+}
+
+export const aChildWithMoreMailStandsInLine: Check = async (place) => {
+  const { node, child, request } = await offered(place)
+  await node.turns.commit({ ...request, sends: [{ workerId: child, mail: 'i\t-\t1' }] })
+  expect(await lineOf(place)).toEqual([child])
+}
+
+export const aChildOfASlotHasALease: Check = async (place) => {
+  const { node, child, request } = await offered(place)
+  await node.turns.commit(request)
+  expect(await place.redis.zrange(place.keys.leases, '0', '-1')).toEqual([child])
+}
+
+export const withoutLeasesNoChildRuns: Check = async (place) => {
+  const { node, request } = await offered(place)
+  await place.redis.set(place.keys.leases, 'x')
+  expect(await place.changed(() => node.turns.commit(request).catch(() => {}))).toEqual({})
+}

@@ -1,0 +1,105 @@
+/** Mutants of what commits that go together, and children that a slot goes on with, rest on. */
+import { commitScript, commitsScript } from '../../../src/store/scripts.ts'
+import * as checks from './joint-checks.ts'
+import type { Mutant } from './mutant.ts'
+
+export const jointMutants: readonly Mutant[] = [
+  {
+    guard: 'results are there before their parent ends its turn',
+    script: commitsScript,
+    from: 'if waiting then',
+    to: 'if false then',
+    check: checks.aResultIsThereBeforeItsParentEnds,
+  },
+  {
+    guard: 'what a root says is read again once it was changed',
+    script: commitsScript,
+    from: 'if #ofRoot > 0 then joint.shared[rootKey] = nil end',
+    to: '',
+    check: checks.siblingsSpendTogether,
+  },
+  {
+    guard: 'leases end with the turns',
+    script: commitsScript,
+    from: 'if #joint.over > 0 then',
+    to: 'if false then',
+    check: checks.noneThatEndedKeepsALease,
+  },
+  {
+    guard: 'leases end before slots claim',
+    script: commitsScript,
+    from: "  if #joint.over > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(joint.over)) end\n  local woke = joint.woke\n  writeScores(tag, woke)",
+    to: "  local woke = joint.woke\n  writeScores(tag, woke)\n  claimAll(tag, joint)\n  joint.claims = {}\n  if #joint.over > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(joint.over)) end",
+    check: checks.noneThatIsClaimedAgainLosesItsLease,
+  },
+  {
+    guard: 'the bells of all slots that sleep go',
+    script: commitsScript,
+    from: "for pool, bells in pairs(asleep) do redis.pcall('ZREM', tag .. ':bells:' .. pool, unpack(bells)) end",
+    to: '',
+    check: checks.whoSleepsTakesItsBellAlong,
+  },
+  {
+    guard: 'slots claim together only while those who are first fit',
+    script: commitsScript,
+    from: 'if not (fine and found) then break end',
+    to: 'if not (fine and found) then found = plans[index - 1] end',
+    check: checks.eachSlotGetsAWorkerOfItsOwn,
+  },
+  {
+    guard: 'a turn that meets an error stops no other',
+    script: commitsScript,
+    from: 'if not fine and not joint.last then error(answer, 0) end',
+    to: 'if not fine then error(answer, 0) end',
+    check: checks.damageOfOneStopsNoOther,
+  },
+  {
+    guard: 'the short way is for who has no more mail',
+    script: commitScript,
+    from: 'or lengthOf(userKey) ~= 1 then return nil end',
+    to: 'then return nil end',
+    check: checks.whoHasMoreMailGoesOn,
+  },
+  {
+    guard: 'the short way is for who was not suspected',
+    script: commitScript,
+    from: 'if record.version or record.runState or record.alone or not record.parent',
+    to: 'if record.version or record.runState or not record.parent',
+    check: checks.whoWasSuspectedIsNoMore,
+  },
+  {
+    guard: 'the short way is for who has no failure',
+    script: commitScript,
+    from: "if (turn.given.failure or '-') ~= '-' then return nil end",
+    to: '',
+    check: checks.aFailedChildKeepsItsFailure,
+  },
+  {
+    guard: 'a slot is told again of children that it still holds',
+    script: commitScript,
+    from: "if token == '1:' .. spawn.nonce then",
+    to: 'if token then',
+    check: checks.aChildThatALeaseWasTakenFromIsNotGivenAgain,
+  },
+  {
+    guard: 'a child with more than its input stands in line',
+    script: commitScript,
+    from: "return eager and spawn.slot ~= '' and #spawn.mails == 1",
+    to: "return eager and spawn.slot ~= ''",
+    check: checks.aChildWithMoreMailStandsInLine,
+  },
+  {
+    guard: 'a child of a slot has a lease',
+    script: commitScript,
+    from: "redis.call('ZADD', tag .. ':leases', unpack(leases))\n  redis.pcall('HSET', tag .. ':grants:' .. eager.node, unpack(held))",
+    to: "redis.pcall('HSET', tag .. ':grants:' .. eager.node, unpack(held))",
+    check: checks.aChildOfASlotHasALease,
+  },
+  {
+    guard: 'no child runs where no lease can be written',
+    script: commitScript,
+    from: "if own.eager then checkSort('zset', tag .. ':leases') end",
+    to: '',
+    check: checks.withoutLeasesNoChildRuns,
+  },
+]
