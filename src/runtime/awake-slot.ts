@@ -140,7 +140,8 @@ export class AwakeSlot {
       children !== undefined && !(children.isLast(turn) && (children.areAllBegun || this.#node.isDraining()))
     if (this.#stays) {
       children?.noteEnding(turn)
-      return staying
+      // No other turn of this slot may come to say that it leaves: one that drains says so with each.
+      return this.#node.isDraining() ? leaving : staying
     }
     turn.bellIsBusy ||= this.#isBusy || children?.isAnyBusy === true
     if (this.#isLast()) return leaving

@@ -42,11 +42,14 @@ export class EagerChildren {
   /** Runs them, or gives all of them back. Resolves with the last one when all are over. */
   async run({ areToBegin }: { readonly areToBegin: boolean }): Promise<Turn> {
     const late = setTimeout(() => this.#giveBackOthers(), this.#runner.longMs)
-    if (areToBegin) this.#begin(undefined)
-    else this.#giveBackOthers()
-    // Each that begins adds itself while the one before is not over.
-    for (let index = 0; index < this.#over.length; index++) await this.#over[index]
-    clearTimeout(late)
+    try {
+      if (areToBegin) this.#begin(undefined)
+      else this.#giveBackOthers()
+      // Each that begins adds itself while the one before is not over.
+      for (let index = 0; index < this.#over.length; index++) await this.#over[index]
+    } finally {
+      clearTimeout(late)
+    }
     return this.#turns.at(-1) as Turn
   }
 
@@ -68,7 +71,8 @@ export class EagerChildren {
   noteEnding(turn: EndingTurn): void {
     const now = performance.now()
     if (now - this.#pausedAt < pauseAfterMs) queueMicrotask(() => this.#begin(turn))
-    else setImmediate(() => this.#begin(turn))
+    // Behind its commit, which is about to be made, and leaves as the event loop goes round.
+    else queueMicrotask(() => setImmediate(() => this.#begin(turn)))
   }
 
   /** `after`: whose end this is; of any but the newest it is known already. */

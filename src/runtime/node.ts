@@ -232,7 +232,14 @@ export class RuntimeNode {
     const timers = [
       setTimeout(release, patienceMs),
       setTimeout(giveUp, patienceMs + goodbyeMs),
-      setTimeout(this.#givenUp.resolve, patienceMs + 2 * goodbyeMs),
+      setTimeout(
+        () => {
+          // Children of a turn that was given up may have been begun since, to be given back.
+          giveUp()
+          this.#givenUp.resolve()
+        },
+        patienceMs + 2 * goodbyeMs,
+      ),
     ]
     await Promise.race([drained, this.#givenUp.promise])
     for (const timer of timers) clearTimeout(timer)

@@ -20,8 +20,7 @@ interface Waiting {
   readonly request: CommitRequest
   readonly lists: readonly Argument[]
   readonly bytes: number
-  resolve(answer: Promise<CommitAnswer> | CommitAnswer): void
-  reject(error: unknown): void
+  readonly answer: PromiseWithResolvers<CommitAnswer>
 }
 
 export class Commits {
@@ -38,15 +37,16 @@ export class Commits {
 
   commit(request: CommitRequest): Promise<CommitAnswer> {
     const lists = commitLists(request, this.#context)
-    return new Promise((resolve, reject) => {
-      if (this.#waiting.length === 0) setImmediate(() => this.#send())
-      this.#waiting.push({ request, lists, bytes: bytesOf(lists), resolve, reject })
-      // Redis begins with a full one while others are still being made.
-      if (this.#waiting.length === turnsMost) this.#send()
-    })
+    const answer = Promise.withResolvers<CommitAnswer>()
+    if (this.#waiting.length === 0) setImmediate(() => this.flush())
+    this.#waiting.push({ request, lists, bytes: bytesOf(lists), answer })
+    // Redis begins with a full one while others are still being made.
+    if (this.#waiting.length === turnsMost) this.flush()
+    return answer.promise
   }
 
-  #send(): void {
+  /** What waits leaves now: before other calls of the same node, which may be about the same turns. */
+  flush(): void {
     const all = this.#waiting
     this.#waiting = []
     for (let from = 0; from < all.length; ) {
@@ -54,16 +54,12 @@ export class Commits {
       const some = all.slice(from, from + count)
       from += count
       if (some.length > 1) void this.#sendTogether(some)
-      else this.#sendAlone(some[0] as Waiting)
+      else void this.#sendAlone(some[0] as Waiting)
     }
   }
 
-  #sendAlone(waiting: Waiting, asked = performance.now()): void {
-    waiting.resolve(this.#commitAlone(waiting.request, waiting.lists, asked))
-  }
-
   /** `asked`: when it was sent for the first time. */
-  async #commitAlone(request: CommitRequest, lists: readonly Argument[], asked: number): Promise<CommitAnswer> {
+  async #sendAlone({ request, lists, answer }: Waiting, asked = performance.now()): Promise<void> {
     const trustedUntil = this.#trustedUntil(asked)
     const { token, sequence, version, runState, userUsed, event } = request
     const args = {
@@ -80,8 +76,13 @@ export class Commits {
       entries: lists,
     }
     const keys = commitKeys(this.#keys, request.workerId)
-    const reply = await this.#caller.call(commitScript, keys, args, { deadlineMs: this.#timeLeft(asked) })
-    return decodeCommit(reply, trustedUntil)
+    // Heard of at once: what is answered in the same packet comes behind it.
+    try {
+      const reply = await this.#caller.call(commitScript, keys, args, { deadlineMs: this.#timeLeft(asked) })
+      answer.resolve(decodeCommit(reply, trustedUntil))
+    } catch (error) {
+      answer.reject(error)
+    }
   }
 
   async #sendTogether(some: readonly Waiting[]): Promise<void> {
@@ -89,23 +90,23 @@ export class Commits {
     const trustedUntil = this.#trustedUntil(asked)
     const { bellMs } = this.#context.policy
     const { leases, events } = this.#keys
+    const args = { bellMs, seed: newSeed(), turns: some.flatMap(wordsOf) }
+    let replies: Reply
     try {
-      const args = { bellMs, seed: newSeed(), turns: some.flatMap(wordsOf) }
-      const replies = await this.#caller.call(commitsScript, { leases, events }, args, {
-        deadlineMs: this.#timeLeft(asked),
-      })
-      for (const [index, waiting] of some.entries()) {
-        const reply = replies[index] as Reply
-        if (reply[0] === 'failed') this.#sendAlone(waiting)
-        else waiting.resolve(decodeCommit(reply, trustedUntil))
-      }
+      replies = await this.#caller.call(commitsScript, { leases, events }, args, { deadlineMs: this.#timeLeft(asked) })
     } catch (error) {
       // Its time is over, or one of them met something that is not as it should be: which, they say themselves (J1).
       const isOver = error instanceof RuntimeError && error.retryable
       for (const waiting of some) {
-        if (isOver) waiting.reject(error)
-        else this.#sendAlone(waiting, asked)
+        if (isOver) waiting.answer.reject(error)
+        else void this.#sendAlone(waiting, asked)
       }
+      return
+    }
+    for (const [index, waiting] of some.entries()) {
+      const reply = replies[index] as Reply
+      if (reply[0] === 'failed') void this.#sendAlone(waiting)
+      else answerWith(waiting, () => decodeCommit(reply, trustedUntil))
     }
   }
 
@@ -116,6 +117,14 @@ export class Commits {
 
   #timeLeft(asked: number): number {
     return Math.max(1, asked + this.#context.policy.leaseMs - performance.now())
+  }
+}
+
+function answerWith({ answer }: Waiting, read: () => CommitAnswer): void {
+  try {
+    answer.resolve(read())
+  } catch (error) {
+    answer.reject(error)
   }
 }
 

@@ -55,6 +55,7 @@ export class RedisTurnStore implements TurnStore {
   }
 
   async claim(next: NextClaim): Promise<ClaimAnswer> {
+    this.#commits.flush()
     const asked = performance.now()
     const { keys, nodeId, policy } = this.#o
     const reply = await this.#o.caller.call(
@@ -107,6 +108,7 @@ export class RedisTurnStore implements TurnStore {
   async renew(
     turns: readonly RenewRequest[],
   ): Promise<{ verdicts: Verdict[]; bells: readonly Bell[]; trustedUntil: number }> {
+    this.#commits.flush()
     const asked = performance.now()
     const { keys, policy } = this.#o
     const reply = await this.#o.caller.call(

@@ -130,6 +130,21 @@ describe('a batch of children', () => {
     }
   })
 
+  test('begins one behind the commit of the one before, where that took a while', async () => {
+    let now = Math.ceil(performance.now())
+    vi.spyOn(performance, 'now').mockImplementation(() => now)
+    const { children, done, turn, end } = batch(['a', 'b'])
+    const running = children.run({ areToBegin: true })
+    now += 5
+    children.noteEnding(turn('a'))
+    // As the store does with a commit, which is made next.
+    setImmediate(() => done.push('a leaves'))
+    await settled()
+    expect(done).toEqual(['a runs', 'a leaves', 'b runs'])
+    for (const name of ['a', 'b']) end(name)
+    await running
+  })
+
   test('also when that one kept the event loop for itself, so that no timer told of it', async () => {
     let now = Math.ceil(performance.now())
     vi.spyOn(performance, 'now').mockImplementation(() => now)
@@ -406,6 +421,29 @@ describe('a node of short turns', () => {
     await troupe.startNode({ quick, parent, gated })
     expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: ten })
     await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('that stops while a child takes long leaves no bell behind', async () => {
+    const gate = Promise.withResolvers<void>()
+    const gated = defineWorker({
+      async receive(message, self) {
+        if (message.value === 0) await gate.promise
+        self.reply(message.value)
+      },
+    })
+    await using troupe = await startShort({ workers: { gated }, concurrency: 2 })
+    const session = await troupe.create('parent', { kind: 'gated', inputs: [0, 1, 2] })
+    const [busy, bells] = [`${troupe.tag}:busy:default`, `${troupe.tag}:bells:default`]
+    await waitUntil('its bell is busy', async () => (await troupe.redis.zcard(busy)) > 0)
+    const results = `${troupe.tag}:w:${session.rootId}:mail:family`
+    await waitUntil('the others have ended', async () => (await troupe.redis.llen(results)) === 2)
+    const stopping = troupe.nodes[0]?.stop()
+    gate.resolve()
+    await stopping
+    expect(await troupe.redis.zcard(busy)).toBe(0)
+    await troupe.redis.zremrangebyscore(bells, '-inf', `(${Date.now()}`)
+    await troupe.startNode({ quick, parent, gated })
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: [0, 1, 2] })
   })
 
   test('takes what stands in line between two such turns, with one slot', async () => {

@@ -230,6 +230,19 @@ describe('commits that go together', () => {
     expect(other.wire.sent - sent).toBe(3)
   })
 
+  test('leave before a renewal or a claim that is asked for behind them', async () => {
+    await using place = await Place.open()
+    const { node, children } = await siblings(place)
+    const [a, b] = children as [HandTurn, HandTurn]
+    const renewal = { workerId: a.worker, token: a.grant.token, bell: 'mine', becomesBusy: true }
+    const ended = node.turns.commit(endOf(a))
+    const { verdicts } = await node.turns.renew([renewal])
+    expect([(await ended).kind, verdicts]).toEqual(['ok', ['fenced']])
+    const again = node.turns.commit(b.request({ end: { wait: 'again', next: null } }))
+    expect(await node.ask({ slot: '9' })).toMatchObject({ kind: 'grant', grant: { workerId: b.worker } })
+    expect((await again).kind).toBe('ok')
+  })
+
   test('are told in one entry, whose events can be resumed after each', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place)
