@@ -220,6 +220,18 @@ async function startShort({ workers, ...options }: TestTroupeOptions): Promise<T
   return troupe
 }
 
+/** The child of input 0 waits for the gate, the others do not. */
+function gatedKind() {
+  const gate = Promise.withResolvers<void>()
+  const gated = defineWorker({
+    async receive(message, self) {
+      if (message.value === 0) await gate.promise
+      self.reply(message.value)
+    },
+  })
+  return { gate, gated }
+}
+
 /** Children that slots took without a claim. */
 async function taken(troupe: TestTroupe): Promise<number> {
   const nodes = await troupe.redis.keys(`${troupe.tag}:grants:*`)
@@ -255,13 +267,7 @@ describe('a node of short turns', () => {
   })
 
   test('lets no child wait for one that takes long: other slots run those that have not begun', async () => {
-    const gate = Promise.withResolvers<void>()
-    const gated = defineWorker({
-      async receive(message, self) {
-        if (message.value === 0) await gate.promise
-        self.reply(message.value)
-      },
-    })
+    const { gate, gated } = gatedKind()
     await using troupe = await startShort({ workers: { gated }, concurrency: 4 })
     const session = await troupe.create('parent', { kind: 'gated', inputs: ten })
     const results = `${troupe.tag}:w:${session.rootId}:mail:family`
@@ -363,13 +369,7 @@ describe('a node of short turns', () => {
   })
 
   test('leaves no bell among the busy ones when a child took long', async () => {
-    const gate = Promise.withResolvers<void>()
-    const gated = defineWorker({
-      async receive(message, self) {
-        if (message.value === 0) await gate.promise
-        self.reply(message.value)
-      },
-    })
+    const { gate, gated } = gatedKind()
     await using troupe = await startShort({ workers: { gated }, concurrency: 2 })
     const session = await troupe.create('parent', { kind: 'gated', inputs: ten })
     const busy = `${troupe.tag}:busy:default`
@@ -424,13 +424,7 @@ describe('a node of short turns', () => {
   })
 
   test('that stops while a child takes long leaves no bell behind', async () => {
-    const gate = Promise.withResolvers<void>()
-    const gated = defineWorker({
-      async receive(message, self) {
-        if (message.value === 0) await gate.promise
-        self.reply(message.value)
-      },
-    })
+    const { gate, gated } = gatedKind()
     await using troupe = await startShort({ workers: { gated }, concurrency: 2 })
     const session = await troupe.create('parent', { kind: 'gated', inputs: [0, 1, 2] })
     const [busy, bells] = [`${troupe.tag}:busy:default`, `${troupe.tag}:bells:default`]
