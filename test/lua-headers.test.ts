@@ -63,7 +63,10 @@ const good: LuaScript = {
   file: 'move.lua',
   keys: ['record', 'run'],
   args: ['worker', 'leaseMs', 'items'],
-  shared: "local function planMail(tag)\n  if tag then return nil, 'not_found' end\nend\n",
+  shared: [
+    "local function planMail(tag)\n  if tag then return nil, 'not_found' end\n  return { 'moved' }\nend",
+    'local function takeFacts(turn)\n  redis.call(turn.given.haste)\nend\n',
+  ].join('\n'),
   text: `--[[ move – moves something.
 Why a script   because.
 KEYS[1] record   hash      KEYS[2] run   zset   declared
@@ -133,6 +136,18 @@ describe('a disagreement is noticed:', () => {
     ['a word nobody returns', '{"fenced"}', '{"fenced"} | {"again"}', /"again" is documented and never returned/],
     ['a word nobody documented', '{"fenced"} | ', '', /"fenced" is returned and not documented/],
     ['a word of a helper nobody documented', ' | {"not_found"}', '', /"not_found" is returned and not documented/],
+    [
+      'a word of a helper whose answer is passed on',
+      "return { 'ok', leaseMs }",
+      'local answer = planMail(recordKey)\nredis.call(leaseMs)\nreturn answer',
+      /"moved" is returned and not documented/,
+    ],
+    [
+      'a fact that a helper takes, and that is not explained',
+      'local plan, why',
+      'takeFacts(recordKey)\nlocal plan, why',
+      /the fact haste is not explained/,
+    ],
     ['a key that is built unsaid', ', T:dead', '', /builds T:dead, which the header does not list/],
     ['a key that is said and not built', 'T:dead', 'T:dead, T:leases', /lists T:leases, which is never built/],
   ])('%s', (_, from, to, told) => {

@@ -136,6 +136,8 @@ export class AwakeSlot {
   /** A turn is about to end. */
   #next(turn: EndingTurn, { spawns, outcome }: Step): SlotEnd {
     const children = this.#children
+    // Whichever turn says next that the slot claims or leaves says for all of them that the bell is busy.
+    turn.bellIsBusy ||= this.#isBusy || children?.isAnyBusy === true
     this.#stays =
       children !== undefined && !(children.isLast(turn) && (children.areAllBegun || this.#node.isDraining()))
     if (this.#stays) {
@@ -143,7 +145,6 @@ export class AwakeSlot {
       // No other turn of this slot may come to say that it leaves: one that drains says so with each.
       return this.#node.isDraining() ? leaving : staying
     }
-    turn.bellIsBusy ||= this.#isBusy || children?.isAnyBusy === true
     if (this.#isLast()) return leaving
     // Those of a run that ends with them are cancelled as they are born.
     const offers = spawns.length > 0 && outcome === undefined && !turn.bellIsBusy ? this.#offersFor(spawns) : noOffers

@@ -11,19 +11,14 @@ import { policy } from '../core/policy.ts'
 /** User code of all the turns expected of one slot takes at most this long. */
 const budgetMs = 10
 const shareMost = 16
+/** So many turns after a quiet time are news. */
+const burstTurns = 20
+
 interface Seen {
   turns: number
   busyMs: number
   longest: number
 }
-
-function shareOf({ turns, busyMs, longest }: Seen): number {
-  if (longest >= policy.busyAfterMs) return 1
-  return Math.max(1, Math.min(shareMost, Math.floor(budgetMs / Math.max(busyMs / turns, 0.1))))
-}
-
-/** So many turns after a quiet time are news. */
-const burstTurns = 20
 
 export class Pace {
   readonly #pools = new Map<string, Seen>()
@@ -61,4 +56,9 @@ export class Pace {
     const longest = this.#pools.get(pool)?.longest ?? 0
     return longest >= policy.busyAfterMs ? 1 : (this.#told.get(pool) ?? 1)
   }
+}
+
+function shareOf({ turns, busyMs, longest }: Seen): number {
+  if (longest >= policy.busyAfterMs) return 1
+  return Math.max(1, Math.min(shareMost, Math.floor(budgetMs / Math.max(busyMs / turns, 0.1))))
 }

@@ -126,6 +126,7 @@ export class Turn {
   get granted(): readonly Grant[] {
     const request = this.#offering
     if (request === undefined || this.#left.over === 'ended') return this.#granted
+    // They are given back, which needs no trust in a lease: who does not hold them is refused.
     const granted = request.spawns.map(({ id }) => id)
     const trustedUntil = performance.now() + this.host.policy.leaseMs - this.host.policy.leaseMarginMs
     return childGrants(this.grant, request, { granted, spending: this.spending, trustedUntil })

@@ -131,9 +131,11 @@ function tailRules({ header, binding }: Parts): string[] {
   return found
 }
 
-/** What is given by name stands in the header with its name and its meaning. */
-function factRules({ header, body }: Parts): string[] {
-  const used = new Set([...matches(body, /\bgiven\.(\w+)/g), ...matches(body, /\bname == '(\w+)'/g)])
+/** What is given by name stands in the header with its name and its meaning, or in that of the script whose facts they are. */
+function factRules({ header, body }: Parts, { shared }: LuaScript): string[] {
+  if (/\bfacts as `\w+`\s+has them\b/.test(header)) return []
+  const code = [body, ...helpersOf(body, shared).values()].join('\n')
+  const used = new Set([...matches(code, /\bgiven\.(\w+)/g), ...matches(code, /\bname == '(\w+)'/g)])
   const isExplained = (name: string) => new RegExp(`(?: {2}|, )${name}[ ,:]`).test(header)
   return [...used].filter((name) => !isExplained(name)).map((name) => `the fact ${name} is not explained`)
 }
@@ -160,7 +162,7 @@ function wordRules({ header, body }: Parts, { shared }: LuaScript): string[] {
 function returned(body: string, helpers: ReadonlyMap<string, string>): Set<string> {
   const words = new Set(matches(body, /\breturn \{ '(\w+)'/g))
   const below = [...helpers.values()].join('\n')
-  if (/\breturn \w+\(/.test(body.replace(/^ .*$|local function[\s\S]*?^end/gm, '')))
+  if (/\breturn (?:\w+\(|answer$)/m.test(body.replace(/^ .*$|local function[\s\S]*?^end/gm, '')))
     for (const word of [
       ...matches(below, /\breturn \{ '(\w+)'/g),
       ...matches(below, /\btag = [^\n]*?'(\w+)'/g),

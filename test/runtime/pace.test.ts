@@ -32,6 +32,22 @@ test('a period without turns tells nothing, and pools are told apart', () => {
   expect(pace.take('default')).toBe(0)
 })
 
+test('of a slot that ends a turn the share of the last period is expected, and 1 when a turn of this one was long', () => {
+  const pace = new Pace()
+  expect(pace.expectedShare('default')).toBe(1)
+  pace.note('default', 1)
+  expect(pace.expectedShare('default')).toBe(1)
+  pace.take('default')
+  expect([pace.expectedShare('default'), pace.expectedShare('gpu')]).toEqual([10, 1])
+  pace.note('default', 99)
+  expect(pace.expectedShare('default')).toBe(10)
+  pace.note('default', 100)
+  expect(pace.expectedShare('default')).toBe(1)
+  pace.take('default')
+  pace.take('default')
+  expect(pace.expectedShare('default')).toBe(1)
+})
+
 test('the twentieth turn after a quiet time is news, and no other; pools are told apart', () => {
   const pace = new Pace()
   const news = (pool: string) =>

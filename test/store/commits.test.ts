@@ -1,6 +1,7 @@
 /** Commits that go together are recorded as if they had been sent one after the other. */
 import { describe, expect, test } from 'vitest'
 import { decodeEvents } from '../../src/core/event.ts'
+import { readEvents } from '../../src/store/event-tail.ts'
 import { toEventEntries } from '../../src/store/replies.ts'
 import { commitScript, commitsScript } from '../../src/store/scripts.ts'
 import { completed, resultOf } from './support/call-scenes.ts'
@@ -255,6 +256,10 @@ describe('commits that go together', () => {
     expect(all.map(({ workerId }) => workerId)).toEqual(children.flatMap(({ worker }) => [worker, worker]))
     expect(new Set(all.map(({ id }) => id)).size).toBe(6)
     expect(new Set(all.map(({ id }) => id.split('.')[0])).size).toBe(1)
+    for (const [index, { id }] of all.entries()) {
+      const later = (await readEvents(place.redis, place.keys, id, 20_000)).events
+      expect(later.map((event) => event.id)).toEqual(all.slice(index + 1).map((event) => event.id))
+    }
   })
 })
 

@@ -25,8 +25,10 @@ ARGV[11] entries      count of history entries, then each; then facts: the name 
   leave        bell (empty: none): no claim follows         wasBusy      1: the bell may be among the busy
   claim        bell, nonce, slot, node, kinds, leaseMs, mailBytes, suspectAfter, poisonAfter
   keepBell     1: the claim sets the bell anew              noSuspect    1: the node runs one now
-Returns {"ok", version, bells, claimed, spent or nothing, caps or nothing, granted or nothing} | {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list}
-        claimed: nothing, or what claim answers, also "empty" and "unfit"; granted: the ids of children that took the slots they were given
+Returns {"ok", version, bells, claimed, spent or nothing, caps or nothing, granted or nothing} | {"fenced", claimed} |
+        {"conflict", version} | {"cancelled"} | {"refused", list}
+        claimed: nothing, or what claim answers: "grant" and its parts, "empty", "unfit"
+        granted: the ids of children that slots took
 Builds  T:w:<id> and its keys of this worker, of recipients, children, the parent, the root and the next worker; the keys of
         T:s:<session>; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:told; for a claim T:run, T:bells, T:busy, T:slots, T:grants.
 Events  what the node says happened, then session.completed and its like. Writes nothing unless it returns "ok". ]]

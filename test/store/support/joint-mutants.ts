@@ -21,15 +21,15 @@ export const jointMutants: readonly Mutant[] = [
   {
     guard: 'leases end with the turns',
     script: commitsScript,
-    from: 'if #joint.over > 0 then',
+    from: 'if #joint.ended > 0 then',
     to: 'if false then',
     check: checks.noneThatEndedKeepsALease,
   },
   {
     guard: 'leases end before slots claim',
     script: commitsScript,
-    from: "  if #joint.over > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(joint.over)) end\n  local woke = joint.woke\n  writeScores(tag, woke)",
-    to: "  local woke = joint.woke\n  writeScores(tag, woke)\n  claimAll(tag, joint)\n  joint.claims = {}\n  if #joint.over > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(joint.over)) end",
+    from: "  if #joint.ended > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(joint.ended)) end\n  local woke = joint.woke\n  writeScores(tag, woke)",
+    to: "  local woke = joint.woke\n  writeScores(tag, woke)\n  claimAll(tag, joint)\n  joint.claims = {}\n  if #joint.ended > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(joint.ended)) end",
     check: checks.noneThatIsClaimedAgainLosesItsLease,
   },
   {

@@ -23,13 +23,13 @@ end
 
 -- Every restriction of the worker stands in the child's grant as well, and is no wider there.
 local function mayGive(granted, spawn)
-  local given = grantOf(spawn.grant)
+  local asked = grantOf(spawn.grant)
   for what, own in pairs(granted) do
-    if not given[what] then return false end
+    if not asked[what] then return false end
     if what == 'folder' then
-      if not isWithin(given.folder, own) then return false end
+      if not isWithin(asked.folder, own) then return false end
     else
-      for name in pairs(given[what]) do
+      for name in pairs(asked[what]) do
         if not own[name] then return false end
       end
     end
@@ -115,7 +115,7 @@ local function writeChild(tag, spawn, parent, token)
   local detached = spawn.detached == '1'
   local childKey = spawn.key
   local child = { 'schema', '3', 'session', parent.session, 'parent', parent.id, 'parentRun', detached and '-' or parent.run, 'call', spawn.call,
-    'kind', spawn.kind, 'depth', digits(parent.depth + 1), 'place', token and 'running' or 'queued', nil, nil, nil, nil, nil, nil }
+    'kind', spawn.kind, 'depth', digits(parent.depth + 1), 'place', token and 'running' or 'queued' }
   if token then
     child[#child + 1] = 'token'
     child[#child + 1] = token
@@ -148,7 +148,8 @@ local function writeChild(tag, spawn, parent, token)
   end
 end
 
--- A child that a slot of its parent's node takes at once: it never stands in line. One with more than its input does: what a grant holds has bounds.
+-- A child that a slot of its parent's node takes at once: it never stands in line. One with more than its input does: what a grant holds
+-- has bounds.
 local function isEager(eager, spawn)
   return eager and spawn.slot ~= '' and #spawn.mails == 1
 end
@@ -177,7 +178,7 @@ local function writeChildren(tag, own, others, now, woke)
 end
 
 -- The children that slots took with this step, when it was recorded: those that they still hold.
-local function readEager(tag, eager, spawns)
+local function readEager(tag, spawns)
   local granted = {}
   for index = 1, #spawns do
     local spawn = spawns[index]
@@ -188,7 +189,7 @@ local function readEager(tag, eager, spawns)
 end
 
 -- Children and mail, as planned; `ofRoot` gets what the root's record is to say of them. Returns how many mails the worker sent to itself,
--- and the grants of children that were given at once.
+-- and the ids of the children that slots took, or false.
 local function writeOthers(tag, own, others, ofRoot, now, woke)
   local ids, toItself = {}, 0
   local granted = #others.born > 0 and writeChildren(tag, own, others, now, woke)

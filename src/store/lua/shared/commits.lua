@@ -1,12 +1,12 @@
 --[[ commits – what a turn records, and its end; alone, or with those of other turns of its node. ]]
 
--- What the commits of one script do together, behind the last of them: they have one time; a parent gets the results of several children at once
--- (`results`, by its id); leases that ended go together (`over`), and so do their events; slots claim (`claims`; `claimants` are the answers
--- they wait for) when all has been written. `roots` are the keys of roots, by session, and `shared` is what roots say of their sessions, as it was read. `last` is the answer of the last that was recorded, and `lastKey`
--- its record: it keeps the bells.
+-- What the commits of one script do together, behind the last of them: they have one time; a parent gets the results of several children
+-- at once (`results`, by its id); leases of turns that ended go together (`ended`), and so do events; slots claim (`claims`; `claimants` are
+-- the answers that wait for it) when all has been written. `roots` are the keys of roots, by session, and `shared` is what they say of their
+-- sessions, as it was read. `last` is the answer of the last that was recorded, and `lastKey` its record: it keeps the bells.
 local function newJoint(bellMs, seed)
-  return { bellMs = bellMs, seed = seed, woke = newWakes(), shared = {}, results = {}, over = {}, events = {}, claims = {}, claimants = {}, roots = {}, now = false, last = false,
-    lastKey = false }
+  return { bellMs = bellMs, seed = seed, woke = newWakes(), shared = {}, results = {}, ended = {}, events = {}, claims = {}, claimants = {},
+    roots = {}, now = false, last = false, lastKey = false }
 end
 
 local function timeOf(joint)
@@ -170,7 +170,7 @@ local function writeTurnEnd(tag, turn, joint)
   end
   change(turn, 'token', '')
   change(turn, 'wait', wait, 'any')
-  joint.over[#joint.over + 1] = worker
+  joint.ended[#joint.ended + 1] = worker
   if again then
     change(turn, 'place', 'queued')
     writeWoken(tag, { id = worker, session = turn.session, pool = turn.pool, score = record.score }, timeOf(joint), joint.woke)
@@ -232,7 +232,8 @@ end
 -- of which little concerns it. Nothing where it is another step after all.
 local function commitOnlyStep(tag, turn, joint)
   local record, worker, recordKey, userKey = turn.record, turn.worker, turn.recordKey, turn.userKey
-  if record.version or record.runState or record.alone or not record.parent or turn.hit or turn.userUsed ~= 1 or turn.runState ~= 'Idle' or turn.open ~= '0' then return nil end
+  if record.version or record.runState or record.alone or not record.parent or turn.hit then return nil end
+  if turn.userUsed ~= 1 or turn.runState ~= 'Idle' or turn.open ~= '0' then return nil end
   if not (turn.outcome and turn.isPlain and turn.wait == 'any') or lengthOf(userKey) ~= 1 then return nil end
   if (turn.given.failure or '-') ~= '-' then return nil end
   local result = turn.given.result
@@ -241,8 +242,9 @@ local function commitOnlyStep(tag, turn, joint)
   if failed then return failed end
   redis.call('LPOP', userKey)
   if report then writeMail(tag, report, timeOf(joint), joint.woke) end
-  redis.call('HSET', recordKey, 'version', '1', 'commit', turn.token .. ':' .. digits(turn.sequence), 'run', '2', 'user', '1', 'token', '', 'place', 'idle')
-  joint.over[#joint.over + 1] = worker
+  redis.call('HSET', recordKey, 'version', '1', 'commit', turn.token .. ':' .. digits(turn.sequence), 'run', '2', 'user', '1', 'token', '',
+    'place', 'idle')
+  joint.ended[#joint.ended + 1] = worker
   tellEvent(turn, joint)
   local answer = { 'ok', '1', '', false, turn.spentBefore, turn.caps, false }
   joint.last, joint.lastKey = answer, recordKey
@@ -262,8 +264,7 @@ local function commitTurn(tag, turn, joint)
   local instead = guardTurn(tag, turn, joint) or commitOnlyStep(tag, turn, joint) or planTurn(tag, turn, joint)
   if instead then return instead end
   local record, outcome = turn.record, turn.outcome
-  turn.changes = { 'version', digits(tonumber(turn.version) + 1), 'commit', turn.token .. ':' .. digits(turn.sequence), nil, nil, nil, nil, nil, nil, nil,
-    nil, nil, nil, nil, nil }
+  turn.changes = { 'version', digits(tonumber(turn.version) + 1), 'commit', turn.token .. ':' .. digits(turn.sequence) }
   -- What is said of the whole session stands in its root.
   turn.ofRoot = record.parent and {} or turn.changes
   local failed = writeEntries(turn)
@@ -321,7 +322,7 @@ end
 -- What is joint, once all turns of the script have been written.
 local function finishCommits(tag, joint)
   for _, plan in pairs(joint.results) do writeResults(plan) end
-  if #joint.over > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(joint.over)) end
+  if #joint.ended > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(joint.ended)) end
   local woke = joint.woke
   writeScores(tag, woke)
   if #joint.events > 0 then redis.pcall('XADD', tag .. ':events', '*', unpack(joint.events)) end

@@ -99,7 +99,9 @@ local function planMail(tag, id, lane, text)
   return {
     id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), place = field[1], wait = field[2] or 'any',
     session = field[3] or sessionOf(id, {}), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7] or nil,
-    family = field[8] or '0', consumed = tonumber(field[9] or 0), score = field[10] or (not field[3] and 0), sessionState = not field[3] and stateOf(field[11], field[12]),
+    family = field[8] or '0', consumed = tonumber(field[9] or 0),
+    -- A root that has no score has had none: its record is not asked for it again.
+    score = field[10] or (not field[3] and 0), sessionState = not field[3] and stateOf(field[11], field[12]),
   }
 end
 

@@ -92,7 +92,7 @@ local function guardTurn(tag, turn, joint)
     if not repeated then return { 'fenced', before } end
     -- It was recorded, whatever became of its root since.
     local fine, _, spent, caps = pcall(readShared, tag, worker, record)
-    local granted = turn.eager and readEager(tag, turn.eager, turn.spawns)
+    local granted = turn.eager and readEager(tag, turn.spawns)
     return { 'ok', record.version, record.bells or '', before, fine and spent, fine and caps, granted }
   end
   checkRecord(recordKey, record)
