@@ -232,6 +232,9 @@ function gatedKind() {
   return { gate, gated }
 }
 
+/** What is not taken out of the busy bells stays there. */
+const neverStale = { leaseMs: 600_000, renewEveryMs: 600_000, leaseMarginMs: 1_000 }
+
 /** Children that slots took without a claim. */
 async function taken(troupe: TestTroupe): Promise<number> {
   const nodes = await troupe.redis.keys(`${troupe.tag}:grants:*`)
@@ -368,9 +371,63 @@ describe('a node of short turns', () => {
     expect(most).toBe(1)
   })
 
+  test('claims nothing while a child takes long, though the others were given back', async () => {
+    const { gate, gated } = gatedKind()
+    await using troupe = await startShort({ workers: { gated }, concurrency: 1, policy: neverStale })
+    const session = await troupe.create('parent', { kind: 'gated', inputs: [0, 1, 2] })
+    const other = await troupe.create('quick', 7)
+    const line = `${troupe.tag}:run:default`
+    await waitUntil('all others stand in line', async () => (await troupe.redis.zcard(line)) === 3)
+    expect(await troupe.redis.zscore(line, other.rootId)).not.toBeNull()
+    gate.resolve()
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: [0, 1, 2] })
+    expect(await other.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 7 })
+  })
+
+  test('begins no child of a turn that was cancelled while its commit was on its way (I12)', async () => {
+    const begun: unknown[] = []
+    const watched = defineWorker({
+      receive(message, self) {
+        begun.push(message.value)
+        self.reply(message.value)
+      },
+    })
+    let signal: AbortSignal | undefined
+    const told = defineWorker({
+      receive(message, self) {
+        signal = self.signal
+        for (const value of message.value as number[]) self.spawn('watched', value)
+      },
+    })
+    let cancel: (() => Promise<void>) | undefined
+    const held = (turns: TurnStore): TurnStore => ({
+      partition: turns.partition,
+      readHistory: (workerId, from) => turns.readHistory(workerId, from),
+      renew: (requests) => turns.renew(requests),
+      claim: (next) => turns.claim(next),
+      async commit(request) {
+        const answer = await turns.commit(request)
+        if (answer.kind === 'ok' && answer.granted !== undefined) await cancel?.()
+        return answer
+      },
+    })
+    await using troupe = await startShort({ workers: { watched, told }, concurrency: 1, aroundTurns: held })
+    const created = Promise.withResolvers<void>()
+    cancel = async () => {
+      await created.promise
+      await session.cancel('enough')
+      await waitUntil('the turn was told', () => signal?.aborted === true)
+    }
+    const session = await troupe.create('told', ten)
+    created.resolve()
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'cancelled' })
+    await expectInvariants(troupe.redis, troupe.namespace)
+    expect(begun).toEqual([])
+  })
+
   test('leaves no bell among the busy ones when a child took long', async () => {
     const { gate, gated } = gatedKind()
-    await using troupe = await startShort({ workers: { gated }, concurrency: 2 })
+    await using troupe = await startShort({ workers: { gated }, concurrency: 2, policy: neverStale })
     const session = await troupe.create('parent', { kind: 'gated', inputs: ten })
     const busy = `${troupe.tag}:busy:default`
     await waitUntil('its bell is busy', async () => (await troupe.redis.zcard(busy)) > 0)

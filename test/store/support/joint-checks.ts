@@ -1,6 +1,6 @@
 /** What commits that go together, and children that a slot goes on with, must not do; a mutant of each guard fails here. */
 import { expect } from 'vitest'
-import { running } from './call-scenes.ts'
+import { completed, running } from './call-scenes.ts'
 import type { Check } from './checks.ts'
 import type { HandTurn } from './hand-node.ts'
 import { endOf, siblings, together } from './joint-calls.ts'
@@ -130,6 +130,13 @@ export const aChildWithMoreMailStandsInLine: Check = async (place) => {
   const { node, child, request } = await offered(place)
   await node.turns.commit({ ...request, sends: [{ workerId: child, mail: 'i\t-\t1' }] })
   expect(await lineOf(place)).toEqual([child])
+}
+
+export const aChildOfAnEndedRunIsGivenToNoSlot: Check = async (place) => {
+  const { node, request } = await offered(place)
+  const ended = { ...completed, awaits: [], awaiting: 1 }
+  expect(await node.turns.commit({ ...request, ...ended })).toMatchObject({ kind: 'ok' })
+  expect(await place.redis.zcard(place.keys.leases)).toBe(0)
 }
 
 export const aChildOfASlotHasALease: Check = async (place) => {

@@ -89,6 +89,13 @@ export const jointMutants: readonly Mutant[] = [
     check: checks.aChildWithMoreMailStandsInLine,
   },
   {
+    guard: 'a child that is cancelled as it is born is given to no slot',
+    script: commitScript,
+    from: 'eager = not outcome and turn.eager',
+    to: 'eager = turn.eager',
+    check: checks.aChildOfAnEndedRunIsGivenToNoSlot,
+  },
+  {
     guard: 'a child of a slot has a lease',
     script: commitScript,
     from: "redis.call('ZADD', tag .. ':leases', unpack(leases))\n  redis.pcall('HSET', tag .. ':grants:' .. eager.node, unpack(held))",
