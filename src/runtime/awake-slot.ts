@@ -92,8 +92,8 @@ export class AwakeSlot {
   }
 
   /**
-   * Those that this turn spawned. The last of them claims for the slot. Where it is not certain that the slot holds them (the commit was
-   * not answered), or that they may run (the turn was cancelled meanwhile), they are given back.
+   * Those that this turn spawned. The last of them claims for the slot. Where it is not certain that the slot holds them, or that they may
+   * run (the turn was given up before its commit was answered: Redis is silent, or a cancel came), they are given back.
    */
   async #runChildren(turn: Turn): Promise<ClaimAnswer> {
     this.#children = new EagerChildren(turn.granted, {
@@ -101,7 +101,7 @@ export class AwakeSlot {
       make: (grant) => this.#turnOf(grant),
       run: (child) => this.#runTurn(child),
     })
-    const last = await this.#children.run({ areToBegin: turn.over === 'ended' && !turn.aborted })
+    const last = await this.#children.run({ areToBegin: turn.over === 'ended' })
     this.#children = undefined
     return this.#after(last)
   }

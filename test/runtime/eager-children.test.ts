@@ -384,7 +384,7 @@ describe('a node of short turns', () => {
     expect(await other.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 7 })
   })
 
-  test('begins no child of a turn that was cancelled while its commit was on its way (I12)', async () => {
+  test('begins no child of a turn that a cancel gave up while its commit was on its way (I12)', async () => {
     const begun: unknown[] = []
     const watched = defineWorker({
       receive(message, self) {

@@ -1,5 +1,5 @@
 /** Commits that go together are recorded as if they had been sent one after the other. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { decodeEvents } from '../../src/core/event.ts'
 import { readEvents } from '../../src/store/event-tail.ts'
 import { toEventEntries } from '../../src/store/replies.ts'
@@ -168,6 +168,37 @@ describe('commits that go together', () => {
     await place.redis.set(place.workerKeys(a.worker).log, 'x')
     const answers = await Promise.allSettled([a, b, c].map((child) => node.turns.commit(endOf(child))))
     expect(answers.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
+  })
+
+  test('trust a lease from when they were sent first, also those that are sent again alone (J3)', async () => {
+    await using place = await Place.open()
+    const { node, children } = await siblings(place)
+    const [a, b] = children as [HandTurn, HandTurn]
+    await place.create({ label: 'two' })
+    await place.redis.set(place.workerKeys(a.worker).log, 'x')
+    const [now, call] = [performance.now.bind(performance), place.caller.call.bind(place.caller)]
+    let lateMs = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + lateMs)
+    vi.spyOn(place.caller, 'call').mockImplementationOnce(async (...given) => {
+      try {
+        return await call(...given)
+      } finally {
+        lateMs = 30_000
+      }
+    })
+    const next = node.next({ slot: '2' })
+    const askedBefore = performance.now()
+    const [failed, ended] = await Promise.allSettled([
+      node.turns.commit(endOf(a)),
+      node.turns.commit(endOf(b, { end: { wait: 'any', next } })),
+    ])
+    vi.restoreAllMocks()
+    expect(failed.status).toBe('rejected')
+    if (ended.status !== 'fulfilled' || ended.value.kind !== 'ok') throw new Error('it was not recorded')
+    const { leaseMs, leaseMarginMs } = place.policy
+    const trustedUntil = ended.value.claimed.kind === 'grant' ? ended.value.claimed.grant.trustedUntil : 0
+    expect(trustedUntil).toBeGreaterThan(askedBefore)
+    expect(trustedUntil).toBeLessThan(askedBefore + leaseMs - leaseMarginMs + 15_000)
   })
 
   test('claim in the order of the line; who finds nothing is told so, and its bell goes', async () => {
