@@ -3,7 +3,7 @@
  * A letter is put back once, however often that is asked for; the letter itself stays, as evidence.
  */
 import { type ErrorCode, InputError, NotFoundError, RuntimeError } from '../core/errors.ts'
-import { encodeEvents } from '../core/event.ts'
+import { encodeEvents } from '../core/event-notes.ts'
 import { parseId, partitionOf } from '../core/ids.ts'
 import { decodeMail } from '../core/message.ts'
 import type { BellRinger } from '../core/ports.ts'

@@ -4,7 +4,8 @@
  * `result()` needs no read at all. What is told to who listens now and never stored comes from one more connection, which only
  * those open who ask for it.
  */
-import { decodeEvents, type Ended, endedOf, mayEndRun, type RawEvent } from '../core/event.ts'
+import type { Ended, RawEvent } from '../core/event.ts'
+import { decodeEvents, endIn, mayEndRun, sessionIn } from '../core/event-notes.ts'
 import { partitionOf, rootIdOf } from '../core/ids.ts'
 import { EventTail } from '../store/event-tail.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
@@ -171,13 +172,13 @@ export class EventHub {
     return tail
   }
 
-  #tell({ id, fields, part }: EventEntry): void {
-    const watched = this.#watched.get(fields.session ?? '')
+  #tell({ id, about, notes, part }: EventEntry): void {
+    const watched = this.#watched.get(sessionIn(about))
     if (watched === undefined) return
-    if (fields.ended !== undefined && watched.ended === null) watched.ended = endedOf(fields.ended, fields)
-    if (mayEndRun(fields)) for (const wake of watched.wakers) wake()
+    if (watched.ended === null) watched.ended = endIn(notes)
+    if (mayEndRun(notes)) for (const wake of watched.wakers) wake()
     if (watched.listeners.length === 0) return
-    for (const event of decodeEvents(id, fields, part)) for (const tell of watched.listeners) tell(event)
+    for (const event of decodeEvents(id, about, notes, part)) for (const tell of watched.listeners) tell(event)
   }
 
   /** Ends may be among what is gone: they are read from the records. */

@@ -3,9 +3,10 @@
  * Results are latched: `result()` may be asked at any time, before or after the end, any number of times.
  */
 import { checkOptions } from '../core/check-options.ts'
-import { decodeEntry, type RunResult } from '../core/entry.ts'
+import { decodeEntry, type Entry, type RunResult } from '../core/entry.ts'
 import { ConflictError, InputError, InvariantError, NotFoundError } from '../core/errors.ts'
-import { encodeEvents, type TroupeEvent } from '../core/event.ts'
+import type { TroupeEvent } from '../core/event.ts'
+import { encodeEvents } from '../core/event-notes.ts'
 import { rootIdOf } from '../core/ids.ts'
 import { policy, type Spending } from '../core/policy.ts'
 import { sessionNotFound } from '../core/refusal.ts'
@@ -140,8 +141,8 @@ export class Session {
     if (run === undefined && this.#result) return this.#result
     const tracked = run === undefined ? this.#context.hub.ended(this.id) : undefined
     if (tracked === null && !missed) return undefined
-    if (tracked?.entryJson) {
-      this.#result = this.#resultOf(tracked.entryJson, tracked.status, null, `what told the end of session ${this.id}`)
+    if (tracked && tracked.result !== null) {
+      this.#result = tracked.result
       this.#context.hub.forget(this.id)
       return this.#result
     }
@@ -182,18 +183,7 @@ export class Session {
     const json = await this.#context.store.entryAt(this.rootId, position)
     // It is gone with its session, where that was pruned in between.
     if (json === null && status !== 'cancelled') await this.#fields()
-    return this.#resultOf(json, status, run, place)
-  }
-
-  /** The result that a history entry holds; `place` is where it was read. */
-  #resultOf(entryJson: string | null, status: RunResult['status'], run: number | null, place: string): RunResult {
-    const entry = entryJson === null ? null : decodeEntry(entryJson)
-    const number = run ?? entry?.run ?? 1
-    if (status === 'cancelled') return { status, run: number }
-    if (entry === null) throw unreadableResult(`${place} should be there`)
-    if (status === 'failed' && entry.type === 'failed') return { status, run: number, failure: entry.failure }
-    if (status === 'completed' && entry.type === 'completed') return { status, run: number, value: entry.value }
-    throw unreadableResult(`${place} should be that it ${status}`)
+    return resultOf(json === null ? null : decodeEntry(json), status, run, place)
   }
 
   /**
@@ -254,6 +244,16 @@ export class Session {
     const answer = await this.#context.submission.store(this.id, 'session').close(this.id)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
   }
+}
+
+/** The result that a history entry holds; `place` is where it was read. */
+function resultOf(entry: Entry | null, status: RunResult['status'], run: number | null, place: string): RunResult {
+  const number = run ?? entry?.run ?? 1
+  if (status === 'cancelled') return { status, run: number }
+  if (entry === null) throw unreadableResult(`${place} should be there`)
+  if (status === 'failed' && entry.type === 'failed') return { status, run: number, failure: entry.failure }
+  if (status === 'completed' && entry.type === 'completed') return { status, run: number, value: entry.value }
+  throw unreadableResult(`${place} should be that it ${status}`)
 }
 
 function unreadableResult(damaged: string): InvariantError {

@@ -1,5 +1,5 @@
 /**
- * Duty: what an agent has used so far, as its record keeps it: `a ` and numbers in base 36.
+ * Duty: what an agent has used so far, as its record keeps it: `a ` and numbers in base 36, without the zeros at their end but the first.
  * T1 It never takes more than 64 bytes, so that the record stays small: a number that would need more digits stays at the highest
  *    one it can say.
  * T2 Handlers keep JSON in the same field; no JSON begins with `a`.
@@ -55,9 +55,13 @@ const mosts = places.map(([, digits]) => radix ** digits - 1)
 
 export function encodeTally(tally: AgentTally): string {
   let text = 'a'
-  for (let index = 0; index < places.length; index++)
-    text += ` ${encodeNumber(tally[(places[index] as (typeof places)[0])[0]], mosts[index] as number)}`
-  return text
+  let length = 0
+  for (let index = 0; index < places.length; index++) {
+    const number = encodeNumber(tally[(places[index] as (typeof places)[0])[0]], mosts[index] as number)
+    text += ` ${number}`
+    if (number !== '0' || index === 0) length = text.length
+  }
+  return text.slice(0, length)
 }
 
 /** Null for what is no tally, such as the state of a handler. Numbers that a newer troupe adds behind are passed over. */
@@ -66,8 +70,8 @@ export function decodeTally(text: string): AgentTally | null {
   const words = text.slice(mark.length).split(' ')
   const tally = { ...emptyTally } as Record<keyof AgentTally, number>
   for (const [index, [name]] of places.entries()) {
-    const word = words[index]
-    if (word === undefined || !/^[0-9a-z]{1,8}$/.test(word)) return null
+    const word = words[index] ?? '0'
+    if (!/^[0-9a-z]{1,8}$/.test(word)) return null
     tally[name] = Number.parseInt(word, radix)
   }
   return tally

@@ -1,10 +1,11 @@
 /**
  * Duty: what a history entry holds. Entries are appended and never changed; readers pass over types they do not know.
  * `v` is the schema version of the entry. Every entry names the run and the epoch (how often the worker had been claimed) that
- * wrote it, so that an audit can see that epochs never decrease (I5).
+ * wrote it, so that an audit can see that epochs never decrease (I5). Most workers have one run and are claimed once: what is 1 is not
+ * written, but for `cancelled`, of which a missing one is not known.
  */
 
-import type { ChatMessage, FinishReason, Json, Usage } from './chat-message.ts'
+import type { ChatMessage, FinishReason, Json, TextBlock, Usage } from './chat-message.ts'
 import type { Failure } from './failure.ts'
 import { isObject } from './is-object.ts'
 import type { Message } from './message.ts'
@@ -122,13 +123,20 @@ export type RunResult =
   | { readonly status: 'failed'; readonly run: number; readonly failure: Failure }
   | { readonly status: 'cancelled'; readonly run: number }
 
-function entryHead(run: number, epoch: number, at: number): string {
-  return `"v":${entryVersion},"at":${at},"run":${run},"epoch":${epoch}`
+function entryHead(type: Entry['type'], run: number, epoch: number, at: number): string {
+  let head = `"type":"${type}","v":${entryVersion},"at":${at}`
+  if (run !== 1 || type === 'cancelled') head += `,"run":${run}`
+  if (epoch !== 1 || type === 'cancelled') head += `,"epoch":${epoch}`
+  return head
+}
+
+function withHead(head: string, more: string): string {
+  return more === '{}' ? `{${head}}` : `{${head},${more.slice(1)}`
 }
 
 /** The entry of a completed run from a value that is JSON already: large replies are serialised once. */
 export function completedEntry(run: number, epoch: number, at: number, valueJson: string): string {
-  return `{"type":"completed",${entryHead(run, epoch, at)},"value":${valueJson}}`
+  return `{${entryHead('completed', run, epoch, at)},"value":${valueJson}}`
 }
 
 /** The entry of a message that was received, as the JSON it was before anybody was handed it; with what was asked for. */
@@ -139,9 +147,7 @@ export function receivedEntry(
   messageJson: string,
   asked: Pick<ReceivedEntry, 'spawned' | 'sent' | 'timers'>,
 ): string {
-  const more = JSON.stringify(asked)
-  const end = more === '{}' ? '}' : `,${more.slice(1)}`
-  return `{"type":"received",${entryHead(run, epoch, at)},"message":${messageJson}${end}`
+  return withHead(`${entryHead('received', run, epoch, at)},"message":${messageJson}`, JSON.stringify(asked))
 }
 
 export function entryJson(
@@ -151,19 +157,38 @@ export function entryJson(
   at: number,
   facts: Record<string, unknown>,
 ): string {
-  return JSON.stringify({ type, v: entryVersion, at, run, epoch, ...facts })
+  return withHead(entryHead(type, run, epoch, at), JSON.stringify(withPlainText(facts)))
+}
+
+/** What is said in one text and nothing more, as most is, is written as that text; `toEntry` makes a block of it. */
+function withPlainText(facts: Record<string, unknown>): Record<string, unknown> {
+  const { content } = facts
+  if (!Array.isArray(content) || content.length !== 1) return facts
+  const block = content[0] as TextBlock
+  return block.type === 'text' && Object.keys(block).length === 2 ? { ...facts, content: block.text } : facts
 }
 
 /** What is no JSON object, or lacks what its type must have, comes as an entry of an unknown type, which readers pass over. */
 export function decodeEntry(json: string): Entry {
   try {
-    const entry: unknown = JSON.parse(json)
-    if (isObject(entry) && hasItsParts(entry)) return entry as unknown as Entry
+    return toEntry(JSON.parse(json))
   } catch {
-    // Told by its type, below.
+    return unreadable
   }
-  return { type: 'unreadable' } as unknown as Entry
 }
+
+/** The same of what was JSON; what is not written is added to it. */
+function toEntry(entry: unknown): Entry {
+  if (!isObject(entry) || !hasItsParts(entry)) return unreadable
+  if (entry.type === 'cancelled') return entry as unknown as Entry
+  const whole = entry as Record<string, unknown>
+  whole.run ??= 1
+  whole.epoch ??= 1
+  if (typeof whole.content === 'string') whole.content = [{ type: 'text', text: whole.content }]
+  return whole as unknown as Entry
+}
+
+const unreadable = { type: 'unreadable' } as unknown as Entry
 
 /** When an entry was written; null without one, and of one over which somebody wrote. */
 export function writtenAt(json: string | null): number | null {

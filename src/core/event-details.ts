@@ -53,7 +53,8 @@ export interface EventDetails {
   readonly 'turn.parked': Nothing
   readonly 'turn.retried': RetryDetails
   readonly 'run.started': Nothing
-  readonly 'run.completed': Nothing
+  /** Of a job's own run, with which its session may end, the number unless it is 1, and the value where it is small. */
+  readonly 'run.completed': { readonly run?: number; readonly value?: unknown }
   readonly 'model.replied': {
     readonly model: string
     readonly iteration: number

@@ -1,11 +1,10 @@
 /**
- * Duty: the one catalogue of events. Past-tense facts, `noun.verb`; one stream entry per commit holds all that it changed, as a
- * JSON array of [type, details]. The stream id is the event id from which a follower resumes. An event is for watching, never for
- * deciding: records decide.
+ * Duty: the one catalogue of events. Past-tense facts, `noun.verb`; a stream entry holds all that one script changed (its form:
+ * core/event-notes.ts). The stream id is the event id from which a follower resumes. An event is for watching, never for deciding:
+ * records decide.
  */
-import type { ResultStatus } from './entry.ts'
+import type { ResultStatus, RunResult } from './entry.ts'
 import type { EventDetails } from './event-details.ts'
-import { rootIdOf } from './ids.ts'
 
 export const eventTypes = [
   'session.created',
@@ -47,22 +46,22 @@ export type TransientType = (typeof transientTypes)[number]
 
 export type EventType = (typeof eventTypes)[number]
 
-/** The types whose events tell nothing beside it. */
+/** The types whose events need tell nothing beside it. */
 type BareType = {
-  [Type in EventType]: EventDetails[Type] extends Readonly<Record<string, never>> ? Type : never
+  [Type in EventType]: Readonly<Record<string, never>> extends EventDetails[Type] ? Type : never
 }[EventType]
 type NoteOf<Type extends EventType> = readonly [type: Type, details: EventDetails[Type]]
 
 /** What is written of an event. */
 export type EventNote = readonly [type: BareType] | { [Type in EventType]: NoteOf<Type> }[EventType]
 
-/** How a session ended, as its stream entry says it. */
+/** How a session ended, as its event says it. */
 export interface Ended {
   readonly status: ResultStatus
   /** Position of the result in the root's history; null when the event does not say. */
   readonly position: number | null
-  /** Spares who waits for the result a question: the history entry at that position as JSON, when it is small; else null. */
-  readonly entryJson: string | null
+  /** Spares who waits for the result a question, where the event before this one has it; else null. */
+  readonly result: RunResult | null
 }
 
 export interface EventHead {
@@ -88,43 +87,6 @@ export interface RawEvent extends EventHead {
 export type TroupeEvent = {
   [Type in EventType]: EventHead & { readonly type: Type; readonly details: EventDetails[Type] }
 }[EventType]
-
-export function encodeEvents(notes: readonly EventNote[]): string {
-  return JSON.stringify(notes)
-}
-
-/** No commit makes more events. */
-const partSize = 100_000
-
-/** What a stream entry tells of one commit, as events; `part`: its number within the entry. Types of a newer troupe are passed on as they are. */
-export function decodeEvents(id: string, fields: Readonly<Record<string, string>>, part = 0): RawEvent[] {
-  const notes = JSON.parse(fields.events ?? '[]') as [type: EventType, details?: RawEvent['details']][]
-  const sessionId = fields.session ?? ''
-  const head = { sessionId, workerId: fields.worker ?? rootIdOf(sessionId), at: Number(id.split('-')[0]) }
-  const events: Omit<RawEvent, 'id'>[] = notes.map(([type, details]) => ({ ...head, type, details: details ?? {} }))
-  if (fields.ended !== undefined) {
-    const { status, position } = endedOf(fields.ended, fields)
-    // The end of a session is the end of a run too; the stream says it once.
-    if (fields.events === undefined && status === 'completed' && position !== null) {
-      events.push({ ...head, type: 'run.completed', details: {} })
-    }
-    events.push({ ...head, type: `session.${status}`, details: {}, ended: { status, position } })
-  }
-  return events.map((event, index) => ({ id: `${id}.${part * partSize + index}`, ...event }))
-}
-
-/** `ended` of a stream entry: `<status> <position>`, the second where there is a result. */
-export function endedOf(ended: string, { result }: Readonly<Record<string, string>>): Ended {
-  const [status, position] = ended.split(' ') as [ResultStatus, string?]
-  return { status, position: position === undefined ? null : Number(position), entryJson: result ?? null }
-}
-
-const runEnds = /"(?:run\.completed|worker\.failed|worker\.cancelled)"/
-
-/** False only for stream entries with which no run has ended; told without decoding them. */
-export function mayEndRun({ ended, events = '' }: Readonly<Record<string, string>>): boolean {
-  return ended !== undefined || runEnds.test(events)
-}
 
 // Redis counts to 2^64: 19 digits always fit.
 const eventIdPattern = /^\d{1,19}(?:-\d{1,19}(?:\.\d{1,19})?)?$/

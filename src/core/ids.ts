@@ -13,6 +13,9 @@ import { shown } from './shown.ts'
 /** 12 bits are carried in an id. */
 export const partitionsMax = 4_096
 
+/** In characters. */
+export const idLength = 36
+
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 /** The rule of `isKind`, as errors say it. */
 export const kindRule =

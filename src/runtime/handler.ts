@@ -22,7 +22,7 @@ import { HandlerSelf, type SelfContext } from './handler-self.ts'
 import type { Behaviour } from './kind.ts'
 import { evidenceJson, quarantined } from './quarantine.ts'
 import { type ReceiveTimeout, timeoutOf } from './receive-timeout.ts'
-import { afterRun, endingOf } from './run-ending.ts'
+import { afterRun, completedNote, endingOf } from './run-ending.ts'
 import { emptyStep, type Step } from './step.ts'
 import { triesOf, withoutTries, withTries } from './tries.ts'
 import type { Turn } from './turn.ts'
@@ -209,7 +209,7 @@ class HandlerTurn {
     }
     const valueJson = wishes.replyJson ?? 'null'
     entries.push(completedEntry(run, grant.epoch, at, valueJson))
-    notes.push(['run.completed'])
+    notes.push(completedNote(grant, run, valueJson))
     return {
       ...step,
       ...endingOf(grant, run, { status: 'completed', valueJson }),

@@ -3,7 +3,8 @@
  * and go out together (group commit); a step that ends a run is always the last of its batch.
  */
 import type { RuntimeError } from '../core/errors.ts'
-import { type EventNote, encodeEvents } from '../core/event.ts'
+import type { EventNote } from '../core/event.ts'
+import { encodeEvents } from '../core/event-notes.ts'
 import type { Failure } from '../core/failure.ts'
 import { policy } from '../core/policy.ts'
 import type { CommitRequest, Grant, RunPosition, SpawnOrder } from '../core/ports.ts'

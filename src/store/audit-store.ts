@@ -8,6 +8,7 @@ import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../core/ids.
 import type { Lane } from '../core/message.ts'
 import { poolsEverHosted } from './hosted-pools.ts'
 import { type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from './keys.ts'
+import { readRecord, sessionOfPath } from './record-fields.ts'
 import type { Redis } from './redis.ts'
 import {
   type EventEntry,
@@ -179,7 +180,7 @@ export class AuditStore {
 
   /** Those that are roots, by records that can be read. */
   async #rootsOf(ids: readonly string[]): Promise<string[]> {
-    const read = ids.map((id) => this.#redis.hmget(workerKeys(this.#keys.tag, id).record, 'kind', 'session'))
+    const read = ids.map((id) => this.#redis.hmget(workerKeys(this.#keys.tag, id).record, 'kind', 'path1'))
     const found = await Promise.all(read.map((reading) => orElse(reading, [])))
     return ids.filter((_, index) => found[index]?.[0] != null && found[index][1] == null)
   }
@@ -206,7 +207,7 @@ export class AuditStore {
 
   /** Would its root be the child of another? Then it is the id of no session. */
   async isOfChild(sessionId: string): Promise<boolean> {
-    return (await orElse(this.#redis.hget(rootKey(this.#keys.tag, sessionId), 'parent'), null)) !== null
+    return (await orElse(this.#redis.hget(rootKey(this.#keys.tag, sessionId), 'path1'), null)) !== null
   }
 
   /** Workers of a session but its root, in the order they were spawned. */
@@ -281,7 +282,8 @@ export class AuditStore {
 
   /** The session that a worker's record names; null of a root, and where it cannot be read. */
   async sessionOf(workerId: string): Promise<string | null> {
-    return orElse(this.#redis.hget(workerKeys(this.#keys.tag, workerId).record, 'session'), null)
+    const path1 = await orElse(this.#redis.hget(workerKeys(this.#keys.tag, workerId).record, 'path1'), null)
+    return path1 === null ? null : sessionOfPath(path1)
   }
 
   /** What pruning counted: sessions, workers, and what the lanes of those had accepted. */
@@ -338,7 +340,7 @@ function workerPicture(reply: Reply, unreadPools: readonly string[]): WorkerPict
   ]
   return {
     id,
-    fields: toFields(flat),
+    fields: readRecord(toFields(flat)),
     historyLength,
     failureJson,
     lanes: { control: lanePicture(control), family: lanePicture(family), user: lanePicture(user) },

@@ -4,7 +4,8 @@
  *     one that listens, should it lag so far: its connection was lost for long, or its process stood still.
  * E-b Nothing depends on events for correctness: who waits for a state reads the record too.
  */
-import { decodeEvents, isEventBefore, type RawEvent, streamIdOf } from '../core/event.ts'
+import { isEventBefore, type RawEvent, streamIdOf } from '../core/event.ts'
+import { decodeEvents } from '../core/event-notes.ts'
 import type { PartitionKeys } from './keys.ts'
 import { closeRedis, type Redis } from './redis.ts'
 import { type EventEntry, toEventEntries } from './replies.ts'
@@ -129,7 +130,7 @@ async function readPage(redis: Redis, keys: PartitionKeys, after: string): Promi
   const oldest = first[0]?.[0]
   return {
     events: toEventEntries(entries)
-      .flatMap(({ id, fields, part }) => decodeEvents(id, fields, part))
+      .flatMap(({ id, about, notes, part }) => decodeEvents(id, about, notes, part))
       .filter(({ id }) => isEventBefore(after, id)),
     last: entries.at(-1)?.[0] ?? from,
     more: entries.length === pageSize,

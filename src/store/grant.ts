@@ -9,6 +9,7 @@ import type { Grant } from '../core/ports.ts'
 import { decodeRunState } from '../core/run-state.ts'
 import { decodeGrant as decodeWorkerGrant, isGrantText, type WorkerGrant } from '../core/worker-grant.ts'
 import { decodeCalls } from './call-ranges.ts'
+import { readRecord } from './record-fields.ts'
 import { toFields } from './replies.ts'
 import type { Reply } from './script.ts'
 import { decodeSpendings } from './spending.ts'
@@ -34,7 +35,7 @@ type GrantReply = [
 export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
   const [, workerId, mark, token, suspect, fields, state, control, family, user, awaited, spent, caps] =
     reply as GrantReply
-  const record = toFields(fields.split('\0'))
+  const record = readRecord(toFields(fields.split('\0')))
   const number = (name: string, absent = 0) => Number(record[name] ?? absent)
   const kind = record.kind as string
   const run = number('run', 1)

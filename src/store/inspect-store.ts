@@ -9,6 +9,7 @@ import { fromJson } from '../core/json.ts'
 import type { Lane } from '../core/message.ts'
 import type { PartitionKeys } from './keys.ts'
 import { rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { readRecord } from './record-fields.ts'
 import type { Redis } from './redis.ts'
 import { orElse, type RecordFields, repliesOf, scored } from './replies.ts'
 import { refusalOf, storeError } from './script.ts'
@@ -177,7 +178,14 @@ export class InspectStore {
       ) as [RecordFields?, (string | null)?, number?, number?, number?, number?]
       const damage = error === undefined ? null : storeError(error, 'reading workers')
       if (fields.place !== undefined)
-        rows.push({ id, fields, failureJson, historyLength, pending: { user, family, control }, damage })
+        rows.push({
+          id,
+          fields: readRecord(fields),
+          failureJson,
+          historyLength,
+          pending: { user, family, control },
+          damage,
+        })
     }
     const isAny = (place: string) => rows.some(({ fields }) => fields.place === place)
     const holders = isAny('running') ? await this.#holders() : undefined

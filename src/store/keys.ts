@@ -29,7 +29,7 @@ export function partitionKeys(tag: string) {
     nodes: `${tag}:nodes`,
     /** hash; kind to `<pool> <json of its description>`; for ever, rewritten by nodes. */
     kinds: `${tag}:kinds`,
-    /** stream; what happened, an entry of each script that tells something, trimmed to about the last 100 000. */
+    /** stream; what happened, an entry of each script that tells something: `<session>` or `<session> <worker>`, and a JSON array of notes, for each commit; trimmed to about the last 100 000. */
     events: `${tag}:events`,
     /** stream; dead letters with evidence, trimmed. */
     dead: `${tag}:dead`,

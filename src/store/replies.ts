@@ -43,27 +43,21 @@ export function fieldsNamed(names: readonly string[], values: readonly (string |
   return fields
 }
 
-/** What an entry of the event stream tells of one commit: those of one script share an entry, and each begins with its session. */
+/** What an entry of the event stream tells of one commit, as core/event-notes.ts reads it; those of one script share an entry. */
 export interface EventEntry {
   readonly id: string
   /** Number within the entry. */
   readonly part: number
-  readonly fields: RecordFields
+  /** `<session>`, or `<session> <worker>`. */
+  readonly about: string
+  readonly notes: string
 }
 
 export function toEventEntries(entries: readonly [id: string, flat: string[]][]): EventEntry[] {
   const found: EventEntry[] = []
   for (const [id, flat] of entries) {
-    let fields: Record<string, string> | undefined
-    let part = 0
-    for (let index = 0; index + 1 < flat.length; index += 2) {
-      const name = flat[index] as string
-      if (fields === undefined || name === 'session') {
-        fields = {}
-        found.push({ id, part: part++, fields })
-      }
-      fields[name] = flat[index + 1] as string
-    }
+    for (let index = 0; index + 1 < flat.length; index += 2)
+      found.push({ id, part: index / 2, about: flat[index] as string, notes: flat[index + 1] as string })
   }
   return found
 }

@@ -1,13 +1,13 @@
 /** Duty: how a session stands, by fields of its root's record, as readers see it: state, end and result one by one. */
 import { fieldsNamed, type RecordFields } from './replies.ts'
 
-/** What is always asked for. A record with a parent is no root's: any id can be written as that of a session. */
-export const sessionNames = ['kind', 'parent', 'cancel', 'ended', 'workers'] as const
+/** What is always asked for. A record with a path is no root's: any id can be written as that of a session. */
+export const sessionNames = ['kind', 'path1', 'cancel', 'ended', 'workers'] as const
 
 /** By fields of a root's record, `sessionNames` first; null without one. */
 export function sessionFields(names: readonly string[], values: readonly (string | null)[]): RecordFields | null {
-  const [kind, parent] = values
-  if (kind == null || parent != null) return null
+  const [kind, path] = values
+  if (kind == null || path != null) return null
   const fields = fieldsNamed(names, values)
   fields.state = fields.cancel === undefined ? 'active' : 'cancelling'
   return endedFields(fields)

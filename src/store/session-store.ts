@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { InvariantError } from '../core/errors.ts'
-import { defaultPool, rootIdOf, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
+import { defaultPool, rootIdOf, unhostedPool } from '../core/ids.ts'
 import {
   decodeSpending,
   defaultSpending,
@@ -18,6 +18,7 @@ import {
 import type { Bell } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
 import { type PartitionKeys, rootKey, sessionKeys, spawnKeys, workerKeys } from './keys.ts'
+import { sessionOfPath } from './record-fields.ts'
 import type { Redis } from './redis.ts'
 import { guarded, type Reply, type ScriptCaller } from './script.ts'
 import {
@@ -279,9 +280,9 @@ export class SessionStore {
 
   async sessionOf(workerId: string): Promise<string | null> {
     const { record } = workerKeys(this.#keys.tag, workerId)
-    const read = () => this.#redis.hmget(record, 'place', 'session')
-    const [place, session] = await guarded('reading a session', read, this.#deadlineMs)
-    return place == null ? null : (session ?? sessionIdOfRoot(workerId))
+    const read = () => this.#redis.hmget(record, 'place', 'path1')
+    const [place, path1] = await guarded('reading a session', read, this.#deadlineMs)
+    return place == null ? null : sessionOfPath(path1 ?? workerId)
   }
 
   async kindOf(workerId: string): Promise<string | null> {

@@ -167,7 +167,7 @@ describe('stored events', () => {
     const session = await troupe.create('nobody')
     // More than one page of the past.
     const filling = troupe.redis.pipeline()
-    for (let count = 0; count < 600; count++) filling.xadd(partitionKeys(troupe.tag).events, '*', 'session', 'other')
+    for (let count = 0; count < 600; count++) filling.xadd(partitionKeys(troupe.tag).events, '*', 'other', '[]')
     await filling.exec()
     const events = session.events({ after: '0-0', signal: AbortSignal.timeout(20_000) })
     const told = [(await events.next()).value]

@@ -55,6 +55,13 @@ describe('a tally', () => {
       expect(encodeTally(filled(odd))).toBe(encodeTally(emptyTally))
   })
 
+  test('is written without the zeros at its end, but the first', () => {
+    expect(encodeTally(emptyTally)).toBe('a 0')
+    expect(encodeTally({ ...emptyTally, iterations: 1, inputTokens: 2 })).toBe('a 1 0 2')
+    expect(decodeTally('a 1 0 2')).toEqual({ ...emptyTally, iterations: 1, inputTokens: 2 })
+    expect(decodeTally('a 0')).toEqual(emptyTally)
+  })
+
   test('with numbers behind it that a newer troupe wrote is read', () => {
     expect(decodeTally('a 1 2 3 4 5 6 7 8 9')).toEqual(decodeTally('a 1 2 3 4 5 6 7 8'))
   })
@@ -65,7 +72,7 @@ describe('a tally', () => {
         expect(decodeTally(json)).toBeNull()
       }),
     )
-    const others = ['', 'a', 'a ', '@', 'a 1 2 3', 'a 1 2 3 4 5 6 7 -', 'a 1 2 3 4 5 6 7 ', 'b 1 2 3 4 5 6 7 8']
+    const others = ['', 'a', 'a ', '@', 'a 1 - 3', 'a 1 2 3 4 5 6 7 -', 'a 1 2 3 4 5 6 7 ', 'b 1 2 3 4 5 6 7 8']
     expect(others.filter((text) => decodeTally(text) !== null)).toEqual([])
   })
 })

@@ -1,100 +1,10 @@
-/** Events and entries: what is written is what is read, also by an older or newer troupe. */
+/** Types and ids of events; entries of a history: what is written is what is read. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { completedEntry, type Entry, entryJson, entryVersion } from '../../src/core/entry.ts'
-import {
-  decodeEvents,
-  type EventNote,
-  type EventType,
-  encodeEvents,
-  endedOf,
-  eventTypes,
-  isEventBefore,
-  isEventId,
-  mayEndRun,
-  transientTypes,
-} from '../../src/core/event.ts'
-import { newId, rootIdOf } from '../../src/core/ids.ts'
-import { anyText } from './support/any-text.ts'
-
-const session = newId(0)
-const details = fc.dictionary(anyText, fc.jsonValue())
-const notes = fc.array(
-  // Whatever is written comes back, also what no type says.
-  fc.tuple(fc.constantFrom(...eventTypes), details).map((note) => note as unknown as EventNote),
-)
+import { completedEntry, decodeEntry, entryJson, entryVersion } from '../../src/core/entry.ts'
+import { type EventType, eventTypes, isEventBefore, isEventId, transientTypes } from '../../src/core/event.ts'
 
 describe('events', () => {
-  test('come back as they went, each with the id, session, worker and moment of its entry', () => {
-    fc.assert(
-      fc.property(notes, (written) => {
-        const worker = newId(0)
-        const read = decodeEvents('1700000000123-4', { session, worker, events: encodeEvents(written) })
-        expect(read.map(({ type }) => type)).toEqual(written.map(([type]) => type))
-        expect(read.map((event) => event.details)).toEqual(JSON.parse(JSON.stringify(written.map((note) => note[1]))))
-        for (const [index, event] of read.entries())
-          expect(event).toMatchObject({
-            id: `1700000000123-4.${index}`,
-            sessionId: session,
-            workerId: worker,
-            at: 1_700_000_000_123,
-          })
-      }),
-    )
-  })
-
-  test('an entry without a worker speaks of the root', () => {
-    expect(decodeEvents('1-0', { session, events: '[["run.started"]]' })).toEqual([
-      { id: '1-0.0', type: 'run.started', sessionId: session, workerId: rootIdOf(session), at: 1, details: {} },
-    ])
-  })
-
-  test('the end of a session is the last event of its entry, and says where its result is', () => {
-    const fields = { session, events: '[["run.completed"]]', ended: 'failed 12', result: '{"type":"failed"}' }
-    const read = decodeEvents('5-0', fields)
-    expect(read.map(({ type }) => type)).toEqual(['run.completed', 'session.failed'])
-    expect(read[1]?.ended).toEqual({ status: 'failed', position: 12 })
-    expect(read[0]?.ended).toBeUndefined()
-    const head = { sessionId: session, workerId: rootIdOf(session), at: 5, details: {} }
-    expect(read[1]).toMatchObject({ id: '5-0.1', ...head })
-    expect(decodeEvents('5-0', { session, ended: 'completed 4' })[0]).toEqual({
-      id: '5-0.0',
-      ...head,
-      type: 'run.completed',
-    })
-    expect(endedOf('failed 12', fields)).toEqual({ status: 'failed', position: 12, entryJson: '{"type":"failed"}' })
-    expect(endedOf('cancelled', {})).toEqual({ status: 'cancelled', position: null, entryJson: null })
-  })
-
-  test.each([
-    ['completed 4', undefined, ['run.completed', 'session.completed']],
-    ['completed 4', '[]', ['session.completed']],
-    ['completed', undefined, ['session.completed']],
-    ['failed 4', undefined, ['session.failed']],
-    ['cancelled', undefined, ['session.cancelled']],
-  ])('the end "%s" with the events %s is read as %j', (ended, events, types) => {
-    const read = decodeEvents('5-0', { session, ended, ...(events === undefined ? {} : { events }) })
-    expect(read.map(({ type }) => type)).toEqual(types)
-  })
-
-  test('an end that has no result says so', () => {
-    expect(decodeEvents('5-0', { session, events: '[]', ended: 'cancelled' })).toEqual([
-      expect.objectContaining({
-        type: 'session.cancelled',
-        ended: { status: 'cancelled', position: null },
-      }),
-    ])
-  })
-
-  test('a type that is not known here is passed on', () => {
-    const [event] = decodeEvents('5-0', { session, events: '[["worker.promoted",{"to":"boss"}]]' })
-    expect(event).toMatchObject({ type: 'worker.promoted', details: { to: 'boss' } })
-  })
-
-  test('an entry without events has none', () => {
-    expect(decodeEvents('5-0', { session })).toEqual([])
-  })
-
   test('ids tell events of one entry apart, and are in order', () => {
     const ordered = ['5-0.0', '5-0.1', '5-0', '5-1.0', '16-0.0']
     for (const [place, id] of ordered.entries())
@@ -118,25 +28,15 @@ describe('events', () => {
   })
 })
 
-describe('what is told without being decoded', () => {
-  test.each(['run.completed', 'worker.failed', 'worker.cancelled'] as const)('%s may end a run', (type) => {
-    expect(mayEndRun({ session: newId(0), events: JSON.stringify([['model.replied'], [type]]) })).toBe(true)
-  })
-
-  test('the end of a session ends a run, and what only happens on the way does not', () => {
-    expect(mayEndRun({ session: newId(0), ended: 'completed 4' })).toBe(true)
-    expect(
-      mayEndRun({ session: newId(0), events: JSON.stringify([['run.started'], ['model.replied', { calls: 1 }]]) }),
-    ).toBe(false)
-  })
-})
+const oneText = [{ type: 'text', text: 'a' }]
 
 describe('history entries', () => {
+  const number = fc.integer({ min: 1, max: 3 })
+
   test('a completed entry holds its value as it was serialised, and its head', () => {
     fc.assert(
-      fc.property(fc.jsonValue(), fc.integer({ min: 1 }), fc.integer({ min: 1 }), (value, run, epoch) => {
-        const entry = JSON.parse(completedEntry(run, epoch, 1_000, JSON.stringify(value))) as Entry
-        expect(entry).toEqual({
+      fc.property(fc.jsonValue(), number, number, (value, run, epoch) => {
+        expect(decodeEntry(completedEntry(run, epoch, 1_000, JSON.stringify(value)))).toEqual({
           type: 'completed',
           v: entryVersion,
           at: 1_000,
@@ -148,14 +48,37 @@ describe('history entries', () => {
     )
   })
 
-  test('any other entry is its head and its facts', () => {
-    expect(JSON.parse(entryJson('attemptFailed', 3, 7, 1_000, { retryMs: 5 }))).toEqual({
-      type: 'attemptFailed',
-      v: entryVersion,
-      at: 1_000,
-      run: 3,
-      epoch: 7,
-      retryMs: 5,
-    })
+  test.each([
+    { run: 1, epoch: 1 },
+    { run: 1, epoch: 2 },
+    { run: 3, epoch: 1 },
+    { run: 3, epoch: 7 },
+  ])('any other entry is its head and its facts: %j', ({ run, epoch }) => {
+    const json = entryJson('attemptFailed', run, epoch, 1_000, { retryMs: 5 })
+    expect(decodeEntry(json)).toEqual({ type: 'attemptFailed', v: entryVersion, at: 1_000, run, epoch, retryMs: 5 })
+  })
+
+  test('what is 1 is not written', () => {
+    expect(entryJson('failed', 1, 1, 5, { failure: null })).toBe('{"type":"failed","v":1,"at":5,"failure":null}')
+    expect(completedEntry(1, 1, 5, '{"run":7}')).toBe('{"type":"completed","v":1,"at":5,"value":{"run":7}}')
+  })
+
+  test('of a cancelled run it is, and is not known where it is missing', () => {
+    const json = entryJson('cancelled', 1, 1, 5, {})
+    expect(json).toBe('{"type":"cancelled","v":1,"at":5,"run":1,"epoch":1}')
+    expect(decodeEntry('{"type":"cancelled","v":1,"at":5}')).toEqual({ type: 'cancelled', v: 1, at: 5 })
+  })
+
+  test.each([
+    ['one text', [{ type: 'text', text: 'a "b"' }], '"a \\"b\\""'],
+    ['an empty text', [{ type: 'text', text: '' }], '""'],
+    ['nothing', [], '[]'],
+    ['two texts', [...oneText, ...oneText], undefined],
+    ['a text with more to it', [{ type: 'text', text: 'a', providerOptions: { x: { y: 1 } } }], undefined],
+    ['a picture', [{ type: 'image', mediaType: 'image/png', url: 'https://example.org/a.png' }], undefined],
+  ])('what is said in %s comes back as it was', (_, content, stored = JSON.stringify(content)) => {
+    const json = entryJson('user', 1, 1, 5, { id: 'm0', content })
+    expect(json).toContain(`"content":${stored}`)
+    expect(decodeEntry(json)).toMatchObject({ id: 'm0', content })
   })
 })

@@ -2,6 +2,7 @@
  * Loaded into a program of fault tests before itself (`--import`): makes its node one of a later version, which writes what this one
  * does not know: entries of another type, fields, blocks and words in those that are known, one number more in what agents have used.
  */
+import type { Entry } from '../../src/core/entry.ts'
 import type { CommitRequest } from '../../src/core/ports.ts'
 import { type EntryFacts, Journal } from '../../src/runtime/agent/journal.ts'
 import { RedisTurnStore } from '../../src/store/turn-store.ts'
@@ -18,10 +19,14 @@ Journal.prototype.add = function (this: Journal, entries, parts, options) {
   add.call(this, parts?.outcome === undefined ? [...entries, observed] : entries, parts, options)
 }
 Journal.prototype.makeEntry = function (this: Journal, facts, run) {
-  const entry = makeEntry.call(this, facts, run)
+  const made = marked(makeEntry.call(this, facts, run).entry)
+  return { entry: made, json: JSON.stringify(made) }
+}
+
+function marked(entry: Entry): Entry {
   if (entry.type !== 'assistant') return { ...entry, ...marks }
   const content = [...entry.content, { type: 'citation', source: 'a later version' }]
-  return { ...entry, ...marks, finishReason: 'well-said', content } as unknown as typeof entry
+  return { ...entry, ...marks, finishReason: 'well-said', content } as unknown as Entry
 }
 
 // oxlint-disable-next-line typescript/unbound-method -- called with its own receiver below
@@ -31,7 +36,10 @@ RedisTurnStore.prototype.commit = function (this: RedisTurnStore, request) {
 }
 
 function ofAgent(request: CommitRequest): CommitRequest {
-  return { ...request, stateJson: `${request.stateJson} 1` }
+  const words = (request.stateJson ?? '').split(' ')
+  // Behind the eight that are known, of which zeros at the end are not written.
+  while (words.length < 9) words.push('0')
+  return { ...request, stateJson: [...words, '1'].join(' ') }
 }
 
 /** The last entry of a step may be its result: what is added comes before the others. */

@@ -120,7 +120,8 @@ test('an agent tells of its model, its tools, its children, its tries and how it
     ['worker.spawned', { id: childId(rootId, 1, 2), kind: 'echo', name: 'echo-2', parent: rootId, detached: true }],
     ['message.consumed', { kind: 'result', from: childId(rootId, 1, 1) }],
     replied(4, 0, [3, 4], { finishReason: 'length' }),
-    ['run.completed', {}],
+    // What who waits for a job's result need not ask for.
+    ['run.completed', { value: { text: 'done' } }],
     ['session.completed', {}],
   ])
   const read = { cacheReadTokens: 10, cacheWriteTokens: 12, reasoningTokens: 14 }

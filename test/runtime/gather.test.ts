@@ -1,6 +1,7 @@
 /** Parents that gather all results: woken once, by the last child, and in call order whatever order the children end in. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
+import { readRecord } from '../../src/store/record-fields.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -35,7 +36,7 @@ function gates(numbers: readonly number[]) {
 }
 
 async function rootRecord(troupe: TestTroupe, rootId: string): Promise<Record<string, string>> {
-  return troupe.redis.hgetall(`{${troupe.namespace}.0}:w:${rootId}`)
+  return readRecord(await troupe.redis.hgetall(`{${troupe.namespace}.0}:w:${rootId}`))
 }
 
 describe('a parent that gathers all', () => {

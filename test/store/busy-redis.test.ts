@@ -118,7 +118,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
 
   test('is asked again by a tail that begins to listen', async () => {
     await using place = await Place.open({ redisUrl: server.url })
-    const newest = await place.redis.xadd(place.keys.events, '*', 'session', 'one', 'events', '[]')
+    const newest = await place.redis.xadd(place.keys.events, '*', 'one', '[]')
     await using proxy = await TcpProxy.start(server.url)
     const connection = openRedis(proxy.url)
     const tail = new EventTail(connection, place.keys, 5_000)

@@ -202,6 +202,30 @@ describe('the cancelling end of a turn', () => {
 })
 
 describe('finish', () => {
+  test('counts as one commit more, of nobody: whoever held the worker before has recorded what it had, and no more', async () => {
+    await using scene = await started()
+    const { place, session, node } = scene
+    const turn = await node.claim()
+    const recorded = turn.request({ entries: ['{}'], userUsed: 1, open: true })
+    expect(await node.turns.commit(recorded)).toMatchObject({ kind: 'ok', version: 1 })
+    await place.expireLease(turn.worker)
+    await node.sweep({ free: 0 })
+    await place.sessions.cancel(session.id, 'enough')
+    const { committed } = await place.record(turn.worker)
+    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 1, damaged: [] })
+    expect(await place.record(turn.worker)).toMatchObject({ version: '2', committed, run: '2' })
+    expect(await node.turns.commit({ ...recorded, sequence: 2, version: 1 })).toMatchObject({ kind: 'fenced' })
+    expect(await node.turns.commit(recorded)).toMatchObject({ kind: 'ok', version: 2 })
+  })
+
+  test('of a worker that never committed is its first commit', async () => {
+    await using scene = await started()
+    const { place, session, node } = scene
+    await place.sessions.cancel(session.id, 'enough')
+    await node.upkeep.finishCancelled()
+    expect(await place.record(session.root)).toMatchObject({ version: '1', epoch: '0', starts: '0', place: 'terminal' })
+  })
+
   test('tells how many cancels are over: not that of a session whose worker still runs', async () => {
     await using scene = await started()
     const { place, session, node } = scene

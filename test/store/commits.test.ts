@@ -1,6 +1,6 @@
 /** Commits that go together are recorded as if they had been sent one after the other. */
 import { describe, expect, test, vi } from 'vitest'
-import { decodeEvents } from '../../src/core/event.ts'
+import { decodeEvents } from '../../src/core/event-notes.ts'
 import { readEvents } from '../../src/store/event-tail.ts'
 import { toEventEntries } from '../../src/store/replies.ts'
 import { commitScript, commitsScript } from '../../src/store/scripts.ts'
@@ -22,7 +22,7 @@ function withoutBells(value: unknown): unknown {
 
 async function events(place: Place) {
   const entries = toEventEntries(await place.redis.xrange(place.keys.events, '-', '+'))
-  return entries.flatMap(({ id, fields, part }) => decodeEvents(id, fields, part))
+  return entries.flatMap(({ id, about, notes, part }) => decodeEvents(id, about, notes, part))
 }
 
 const told = async (place: Place) =>

@@ -1,6 +1,6 @@
 /** What somebody wrote over, and whom it stops: who needs it, and no other. Nothing is written in part. */
 import { describe, expect, test } from 'vitest'
-import { newId } from '../../src/core/ids.ts'
+import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { encodeInput, encodeResult } from '../../src/core/message.ts'
 import { completion, type HandTurn } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
@@ -64,6 +64,45 @@ describe('renew, of turns of which one is damaged,', () => {
     expect((await node.turns.renew([renewal(turn, 'mine', true)])).verdicts).toEqual(['kept'])
     expect(await place.dump()).toMatchObject({ leases: ['<one.root> now+60s'] })
   })
+})
+
+/** Each would be taken for something else: a worker without commits, or a root. */
+describe.each<[what: string, fields: Record<string, string>, says: string]>([
+  ['last commit', { commit: '1:n:1x' }, 'field commit of KEY should end with the number of commits'],
+  ['depth', { depth: 'deep' }, 'field depth of KEY should be a whole number'],
+  ['path', { path1: 'nonsense' }, 'field path1 of KEY should name the parent and its run'],
+  ['depth, which is more than its path says,', { depth: '2' }, 'field path2 of KEY should name the parent and its run'],
+])('a child whose %s somebody wrote over', (_, fields, says) => {
+  test('commits nothing: its node is told the field', async () => {
+    await using place = await Place.open()
+    const { child } = await childAndOther(place)
+    const { record } = place.workerKeys(child.worker)
+    await place.redis.hset(record, fields)
+    const changed = await place.changed(() =>
+      expect(child.commit({ entries: ['{}'] })).rejects.toThrow(says.replace('KEY', record)),
+    )
+    expect(changed).toEqual({})
+  })
+
+  test('leaves the line, and the next one is run', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const node = place.node()
+    const turn = await node.claim()
+    const spawns = [place.child(turn.worker, 1, 'child'), place.child(turn.worker, 2, 'next')]
+    await turn.park('family:2', { spawns, awaits: [1, 2] })
+    await place.redis.hset(place.workerKeys(spawns[0]?.id ?? '').record, fields)
+    expect((await node.claim()).worker).toBe(spawns[1]?.id)
+    expect((await place.dump())['run:unhosted']).toEqual(['<child> now'])
+  })
+})
+
+test('a child that has lost its depth alone is no root', async () => {
+  await using place = await Place.open()
+  const { child } = await childAndOther(place)
+  const { record } = place.workerKeys(child.worker)
+  await place.redis.hdel(record, 'depth')
+  await expect(child.complete()).rejects.toThrow(`field depth of ${record} should be a whole number`)
 })
 
 /** Of a root that is parked until its child has reported. */
@@ -279,17 +318,14 @@ describe('a worker that was started without a commit', () => {
 })
 
 describe('a cancel of a child', () => {
-  test.each<[what: string, spoil: (place: Place, record: string) => Promise<unknown>]>([
-    ['has lost', (place, record) => place.redis.hdel(record, 'session')],
-    ['names another', (place, record) => place.redis.hset(record, 'session', newId(0))],
-  ])('whose record %s session ends it with the others of its own', async (_, spoil) => {
+  test('whose record names another session ends it with the others of its own', async () => {
     await using place = await Place.open()
     const { id, root } = await place.create()
     const node = place.node()
     const turn = await node.claim()
     const child = place.child(root, 1, 'child')
     await turn.park('family:1', { spawns: [child], awaits: [1] })
-    await spoil(place, place.workerKeys(child.id).record)
+    await place.redis.hset(place.workerKeys(child.id).record, 'path1', `${rootIdOf(newId(0))}:1`)
     await place.sessions.cancel(id, 'enough')
     expect(await node.upkeep.finishCancelled()).toEqual({ finished: 1, damaged: [] })
     expect(await place.record(child.id)).toMatchObject({ place: 'terminal' })

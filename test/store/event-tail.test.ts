@@ -22,13 +22,12 @@ async function tailed(redisUrl?: string) {
 
 const pageAfter = (place: Place, after: string) => readEvents(place.redis, place.keys, after, 5_000)
 
-const add = (place: Place, session: string) =>
-  place.redis.xadd(place.keys.events, '*', 'session', session, 'events', '[["run.started"]]')
+const add = (place: Place, session: string) => place.redis.xadd(place.keys.events, '*', session, '[["run.started"]]')
 
 async function addMany(place: Place, count: number): Promise<void> {
   const pipeline = place.redis.pipeline()
   for (let number = 0; number < count; number++)
-    pipeline.xadd(place.keys.events, '*', 'session', String(number), 'events', '[["run.started"],["message.consumed"]]')
+    pipeline.xadd(place.keys.events, '*', String(number), '[["run.started"],["message.consumed"]]')
   await pipeline.exec()
 }
 
@@ -38,7 +37,7 @@ describe('a tail', () => {
     const { place, tail } = scene
     await add(place, 'before')
     const heard: string[] = []
-    await tail.listen(({ fields }) => heard.push(fields.session as string))
+    await tail.listen(({ about }) => heard.push(about))
     await addMany(place, 1_200)
     await waitUntil('all was told', () => heard.length === 1_200)
     expect(heard).toEqual(Array.from({ length: 1_200 }, (_, index) => String(index)))
@@ -55,8 +54,8 @@ describe('a tail', () => {
     await using scene = await tailed()
     const { place, tail } = scene
     const heard: string[] = []
-    await tail.listen(({ fields }) => {
-      heard.push(fields.session as string)
+    await tail.listen(({ about }) => {
+      heard.push(about)
       throw new Error('mine alone')
     })
     for (const session of ['a', 'b']) await add(place, session)
@@ -69,7 +68,7 @@ describe('a tail', () => {
     const { place, tail, connection, trimmed } = scene
     const own = String(await connection.client('ID'))
     const heard: string[] = []
-    await tail.listen(({ fields }) => heard.push(fields.session as string))
+    await tail.listen(({ about }) => heard.push(about))
     await add(place, 'a')
     await waitUntil('the first was told', () => heard.length === 1)
     await place.redis.client('KILL', 'ID', own)
@@ -85,7 +84,7 @@ describe('a tail', () => {
     await using scene = await tailed(proxy.url)
     const { place, tail, trimmed } = scene
     const heard: string[] = []
-    await tail.listen(({ fields }) => heard.push(`${fields.session} after ${trimmed.length} gaps`))
+    await tail.listen(({ about }) => heard.push(`${about} after ${trimmed.length} gaps`))
     const last = await add(place, 'a')
     await waitUntil('the first was told', () => heard.length === 1)
     proxy.cut()

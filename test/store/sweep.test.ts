@@ -113,7 +113,7 @@ describe('healing', () => {
     await place.node().sweep()
     expect(await place.redis.hexists(place.keys.meta, 'trimmed')).toBe(0)
     const pipeline = place.redis.pipeline()
-    for (let number = 0; number < 3_000; number++) pipeline.xadd(place.keys.events, '*', 'session', 'x', 'events', '[]')
+    for (let number = 0; number < 3_000; number++) pipeline.xadd(place.keys.events, '*', 'x', '[]')
     await pipeline.exec()
     await place.node().sweep()
     expect(await place.redis.hexists(place.keys.meta, 'trimmed')).toBe(1)

@@ -1,6 +1,6 @@
 /** Rules that hold for agents whatever is killed when: of their histories, of what the provider was asked, of what tools did. */
 import { toolCallsOf } from '../../src/core/chat-message.ts'
-import type { Entry } from '../../src/core/entry.ts'
+import { decodeEntry, type Entry } from '../../src/core/entry.ts'
 import type { EffectNote } from '../programs/agent-kinds.ts'
 import type { WatchedHistory } from './history-watch.ts'
 import type { LedgerLine } from './ledger.ts'
@@ -23,7 +23,7 @@ const slackMs = 30
 export function agentFaults(evidence: Evidence): string[] {
   const lines: string[] = []
   for (const [worker, history] of evidence.histories) {
-    const entries = history.texts.map((text) => JSON.parse(text) as Entry)
+    const entries = history.texts.map(decodeEntry)
     lines.push(...pairingFaults(worker, entries), ...repeatFaults(worker, entries, history, evidence))
     lines.push(...effectFaults(worker, entries, evidence.ledger))
   }

@@ -1,10 +1,11 @@
 /** All keys of a namespace, read at once and decoded as far as rules over them need it. Meant for a namespace at rest. */
 import type { Redis } from 'ioredis'
-import type { Entry } from '../../src/core/entry.ts'
+import { decodeEntry, type Entry } from '../../src/core/entry.ts'
 import { sessionIdOfRoot } from '../../src/core/ids.ts'
 import { decodeMail, type Lane, type Mail } from '../../src/core/message.ts'
 import { InspectStore } from '../../src/store/inspect-store.ts'
 import { partitionKeys, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
+import { readRecord } from '../../src/store/record-fields.ts'
 
 export interface WorkerSnapshot {
   readonly id: string
@@ -100,8 +101,8 @@ async function readWorker(redis: Redis, tag: string, id: string): Promise<Worker
   })
   return {
     id,
-    record: { ...recordStart, ...record },
-    history: history.map((json) => JSON.parse(json) as Entry),
+    record: { ...recordStart, ...readRecord(record) },
+    history: history.map(decodeEntry),
     mail: Object.fromEntries(decoded) as unknown as WorkerSnapshot['mail'],
     failure,
     timers,

@@ -18,13 +18,13 @@ const workerForms: readonly [string, Form][] = [
   ['open', ['0', '1']],
   ['failed', ['0', '1']],
   ['token', /^(\d+:.*)?$/],
-  ['commit', /^\d+:/],
+  ['commit', /^\d+:.*:\d+$/],
   ['wait', /^(any|control|retry|result:[0-9a-f-]{36}|family:\d+)$/],
   ['awaits', /^(\d+(-\d+)?(,\d+(-\d+)?)*)?$/],
   ['attempt', /^\d+( \S+( \d+ \S+)*)?$/],
   ['limits', /^\d+ \d+ \d+ \d+$/],
   ['grant', { test: isGrantText }],
-  ...numbers('run', 'version', 'depth', 'control', 'family', 'user', 'alone', 'crashes', 'timersOpen', 'calls'),
+  ...numbers('run', 'depth', 'control', 'family', 'user', 'alone', 'crashes', 'timersOpen', 'calls'),
 ]
 const sessionForms: readonly [string, Form][] = [
   ['spent', /^\d+ \d+$/],

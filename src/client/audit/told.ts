@@ -3,10 +3,12 @@
  *    accepted from outside, how many of it were put aside.
  * D1 Streams are trimmed from their beginning. Of a session whose creation is still told, everything is.
  */
-import { decodeEvents, type RawEvent } from '../../core/event.ts'
+import type { RawEvent } from '../../core/event.ts'
+import { decodeEvents } from '../../core/event-notes.ts'
 import { rootIdOf } from '../../core/ids.ts'
 import { policy } from '../../core/policy.ts'
 import type { AuditStore } from '../../store/audit-store.ts'
+import type { EventEntry } from '../../store/replies.ts'
 
 export class Told {
   readonly #store: AuditStore
@@ -27,9 +29,9 @@ export class Told {
   async catchUp(): Promise<void> {
     for (let next: string | null = this.#after; next !== null; ) {
       const page = await this.#store.events(next)
-      for (const { id, fields } of page.items) {
-        this.#after = id
-        for (const { type, sessionId, workerId, details, ended } of eventsIn(id, fields)) {
+      for (const entry of page.items) {
+        this.#after = entry.id
+        for (const { type, sessionId, workerId, details, ended } of eventsIn(entry)) {
           if (type === 'session.created') {
             this.#created.add(sessionId)
             this.#accept(rootIdOf(sessionId))
@@ -92,9 +94,9 @@ export class Told {
 }
 
 /** What cannot be read tells nothing. */
-function eventsIn(id: string, fields: Readonly<Record<string, string>>): RawEvent[] {
+function eventsIn({ id, about, notes }: EventEntry): RawEvent[] {
   try {
-    return decodeEvents(id, fields)
+    return decodeEvents(id, about, notes)
   } catch {
     return []
   }

@@ -75,7 +75,7 @@ export class AgentEnd {
     ]
     return {
       ...emptyStep(afterRun(run)),
-      entries: entries.map((facts) => JSON.stringify(this.#journal.makeEntry(facts, run))),
+      entries: entries.map((facts) => this.#journal.makeEntry(facts, run).json),
       stateJson: encodeTally(tally),
       ...endingOf(grant, run, { status: 'cancelled', failure }),
       awaiting: position.awaits.length,

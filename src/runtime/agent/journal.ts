@@ -7,7 +7,7 @@
 import { type AgentTally, decodeTally, emptyTally, encodeTally, spendingOf } from '../../core/agent-tally.ts'
 import type { Usage } from '../../core/chat-message.ts'
 import type { ContextContainer } from '../../core/context-container.ts'
-import { type Entry, entryVersion } from '../../core/entry.ts'
+import { type Entry, entryJson, entryVersion } from '../../core/entry.ts'
 import type { EventNote } from '../../core/event.ts'
 import { RunMachine } from '../../core/lifecycle.ts'
 import { type OpenCall, type OwnWord, openCallsAfter } from '../../core/open-calls.ts'
@@ -20,6 +20,11 @@ import { emptyStep, type Step } from '../step.ts'
 import type { Turn } from '../turn.ts'
 
 /** An entry without its head. */
+interface MadeEntry {
+  readonly entry: Entry
+  readonly json: string
+}
+
 export type EntryFacts = { readonly type: Entry['type'] } & Readonly<Record<string, unknown>>
 
 export interface StepParts extends Partial<Omit<Step, 'entries' | 'position' | 'notes'>> {
@@ -102,7 +107,7 @@ export class Journal {
 
   /** Adds a step to the turn, which has it recorded, and applies it. The run's state is the machine's. */
   add(entries: readonly EntryFacts[], parts: StepParts = {}, options: { lazy?: boolean } = {}): void {
-    const made = this.#entries(entries)
+    const made = entries.map((facts) => this.makeEntry(facts))
     const step = this.#step(made, parts)
     this.#note(made)
     this.#apply(made)
@@ -111,7 +116,7 @@ export class Journal {
 
   /** Adds a step that the store may decline; resolves with why it did, or null when it stands. Nothing else is under way. */
   async propose(entries: readonly EntryFacts[], parts: StepParts): Promise<Error | null> {
-    const made = this.#entries(entries)
+    const made = entries.map((facts) => this.makeEntry(facts))
     let declined: Error | null = null
     const step: Step = {
       ...this.#step(made, parts),
@@ -155,19 +160,15 @@ export class Journal {
     this.#words.set(toolCallId, word)
   }
 
-  makeEntry(facts: EntryFacts, run: number = this.position.run): Entry {
-    const head = { type: facts.type, v: entryVersion, at: Date.now(), run, epoch: this.turn.grant.epoch }
-    return { ...head, ...facts } as unknown as Entry
+  /** The entry, and as it is stored. */
+  makeEntry({ type, ...facts }: EntryFacts, run: number = this.position.run): MadeEntry {
+    const at = Date.now()
+    const { epoch } = this.turn.grant
+    const entry = { type, v: entryVersion, at, run, epoch, ...facts } as unknown as Entry
+    return { entry, json: entryJson(type, run, epoch, at, facts) }
   }
 
-  #entries(entries: readonly EntryFacts[]): readonly { readonly entry: Entry; readonly json: string }[] {
-    return entries.map((facts) => {
-      const entry = this.makeEntry(facts)
-      return { entry, json: JSON.stringify(entry) }
-    })
-  }
-
-  #step(made: readonly { json: string }[], parts: StepParts): Step {
+  #step(made: readonly MadeEntry[], parts: StepParts): Step {
     const step = emptyStep({ ...this.position, runState: this.machine.state, ...parts.position })
     return {
       ...step,
@@ -178,12 +179,12 @@ export class Journal {
     }
   }
 
-  #note(made: readonly { readonly entry: Entry }[]): void {
+  #note(made: readonly MadeEntry[]): void {
     this.#steps++
     for (const { entry } of made) this.#added.push({ step: this.#steps, entry })
   }
 
-  #apply(made: readonly { readonly entry: Entry; readonly json: string }[]): void {
+  #apply(made: readonly MadeEntry[]): void {
     for (const { entry, json } of made) {
       this.container.apply(entry)
       this.#length++

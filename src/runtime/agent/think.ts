@@ -10,7 +10,7 @@ import { LimitError, TerminalError, toRuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event.ts'
 import { toJson } from '../../core/json.ts'
 import type { ModelReply } from '../../core/model.ts'
-import { afterRun, endingOf } from '../run-ending.ts'
+import { afterRun, completedNote, endingOf } from '../run-ending.ts'
 import { cutOffText } from '../tool/messages.ts'
 import { askModel } from './ask-model.ts'
 import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
@@ -136,7 +136,7 @@ function answer(scene: Scene, reply: ModelReply, entry: EntryFacts, parts: StepP
       ...endingOf(turn.grant, position.run, { status: 'completed', valueJson }),
       awaiting: position.awaits.length,
       position: afterRun(position.run),
-      notes: [...(parts.notes ?? []), ['run.completed']],
+      notes: [...(parts.notes ?? []), completedNote(turn.grant, position.run, valueJson)],
     },
     { lazy: true },
   )

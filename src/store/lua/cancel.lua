@@ -10,8 +10,8 @@ local rootKey, cancelledKey, cancellingKey, eventsKey = KEYS[1], KEYS[2], KEYS[3
 local sessionId, reason, hint, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local tag = tagOf(rootKey)
-local kind, parent, cancel, ended, workers, marks = unpack(readFields(rootKey, 'kind', 'parent', 'cancel', 'ended', 'workers', 'marks'))
-if not kind or parent then return { 'not_found' } end
+local kind, path, cancel, ended, workers, marks = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'workers', 'marks'))
+if not kind or path then return { 'not_found' } end
 local state = stateOf(cancel, ended)
 if state == 'cancelling' then return { 'ok' } end
 checkCount(rootKey, 'workers', workers)
@@ -28,5 +28,5 @@ if redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*') == 1 then
   redis.call('PUBLISH', hint, sessionId)
 end
 if state ~= 'active' then return { 'finished', state } end
-redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'events', event)
+redis.pcall('XADD', eventsKey, '*', sessionId, event)
 return { 'ok' }

@@ -53,11 +53,11 @@ end
 local hasEnded = state ~= 'active' and state ~= 'cancelling'
 -- A worker of this session and whether it is cancelled; an error when something of it cannot be read or written.
 local function readCancelled(id, recordKey)
-  local record = readHash(recordKey)
+  local record = readRecord(recordKey)
   if not record.place then return record, nil end
   checkRecord(recordKey, record)
   -- It stands in the list of this session, whatever its record says: one that names another would go on, and the cancel be over.
-  record.session = sessionId
+  record.path1 = record.path1 and rootOf(sessionId) .. string.sub(record.path1, 37)
   local rests = record.place == 'terminal' or (hasEnded and record.place == 'idle')
   local hit = not rests and cancelHit(tag, record, id)
   if hit and record.place ~= 'running' then
@@ -99,9 +99,11 @@ for index = 1, #ids do
       for place = 1, #answer.entries do redis.call('RPUSH', recordKey .. ':log', answer.entries[place]) end
       local last = digits(redis.call('RPUSH', recordKey .. ':log', entry) - 1)
       local run = record.run or '1'
-      local more = { 'run', digits(tonumber(run) + 1), 'version', digits(tonumber(record.version or 0) + 1), 'calls', '0' }
+      -- Nobody's commit: of the last one's number nothing is said anew.
+      local commit = (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)
+      local more = { 'run', digits(tonumber(run) + 1), 'commit', commit, 'calls', '0' }
       for place = 1, #more do changes[#changes + 1] = more[place] end
-      redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'events', '[["worker.cancelled"]]', 'worker', id)
+      redis.pcall('XADD', eventsKey, '*', sessionId .. ' ' .. id, '[["worker.cancelled"]]')
       if id == root then redis.call('HSET', sessionKey(tag, sessionId) .. ':results', run, 'cancelled ' .. last) end
     end
     redis.call('HSET', recordKey, unpack(changes))
@@ -117,6 +119,6 @@ redis.call('DEL', cancelledKey)
 redis.call('SREM', cancellingKey, sessionId)
 if state == 'cancelling' then
   redis.call('HSET', rootKey, 'ended', 'cancelled ' .. digits(now))
-  redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'ended', 'cancelled')
+  redis.pcall('XADD', eventsKey, '*', sessionId, '[["session.cancelled"]]')
 end
 return { 'done', '0', marks, {} }

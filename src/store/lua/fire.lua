@@ -15,7 +15,7 @@ local woke = newWakes()
 checkArguments(batch, bellMs)
 -- What a timer needs of its worker, whose keys may be damaged: then the timer waits until they are mended, and holds up no other.
 local function readTimer(worker, timer, record)
-  checkSort('hash', rootKeyOf(tag, sessionOf(worker, { session = redis.call('HGET', record, 'session') or nil })))
+  checkSort('hash', rootKeyOf(tag, sessionOf(worker, redis.call('HGET', record, 'path1'))))
   if timer == 'retry' then return planMail(tag, worker, 'control', '') end
   local value = redis.call('HGET', record .. ':timers', timer)
   return value and planMail(tag, worker, 'control', 't\t' .. timer .. '\t' .. value)
@@ -38,8 +38,7 @@ for index = 1, #due do
     if plan then
       redis.call('HDEL', record .. ':timers', timer)
       writeMail(tag, plan, now, woke)
-      redis.pcall('XADD', eventsKey, '*', 'session', plan.session, 'worker', worker, 'events',
-        '[["message.accepted",{"kind":"timer","id":"' .. timer .. '"}]]')
+      redis.pcall('XADD', eventsKey, '*', plan.session .. ' ' .. worker, '[["message.accepted",{"kind":"timer","id":"' .. timer .. '"}]]')
     end
   end
 end

@@ -9,8 +9,8 @@ Events  session.limited, in the words of the client. Where both are as they were
 local rootKey, eventsKey = KEYS[1], KEYS[2]
 local sessionId, modelCalls, tokens, start, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
-local kind, parent, cancel, ended, workers, caps = unpack(readFields(rootKey, 'kind', 'parent', 'cancel', 'ended', 'workers', 'caps'))
-if not kind or parent then return { 'not_found' } end
+local kind, path, cancel, ended, workers, caps = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'workers', 'caps'))
+if not kind or path then return { 'not_found' } end
 local state = stateOf(cancel, ended)
 checkCount(rootKey, 'workers', workers)
 -- Detached workers that it left go on in a session that has ended, unless it was cancelled.
@@ -25,5 +25,5 @@ if not calls then error('field caps of ' .. rootKey .. ' should be two numbers',
 local after = (modelCalls == '' and calls or modelCalls) .. ' ' .. (tokens == '' and most or tokens)
 if after == before then return { 'ok', after } end
 redis.call('HSET', rootKey, 'caps', after)
-redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'events', event)
+redis.pcall('XADD', eventsKey, '*', sessionId, event)
 return { 'ok', after }

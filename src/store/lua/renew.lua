@@ -20,7 +20,7 @@ if (#turns - cursor + 1) % 5 ~= 0 then error('the list of turns should be a whol
 local kept = {}
 -- The record, and whether its worker is cancelled, which its root says.
 local function readTurn(record, worker, token)
-  local fields = readHash(record)
+  local fields = readRecord(record)
   if fields.token ~= token then return fields end
   checkRecord(record, fields)
   return fields, cancelHit(tag, fields, worker)

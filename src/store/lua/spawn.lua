@@ -42,7 +42,7 @@ if redis.call('ZADD', sessionsKey, 'NX', digits(now), sessionId) == 0 then
 end
 redis.call('RPUSH', userKey, mail)
 writeQueued(tag, pool, worker, nil, now)
-local record = { 'schema', '3', 'kind', kind, 'place', 'queued' }
+local record = { 'schema', '4', 'kind', kind, 'place', 'queued' }
 local function set(field, value, absent)
   if value ~= absent then
     record[#record + 1] = field
@@ -58,6 +58,6 @@ set('caps', given.caps)
 local bells = writeBellsOf(tag, { [pool] = true }, seed, now, bellMs)
 set('rung', bells, '')
 redis.call('HSET', recordKey, unpack(record))
-redis.pcall('XADD', eventsKey, '*', 'session', sessionId, 'events', event)
+redis.pcall('XADD', eventsKey, '*', sessionId, event)
 if idemKey then redis.call('SET', idemKey, sessionId .. ' ' .. asked .. ' ' .. bells, 'PX', digits(idemMs)) end
 return { 'ok', sessionId, bells }

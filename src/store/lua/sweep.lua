@@ -56,10 +56,10 @@ end
 -- The record of a lease that ended; nil when it cannot be read, or healed.
 local function readExpired(id, record)
   local function read()
-    local fields = readHash(record)
+    local fields = readRecord(record)
     if fields.place == 'running' then
       checkRecord(record, fields)
-      checkSort('hash', rootKeyOf(tag, sessionOf(id, fields)))
+      checkSort('hash', rootKeyOf(tag, sessionOf(id, fields.path1)))
       checkSort('zset', tag .. ':run:' .. (fields.pool or 'default'))
       if not string.find(fields.token or '', '^%d+:') then error('field token of ' .. record .. ' should begin with a number', 0) end
     end
@@ -120,7 +120,7 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
     end
     if fields and fields.place == 'running' then
       redis.call('HSET', record, 'place', 'queued', 'token', string.match(fields.token, '^%d+:'), 'crashes', digits(tonumber(fields.crashes or 0) + 1))
-      writeWoken(tag, { id = id, session = sessionOf(id, fields), pool = fields.pool or 'default' }, now, woke)
+      writeWoken(tag, { id = id, session = sessionOf(id, fields.path1), pool = fields.pool or 'default' }, now, woke)
       healed = healed + 1
     end
   end

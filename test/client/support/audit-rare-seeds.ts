@@ -109,7 +109,7 @@ export const rareSeeds: readonly Seed[] = [
   {
     what: 'a history without a commit',
     scene: 'done',
-    tamper: ({ redis, of, cast }) => redis.hdel(of(cast.root).record, 'version', 'commit'),
+    tamper: ({ redis, of, cast }) => redis.hdel(of(cast.root).record, 'commit'),
     invariant: 'I4',
     names: 'root',
     words: /has a history and no commit/,
@@ -117,7 +117,7 @@ export const rareSeeds: readonly Seed[] = [
   {
     what: 'the epoch of a record',
     scene: 'done',
-    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'commit', '0:n:1'),
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'commit', '0:n:1:1'),
     invariant: 'I5',
     names: 'root',
     words: /epoch 1 is in its history, 0 in its record/,
@@ -153,7 +153,7 @@ export const rareSeeds: readonly Seed[] = [
   {
     what: "a child's parent",
     scene: 'family',
-    tamper: ({ redis, of, cast }) => redis.hset(of(cast.first).record, 'parent', id),
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.first).record, 'path1', `${id}:1`),
     invariant: 'I8',
     names: 'root',
     words: /its child \S+ does not know it/,

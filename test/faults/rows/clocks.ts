@@ -147,9 +147,9 @@ class TimerWatch implements AsyncDisposable {
     const { redis, tag } = this.#harness
     const fired = new Map<string, number>()
     for (const [id, flat] of await redis.xrange(`${tag}:events`, '-', '+')) {
-      const field = (name: string) => flat[flat.indexOf(name) + 1] ?? ''
-      const [, timer] = /"kind":"timer","id":"([^"]+)"/.exec(field('events')) ?? []
-      if (timer !== undefined) fired.set(`${field('worker')}:${timer}`, Number(id.split('-')[0]))
+      const [about = '', notes = ''] = flat
+      const [, timer] = /"kind":"timer","id":"([^"]+)"/.exec(notes) ?? []
+      if (timer !== undefined) fired.set(`${about.split(' ')[1]}:${timer}`, Number(id.split('-')[0]))
     }
     return fired
   }

@@ -48,7 +48,11 @@ export const anAgentThatMovedOnIsLeft: Check = async (place) => {
   place.wire.afterNext(async () => {
     const { record, log } = place.workerKeys(root)
     await place.redis.rpush(log, answered('a'))
-    await place.redis.hincrby(record, 'version', 1)
+    await place.redis.hset(
+      record,
+      'commit',
+      `${await place.redis.hget(record, 'commit')}`.replace(/\d+$/, (version) => `${Number(version) + 1}`),
+    )
   })
   await node.upkeep.finishCancelled()
   expect(await place.record(root)).toMatchObject({ place: 'queued', open: '1' })

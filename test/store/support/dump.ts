@@ -84,7 +84,7 @@ async function sessionOf(redis: Redis, key: string): Promise<{ id: string; root:
   const [, rootId] = /:w:([0-9a-f-]{36})$/.exec(key) ?? []
   if (rootId === undefined || (await redis.type(key)) !== 'hash') return null
   const root = await redis.hgetall(key)
-  return root.session === undefined && root.kind !== undefined ? { id: sessionIdOfRoot(rootId), root } : null
+  return root.path1 === undefined && root.kind !== undefined ? { id: sessionIdOfRoot(rootId), root } : null
 }
 
 /** `start`: what it would be if the hash were new. */
@@ -117,7 +117,7 @@ async function dumpValue(redis: Redis, key: string, now: number, words: Words): 
     case 'stream':
       return (await redis.xrange(key, '-', '+')).map(([id, flat]) =>
         key.endsWith(':events')
-          ? eventLines(id, Object.fromEntries(pairs(flat))).map(text)
+          ? eventLines(id, pairs(flat)).map(text)
           : [
               pairs(flat)
                 .map(([name, value]) => text(`${name}=${value}`))

@@ -63,8 +63,8 @@ export const jointMutants: readonly Mutant[] = [
   {
     guard: 'the short way is for who was not suspected',
     script: commitScript,
-    from: 'if record.version or record.runState or record.alone or not record.parent',
-    to: 'if record.version or record.runState or not record.parent',
+    from: 'if record.commit or record.runState or record.alone or not record.parent',
+    to: 'if record.commit or record.runState or not record.parent',
     check: checks.whoWasSuspectedIsNoMore,
   },
   {

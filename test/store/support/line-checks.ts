@@ -1,6 +1,6 @@
 /** Short forms of what is promised of lines, moved kinds, sessions that end late, and their pruning. Each expects a promise to be kept. */
 import { expect } from 'vitest'
-import { newId, sessionIdOfRoot } from '../../../src/core/ids.ts'
+import { newId, rootIdOf, sessionIdOfRoot } from '../../../src/core/ids.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
 import type { Check } from './checks.ts'
 import { completion } from './hand-node.ts'
@@ -89,7 +89,7 @@ export const aCancelEndsWhoLostItsSession: Check = async (place) => {
   const node = place.node()
   const child = place.child(root, 1, 'child')
   await (await node.claim()).park('family:1', { spawns: [child], awaits: [1] })
-  await place.redis.hdel(place.workerKeys(child.id).record, 'session')
+  await place.redis.hset(place.workerKeys(child.id).record, 'path1', `${rootIdOf(newId(0))}:1`)
   await place.sessions.cancel(id, 'enough')
   await node.upkeep.finishCancelled()
   expect((await place.record(child.id)).place).toBe('terminal')

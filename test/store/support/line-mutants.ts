@@ -99,7 +99,7 @@ export const lineMutants: readonly Mutant[] = [
   {
     guard: 'a cancel ends all that its session lists',
     script: finishScript,
-    from: 'record.session = sessionId',
+    from: 'record.path1 = record.path1 and rootOf(sessionId) .. string.sub(record.path1, 37)',
     to: '',
     check: checks.aCancelEndsWhoLostItsSession,
   },
@@ -174,7 +174,7 @@ export const lineMutants: readonly Mutant[] = [
   ...[cancelScript, closeScript, limitScript].map((script) => ({
     guard: `a session that is asked to ${script.file.slice(0, -4)} has a root`,
     script,
-    from: 'if not kind or parent then',
+    from: 'if not kind or path then',
     to: 'if not kind then',
     check: checks.theRecordOfAChildIsNoSession,
   })),

@@ -131,7 +131,7 @@ export class Place implements AsyncDisposable {
       keyDigest: key === undefined ? null : this.label(digestKey(key, 'session'), key),
       limits: { ...defaultSessionLimits, ...options.limits },
       grant: options.grant,
-      event: '[["session.created",{}]]',
+      event: '[["session.created"]]',
     })
     return { id: made.sessionId, root: made.workerId, bells: made.bells.map((bell) => bell.id) }
   }

@@ -3,8 +3,9 @@
  * here every fact has a name and a value, so that a test need not know how it is kept. Of a fact that is at its start, a test
  * says nothing.
  */
-import { decodeEvents } from '../../../src/core/event.ts'
+import { decodeEvents } from '../../../src/core/event-notes.ts'
 import { rootIdOf, sessionIdOfRoot } from '../../../src/core/ids.ts'
+import { readRecord } from '../../../src/store/record-fields.ts'
 
 type Fields = Readonly<Record<string, string>>
 
@@ -41,7 +42,8 @@ const hidden = new Set(['schema', 'token', 'commit', 'node', 'history', ...ofSes
  * Facts of its own: `holder` is the nonce of the claim that holds it; `epoch` how often it was claimed; `starts` how often since
  * the last commit; `committed` the last commit as nonce and sequence.
  */
-export function workerView(id: string, fields: Fields): Record<string, string> {
+export function workerView(id: string, stored: Fields): Record<string, string> {
+  const fields = readRecord({ ...stored })
   const token = /^(\d+):(.*)$/.exec(fields.token ?? '')
   const commit = /^(\d+):(.*)$/.exec(fields.commit ?? '')
   const committedEpoch = Number(commit?.[1] ?? 0)
@@ -53,7 +55,8 @@ export function workerView(id: string, fields: Fields): Record<string, string> {
     epoch: String(epoch),
     starts: fields.starts ?? String(epoch - committedEpoch),
     holder: token?.[2] ?? '',
-    committed: commit?.[2] ?? '',
+    // An end that a sweep brought to one that had committed nothing is nobody's.
+    committed: commit?.[2] === ':0' ? '' : (commit?.[2] ?? ''),
   }
   for (const [name, value] of Object.entries(fields)) if (!hidden.has(name)) view[name] = value
   return view
@@ -83,8 +86,9 @@ export function sessionView(id: string, root: Fields, results: Fields = {}): Rec
 }
 
 /** One entry of the event stream: a line for each event. */
-export function eventLines(id: string, fields: Fields): string[] {
-  return decodeEvents(id, fields).map(({ type, workerId, details, ended }) =>
+export function eventLines(id: string, parts: readonly [about: string, notes: string][]): string[] {
+  const events = parts.flatMap(([about, notes]) => decodeEvents(id, about, notes))
+  return events.map(({ type, workerId, details, ended }) =>
     [type, workerId, ...said(details), ...(ended?.position == null ? [] : [`at ${ended.position}`])].join(' '),
   )
 }

@@ -73,11 +73,11 @@ end
 local function checkRecord(recordKey, record)
   local depth = record.depth or '0'
   -- One that nothing was recorded of yet has none of them but its depth.
-  local isCounted = record.version or record.run or record.control or record.family or record.user or record.alone or record.crashes
-  local all = isCounted and (record.run or '1') .. ' ' .. (record.version or '0') .. ' ' .. (record.control or '0') .. ' ' ..
+  local isCounted = record.run or record.control or record.family or record.user or record.alone or record.crashes
+  local all = isCounted and (record.run or '1') .. ' ' .. (record.control or '0') .. ' ' ..
     (record.family or '0') .. ' ' .. (record.user or '0') .. ' ' .. (record.alone or '0') .. ' ' .. (record.crashes or '0')
-  if not string.find(depth, '^%d+$') or (isCounted and not string.find(all, '^%d+ %d+ %d+ %d+ %d+ %d+ %d+$')) then
-    local counters = { 'run', 'version', 'depth', 'control', 'family', 'user', 'alone', 'crashes' }
+  if not string.find(depth, '^%d+$') or (isCounted and not string.find(all, '^%d+ %d+ %d+ %d+ %d+ %d+$')) then
+    local counters = { 'run', 'depth', 'control', 'family', 'user', 'alone', 'crashes' }
     for index = 1, #counters do
       local text = record[counters[index]]
       if text and not string.find(text, '^%d+$') then error('field ' .. counters[index] .. ' of ' .. recordKey .. ' should be a whole number', 0) end

@@ -114,8 +114,7 @@ end
 local function writeChild(tag, spawn, parent, token)
   local detached = spawn.detached == '1'
   local childKey = spawn.key
-  local child = { 'schema', '3', 'session', parent.session, 'parent', parent.id, 'parentRun', detached and '-' or parent.run, 'call', spawn.call,
-    'kind', spawn.kind, 'depth', digits(parent.depth + 1), 'place', token and 'running' or 'queued' }
+  local child = { 'schema', '4', 'call', spawn.call, 'kind', spawn.kind, 'depth', digits(parent.depth + 1), 'place', token and 'running' or 'queued' }
   if token then
     child[#child + 1] = 'token'
     child[#child + 1] = token

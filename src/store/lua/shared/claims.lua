@@ -65,7 +65,7 @@ end
 -- blame. To whom it sends nobody knows here, and one of those refuses its mail by itself; but its result goes to its parent. Who has no
 -- children writes to nothing that is of the session for their sake.
 local function checkWritten(tag, id, record, marks, spent, childless)
-  local session = sessionOf(id, record)
+  local session = sessionOf(id, record.path1)
   local recordKey, base, rootKey = workerKey(tag, id), sessionKey(tag, session), rootKeyOf(tag, session)
   checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family, recordKey .. laneKeys.user)
   checkSort('hash', recordKey .. ':timers', base .. ':results')
@@ -88,7 +88,7 @@ end
 -- mark: run | cancelled (for its cancelling end only) | poison (quarantined: for its failing end only).
 local function readCandidate(tag, claim, id)
   local recordKey = workerKey(tag, id)
-  local record, flat = readHash(recordKey)
+  local record, flat = readRecord(recordKey)
   if record.place ~= 'queued' then return nil, 'gone' end
   checkRecord(recordKey, record)
   if not string.find(claim.kinds, ' ' .. record.kind .. ' ', 1, true) then return nil, 'unfit' end
@@ -255,7 +255,7 @@ end
 
 -- The grant of a worker that this claim was granted before; empty when that turn is over.
 local function readHeld(tag, claim, id, mark)
-  local record, flat = readHash(workerKey(tag, id))
+  local record, flat = readRecord(workerKey(tag, id))
   if string.match(record.token or '', ':(.*)$') ~= claim.nonce then return { 'empty' } end
   local suspect = mark == '' and startsOf(record) > claim.suspectAfter
   local _, spent, caps = readShared(tag, id, record)

@@ -184,31 +184,17 @@ local function writeTurnEnd(tag, turn, joint)
   end
 end
 
--- What the node says happened, and that the session ended with it: kept for the entry that tells of all turns of the script.
+-- What the node says happened, and as the last that the session ended with it: kept for the entry that tells of all turns of the script.
 local function tellEvent(turn, joint)
-  local event, ended, outcome, lists, last = turn.event, turn.ended, turn.outcome, turn.lists, turn.last
-  if event == '' and not ended then return end
-  local facts = joint.events
-  facts[#facts + 1] = 'session'
-  facts[#facts + 1] = turn.session
-  -- What the session's end says already is not said twice.
-  if not (ended and (event == '' or event == '[["run.completed"]]')) then
-    facts[#facts + 1] = 'events'
-    facts[#facts + 1] = event
-  end
-  if turn.record.parent then
-    facts[#facts + 1] = 'worker'
-    facts[#facts + 1] = turn.worker
-  end
+  local event, ended = turn.event, turn.ended
   if ended then
-    facts[#facts + 1] = 'ended'
-    facts[#facts + 1] = outcome and (ended .. ' ' .. last) or ended
-    -- A small result travels with the event: who waits for it need not ask for it.
-    if outcome and turn.entriesTo >= turn.entriesFrom and #lists[turn.entriesTo] <= 256 then
-      facts[#facts + 1] = 'result'
-      facts[#facts + 1] = lists[turn.entriesTo]
-    end
+    local note = '["session.' .. ended .. (turn.outcome and ('",' .. turn.last) or '"') .. ']]'
+    event = (event == '' and '[' or (string.sub(event, 1, -2) .. ',')) .. note
   end
+  if event == '' then return end
+  local facts = joint.events
+  facts[#facts + 1] = turn.record.parent and (turn.session .. ' ' .. turn.worker) or turn.session
+  facts[#facts + 1] = event
 end
 
 -- What this slot does next, once all has been written: it claims (`finishCommits`), or its bell goes.
@@ -232,7 +218,7 @@ end
 -- of which little concerns it. Nothing where it is another step after all.
 local function commitOnlyStep(tag, turn, joint)
   local record, worker, recordKey, userKey = turn.record, turn.worker, turn.recordKey, turn.userKey
-  if record.version or record.runState or record.alone or not record.parent or turn.hit then return nil end
+  if record.commit or record.runState or record.alone or not record.parent or turn.hit then return nil end
   if turn.userUsed ~= 1 or turn.runState ~= 'Idle' or turn.open ~= '0' then return nil end
   if not (turn.outcome and turn.isPlain and turn.wait == 'any') or lengthOf(userKey) ~= 1 then return nil end
   if (turn.given.failure or '-') ~= '-' then return nil end
@@ -242,8 +228,7 @@ local function commitOnlyStep(tag, turn, joint)
   if failed then return failed end
   redis.call('LPOP', userKey)
   if report then writeMail(tag, report, timeOf(joint), joint.woke) end
-  redis.call('HSET', recordKey, 'version', '1', 'commit', turn.token .. ':' .. digits(turn.sequence), 'run', '2', 'user', '1', 'token', '',
-    'place', 'idle')
+  redis.call('HSET', recordKey, 'commit', turn.token .. ':' .. digits(turn.sequence) .. ':1', 'run', '2', 'user', '1', 'token', '', 'place', 'idle')
   joint.ended[#joint.ended + 1] = worker
   tellEvent(turn, joint)
   local answer = { 'ok', '1', '', false, turn.spentBefore, turn.caps, false }
@@ -264,7 +249,8 @@ local function commitTurn(tag, turn, joint)
   local instead = guardTurn(tag, turn, joint) or commitOnlyStep(tag, turn, joint) or planTurn(tag, turn, joint)
   if instead then return instead end
   local record, outcome = turn.record, turn.outcome
-  turn.changes = { 'version', digits(tonumber(turn.version) + 1), 'commit', turn.token .. ':' .. digits(turn.sequence) }
+  local version = digits(tonumber(turn.version) + 1)
+  turn.changes = { 'commit', turn.token .. ':' .. digits(turn.sequence) .. ':' .. version }
   -- What is said of the whole session stands in its root.
   turn.ofRoot = record.parent and {} or turn.changes
   local failed = writeEntries(turn)
@@ -284,7 +270,7 @@ local function commitTurn(tag, turn, joint)
   if record.parent and #ofRoot > 0 then redis.call('HSET', rootKey, unpack(ofRoot)) end
   if #ofRoot > 0 then joint.shared[rootKey] = nil end
   tellEvent(turn, joint)
-  local answer = { 'ok', turn.changes[2], '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.granted }
+  local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.granted }
   joint.last, joint.lastKey = answer, recordKey
   if turn.turnEnds then writeSlotEnd(tag, turn, joint, answer) end
   return answer

@@ -89,8 +89,8 @@ end
 
 -- What a recipient must show before mail is written to it. Returns a plan, or nil and a tag word that says why not. The plan for a
 -- root also has what its record says of the session: the last score, and where the mail is an input, the state.
-local planFields = { 'place', 'wait', 'session', 'pool', 'run', 'open', 'limits', 'family', 'user', 'score' }
-local inputFields = { 'place', 'wait', 'session', 'pool', 'run', 'open', 'limits', 'family', 'user', 'score', 'cancel', 'ended' }
+local planFields = { 'place', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'family', 'user', 'score' }
+local inputFields = { 'place', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'family', 'user', 'score', 'cancel', 'ended' }
 local function planMail(tag, id, lane, text)
   local record = workerKey(tag, id)
   local field = readFields(record, unpack(lane == 'user' and inputFields or planFields))
@@ -98,7 +98,7 @@ local function planMail(tag, id, lane, text)
   if field[1] == 'terminal' then return nil, 'terminal' end
   return {
     id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), place = field[1], wait = field[2] or 'any',
-    session = field[3] or sessionOf(id, {}), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7] or nil,
+    session = sessionOf(id, field[3]), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7] or nil,
     family = field[8] or '0', consumed = tonumber(field[9] or 0),
     -- A root that has no score has had none: its record is not asked for it again.
     score = field[10] or (not field[3] and 0), sessionState = not field[3] and stateOf(field[11], field[12]),
@@ -220,12 +220,8 @@ local function writeInput(tag, plan, event, seed, bellMs)
   local now, woke = nowMs(), newWakes()
   local position = digits(plan.consumed + writeMail(tag, plan, now, woke) - 1)
   writeScores(tag, woke)
-  local facts = { 'session', plan.session, 'events', event }
-  if plan.id ~= rootOf(plan.session) then
-    facts[5] = 'worker'
-    facts[6] = plan.id
-  end
-  redis.pcall('XADD', tag .. ':events', '*', unpack(facts))
+  local about = plan.id == rootOf(plan.session) and plan.session or (plan.session .. ' ' .. plan.id)
+  redis.pcall('XADD', tag .. ':events', '*', about, event)
   return position, writeBellsOf(tag, woke.pools, seed, now, bellMs)
 end
 

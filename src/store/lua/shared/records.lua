@@ -1,7 +1,7 @@
 --[[ records – names of keys, time, and what records and sessions say.
 What scripts have in common is in this folder; in front of each script stands what it uses of it. It calls nothing itself.
 A script reads and checks everything first and writes afterwards; `plan…`, `read…` and `check…` only read, `write…` only write.
-A record holds only what differs from the start: no run means 1, no version 0, no pool "default", no name the kind.
+A record holds only what differs from the start: no run means 1, no commit version 0, no pool "default", no name the kind.
 In headers: T: is the hash tag of the partition. "Builds" names the keys that are not passed. A key that is "declared" is passed and not
 read: what is shared builds its name, if it is used at all. New bells are named after the seed. A mail is one text: a letter for its
 kind, ids, JSON, with tabs between (core/message.ts). The length of a lane "for ever" counts all mails that were ever appended to it;
@@ -41,8 +41,10 @@ local function rootOf(session)
   return string.sub(session, 1, 14) .. '8' .. string.sub(session, 16)
 end
 
-local function sessionOf(id, record)
-  return record.session or (string.sub(id, 1, 14) .. '7' .. string.sub(id, 16))
+-- By the path of a child, whose first element is the root; a worker without one is the root itself.
+local function sessionOf(id, firstOfPath)
+  local root = firstOfPath or id
+  return string.sub(root, 1, 14) .. '7' .. string.sub(root, 16, 36)
 end
 
 -- How often the worker was claimed. It stands in the token while there is one ("<epoch>:<nonce>", "<epoch>:" after a lease that
@@ -71,6 +73,23 @@ local function readHash(hashKey)
   local fields = {}
   for index = 1, #flat, 2 do fields[flat[index]] = flat[index + 1] end
   return fields, flat
+end
+
+-- A worker's record. What it holds within other fields has a name of its own here: `commit` is "<token>:<sequence>" of the last commit and
+-- `version` the number of them, as "<token>:<sequence>:<version>"; `parent` and `parentRun` are the last element of a child's path.
+local function readRecord(recordKey)
+  local record, flat = readHash(recordKey)
+  local commit, depth = record.commit, record.depth
+  if commit then
+    record.commit, record.version = string.match(commit, '^(.*):(%d+)$')
+    if not record.version then error('field commit of ' .. recordKey .. ' should end with the number of commits', 0) end
+  end
+  if depth or record.path1 then
+    if not string.find(depth or '', '^%d+$') then error('field depth of ' .. recordKey .. ' should be a whole number', 0) end
+    record.parent, record.parentRun = string.match(record['path' .. depth] or '', '^(%x[%x-]+):([%d-]+)$')
+    if not record.parent then error('field path' .. depth .. ' of ' .. recordKey .. ' should name the parent and its run', 0) end
+  end
+  return record, flat
 end
 
 -- Some fields of a hash, false where it has none.
@@ -112,7 +131,7 @@ end
 -- A root has them in its own record. `known`, where it is given, keeps what was read, by the root's key, for others of the session.
 local function readShared(tag, id, record, rootKey, known)
   if not record.parent then return record.marks or false, record.spent or false, record.caps or false end
-  rootKey = rootKey or rootKeyOf(tag, sessionOf(id, record))
+  rootKey = rootKey or rootKeyOf(tag, sessionOf(id, record.path1))
   local shared = known and known[rootKey] or redis.pcall('HMGET', rootKey, 'marks', 'spent', 'caps')
   if shared.err then
     checkSort('hash', rootKey)
@@ -138,7 +157,7 @@ local function cancelHit(tag, record, id, rootKey, known)
   end
   probes[#probes + 1] = id .. ':*'
   probes[#probes + 1] = id .. ':' .. (record.run or '1')
-  local cancelledKey = sessionKey(tag, sessionOf(id, record)) .. ':cancelled'
+  local cancelledKey = sessionKey(tag, sessionOf(id, record.path1)) .. ':cancelled'
   local found = redis.pcall('SMISMEMBER', cancelledKey, unpack(probes))
   if found.err then
     checkSort('set', cancelledKey)

@@ -2,9 +2,10 @@
 
 -- By an agent's tally (core/agent-tally.ts): model calls of its life, and tokens in and out. Nil for what is none.
 local function usedOf(tally)
-  local calls, tokensIn, tokensOut = string.match(tally or '', '^a %w+ (%w+) (%w+) (%w+)')
+  local calls, tokensIn, tokensOut = string.match(tally or '', '^a %w+ ?(%w*) ?(%w*) ?(%w*)')
   if not calls then return nil, 0 end
-  return tonumber(calls, 36), tonumber(tokensIn, 36) + tonumber(tokensOut, 36)
+  -- Zeros at the end are not written.
+  return tonumber(calls, 36) or 0, (tonumber(tokensIn, 36) or 0) + (tonumber(tokensOut, 36) or 0)
 end
 
 -- What the session has spent when this worker's tally becomes the given one, "<model calls> <tokens>"; nil where there is nothing to write.

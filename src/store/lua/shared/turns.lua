@@ -78,7 +78,7 @@ end
 -- May this node write, and has it not written this already? Else what is answered instead.
 local function guardTurn(tag, turn, joint)
   local worker, recordKey, token, sequence, version = turn.worker, turn.recordKey, turn.token, turn.sequence, turn.version
-  local record = readHash(recordKey)
+  local record = readRecord(recordKey)
   local claim = turn.claim
   if claim then
     claim.pool, claim.bellMs = record.pool or 'default', joint.bellMs
@@ -97,7 +97,7 @@ local function guardTurn(tag, turn, joint)
   end
   checkRecord(recordKey, record)
   if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end
-  local session = sessionOf(worker, record)
+  local session = sessionOf(worker, record.path1)
   local rootKey = recordKey
   if record.parent then
     rootKey = joint.roots[session] or rootKeyOf(tag, session)

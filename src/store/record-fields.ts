@@ -1,0 +1,27 @@
+/**
+ * Duty: a worker's record as readers see it: with a name for each fact that it holds within others, as `readRecord` in
+ * lua/shared/records.lua gives them to scripts. Of what somebody wrote over, such a fact is missing.
+ */
+import { idLength, sessionIdOfRoot } from '../core/ids.ts'
+import type { RecordFields } from './replies.ts'
+
+const commitForm = /^(?<commit>.*):(?<version>\d+)$/
+const parentForm = /^(?<parent>[0-9a-f][0-9a-f-]+):(?<parentRun>[\d-]+)$/
+
+/**
+ * Adds them to the fields as they are stored: `commit` becomes `<token>:<sequence>` of the last commit, `version` is the number of them; of a
+ * child `session`, `parent` and `parentRun`, by its path.
+ */
+export function readRecord(fields: Record<string, string>): RecordFields {
+  const { commit, depth, path1 } = fields
+  if (commit !== undefined) Object.assign(fields, commitForm.exec(commit)?.groups)
+  if (path1 === undefined) return fields
+  Object.assign(fields, parentForm.exec(fields[`path${depth}`] ?? '')?.groups)
+  fields.session = sessionOfPath(path1)
+  return fields
+}
+
+/** The session of a child, by the first element of its path, `<root>:<run>`; and that of a root, by its id. */
+export function sessionOfPath(path1: string): string {
+  return sessionIdOfRoot(path1.slice(0, idLength))
+}

@@ -1,0 +1,39 @@
+/** A record as readers see it: what it holds within other fields has a name of its own. */
+import { expect, test } from 'vitest'
+import { newId, rootIdOf } from '../../src/core/ids.ts'
+import { readRecord, sessionOfPath } from '../../src/store/record-fields.ts'
+
+const session = newId(0)
+const root = rootIdOf(session)
+const parent = rootIdOf(newId(0))
+
+test('the version is the last part of the last commit', () => {
+  expect(readRecord({ kind: 'a', commit: '3:a.n0-_Nce:2:17' })).toEqual({
+    kind: 'a',
+    commit: '3:a.n0-_Nce:2',
+    version: '17',
+  })
+  expect(readRecord({ commit: '0::0:1' })).toEqual({ commit: '0::0', version: '1' })
+  expect(readRecord({ kind: 'a' })).toEqual({ kind: 'a' })
+})
+
+test('the last of a path is the parent with its run, the first is the root of the session', () => {
+  expect(readRecord({ depth: '1', path1: `${root}:4` })).toMatchObject({ session, parent: root, parentRun: '4' })
+  const path = { depth: '2', path1: `${root}:4`, path2: `${parent}:1` }
+  expect(readRecord({ ...path })).toEqual({ ...path, session, parent, parentRun: '1' })
+  expect(readRecord({ depth: '1', path1: `${root}:-` })).toMatchObject({ session, parent: root, parentRun: '-' })
+  expect([sessionOfPath(`${root}:12`), sessionOfPath(root)]).toEqual([session, session])
+})
+
+test.each([
+  [{ commit: 'nonsense' }],
+  [{ commit: '1:n:1:' }],
+  [{ depth: '2', path1: `${root}:1` }],
+  [{ depth: 'deep', path1: `${root}:1` }],
+  [{ path1: `${root}:1` }],
+  [{ depth: '1', path1: 'nonsense' }],
+  [{ depth: '1' }],
+])('of what somebody wrote over no more is said than is there: %j', (fields) => {
+  const { session: _, ...read } = readRecord({ ...fields })
+  expect(read).toEqual(fields)
+})
