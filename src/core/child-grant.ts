@@ -37,6 +37,7 @@ export function childGrant(
     sessionId: parent.sessionId,
     parentId: parent.workerId,
     isJob: false,
+    parentRun: detached ? null : parent.run,
     call: detached ? null : call,
     kind,
     name,

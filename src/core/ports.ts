@@ -70,6 +70,8 @@ export interface Grant extends RunPosition {
   readonly parentId: string | null
   /** The root of a session that ends with its run. */
   readonly isJob: boolean
+  /** The run of the parent that spawned it; null of a root, and of one spawned as detached. */
+  readonly parentRun: number | null
   /** The parent's call that waits for this run's result; null when nobody waits. */
   readonly call: number | null
   readonly kind: string
@@ -128,6 +130,14 @@ export interface NextClaim {
 /** null: to leave. stay: nothing, as it goes on with children, or another of its turns asks. */
 export type SlotNext = NextClaim | 'stay' | null
 
+/** Where a child stands in its tree. */
+export interface ChildPlace {
+  readonly sessionId: string
+  readonly parentId: string
+  /** The run that waits for its result; null: it was spawned as detached. */
+  readonly parentRun: number | null
+}
+
 export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly workerId: string
   readonly pool: string
@@ -156,6 +166,8 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly sends: readonly { readonly workerId: string; readonly mail: string }[]
   readonly timers: readonly { readonly id: string; readonly ms: number; readonly valueJson: string }[]
   readonly event: string
+  /** Of a child that has committed nothing yet, what never changes of it. */
+  readonly child?: ChildPlace | undefined
   /** Set when the turn ends: what the worker waits for. */
   readonly end?: { readonly wait: string; readonly retryMs?: number; readonly next: SlotNext } | undefined
   /** The bell that this turn answers; empty for none. */

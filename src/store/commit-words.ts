@@ -1,7 +1,7 @@
 /** Duty: the form of a commit's arguments and answers, as the headers of lua/commit.lua and lua/commits.lua have them. */
 import { InvariantError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
-import type { CommitAnswer, CommitRequest, Refusal } from '../core/ports.ts'
+import type { ChildPlace, CommitAnswer, CommitRequest, Refusal } from '../core/ports.ts'
 import { parseBells } from './bells.ts'
 import { encodeCalls } from './call-ranges.ts'
 import { decodeClaim } from './claim-answer.ts'
@@ -18,9 +18,57 @@ export interface CommitContext {
 
 const noSlot = { slot: '', nonce: '' }
 
+/**
+ * Is it a child's first step, with which its run completes and its turn ends, and nothing else? Most children have no other; it is sent in fewer
+ * words, and Redis does less.
+ */
+export function isOnlyStep(request: CommitRequest): boolean {
+  const { child, version, sequence, outcome, open, runState, userUsed, end } = request
+  if (child === undefined || version !== 0 || sequence !== 1 || outcome !== 'completed' || end?.wait !== 'any')
+    return false
+  if (open || runState !== 'Idle' || userUsed !== 1) return false
+  const { controlUsed, familyUsed, familySeen, awaits, awaiting, timersOpen, attempt, spawns, sends, timers } = request
+  const counted = controlUsed + familySeen + awaiting + timersOpen + attempt
+  const listed = familyUsed.length + awaits.length + spawns.length + sends.length + timers.length
+  // Nothing has failed before: there is no failure to be kept, and none to be cleared.
+  return (
+    counted + listed === 0 && request.stateJson === undefined && request.failure == null && request.dead === undefined
+  )
+}
+
+/** Its words in lua/commits.lua. */
+export function onlyStepWords(request: CommitRequest, context: CommitContext): Argument[] {
+  const { workerId, token, child, pool, result = '', event, entries } = request
+  const { sessionId, parentId, parentRun } = child as ChildPlace
+  const words: Argument[] = ['only', workerId, token, sessionId, parentId, parentRun ?? '-', pool, result, event]
+  words.push(entries.length, ...entries)
+  addSlotEnd(words, request, context)
+  words.push('.')
+  return words
+}
+
+/** The words of any other commit there. */
+export function turnWords(request: CommitRequest, context: CommitContext): Argument[] {
+  const { workerId, token, sequence, version, runState, open, userUsed, end, event } = request
+  const words: Argument[] = [
+    workerId,
+    token,
+    sequence,
+    version,
+    runState,
+    open ? '1' : '0',
+    userUsed,
+    end?.wait ?? '',
+    event,
+  ]
+  words.push(...commitLists(request, context), '.')
+  return words
+}
+
 /** The entries, and what else is not as it is by default. */
-export function commitLists(request: CommitRequest, { nodeId, kindLists, policy }: CommitContext): Argument[] {
-  const { entries, spawns, offers = [], sends, timers, end } = request
+export function commitLists(request: CommitRequest, context: CommitContext): Argument[] {
+  const { nodeId, policy } = context
+  const { entries, spawns, offers = [], sends, timers } = request
   const lists: Argument[] = [entries.length, ...entries]
   addFacts(lists, request, policy)
   if (offers.length > 0) lists.push('eager', nodeId, policy.leaseMs)
@@ -30,19 +78,25 @@ export function commitLists(request: CommitRequest, { nodeId, kindLists, policy 
   }
   for (const { workerId, mail } of sends) lists.push('send', workerId, mail)
   for (const { id, ms, valueJson } of timers) lists.push('timer', id, ms, valueJson)
-  if (end === undefined) return lists
+  addSlotEnd(lists, request, context)
+  return lists
+}
+
+/** What the slot does next. */
+function addSlotEnd(lists: Argument[], request: CommitRequest, { nodeId, kindLists, policy }: CommitContext): void {
+  const { bell, pool, wasBusy, end } = request
+  if (end === undefined) return
   const { next } = end
-  if (request.wasBusy) lists.push('wasBusy', '1')
-  if (next === 'stay') return lists
+  if (wasBusy) lists.push('wasBusy', '1')
+  if (next === 'stay') return
   if (next === null) {
-    lists.push('leave', request.bell)
-    return lists
+    lists.push('leave', bell)
+    return
   }
   if (next.keepBell) lists.push('keepBell', '1')
   if (!next.maySuspect) lists.push('noSuspect', '1')
-  lists.push('claim', request.bell, next.nonce, next.slot, nodeId, kindLists.get(request.pool) ?? ' ', policy.leaseMs)
+  lists.push('claim', bell, next.nonce, next.slot, nodeId, kindLists.get(pool) ?? ' ', policy.leaseMs)
   lists.push(policy.claimMailBytes, policy.suspectAfterStarts, policy.poisonAfterStartsAlone)
-  return lists
 }
 
 function addFacts(lists: Argument[], request: CommitRequest, policy: Policy): void {

@@ -8,7 +8,7 @@ import { performance } from 'node:perf_hooks'
 import { RuntimeError } from '../core/errors.ts'
 import type { CommitAnswer, CommitRequest } from '../core/ports.ts'
 import { newSeed } from './bells.ts'
-import { type CommitContext, commitLists, decodeCommit } from './commit-words.ts'
+import { type CommitContext, commitLists, decodeCommit, isOnlyStep, onlyStepWords, turnWords } from './commit-words.ts'
 import { commitKeys, type PartitionKeys } from './keys.ts'
 import type { Argument, Reply, ScriptCaller } from './script.ts'
 import { commitScript, commitsScript } from './scripts.ts'
@@ -18,7 +18,8 @@ const bytesMost = 65_536
 
 interface Waiting {
   readonly request: CommitRequest
-  readonly lists: readonly Argument[]
+  /** As `commits` takes it. */
+  readonly words: readonly Argument[]
   readonly bytes: number
   readonly answer: PromiseWithResolvers<CommitAnswer>
 }
@@ -36,10 +37,10 @@ export class Commits {
   }
 
   commit(request: CommitRequest): Promise<CommitAnswer> {
-    const lists = commitLists(request, this.#context)
+    const words = isOnlyStep(request) ? onlyStepWords(request, this.#context) : turnWords(request, this.#context)
     const answer = Promise.withResolvers<CommitAnswer>()
     if (this.#waiting.length === 0) setImmediate(() => this.flush())
-    this.#waiting.push({ request, lists, bytes: bytesOf(lists), answer })
+    this.#waiting.push({ request, words, bytes: bytesOf(words), answer })
     // Redis begins with a full one while others are still being made.
     if (this.#waiting.length === turnsMost) this.flush()
     return answer.promise
@@ -53,13 +54,13 @@ export class Commits {
       const count = countOf(all, from)
       const some = all.slice(from, from + count)
       from += count
-      if (some.length > 1) void this.#sendTogether(some)
+      if (some.length > 1 || isOnlyStep((some[0] as Waiting).request)) void this.#sendTogether(some)
       else void this.#sendAlone(some[0] as Waiting)
     }
   }
 
   /** `asked`: when it was sent for the first time. */
-  async #sendAlone({ request, lists, answer }: Waiting, asked = performance.now()): Promise<void> {
+  async #sendAlone({ request, answer }: Waiting, asked = performance.now()): Promise<void> {
     const trustedUntil = this.#trustedUntil(asked)
     const { token, sequence, version, runState, userUsed, event } = request
     const args = {
@@ -73,7 +74,7 @@ export class Commits {
       event,
       bellMs: this.#context.policy.bellMs,
       seed: newSeed(),
-      entries: lists,
+      entries: commitLists(request, this.#context),
     }
     const keys = commitKeys(this.#keys, request.workerId)
     // Heard of at once: what is answered in the same packet comes behind it.
@@ -90,7 +91,7 @@ export class Commits {
     const trustedUntil = this.#trustedUntil(asked)
     const { bellMs } = this.#context.policy
     const { leases, events } = this.#keys
-    const args = { bellMs, seed: newSeed(), turns: some.flatMap(wordsOf) }
+    const args = { bellMs, seed: newSeed(), turns: some.flatMap(({ words }) => words) }
     let replies: Reply
     try {
       replies = await this.#caller.call(commitsScript, { leases, events }, args, { deadlineMs: this.#timeLeft(asked) })
@@ -143,21 +144,4 @@ function bytesOf(lists: readonly Argument[]): number {
   let bytes = 0
   for (const word of lists) if (typeof word === 'string') bytes += word.length
   return bytes
-}
-
-function wordsOf({ request, lists }: Waiting): Argument[] {
-  const { workerId, token, sequence, version, runState, open, userUsed, end, event } = request
-  return [
-    workerId,
-    token,
-    sequence,
-    version,
-    runState,
-    open ? '1' : '0',
-    userUsed,
-    end?.wait ?? '',
-    event,
-    ...lists,
-    '.',
-  ]
 }

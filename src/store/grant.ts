@@ -40,6 +40,7 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
   const kind = record.kind as string
   const run = number('run', 1)
   const parentId = record.parent ?? null
+  const parentRun = record.parentRun === undefined || record.parentRun === '-' ? null : Number(record.parentRun)
   const epoch = Number(token.slice(0, token.indexOf(':')))
   return {
     workerId,
@@ -50,7 +51,8 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     sessionId: record.session ?? sessionIdOfRoot(workerId),
     parentId,
     isJob: parentId === null && record.mode !== 'conversation',
-    call: parentId !== null && record.parentRun !== '-' && run === 1 ? number('call') : null,
+    parentRun,
+    call: parentRun !== null && run === 1 ? number('call') : null,
     kind,
     name: record.name ?? kind,
     pool: record.pool ?? defaultPool,

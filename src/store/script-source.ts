@@ -15,7 +15,18 @@ interface Piece {
 }
 
 /** Each file builds on those before it. */
-const parts = ['checks', 'records', 'spending', 'mail', 'claims', 'children', 'turns', 'commits', 'letters']
+const parts = [
+  'checks',
+  'records',
+  'spending',
+  'mail',
+  'claims',
+  'children',
+  'turns',
+  'commits',
+  'onlysteps',
+  'letters',
+]
 const shared: readonly Piece[] = parts.flatMap((name) => piecesOf(read(`shared/${name}.lua`)))
 
 export function scriptSource(file: string): string {

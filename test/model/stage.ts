@@ -4,7 +4,7 @@
  */
 import type { Failure } from '../../src/core/failure.ts'
 import { encodeInput, encodeResult } from '../../src/core/message.ts'
-import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, NextClaim } from '../../src/core/ports.ts'
+import type { ChildPlace, ClaimAnswer, CommitAnswer, CommitRequest, Grant, NextClaim } from '../../src/core/ports.ts'
 import type { HandNode } from '../store/support/hand-node.ts'
 import { type MadeSession, Place } from '../store/support/place.ts'
 import type { Sent } from '../store/support/wire.ts'
@@ -22,6 +22,8 @@ export class Stage implements AsyncDisposable {
   #leasesEnded = 0
   #session: MadeSession = { id: '', root: '', bells: [] }
   readonly #sent = new Map<string, Sent>()
+  /** By its first grant: nothing of it ever changes. */
+  #childPlace: ChildPlace | undefined
   /** The model's name of each bell. */
   readonly #bells = new Map<string, string>()
 
@@ -205,6 +207,7 @@ export class Stage implements AsyncDisposable {
       sends: [],
       timers: [],
       event: '',
+      child: call.worker === childId ? this.#childPlace : undefined,
       end:
         call.wait === ''
           ? undefined
@@ -245,7 +248,8 @@ export class Stage implements AsyncDisposable {
   }
 
   #grant(grant: Grant) {
-    const { mark, suspect, version, run, open, awaits, familyTaken, mail } = grant
+    const { mark, suspect, version, run, open, awaits, familyTaken, mail, sessionId, parentId, parentRun } = grant
+    if (parentId !== null) this.#childPlace = { sessionId, parentId, parentRun }
     return {
       kind: 'grant' as const,
       worker: this.#name(grant.workerId),

@@ -102,7 +102,7 @@ test('a child that has lost its depth alone is no root', async () => {
   const { child } = await childAndOther(place)
   const { record } = place.workerKeys(child.worker)
   await place.redis.hdel(record, 'depth')
-  await expect(child.complete()).rejects.toThrow(`field depth of ${record} should be a whole number`)
+  await expect(child.commit({ entries: ['{}'] })).rejects.toThrow(`field depth of ${record} should be a whole number`)
 })
 
 /** Of a root that is parked until its child has reported. */

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { encodeInput, encodeResult } from '../../src/core/message.ts'
+import type { Grant } from '../../src/core/ports.ts'
 import { decodeGrant } from '../../src/store/grant.ts'
 
 const child = { id: newId(0), name: 'child', kind: 'child' }
@@ -34,18 +35,27 @@ describe('a grant says', () => {
     return decodeGrant(['grant', newId(0), 'run', '7:nonce', '0', record, '', [], [], [], null, null, null], 0)
   }
   const parent = rootIdOf(newId(0))
+  const child = { depth: '1', path1: `${parent}:7`, call: '3' }
 
-  test.each<[string, Readonly<Record<string, string>>, number | null]>([
-    ['of a child, by which call it was made', { parent, call: '3' }, 3],
-    ['of a child in a later run, no call: the first one has answered it', { parent, call: '3', run: '2' }, null],
-    ['of a detached one no call: nobody waits for it', { parent, call: '3', parentRun: '-' }, null],
-    ['of a root no call', {}, null],
-  ])('%s', (_, fields, call) => {
-    expect(grantOf(fields).call).toBe(call)
+  test.each<[string, Readonly<Record<string, string>>, Pick<Grant, 'call' | 'parentRun' | 'parentId'>]>([
+    ['of a child, by which call it was made', child, { parentId: parent, parentRun: 7, call: 3 }],
+    [
+      'of a child in a later run, no call: the first one has answered it',
+      { ...child, run: '2' },
+      { parentId: parent, parentRun: 7, call: null },
+    ],
+    [
+      'of a detached one no call: nobody waits for it',
+      { ...child, path1: `${parent}:-` },
+      { parentId: parent, parentRun: null, call: null },
+    ],
+    ['of a root no call', {}, { parentId: null, parentRun: null, call: null }],
+  ])('%s', (_, fields, facts) => {
+    expect(grantOf(fields)).toMatchObject(facts)
   })
 
   test('that the root of a session which is no conversation ends with its run, and no child does', () => {
-    const jobs = [{}, { mode: 'conversation' }, { parent }].map((fields) => grantOf(fields).isJob)
+    const jobs = [{}, { mode: 'conversation' }, child].map((fields) => grantOf(fields).isJob)
     expect(jobs).toEqual([true, false, false])
   })
 

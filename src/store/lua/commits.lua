@@ -3,7 +3,9 @@ Why a script   what they have in common is read and written once: their time, th
 KEYS[1] leases    zset               KEYS[2] events   stream declared
 ARGV[1] bellMs        ARGV[2] seed         names of new bells
 ARGV[3] turns         for each: worker, token, sequence, version, runState, open, userUsed, wait, event, then its entries and facts as `commit`
-                      has them, then a word . behind them
+                      has them, then a word . behind them. Or the word `only`, for a child's first step with which its run completes and its
+                      turn ends: worker, token, session, parent, run of the parent (-: detached), pool, result (empty: none), event, then its
+                      entries, and of the facts those of the slot's end
 Returns {answer, answer, ...} with what `commit` answers each turn, or {"failed"}: another was recorded, and this one met an error, which
         says itself when the turn is sent alone. The bells of all are in the answer of the last that was recorded.
 Builds  T:w:<id> and its keys of these workers, of recipients, children, parents, roots and the next workers; the keys of
@@ -18,14 +20,18 @@ checkArguments(bellMs)
 local turns, answers, joint = {}, {}, newJoint(bellMs, seed)
 while cursor <= #lists do
   checkLast(lists[cursor + 9])
-  local worker, recordKey = lists[cursor], workerKey(tag, lists[cursor])
-  local turn = newTurn(worker, recordKey, recordKey .. ':log', recordKey .. laneKeys.user, lists[cursor + 1], tonumber(lists[cursor + 2]),
-    lists[cursor + 3], lists[cursor + 4], lists[cursor + 5], tonumber(lists[cursor + 6]), lists[cursor + 7], lists[cursor + 8])
-  cursor = readCommit(turn, lists, cursor + 9)
-  turns[#turns + 1] = turn
+  if lists[cursor] == 'only' then
+    turns[#turns + 1], cursor = readOnlyStep(lists, cursor + 1)
+  else
+    local worker, recordKey = lists[cursor], workerKey(tag, lists[cursor])
+    local turn = newTurn(worker, recordKey, recordKey .. ':log', recordKey .. laneKeys.user, lists[cursor + 1], tonumber(lists[cursor + 2]),
+      lists[cursor + 3], lists[cursor + 4], lists[cursor + 5], tonumber(lists[cursor + 6]), lists[cursor + 7], lists[cursor + 8])
+    cursor = readCommit(turn, lists, cursor + 9)
+    turns[#turns + 1] = turn
+  end
 end
 for index = 1, #turns do
-  local fine, answer = pcall(commitTurn, tag, turns[index], joint)
+  local fine, answer = pcall(commitStep, tag, turns[index], joint)
   if not fine and not joint.last then error(answer, 0) end
   if answer.err and not joint.last then return answer end
   answers[index] = fine and not answer.err and answer or { 'failed' }

@@ -21,6 +21,7 @@ export function grantByHand(more: Partial<Grant> = {}): Grant {
     sessionId: newId(0),
     parentId: null,
     isJob: true,
+    parentRun: null,
     call: null,
     kind: 'echo',
     name: 'echo',

@@ -1,5 +1,13 @@
 /** A node and its turns by hand: it claims, commits, renews and sweeps when the test says so, and keeps count as a turn does. */
-import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, NextClaim, PoolShare } from '../../../src/core/ports.ts'
+import type {
+  ChildPlace,
+  ClaimAnswer,
+  CommitAnswer,
+  CommitRequest,
+  Grant,
+  NextClaim,
+  PoolShare,
+} from '../../../src/core/ports.ts'
 import { RedisTurnStore } from '../../../src/store/turn-store.ts'
 import { RedisUpkeepStore } from '../../../src/store/upkeep-store.ts'
 import type { Place } from './place.ts'
@@ -133,6 +141,7 @@ export class HandTurn {
       sends: [],
       timers: [],
       event: '',
+      child: childPlace(grant),
       bell: this.bell,
       wasBusy: false,
       ...wish,
@@ -162,6 +171,10 @@ export class HandTurn {
   complete(wish: CommitWish = {}): Promise<CommitAnswer & { kind: 'ok' }> {
     return this.record({ ...completion, userUsed: 1, ...wish })
   }
+}
+
+function childPlace({ parentId, sessionId, parentRun }: Grant): ChildPlace | undefined {
+  return parentId === null ? undefined : { sessionId, parentId, parentRun }
 }
 
 /** A commit that ends run and turn with a result. */

@@ -102,12 +102,35 @@ export const whoWasSuspectedIsNoMore: Check = async (place) => {
   expect((await place.record(child.worker)).alone).toBe('0')
 }
 
-export const aFailedChildKeepsItsFailure: Check = async (place) => {
+export const aCancelledOnlyStepIsNotRecorded: Check = async (place) => {
+  const { session, children } = await siblings(place)
+  const [child] = children as [HandTurn]
+  await place.sessions.cancel(session.id, 'enough')
+  expect(await child.commit(endOf(child))).toEqual({ kind: 'cancelled' })
+}
+
+export const anOnlyStepOfAnotherTokenIsFenced: Check = async (place) => {
   const { children } = await siblings(place)
   const [child] = children as [HandTurn]
-  const failure = { code: 'run_failed', message: 'x', origin: 'handler', at: 1, attempt: 1, retryable: false } as const
-  await child.commit(endOf(child, { outcome: 'failed', failure }))
-  expect(await place.redis.exists(place.workerKeys(child.worker).failure)).toBe(1)
+  expect(await child.commit({ ...endOf(child), token: '1:another' })).toMatchObject({ kind: 'fenced' })
+}
+
+/** A node that lost count; nothing of ours does. */
+export const anOnlyStepThatWasRecordedIsNotRecordedAgain: Check = async (place) => {
+  const { children } = await siblings(place)
+  const [child] = children as [HandTurn]
+  await child.record({ entries: ['{"first":1}'], runState: 'Idle', open: false })
+  await child.node.turns.commit({ ...endOf(child), sequence: 1, version: 0 })
+  expect(await place.redis.lrange(place.workerKeys(child.worker).log, 0, -1)).toEqual(['{"first":1}'])
+}
+
+export const aDetachedChildReportsToNobody: Check = async (place) => {
+  const { node, turn } = await running(place)
+  const spawns = [place.child(turn.worker, 1, 'free', { detached: true })]
+  await turn.park('control', { spawns })
+  const child = await node.claim({ slot: '1' })
+  await child.commit(endOf(child))
+  expect(await place.redis.exists(place.workerKeys(turn.worker).family)).toBe(0)
 }
 
 async function offered(place: Place) {

@@ -53,27 +53,37 @@ export const jointMutants: readonly Mutant[] = [
     to: 'if not fine then error(answer, 0) end',
     check: checks.damageOfOneStopsNoOther,
   },
-  {
-    guard: 'the short way is for who has no more mail',
-    script: commitScript,
-    from: 'or lengthOf(userKey) ~= 1 then return nil end',
-    to: 'then return nil end',
-    check: checks.whoHasMoreMailGoesOn,
-  },
-  {
-    guard: 'the short way is for who was not suspected',
-    script: commitScript,
-    from: 'if record.commit or record.runState or record.alone or not record.parent',
-    to: 'if record.commit or record.runState or not record.parent',
-    check: checks.whoWasSuspectedIsNoMore,
-  },
-  {
-    guard: 'the short way is for who has no failure',
-    script: commitScript,
-    from: "if (turn.given.failure or '-') ~= '-' then return nil end",
-    to: '',
-    check: checks.aFailedChildKeepsItsFailure,
-  },
+  ...(
+    [
+      ['has no more mail', 'if marks or lengthOf(userKey) ~= 1 then', 'if marks then', checks.whoHasMoreMailGoesOn],
+      ['is not cancelled', 'if marks or lengthOf', 'if lengthOf', checks.aCancelledOnlyStepIsNotRecorded],
+      ['was not suspected', 'or field[3] or field[4] then', 'or field[3] then', checks.whoWasSuspectedIsNoMore],
+      [
+        'is held by the node',
+        'if field[1] ~= step.token or field[2]',
+        'if field[2]',
+        checks.anOnlyStepOfAnotherTokenIsFenced,
+      ],
+      [
+        'has committed nothing',
+        'or field[2] or field[3]',
+        'or field[3]',
+        checks.anOnlyStepThatWasRecordedIsNotRecordedAgain,
+      ],
+      [
+        'has a parent that waits',
+        'parentRun = lists[cursor + 4]',
+        "parentRun = '1'",
+        checks.aDetachedChildReportsToNobody,
+      ],
+    ] as const
+  ).map(([whose, from, to, check]) => ({
+    guard: `the short way is for who ${whose}`,
+    script: commitsScript,
+    from,
+    to,
+    check,
+  })),
   {
     guard: 'a slot is told again of children that it still holds',
     script: commitScript,

@@ -3,6 +3,7 @@ import {
   cancelScript,
   claimScript,
   commitScript,
+  commitsScript,
   dismissScript,
   postScript,
   pruneScript,
@@ -195,6 +196,13 @@ export const letterMutants: readonly Mutant[] = [
     from: '(tonumber(plan.family) or math.huge)',
     to: 'tonumber(plan.family)',
     check: checks.aCountOfResultsTearsNoCommit,
+  },
+  {
+    guard: 'a count of results that is none tears no only step',
+    script: commitsScript,
+    from: '(tonumber(plan.family) or math.huge)',
+    to: 'tonumber(plan.family)',
+    check: checks.aCountOfResultsTearsNoOnlyStep,
   },
   {
     guard: 'a damaged recipient refuses its mail, and stops nothing else of its sender',

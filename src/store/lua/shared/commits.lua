@@ -193,7 +193,7 @@ local function tellEvent(turn, joint)
   end
   if event == '' then return end
   local facts = joint.events
-  facts[#facts + 1] = turn.record.parent and (turn.session .. ' ' .. turn.worker) or turn.session
+  facts[#facts + 1] = turn.isOfRoot and turn.session or (turn.session .. ' ' .. turn.worker)
   facts[#facts + 1] = event
 end
 
@@ -214,29 +214,6 @@ local function writeResults(plan)
   if #plan.texts > 0 then redis.call('RPUSH', plan.record .. laneKeys.family, unpack(plan.texts)) end
 end
 
--- The first step of a child, with which its run and its turn end, as most children have no other: what `planTurn` and all that follows it do,
--- of which little concerns it. Nothing where it is another step after all.
-local function commitOnlyStep(tag, turn, joint)
-  local record, worker, recordKey, userKey = turn.record, turn.worker, turn.recordKey, turn.userKey
-  if record.commit or record.runState or record.alone or not record.parent or turn.hit then return nil end
-  if turn.userUsed ~= 1 or turn.runState ~= 'Idle' or turn.open ~= '0' then return nil end
-  if not (turn.outcome and turn.isPlain and turn.wait == 'any') or lengthOf(userKey) ~= 1 then return nil end
-  if (turn.given.failure or '-') ~= '-' then return nil end
-  local result = turn.given.result
-  local report = result and record.parentRun ~= '-' and planReport(tag, record, result, joint.results)
-  local failed = writeEntries(turn)
-  if failed then return failed end
-  redis.call('LPOP', userKey)
-  if report then writeMail(tag, report, timeOf(joint), joint.woke) end
-  redis.call('HSET', recordKey, 'commit', turn.token .. ':' .. digits(turn.sequence) .. ':1', 'run', '2', 'user', '1', 'token', '', 'place', 'idle')
-  joint.ended[#joint.ended + 1] = worker
-  tellEvent(turn, joint)
-  local answer = { 'ok', '1', '', false, turn.spentBefore, turn.caps, false }
-  joint.last, joint.lastKey = answer, recordKey
-  writeSlotEnd(tag, turn, joint, answer)
-  return answer
-end
-
 -- One turn. Its answer is whole once the joint part is written.
 local function commitTurn(tag, turn, joint)
   local worker, recordKey = turn.worker, turn.recordKey
@@ -246,7 +223,7 @@ local function commitTurn(tag, turn, joint)
     writeResults(waiting)
     joint.results[worker] = nil
   end
-  local instead = guardTurn(tag, turn, joint) or commitOnlyStep(tag, turn, joint) or planTurn(tag, turn, joint)
+  local instead = guardTurn(tag, turn, joint) or planTurn(tag, turn, joint)
   if instead then return instead end
   local record, outcome = turn.record, turn.outcome
   local version = digits(tonumber(turn.version) + 1)
@@ -269,6 +246,7 @@ local function commitTurn(tag, turn, joint)
   local ofRoot, rootKey = turn.ofRoot, turn.rootKey
   if record.parent and #ofRoot > 0 then redis.call('HSET', rootKey, unpack(ofRoot)) end
   if #ofRoot > 0 then joint.shared[rootKey] = nil end
+  turn.isOfRoot = not record.parent
   tellEvent(turn, joint)
   local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.granted }
   joint.last, joint.lastKey = answer, recordKey

@@ -129,9 +129,7 @@ end
 
 -- What a worker is told of its session: its marks, what its agents have spent, and what they may spend, each false where it has none.
 -- A root has them in its own record. `known`, where it is given, keeps what was read, by the root's key, for others of the session.
-local function readShared(tag, id, record, rootKey, known)
-  if not record.parent then return record.marks or false, record.spent or false, record.caps or false end
-  rootKey = rootKey or rootKeyOf(tag, sessionOf(id, record.path1))
+local function sharedOf(rootKey, known)
   local shared = known and known[rootKey] or redis.pcall('HMGET', rootKey, 'marks', 'spent', 'caps')
   if shared.err then
     checkSort('hash', rootKey)
@@ -139,6 +137,11 @@ local function readShared(tag, id, record, rootKey, known)
   end
   if known then known[rootKey] = shared end
   return unpack(shared)
+end
+
+local function readShared(tag, id, record, rootKey, known)
+  if not record.parent then return record.marks or false, record.spent or false, record.caps or false end
+  return sharedOf(rootKey or rootKeyOf(tag, sessionOf(id, record.path1)), known)
 end
 
 -- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only; reserved, since only runs

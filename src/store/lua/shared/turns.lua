@@ -10,29 +10,39 @@ local function newTurn(worker, recordKey, logKey, userKey, token, sequence, vers
     spawns = none, sends = none, timers = none, controlUsed = 0, familyUsed = '', familySeen = 0, awaiting = 0, retryMs = 0, eager = false,
     claim = false, record = false, pool = false, session = false, run = false, rootKey = false, marks = false, spentBefore = false, caps = false,
     hit = false, outcome = false, waitsForOne = false, turnEnds = false, others = false, own = false, hadTimers = false, userLeft = 0,
-    endsSession = false, changes = false, ofRoot = false, control = 0, family = 0, last = 0, ended = false, granted = false,
-    isPlain = true }
+    endsSession = false, changes = false, ofRoot = false, control = 0, family = 0, last = 0, ended = false, granted = false }
 end
 
--- Of a step that does nothing but end a run, and with it the turn.
-local plainFacts = { failure = true, outcome = true, result = true, leave = true, wasBusy = true, keepBell = true, noSuspect = true }
+-- The entries of a step, from their count on. Returns the place behind them.
+local function readEntries(turn, lists, cursor)
+  local count = tonumber(lists[cursor])
+  checkArguments(count)
+  if cursor + count > #lists then error('the entries should be as many as their count says', 0) end
+  turn.entriesFrom, turn.entriesTo, turn.lists = cursor + 1, cursor + count, lists
+  return turn.entriesTo + 1
+end
+
+-- What a slot claims with, from this place on.
+local function readClaim(lists, cursor)
+  local claim = { bell = lists[cursor], nonce = lists[cursor + 1], slot = lists[cursor + 2], node = lists[cursor + 3], kinds = lists[cursor + 4],
+    leaseMs = tonumber(lists[cursor + 5]), mailBytes = tonumber(lists[cursor + 6]), suspectAfter = tonumber(lists[cursor + 7]),
+    poisonAfter = tonumber(lists[cursor + 8]) }
+  checkArguments(claim.leaseMs, claim.mailBytes, claim.suspectAfter, claim.poisonAfter)
+  return claim
+end
 
 -- A turn as it was sent, from this place on: its entries, then its facts, as the header of commit.lua says, up to the word . or the end.
 -- Returns the place behind it.
 local function readCommit(turn, lists, cursor)
   local given, spawns, sends, timers = {}, none, none, none
-  local count, length = tonumber(lists[cursor]), #lists
-  checkArguments(turn.sequence, turn.userUsed, count)
-  if cursor + count > length then error('the entries should be as many as their count says', 0) end
-  turn.entriesFrom, turn.entriesTo, turn.lists = cursor + 1, cursor + count, lists
-  cursor = turn.entriesTo + 1
+  local length = #lists
+  checkArguments(turn.sequence, turn.userUsed)
+  cursor = readEntries(turn, lists, cursor)
   while cursor <= length do
     local name, first, second = lists[cursor], lists[cursor + 1], lists[cursor + 2]
     local values = 1
     if name == '.' then break end
-    if plainFacts[name] then
-      given[name] = first
-    elseif name == 'spawn' then
+    if name == 'spawn' then
       if #spawns == 0 then spawns = {} end
       spawns[#spawns + 1] = { id = first, kind = second, name = lists[cursor + 3], pool = lists[cursor + 4], detached = lists[cursor + 5],
         call = lists[cursor + 6], grant = lists[cursor + 7], mails = { lists[cursor + 8] }, slot = lists[cursor + 9], nonce = lists[cursor + 10] }
@@ -51,20 +61,15 @@ local function readCommit(turn, lists, cursor)
       checkArguments(turn.eager.leaseMs)
       values = 2
     elseif name == 'claim' then
-      turn.claim = { bell = first, nonce = second, slot = lists[cursor + 3], node = lists[cursor + 4], kinds = lists[cursor + 5],
-        leaseMs = tonumber(lists[cursor + 6]), mailBytes = tonumber(lists[cursor + 7]), suspectAfter = tonumber(lists[cursor + 8]),
-        poisonAfter = tonumber(lists[cursor + 9]) }
-      checkArguments(turn.claim.leaseMs, turn.claim.mailBytes, turn.claim.suspectAfter, turn.claim.poisonAfter)
+      turn.claim = readClaim(lists, cursor + 1)
       values = 9
     else
       given[name] = first
-      turn.isPlain = false
     end
     cursor = cursor + values + 1
     if cursor > length + 1 then error('each fact should have as many values as the header says', 0) end
   end
   turn.given, turn.spawns, turn.sends, turn.timers = given, spawns, sends, timers
-  if #spawns > 0 or #sends > 0 or #timers > 0 then turn.isPlain = false end
   if given.controlUsed or given.familySeen or given.awaiting or given.retryMs then
     turn.controlUsed, turn.familySeen = tonumber(given.controlUsed or 0), tonumber(given.familySeen or 0)
     turn.awaiting, turn.retryMs = tonumber(given.awaiting or 0), tonumber(given.retryMs or 0)
@@ -75,15 +80,18 @@ local function readCommit(turn, lists, cursor)
   return cursor + 1
 end
 
+-- What a claim at the end of a turn has from the turn.
+local function completeClaim(claim, pool, given, joint)
+  claim.pool, claim.bellMs = pool, joint.bellMs
+  claim.wasBusy, claim.keepBell, claim.maySuspect = given.wasBusy, given.keepBell, given.noSuspect == '1' and '0' or '1'
+end
+
 -- May this node write, and has it not written this already? Else what is answered instead.
 local function guardTurn(tag, turn, joint)
   local worker, recordKey, token, sequence, version = turn.worker, turn.recordKey, turn.token, turn.sequence, turn.version
   local record = readRecord(recordKey)
   local claim = turn.claim
-  if claim then
-    claim.pool, claim.bellMs = record.pool or 'default', joint.bellMs
-    claim.wasBusy, claim.keepBell, claim.maySuspect = turn.given.wasBusy, turn.given.keepBell, turn.given.noSuspect == '1' and '0' or '1'
-  end
+  if claim then completeClaim(claim, record.pool or 'default', turn.given, joint) end
   turn.record = record
   local commitToken, commitSequence = string.match(record.commit or '', '^(.*):(%d+)$')
   local repeated = commitToken == token and sequence <= tonumber(commitSequence)
