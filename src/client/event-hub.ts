@@ -175,8 +175,8 @@ export class EventHub {
   #tell({ id, about, notes, part }: EventEntry): void {
     const watched = this.#watched.get(sessionIn(about))
     if (watched === undefined) return
-    if (watched.ended === null) watched.ended = endIn(notes)
     if (mayEndRun(notes)) for (const wake of watched.wakers) wake()
+    if (watched.ended === null) watched.ended = endIn(notes)
     if (watched.listeners.length === 0) return
     for (const event of decodeEvents(id, about, notes, part)) for (const tell of watched.listeners) tell(event)
   }

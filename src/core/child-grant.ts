@@ -8,10 +8,16 @@ import { decodeGrant } from './worker-grant.ts'
 
 type Recorded = Extract<CommitAnswer, { kind: 'ok' }>
 
-/** Of those that the slot took with this commit of `parent`, in the order of their spawns. */
+/** A commit that offers the children it spawns to the slot. */
+export interface ChildOffering {
+  /** The grant of its turn, at the run that spawns. */
+  readonly parent: Grant
+  readonly request: CommitRequest
+}
+
+/** Of those that the slot took with this commit, in the order of their spawns. */
 export function childGrants(
-  parent: Grant,
-  { spawns, offers = [] }: CommitRequest,
+  { parent, request: { spawns, offers = [] } }: ChildOffering,
   { granted = [], spending, trustedUntil = 0 }: Pick<Recorded, 'granted' | 'spending' | 'trustedUntil'>,
 ): readonly Grant[] {
   return spawns.flatMap((spawn, index) => {
@@ -21,7 +27,7 @@ export function childGrants(
   })
 }
 
-/** `parent`: the grant of the turn that spawned it. */
+/** `parent`: the grant of the turn that spawned it, at that run. */
 export function childGrant(
   parent: Grant,
   { id, kind, name, pool, detached, call, grant = '', mail }: SpawnOrder,

@@ -13,7 +13,7 @@ import { idLength, rootIdOf } from './ids.ts'
 
 type Orders = { readonly [Type in EventType]?: readonly (keyof EventDetails[Type] & string)[] }
 
-/** Of what is told most: of each detail its place. The parent of a worker that was spawned is the worker that tells of it. */
+/** Of what is told most: of each detail its place; one without a place is not written. */
 const orders = {
   'session.created': ['kind', 'name', 'mode'],
   'worker.spawned': ['id', 'kind', 'name', 'detached'],
@@ -23,6 +23,15 @@ const orders = {
   'tool.succeeded': ['toolCallId', 'toolName', 'ms'],
   'tool.failed': ['toolCallId', 'toolName', 'ms'],
 } as const satisfies Orders
+
+/** The parent of a worker that was spawned is the worker that tells of it. */
+type Derived = { readonly 'worker.spawned': 'parent' }
+type Placed<Type extends keyof typeof orders> =
+  | (typeof orders)[Type][number]
+  | (Type extends keyof Derived ? Derived[Type] : never)
+/** Details without a place: there must be none. */
+type Unplaced = { [Type in keyof typeof orders]: Exclude<keyof EventDetails[Type], Placed<Type>> }[keyof typeof orders]
+true satisfies Unplaced extends never ? true : Unplaced
 
 type Details = Readonly<Record<string, unknown>>
 type StoredNote = readonly [type: EventType, ...values: unknown[]]

@@ -32,9 +32,12 @@ export function openCallsIn(newest: readonly Entry[]): OpenCalls | null {
   if (reply === undefined) return null
   if (runEnds.has(reply.type)) return none
   const since = newest.slice(last)
-  const epochs = since.map(({ epoch }) => epoch).filter((epoch) => typeof epoch === 'number')
-  return { calls: since.reduce(openCallsAfter, []), run: reply.run as number, epoch: Math.max(...epochs) }
+  // Of a number over which somebody wrote nothing is said: what answers the calls must be readable.
+  const epochs = since.map(({ epoch }) => wholeOr1(epoch))
+  return { calls: since.reduce(openCallsAfter, []), run: wholeOr1(reply.run), epoch: Math.max(...epochs) }
 }
+
+const wholeOr1 = (number: unknown) => (Number.isSafeInteger(number) ? (number as number) : 1)
 
 /** The open calls when this entry has followed. */
 export function openCallsAfter(open: readonly OpenCall[], entry: Entry): readonly OpenCall[] {

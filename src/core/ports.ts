@@ -136,6 +136,7 @@ export interface ChildPlace {
   readonly parentId: string
   /** The run that waits for its result; null: it was spawned as detached. */
   readonly parentRun: number | null
+  readonly depth: number
 }
 
 export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {

@@ -12,7 +12,7 @@
  */
 
 import { performance } from 'node:perf_hooks'
-import { childGrants } from '../core/child-grant.ts'
+import { type ChildOffering, childGrants } from '../core/child-grant.ts'
 import { CancelledError, LeaseLostError, toRuntimeError } from '../core/errors.ts'
 import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, Refusal, RunPosition } from '../core/ports.ts'
 import { refusalError } from '../core/refusal.ts'
@@ -63,7 +63,7 @@ export class Turn {
   claimed: ClaimAnswer = { kind: 'none' }
   #granted: readonly Grant[] = none
   /** The last try of the ending commit, if it offered to take children. */
-  #offering: CommitRequest | undefined
+  #offering: ChildOffering | undefined
   readonly #left: { -readonly [Name in keyof Left]: Left[Name] }
   readonly #abort = new LazySignal()
   readonly #finished = Promise.withResolvers<TurnOver>()
@@ -124,12 +124,12 @@ export class Turn {
 
   /** Children that the slot was given with the ending commit; where that was not answered, those that it may have been given. */
   get granted(): readonly Grant[] {
-    const request = this.#offering
-    if (request === undefined || this.#left.over === 'ended') return this.#granted
+    const offering = this.#offering
+    if (offering === undefined || this.#left.over === 'ended') return this.#granted
     // They are given back, which needs no trust in a lease: who does not hold them is refused.
-    const granted = request.spawns.map(({ id }) => id)
+    const granted = offering.request.spawns.map(({ id }) => id)
     const trustedUntil = performance.now() + this.host.policy.leaseMs - this.host.policy.leaseMarginMs
-    return childGrants(this.grant, request, { granted, spending: this.spending, trustedUntil })
+    return childGrants(offering, { granted, spending: this.spending, trustedUntil })
   }
 
   /** Resolves when the turn is over, whatever the behaviour still does. */
@@ -310,16 +310,10 @@ export class Turn {
       return
     }
     this.committingMs += performance.now() - asked
-    await this.#accept(answer, request, steps, step, end)
+    await this.#accept(answer, steps, step, end)
   }
 
-  async #accept(
-    answer: CommitAnswer,
-    request: CommitRequest,
-    steps: readonly Step[],
-    step: Step,
-    end: TurnEnd | undefined,
-  ): Promise<void> {
+  async #accept(answer: CommitAnswer, steps: readonly Step[], step: Step, end: TurnEnd | undefined): Promise<void> {
     // It is known then that none was taken.
     if (answer.kind !== 'ok') this.#offering = undefined
     switch (answer.kind) {
@@ -333,7 +327,7 @@ export class Turn {
         if (end) {
           if (end.retryMs !== undefined) this.host.noteTimer(end.retryMs)
           this.claimed = answer.claimed
-          if (answer.granted) this.#granted = childGrants(this.grant, request, answer)
+          if (this.#offering && answer.granted) this.#granted = childGrants(this.#offering, answer)
           this.#finish('ended')
         }
         return
@@ -393,7 +387,9 @@ export class Turn {
       bell: this.host.bell,
       wasBusy: this.bellIsBusy,
     }
-    this.#offering = ended && ended.offers.length > 0 ? request : undefined
+    // The turn may have gone on through several runs since it was granted.
+    const isOffering = ended !== undefined && ended.offers.length > 0
+    this.#offering = isOffering ? { parent: { ...this.grant, run: step.position.run }, request } : undefined
     return request
   }
 }

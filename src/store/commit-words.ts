@@ -39,8 +39,8 @@ export function isOnlyStep(request: CommitRequest): boolean {
 /** Its words in lua/commits.lua. */
 export function onlyStepWords(request: CommitRequest, context: CommitContext): Argument[] {
   const { workerId, token, child, pool, result = '', event, entries } = request
-  const { sessionId, parentId, parentRun } = child as ChildPlace
-  const words: Argument[] = ['only', workerId, token, sessionId, parentId, parentRun ?? '-', pool, result, event]
+  const { sessionId, parentId, parentRun, depth } = child as ChildPlace
+  const words: Argument[] = ['only', workerId, token, sessionId, parentId, parentRun ?? '-', depth, pool, result, event]
   words.push(entries.length, ...entries)
   addSlotEnd(words, request, context)
   words.push('.')

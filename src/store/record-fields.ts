@@ -6,7 +6,7 @@ import { idLength, sessionIdOfRoot } from '../core/ids.ts'
 import type { RecordFields } from './replies.ts'
 
 const commitForm = /^(?<commit>.*):(?<version>\d+)$/
-const parentForm = /^(?<parent>[0-9a-f][0-9a-f-]+):(?<parentRun>[\d-]+)$/
+const parentForm = /^(?<parent>[0-9a-f-]{36}):(?<parentRun>[\d-]+)$/
 
 /**
  * Adds them to the fields as they are stored: `commit` becomes `<token>:<sequence>` of the last commit, `version` is the number of them; of a
@@ -17,7 +17,7 @@ export function readRecord(fields: Record<string, string>): RecordFields {
   if (commit !== undefined) Object.assign(fields, commitForm.exec(commit)?.groups)
   if (path1 === undefined) return fields
   Object.assign(fields, parentForm.exec(fields[`path${depth}`] ?? '')?.groups)
-  fields.session = sessionOfPath(path1)
+  if (parentForm.test(path1)) fields.session = sessionOfPath(path1)
   return fields
 }
 

@@ -56,6 +56,14 @@ describe('openCallsIn', () => {
     expect(openCallsIn(strange)).toBeNull()
   })
 
+  test('says nothing of a run or an epoch over which somebody wrote: what answers the calls can be read', () => {
+    for (const odd of ['x', {}, null, -1.5]) {
+      const found = openCallsIn([make({ ...asked('a'), run: odd, epoch: odd })])
+      expect(found).toMatchObject({ run: 1, epoch: 1 })
+      expect(lastEntries(found as NonNullable<typeof found>, 5).map(decodeEntry)).toMatchObject([{ toolCallId: 'a' }])
+    }
+  })
+
   test('tells which were started, and of which it was said since that nothing took effect', () => {
     const started = (toolCallId: string) => make({ type: 'toolStarted', toolCallId, toolName: 'look' })
     const failed = make({ type: 'attemptFailed', failure: { code: 'x' }, retryMs: 1, toolCallIds: ['b'] })

@@ -248,8 +248,9 @@ export class Stage implements AsyncDisposable {
   }
 
   #grant(grant: Grant) {
-    const { mark, suspect, version, run, open, awaits, familyTaken, mail, sessionId, parentId, parentRun } = grant
-    if (parentId !== null) this.#childPlace = { sessionId, parentId, parentRun }
+    const { mark, suspect, version, run, open, awaits, familyTaken, mail, sessionId, parentId, parentRun, depth } =
+      grant
+    if (parentId !== null) this.#childPlace = { sessionId, parentId, parentRun, depth }
     return {
       kind: 'grant' as const,
       worker: this.#name(grant.workerId),

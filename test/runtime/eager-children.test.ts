@@ -252,6 +252,23 @@ describe('a node of short turns', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
+  test('also of a turn that has gone on to a later run than it was claimed for', async () => {
+    const gate = Promise.withResolvers<void>()
+    const hold = defineWorker({
+      async receive(_, self) {
+        await gate.promise
+        self.reply(null)
+      },
+    })
+    await using troupe = await startShort({ workers: { hold }, concurrency: 1 })
+    await troupe.create('hold')
+    const session = await troupe.create('parent', { kind: 'quick', inputs: [] }, { keepOpen: true })
+    await session.root.send({ kind: 'quick', inputs: ten })
+    gate.resolve()
+    expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: ten })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
   test('runs them one after another', async () => {
     let running = 0
     let most = 0

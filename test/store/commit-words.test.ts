@@ -28,7 +28,7 @@ const only: CommitRequest = {
   sends: [],
   timers: [],
   event: '',
-  child: { sessionId: 's', parentId: 'p', parentRun: 1 },
+  child: { sessionId: 's', parentId: 'p', parentRun: 1, depth: 1 },
   end: { wait: 'any', next: 'stay' },
   bell: 'b',
   wasBusy: false,
@@ -38,7 +38,7 @@ test.each<Partial<CommitRequest>>([
   {},
   { failure: undefined },
   { result: undefined },
-  { child: { sessionId: 's', parentId: 'p', parentRun: null } },
+  { child: { sessionId: 's', parentId: 'p', parentRun: null, depth: 2 } },
   { end: { wait: 'any', next: null } },
   { entries: [] },
 ])('one that is: %j', (more) => expect(isOnlyStep({ ...only, ...more })).toBe(true))

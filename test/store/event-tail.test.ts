@@ -106,6 +106,15 @@ describe('a tail', () => {
 })
 
 describe('past events', () => {
+  test('are told beside what another program wrote', async () => {
+    await using place = await Place.open()
+    await add(place, 'a')
+    await place.redis.xadd(place.keys.events, '*', 'x', 'y')
+    await add(place, 'b')
+    const { events } = await pageAfter(place, '0-0')
+    expect(events.map(({ sessionId }) => sessionId)).toEqual(['a', 'b'])
+  })
+
   test('are read in pages, each event once, from any of them on', async () => {
     await using place = await Place.open()
     await addMany(place, 700)

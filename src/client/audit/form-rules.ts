@@ -9,6 +9,8 @@ import type { RecordFields } from '../../store/replies.ts'
 type Form = Pick<RegExp, 'test'> | readonly string[]
 
 const whole = /^\d+$/
+/** `<worker>:<run>`, or `<worker>:-`. */
+const pathForm = /^[0-9a-f-]{36}:(\d+|-)$/
 const numbers = (...names: string[]) => names.map((name): [string, Form] => [name, whole])
 
 /** Absent fields are at their start. */
@@ -40,8 +42,11 @@ export function malformedWorker(fields: RecordFields): string[] {
   if (fields.runState !== undefined && !runStates.includes(decodeRunState(fields.runState).run))
     found.push(wrong('runState', 'its record', fields.runState))
   const depth = whole.test(fields.depth ?? '0') ? Number(fields.depth ?? 0) : 0
-  for (let level = 1; level <= Math.min(depth, 64); level++)
-    if (fields[`path${level}`] === undefined) found.push(`its record should have a field path${level}`)
+  for (let level = 1; level <= Math.min(depth, 64); level++) {
+    const element = fields[`path${level}`]
+    if (element === undefined) found.push(`its record should have a field path${level}`)
+    else if (!pathForm.test(element)) found.push(wrong(`path${level}`, 'its record', element))
+  }
   return found
 }
 

@@ -19,12 +19,13 @@ import { type KnownHistory, textBytes } from '../history-cache.ts'
 import { emptyStep, type Step } from '../step.ts'
 import type { Turn } from '../turn.ts'
 
-/** An entry without its head. */
 interface MadeEntry {
   readonly entry: Entry
+  /** As it is stored. */
   readonly json: string
 }
 
+/** An entry without its head. */
 export type EntryFacts = { readonly type: Entry['type'] } & Readonly<Record<string, unknown>>
 
 export interface StepParts extends Partial<Omit<Step, 'entries' | 'position' | 'notes'>> {

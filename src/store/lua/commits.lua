@@ -4,7 +4,7 @@ KEYS[1] leases    zset               KEYS[2] events   stream declared
 ARGV[1] bellMs        ARGV[2] seed         names of new bells
 ARGV[3] turns         for each: worker, token, sequence, version, runState, open, userUsed, wait, event, then its entries and facts as `commit`
                       has them, then a word . behind them. Or the word `only`, for a child's first step with which its run completes and its
-                      turn ends: worker, token, session, parent, run of the parent (-: detached), pool, result (empty: none), event, then its
+                      turn ends: worker, token, session, parent, run of the parent (-: detached), depth, pool, result (empty: none), event, then its
                       entries, and of the facts those of the slot's end
 Returns {answer, answer, ...} with what `commit` answers each turn, or {"failed"}: another was recorded, and this one met an error, which
         says itself when the turn is sent alone. The bells of all are in the answer of the last that was recorded.

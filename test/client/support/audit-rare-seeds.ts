@@ -151,6 +151,14 @@ export const rareSeeds: readonly Seed[] = [
     words: /idle and a run is open/,
   },
   {
+    what: 'the path of a child',
+    scene: 'family',
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.first).record, 'path1', 'nonsense'),
+    invariant: 'key',
+    names: 'first',
+    words: /^field path1 of its record should not be "nonsense"$/,
+  },
+  {
     what: "a child's parent",
     scene: 'family',
     tamper: ({ redis, of, cast }) => redis.hset(of(cast.first).record, 'path1', `${id}:1`),

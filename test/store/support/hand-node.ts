@@ -173,8 +173,8 @@ export class HandTurn {
   }
 }
 
-function childPlace({ parentId, sessionId, parentRun }: Grant): ChildPlace | undefined {
-  return parentId === null ? undefined : { sessionId, parentId, parentRun }
+function childPlace({ parentId, sessionId, parentRun, depth }: Grant): ChildPlace | undefined {
+  return parentId === null ? undefined : { sessionId, parentId, parentRun, depth }
 }
 
 /** A commit that ends run and turn with a result. */

@@ -124,13 +124,20 @@ export const anOnlyStepThatWasRecordedIsNotRecordedAgain: Check = async (place) 
   expect(await place.redis.lrange(place.workerKeys(child.worker).log, 0, -1)).toEqual(['{"first":1}'])
 }
 
-export const aDetachedChildReportsToNobody: Check = async (place) => {
-  const { node, turn } = await running(place)
-  const spawns = [place.child(turn.worker, 1, 'free', { detached: true })]
-  await turn.park('control', { spawns })
-  const child = await node.claim({ slot: '1' })
+export const aChildOfWhichItsNodeErrsReports: Check = async (place) => {
+  const { parent, children } = await siblings(place)
+  const [child] = children as [HandTurn]
+  const request = endOf(child)
+  await child.commit({ ...request, child: request.child && { ...request.child, parentRun: 9 } })
+  expect(await place.redis.llen(place.workerKeys(parent.worker).family)).toBe(1)
+}
+
+export const anOnlyStepEndsAWait: Check = async (place) => {
+  const { children } = await siblings(place)
+  const [child] = children as [HandTurn]
+  await place.redis.hset(place.workerKeys(child.worker).record, 'wait', 'control')
   await child.commit(endOf(child))
-  expect(await place.redis.exists(place.workerKeys(turn.worker).family)).toBe(0)
+  expect(await place.record(child.worker)).toMatchObject({ place: 'idle', wait: 'any' })
 }
 
 async function offered(place: Place) {

@@ -66,16 +66,17 @@ export const jointMutants: readonly Mutant[] = [
       ],
       [
         'has committed nothing',
-        'or field[2] or field[3]',
-        'or field[3]',
+        'or field[3] or field[4] then',
+        'or field[4] then',
         checks.anOnlyStepThatWasRecordedIsNotRecordedAgain,
       ],
       [
-        'has a parent that waits',
-        'parentRun = lists[cursor + 4]',
-        "parentRun = '1'",
-        checks.aDetachedChildReportsToNobody,
+        'has the parent that its node says',
+        " or field[2] ~= step.parent .. ':' .. step.parentRun",
+        '',
+        checks.aChildOfWhichItsNodeErrsReports,
       ],
+      ['waits for nothing', 'or field[7] or field[8] or', 'or field[7] or', checks.anOnlyStepEndsAWait],
     ] as const
   ).map(([whose, from, to, check]) => ({
     guard: `the short way is for who ${whose}`,

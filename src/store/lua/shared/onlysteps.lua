@@ -20,11 +20,11 @@ end
 
 -- One as it was sent, from this place on, as the header of commits.lua says. Returns it, and the place behind it.
 local function readOnlyStep(lists, cursor)
-  checkLast(lists[cursor + 8])
+  checkLast(lists[cursor + 9])
   local step = { worker = lists[cursor], token = lists[cursor + 1], session = lists[cursor + 2], parent = lists[cursor + 3],
-    parentRun = lists[cursor + 4], pool = lists[cursor + 5], result = lists[cursor + 6], event = lists[cursor + 7], lists = lists, entriesFrom = 0,
+    parentRun = lists[cursor + 4], depth = lists[cursor + 5], pool = lists[cursor + 6], result = lists[cursor + 7], event = lists[cursor + 8], lists = lists, entriesFrom = 0,
     entriesTo = 0, outcome = 'completed', last = false, ended = false, isOfRoot = false, given = none, claim = false, isOnlyStep = true }
-  cursor = readEntries(step, lists, cursor + 8)
+  cursor = readEntries(step, lists, cursor + 9)
   checkLast(lists[cursor])
   if lists[cursor] == '.' then return step, cursor + 1 end
   return step, readSlotEnd(step, lists, cursor)
@@ -41,12 +41,14 @@ local function asTurn(tag, step)
   return turn
 end
 
--- Nothing where it is not so plain: another holds the worker, this was recorded, something was cancelled, more mail is there.
+-- Nothing where it is not so plain: another holds the worker, this was recorded, something was cancelled, more mail is there, or its record says
+-- what that of a child which has committed nothing never says, or another parent than its node does.
 local function commitOnlyStep(tag, step, joint)
   local worker, session, given, claim = step.worker, step.session, step.given, step.claim
   local recordKey = workerKey(tag, worker)
-  local field = readFields(recordKey, 'token', 'commit', 'runState', 'alone')
-  if field[1] ~= step.token or field[2] or field[3] or field[4] then return nil end
+  local field = readFields(recordKey, 'token', 'path' .. step.depth, 'commit', 'alone', 'runState', 'run', 'open', 'wait', 'user')
+  if field[1] ~= step.token or field[2] ~= step.parent .. ':' .. step.parentRun or field[3] or field[4] then return nil end
+  if field[5] or field[6] or field[7] or field[8] or field[9] then return nil end
   local rootKey = joint.roots[session] or rootKeyOf(tag, session)
   joint.roots[session] = rootKey
   local marks, spent, caps = sharedOf(rootKey, joint.shared)

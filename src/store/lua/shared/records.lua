@@ -75,6 +75,13 @@ local function readHash(hashKey)
   return fields, flat
 end
 
+-- An element of a child's path: the worker and its run. It becomes part of keys.
+local function ancestorOf(recordKey, field, record)
+  local worker, run = string.match(record[field] or '', '^(%x[%x-]+):([%d-]+)$')
+  if not worker or #worker ~= 36 then error('field ' .. field .. ' of ' .. recordKey .. ' should name a worker and its run', 0) end
+  return worker, run
+end
+
 -- A worker's record. What it holds within other fields has a name of its own here: `commit` is "<token>:<sequence>" of the last commit and
 -- `version` the number of them, as "<token>:<sequence>:<version>"; `parent` and `parentRun` are the last element of a child's path.
 local function readRecord(recordKey)
@@ -86,8 +93,9 @@ local function readRecord(recordKey)
   end
   if depth or record.path1 then
     if not string.find(depth or '', '^%d+$') then error('field depth of ' .. recordKey .. ' should be a whole number', 0) end
-    record.parent, record.parentRun = string.match(record['path' .. depth] or '', '^(%x[%x-]+):([%d-]+)$')
-    if not record.parent then error('field path' .. depth .. ' of ' .. recordKey .. ' should name the parent and its run', 0) end
+    record.parent, record.parentRun = ancestorOf(recordKey, 'path' .. depth, record)
+    -- Who is in between becomes no key.
+    if depth ~= '1' then ancestorOf(recordKey, 'path1', record) end
   end
   return record, flat
 end
