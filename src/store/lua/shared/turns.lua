@@ -13,10 +13,8 @@ local function newTurn(worker, recordKey, logKey, userKey, token, sequence, vers
     endsSession = false, changes = false, ofRoot = false, control = 0, family = 0, last = 0, ended = false, granted = false }
 end
 
--- The entries of a step, from their count on. Returns the place behind them.
-local function readEntries(turn, lists, cursor)
-  local count = tonumber(lists[cursor])
-  checkArguments(count)
+-- The entries of a step, behind their count, which was checked. Returns the place behind them.
+local function readEntries(turn, lists, cursor, count)
   if cursor + count > #lists then error('the entries should be as many as their count says', 0) end
   turn.entriesFrom, turn.entriesTo, turn.lists = cursor + 1, cursor + count, lists
   return turn.entriesTo + 1
@@ -35,9 +33,9 @@ end
 -- Returns the place behind it.
 local function readCommit(turn, lists, cursor)
   local given, spawns, sends, timers = {}, none, none, none
-  local length = #lists
-  checkArguments(turn.sequence, turn.userUsed)
-  cursor = readEntries(turn, lists, cursor)
+  local count, length = tonumber(lists[cursor]), #lists
+  checkArguments(turn.sequence, turn.userUsed, count)
+  cursor = readEntries(turn, lists, cursor, count)
   while cursor <= length do
     local name, first, second = lists[cursor], lists[cursor + 1], lists[cursor + 2]
     local values = 1
