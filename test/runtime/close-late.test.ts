@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import type { CommitRequest } from '../../src/core/ports.ts'
+import { changedStore } from '../support/changed-store.ts'
 import { shortLeases } from '../support/test-policy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -26,16 +27,13 @@ test('ends', async () => {
   await troupe.startNode(
     { echo },
     {
-      aroundTurns: (turns) => ({
-        partition: turns.partition,
-        claim: (next) => turns.claim(next),
-        readHistory: (id, from) => turns.readHistory(id, from),
-        renew: (all) => turns.renew(all),
-        async commit(request: CommitRequest) {
-          if (request.end !== undefined && request.outcome === undefined) await session.close()
-          return turns.commit(request)
-        },
-      }),
+      aroundTurns: (turns) =>
+        changedStore(turns, {
+          async commit(request: CommitRequest) {
+            if (request.end !== undefined && request.outcome === undefined) await session.close()
+            return turns.commit(request)
+          },
+        }),
     },
   )
   expect(await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 1 })

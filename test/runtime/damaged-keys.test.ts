@@ -5,6 +5,7 @@ import { defineWorker, type HandlerDefinition } from '../../src/core/define-work
 import type { TurnStore } from '../../src/core/ports.ts'
 import { say } from '../../src/models/scripted-model.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
+import { changedStore } from '../support/changed-store.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { recordedModel } from '../support/recorded-model.ts'
 import { spoil } from '../support/spoil.ts'
@@ -155,20 +156,17 @@ describe('a worker that can have no children', () => {
     let isLost = false
     // What is wrong with the list of cancelled sessions would keep the node from starting.
     const started = Promise.withResolvers<void>()
-    const aroundTurns = (turns: TurnStore): TurnStore => ({
-      partition: turns.partition,
-      claim: (next) => turns.claim(next),
-      renew: (requests) => turns.renew(requests),
-      readHistory: (workerId, from) => turns.readHistory(workerId, from),
-      async commit(request) {
-        if (isLost) return turns.commit(request)
-        isLost = true
-        await started.promise
-        await troupe.redis.hset(workerKeys(troupe.tag, session.rootId).record, 'workers', 'some')
-        await spoil(troupe.redis, partitionKeys(troupe.tag).cancelling)
-        throw new Error('the answer is lost')
-      },
-    })
+    const aroundTurns = (turns: TurnStore): TurnStore =>
+      changedStore(turns, {
+        async commit(request) {
+          if (isLost) return turns.commit(request)
+          isLost = true
+          await started.promise
+          await troupe.redis.hset(workerKeys(troupe.tag, session.rootId).record, 'workers', 'some')
+          await spoil(troupe.redis, partitionKeys(troupe.tag).cancelling)
+          throw new Error('the answer is lost')
+        },
+      })
     await troupe.startNode({ leaf: kind }, { aroundTurns, policy: shortLeases })
     started.resolve()
     const root = async () =>

@@ -8,6 +8,7 @@ import type { SpawnOrder, TurnStore } from '../../src/core/ports.ts'
 import { EagerChildren, offersFor } from '../../src/runtime/eager-children.ts'
 import type { Kind } from '../../src/runtime/kind.ts'
 import type { Turn } from '../../src/runtime/turn.ts'
+import { changedStore } from '../support/changed-store.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe, type TestTroupeOptions } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -417,17 +418,14 @@ describe('a node of short turns', () => {
       },
     })
     let cancel: (() => Promise<void>) | undefined
-    const held = (turns: TurnStore): TurnStore => ({
-      partition: turns.partition,
-      readHistory: (workerId, from) => turns.readHistory(workerId, from),
-      renew: (requests) => turns.renew(requests),
-      claim: (next) => turns.claim(next),
-      async commit(request) {
-        const answer = await turns.commit(request)
-        if (answer.kind === 'ok' && answer.granted !== undefined) await cancel?.()
-        return answer
-      },
-    })
+    const held = (turns: TurnStore): TurnStore =>
+      changedStore(turns, {
+        async commit(request) {
+          const answer = await turns.commit(request)
+          if (answer.kind === 'ok' && answer.granted !== undefined) await cancel?.()
+          return answer
+        },
+      })
     await using troupe = await startShort({ workers: { watched, told }, concurrency: 1, aroundTurns: held })
     const created = Promise.withResolvers<void>()
     cancel = async () => {
@@ -455,18 +453,15 @@ describe('a node of short turns', () => {
 
   test('gives back children of a commit that was not answered, instead of leaving them to the ends of their leases (0015)', async () => {
     let isLost = false
-    const losing = (turns: TurnStore): TurnStore => ({
-      partition: turns.partition,
-      readHistory: (workerId, from) => turns.readHistory(workerId, from),
-      renew: (requests) => turns.renew(requests),
-      claim: (next) => turns.claim(next),
-      async commit(request) {
-        const answer = await turns.commit(request)
-        if (isLost || answer.kind !== 'ok' || answer.granted === undefined) return answer
-        isLost = true
-        throw new TransientError('no answer', { code: 'store_unavailable' })
-      },
-    })
+    const losing = (turns: TurnStore): TurnStore =>
+      changedStore(turns, {
+        async commit(request) {
+          const answer = await turns.commit(request)
+          if (isLost || answer.kind !== 'ok' || answer.granted === undefined) return answer
+          isLost = true
+          throw new TransientError('no answer', { code: 'store_unavailable' })
+        },
+      })
     const policy = { leaseMs: 600_000, renewEveryMs: 600_000, leaseMarginMs: 1_000, bellMs: 300 }
     await using troupe = await startShort({ workers: {}, concurrency: 1, aroundTurns: losing, policy })
     expect(await troupe.run('parent', { kind: 'quick', inputs: ten })).toMatchObject({ value: ten })

@@ -6,6 +6,7 @@ import { expect, inject, test, vi } from 'vitest'
 import type { TroupeNode } from '../../src/compose.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import type { TurnStore } from '../../src/core/ports.ts'
+import { changedStore } from '../support/changed-store.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -42,20 +43,17 @@ test('a node that stops receives no message of a worker that it was granted at t
     },
   })
   const [granted, stopping] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const late = (turns: TurnStore): TurnStore => ({
-    partition: turns.partition,
-    readHistory: (workerId, from) => turns.readHistory(workerId, from),
-    renew: (requests) => turns.renew(requests),
-    claim: (next) => turns.claim(next),
-    async commit(request) {
-      const answer = await turns.commit(request)
-      if (answer.kind === 'ok' && answer.claimed.kind === 'grant') {
-        granted.resolve()
-        await stopping.promise
-      }
-      return answer
-    },
-  })
+  const late = (turns: TurnStore): TurnStore =>
+    changedStore(turns, {
+      async commit(request) {
+        const answer = await turns.commit(request)
+        if (answer.kind === 'ok' && answer.claimed.kind === 'grant') {
+          granted.resolve()
+          await stopping.promise
+        }
+        return answer
+      },
+    })
   await using troupe = await TestTroupe.connect()
   const sessions = await Promise.all([1, 2].map((number) => troupe.create('notes', number)))
   // No renew finds meanwhile that the first turn is over.

@@ -8,6 +8,7 @@ import { TransientError } from '../../../src/core/errors.ts'
 import { newId } from '../../../src/core/ids.ts'
 import type { TurnStore } from '../../../src/core/ports.ts'
 import { call, say, together } from '../../../src/models/scripted-model.ts'
+import { changedStore } from '../../support/changed-store.ts'
 import { expectInvariants } from '../../support/oracle.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
@@ -46,16 +47,6 @@ type Gate = PromiseWithResolvers<void>
 const talker = defineWorker({ instructions, model: recordedModel('test/talker', () => say('hello')) })
 
 const placesOf = async (session: Session) => (await session.report()).workers.map(({ place, run }) => `${place} ${run}`)
-
-/** A node's way to the store, with some calls in other words. */
-const around = (turns: TurnStore, changed: Partial<TurnStore>): TurnStore => ({
-  partition: turns.partition,
-  claim: (next) => turns.claim(next),
-  renew: (requests) => turns.renew(requests),
-  commit: (request) => turns.commit(request),
-  readHistory: (workerId, from) => turns.readHistory(workerId, from),
-  ...changed,
-})
 
 /** `<worker's kind>: <results of each of its calls>`. */
 async function results(troupe: TestTroupe, session: Session): Promise<string[]> {
@@ -146,7 +137,7 @@ describe('a cancel', () => {
     const [reading, told, mayRead] = [1, 2, 3].map(() => Promise.withResolvers<void>()) as [Gate, Gate, Gate]
     /** Holds back the history, and says when the node was told of the cancel. */
     const held = (turns: TurnStore) =>
-      around(turns, {
+      changedStore(turns, {
         async readHistory(workerId, from) {
           reading.resolve()
           await mayRead.promise
@@ -184,17 +175,14 @@ describe('a cancel', () => {
     let session: Session | undefined
     let replies = 0
     /** Cancels the session just before the commit that holds the second reply. */
-    const late = (turns: TurnStore): TurnStore => ({
-      partition: turns.partition,
-      claim: (next) => turns.claim(next),
-      async commit(request) {
-        if (request.entries.some((json) => json.includes('"type":"assistant"')) && ++replies === 2)
-          await session?.cancel()
-        return turns.commit(request)
-      },
-      readHistory: (workerId, from) => turns.readHistory(workerId, from),
-      renew: (requests) => turns.renew(requests),
-    })
+    const late = (turns: TurnStore): TurnStore =>
+      changedStore(turns, {
+        async commit(request) {
+          if (request.entries.some((json) => json.includes('"type":"assistant"')) && ++replies === 2)
+            await session?.cancel()
+          return turns.commit(request)
+        },
+      })
     const quick = defineTool({ name: 'quick', description: 'x', effect: 'idempotent', run: () => 1 })
     const model = recordedModel('test/quick', () => together(call('quick'), call('quick')))
     await using troupe = await TestTroupe.connect()
@@ -219,7 +207,7 @@ describe('a cancel', () => {
     let isTold = false
     /** Once the message is sent, its node hears of the cancel before it hears of that. */
     const cancelling = (turns: TurnStore) =>
-      around(turns, {
+      changedStore(turns, {
         async renew(requests) {
           const answer = await turns.renew(requests)
           isTold ||= answer.verdicts.includes('cancelled')
@@ -245,7 +233,7 @@ describe('a cancel', () => {
     const model = recordedModel('test/sender', [call('send_message', { to: newId(0), text: 'hi' }), say('no')])
     const sender = defineWorker({ instructions, model, spawns: ['talker'] })
     const late = (turns: TurnStore) =>
-      around(turns, {
+      changedStore(turns, {
         async commit(request) {
           if (request.sends.length === 0 && request.entries.some((json) => json.includes('"toolResult"')))
             await session.cancel()
@@ -303,7 +291,7 @@ describe('a cancel', () => {
     })
     const model = recordedModel('test/payer', () => call('pay'))
     const late = (turns: TurnStore) =>
-      around(turns, {
+      changedStore(turns, {
         async commit(request) {
           if (request.entries.some((json) => json.includes('"toolResult"'))) await session.cancel()
           return turns.commit(request)
