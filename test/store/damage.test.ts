@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { encodeInput, encodeResult } from '../../src/core/message.ts'
+import { childAndOther } from './support/damage-scenes.ts'
 import { completion, type HandTurn } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
@@ -17,19 +18,6 @@ const resultOf = (child: HandTurn) =>
     status: 'completed',
     valueJson: '1',
   })
-
-/** A child that runs, of a root that is parked; and the turn of another session. */
-async function childAndOther(place: Place) {
-  const { id, root } = await place.create()
-  const node = place.node({ slots: 3 })
-  const turn = await node.claim()
-  const spawns = [place.child(root, 1, 'child')]
-  await turn.park('family:1', { spawns, awaits: [1] })
-  const child = await node.claim({ slot: '1' })
-  await place.create({ label: 'other' })
-  const other = await node.claim({ slot: '2' })
-  return { id, root, node, child, other }
-}
 
 describe('renew, of turns of which one is damaged,', () => {
   test.each<[what: string, spoil: (place: Place, id: string, root: string) => Promise<unknown>]>([
@@ -64,61 +52,6 @@ describe('renew, of turns of which one is damaged,', () => {
     expect((await node.turns.renew([renewal(turn, 'mine', true)])).verdicts).toEqual(['kept'])
     expect(await place.dump()).toMatchObject({ leases: ['<one.root> now+60s'] })
   })
-})
-
-/** Each would be taken for something else: a worker without commits, or a root. */
-describe.each<[what: string, fields: Record<string, string>, says: string]>([
-  ['last commit', { commit: '1:n:1x' }, 'field commit of KEY should end with the number of commits'],
-  ['depth', { depth: 'deep' }, 'field depth of KEY should be a whole number'],
-  ['path', { path1: 'nonsense' }, 'field path1 of KEY should name a worker and its run'],
-  ['parent, by an id too short for a key,', { path1: 'abcd:1' }, 'field path1 of KEY should name a worker and its run'],
-  ['depth, which is more than its path says,', { depth: '2' }, 'field path2 of KEY should name a worker and its run'],
-])('a child whose %s somebody wrote over', (_, fields, says) => {
-  test('commits nothing: its node is told the field', async () => {
-    await using place = await Place.open()
-    const { child } = await childAndOther(place)
-    const { record } = place.workerKeys(child.worker)
-    await place.redis.hset(record, fields)
-    const changed = await place.changed(() =>
-      expect(child.commit({ entries: ['{}'] })).rejects.toThrow(says.replace('KEY', record)),
-    )
-    expect(changed).toEqual({})
-  })
-
-  test('leaves the line, and the next one is run', async () => {
-    await using place = await Place.open()
-    await place.create()
-    const node = place.node()
-    const turn = await node.claim()
-    const spawns = [place.child(turn.worker, 1, 'child'), place.child(turn.worker, 2, 'next')]
-    await turn.park('family:2', { spawns, awaits: [1, 2] })
-    await place.redis.hset(place.workerKeys(spawns[0]?.id ?? '').record, fields)
-    expect((await node.claim()).worker).toBe(spawns[1]?.id)
-    expect((await place.dump())['run:unhosted']).toEqual(['<child> now'])
-  })
-})
-
-test('a grandchild of whose path somebody wrote over the root writes to no other session', async () => {
-  await using place = await Place.open()
-  const { node, child } = await childAndOther(place)
-  await child.park('family:1', { spawns: [place.child(child.worker, 1, 'below')], awaits: [1] })
-  const below = await node.claim({ slot: '1' })
-  const { record } = place.workerKeys(below.worker)
-  await place.redis.hset(record, 'path1', 'nonsense')
-  const changed = await place.changed(() =>
-    expect(below.commit({ entries: ['{}'], stateJson: 'a 1 1 5 5' })).rejects.toThrow(
-      `field path1 of ${record} should name a worker and its run`,
-    ),
-  )
-  expect(changed).toEqual({})
-})
-
-test('a child that has lost its depth alone is no root', async () => {
-  await using place = await Place.open()
-  const { child } = await childAndOther(place)
-  const { record } = place.workerKeys(child.worker)
-  await place.redis.hdel(record, 'depth')
-  await expect(child.commit({ entries: ['{}'] })).rejects.toThrow(`field depth of ${record} should be a whole number`)
 })
 
 /** Of a root that is parked until its child has reported. */
