@@ -5,13 +5,13 @@
  * those open who ask for it.
  */
 import type { Ended, RawEvent } from '../core/event.ts'
-import { decodeEvents, endIn, mayEndRun, sessionIn } from '../core/event-notes.ts'
+import { endIn, mayEndRun, sessionIn } from '../core/event-notes.ts'
 import { partitionOf, rootIdOf } from '../core/ids.ts'
 import { EventTail } from '../store/event-tail.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import { type LiveListener, LiveTail } from '../store/live-channel.ts'
 import { clientClosed, type Redis, withDeadline } from '../store/redis.ts'
-import type { EventEntry } from '../store/replies.ts'
+import { type EventEntry, eventsOf } from '../store/replies.ts'
 
 /** `events.trimmed`: what followed may be gone. `null`: the client was closed, and nothing comes any more. Must not throw. */
 type Listener = (event: RawEvent | null) => void
@@ -172,13 +172,15 @@ export class EventHub {
     return tail
   }
 
-  #tell({ id, about, notes, part }: EventEntry): void {
+  #tell(entry: EventEntry): void {
+    const { about, notes } = entry
     const watched = this.#watched.get(sessionIn(about))
     if (watched === undefined) return
+    // First: who waits then looks at the records, also where these notes cannot be decoded.
     if (mayEndRun(notes)) for (const wake of watched.wakers) wake()
     if (watched.ended === null) watched.ended = endIn(notes)
     if (watched.listeners.length === 0) return
-    for (const event of decodeEvents(id, about, notes, part)) for (const tell of watched.listeners) tell(event)
+    for (const event of eventsOf(entry)) for (const tell of watched.listeners) tell(event)
   }
 
   /** Ends may be among what is gone: they are read from the records. */

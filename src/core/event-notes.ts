@@ -104,10 +104,12 @@ const mayTellOfEnd = /"session\.(?:completed|failed|cancelled)"/
 /** How these notes say that the session ended, or null. */
 export function endIn(notes: string): Ended | null {
   if (!mayTellOfEnd.test(notes)) return null
-  const [before, last] = (JSON.parse(notes) as StoredNote[]).slice(-2)
-  const ended = endOf(last ?? before ?? ['run.started'])
+  const stored = JSON.parse(notes) as StoredNote[]
+  const [last, before] = [stored.at(-1), stored.at(-2)]
+  const ended = last === undefined ? null : endOf(last)
   if (ended === null) return null
-  const result = last && before && ended.position !== null ? resultIn(before) : null
+  // A conversation that was closed has no result: what is told before its end is not what it ended with.
+  const result = before === undefined || ended.position === null ? null : resultIn(before)
   return { ...ended, result: result?.status === ended.status ? result : null }
 }
 

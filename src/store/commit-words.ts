@@ -47,10 +47,10 @@ export function onlyStepWords(request: CommitRequest, context: CommitContext): A
   return words
 }
 
-/** The words of any other commit there. */
-export function turnWords(request: CommitRequest, context: CommitContext): Argument[] {
+/** The words of any other commit there; `lists`: its entries and facts. */
+export function turnWords(request: CommitRequest, lists: readonly Argument[]): Argument[] {
   const { workerId, token, sequence, version, runState, open, userUsed, end, event } = request
-  const words: Argument[] = [
+  return [
     workerId,
     token,
     sequence,
@@ -60,9 +60,9 @@ export function turnWords(request: CommitRequest, context: CommitContext): Argum
     userUsed,
     end?.wait ?? '',
     event,
+    ...lists,
+    '.',
   ]
-  words.push(...commitLists(request, context), '.')
-  return words
 }
 
 /** The entries, and what else is not as it is by default. */

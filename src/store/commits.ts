@@ -18,8 +18,9 @@ const bytesMost = 65_536
 
 interface Waiting {
   readonly request: CommitRequest
-  /** As `commits` takes it. */
-  readonly words: readonly Argument[]
+  readonly isOnlyStep: boolean
+  /** Of an only step all words of it in `commits`; of another commit its entries and facts. */
+  readonly lists: readonly Argument[]
   readonly bytes: number
   readonly answer: PromiseWithResolvers<CommitAnswer>
 }
@@ -37,10 +38,11 @@ export class Commits {
   }
 
   commit(request: CommitRequest): Promise<CommitAnswer> {
-    const words = isOnlyStep(request) ? onlyStepWords(request, this.#context) : turnWords(request, this.#context)
+    const isOnly = isOnlyStep(request)
+    const lists = isOnly ? onlyStepWords(request, this.#context) : commitLists(request, this.#context)
     const answer = Promise.withResolvers<CommitAnswer>()
     if (this.#waiting.length === 0) setImmediate(() => this.flush())
-    this.#waiting.push({ request, words, bytes: bytesOf(words), answer })
+    this.#waiting.push({ request, isOnlyStep: isOnly, lists, bytes: bytesOf(lists), answer })
     // Redis begins with a full one while others are still being made.
     if (this.#waiting.length === turnsMost) this.flush()
     return answer.promise
@@ -54,13 +56,14 @@ export class Commits {
       const count = countOf(all, from)
       const some = all.slice(from, from + count)
       from += count
-      if (some.length > 1 || isOnlyStep((some[0] as Waiting).request)) void this.#sendTogether(some)
-      else void this.#sendAlone(some[0] as Waiting)
+      const [first] = some as [Waiting]
+      if (some.length > 1 || first.isOnlyStep) void this.#sendTogether(some)
+      else void this.#sendAlone(first)
     }
   }
 
   /** `asked`: when it was sent for the first time. */
-  async #sendAlone({ request, answer }: Waiting, asked = performance.now()): Promise<void> {
+  async #sendAlone({ request, isOnlyStep, lists, answer }: Waiting, asked = performance.now()): Promise<void> {
     const trustedUntil = this.#trustedUntil(asked)
     const { token, sequence, version, runState, userUsed, event } = request
     const args = {
@@ -74,7 +77,7 @@ export class Commits {
       event,
       bellMs: this.#context.policy.bellMs,
       seed: newSeed(),
-      entries: commitLists(request, this.#context),
+      entries: isOnlyStep ? commitLists(request, this.#context) : lists,
     }
     const keys = commitKeys(this.#keys, request.workerId)
     // Heard of at once: what is answered in the same packet comes behind it.
@@ -91,7 +94,7 @@ export class Commits {
     const trustedUntil = this.#trustedUntil(asked)
     const { bellMs } = this.#context.policy
     const { leases, events } = this.#keys
-    const args = { bellMs, seed: newSeed(), turns: some.flatMap(({ words }) => words) }
+    const args = { bellMs, seed: newSeed(), turns: some.flatMap(wordsOf) }
     let replies: Reply
     try {
       replies = await this.#caller.call(commitsScript, { leases, events }, args, { deadlineMs: this.#timeLeft(asked) })
@@ -144,4 +147,8 @@ function bytesOf(lists: readonly Argument[]): number {
   let bytes = 0
   for (const word of lists) if (typeof word === 'string') bytes += word.length
   return bytes
+}
+
+function wordsOf({ request, isOnlyStep, lists }: Waiting): readonly Argument[] {
+  return isOnlyStep ? lists : turnWords(request, lists)
 }

@@ -5,10 +5,9 @@
  * E-b Nothing depends on events for correctness: who waits for a state reads the record too.
  */
 import { isEventBefore, type RawEvent, streamIdOf } from '../core/event.ts'
-import { decodeEvents } from '../core/event-notes.ts'
 import type { PartitionKeys } from './keys.ts'
 import { closeRedis, type Redis } from './redis.ts'
-import { type EventEntry, toEventEntries } from './replies.ts'
+import { type EventEntry, eventsOf, toEventEntries } from './replies.ts'
 import { guarded } from './script.ts'
 
 /** Not decoded: most are of sessions that nobody here follows. */
@@ -135,15 +134,6 @@ async function readPage(redis: Redis, keys: PartitionKeys, after: string): Promi
     last: entries.at(-1)?.[0] ?? from,
     more: entries.length === pageSize,
     trimmed: oldest !== undefined && isEventBefore(from, oldest) && (await wasTrimmed(redis, keys)),
-  }
-}
-
-/** What another program wrote tells nothing, and keeps nobody from what is told beside it. */
-function eventsOf({ id, about, notes, part }: EventEntry): RawEvent[] {
-  try {
-    return decodeEvents(id, about, notes, part)
-  } catch {
-    return []
   }
 }
 

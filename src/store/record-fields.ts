@@ -6,7 +6,8 @@ import { idLength, sessionIdOfRoot } from '../core/ids.ts'
 import type { RecordFields } from './replies.ts'
 
 const commitForm = /^(?<commit>.*):(?<version>\d+)$/
-const parentForm = /^(?<parent>[0-9a-f-]{36}):(?<parentRun>[\d-]+)$/
+/** An element of a child's path: `<worker>:<run>`, or `<worker>:-`. */
+export const pathForm = /^(?<parent>[0-9a-f-]{36}):(?<parentRun>\d+|-)$/
 
 /**
  * Adds them to the fields as they are stored: `commit` becomes `<token>:<sequence>` of the last commit, `version` is the number of them; of a
@@ -16,8 +17,8 @@ export function readRecord(fields: Record<string, string>): RecordFields {
   const { commit, depth, path1 } = fields
   if (commit !== undefined) Object.assign(fields, commitForm.exec(commit)?.groups)
   if (path1 === undefined) return fields
-  Object.assign(fields, parentForm.exec(fields[`path${depth}`] ?? '')?.groups)
-  if (parentForm.test(path1)) fields.session = sessionOfPath(path1)
+  Object.assign(fields, pathForm.exec(fields[`path${depth}`] ?? '')?.groups)
+  if (pathForm.test(path1)) fields.session = sessionOfPath(path1)
   return fields
 }
 

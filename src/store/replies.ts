@@ -1,5 +1,7 @@
 /** Duty: what Redis answers, as objects; and where a key may be of another sort, what is taken instead. */
 import type { ChainableCommander } from 'ioredis'
+import type { RawEvent } from '../core/event.ts'
+import { decodeEvents } from '../core/event-notes.ts'
 
 /** Of a hash or of a stream entry. */
 export type RecordFields = Readonly<Record<string, string>>
@@ -51,6 +53,15 @@ export interface EventEntry {
   /** `<session>`, or `<session> <worker>`. */
   readonly about: string
   readonly notes: string
+}
+
+/** What another program wrote tells nothing, and keeps nobody from what is told beside it. */
+export function eventsOf({ id, about, notes, part }: EventEntry): RawEvent[] {
+  try {
+    return decodeEvents(id, about, notes, part)
+  } catch {
+    return []
+  }
 }
 
 export function toEventEntries(entries: readonly [id: string, flat: string[]][]): EventEntry[] {

@@ -5,6 +5,7 @@ import { EventHub } from '../../src/client/event-hub.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import type { RawEvent } from '../../src/core/event.ts'
 import { newId } from '../../src/core/ids.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
 import { openRedis } from '../../src/store/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
@@ -105,6 +106,23 @@ describe('a session that is watched', () => {
     await other.result()
     await waitUntil('a later one has ended as well', () => hub.ended(last.id))
     expect(hub.ended(other.id)).toBeUndefined()
+    await hub.stop()
+  })
+
+  test('is read from its record where what tells of it cannot be decoded: who waits is woken, and hears what comes behind it', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('nobody')
+    const hub = await hubOf(troupe)
+    hub.track(session.id)
+    let woken = 0
+    const heard: string[] = []
+    await hub.wakeAtEnds(session.id, () => woken++)
+    await hub.listen(session.id, (event) => heard.push(event?.type ?? ''))
+    const { events } = partitionKeys(troupe.tag)
+    for (const notes of ['[["session.completed",4', '[["run.started"]]'])
+      await troupe.redis.xadd(events, '*', session.id, notes)
+    await waitUntil('what comes behind it was told', () => heard.length > 0)
+    expect([woken, heard, hub.ended(session.id)]).toEqual([1, ['run.started'], null])
     await hub.stop()
   })
 

@@ -4,13 +4,12 @@
  */
 import { decodeRunState, runStates, workerStates } from '../../core/run-state.ts'
 import { isGrantText } from '../../core/worker-grant.ts'
+import { pathForm } from '../../store/record-fields.ts'
 import type { RecordFields } from '../../store/replies.ts'
 
 type Form = Pick<RegExp, 'test'> | readonly string[]
 
 const whole = /^\d+$/
-/** `<worker>:<run>`, or `<worker>:-`. */
-const pathForm = /^[0-9a-f-]{36}:(\d+|-)$/
 const numbers = (...names: string[]) => names.map((name): [string, Form] => [name, whole])
 
 /** Absent fields are at their start. */

@@ -3,12 +3,10 @@
  *    accepted from outside, how many of it were put aside.
  * D1 Streams are trimmed from their beginning. Of a session whose creation is still told, everything is.
  */
-import type { RawEvent } from '../../core/event.ts'
-import { decodeEvents } from '../../core/event-notes.ts'
 import { rootIdOf } from '../../core/ids.ts'
 import { policy } from '../../core/policy.ts'
 import type { AuditStore } from '../../store/audit-store.ts'
-import type { EventEntry } from '../../store/replies.ts'
+import { eventsOf } from '../../store/replies.ts'
 
 export class Told {
   readonly #store: AuditStore
@@ -31,7 +29,7 @@ export class Told {
       const page = await this.#store.events(next)
       for (const entry of page.items) {
         this.#after = entry.id
-        for (const { type, sessionId, workerId, details, ended } of eventsIn(entry)) {
+        for (const { type, sessionId, workerId, details, ended } of eventsOf(entry)) {
           if (type === 'session.created') {
             this.#created.add(sessionId)
             this.#accept(rootIdOf(sessionId))
@@ -90,14 +88,5 @@ export class Told {
   /** Its dead letters; null when some were trimmed. */
   dead(workerId: string): number | null {
     return this.#isDeadWhole ? (this.#dead.get(workerId) ?? 0) : null
-  }
-}
-
-/** What cannot be read tells nothing. */
-function eventsIn({ id, about, notes }: EventEntry): RawEvent[] {
-  try {
-    return decodeEvents(id, about, notes)
-  } catch {
-    return []
   }
 }

@@ -99,7 +99,7 @@ for index = 1, #ids do
       for place = 1, #answer.entries do redis.call('RPUSH', recordKey .. ':log', answer.entries[place]) end
       local last = digits(redis.call('RPUSH', recordKey .. ':log', entry) - 1)
       local run = record.run or '1'
-      -- Nobody's commit: of the last one's number nothing is said anew.
+      -- It counts as a commit, but as that of nobody: a turn that sends its last one again, or another, is answered as it was before.
       local commit = (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)
       local more = { 'run', digits(tonumber(run) + 1), 'commit', commit, 'calls', '0' }
       for place = 1, #more do changes[#changes + 1] = more[place] end

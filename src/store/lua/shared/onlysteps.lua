@@ -22,8 +22,9 @@ end
 local function readOnlyStep(lists, cursor)
   checkLast(lists[cursor + 9])
   local step = { worker = lists[cursor], token = lists[cursor + 1], session = lists[cursor + 2], parent = lists[cursor + 3],
-    parentRun = lists[cursor + 4], depth = lists[cursor + 5], pool = lists[cursor + 6], result = lists[cursor + 7], event = lists[cursor + 8], lists = lists, entriesFrom = 0,
-    entriesTo = 0, outcome = 'completed', last = false, ended = false, isOfRoot = false, given = none, claim = false, isOnlyStep = true }
+    parentRun = lists[cursor + 4], depth = lists[cursor + 5], pool = lists[cursor + 6], result = lists[cursor + 7], event = lists[cursor + 8],
+    lists = lists, entriesFrom = 0, entriesTo = 0, logKey = false, outcome = 'completed', last = false, ended = false, isOfRoot = false,
+    given = none, claim = false, isOnlyStep = true }
   local count = tonumber(lists[cursor + 9])
   checkArguments(count)
   cursor = readEntries(step, lists, cursor + 9, count)
