@@ -119,6 +119,11 @@ export function digestKey(key: string, of: 'session' | 'message'): string {
   return (of === 'message' ? 'm' : '') + hash('sha256', bytesOf(key), 'base64url').slice(0, 32)
 }
 
+/** Of what is asked for under a key, to know it from something else. */
+export function digestAsked(asked: string): string {
+  return hash('sha256', asked, 'base64url').slice(0, 22)
+}
+
 function withPartition(id: string, partition: number): string {
   return id.slice(0, -3) + partition.toString(16).padStart(3, '0')
 }

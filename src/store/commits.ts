@@ -1,20 +1,17 @@
 /**
  * Duty: the commits of a node in one partition. Those of one pass of the event loop go together, in one script (decision 0024).
  * J1 Each is answered as if it had been sent alone: one that meets an error is sent again by itself, and then says so itself.
- * J2 A script holds Redis for as long as it runs: so many turns and bytes at most go into one.
- * J3 `trustedUntil` is counted from before the script was sent.
+ * J2 `trustedUntil` is counted from before the script was sent.
  */
 import { performance } from 'node:perf_hooks'
 import { RuntimeError } from '../core/errors.ts'
 import type { CommitAnswer, CommitRequest } from '../core/ports.ts'
 import { newSeed } from './bells.ts'
 import { type CommitContext, commitLists, decodeCommit, isOnlyStep, onlyStepWords, turnWords } from './commit-words.ts'
+import { Gathering } from './gathering.ts'
 import { commitKeys, type PartitionKeys } from './keys.ts'
 import type { Argument, Reply, ScriptCaller } from './script.ts'
 import { commitScript, commitsScript } from './scripts.ts'
-
-const turnsMost = 16
-const bytesMost = 65_536
 
 interface Waiting {
   readonly request: CommitRequest
@@ -29,7 +26,10 @@ export class Commits {
   readonly #caller: ScriptCaller
   readonly #keys: PartitionKeys
   readonly #context: CommitContext
-  #waiting: Waiting[] = []
+  readonly #gathering = new Gathering<Waiting>(
+    (some) => this.#send(some),
+    (leave) => setImmediate(leave),
+  )
 
   constructor(caller: ScriptCaller, keys: PartitionKeys, context: CommitContext) {
     this.#caller = caller
@@ -41,25 +41,19 @@ export class Commits {
     const isOnly = isOnlyStep(request)
     const lists = isOnly ? onlyStepWords(request, this.#context) : commitLists(request, this.#context)
     const answer = Promise.withResolvers<CommitAnswer>()
-    if (this.#waiting.length === 0) setImmediate(() => this.flush())
-    this.#waiting.push({ request, isOnlyStep: isOnly, lists, bytes: bytesOf(lists), answer })
-    // Redis begins with a full one while others are still being made.
-    if (this.#waiting.length === turnsMost) this.flush()
+    this.#gathering.add({ request, isOnlyStep: isOnly, lists, bytes: bytesOf(lists), answer })
     return answer.promise
   }
 
   /** What waits leaves now: before other calls of the same node, which may be about the same turns. */
   flush(): void {
-    const all = this.#waiting
-    this.#waiting = []
-    for (let from = 0; from < all.length; ) {
-      const count = countOf(all, from)
-      const some = all.slice(from, from + count)
-      from += count
-      const [first] = some as [Waiting]
-      if (some.length > 1 || first.isOnlyStep) void this.#sendTogether(some)
-      else void this.#sendAlone(first)
-    }
+    this.#gathering.flush()
+  }
+
+  #send(some: readonly Waiting[]): void {
+    const [first] = some as [Waiting]
+    if (some.length > 1 || first.isOnlyStep) void this.#sendTogether(some)
+    else void this.#sendAlone(first)
   }
 
   /** `asked`: when it was sent for the first time. */
@@ -129,17 +123,6 @@ function answerWith({ answer }: Waiting, read: () => CommitAnswer): void {
     answer.resolve(read())
   } catch (error) {
     answer.reject(error)
-  }
-}
-
-/** How many of these, from this one on, go into one script. */
-function countOf(all: readonly Waiting[], from: number): number {
-  let bytes = 0
-  for (let count = 0; ; count++) {
-    const next = all[from + count]
-    if (next === undefined || count === turnsMost) return count
-    bytes += next.bytes
-    if (count > 0 && bytes > bytesMost) return count
   }
 }
 

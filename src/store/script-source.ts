@@ -20,6 +20,7 @@ const parts = [
   'records',
   'spending',
   'mail',
+  'sessions',
   'claims',
   'children',
   'turns',

@@ -10,6 +10,12 @@ export const spawnScript = defineScript({
   args: words('sessionId kind pool mail seed bellMs event facts'),
 })
 
+export const spawnsScript = defineScript({
+  file: 'spawns.lua',
+  keys: words('sessions events'),
+  args: words('bellMs seed orders'),
+})
+
 export const postScript = defineScript({
   file: 'post.lua',
   keys: words('record user run events idem'),

@@ -2,58 +2,18 @@
  * Duty: what programs ask of the store from outside a turn: create, send, cancel, close, prune. One instance per partition.
  * Expected refusals are values; the client turns them into errors that name the id.
  */
-import { hash } from 'node:crypto'
 import { InvariantError } from '../core/errors.ts'
-import { defaultPool, rootIdOf, unhostedPool } from '../core/ids.ts'
-import {
-  decodeSpending,
-  defaultSpending,
-  defaultWorkerLimits,
-  encodeLimits,
-  encodeSpending,
-  type Policy,
-  type SessionLimits,
-  type Spending,
-} from '../core/policy.ts'
+import { defaultPool, digestAsked, unhostedPool } from '../core/ids.ts'
+import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spending } from '../core/policy.ts'
 import type { Bell } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
-import { type PartitionKeys, rootKey, sessionKeys, spawnKeys, workerKeys } from './keys.ts'
+import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { sessionOfPath } from './record-fields.ts'
 import type { Redis } from './redis.ts'
 import { guarded, type Reply, type ScriptCaller } from './script.ts'
-import {
-  cancelScript,
-  closeScript,
-  dismissScript,
-  limitScript,
-  postScript,
-  redriveScript,
-  spawnScript,
-} from './scripts.ts'
+import { cancelScript, closeScript, dismissScript, limitScript, postScript, redriveScript } from './scripts.ts'
+import { type SpawnAnswer, type SpawnSession, Spawns } from './spawns.ts'
 import { pruneOnce, pruneStart } from './upkeep-store.ts'
-
-export interface SpawnSession {
-  readonly sessionId: string
-  readonly kind: string
-  readonly name: string
-  readonly pool: string
-  readonly mode: 'job' | 'conversation'
-  readonly mail: string
-  /** Digest of a key the caller gave; the ids of a session are its own key otherwise. */
-  readonly keyDigest: string | null
-  readonly limits: SessionLimits
-  /** As `encodeGrant` writes it; empty or absent: nothing is restricted. */
-  readonly grant?: string | undefined
-  readonly event: string
-}
-
-/** again: it is there, or what its key began is; other: its key began something else. Then the answer is that of the first. */
-interface SpawnAnswer {
-  readonly kind: 'ok' | 'again' | 'other'
-  readonly sessionId: string
-  readonly workerId: string
-  readonly bells: readonly Bell[]
-}
 
 /** Of a message: its digest, and whether the caller gave it, who may give it to another message as well. */
 interface MessageKey {
@@ -88,9 +48,6 @@ export type DismissAnswer =
   | { readonly kind: 'ok' | 'again' | 'no_letter' }
   | { readonly kind: 'redriven'; readonly position: number }
 
-const startLimits = encodeLimits(defaultWorkerLimits)
-const startCaps = encodeSpending(defaultSpending)
-
 export class SessionStore {
   readonly partition: number
   readonly #caller: ScriptCaller
@@ -98,6 +55,7 @@ export class SessionStore {
   readonly #keys: PartitionKeys
   readonly #policy: Policy
   readonly #deadlineMs: number
+  readonly #spawns: Spawns
   readonly #pools = new Map<string, { pool: string; until: number }>()
 
   constructor(
@@ -114,46 +72,11 @@ export class SessionStore {
     this.partition = partition
     this.#policy = policy
     this.#deadlineMs = deadlineMs
+    this.#spawns = new Spawns(caller, keys, policy, deadlineMs)
   }
 
-  async spawn(order: SpawnSession): Promise<SpawnAnswer> {
-    const workerId = rootIdOf(order.sessionId)
-    const reply = await this.#caller.call(
-      spawnScript,
-      spawnKeys(this.#keys, workerId),
-      {
-        sessionId: order.sessionId,
-        kind: order.kind,
-        pool: order.pool,
-        mail: order.mail,
-        seed: newSeed(),
-        bellMs: this.#policy.bellMs,
-        event: order.event,
-        facts: this.#factsOf(order),
-      },
-      { deadlineMs: this.#deadlineMs },
-    )
-    const [kind, sessionId, bells] = reply as [SpawnAnswer['kind'], string, string]
-    return { kind, sessionId, workerId: rootIdOf(sessionId), bells: parseBells(bells) }
-  }
-
-  /** What is not as a session starts by default. */
-  #factsOf({ kind, name, mode, limits, grant, keyDigest, mail }: SpawnSession): string[] {
-    const facts: string[] = []
-    if (name !== kind) facts.push('name', name)
-    if (mode !== 'job') facts.push('mode', mode)
-    const limitsText = encodeLimits(limits)
-    if (limitsText !== startLimits) facts.push('limits', limitsText)
-    const caps = encodeSpending(limits)
-    if (caps !== startCaps) facts.push('caps', caps)
-    if (grant) facts.push('grant', grant)
-    if (keyDigest !== null) {
-      // Without caps as versions before this one have it, which knew of no others: their keys are asked for again after an upgrade.
-      const rest = caps === startCaps ? [] : [caps]
-      const asked = digestOf(JSON.stringify([kind, name, mode, limitsText, grant, mail, ...rest]))
-      facts.push('idem', keyDigest, 'idemMs', String(this.#policy.givenKeyMs), 'asked', asked)
-    }
-    return facts
+  spawn(order: SpawnSession): Promise<SpawnAnswer> {
+    return this.#spawns.spawn(order)
   }
 
   async post(workerId: string, mail: string, { digest, isGiven }: MessageKey, event: string): Promise<PostAnswer> {
@@ -174,7 +97,7 @@ export class SessionStore {
         seed: newSeed(),
         bellMs: this.#policy.bellMs,
         event,
-        asked: isGiven ? digestOf(mail) : '',
+        asked: isGiven ? digestAsked(mail) : '',
       },
       { deadlineMs: this.#deadlineMs },
     )
@@ -242,7 +165,7 @@ export class SessionStore {
     const reply = await this.#caller.call(
       limitScript,
       { root: rootKey(this.#keys.tag, sessionId), events: this.#keys.events },
-      { sessionId, modelCalls: modelCalls ?? '', tokens: tokens ?? '', start: startCaps, event },
+      { sessionId, modelCalls: modelCalls ?? '', tokens: tokens ?? '', start: encodeSpending(defaultSpending), event },
       { deadlineMs: this.#deadlineMs },
     )
     if (reply[0] === 'not_found') return { kind: 'not_found' }
@@ -300,11 +223,6 @@ export class SessionStore {
     this.#pools.set(kind, { pool, until: performance.now() + this.#policy.sweepEveryMs })
     return pool
   }
-}
-
-/** Of what is asked for under a key, to know it from something else. */
-function digestOf(asked: string): string {
-  return hash('sha256', asked, 'base64url').slice(0, 22)
 }
 
 function decodePost(reply: Reply, script: string): PostAnswer {

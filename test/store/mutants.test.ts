@@ -10,6 +10,7 @@ import {
   pruneScript,
   renewScript,
   spawnScript,
+  spawnsScript,
   sweepScript,
 } from '../../src/store/scripts.ts'
 import * as agentChecks from './support/agent-checks.ts'
@@ -91,7 +92,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'run-queue entry on post',
     script: postScript,
-    from: "redis.pcall('ZADD', tag .. ':run:' .. pool, digits(score), id)",
+    from: "redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(line))",
     to: '0',
     check: checks.aPostedMessageIsClaimed,
   },
@@ -178,6 +179,34 @@ const mutants: readonly Mutant[] = [
     from: "if redis.call('ZADD', sessionsKey, 'NX', digits(now), sessionId) == 0 then",
     to: "redis.call('ZADD', sessionsKey, now, sessionId)\nif false then",
     check: checks.aSpawnSentTwiceIsOneSession,
+  },
+  {
+    guard: 'sessions of one moment are created once',
+    script: spawnsScript,
+    from: "if redis.call('EXISTS', unpack(keys)) > 0 then",
+    to: off,
+    check: checks.spawnsSentTwiceAreThoseSessions,
+  },
+  {
+    guard: 'the last of them keeps the bells of all',
+    script: spawnsScript,
+    from: "index == #orders and bells or ''",
+    to: "''",
+    check: checks.spawnsSentTwiceAreThoseSessions,
+  },
+  {
+    guard: 'a session that is asked for twice in one moment is created once',
+    script: spawnsScript,
+    from: 'if not isThere[order.session] then',
+    to: 'if true then',
+    check: checks.aSessionAskedForTwiceIsOne,
+  },
+  {
+    guard: 'what is in the place of one of them stops all before they write',
+    script: spawnsScript,
+    from: 'for index = 1, #orders do checkRoot(orders[index].recordKey) end',
+    to: '',
+    check: checks.aForeignKeyStopsSpawnsBeforeTheyWrite,
   },
   {
     guard: 'idempotency key of spawn',

@@ -16,6 +16,13 @@ import { family, used } from './spending-checks.ts'
 
 export const calls: readonly Call[] = [
   { name: 'spawn', prepare: async (place) => spawnOnce(place) },
+  {
+    name: 'spawns of one moment',
+    prepare: async (place) => {
+      await place.redis.set(place.keys.slots('default'), 4)
+      return () => Promise.all(['a', 'b', 'c'].map((label) => place.create({ label })))
+    },
+  },
   { name: 'spawn under a given key', prepare: async (place) => spawnOnce(place, 'key') },
   {
     name: 'post to an idle worker',

@@ -17,6 +17,12 @@ local function wakes(place, wait, lane, text, tail)
   return false
 end
 
+-- Scores and workers into the line. Where it is none, sweeps take them from among the unhosted once it is mended.
+local function writeLine(tag, pool, line)
+  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(line))
+  if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', unpack(line)) end
+end
+
 -- Puts a worker into the run queue. The score is the time, but at least one more than the session's last one, so that a session
 -- with many runnable workers stands in line behind those with few; for a minute at most, however many it has had: else one that used slots
 -- which nobody else needed would wait for as long as others need them.
@@ -25,9 +31,7 @@ local function writeQueued(tag, pool, id, lastScore, now)
   local score = now
   local last = type(lastScore) ~= 'table' and tonumber(lastScore)
   if last and last >= score then score = math.min(last + 1, now + aheadMost) end
-  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, digits(score), id)
-  -- A line that is none: sweeps take the worker from among the unhosted once it is mended.
-  if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', score, id) end
+  writeLine(tag, pool, { digits(score), id })
   return score
 end
 

@@ -1,0 +1,51 @@
+/**
+ * Duty: calls that a process makes in one moment, to go out together, as one script.
+ * G1 A script holds Redis for as long as it runs: so many calls and bytes at most go into one.
+ * G2 They leave in the order in which they were made.
+ */
+const callsMost = 16
+const bytesMost = 65_536
+
+export interface Gathered {
+  readonly bytes: number
+}
+
+export class Gathering<Item extends Gathered> {
+  readonly #send: (items: readonly Item[]) => void
+  readonly #later: (leave: () => void) => void
+  #waiting: Item[] = []
+
+  /** `later` says when the moment is over. */
+  constructor(send: (items: readonly Item[]) => void, later: (leave: () => void) => void) {
+    this.#send = send
+    this.#later = later
+  }
+
+  add(item: Item): void {
+    if (this.#waiting.length === 0) this.#later(() => this.flush())
+    this.#waiting.push(item)
+    // Redis begins with a full one while others are still being made.
+    if (this.#waiting.length === callsMost) this.flush()
+  }
+
+  flush(): void {
+    const all = this.#waiting
+    this.#waiting = []
+    for (let from = 0; from < all.length; ) {
+      const count = countOf(all, from)
+      this.#send(all.slice(from, from + count))
+      from += count
+    }
+  }
+}
+
+/** How many of these, from this one on, go into one script. */
+function countOf(all: readonly Gathered[], from: number): number {
+  let bytes = 0
+  for (let count = 0; ; count++) {
+    const next = all[from + count]
+    if (next === undefined || count === callsMost) return count
+    bytes += next.bytes
+    if (count > 0 && bytes > bytesMost) return count
+  }
+}
