@@ -3,7 +3,7 @@
  * Nobody but this node can have sent it anything: it holds the one message that it was spawned with.
  */
 import { decodeMail } from './message.ts'
-import type { CommitAnswer, CommitRequest, Grant, SlotOffer, SpawnOrder } from './ports.ts'
+import type { CommitAnswer, CommitRequest, Grant, SpawnOrder } from './ports.ts'
 import { decodeGrant } from './worker-grant.ts'
 
 type Recorded = Extract<CommitAnswer, { kind: 'ok' }>
@@ -17,21 +17,19 @@ export interface ChildOffering {
 
 /** Of those that the slot took with this commit, in the order of their spawns. */
 export function childGrants(
-  { parent, request: { spawns, offers = [] } }: ChildOffering,
+  { parent, request: { spawns, offer } }: ChildOffering,
   { granted = [], spending, trustedUntil = 0 }: Pick<Recorded, 'granted' | 'spending' | 'trustedUntil'>,
 ): readonly Grant[] {
-  return spawns.flatMap((spawn, index) => {
-    const offer = offers[index]
-    if (offer === undefined || !granted.includes(spawn.id)) return []
-    return childGrant(parent, spawn, offer, { spending, trustedUntil })
-  })
+  if (offer === undefined) return []
+  const taken = spawns.filter(({ id }, index) => offer.takes[index] && granted.includes(id))
+  return taken.map((spawn) => childGrant(parent, spawn, offer.nonce, { spending, trustedUntil }))
 }
 
 /** `parent`: the grant of the turn that spawned it, at that run. */
 export function childGrant(
   parent: Grant,
   { id, kind, name, pool, detached, call, grant = '', mail }: SpawnOrder,
-  { nonce }: SlotOffer,
+  nonce: string,
   { spending, trustedUntil }: Pick<Grant, 'spending' | 'trustedUntil'>,
 ): Grant {
   return {

@@ -108,11 +108,13 @@ export interface SpawnOrder {
   readonly grant?: string | undefined
 }
 
-/** For a child that the slot goes on with, in place of a claim. */
+/** To children, in place of a claim: the slot goes on with them, and holds all of them under one nonce. */
 export interface SlotOffer {
-  /** `<slot>+<number>`: a slot may hold several. */
+  /** `<slot>+`: beside what the slot claims. */
   readonly slot: string
   readonly nonce: string
+  /** Of each spawn of the step: is it one of them? Others stand in line. */
+  readonly takes: readonly boolean[]
 }
 
 /** What a slot asks for when its turn ends. */
@@ -162,8 +164,8 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   /** How many results are still to come, or were when the run ended. */
   readonly awaiting: number
   readonly spawns: readonly SpawnOrder[]
-  /** With end, by spawn; absent: the child is to stand in line. */
-  readonly offers?: readonly (SlotOffer | undefined)[] | undefined
+  /** With end. */
+  readonly offer?: SlotOffer | undefined
   readonly sends: readonly { readonly workerId: string; readonly mail: string }[]
   readonly timers: readonly { readonly id: string; readonly ms: number; readonly valueJson: string }[]
   readonly event: string

@@ -10,7 +10,7 @@ import { performance } from 'node:perf_hooks'
 import type { Policy } from '../core/policy.ts'
 import type { Bell, BellAnswer, ClaimAnswer, Grant, NextClaim, SpawnOrder } from '../core/ports.ts'
 import type { WorkerLog } from '../core/worker-log.ts'
-import { EagerChildren, noOffers, offersFor } from './eager-children.ts'
+import { EagerChildren, offerFor } from './eager-children.ts'
 import type { Kind } from './kind.ts'
 import { nonceOf, type Partition } from './partition.ts'
 import { warnOfSuspect } from './quarantine.ts'
@@ -31,8 +31,8 @@ export interface SlotHost {
   turnHost(place: Partition, bell: string, next: TurnHost['next']): TurnHost
 }
 
-const staying: SlotEnd = { next: 'stay', offers: noOffers }
-const leaving: SlotEnd = { next: null, offers: noOffers }
+const staying: SlotEnd = { next: 'stay' }
+const leaving: SlotEnd = { next: null }
 
 export class AwakeSlot {
   readonly #node: SlotHost
@@ -147,17 +147,17 @@ export class AwakeSlot {
     }
     if (this.#isLast()) return leaving
     // Those of a run that ends with them are cancelled as they are born.
-    const offers = spawns.length > 0 && outcome === undefined && !turn.bellIsBusy ? this.#offersFor(spawns) : noOffers
-    this.#stays = offers.length > 0
-    return this.#stays ? { next: 'stay', offers } : { next: this.#nextClaim(turn.bellIsBusy, turn.aborted), offers }
+    const offer = spawns.length > 0 && outcome === undefined && !turn.bellIsBusy ? this.#offerFor(spawns) : undefined
+    this.#stays = offer !== undefined
+    return offer ? { next: 'stay', offer } : { next: this.#nextClaim(turn.bellIsBusy, turn.aborted) }
   }
 
   /** Children of a turn that was claimed from the line, where turns are short: their own children stand in line. */
-  #offersFor(spawns: readonly SpawnOrder[]): SlotEnd['offers'] {
+  #offerFor(spawns: readonly SpawnOrder[]): SlotEnd['offer'] {
     const { pool } = this.#bell
     const share = this.#place.pace.expectedShare(pool)
-    if (this.#children !== undefined || share === 1) return noOffers
-    return offersFor(spawns, this.#slot, { kinds: this.#node.kinds, pool, share })
+    if (this.#children !== undefined || share === 1) return undefined
+    return offerFor(spawns, this.#slot, { kinds: this.#node.kinds, pool, share })
   }
 
   #isLast(): boolean {

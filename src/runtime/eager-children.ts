@@ -105,20 +105,16 @@ export class EagerChildren {
   }
 }
 
-/** One for each child that the slot may go on with, in order: handlers of its own pool, as many as it may be expected to take in a row. */
-export function offersFor(
+/** To the first children that the slot may go on with: handlers of its own pool, as many as it may be expected to take in a row. */
+export function offerFor(
   spawns: readonly SpawnOrder[],
   slot: number,
   { kinds, pool, share }: { readonly kinds: ReadonlyMap<string, Kind>; readonly pool: string; readonly share: number },
-): readonly (SlotOffer | undefined)[] {
-  const offers: (SlotOffer | undefined)[] = []
+): SlotOffer | undefined {
   let count = 0
-  for (const spawn of spawns) {
+  const takes = spawns.map((spawn) => {
     const kind = kinds.get(spawn.kind)
-    const isFit = count < share && spawn.pool === pool && kind?.pool === pool && kind.isHandler
-    offers.push(isFit ? { slot: `${slot}+${count++}`, nonce: newNonce() } : undefined)
-  }
-  return count === 0 ? noOffers : offers
+    return count < share && spawn.pool === pool && kind?.pool === pool && kind.isHandler && ++count > 0
+  })
+  return count === 0 ? undefined : { slot: `${slot}+`, nonce: newNonce(), takes }
 }
-
-export const noOffers: readonly undefined[] = []

@@ -13,8 +13,8 @@ export interface EndingTurn {
 
 export interface SlotEnd {
   readonly next: SlotNext
-  /** By spawn of the step, for those that the slot goes on with. */
-  readonly offers: readonly (SlotOffer | undefined)[]
+  /** To those of the spawns of the step that the slot goes on with. */
+  readonly offer?: SlotOffer | undefined
 }
 
 export interface TurnHost {

@@ -382,14 +382,13 @@ export class Turn {
       ...requestOf(this.grant, step),
       sequence: this.#sequence,
       version: this.#left.version,
-      offers: ended?.offers,
+      offer: ended?.offer,
       end: end && ended && { ...end, next: ended.next },
       bell: this.host.bell,
       wasBusy: this.bellIsBusy,
     }
     // The turn may have gone on through several runs since it was granted.
-    const isOffering = ended !== undefined && ended.offers.length > 0
-    this.#offering = isOffering ? { parent: { ...this.grant, run: step.position.run }, request } : undefined
+    this.#offering = ended?.offer ? { parent: { ...this.grant, run: step.position.run }, request } : undefined
     return request
   }
 }

@@ -2,6 +2,7 @@
 import { InvariantError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 import type { ChildPlace, CommitAnswer, CommitRequest, Refusal } from '../core/ports.ts'
+import { defaultName } from '../core/worker-name.ts'
 import { parseBells } from './bells.ts'
 import { encodeCalls } from './call-ranges.ts'
 import { decodeClaim } from './claim-answer.ts'
@@ -15,8 +16,6 @@ export interface CommitContext {
   readonly kindLists: ReadonlyMap<string, string>
   readonly policy: Policy
 }
-
-const noSlot = { slot: '', nonce: '' }
 
 /**
  * Is it a child's first step, with which its run completes and its turn ends, and nothing else? Most children have no other; it is sent in fewer
@@ -36,15 +35,24 @@ export function isOnlyStep(request: CommitRequest): boolean {
   )
 }
 
-/** Its words in lua/commits.lua. */
+/** Its own words in lua/commits.lua, behind the number of its family. */
 export function onlyStepWords(request: CommitRequest, context: CommitContext): Argument[] {
-  const { workerId, token, child, pool, result = '', event, entries } = request
-  const { sessionId, parentId, parentRun, depth } = child as ChildPlace
-  const words: Argument[] = ['only', workerId, token, sessionId, parentId, parentRun ?? '-', depth, pool, result, event]
-  words.push(entries.length, ...entries)
+  const { workerId, result = '', event, entries } = request
+  const words: Argument[] = [workerId, result, event, entries.length, ...entries]
   addSlotEnd(words, request, context)
   words.push('.')
   return words
+}
+
+/** Who has the same is of one family: siblings that a slot holds under one token. */
+export function familyOf({ token, child }: CommitRequest): string {
+  return `${token} ${(child as ChildPlace).parentRun}`
+}
+
+/** What they have in common; in front of the first of them. */
+export function familyWords({ token, child, pool }: CommitRequest): Argument[] {
+  const { sessionId, parentId, parentRun, depth } = child as ChildPlace
+  return ['of', token, sessionId, parentId, parentRun ?? '-', depth, pool]
 }
 
 /** The words of any other commit there; `lists`: its entries and facts. */
@@ -68,13 +76,14 @@ export function turnWords(request: CommitRequest, lists: readonly Argument[]): A
 /** The entries, and what else is not as it is by default. */
 export function commitLists(request: CommitRequest, context: CommitContext): Argument[] {
   const { nodeId, policy } = context
-  const { entries, spawns, offers = [], sends, timers } = request
+  const { entries, spawns, offer, sends, timers } = request
   const lists: Argument[] = [entries.length, ...entries]
   addFacts(lists, request, policy)
-  if (offers.length > 0) lists.push('eager', nodeId, policy.leaseMs)
+  if (offer) lists.push('eager', nodeId, policy.leaseMs, offer.slot, offer.nonce)
   for (const [index, { id, kind, name, pool, detached, call, grant = '', mail }] of spawns.entries()) {
-    const { slot, nonce } = offers[index] ?? noSlot
-    lists.push('spawn', id, kind, name, pool, detached ? '1' : '0', call, grant, mail, slot, nonce)
+    const how = (detached ? 1 : 0) + (offer?.takes[index] ? 2 : 0)
+    const given = name === defaultName(kind, call) ? '' : name
+    lists.push('spawn', id, kind, given, pool, how, call, grant, mail)
   }
   for (const { workerId, mail } of sends) lists.push('send', workerId, mail)
   for (const { id, ms, valueJson } of timers) lists.push('timer', id, ms, valueJson)
@@ -126,8 +135,8 @@ export function decodeCommit(reply: Reply, trustedUntil: number): CommitAnswer {
         kind: 'ok',
         version: Number(version),
         bells: parseBells(bells),
-        claimed: decodeClaim(claimed as Reply | null, trustedUntil),
-        ...(granted === null ? {} : { granted: granted as string[], trustedUntil }),
+        claimed: decodeClaim((claimed ?? null) as Reply | null, trustedUntil),
+        ...(granted == null ? {} : { granted: granted as string[], trustedUntil }),
         spending: decodeSpendings(spent as string | null, caps as string | null),
       }
     }

@@ -7,7 +7,16 @@ import { performance } from 'node:perf_hooks'
 import { RuntimeError } from '../core/errors.ts'
 import type { CommitAnswer, CommitRequest } from '../core/ports.ts'
 import { newSeed } from './bells.ts'
-import { type CommitContext, commitLists, decodeCommit, isOnlyStep, onlyStepWords, turnWords } from './commit-words.ts'
+import {
+  type CommitContext,
+  commitLists,
+  decodeCommit,
+  familyOf,
+  familyWords,
+  isOnlyStep,
+  onlyStepWords,
+  turnWords,
+} from './commit-words.ts'
 import { Gathering } from './gathering.ts'
 import { commitKeys, type PartitionKeys } from './keys.ts'
 import type { Argument, Reply, ScriptCaller } from './script.ts'
@@ -16,7 +25,7 @@ import { commitScript, commitsScript } from './scripts.ts'
 interface Waiting {
   readonly request: CommitRequest
   readonly isOnlyStep: boolean
-  /** Of an only step all words of it in `commits`; of another commit its entries and facts. */
+  /** Of an only step its own words in `commits`; of another commit its entries and facts. */
   readonly lists: readonly Argument[]
   readonly bytes: number
   readonly answer: PromiseWithResolvers<CommitAnswer>
@@ -88,7 +97,7 @@ export class Commits {
     const trustedUntil = this.#trustedUntil(asked)
     const { bellMs } = this.#context.policy
     const { leases, events } = this.#keys
-    const args = { bellMs, seed: newSeed(), turns: some.flatMap(wordsOf) }
+    const args = { bellMs, seed: newSeed(), turns: wordsOf(some) }
     let replies: Reply
     try {
       replies = await this.#caller.call(commitsScript, { leases, events }, args, { deadlineMs: this.#timeLeft(asked) })
@@ -132,6 +141,22 @@ function bytesOf(lists: readonly Argument[]): number {
   return bytes
 }
 
-function wordsOf({ request, isOnlyStep, lists }: Waiting): readonly Argument[] {
-  return isOnlyStep ? lists : turnWords(request, lists)
+function wordsOf(some: readonly Waiting[]): readonly Argument[] {
+  const words: Argument[] = []
+  const families = new Map<string, number>()
+  for (const { request, isOnlyStep, lists } of some) {
+    if (!isOnlyStep) {
+      words.push(...turnWords(request, lists))
+      continue
+    }
+    const family = familyOf(request)
+    let number = families.get(family)
+    if (number === undefined) {
+      number = families.size + 1
+      families.set(family, number)
+      words.push(...familyWords(request))
+    }
+    words.push(number, ...lists)
+  }
+  return words
 }

@@ -54,7 +54,7 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     parentRun,
     call: parentRun !== null && run === 1 ? number('call') : null,
     kind,
-    name: record.name ?? kind,
+    name: record.name as string,
     pool: record.pool ?? defaultPool,
     depth: number('depth'),
     limits: decodeLimits(record.limits),

@@ -194,7 +194,7 @@ export class InspectStore {
     return rows.map((row, index) => ({
       ...row,
       updatedAt: times[index] ?? null,
-      node: holders?.get(`${row.id} ${row.fields.token?.split(':')[1]}`) ?? null,
+      node: holders?.get(row.fields.token?.split(':')[1] ?? '') ?? null,
       isHosted: row.fields.place !== 'queued' || hosted?.has(row.fields.kind as string) === true,
     }))
   }
@@ -219,14 +219,14 @@ export class InspectStore {
     return this.#redis.lindex(workerKeys(this.#keys.tag, workerId).log, position)
   }
 
-  /** `<worker> <nonce>` of each claim that a live node's slots made last, to the node. */
+  /** The nonce of what a live node's slots hold, to the node: no other claim has it. */
   async #holders(): Promise<ReadonlyMap<string, string>> {
     const nodes = Object.keys(await this.#redis.hgetall(this.#keys.nodes))
     const held = new Map<string, string>()
     for (const node of nodes) {
       for (const grant of await this.#redis.hvals(this.#keys.grants(node))) {
-        const [nonce, worker] = grant.split(' ')
-        held.set(`${worker} ${nonce}`, node)
+        const [nonce = ''] = grant.split(' ')
+        held.set(nonce, node)
       }
     }
     return held

@@ -43,7 +43,7 @@ export function partitionKeys(tag: string) {
     told: (pool: string, node: string) => `${tag}:told:${pool}:${node}`,
     /** pub/sub channel; `{ worker, notes }` as text streams and tools progress: heard by who listens now, never stored. */
     live: (session: string) => `${tag}:live:${session}`,
-    /** hash; slot to `<nonce> <worker> <mark>` of its last claim, `<slot>+<number>` to a child that it went on with; goes with the node. */
+    /** hash; slot to `<nonce> <worker> <mark>` of its last claim, `<slot>+` to the nonce of the children that it went on with; goes with the node. */
     grants: (node: string) => `${tag}:grants:${node}`,
     /** zset; queued worker by its place in line; until claimed. */
     run: (pool: string) => `${tag}:run:${pool}`,

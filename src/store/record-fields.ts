@@ -3,6 +3,7 @@
  * lua/shared/records.lua gives them to scripts. Of what somebody wrote over, such a fact is missing.
  */
 import { idLength, sessionIdOfRoot } from '../core/ids.ts'
+import { defaultName } from '../core/worker-name.ts'
 import type { RecordFields } from './replies.ts'
 
 const commitForm = /^(?<commit>.*):(?<version>\d+)$/
@@ -11,10 +12,11 @@ export const pathForm = /^(?<parent>[0-9a-f-]{36}):(?<parentRun>\d+|-)$/
 
 /**
  * Adds them to the fields as they are stored: `commit` becomes `<token>:<sequence>` of the last commit, `version` is the number of them; of a
- * child `session`, `parent` and `parentRun`, by its path.
+ * child `session`, `parent` and `parentRun`, by its path; and `name`, where none was given: that of the kind, of a child with its call.
  */
 export function readRecord(fields: Record<string, string>): RecordFields {
-  const { commit, depth, path1 } = fields
+  const { commit, depth, path1, kind, call } = fields
+  if (kind !== undefined) fields.name ??= call === undefined ? kind : defaultName(kind, Number(call))
   if (commit !== undefined) Object.assign(fields, commitForm.exec(commit)?.groups)
   if (path1 === undefined) return fields
   Object.assign(fields, pathForm.exec(fields[`path${depth}`] ?? '')?.groups)

@@ -8,7 +8,7 @@ import { partitionsMax } from '../core/ids.ts'
 import { partitionKeys, tagOf } from './keys.ts'
 import type { Redis } from './redis.ts'
 
-const schemaVersion = 4
+const schemaVersion = 5
 
 /** Why a Redis that says this of itself (INFO) must not be used, in one sentence; null when it may. */
 export function unfit(info: string): string | null {

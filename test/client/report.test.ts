@@ -5,6 +5,7 @@ import { encodeTally } from '../../src/core/agent-tally.ts'
 import { childId, newId, rootIdOf, timeOf } from '../../src/core/ids.ts'
 import { encodeRunState } from '../../src/core/run-state.ts'
 import type { WorkerRow } from '../../src/store/inspect-store.ts'
+import { readRecord } from '../../src/store/record-fields.ts'
 import type { RecordFields } from '../../src/store/replies.ts'
 
 const sessionId = newId(0)
@@ -137,7 +138,7 @@ describe('the report of a worker', () => {
   })
 
   test('of a root needs no field that names its session', () => {
-    const fields = { kind: 'planner', place: 'idle' }
+    const fields = readRecord({ kind: 'planner', place: 'idle' })
     const report = workerReport({ ...row({}), fields })
     expect(report).toMatchObject({ sessionId, name: 'planner', parentId: null, depth: 0, grant: null, place: 'idle' })
     expect(report.updatedAt).toBe(workerReport(row({})).updatedAt)

@@ -1,7 +1,7 @@
 /** A batch of children of a turn, one after another, and to which of them a slot is offered. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { SpawnOrder } from '../../src/core/ports.ts'
-import { EagerChildren, offersFor } from '../../src/runtime/eager-children.ts'
+import { EagerChildren, offerFor } from '../../src/runtime/eager-children.ts'
 import type { Kind } from '../../src/runtime/kind.ts'
 import type { Turn } from '../../src/runtime/turn.ts'
 import { grantByHand } from './support/held-store.ts'
@@ -164,15 +164,17 @@ describe('a slot is offered to', () => {
     [name, { name, pool: 'default', isHandler: true, ...more } as Kind] as const
   const kinds = new Map([kind('quick'), kind('agent', { isHandler: false }), kind('gpu', { pool: 'gpu' })])
   const spawn = (of: string, pool = 'default') => ({ kind: of, pool }) as SpawnOrder
-  const offered = (spawns: readonly SpawnOrder[], share = 16) =>
-    offersFor(spawns, 3, { kinds, pool: 'default', share }).map((offer) => offer?.slot)
+  const offered = (spawns: readonly SpawnOrder[], share = 16) => offerFor(spawns, 3, { kinds, pool: 'default', share })
 
   test('handlers of its pool, in order', () => {
-    expect(offered([spawn('quick'), spawn('agent'), spawn('quick')])).toEqual(['3+0', undefined, '3+1'])
+    expect(offered([spawn('quick'), spawn('agent'), spawn('quick')])).toMatchObject({
+      slot: '3+',
+      takes: [true, false, true],
+    })
   })
 
   test('no kind that this node does not host, and none of another pool', () => {
-    expect(offered([spawn('far'), spawn('gpu', 'gpu'), spawn('gpu')])).toEqual([])
+    expect(offered([spawn('far'), spawn('gpu', 'gpu'), spawn('gpu')])).toBeUndefined()
   })
 
   test('no more than it may be expected to take in a row', () => {
@@ -181,6 +183,6 @@ describe('a slot is offered to', () => {
         [1, 2, 3].map(() => spawn('quick')),
         2,
       ),
-    ).toEqual(['3+0', '3+1', undefined])
+    ).toMatchObject({ takes: [true, true, false] })
   })
 })

@@ -53,11 +53,14 @@ function gatedKind() {
 /** What is not taken out of the busy bells stays there. */
 const neverStale = { leaseMs: 600_000, renewEveryMs: 600_000, leaseMarginMs: 1_000 }
 
-/** Children that slots took without a claim. */
+/** Children that slots took last without a claim, and that have committed. */
 async function taken(troupe: TestTroupe): Promise<number> {
   const nodes = await troupe.redis.keys(`${troupe.tag}:grants:*`)
-  const slots = await Promise.all(nodes.map((node) => troupe.redis.hkeys(node)))
-  return slots.flat().filter((slot) => slot.includes('+')).length
+  const held = await Promise.all(nodes.map((node) => troupe.redis.hgetall(node)))
+  const nonces = held.flatMap((slots) => Object.keys(slots).flatMap((slot) => (slot.endsWith('+') ? slots[slot] : [])))
+  const records = (await troupe.redis.keys(`${troupe.tag}:w:*`)).filter((key) => /:w:[\da-f-]+$/.test(key))
+  const commits = await Promise.all(records.map((record) => troupe.redis.hget(record, 'commit')))
+  return commits.filter((commit) => nonces.some((nonce) => commit?.startsWith(`1:${nonce}:`))).length
 }
 
 const ten = Array.from({ length: 10 }, (_, index) => index)

@@ -1,7 +1,7 @@
 /** Children that are given to the slot whose turn spawned them, with the commit of that turn. */
 import { describe, expect, test } from 'vitest'
 import { childGrant } from '../../src/core/child-grant.ts'
-import type { Grant, SlotOffer, SpawnOrder } from '../../src/core/ports.ts'
+import type { Grant, SpawnOrder } from '../../src/core/ports.ts'
 import { running } from './support/call-scenes.ts'
 import { granted as grantOf, type HandTurn } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
@@ -13,16 +13,16 @@ async function parked(
 ) {
   const { session, node, turn } = await running(place)
   const spawns = given ?? [1, 2, 3].map((call) => place.child(turn.worker, call, `c${call}`))
-  const offers = spawns.map((_, index) => (index < offered ? { slot: `0+${index}`, nonce: place.nonce() } : undefined))
+  const offer = { slot: '0+', nonce: place.nonce(), takes: spawns.map((_, index) => index < offered) }
   const awaits = spawns.map(({ call }) => call)
   const request = turn.request({
     userUsed: 1,
     spawns,
-    offers,
+    ...(offered > 0 && { offer }),
     awaits,
     end: { wait: `family:${awaits.length}`, next: 'stay' },
   })
-  return { session, node, turn, spawns, offers, request }
+  return { session, node, turn, spawns, nonce: offer.nonce, request }
 }
 
 async function lineOf(place: Place): Promise<string[]> {
@@ -32,7 +32,7 @@ async function lineOf(place: Place): Promise<string[]> {
 describe('a child that was offered a slot', () => {
   test('runs from the start: it has a lease and a claim of that slot, and never stands in line', async () => {
     await using place = await Place.open()
-    const { node, request, spawns } = await parked(place)
+    const { node, request, spawns, nonce } = await parked(place)
     const changed = await place.changed(() => node.turns.commit(request))
     expect(changed).toMatchObject({
       'w:<c1>': { place: 'running' },
@@ -41,9 +41,10 @@ describe('a child that was offered a slot', () => {
       leases: expect.arrayContaining(['<c1> now+60s', '<c2> now+60s']),
       'run:default': ['<c3> now'],
     })
-    expect(await place.redis.hmget(place.keys.grants(node.id), '0+0', '0+1', '0+2')).toEqual([
-      `2.n ${spawns[0]?.id}`,
-      `3.n ${spawns[1]?.id}`,
+    expect(await place.redis.hget(place.keys.grants(node.id), '0+')).toBe(nonce)
+    expect(await Promise.all(spawns.map(({ id }) => place.redis.hget(place.workerKeys(id).record, 'token')))).toEqual([
+      `1:${nonce}`,
+      `1:${nonce}`,
       null,
     ])
   })
@@ -51,12 +52,12 @@ describe('a child that was offered a slot', () => {
   test('is granted as a claim would grant it', async () => {
     await using place = await Place.open()
     await using other = await Place.open()
-    const { node, turn, request, spawns, offers } = await parked(place, { offered: 3 })
+    const { node, turn, request, spawns, nonce } = await parked(place, { offered: 3 })
     const answer = await node.turns.commit(request)
     if (answer.kind !== 'ok') throw new Error(answer.kind)
     expect(answer.granted).toEqual(spawns.map(({ id }) => id))
-    const own = spawns.map((spawn, index) =>
-      childGrant(turn.grant, spawn, offers[index] as SlotOffer, { spending: answer.spending, trustedUntil: 0 }),
+    const own = spawns.map((spawn) =>
+      childGrant(turn.grant, spawn, nonce, { spending: answer.spending, trustedUntil: 0 }),
     )
     const scene = await parked(other, { offered: 0 })
     await scene.node.turns.commit({ ...scene.request, end: { wait: 'family:3', next: null } })
@@ -81,12 +82,12 @@ describe('a child that was offered a slot', () => {
       const node = place.node()
       const turn = await node.claim()
       const spawn = place.child(turn.worker, 1, 'c1', more)
-      const offer = { slot: '0+0', nonce: place.nonce() }
+      const offer = { slot: '0+', nonce: place.nonce(), takes: [true] }
       const wish = { userUsed: 1, spawns: [spawn], awaits: more.detached ? [] : [1] }
       const end = { wait: 'control', next: isEager ? 'stay' : null } as const
-      const answer = await turn.record({ ...wish, end, ...(isEager ? { offers: [offer] } : {}) })
+      const answer = await turn.record({ ...wish, end, ...(isEager ? { offer } : {}) })
       const grant = isEager
-        ? childGrant(turn.grant, spawn, offer, { spending: answer.spending, trustedUntil: 0 })
+        ? childGrant(turn.grant, spawn, offer.nonce, { spending: answer.spending, trustedUntil: 0 })
         : grantOf(await node.ask({ slot: '1' }))
       const text = JSON.stringify({ ...grant, token: '', trustedUntil: 0 })
       grants.push(JSON.parse(place.words(text)))
@@ -113,7 +114,7 @@ describe('a child that was offered a slot', () => {
 
   test('commits under the token that it was given, and so does nobody else', async () => {
     await using place = await Place.open()
-    const { node, turn, request, spawns, offers } = await parked(place)
+    const { node, turn, request, spawns, nonce } = await parked(place)
     await node.turns.commit(request)
     const commit = (token: string) =>
       node.turns.commit({
@@ -124,7 +125,7 @@ describe('a child that was offered a slot', () => {
         version: 0,
       })
     expect(await commit('1:x')).toMatchObject({ kind: 'fenced' })
-    expect(await commit(`1:${offers[0]?.nonce}`)).toMatchObject({ kind: 'ok', version: 1 })
+    expect(await commit(`1:${nonce}`)).toMatchObject({ kind: 'ok', version: 1 })
   })
 
   test('whose node dies is started again like any other', async () => {
@@ -158,9 +159,9 @@ test('a step that is refused gives no child to a slot', async () => {
   await using place = await Place.open()
   const { turn } = await running(place)
   const spawns = Array.from({ length: 21 }, (_, index) => place.child(turn.worker, index + 1, `c${index}`))
-  const offers = spawns.map((_, index) => ({ slot: `0+${index}`, nonce: place.nonce() }))
+  const offer = { slot: '0+', nonce: place.nonce(), takes: spawns.map(() => true) }
   const awaits = spawns.map(({ call }) => call)
-  const wish = { userUsed: 1, spawns, offers, awaits, end: { wait: 'family:21', next: 'stay' } } as const
+  const wish = { userUsed: 1, spawns, offer, awaits, end: { wait: 'family:21', next: 'stay' } } as const
   expect(await place.changed(async () => expect(await turn.commit(wish)).toMatchObject({ kind: 'refused' }))).toEqual(
     {},
   )

@@ -1,6 +1,7 @@
 /** A record as readers see it: what it holds within other fields has a name of its own. */
 import { expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
+import { defaultName } from '../../src/core/worker-name.ts'
 import { readRecord, sessionOfPath } from '../../src/store/record-fields.ts'
 
 const session = newId(0)
@@ -10,11 +11,19 @@ const parent = rootIdOf(newId(0))
 test('the version is the last part of the last commit', () => {
   expect(readRecord({ kind: 'a', commit: '3:a.n0-_Nce:2:17' })).toEqual({
     kind: 'a',
+    name: 'a',
     commit: '3:a.n0-_Nce:2',
     version: '17',
   })
   expect(readRecord({ commit: '0::0:1' })).toEqual({ commit: '0::0', version: '1' })
-  expect(readRecord({ kind: 'a' })).toEqual({ kind: 'a' })
+})
+
+test('the name is the given one, else that of the kind, of a child with its call', () => {
+  expect(readRecord({ kind: 'a' })).toEqual({ kind: 'a', name: 'a' })
+  expect(readRecord({ kind: 'a', call: '3' })).toMatchObject({ name: 'a-3' })
+  expect(readRecord({ kind: 'a', call: '3', name: 'x' })).toMatchObject({ name: 'x' })
+  const long = 'k'.repeat(64)
+  expect(readRecord({ kind: long, call: '12' })).toMatchObject({ name: defaultName(long, 12) })
 })
 
 test('the last of a path is the parent with its run, the first is the root of the session', () => {

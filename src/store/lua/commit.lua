@@ -18,9 +18,9 @@ ARGV[11] entries      count of history entries, then each; then facts: the name 
   outcome      completed | failed | cancelled: the run ends                result       mail for the parent
   dead         evidence json of a quarantine: a consumed input goes to the dead letters with it, not into the history
   deadKept     length of the stream of dead letters
-  spawn        id, kind, name, pool, detached, call, grant (empty: none), mail, then the slot of this node that takes it at once, and its
-               nonce (empty: it stands in line)
-  eager        node, leaseMs, where a child is given a slot
+  spawn        id, kind, name (empty: of its kind and call), pool, how, call, grant (empty: none), mail
+               how: 1 detached, 2 this slot takes it at once, 3 both, 0 neither
+  eager        node, leaseMs, slot, nonce: of the children that the slot takes
   send         worker, mail                timer       id, ms, json
   leave        bell (empty: none): no claim follows         wasBusy      1: the bell may be among the busy
   claim        bell, nonce, slot, node, kinds, leaseMs, mailBytes, suspectAfter, poisonAfter

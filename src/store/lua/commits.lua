@@ -3,11 +3,12 @@ Why a script   what they have in common is read and written once: their time, th
 KEYS[1] leases    zset               KEYS[2] events   stream declared
 ARGV[1] bellMs        ARGV[2] seed         names of new bells
 ARGV[3] turns         for each: worker, token, sequence, version, runState, open, userUsed, wait, event, then its entries and facts as `commit`
-                      has them, then a word . behind them. Or the word `only`, for a child's first step with which its run completes and its
-                      turn ends: worker, token, session, parent, run of the parent (-: detached), depth, pool, result (empty: none), event, then its
-                      entries, and of the facts those of the slot's end
-Returns {answer, answer, ...} with what `commit` answers each turn, or {"failed"}: another was recorded, and this one met an error, which
-        says itself when the turn is sent alone. The bells of all are in the answer of the last that was recorded.
+                      has them, then a word . behind them. Of a child's first step with which its run completes and its turn ends only the
+                      number of its family, worker, result (empty: none), event, its entries, and of the facts those of the slot's end.
+                      Families stand before theirs, and count from 1: the word `of`, token, session, parent, its run (-: detached), depth, pool
+Returns {answer, answer, ...} with what `commit` answers each turn (a child's first step to what its slot claims, if it does), or
+        {"failed"}: another was recorded, and this one met an error, which says itself when the turn is sent alone. The bells of all
+        are in the answer of the last that was recorded.
 Builds  T:w:<id> and its keys of these workers, of recipients, children, parents, roots and the next workers; the keys of
         T:s:<session>; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:told; for claims T:run, T:bells, T:busy, T:slots, T:grants.
 Events  as `commit`. Nothing is written of a turn that is not answered "ok". ]]
@@ -18,11 +19,16 @@ local lists, cursor = ARGV, 3
 local tag = tagOf(leasesKey)
 checkArguments(bellMs)
 local turns, answers, joint = {}, {}, newJoint(bellMs, seed)
+local families, familyCount = {}, 0
 while cursor <= #lists do
-  checkLast(lists[cursor + 9])
-  if lists[cursor] == 'only' then
-    turns[#turns + 1], cursor = readOnlyStep(lists, cursor + 1)
+  local family = families[lists[cursor]]
+  if family then
+    turns[#turns + 1], cursor = readOnlyStep(lists, cursor + 1, family)
+  elseif lists[cursor] == 'of' then
+    familyCount = familyCount + 1
+    families[digits(familyCount)], cursor = readFamily(lists, cursor + 1)
   else
+    checkLast(lists[cursor + 9])
     local worker, recordKey = lists[cursor], workerKey(tag, lists[cursor])
     local turn = newTurn(worker, recordKey, recordKey .. ':log', recordKey .. laneKeys.user, lists[cursor + 1], tonumber(lists[cursor + 2]),
       lists[cursor + 3], lists[cursor + 4], lists[cursor + 5], tonumber(lists[cursor + 6]), lists[cursor + 7], lists[cursor + 8])

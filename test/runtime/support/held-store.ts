@@ -77,7 +77,7 @@ export class HeldStore {
       policy,
       bell: 'b',
       ring() {},
-      next: () => ({ next, offers: [] }),
+      next: () => ({ next }),
       noteTimer() {},
       describeKind: () => '',
       live: { publish() {} },

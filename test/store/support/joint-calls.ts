@@ -65,11 +65,11 @@ export const jointCalls: readonly Call[] = [
     prepare: async (place) => {
       const { node, turn } = await running(place)
       const spawns = [1, 2, 3].map((call) => place.child(turn.worker, call, `c${call}`))
-      const offers = ['0+0', '0+1'].map((slot) => ({ slot, nonce: place.nonce() }))
+      const offer = { slot: '0+', nonce: place.nonce(), takes: [true, true, false] }
       const request = turn.request({
         userUsed: 1,
         spawns,
-        offers,
+        offer,
         awaits: [1, 2, 3],
         end: { wait: 'control', next: 'stay' },
       })

@@ -1,8 +1,10 @@
 /** What commits that go together, and children that a slot goes on with, must not do; a mutant of each guard fails here. */
 import { expect } from 'vitest'
+import { childGrant } from '../../../src/core/child-grant.ts'
+import type { SpawnOrder } from '../../../src/core/ports.ts'
 import { completed, running } from './call-scenes.ts'
 import type { Check } from './checks.ts'
-import type { HandTurn } from './hand-node.ts'
+import { HandTurn } from './hand-node.ts'
 import { endOf, siblings, together } from './joint-calls.ts'
 import type { MadeSession, Place } from './place.ts'
 import { family, spentOn, used } from './spending-checks.ts'
@@ -140,12 +142,36 @@ export const anOnlyStepEndsAWait: Check = async (place) => {
   expect(await place.record(child.worker)).toMatchObject({ place: 'idle', wait: 'any' })
 }
 
+/** Children of two parents that slots hold, one of each in turn: their ends are one script, in which each family stands once. */
+export const siblingsReportToTheirParent: Check = async (place) => {
+  const node = place.node()
+  const families: { parent: string; spawns: readonly SpawnOrder[]; children: readonly HandTurn[] }[] = []
+  for (const label of ['a', 'b']) {
+    await place.create({ label, mode: 'job' })
+    const turn = await node.claim({ slot: label })
+    const spawns = [1, 2].map((call) => place.child(turn.worker, call, `${label}${call}`))
+    const nonce = place.nonce()
+    const offer = { slot: `${label}+`, nonce, takes: [true, true] }
+    const end = { wait: 'family:2', next: 'stay' } as const
+    const { spending } = await turn.record({ userUsed: 1, spawns, offer, awaits: [1, 2], end })
+    const grants = spawns.map((spawn) => childGrant(turn.grant, spawn, nonce, { spending, trustedUntil: 0 }))
+    families.push({ parent: turn.worker, spawns, children: grants.map((grant) => new HandTurn(node, grant)) })
+  }
+  const ends = [0, 1].flatMap((index) => families.map(({ children }) => endOf(children[index] as HandTurn)))
+  await together(node, ends)
+  expect(place.wire.last.flat.filter((word) => word === 'of')).toHaveLength(2)
+  for (const { parent, spawns } of families) {
+    const results = await place.redis.lrange(place.workerKeys(parent).family, '0', '-1')
+    expect(results.map((text) => text.split('\t')[1])).toEqual(spawns.map(({ id }) => id))
+  }
+}
+
 async function offered(place: Place) {
   const { node, turn } = await running(place)
   const spawns = [place.child(turn.worker, 1, 'c1')]
-  const offers = [{ slot: '0+0', nonce: place.nonce() }]
+  const offer = { slot: '0+', nonce: place.nonce(), takes: [true] }
   const end = { wait: 'family:1', next: 'stay' } as const
-  return { node, child: spawns[0]?.id ?? '', request: turn.request({ userUsed: 1, spawns, offers, awaits: [1], end }) }
+  return { node, child: spawns[0]?.id ?? '', request: turn.request({ userUsed: 1, spawns, offer, awaits: [1], end }) }
 }
 
 export const aChildThatALeaseWasTakenFromIsNotGivenAgain: Check = async (place) => {

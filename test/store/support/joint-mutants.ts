@@ -53,6 +53,13 @@ export const jointMutants: readonly Mutant[] = [
     to: 'if not fine then error(answer, 0) end',
     check: checks.damageOfOneStopsNoOther,
   },
+  {
+    guard: 'each only step is of its own family',
+    script: commitsScript,
+    from: 'families[digits(familyCount)], cursor = readFamily',
+    to: "families['2'], families['1'], cursor = families['1'], readFamily",
+    check: checks.siblingsReportToTheirParent,
+  },
   ...(
     [
       ['has no more mail', 'if marks or lengthOf(userKey) ~= 1 then', 'if marks then', checks.whoHasMoreMailGoesOn],
@@ -60,7 +67,7 @@ export const jointMutants: readonly Mutant[] = [
       ['was not suspected', 'or field[3] or field[4] then', 'or field[3] then', checks.whoWasSuspectedIsNoMore],
       [
         'is held by the node',
-        'if field[1] ~= step.token or field[2]',
+        'if field[1] ~= token or field[2]',
         'if field[2]',
         checks.anOnlyStepOfAnotherTokenIsFenced,
       ],
@@ -70,12 +77,7 @@ export const jointMutants: readonly Mutant[] = [
         'or field[4] then',
         checks.anOnlyStepThatWasRecordedIsNotRecordedAgain,
       ],
-      [
-        'has the parent that its node says',
-        " or field[2] ~= step.parent .. ':' .. step.parentRun",
-        '',
-        checks.aChildOfWhichItsNodeErrsReports,
-      ],
+      ['has the parent that its node says', ' or field[2] ~= family.path', '', checks.aChildOfWhichItsNodeErrsReports],
       ['waits for nothing', 'or field[7] or field[8] or', 'or field[7] or', checks.anOnlyStepEndsAWait],
     ] as const
   ).map(([whose, from, to, check]) => ({
@@ -88,15 +90,15 @@ export const jointMutants: readonly Mutant[] = [
   {
     guard: 'a slot is told again of children that it still holds',
     script: commitScript,
-    from: "if token == '1:' .. spawn.nonce then",
-    to: 'if token then',
+    from: "isEager(turn.eager, spawn) and redis.pcall('HGET', workerKey(tag, spawn.id), 'token') == '1:' .. turn.eager.nonce",
+    to: 'isEager(turn.eager, spawn)',
     check: checks.aChildThatALeaseWasTakenFromIsNotGivenAgain,
   },
   {
     guard: 'a child with more than its input stands in line',
     script: commitScript,
-    from: "return eager and spawn.slot ~= '' and #spawn.mails == 1",
-    to: "return eager and spawn.slot ~= ''",
+    from: "(spawn.how == '2' or spawn.how == '3') and #spawn.mails == 1",
+    to: "(spawn.how == '2' or spawn.how == '3')",
     check: checks.aChildWithMoreMailStandsInLine,
   },
   {
@@ -109,8 +111,8 @@ export const jointMutants: readonly Mutant[] = [
   {
     guard: 'a child of a slot has a lease',
     script: commitScript,
-    from: "redis.call('ZADD', tag .. ':leases', unpack(leases))\n  redis.pcall('HSET', tag .. ':grants:' .. eager.node, unpack(held))",
-    to: "redis.pcall('HSET', tag .. ':grants:' .. eager.node, unpack(held))",
+    from: "redis.call('ZADD', tag .. ':leases', unpack(leases))\n  redis.pcall('HSET', tag .. ':grants:' .. eager.node, eager.slot, eager.nonce)",
+    to: "redis.pcall('HSET', tag .. ':grants:' .. eager.node, eager.slot, eager.nonce)",
     check: checks.aChildOfASlotHasALease,
   },
   {

@@ -41,7 +41,7 @@ end
 -- and its last score. What limits or the grant do not allow is added to `refused`.
 local function planChildren(tag, own, spawns, others, refused)
   local record, known, born = own.record, 0, {}
-  others.born, others.byId = born, {}
+  others.born, others.byId, others.common = born, {}, {}
   for from = 1, #spawns, 1000 do
     local keys = {}
     for index = from, math.min(from + 999, #spawns) do
@@ -110,38 +110,33 @@ local function planOthers(tag, own, step)
   return others, refused and #refused > 0 and refused or nil
 end
 
--- A child's record and its first mails; with a token it is running from the start. parent: id, record, session, run, depth.
-local function writeChild(tag, spawn, parent, token)
-  local detached = spawn.detached == '1'
-  local childKey = spawn.key
-  local child = { 'schema', '4', 'call', spawn.call, 'kind', spawn.kind, 'depth', digits(parent.depth + 1), 'place', token and 'running' or 'queued' }
-  if token then
-    child[#child + 1] = 'token'
-    child[#child + 1] = token
+-- What the records of children have in common, of those that are detached or not, and run from the start or not: in `others.common`, by that.
+-- parent: id, record, session, run, depth.
+local function commonFields(parent, others, how, token)
+  local common = others.common[how]
+  if common then return common end
+  local isDetached, limits = how == '1' or how == '3', parent.record.limits
+  common = { 'schema', '5', 'depth', digits(parent.depth + 1), 'place', token and 'running' or 'queued' }
+  local function set(field, value)
+    common[#common + 1] = field
+    common[#common + 1] = value
   end
-  local limits = parent.record.limits
-  if limits then
-    child[#child + 1] = 'limits'
-    child[#child + 1] = limits
-  end
-  if spawn.name ~= spawn.kind then
-    child[#child + 1] = 'name'
-    child[#child + 1] = spawn.name
-  end
-  if spawn.grant ~= '' then
-    child[#child + 1] = 'grant'
-    child[#child + 1] = spawn.grant
-  end
-  if spawn.pool ~= 'default' then
-    child[#child + 1] = 'pool'
-    child[#child + 1] = spawn.pool
-  end
+  if token then set('token', token) end
+  if limits then set('limits', limits) end
   for level = 1, parent.depth + 1 do
     local element = parent.record['path' .. level] or (parent.id .. ':' .. parent.run)
-    child[#child + 1] = 'path' .. level
-    child[#child + 1] = detached and (string.sub(element, 1, 36) .. ':-') or element
+    set('path' .. level, isDetached and (string.sub(element, 1, 36) .. ':-') or element)
   end
-  redis.call('HSET', childKey, unpack(child))
+  others.common[how] = common
+  return common
+end
+
+-- A child's record and its first mails.
+local function writeChild(spawn, common)
+  redis.call('HSET', spawn.key, 'call', spawn.call, 'kind', spawn.kind, unpack(common))
+  if spawn.name ~= '' then redis.call('HSET', spawn.key, 'name', spawn.name) end
+  if spawn.grant ~= '' then redis.call('HSET', spawn.key, 'grant', spawn.grant) end
+  if spawn.pool ~= 'default' then redis.call('HSET', spawn.key, 'pool', spawn.pool) end
   for from = 1, #spawn.mails, 1000 do
     redis.call('RPUSH', spawn.userKey, unpack(spawn.mails, from, math.min(from + 999, #spawn.mails)))
   end
@@ -150,39 +145,39 @@ end
 -- A child that a slot of its parent's node takes at once: it never stands in line. One with more than its input does: what a grant holds
 -- has bounds.
 local function isEager(eager, spawn)
-  return eager and spawn.slot ~= '' and #spawn.mails == 1
+  return eager and (spawn.how == '2' or spawn.how == '3') and #spawn.mails == 1
 end
 
--- Children. Returns the ids of those that slots take at once, or false.
+-- Children. Returns the ids of those that the slot takes at once, or false.
 local function writeChildren(tag, own, others, now, woke)
-  local eager, granted, leases, held = own.eager, {}, {}, {}
+  local eager, granted, leases = own.eager, {}, {}
+  local token, ends = eager and '1:' .. eager.nonce, eager and digits(now + eager.leaseMs)
   for index = 1, #others.born do
     local spawn = others.born[index]
     if isEager(eager, spawn) then
-      writeChild(tag, spawn, own, '1:' .. spawn.nonce)
+      writeChild(spawn, commonFields(own, others, spawn.how, token))
       granted[#granted + 1] = spawn.id
-      leases[#leases + 1] = now + eager.leaseMs
+      leases[#leases + 1] = ends
       leases[#leases + 1] = spawn.id
-      held[#held + 1] = spawn.slot
-      held[#held + 1] = spawn.nonce .. ' ' .. spawn.id
     else
-      writeChild(tag, spawn, own)
+      writeChild(spawn, commonFields(own, others, (spawn.how == '1' or spawn.how == '3') and '1' or '0'))
       writeWoken(tag, { id = spawn.id, session = own.session, pool = spawn.pool, score = others.counted[2] or 0 }, now, woke)
     end
   end
   if #granted == 0 then return false end
   redis.call('ZADD', tag .. ':leases', unpack(leases))
-  redis.pcall('HSET', tag .. ':grants:' .. eager.node, unpack(held))
+  redis.pcall('HSET', tag .. ':grants:' .. eager.node, eager.slot, eager.nonce)
   return granted
 end
 
--- The children that slots took with this step, when it was recorded: those that they still hold.
-local function readEager(tag, spawns)
+-- The children that the slot took with this step, when it was recorded: those that it still holds.
+local function readEager(tag, turn)
   local granted = {}
-  for index = 1, #spawns do
-    local spawn = spawns[index]
-    local token = spawn.slot ~= '' and redis.pcall('HGET', workerKey(tag, spawn.id), 'token')
-    if token == '1:' .. spawn.nonce then granted[#granted + 1] = spawn.id end
+  for index = 1, #turn.spawns do
+    local spawn = turn.spawns[index]
+    if isEager(turn.eager, spawn) and redis.pcall('HGET', workerKey(tag, spawn.id), 'token') == '1:' .. turn.eager.nonce then
+      granted[#granted + 1] = spawn.id
+    end
   end
   return granted
 end

@@ -8,7 +8,7 @@ local mailsMost = 48
 local function readLane(laneKey, most, count)
   local mails, bytes, from = {}, 0, 0
   while true do
-    local piece = redis.call('LRANGE', laneKey, from, from + 15)
+    local piece = redis.call('LRANGE', laneKey, digits(from), digits(from + 15))
     if #piece <= 1 and from == 0 then return piece, false end
     for index = 1, #piece do
       bytes = bytes + #piece[index]
@@ -25,7 +25,7 @@ end
 local function readAwaited(laneKey, wait, from)
   local child = string.match(wait or '', '^result:(.*)$')
   while child do
-    local piece = redis.call('LRANGE', laneKey, from, from + 15)
+    local piece = redis.call('LRANGE', laneKey, digits(from), digits(from + 15))
     for index = 1, #piece do
       if string.sub(piece[index], 3, 38) == child then return { digits(from + index - 1), piece[index] } end
     end
@@ -126,7 +126,7 @@ local function planClaim(tag, claim)
   local from, unfit, gone, damaged = 0, false, {}, {}
   while from < lookMost do
     local last = from == 0 and 0 or from < readMost and readMost - 1 or lookMost - 1
-    local candidates = redis.call('ZRANGE', runKey, from, last)
+    local candidates = redis.call('ZRANGE', runKey, digits(from), digits(last))
     for index = 1, #candidates do
       local fine, found, why = true, nil, 'unfit'
       if from < readMost or mayFit(tag, claim, candidates[index]) then
@@ -196,7 +196,7 @@ local function claimNext(tag, claim, now)
     writeClaimed(tag, plan)
     redis.pcall('HSET', tag .. ':grants:' .. claim.node, claim.slot, heldOf(claim, plan))
     if claim.bell ~= '' and claim.keepBell == '1' then
-      redis.pcall('ZADD', bellsKey, now + claim.bellMs, claim.bell)
+      redis.pcall('ZADD', bellsKey, digits(now + claim.bellMs), claim.bell)
       if claim.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
     end
     return plan.reply
@@ -215,7 +215,7 @@ end
 local function claimFirst(tag, claims, now)
   local first = claims[1]
   local runKey, answers = tag .. ':run:' .. first.pool, {}
-  local candidates, plans = redis.call('ZRANGE', runKey, 0, #claims - 1), {}
+  local candidates, plans = redis.call('ZRANGE', runKey, '0', digits(#claims - 1)), {}
   for index = 1, #candidates do
     local fine, found = pcall(readCandidate, tag, claims[index], candidates[index])
     if not (fine and found) then break end
@@ -227,12 +227,12 @@ local function claimFirst(tag, claims, now)
   for index = 1, #plans do
     local claim, id = claims[index], plans[index].id
     ids[index] = id
-    leases[#leases + 1] = now + claim.leaseMs
+    leases[#leases + 1] = digits(now + claim.leaseMs)
     leases[#leases + 1] = id
     held[#held + 1] = claim.slot
     held[#held + 1] = heldOf(claim, plans[index])
     if claim.bell ~= '' and claim.keepBell == '1' then
-      bells[#bells + 1] = now + claim.bellMs
+      bells[#bells + 1] = digits(now + claim.bellMs)
       bells[#bells + 1] = claim.bell
       if claim.wasBusy == '1' then busy[#busy + 1] = claim.bell end
     end

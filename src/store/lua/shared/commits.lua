@@ -42,14 +42,14 @@ end
 local function writeTaken(tag, turn)
   local recordKey, userKey, userUsed, controlUsed, dead = turn.recordKey, turn.userKey, turn.userUsed, turn.controlUsed, turn.given.dead
   local familyUsed, family = turn.familyUsed, turn.family
-  if controlUsed > 0 then redis.call('LPOP', recordKey .. laneKeys.control, controlUsed) end
+  if controlUsed > 0 then redis.call('LPOP', recordKey .. laneKeys.control, digits(controlUsed)) end
   if dead then
     -- Without an input that is put aside, the evidence alone: what was killed by is a step that is recorded.
     local letter = { 'session', turn.session, 'worker', turn.worker, 'evidence', dead }
     if userUsed > 0 then letter[7], letter[8] = 'mail', redis.call('LINDEX', userKey, 0) or '' end
     redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', turn.given.deadKept, '*', unpack(letter))
   end
-  if userUsed == 1 then redis.call('LPOP', userKey) elseif userUsed > 1 then redis.call('LPOP', userKey, userUsed) end
+  if userUsed == 1 then redis.call('LPOP', userKey) elseif userUsed > 1 then redis.call('LPOP', userKey, digits(userUsed)) end
   if familyUsed ~= '' then
     -- Results are consumed in call order, which need not be the order they came in: those in the middle are emptied, and go when
     -- all before them have gone.
@@ -61,9 +61,9 @@ local function writeTaken(tag, turn)
     end
     for place in pairs(middle) do redis.call('LSET', recordKey .. laneKeys.family, place, '') end
     if ahead > 0 then
-      redis.call('LPOP', recordKey .. laneKeys.family, ahead)
+      redis.call('LPOP', recordKey .. laneKeys.family, digits(ahead))
       family = family + ahead
-      while redis.call('LINDEX', recordKey .. laneKeys.family, 0) == '' do
+      while redis.call('LINDEX', recordKey .. laneKeys.family, '0') == '' do
         redis.call('LPOP', recordKey .. laneKeys.family)
         family = family + 1
       end
@@ -162,7 +162,7 @@ local function writeTurnEnd(tag, turn, joint)
     if not again and turn.waitsForOne then
       -- An ended run may have dropped results that this turn has not seen: then all that is there is unseen.
       local seen = math.max(turn.familySeen, family)
-      local unseen = redis.call('LRANGE', recordKey .. laneKeys.family, seen - family, -1)
+      local unseen = redis.call('LRANGE', recordKey .. laneKeys.family, digits(seen - family), '-1')
       for index = 1, #unseen do
         if wakes('parked', wait, 'family', unseen[index], seen + index) then again = true end
       end

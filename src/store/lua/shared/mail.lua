@@ -70,7 +70,7 @@ local function writeBells(tag, pool, seed, now, bellMs)
   if out >= wanted then return '' end
   local name, count, bells = 'b' .. seed .. '-' .. pool, math.min(wanted - out, bellsMost), {}
   for number = 1, count do
-    bells[#bells + 1] = now + bellMs
+    bells[#bells + 1] = digits(now + bellMs)
     bells[#bells + 1] = name .. '-' .. number
   end
   redis.call('ZADD', tag .. ':bells:' .. pool, unpack(bells))

@@ -1,7 +1,7 @@
 --[[ records – names of keys, time, and what records and sessions say.
 What scripts have in common is in this folder; in front of each script stands what it uses of it. It calls nothing itself.
 A script reads and checks everything first and writes afterwards; `plan…`, `read…` and `check…` only read, `write…` only write.
-A record holds only what differs from the start: no run means 1, no commit version 0, no pool "default", no name the kind.
+A record holds only what differs from the start: no run means 1, no commit version 0, no pool "default", no name that of the kind and the call.
 In headers: T: is the hash tag of the partition. "Builds" names the keys that are not passed. A key that is "declared" is passed and not
 read: what is shared builds its name, if it is used at all. New bells are named after the seed. A mail is one text: a letter for its
 kind, ids, JSON, with tabs between (core/message.ts). The length of a lane "for ever" counts all mails that were ever appended to it;

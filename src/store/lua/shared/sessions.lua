@@ -23,7 +23,7 @@ end
 
 local function writeRoot(order, bells)
   local given = order.given
-  local record = { 'schema', '4', 'kind', order.kind, 'place', 'queued' }
+  local record = { 'schema', '5', 'kind', order.kind, 'place', 'queued' }
   local function set(field, value, absent)
     if value ~= absent then
       record[#record + 1] = field

@@ -42,9 +42,9 @@ local function readCommit(turn, lists, cursor)
     if name == '.' then break end
     if name == 'spawn' then
       if #spawns == 0 then spawns = {} end
-      spawns[#spawns + 1] = { id = first, kind = second, name = lists[cursor + 3], pool = lists[cursor + 4], detached = lists[cursor + 5],
-        call = lists[cursor + 6], grant = lists[cursor + 7], mails = { lists[cursor + 8] }, slot = lists[cursor + 9], nonce = lists[cursor + 10] }
-      values = 10
+      spawns[#spawns + 1] = { id = first, kind = second, name = lists[cursor + 3], pool = lists[cursor + 4], how = lists[cursor + 5],
+        call = lists[cursor + 6], grant = lists[cursor + 7], mails = { lists[cursor + 8] }, key = false, userKey = false }
+      values = 8
     elseif name == 'send' then
       if #sends == 0 then sends = {} end
       sends[#sends + 1] = { worker = first, mail = second }
@@ -55,9 +55,9 @@ local function readCommit(turn, lists, cursor)
       checkArguments(timers[#timers].ms)
       values = 3
     elseif name == 'eager' then
-      turn.eager = { node = first, leaseMs = tonumber(second) }
+      turn.eager = { node = first, leaseMs = tonumber(second), slot = lists[cursor + 3], nonce = lists[cursor + 4] }
       checkArguments(turn.eager.leaseMs)
-      values = 2
+      values = 4
     elseif name == 'claim' then
       turn.claim = readClaim(lists, cursor + 1)
       values = 9
@@ -98,7 +98,7 @@ local function guardTurn(tag, turn, joint)
     if not repeated then return { 'fenced', before } end
     -- It was recorded, whatever became of its root since.
     local fine, _, spent, caps = pcall(readShared, tag, worker, record)
-    local granted = turn.eager and readEager(tag, turn.spawns)
+    local granted = turn.eager and readEager(tag, turn)
     return { 'ok', record.version, record.bells or '', before, fine and spent, fine and caps, granted }
   end
   checkRecord(recordKey, record)
