@@ -96,12 +96,15 @@ export class AwakeSlot {
    * run (the turn was given up before its commit was answered: Redis is silent, or a cancel came), they are given back.
    */
   async #runChildren(turn: Turn): Promise<ClaimAnswer> {
+    const areToBegin = turn.over === 'ended'
+    const passOn = areToBegin ? await this.#place.relay.enter() : undefined
     this.#children = new EagerChildren(turn.granted, {
       longMs: this.#node.policy.eagerChildrenMs,
+      passOn,
       make: (grant) => this.#turnOf(grant),
       run: (child) => this.#runTurn(child),
     })
-    const last = await this.#children.run({ areToBegin: turn.over === 'ended' })
+    const last = await this.#children.run({ areToBegin })
     this.#children = undefined
     return this.#after(last)
   }
@@ -140,8 +143,8 @@ export class AwakeSlot {
     turn.bellIsBusy ||= this.#isBusy || children?.isAnyBusy === true
     this.#stays =
       children !== undefined && !(children.isLast(turn) && (children.areAllBegun || this.#node.isDraining()))
+    children?.noteEnding(turn)
     if (this.#stays) {
-      children?.noteEnding(turn)
       // No other turn of this slot may come to say that it leaves: one that drains says so with each.
       return this.#node.isDraining() ? leaving : staying
     }

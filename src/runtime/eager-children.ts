@@ -17,6 +17,8 @@ import type { EndingTurn } from './turn-host.ts'
 export interface ChildRunner {
   /** None begins later than this. */
   readonly longMs: number
+  /** Called when the last of them is about to end: the slots that wait for it go on. */
+  readonly passOn?: (() => void) | undefined
   make(grant: Grant): Turn
   /** Runs it until it is over. One that drains ends before it receives anything, as cancelled if it was. */
   run(turn: Turn): Promise<void>
@@ -83,7 +85,10 @@ export class EagerChildren {
     const isLate = now - this.#startedAt >= this.#runner.longMs
     if (isLate || this.#turns.some(({ aborted }) => aborted)) this.#giveBackOthers()
     const turn = this.#next()
-    if (turn === undefined) return
+    if (turn === undefined) {
+      this.#runner.passOn?.()
+      return
+    }
     this.#begun++
     // Abandoned, it never asked for its end.
     this.#over.push(this.#runner.run(turn).finally(() => this.#begin(turn)))

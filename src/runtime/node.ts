@@ -13,6 +13,7 @@ import { HeardBells } from './heard-bells.ts'
 import type { Kind } from './kind.ts'
 import { Pace } from './pace.ts'
 import type { Partition, PartitionStores } from './partition.ts'
+import { Relay } from './relay.ts'
 import { Renewer } from './renewer.ts'
 import { type Rung, Slots } from './slots.ts'
 import { SuspectGate } from './suspects.ts'
@@ -73,6 +74,7 @@ export class RuntimeNode {
       ...stores,
       unanswered: Array.from({ length: this.#slots.total }),
       pace,
+      relay: new Relay(),
       renewer: new Renewer(stores.turns, policy, ring, log),
       sweeper: new Sweeper(stores.upkeep, policy, {
         log,

@@ -2,6 +2,7 @@
 import type { TurnStore, UpkeepStore } from '../core/ports.ts'
 import { newNonce } from './nonce.ts'
 import type { Pace } from './pace.ts'
+import type { Relay } from './relay.ts'
 import type { Renewer } from './renewer.ts'
 import type { Sweeper } from './sweeper.ts'
 
@@ -14,6 +15,8 @@ export interface Partition extends PartitionStores {
   /** By slot: the nonce of its last claim, while that has no answer. No Map: it changes with each turn (decision 0013). */
   readonly unanswered: (string | undefined)[]
   readonly pace: Pace
+  /** For slots that go on with children. */
+  readonly relay: Relay
   readonly renewer: Renewer
   readonly sweeper: Sweeper
 }

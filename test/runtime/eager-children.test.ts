@@ -16,10 +16,12 @@ describe('a batch of children', () => {
     const done: string[] = []
     const open = new Map<string, () => void>()
     const turns = new Map<string, Turn>()
+    const passOn = vi.fn<() => void>()
     const children = new EagerChildren(
       names.map((name) => grantByHand({ name })),
       {
         longMs,
+        passOn,
         make: (grant) => {
           const turn = { grant, aborted: false, draining: false, bellIsBusy: false } as unknown as Turn
           turns.set(grant.name, turn)
@@ -32,7 +34,7 @@ describe('a batch of children', () => {
       },
     )
     const turn = (name: string) => turns.get(name) as Turn
-    return { children, done, turn, end: (name: string) => open.get(name)?.() }
+    return { children, done, passOn, turn, end: (name: string) => open.get(name)?.() }
   }
 
   const settled = async () => {
@@ -59,6 +61,28 @@ describe('a batch of children', () => {
     expect([done.at(-1), last]).toEqual(['c runs', undefined])
     end('b')
     expect((await running).grant.name).toBe('c')
+  })
+
+  test('passes on when the last is about to end, or all are given back', async () => {
+    const { children, passOn, turn, end } = batch(['a', 'b'])
+    const running = children.run({ areToBegin: true })
+    children.noteEnding(turn('a'))
+    await settled()
+    expect(passOn).not.toHaveBeenCalled()
+    children.noteEnding(turn('b'))
+    await settled()
+    expect(passOn).toHaveBeenCalled()
+    for (const name of ['a', 'b']) end(name)
+    await running
+    const stopped = batch(['a', 'b'])
+    const givingBack = stopped.children.run({ areToBegin: true })
+    Object.assign(stopped.turn('a'), { aborted: true })
+    stopped.children.noteEnding(stopped.turn('a'))
+    await settled()
+    expect(stopped.done).toEqual(['a runs', 'b is given back'])
+    expect(stopped.passOn).toHaveBeenCalled()
+    for (const name of ['a', 'b']) stopped.end(name)
+    await givingBack
   })
 
   test('begins one when another says again that it is about to end, as its commit was refused', async () => {
