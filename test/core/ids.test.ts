@@ -1,6 +1,6 @@
 /** Ids: what they promise (I-a, I-b, I-c of src/core/ids.ts) for any input. */
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { InputError } from '../../src/core/errors.ts'
 import {
   childId,
@@ -18,6 +18,7 @@ import {
   partitionsMax,
   rootIdOf,
   sessionIdOfRoot,
+  timeOf,
 } from '../../src/core/ids.ts'
 import { anyText } from './support/any-text.ts'
 
@@ -54,6 +55,15 @@ describe('a new id', () => {
         expect(partitionOf(id)).toBe(partition)
       }),
     )
+  })
+
+  test('sorts after those made before it also when the clock goes back (I-b)', () => {
+    const before = newId(0)
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => timeOf(before) - 60_000)
+    const ids = [before, ...Array.from({ length: 100 }, () => newId(0))]
+    clock.mockRestore()
+    expect(ids.toSorted()).toEqual(ids)
+    expect(new Set(ids.map((id) => id.slice(24))).size).toBe(ids.length)
   })
 
   test('sorts after every id made before it in this process, whatever their partitions (I-b)', () => {
