@@ -131,7 +131,7 @@ export function workerReport(row: WorkerRow, sessionId = row.fields.session ?? s
   return {
     id: row.id,
     sessionId,
-    name: fields.name as string,
+    name: fields.name ?? (fields.kind as string),
     kind: fields.kind as string,
     parentId: fields.parent ?? null,
     depth: Number(fields.depth ?? 0),

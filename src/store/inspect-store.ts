@@ -180,7 +180,7 @@ export class InspectStore {
       if (fields.place !== undefined)
         rows.push({
           id,
-          fields: readRecord(fields),
+          fields: readRecord({ ...fields }),
           failureJson,
           historyLength,
           pending: { user, family, control },

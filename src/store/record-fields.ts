@@ -7,6 +7,7 @@ import { defaultName } from '../core/worker-name.ts'
 import type { RecordFields } from './replies.ts'
 
 const commitForm = /^(?<commit>.*):(?<version>\d+)$/
+const callForm = /^\d+$/
 /** An element of a child's path: `<worker>:<run>`, or `<worker>:-`. */
 export const pathForm = /^(?<parent>[0-9a-f-]{36}):(?<parentRun>\d+|-)$/
 
@@ -16,7 +17,7 @@ export const pathForm = /^(?<parent>[0-9a-f-]{36}):(?<parentRun>\d+|-)$/
  */
 export function readRecord(fields: Record<string, string>): RecordFields {
   const { commit, depth, path1, kind, call } = fields
-  if (kind !== undefined) fields.name ??= call === undefined ? kind : defaultName(kind, Number(call))
+  if (kind !== undefined) fields.name ??= callForm.test(call ?? '') ? defaultName(kind, Number(call)) : kind
   if (commit !== undefined) Object.assign(fields, commitForm.exec(commit)?.groups)
   if (path1 === undefined) return fields
   Object.assign(fields, pathForm.exec(fields[`path${depth}`] ?? '')?.groups)

@@ -47,6 +47,8 @@ export interface SpawnAnswer {
 interface Waiting {
   readonly order: SpawnSession
   readonly facts: readonly string[]
+  /** All of it in `spawns`. */
+  readonly words: readonly string[]
   readonly bytes: number
   readonly answer: PromiseWithResolvers<SpawnAnswer>
 }
@@ -75,7 +77,8 @@ export class Spawns {
     const facts = this.#factsOf(order)
     if (order.keyDigest !== null) return this.#spawnAlone(order, facts, this.#deadlineMs)
     const answer = Promise.withResolvers<SpawnAnswer>()
-    this.#gathering.add({ order, facts, bytes: order.mail.length + order.event.length, answer })
+    const words = wordsOf(order, facts)
+    this.#gathering.add({ order, facts, words, bytes: words.join('').length, answer })
     return answer.promise
   }
 
@@ -88,13 +91,16 @@ export class Spawns {
   async #spawnTogether(some: readonly Waiting[]): Promise<void> {
     const give = performance.now() + this.#deadlineMs
     const { sessions, events } = this.#keys
-    const args = { bellMs: this.#policy.bellMs, seed: newSeed(), orders: some.flatMap(wordsOf) }
+    const args = { bellMs: this.#policy.bellMs, seed: newSeed(), orders: some.flatMap(({ words }) => words) }
     try {
       const options = { deadlineMs: this.#deadlineMs }
       const [, bells] = await this.#caller.call(spawnsScript, { sessions, events }, args, options)
-      for (const [index, { order, answer }] of some.entries()) {
-        const { sessionId } = order
-        const own = index === 0 ? parseBells(bells) : none
+      // Who is answered none may ring one of its own: those of a pool go to the first session of that pool.
+      const byPool = Map.groupBy(parseBells(bells), ({ pool }) => pool)
+      for (const { order, answer } of some) {
+        const { sessionId, pool } = order
+        const own = byPool.get(pool) ?? none
+        byPool.delete(pool)
         answer.resolve({ kind: 'ok', sessionId, workerId: rootIdOf(sessionId), bells: own })
       }
     } catch (error) {
@@ -139,6 +145,6 @@ export class Spawns {
 
 const none: readonly Bell[] = []
 
-function wordsOf({ order, facts }: Waiting): string[] {
+function wordsOf(order: SpawnSession, facts: readonly string[]): string[] {
   return [order.sessionId, order.kind, order.pool, order.mail, order.event, ...facts, '.']
 }

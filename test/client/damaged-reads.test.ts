@@ -2,11 +2,14 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { Health } from '../../src/client/health.ts'
 import type { SessionsQuery } from '../../src/client/queries.ts'
+import { workerReport } from '../../src/client/report.ts'
+import { readRows } from '../../src/client/worker-rows.ts'
 import { defineWorker } from '../../src/core/define-worker.ts'
 import { timeOf } from '../../src/core/ids.ts'
 import { AuditStore } from '../../src/store/audit-store.ts'
 import { InspectStore } from '../../src/store/inspect-store.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
+import { Place } from '../store/support/place.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -354,5 +357,33 @@ describe('a text that is no JSON', () => {
     expect(await troupe.client.kinds()).toMatchObject([{ kind: 'echo' }, { kind: 'odd', description: '' }])
     expect((await troupe.client.nodes()).find(({ id }) => id === 'odd')).toMatchObject({ slots: 1, pid: null })
     expect(await troupe.client.health()).toMatchObject({ kinds: [{ kind: 'echo' }, { kind: 'odd' }] })
+  })
+})
+
+describe('the name of a worker', () => {
+  const reportOf = async (place: Place, id: string) => {
+    const [row] = await readRows(place.inspect, [id])
+    return row === undefined ? undefined : workerReport(row)
+  }
+
+  test('whose record has lost its kind is empty where it was given none, and the damage is named', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create()
+    await place.redis.hdel(place.workerKeys(root).record, 'kind', 'name')
+    const report = await reportOf(place, root)
+    expect(report).toMatchObject({ name: '', lastFailure: { message: expect.stringContaining('field kind') } })
+  })
+
+  test('over whose call somebody wrote is that of its kind, and the damage is named', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create()
+    const spawn = place.child(root, 1, 'c1', { name: 'echo-1' })
+    const turn = await place.node().claim()
+    await turn.record({ spawns: [spawn], awaits: [1] })
+    expect(await reportOf(place, spawn.id)).toMatchObject({ name: 'echo-1' })
+    expect(await place.redis.hexists(place.workerKeys(spawn.id).record, 'name')).toBe(0)
+    await place.redis.hset(place.workerKeys(spawn.id).record, 'call', 'zz')
+    const report = await reportOf(place, spawn.id)
+    expect(report).toMatchObject({ name: 'echo', lastFailure: { message: expect.stringContaining('field call') } })
   })
 })

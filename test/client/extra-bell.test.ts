@@ -5,13 +5,13 @@ import type { Bell } from '../../src/core/ports.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
-/** A session that a client creates before anything else; what it rings. */
-async function rungFor(troupe: TestTroupe, kind: string): Promise<readonly Bell[]> {
+/** Sessions that a client creates before anything else, in one moment; what it rings. */
+async function rungFor(troupe: TestTroupe, ...created: readonly string[]): Promise<readonly Bell[]> {
   const rung: Bell[] = []
   const ringer = { ring: (_: number, bells: readonly Bell[]) => void rung.push(...bells) }
   const { redisUrl, namespace } = troupe
   await using client = await connectInternal({ redisUrl, namespace, ringer, policy: { bellMs: 60_000 } })
-  await client.sessions.create({ kind, input: 1 })
+  await Promise.all(created.map((kind) => client.sessions.create({ kind, input: 1 })))
   return rung
 }
 
@@ -24,4 +24,13 @@ test('is rung where a bell is out already, and not for a kind that no node ever 
   expect([byScript.length, extra.map(({ pool }) => pool)]).toEqual([1, ['gpu']])
   expect(await troupe.redis.zrange(bells('gpu'), '0', '-1')).toEqual([byScript[0]?.id])
   expect(await rungFor(troupe, 'nobody')).toEqual([])
+})
+
+test('is rung also where a session of another pool, created in the same moment, brought a bell', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { kinds, bells } = partitionKeys(troupe.tag)
+  await troupe.redis.hset(kinds, 'echo', 'default {"description":""}', 'paint', 'gpu {"description":""}')
+  await troupe.redis.zadd(bells('default'), Date.now() + 60_000, 'bx-default-1')
+  const rung = await rungFor(troupe, 'echo', 'paint')
+  expect(rung.map(({ pool }) => pool).toSorted()).toEqual(['default', 'gpu'])
 })

@@ -142,6 +142,7 @@ describe('the report of a worker', () => {
     const report = workerReport({ ...row({}), fields })
     expect(report).toMatchObject({ sessionId, name: 'planner', parentId: null, depth: 0, grant: null, place: 'idle' })
     expect(report.updatedAt).toBe(workerReport(row({})).updatedAt)
+    expect(workerReport({ ...row({}), fields: readRecord({ kind: '', place: 'idle' }) })).toMatchObject({ name: '' })
   })
 })
 

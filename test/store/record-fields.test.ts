@@ -22,6 +22,8 @@ test('the name is the given one, else that of the kind, of a child with its call
   expect(readRecord({ kind: 'a' })).toEqual({ kind: 'a', name: 'a' })
   expect(readRecord({ kind: 'a', call: '3' })).toMatchObject({ name: 'a-3' })
   expect(readRecord({ kind: 'a', call: '3', name: 'x' })).toMatchObject({ name: 'x' })
+  expect(readRecord({ kind: 'a', call: 'zz' })).toMatchObject({ name: 'a' })
+  expect(readRecord({ call: '3' })).not.toHaveProperty('name')
   const long = 'k'.repeat(64)
   expect(readRecord({ kind: long, call: '12' })).toMatchObject({ name: defaultName(long, 12) })
 })

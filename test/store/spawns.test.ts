@@ -59,6 +59,16 @@ describe('sessions of one moment', () => {
     expect(await place.redis.zcard(place.keys.bells('default'))).toBe(2)
   })
 
+  test('have the bells of each pool answered to the first of that pool', async () => {
+    await using place = await Place.open()
+    const made = await Promise.all([
+      place.create({ label: 'a', pool: 'gpu' }),
+      place.create({ label: 'b' }),
+      place.create({ label: 'c', pool: 'gpu' }),
+    ])
+    expect(made.map(({ bells }) => bells.map((id) => id.split('-')[1]))).toEqual([['gpu'], ['default'], []])
+  })
+
   test('keep their bells in the record of the last, and sent again give them again, and write nothing', async () => {
     await using place = await Place.open()
     await Promise.all(wishes.map((wish) => place.create(wish)))
@@ -92,6 +102,9 @@ describe('sessions of one moment', () => {
     await many(6, 'x'.repeat(30_000))
     expect(place.wire.sent - before).toBe(6)
     expect(await place.redis.zcard(place.keys.sessions)).toBe(40)
+    const grant = `tools ${Array.from({ length: 256 }, (_, index) => `t${index}`.padEnd(64, 'x')).join(' ')}`
+    await Promise.all(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((label) => place.create({ label, grant })))
+    expect(place.wire.sent - before).toBe(9)
   })
 
   test('of which one meets damage: it says so itself, and the others are there', async () => {

@@ -25,7 +25,7 @@ const workerForms: readonly [string, Form][] = [
   ['attempt', /^\d+( \S+( \d+ \S+)*)?$/],
   ['limits', /^\d+ \d+ \d+ \d+$/],
   ['grant', { test: isGrantText }],
-  ...numbers('run', 'depth', 'control', 'family', 'user', 'alone', 'crashes', 'timersOpen', 'calls'),
+  ...numbers('run', 'depth', 'control', 'family', 'user', 'alone', 'crashes', 'timersOpen', 'calls', 'call'),
 ]
 const sessionForms: readonly [string, Form][] = [
   ['spent', /^\d+ \d+$/],
