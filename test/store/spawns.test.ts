@@ -16,11 +16,13 @@ const wishes: readonly CreateOptions[] = [
   { label: 'nobody', pool: 'unhosted', kind: 'later' },
 ]
 
+const sorted = (lines: readonly string[]) => lines.toSorted((one, other) => one.localeCompare(other))
+
 async function stored(place: Place) {
   const dump = Object.entries(await place.dump()).filter(([key]) => !/^(events|bells)/.test(key))
   // In a dump those of one millisecond are sorted by their labels.
   return Object.fromEntries(
-    dump.map(([key, value]) => [key, key.startsWith('s:') ? {} : Array.isArray(value) ? value.toSorted() : value]),
+    dump.map(([key, value]) => [key, key.startsWith('s:') ? {} : Array.isArray(value) ? sorted(value) : value]),
   )
 }
 
