@@ -9,8 +9,6 @@ import {
   postScript,
   pruneScript,
   renewScript,
-  spawnScript,
-  spawnsScript,
   sweepScript,
 } from '../../src/store/scripts.ts'
 import * as agentChecks from './support/agent-checks.ts'
@@ -21,6 +19,7 @@ import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
+import { spawnMutants } from './support/spawn-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
 
 const off = 'if false then'
@@ -172,48 +171,6 @@ const mutants: readonly Mutant[] = [
     from: 'if known then',
     to: off,
     check: checks.aPostSentTwiceIsOneMessage,
-  },
-  {
-    guard: 'a session is created once',
-    script: spawnScript,
-    from: "if redis.call('ZADD', sessionsKey, 'NX', digits(now), sessionId) == 0 then",
-    to: "redis.call('ZADD', sessionsKey, now, sessionId)\nif false then",
-    check: checks.aSpawnSentTwiceIsOneSession,
-  },
-  {
-    guard: 'sessions of one moment are created once',
-    script: spawnsScript,
-    from: "if redis.call('EXISTS', unpack(keys)) > 0 then",
-    to: off,
-    check: checks.spawnsSentTwiceAreThoseSessions,
-  },
-  {
-    guard: 'the last of them keeps the bells of all',
-    script: spawnsScript,
-    from: "index == #orders and bells or ''",
-    to: "''",
-    check: checks.spawnsSentTwiceAreThoseSessions,
-  },
-  {
-    guard: 'a session that is asked for twice in one moment is created once',
-    script: spawnsScript,
-    from: 'if not isThere[order.session] then',
-    to: 'if true then',
-    check: checks.aSessionAskedForTwiceIsOne,
-  },
-  {
-    guard: 'what is in the place of one of them stops all before they write',
-    script: spawnsScript,
-    from: 'for index = 1, #orders do checkRoot(orders[index].recordKey) end',
-    to: '',
-    check: checks.aForeignKeyStopsSpawnsBeforeTheyWrite,
-  },
-  {
-    guard: 'idempotency key of spawn',
-    script: spawnScript,
-    from: 'if known then',
-    to: off,
-    check: checks.aKeyIsOneSession,
   },
   {
     guard: 'a child is born once',
@@ -428,6 +385,7 @@ for (const mutant of withNames([
   ...bellMutants,
   ...spendingMutants,
   ...jointMutants,
+  ...spawnMutants,
 ])) {
   test(`without its guard a test goes red: ${mutant.guard} [${mutant.caughtBy}]`, async () => {
     await expect(expectRedWithout(mutant)).resolves.toBeUndefined()

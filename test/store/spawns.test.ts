@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { rootIdOf } from '../../src/core/ids.ts'
 import { spawnScript, spawnsScript } from '../../src/store/scripts.ts'
-import { aSession } from './support/checks.ts'
 import { type CreateOptions, Place } from './support/place.ts'
+import { aSession } from './support/spawn-checks.ts'
 
 /** Of each kind one, and some that are alike. */
 const wishes: readonly CreateOptions[] = [

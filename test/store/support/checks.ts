@@ -1,8 +1,7 @@
 /** Short forms of the tests of this folder, to be held against scripts from which a guard was taken. Each expects a promise to be kept. */
 import { expect } from 'vitest'
-import { rootIdOf } from '../../../src/core/ids.ts'
 import { encodeInput, encodeResult } from '../../../src/core/message.ts'
-import { defaultSessionLimits, type SessionLimits } from '../../../src/core/policy.ts'
+import type { SessionLimits } from '../../../src/core/policy.ts'
 import { completion, granted, type HandTurn } from './hand-node.ts'
 import type { Place } from './place.ts'
 
@@ -186,54 +185,6 @@ export const aPostSentTwiceIsOneMessage: Check = async (place) => {
   await place.post(root, 'hello')
   await place.wire.again()
   expect(await place.redis.llen(place.workerKeys(root).user)).toBe(2)
-}
-
-export const aSpawnSentTwiceIsOneSession: Check = async (place) => {
-  const { root } = await place.create()
-  await place.wire.again()
-  expect(await place.redis.llen(place.workerKeys(root).user)).toBe(1)
-}
-
-export const spawnsSentTwiceAreThoseSessions: Check = async (place) => {
-  const [a, b] = await Promise.all([place.create({ label: 'a' }), place.create({ label: 'b' })])
-  const answer = place.wire.last.reply
-  const before = await place.dump()
-  expect(await place.wire.again()).toEqual(answer)
-  expect(await place.dump()).toEqual(before)
-  expect([a.bells.length, b.bells.length]).toEqual([1, 0])
-}
-
-export const aSessionAskedForTwiceIsOne: Check = async (place) => {
-  const { id } = await place.create()
-  const order = { ...aSession, sessionId: id.replace(/^./, 'f') }
-  await Promise.all([place.sessions.spawn(order), place.sessions.spawn(order)])
-  expect(await place.redis.llen(place.workerKeys(rootIdOf(order.sessionId)).user)).toBe(1)
-}
-
-export const aForeignKeyStopsSpawnsBeforeTheyWrite: Check = async (place) => {
-  const { id } = await place.create()
-  const ids = ['e', 'f'].map((digit) => id.replace(/^./, digit))
-  await place.redis.set(place.workerKeys(rootIdOf(ids[1] ?? '')).user, 'x')
-  const answers = await Promise.allSettled(ids.map((sessionId) => place.sessions.spawn({ ...aSession, sessionId })))
-  expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
-  expect(await place.redis.zscore(place.keys.sessions, ids[1] ?? '')).toBeNull()
-}
-
-/** All but its id. */
-export const aSession = {
-  kind: 'echo',
-  name: 'echo',
-  pool: 'default',
-  mode: 'job',
-  mail: 'i\t-\t1',
-  keyDigest: null,
-  limits: defaultSessionLimits,
-  event: '[]',
-} as const
-
-export const aKeyIsOneSession: Check = async (place) => {
-  const first = await place.create({ key: 'key' })
-  expect((await place.create({ key: 'key', label: 'two' })).id).toBe(first.id)
 }
 
 export const aRepeatedSpawnIsTheSameChild: Check = async (place) => {

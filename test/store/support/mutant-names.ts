@@ -6,10 +6,11 @@ import * as jointChecks from './joint-checks.ts'
 import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
+import * as spawnChecks from './spawn-checks.ts'
 import * as spendingChecks from './spending-checks.ts'
 
 export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caughtBy: string })[] {
-  const all = [checks, agentChecks, letterChecks, lineChecks, bellChecks, spendingChecks, jointChecks]
+  const all = [checks, agentChecks, letterChecks, lineChecks, bellChecks, spendingChecks, jointChecks, spawnChecks]
   const known = all.flatMap((some) => Object.entries(some))
   return mutants.map((mutant) => {
     const [caughtBy] = known.find(([, check]) => check === mutant.check) ?? []
