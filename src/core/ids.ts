@@ -8,7 +8,6 @@
 import { hash } from 'node:crypto'
 import { v7 } from 'uuid'
 import { InputError } from './errors.ts'
-import { drawBytes } from './random-bytes.ts'
 import { shown } from './shown.ts'
 
 /** 12 bits are carried in an id. */
@@ -22,21 +21,10 @@ const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-
 export const kindRule =
   'use up to 64 letters, digits, "_" and "-", a lower-case letter or a digit first, in folders joined by "/"'
 const kindPattern = /^[a-z0-9][A-Za-z0-9_-]*(?:\/[a-z0-9][A-Za-z0-9_-]*)*$/
-/** An id of version 7 has room for a counter of 32 bits. */
-const seqMax = 0xffff_ffff
-
 const namespacePattern = /^[A-Za-z0-9_-]{1,64}$/
 
-let newest = { msecs: 0, seq: 0 }
-
 export function newId(partition: number): string {
-  const random = drawBytes(16)
-  const now = Date.now()
-  const { msecs, seq } = newest
-  // Within a millisecond, and while a clock goes back, they count on from a random number of 31 bits.
-  if (now > msecs) newest = { msecs: now, seq: random.readUInt32BE(6) >>> 1 }
-  else newest = seq < seqMax ? { msecs, seq: seq + 1 } : { msecs: msecs + 1, seq: 0 }
-  return withPartition(v7({ random, ...newest }), partition)
+  return withPartition(v7(), partition)
 }
 
 /** The root worker's id: the session's with version 8, so that neither is stored with the other. For a worker's id that of nobody. */
