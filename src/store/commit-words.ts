@@ -35,7 +35,7 @@ export function isOnlyStep(request: CommitRequest): boolean {
   )
 }
 
-/** Its own words in lua/commits.lua, behind the number of its family. */
+/** Its own words in lua/commits.lua, behind the number of its siblings. */
 export function onlyStepWords(request: CommitRequest, context: CommitContext): Argument[] {
   const { workerId, result = '', event, entries } = request
   const words: Argument[] = [workerId, result, event, entries.length, ...entries]
@@ -44,13 +44,13 @@ export function onlyStepWords(request: CommitRequest, context: CommitContext): A
   return words
 }
 
-/** Who has the same is of one family: siblings that a slot holds under one token. */
-export function familyOf({ token, child }: CommitRequest): string {
+/** Who has the same are siblings that a slot holds under one token. */
+export function siblingsOf({ token, child }: CommitRequest): string {
   return `${token} ${(child as ChildPlace).parentRun}`
 }
 
 /** What they have in common; in front of the first of them. */
-export function familyWords({ token, child, pool }: CommitRequest): Argument[] {
+export function siblingsWords({ token, child, pool }: CommitRequest): Argument[] {
   const { sessionId, parentId, parentRun, depth } = child as ChildPlace
   return ['of', token, sessionId, parentId, parentRun ?? '-', depth, pool]
 }

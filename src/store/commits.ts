@@ -11,13 +11,13 @@ import {
   type CommitContext,
   commitLists,
   decodeCommit,
-  familyOf,
-  familyWords,
   isOnlyStep,
   onlyStepWords,
+  siblingsOf,
+  siblingsWords,
   turnWords,
 } from './commit-words.ts'
-import { Gathering } from './gathering.ts'
+import { bytesOf, Gathering } from './gathering.ts'
 import { commitKeys, type PartitionKeys } from './keys.ts'
 import type { Argument, Reply, ScriptCaller } from './script.ts'
 import { commitScript, commitsScript } from './scripts.ts'
@@ -135,26 +135,20 @@ function answerWith({ answer }: Waiting, read: () => CommitAnswer): void {
   }
 }
 
-function bytesOf(lists: readonly Argument[]): number {
-  let bytes = 0
-  for (const word of lists) if (typeof word === 'string') bytes += word.length
-  return bytes
-}
-
 function wordsOf(some: readonly Waiting[]): readonly Argument[] {
   const words: Argument[] = []
-  const families = new Map<string, number>()
+  const numbers = new Map<string, number>()
   for (const { request, isOnlyStep, lists } of some) {
     if (!isOnlyStep) {
       words.push(...turnWords(request, lists))
       continue
     }
-    const family = familyOf(request)
-    let number = families.get(family)
+    const siblings = siblingsOf(request)
+    let number = numbers.get(siblings)
     if (number === undefined) {
-      number = families.size + 1
-      families.set(family, number)
-      words.push(...familyWords(request))
+      number = numbers.size + 1
+      numbers.set(siblings, number)
+      words.push(...siblingsWords(request))
     }
     words.push(number, ...lists)
   }

@@ -3,6 +3,8 @@
  * G1 A script holds Redis for as long as it runs: so many calls and bytes at most go into one.
  * G2 They leave in the order in which they were made.
  */
+import type { Argument } from './script.ts'
+
 const callsMost = 16
 const bytesMost = 65_536
 
@@ -48,4 +50,11 @@ function countOf(all: readonly Gathered[], from: number): number {
     bytes += next.bytes
     if (count > 0 && bytes > bytesMost) return count
   }
+}
+
+/** About: text that is not ASCII has more. */
+export function bytesOf(words: readonly Argument[]): number {
+  let bytes = 0
+  for (const word of words) if (typeof word === 'string') bytes += word.length
+  return bytes
 }

@@ -16,7 +16,7 @@ import {
 } from '../core/policy.ts'
 import type { Bell } from '../core/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
-import { Gathering } from './gathering.ts'
+import { bytesOf, Gathering } from './gathering.ts'
 import { type PartitionKeys, spawnKeys } from './keys.ts'
 import type { ScriptCaller } from './script.ts'
 import { spawnScript, spawnsScript } from './scripts.ts'
@@ -78,7 +78,7 @@ export class Spawns {
     if (order.keyDigest !== null) return this.#spawnAlone(order, facts, this.#deadlineMs)
     const answer = Promise.withResolvers<SpawnAnswer>()
     const words = wordsOf(order, facts)
-    this.#gathering.add({ order, facts, words, bytes: words.join('').length, answer })
+    this.#gathering.add({ order, facts, words, bytes: bytesOf(words), answer })
     return answer.promise
   }
 

@@ -170,7 +170,7 @@ describe('commits that go together', () => {
     expect(answers.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
   })
 
-  test('trust a lease from when they were sent first, also those that are sent again alone (J3)', async () => {
+  test('trust a lease from when they were sent first, also those that are sent again alone (J2)', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place)
     const [a, b] = children as [HandTurn, HandTurn]

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { defaultSpending } from '../../src/core/policy.ts'
 import { Place } from './support/place.ts'
+import { aSession } from './support/spawn-checks.ts'
 
 describe('spawn', () => {
   test('a session is its record, its root in the run queue with the first message, and one bell', async () => {
@@ -110,18 +111,7 @@ test('two spawns of one session at the same time make one session', async () => 
   await using place = await Place.open()
   const sessionId = place.label(newId(0), 'one')
   place.label(rootIdOf(sessionId), 'one.root')
-  const order = {
-    sessionId,
-    kind: 'echo',
-    name: 'echo',
-    pool: 'default',
-    mode: 'job',
-    mail: 'i\t-\t1',
-    keyDigest: null,
-    limits: { workers: 1, children: 1, depth: 1, mailbox: 1, ...defaultSpending },
-    event: '[]',
-  } as const
-  await Promise.all(Array.from({ length: 20 }, () => place.sessions.spawn(order)))
+  await Promise.all(Array.from({ length: 20 }, () => place.sessions.spawn({ ...aSession, sessionId })))
   expect(await place.dump()).toMatchObject({
     sessions: ['<one> now'],
     'run:default': ['<one.root> now'],

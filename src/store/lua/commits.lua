@@ -4,8 +4,9 @@ KEYS[1] leases    zset               KEYS[2] events   stream declared
 ARGV[1] bellMs        ARGV[2] seed         names of new bells
 ARGV[3] turns         for each: worker, token, sequence, version, runState, open, userUsed, wait, event, then its entries and facts as `commit`
                       has them, then a word . behind them. Of a child's first step with which its run completes and its turn ends only the
-                      number of its family, worker, result (empty: none), event, its entries, and of the facts those of the slot's end.
-                      Families stand before theirs, and count from 1: the word `of`, token, session, parent, its run (-: detached), depth, pool
+                      number of its siblings, worker, result (empty: none), event, its entries, and of the facts those of the slot's end.
+                      What siblings have in common stands before the first of theirs, and counts from 1: the word `of`, token, session,
+                      parent, its run (-: detached), depth, pool
 Returns {answer, answer, ...} with what `commit` answers each turn (a child's first step to what its slot claims, if it does), or
         {"failed"}: another was recorded, and this one met an error, which says itself when the turn is sent alone. The bells of all
         are in the answer of the last that was recorded.
@@ -19,14 +20,14 @@ local lists, cursor = ARGV, 3
 local tag = tagOf(leasesKey)
 checkArguments(bellMs)
 local turns, answers, joint = {}, {}, newJoint(bellMs, seed)
-local families, familyCount = {}, 0
+local groups, groupCount = {}, 0
 while cursor <= #lists do
-  local family = families[lists[cursor]]
-  if family then
-    turns[#turns + 1], cursor = readOnlyStep(lists, cursor + 1, family)
+  local siblings = groups[lists[cursor]]
+  if siblings then
+    turns[#turns + 1], cursor = readOnlyStep(lists, cursor + 1, siblings)
   elseif lists[cursor] == 'of' then
-    familyCount = familyCount + 1
-    families[digits(familyCount)], cursor = readFamily(lists, cursor + 1)
+    groupCount = groupCount + 1
+    groups[digits(groupCount)], cursor = readSiblings(lists, cursor + 1)
   else
     checkLast(lists[cursor + 9])
     local worker, recordKey = lists[cursor], workerKey(tag, lists[cursor])

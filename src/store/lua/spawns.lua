@@ -25,7 +25,7 @@ while cursor <= #lists do
     keys[#keys + 1] = order.recordKey .. laneKeys.user
   end
 end
-local born, rung = orders, ''
+local born, rung = orders, {}
 if redis.call('EXISTS', unpack(keys)) > 0 then
   born = {}
   for index = 1, #orders do checkRoot(orders[index].recordKey) end
@@ -34,16 +34,16 @@ if redis.call('EXISTS', unpack(keys)) > 0 then
     if redis.call('EXISTS', order.recordKey) == 0 then
       born[#born + 1] = order
     else
-      local bells = redis.call('HGET', order.recordKey, 'rung') or ''
-      rung = rung .. (rung ~= '' and bells ~= '' and ',' or '') .. bells
+      rung[#rung + 1] = redis.call('HGET', order.recordKey, 'rung') or nil
     end
   end
 end
-if #born == 0 then return { 'ok', rung } end
+if #born == 0 then return { 'ok', table.concat(rung, ',') } end
 local now, indexed = nowMs(), {}
 for index = 1, #born do
   indexed[2 * index - 1], indexed[2 * index] = digits(now), born[index].session
 end
 redis.call('ZADD', sessionsKey, unpack(indexed))
 local bells = writeSessions(tag, born, now, seed, bellMs)
-return { 'ok', rung .. (rung ~= '' and bells ~= '' and ',' or '') .. bells }
+if bells ~= '' then rung[#rung + 1] = bells end
+return { 'ok', table.concat(rung, ',') }

@@ -54,10 +54,10 @@ export const jointMutants: readonly Mutant[] = [
     check: checks.damageOfOneStopsNoOther,
   },
   {
-    guard: 'each only step is of its own family',
+    guard: 'each only step is of its own siblings',
     script: commitsScript,
-    from: 'families[digits(familyCount)], cursor = readFamily',
-    to: "families['2'], families['1'], cursor = families['1'], readFamily",
+    from: 'groups[digits(groupCount)], cursor = readSiblings',
+    to: "groups['2'], groups['1'], cursor = groups['1'], readSiblings",
     check: checks.siblingsReportToTheirParent,
   },
   ...(
@@ -77,7 +77,12 @@ export const jointMutants: readonly Mutant[] = [
         'or field[4] then',
         checks.anOnlyStepThatWasRecordedIsNotRecordedAgain,
       ],
-      ['has the parent that its node says', ' or field[2] ~= family.path', '', checks.aChildOfWhichItsNodeErrsReports],
+      [
+        'has the parent that its node says',
+        ' or field[2] ~= siblings.path',
+        '',
+        checks.aChildOfWhichItsNodeErrsReports,
+      ],
       ['waits for nothing', 'or field[7] or field[8] or', 'or field[7] or', checks.anOnlyStepEndsAWait],
     ] as const
   ).map(([whose, from, to, check]) => ({
@@ -97,8 +102,8 @@ export const jointMutants: readonly Mutant[] = [
   {
     guard: 'a child with more than its input stands in line',
     script: commitScript,
-    from: "(spawn.how == '2' or spawn.how == '3') and #spawn.mails == 1",
-    to: "(spawn.how == '2' or spawn.how == '3')",
+    from: 'return eager and spawn.isOffered and #spawn.mails == 1',
+    to: 'return eager and spawn.isOffered',
     check: checks.aChildWithMoreMailStandsInLine,
   },
   {

@@ -110,12 +110,13 @@ local function planOthers(tag, own, step)
   return others, refused and #refused > 0 and refused or nil
 end
 
--- What the records of children have in common, of those that are detached or not, and run from the start or not: in `others.common`, by that.
+-- What the records of children have in common, of those that are detached or not, and run from the start or not: kept in `others.common`.
 -- parent: id, record, session, run, depth.
-local function commonFields(parent, others, how, token)
-  local common = others.common[how]
+local function commonFields(parent, others, isDetached, token)
+  local which = (isDetached and 1 or 0) + (token and 2 or 0)
+  local common = others.common[which]
   if common then return common end
-  local isDetached, limits = how == '1' or how == '3', parent.record.limits
+  local limits = parent.record.limits
   common = { 'schema', '5', 'depth', digits(parent.depth + 1), 'place', token and 'running' or 'queued' }
   local function set(field, value)
     common[#common + 1] = field
@@ -127,16 +128,26 @@ local function commonFields(parent, others, how, token)
     local element = parent.record['path' .. level] or (parent.id .. ':' .. parent.run)
     set('path' .. level, isDetached and (string.sub(element, 1, 36) .. ':-') or element)
   end
-  others.common[how] = common
+  others.common[which] = common
   return common
 end
 
 -- A child's record and its first mails.
 local function writeChild(spawn, common)
-  redis.call('HSET', spawn.key, 'call', spawn.call, 'kind', spawn.kind, unpack(common))
-  if spawn.name ~= '' then redis.call('HSET', spawn.key, 'name', spawn.name) end
-  if spawn.grant ~= '' then redis.call('HSET', spawn.key, 'grant', spawn.grant) end
-  if spawn.pool ~= 'default' then redis.call('HSET', spawn.key, 'pool', spawn.pool) end
+  local fields = common
+  if spawn.name ~= '' or spawn.grant ~= '' or spawn.pool ~= 'default' then
+    fields = { unpack(common) }
+    local function set(field, value, absent)
+      if value ~= absent then
+        fields[#fields + 1] = field
+        fields[#fields + 1] = value
+      end
+    end
+    set('name', spawn.name, '')
+    set('grant', spawn.grant, '')
+    set('pool', spawn.pool, 'default')
+  end
+  redis.call('HSET', spawn.key, 'call', spawn.call, 'kind', spawn.kind, unpack(fields))
   for from = 1, #spawn.mails, 1000 do
     redis.call('RPUSH', spawn.userKey, unpack(spawn.mails, from, math.min(from + 999, #spawn.mails)))
   end
@@ -145,7 +156,7 @@ end
 -- A child that a slot of its parent's node takes at once: it never stands in line. One with more than its input does: what a grant holds
 -- has bounds.
 local function isEager(eager, spawn)
-  return eager and (spawn.how == '2' or spawn.how == '3') and #spawn.mails == 1
+  return eager and spawn.isOffered and #spawn.mails == 1
 end
 
 -- Children. Returns the ids of those that the slot takes at once, or false.
@@ -155,12 +166,12 @@ local function writeChildren(tag, own, others, now, woke)
   for index = 1, #others.born do
     local spawn = others.born[index]
     if isEager(eager, spawn) then
-      writeChild(spawn, commonFields(own, others, spawn.how, token))
+      writeChild(spawn, commonFields(own, others, spawn.isDetached, token))
       granted[#granted + 1] = spawn.id
       leases[#leases + 1] = ends
       leases[#leases + 1] = spawn.id
     else
-      writeChild(spawn, commonFields(own, others, (spawn.how == '1' or spawn.how == '3') and '1' or '0'))
+      writeChild(spawn, commonFields(own, others, spawn.isDetached, nil))
       writeWoken(tag, { id = spawn.id, session = own.session, pool = spawn.pool, score = others.counted[2] or 0 }, now, woke)
     end
   end

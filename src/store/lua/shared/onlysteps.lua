@@ -18,8 +18,9 @@ local function readSlotEnd(step, lists, cursor)
   return cursor + 1
 end
 
--- A family, from this place on: children of one run of one parent that a slot holds under one token. Returns it, and the place behind it.
-local function readFamily(lists, cursor)
+-- Siblings, from this place on: children of one run of one parent that a slot holds under one token. Returns what they have in
+-- common, and the place behind it.
+local function readSiblings(lists, cursor)
   checkLast(lists[cursor + 5])
   local parent, parentRun = lists[cursor + 2], lists[cursor + 3]
   return { token = lists[cursor], session = lists[cursor + 1], parent = parent, parentRun = parentRun, path = parent .. ':' .. parentRun,
@@ -27,9 +28,9 @@ local function readFamily(lists, cursor)
 end
 
 -- One as it was sent, from this place on, as the header of commits.lua says. Returns it, and the place behind it.
-local function readOnlyStep(lists, cursor, family)
+local function readOnlyStep(lists, cursor, siblings)
   checkLast(lists[cursor + 3])
-  local step = { worker = lists[cursor], family = family, session = family.session, pool = family.pool, result = lists[cursor + 1],
+  local step = { worker = lists[cursor], siblings = siblings, session = siblings.session, pool = siblings.pool, result = lists[cursor + 1],
     event = lists[cursor + 2], lists = lists, entriesFrom = 0, entriesTo = 0, logKey = false, outcome = 'completed', last = false, given = none,
     claim = false, isOnlyStep = true }
   local count = tonumber(lists[cursor + 3])
@@ -43,7 +44,7 @@ end
 -- The same as any other step.
 local function asTurn(tag, step)
   local recordKey = workerKey(tag, step.worker)
-  local turn = newTurn(step.worker, recordKey, recordKey .. ':log', recordKey .. laneKeys.user, step.family.token, 1, '0', 'Idle', '0', 1, 'any', step.event)
+  local turn = newTurn(step.worker, recordKey, recordKey .. ':log', recordKey .. laneKeys.user, step.siblings.token, 1, '0', 'Idle', '0', 1, 'any', step.event)
   turn.lists, turn.entriesFrom, turn.entriesTo, turn.claim = step.lists, step.entriesFrom, step.entriesTo, step.claim
   local given = { outcome = 'completed', failure = '-', result = step.result ~= '' and step.result or nil }
   for name, value in pairs(step.given) do given[name] = value end
@@ -54,17 +55,17 @@ end
 -- Nothing where it is not so plain: another holds the worker, this was recorded, something was cancelled, more mail is there, or its record says
 -- what that of a child which has committed nothing never says, or another parent than its node does.
 local function commitOnlyStep(tag, step, joint)
-  local worker, session, family, claim = step.worker, step.session, step.family, step.claim
-  local recordKey, token = workerKey(tag, worker), family.token
-  local field = readFields(recordKey, 'token', family.pathField, 'commit', 'alone', 'runState', 'run', 'open', 'wait', 'user')
-  if field[1] ~= token or field[2] ~= family.path or field[3] or field[4] then return nil end
+  local worker, session, siblings, claim = step.worker, step.session, step.siblings, step.claim
+  local recordKey, token = workerKey(tag, worker), siblings.token
+  local field = readFields(recordKey, 'token', siblings.pathField, 'commit', 'alone', 'runState', 'run', 'open', 'wait', 'user')
+  if field[1] ~= token or field[2] ~= siblings.path or field[3] or field[4] then return nil end
   if field[5] or field[6] or field[7] or field[8] or field[9] then return nil end
   local rootKey = joint.roots[session] or rootKeyOf(tag, session)
   joint.roots[session] = rootKey
   local marks = sharedOf(rootKey, joint.shared)
   local userKey = recordKey .. laneKeys.user
   if marks or lengthOf(userKey) ~= 1 then return nil end
-  local report = step.result ~= '' and planReport(tag, family, step.result, joint.results)
+  local report = step.result ~= '' and planReport(tag, siblings, step.result, joint.results)
   step.logKey = recordKey .. ':log'
   local failed = writeEntries(step)
   if failed then return failed end

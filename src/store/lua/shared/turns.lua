@@ -10,7 +10,8 @@ local function newTurn(worker, recordKey, logKey, userKey, token, sequence, vers
     spawns = none, sends = none, timers = none, controlUsed = 0, familyUsed = '', familySeen = 0, awaiting = 0, retryMs = 0, eager = false,
     claim = false, record = false, pool = false, session = false, run = false, rootKey = false, marks = false, spentBefore = false, caps = false,
     hit = false, outcome = false, waitsForOne = false, turnEnds = false, others = false, own = false, hadTimers = false, userLeft = 0,
-    endsSession = false, changes = false, ofRoot = false, control = 0, family = 0, last = 0, ended = false, granted = false, isOfRoot = false, isOnlyStep = false }
+    endsSession = false, changes = false, ofRoot = false, control = 0, family = 0, last = 0, ended = false, granted = false,
+    isOfRoot = false, isOnlyStep = false }
 end
 
 -- The entries of a step, behind their count, which was checked. Returns the place behind them.
@@ -42,8 +43,9 @@ local function readCommit(turn, lists, cursor)
     if name == '.' then break end
     if name == 'spawn' then
       if #spawns == 0 then spawns = {} end
-      spawns[#spawns + 1] = { id = first, kind = second, name = lists[cursor + 3], pool = lists[cursor + 4], how = lists[cursor + 5],
-        call = lists[cursor + 6], grant = lists[cursor + 7], mails = { lists[cursor + 8] }, key = false, userKey = false }
+      local how = lists[cursor + 5]
+      spawns[#spawns + 1] = { id = first, kind = second, name = lists[cursor + 3], pool = lists[cursor + 4], isDetached = how == '1' or how == '3',
+        isOffered = how == '2' or how == '3', call = lists[cursor + 6], grant = lists[cursor + 7], mails = { lists[cursor + 8] }, key = false, userKey = false }
       values = 8
     elseif name == 'send' then
       if #sends == 0 then sends = {} end
