@@ -4,10 +4,10 @@
  */
 import { connectInternal } from '../src/client/client.ts'
 import { startInternalNode } from '../src/compose.ts'
-import type { AgentResult, RunResult } from '../src/core/entry.ts'
-import type { BellRinger } from '../src/core/ports.ts'
+import type { AgentResult, RunResult } from '../src/core/history/entry.ts'
+import type { BellRinger } from '../src/core/ports/ports.ts'
 import { openModels } from '../src/models/model-source.ts'
-import { KindMaker } from '../src/runtime/kind-maker.ts'
+import { KindMaker } from '../src/runtime/node/kind-maker.ts'
 import { agentKindName, benchAgents } from './troupe-agent.ts'
 import type { BenchKinds } from './troupe-kinds.ts'
 

@@ -9,10 +9,10 @@ import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { eventTypes } from '../src/core/event.ts'
-import { busyStates, type RunEvent, runArrows, transition } from '../src/core/lifecycle.ts'
+import { eventTypes } from '../src/core/event/event.ts'
 import { defaultSessionLimits, hardSessionLimits, policy } from '../src/core/policy.ts'
-import { coarseState, fineState, runStates, workerStates } from '../src/core/run-state.ts'
+import { busyStates, type RunEvent, runArrows, transition } from '../src/core/worker/lifecycle.ts'
+import { coarseState, fineState, runStates, workerStates } from '../src/core/worker/run-state.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../src/store/keys.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -271,7 +271,7 @@ function checkEvents(): string[] {
   const page = 'docs/events.md'
   const rows = rowsOf(page)
   const problems = compare(page, rows.keys(), eventTypes)
-  const catalogues = ['src/core/event.ts', 'src/core/event-details.ts']
+  const catalogues = ['src/core/event/event.ts', 'src/core/event/event-details.ts']
   for (const type of eventTypes) {
     // The end of a session is a field of its entry; its event is made when it is read.
     const isMade = /^session\.(completed|failed|cancelled)$/.test(type)

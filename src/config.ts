@@ -2,9 +2,10 @@
  * Duty: configuration from the environment; the only file that reads process.env. Flag over environment over default.
  * Throws a ConfigError that names the variable or flag and what it takes.
  */
+
+import type { ModelSettings } from './core/definition/model.ts'
 import { ConfigError } from './core/errors.ts'
 import { isNamespace, partitionsMax } from './core/ids.ts'
-import type { ModelSettings } from './core/model.ts'
 import { policy } from './core/policy.ts'
 import { checkRedisUrl } from './core/redis-url.ts'
 

@@ -16,12 +16,12 @@ export async function connect(options?: ConnectOptions): Promise<Troupe> {
 }
 
 // Types.
-export type { AuditProgress, AuditReport } from './client/audit/audit.ts'
-export type { MessageCounts } from './client/audit/counts.ts'
-export type { AuditFinding } from './client/audit/finding.ts'
+export type { AuditProgress, AuditReport } from './audit/audit.ts'
+export type { MessageCounts } from './audit/counts.ts'
+export type { AuditFinding } from './audit/finding.ts'
 export type { Troupe } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
-export type { BellQueue, Health } from './client/health.ts'
+export type { BellQueue, Health } from './client/health/health.ts'
 export type {
   AuditQuery,
   DeadLettersQuery,
@@ -49,6 +49,57 @@ export type {
 } from './client/summaries.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
+export type { AgentLimits, AgentSelf, AgentWorker } from './core/definition/define-agent.ts'
+export type {
+  Effect,
+  Reconciled,
+  Tool,
+  ToolContext,
+  ToolDefinition,
+  Workspace,
+} from './core/definition/define-tool.ts'
+export { defineTool } from './core/definition/define-tool.ts'
+export type {
+  AgentDefinition,
+  HandlerDefinition,
+  HandlerWorker,
+  Self,
+  SpawnOptions,
+  WorkerDefinition,
+  WorkerRef,
+} from './core/definition/define-worker.ts'
+// Authoring.
+export { defineWorker } from './core/definition/define-worker.ts'
+export type {
+  Model,
+  ModelCall,
+  ModelDelta,
+  ModelReply,
+  ModelRequest,
+  ModelSettings,
+  PromptMessage,
+  PromptResult,
+  ToolSpec,
+} from './core/definition/model.ts'
+export type { WorkerLog } from './core/definition/worker-log.ts'
+export type { ErrorCode, RuntimeErrorOptions } from './core/errors.ts'
+// Errors.
+export {
+  CancelledError,
+  ConfigError,
+  ConflictError,
+  InputError,
+  InvariantError,
+  LeaseLostError,
+  LimitError,
+  NotFoundError,
+  RuntimeError,
+  TerminalError,
+  TimeoutError,
+  TransientError,
+} from './core/errors.ts'
+export type { EventHead, EventType, TroupeEvent } from './core/event/event.ts'
+export type { EventDetails } from './core/event/event-details.ts'
 export type {
   AssistantBlock,
   AssistantMessage,
@@ -72,29 +123,13 @@ export type {
   Usage,
   UserBlock,
   UserMessage,
-} from './core/chat-message.ts'
-export { ContextContainer, type FlowAction, type PendingTurn, type SessionMetadata } from './core/context-container.ts'
-export type { AgentLimits, AgentSelf, AgentWorker } from './core/define-agent.ts'
-export type {
-  Effect,
-  Reconciled,
-  Tool,
-  ToolContext,
-  ToolDefinition,
-  Workspace,
-} from './core/define-tool.ts'
-export { defineTool } from './core/define-tool.ts'
-export type {
-  AgentDefinition,
-  HandlerDefinition,
-  HandlerWorker,
-  Self,
-  SpawnOptions,
-  WorkerDefinition,
-  WorkerRef,
-} from './core/define-worker.ts'
-// Authoring.
-export { defineWorker } from './core/define-worker.ts'
+} from './core/history/chat-message.ts'
+export {
+  ContextContainer,
+  type FlowAction,
+  type PendingTurn,
+  type SessionMetadata,
+} from './core/history/context-container.ts'
 export type {
   AgentResult,
   AttemptFailedEntry,
@@ -110,42 +145,20 @@ export type {
   RunResult,
   SpawnNote,
   ToolStartedEntry,
-} from './core/entry.ts'
-export type { ErrorCode, RuntimeErrorOptions } from './core/errors.ts'
-// Errors.
-export {
-  CancelledError,
-  ConfigError,
-  ConflictError,
-  InputError,
-  InvariantError,
-  LeaseLostError,
-  LimitError,
-  NotFoundError,
-  RuntimeError,
-  TerminalError,
-  TimeoutError,
-  TransientError,
-} from './core/errors.ts'
-export type { EventHead, EventType, TroupeEvent } from './core/event.ts'
-export type { EventDetails } from './core/event-details.ts'
-export type { Failure } from './core/failure.ts'
-export { ConversationHistory } from './core/history.ts'
-export type { InputMessage, Lane, Mail, Message, ReportedChild, ResultMessage, TimerMessage } from './core/message.ts'
-export { chat } from './core/message-factories.ts'
-export type {
-  Model,
-  ModelCall,
-  ModelDelta,
-  ModelReply,
-  ModelRequest,
-  ModelSettings,
-  PromptMessage,
-  PromptResult,
-  ToolSpec,
-} from './core/model.ts'
+} from './core/history/entry.ts'
+export { ConversationHistory } from './core/history/history.ts'
+export { chat } from './core/history/message-factories.ts'
 export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'
-export type { CoarseState, FineState, RunState, WorkerState } from './core/run-state.ts'
-export type { WorkerGrant } from './core/worker-grant.ts'
-export type { WorkerLog } from './core/worker-log.ts'
+export type { Failure } from './core/worker/failure.ts'
+export type {
+  InputMessage,
+  Lane,
+  Mail,
+  Message,
+  ReportedChild,
+  ResultMessage,
+  TimerMessage,
+} from './core/worker/message.ts'
+export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run-state.ts'
+export type { WorkerGrant } from './core/worker/worker-grant.ts'
 export type { LoggerLike } from './log.ts'

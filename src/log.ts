@@ -1,6 +1,6 @@
 /** Duty: logs by pino as the one-method-per-level interface the layers below know. Data goes to stdout, logs go to stderr. */
 import { type DestinationStream, type Logger, pino } from 'pino'
-import type { WorkerLog } from './core/worker-log.ts'
+import type { WorkerLog } from './core/definition/worker-log.ts'
 
 export type { Logger }
 

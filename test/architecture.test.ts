@@ -36,8 +36,8 @@ const claims: readonly Claim[] = [
     broken: {
       'src/core/a.ts': "import { b } from '../store/b.ts'\n",
       'src/core/c.ts': "import { readConfig } from '../config.ts'\n",
-      'src/store/b.ts': "import type {\n  Queue,\n  Ring,\n} from '../queue/c.ts'\n",
-      'src/queue/c.ts': "export { b } from '../store/b.ts'\n",
+      'src/store/b.ts': "import type {\n  Queue,\n  Ring,\n} from '../wake/c.ts'\n",
+      'src/wake/c.ts': "export { b } from '../store/b.ts'\n",
       'src/runtime/d.ts': "const { b } = await import('../store/b.ts')\n",
       'src/runtime/e.ts': "let b: import('../client/client.ts').Troupe\n",
       'src/dev/f.ts': "import '../core/a.ts'\n",
@@ -60,7 +60,7 @@ const claims: readonly Claim[] = [
       'src/helpers/k.ts',
       'src/index.ts',
       'src/log.ts',
-      'src/queue/c.ts',
+      'src/wake/c.ts',
       'src/runtime/d.ts',
       'src/runtime/e.ts',
       'src/store/b.ts',
@@ -76,19 +76,19 @@ const claims: readonly Claim[] = [
     },
   },
   {
-    claim: 'ioredis is known to the store alone, bullmq to the queue alone, and so on',
+    claim: 'ioredis is known to the store alone, bullmq to the room of wake-ups alone, and so on',
     rule: confinement,
     broken: {
       'src/runtime/a.ts': "import type { Redis } from 'ioredis'\n",
-      'src/queue/b.ts': "import { Redis } from 'ioredis'\n",
+      'src/wake/b.ts': "import { Redis } from 'ioredis'\n",
       'src/store/c.ts': "import { Queue } from 'bullmq'\n",
       'src/client/d.ts': "const { pino } = await import('pino')\n",
-      'src/queue/e.ts': "import { type RedisOptions, Redis } from 'ioredis'\n",
+      'src/wake/e.ts': "import { type RedisOptions, Redis } from 'ioredis'\n",
     },
-    blamed: ['src/client/d.ts', 'src/queue/b.ts', 'src/queue/e.ts', 'src/runtime/a.ts', 'src/store/c.ts'],
+    blamed: ['src/client/d.ts', 'src/wake/b.ts', 'src/wake/e.ts', 'src/runtime/a.ts', 'src/store/c.ts'],
     fine: {
-      'src/queue/x.ts': "import { Queue } from 'bullmq'\nimport type { Redis } from 'ioredis'\n",
-      'src/queue/y.ts': "import { type Redis, type RedisOptions } from 'ioredis'\n",
+      'src/wake/x.ts': "import { Queue } from 'bullmq'\nimport type { Redis } from 'ioredis'\n",
+      'src/wake/y.ts': "import { type Redis, type RedisOptions } from 'ioredis'\n",
       'src/store/x.ts': "import { Redis } from 'ioredis'\n",
       'src/core/x.ts': "import type { z } from 'zod'\nimport { v7 } from 'uuid'\n",
     },
@@ -97,7 +97,7 @@ const claims: readonly Claim[] = [
     claim: 'workers import the package, as their users do, and modules of their own',
     rule: workersSeeThePackage,
     broken: {
-      'workers/a.ts': "import { defineWorker } from '../src/core/define-worker.ts'\n",
+      'workers/a.ts': "import { defineWorker } from '../src/core/definition/define-worker.ts'\n",
       'workers/b.ts': "import { Redis } from 'ioredis'\n",
       'workers/c.ts': "import a from './a.ts'\n",
     },
@@ -195,11 +195,11 @@ describe('the architecture', () => {
   test('sources and their imports are found', () => {
     expect(sources.length).toBeGreaterThan(60)
     expect(sources.flatMap((file) => file.imports).length).toBeGreaterThan(250)
-    const definition = sources.find(({ path }) => path === 'src/core/define-worker.ts')
+    const definition = sources.find(({ path }) => path === 'src/core/definition/define-worker.ts')
     expect(definition?.imports).toContainEqual({ from: 'zod', file: null, pack: 'zod', typeOnly: true })
-    const store = sources.find(({ path }) => path === 'src/store/commits.ts')
+    const store = sources.find(({ path }) => path === 'src/store/commit/commits.ts')
     expect(store?.imports).toContainEqual({
-      from: '../core/errors.ts',
+      from: '../../core/errors.ts',
       file: 'src/core/errors.ts',
       pack: null,
       typeOnly: false,

@@ -1,8 +1,8 @@
 /** Each Lua file agrees with its header and its descriptor; and each disagreement would be noticed. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { scriptLibrary } from '../src/store/script-source.ts'
-import * as scripts from '../src/store/scripts.ts'
+import { scriptLibrary } from '../src/store/script/script-source.ts'
+import * as scripts from '../src/store/script/scripts.ts'
 import { disagreements, type LuaScript } from './architecture/lua-header.ts'
 
 const folder = new URL('../src/store/lua/', import.meta.url)

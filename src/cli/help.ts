@@ -1,6 +1,6 @@
 /** `troupe help session list`, and `troupe session help list`: the help of the command that the words lead to. */
 import type { Command } from 'commander'
-import { closest } from '../core/closest.ts'
+import { closest } from '../core/check/closest.ts'
 import { InputError } from '../core/errors.ts'
 
 export function addHelpCommand(parent: Command, options: { readonly hidden?: boolean } = {}): void {

@@ -6,9 +6,9 @@
 import { Console } from 'node:console'
 import { syncBuiltinESMExports } from 'node:module'
 import { exitCodes } from './exit-code.ts'
-import { flush, surviveClosedPipes } from './output.ts'
 import { asksForJson, runCommandLine } from './program.ts'
-import { endProcess, watchForSuddenEnd } from './sudden-end.ts'
+import { flush, surviveClosedPipes } from './terminal/output.ts'
+import { endProcess, watchForSuddenEnd } from './terminal/sudden-end.ts'
 
 surviveClosedPipes()
 // Into the object that is there, since a worker file may import it, or a function of it, from `node:console`.

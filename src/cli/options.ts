@@ -1,9 +1,9 @@
 /** Duty: the options that many commands share, so that a name means the same everywhere, and values checked as they are read. */
 import { type Command, InvalidArgumentError } from 'commander'
+import { nameRule } from '../core/definition/worker-name.ts'
 import { defaultSessionLimits, defaultSpending, type SessionLimits, type Spending } from '../core/policy.ts'
-import { checkGrant, type WorkerGrant } from '../core/worker-grant.ts'
-import { nameRule } from '../core/worker-name.ts'
-import { parseDuration } from './duration.ts'
+import { checkGrant, type WorkerGrant } from '../core/worker/worker-grant.ts'
+import { parseDuration } from './view/duration.ts'
 
 /** What `connection.ts` needs to find Redis. */
 export interface ConnectionFlags {

@@ -3,9 +3,9 @@
  * command line takes them.
  */
 import { defaultRedisUrl } from '../config.ts'
-import { type Rules, wholeNumberRule } from '../core/check-options.ts'
+import { type Rules, wholeNumberRule } from '../core/check/check-options.ts'
+import { isObject } from '../core/check/is-object.ts'
 import { isNamespace, partitionsMax } from '../core/ids.ts'
-import { isObject } from '../core/is-object.ts'
 import { policy } from '../core/policy.ts'
 import type { LoggerLike } from '../log.ts'
 

@@ -3,11 +3,11 @@
  * A letter is put back once, however often that is asked for; the letter itself stays, as evidence.
  */
 import { type ErrorCode, InputError, NotFoundError, RuntimeError } from '../core/errors.ts'
-import { encodeEvents } from '../core/event-notes.ts'
+import { encodeEvents } from '../core/event/event-notes.ts'
 import { parseId, partitionOf } from '../core/ids.ts'
-import { decodeMail } from '../core/message.ts'
-import type { BellRinger } from '../core/ports.ts'
-import { refusalError } from '../core/refusal.ts'
+import type { BellRinger } from '../core/ports/ports.ts'
+import { decodeMail } from '../core/worker/message.ts'
+import { refusalError } from '../core/worker/refusal.ts'
 import type { DeadRow, LetterStore } from '../store/letter-store.ts'
 import type { RedriveRefused, SessionStore } from '../store/session-store.ts'
 import type { DismissQuery, LettersQuery, RedriveQuery } from './queries.ts'

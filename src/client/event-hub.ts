@@ -4,14 +4,14 @@
  * `result()` needs no read at all. What is told to who listens now and never stored comes from one more connection, which only
  * those open who ask for it.
  */
-import type { Ended, RawEvent } from '../core/event.ts'
-import { endIn, mayEndRun, sessionIn } from '../core/event-notes.ts'
+import type { Ended, RawEvent } from '../core/event/event.ts'
+import { endIn, mayEndRun, sessionIn } from '../core/event/event-notes.ts'
 import { partitionOf, rootIdOf } from '../core/ids.ts'
 import { EventTail } from '../store/event-tail.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import { type LiveListener, LiveTail } from '../store/live-channel.ts'
-import { clientClosed, type Redis, withDeadline } from '../store/redis.ts'
-import { type EventEntry, eventsOf } from '../store/replies.ts'
+import { clientClosed, type Redis, withDeadline } from '../store/redis/redis.ts'
+import { type EventEntry, eventsOf } from '../store/script/replies.ts'
 
 /** `events.trimmed`: what followed may be gone. `null`: the client was closed, and nothing comes any more. Must not throw. */
 type Listener = (event: RawEvent | null) => void

@@ -1,8 +1,8 @@
 /** Duty: limits as callers give them: of a new session all, of one that lives those on spending. */
-import { didYouMean } from '../core/closest.ts'
+import { didYouMean } from '../core/check/closest.ts'
+import { shown } from '../core/check/shown.ts'
 import { InputError } from '../core/errors.ts'
 import { defaultSpending, hardSessionLimits, limitNames, type SessionLimits, type Spending } from '../core/policy.ts'
-import { shown } from '../core/shown.ts'
 
 /** What is given, checked: names that there are, and whole numbers within the hard limits. */
 export function checkLimits(given: Partial<SessionLimits> = {}): Partial<SessionLimits> {

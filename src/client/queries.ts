@@ -1,6 +1,7 @@
 /** Duty: what programs ask lists and histories with, and what each question may hold: a misspelt one would ask something else. */
-import { keyRule, type Rule, type Rules, signalRule, wholeNumberRule, yesOrNo } from '../core/check-options.ts'
-import type { AuditProgress } from './audit/audit.ts'
+
+import type { AuditProgress } from '../audit/audit.ts'
+import { keyRule, type Rule, type Rules, signalRule, wholeNumberRule, yesOrNo } from '../core/check/check-options.ts'
 import { type ListedState, listedStates } from './report.ts'
 import type { Dismissed, Redriven } from './summaries.ts'
 

@@ -1,12 +1,11 @@
 /**
  * Duty: the session supervisor's report: a session and the tree of its workers as the records say, at any time, without asking the
- * workers. Fine and coarse states are projections (core/run-state.ts), never stored.
+ * workers. Fine and coarse states are projections (core/worker/run-state.ts), never stored.
  */
 
-import { decodeTally } from '../core/agent-tally.ts'
-import type { ResultStatus } from '../core/entry.ts'
 import { damageOf } from '../core/errors.ts'
-import type { Failure } from '../core/failure.ts'
+import { decodeTally } from '../core/history/agent-tally.ts'
+import type { ResultStatus } from '../core/history/entry.ts'
 import { childId, rootIdOf, sessionIdOfRoot, timeOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
 import {
@@ -18,6 +17,7 @@ import {
   type SessionLimits,
   type WorkerLimits,
 } from '../core/policy.ts'
+import type { Failure } from '../core/worker/failure.ts'
 import {
   type CoarseState,
   coarseState,
@@ -26,12 +26,12 @@ import {
   fineState,
   type RunState,
   type WorkerState,
-} from '../core/run-state.ts'
-import { decodeGrant, type WorkerGrant } from '../core/worker-grant.ts'
-import { decodeCalls } from '../store/call-ranges.ts'
+} from '../core/worker/run-state.ts'
+import { decodeGrant, type WorkerGrant } from '../core/worker/worker-grant.ts'
 import type { WorkerRow } from '../store/inspect-store.ts'
-import type { RecordFields } from '../store/replies.ts'
-import { startsOf } from './starts.ts'
+import { decodeCalls } from '../store/record/call-ranges.ts'
+import { startsOf } from '../store/record/starts.ts'
+import type { RecordFields } from '../store/script/replies.ts'
 
 export type SessionState = 'active' | 'completed' | 'failed' | 'cancelling' | 'cancelled'
 /** damaged: another program wrote over a key of it, or a field of its root's record, which `report` names. */

@@ -10,13 +10,13 @@
  *    and waits for no read that is under way, as while Redis is away.
  */
 import { setImmediate } from 'node:timers/promises'
-import { type Rules, signalRule, yesOrNo } from '../core/check-options.ts'
+import { type Rules, signalRule, yesOrNo } from '../core/check/check-options.ts'
 import { RuntimeError } from '../core/errors.ts'
-import { isEventBefore, isEventId, type RawEvent } from '../core/event.ts'
+import { isEventBefore, isEventId, type RawEvent } from '../core/event/event.ts'
 import { readEvents } from '../store/event-tail.ts'
 import { partitionKeys } from '../store/keys.ts'
 import type { LiveWord } from '../store/live-channel.ts'
-import { clientClosed, type Redis } from '../store/redis.ts'
+import { clientClosed, type Redis } from '../store/redis/redis.ts'
 import { type EventHub, trimmedEvent } from './event-hub.ts'
 import { orAborted } from './or-aborted.ts'
 

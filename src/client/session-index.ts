@@ -4,11 +4,12 @@
  *     and none that is there all the time is left out. Only where that last one was itself pruned may it be off by the difference of
  *     two clocks.
  */
+
+import { misreadFields } from '../audit/form-rules.ts'
 import { damageOf } from '../core/errors.ts'
 import { isWorkerId, parseId, parseKind, rootIdOf, timeOf } from '../core/ids.ts'
-import { sessionNotFound } from '../core/refusal.ts'
+import { sessionNotFound } from '../core/worker/refusal.ts'
 import type { InspectStore, SessionPlace, SummaryRow } from '../store/inspect-store.ts'
-import { misreadFields } from './audit/form-rules.ts'
 import type { SessionsQuery, WorkersQuery } from './queries.ts'
 import { type ListedState, type WorkerReport, workerReport } from './report.ts'
 import type { SessionSummary } from './summaries.ts'

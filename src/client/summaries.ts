@@ -1,6 +1,6 @@
 /** Duty: the rows that lists are made of: sessions, kinds, nodes, dead letters. */
 import type { ErrorCode } from '../core/errors.ts'
-import type { Message } from '../core/message.ts'
+import type { Message } from '../core/worker/message.ts'
 import type { ListedState, SessionReport } from './report.ts'
 
 export type SessionSummary = Pick<SessionReport, 'id' | 'name' | 'kind' | 'mode' | 'createdAt' | 'finishedAt'> & {

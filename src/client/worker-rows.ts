@@ -2,10 +2,11 @@
  * Duty: records as reports read them. Rows of any number of workers come in pieces: each has a deadline of its own, and none holds Redis or
  * this process for long. A field that somebody wrote over is named, and told as if it were not there: nobody reads a number that is none.
  */
+
+import { misreadFields } from '../audit/form-rules.ts'
 import { InvariantError } from '../core/errors.ts'
 import type { InspectStore, WorkerRow } from '../store/inspect-store.ts'
-import type { RecordFields } from '../store/replies.ts'
-import { misreadFields } from './audit/form-rules.ts'
+import type { RecordFields } from '../store/script/replies.ts'
 
 const pieceSize = 500
 

@@ -1,9 +1,9 @@
 /** Duty: one worker as programs see it: send to it, read its report, its history, its mailbox. */
-import { checkOptions, keyRule, type Rules } from '../core/check-options.ts'
-import { decodeEntry, type Entry } from '../core/entry.ts'
+import { checkOptions, keyRule, type Rules } from '../core/check/check-options.ts'
 import { InputError } from '../core/errors.ts'
-import { decodeMail, type Mail } from '../core/message.ts'
-import { workerNotFound } from '../core/refusal.ts'
+import { decodeEntry, type Entry } from '../core/history/entry.ts'
+import { decodeMail, type Mail } from '../core/worker/message.ts'
+import { workerNotFound } from '../core/worker/refusal.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
 import { type HistoryQuery, historyRules, type MailboxQuery, mailboxRules } from './queries.ts'
 import { type WorkerReport, workerReport } from './report.ts'

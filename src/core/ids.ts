@@ -7,8 +7,8 @@
  */
 import { hash } from 'node:crypto'
 import { v7 } from 'uuid'
+import { shown } from './check/shown.ts'
 import { InputError } from './errors.ts'
-import { shown } from './shown.ts'
 
 /** 12 bits are carried in an id. */
 export const partitionsMax = 4_096

@@ -1,8 +1,9 @@
 /**
  * Duty: models by what a definition says. Opening the same again gives the same model, so that its caches last.
  */
+
+import { isModel, type Model, type ModelSettings, type ModelSource } from '../core/definition/model.ts'
 import { ConfigError } from '../core/errors.ts'
-import { isModel, type Model, type ModelSettings, type ModelSource } from '../core/model.ts'
 import { offlineId, offlineModel } from './offline-model.ts'
 import { openProviderModel } from './providers.ts'
 import { type SdkLanguageModel, sdkModel } from './sdk-model.ts'

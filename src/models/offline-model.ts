@@ -10,9 +10,17 @@
  * R5 When no step is left, it answers: what it is, which tools it called, which of them failed, and the last result if it is short.
  *    Instructions without steps: what it is, how to get a real model, and the beginning of what it was asked.
  */
-import { type AssistantBlock, type Json, type ToolOutput, textOf } from '../core/chat-message.ts'
-import { isObject } from '../core/is-object.ts'
-import type { Model, ModelReply, ModelRequest, PromptMessage, PromptResult, ToolSpec } from '../core/model.ts'
+
+import { isObject } from '../core/check/is-object.ts'
+import type {
+  Model,
+  ModelReply,
+  ModelRequest,
+  PromptMessage,
+  PromptResult,
+  ToolSpec,
+} from '../core/definition/model.ts'
+import { type AssistantBlock, type Json, type ToolOutput, textOf } from '../core/history/chat-message.ts'
 
 export const offlineId = 'offline/rules'
 

@@ -3,8 +3,9 @@
  * when a model is opened; packages are loaded with its first call.
  * Addresses and keys are given to the packages always, since they would look into the environment themselves.
  */
+
+import type { Model, ModelSettings } from '../core/definition/model.ts'
 import { ConfigError } from '../core/errors.ts'
-import type { Model, ModelSettings } from '../core/model.ts'
 import { policy } from '../core/policy.ts'
 import { boundedFetch } from './bounded-fetch.ts'
 import { type SdkLanguageModel, sdkModel } from './sdk-model.ts'

@@ -1,10 +1,11 @@
 /**
  * Duty: a model that says what a script says: for tests and measurements. Nothing of the AI SDK is loaded.
  */
-import type { AssistantBlock, Json } from '../core/chat-message.ts'
+
+import { shown } from '../core/check/shown.ts'
+import type { Model, ModelCall, ModelReply, ModelRequest } from '../core/definition/model.ts'
 import { TerminalError } from '../core/errors.ts'
-import type { Model, ModelCall, ModelReply, ModelRequest } from '../core/model.ts'
-import { shown } from '../core/shown.ts'
+import type { AssistantBlock, Json } from '../core/history/chat-message.ts'
 
 /** What is not given: no tokens, and the finish reason that goes with the content. */
 export type ScriptedReply = Partial<ModelReply> & Pick<ModelReply, 'content'>

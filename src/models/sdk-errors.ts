@@ -1,5 +1,5 @@
 /**
- * Duty: what the AI SDK throws, as errors of troupe (L2 of core/model.ts). Told apart by what an error says of itself, so that
+ * Duty: what the AI SDK throws, as errors of troupe (L2 of core/definition/model.ts). Told apart by what an error says of itself, so that
  * this file needs no SDK and errors of other copies of it are known too.
  * The SDK's errors hold the request and its headers: they are never passed on as a cause, only the provider's own short message is.
  */

@@ -6,7 +6,7 @@
  * S4 Nothing is fetched on behalf of a message: addresses in it are handed to the provider as they are.
  */
 import type { JSONSchema7, LanguageModel, ToolSet } from 'ai'
-import type { Model, ModelCall, ModelReply, ModelRequest, ToolSpec } from '../core/model.ts'
+import type { Model, ModelCall, ModelReply, ModelRequest, ToolSpec } from '../core/definition/model.ts'
 import { policy } from '../core/policy.ts'
 import { type ErrorContext, toModelError } from './sdk-errors.ts'
 import { SdkPrompt } from './sdk-prompt.ts'

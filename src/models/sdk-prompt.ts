@@ -7,9 +7,9 @@
  */
 
 import type { ModelMessage } from 'ai'
-import type { AssistantBlock, Json, ProviderOptions, ToolCallBlock, UserBlock } from '../core/chat-message.ts'
-import { isObject } from '../core/is-object.ts'
-import type { PromptMessage, PromptResult } from '../core/model.ts'
+import { isObject } from '../core/check/is-object.ts'
+import type { PromptMessage, PromptResult } from '../core/definition/model.ts'
+import type { AssistantBlock, Json, ProviderOptions, ToolCallBlock, UserBlock } from '../core/history/chat-message.ts'
 import { wellFormed } from './well-formed.ts'
 
 type Content<Role extends ModelMessage['role']> = Exclude<Extract<ModelMessage, { role: Role }>['content'], string>

@@ -4,10 +4,17 @@
  * R3 Tool calls come through as the model wrote them, whatever the SDK thinks of them: checking them is not its work.
  */
 import type { TextStreamPart, ToolSet } from 'ai'
-import type { AssistantBlock, FinishReason, Json, ProviderOptions, ToolCallBlock, Usage } from '../core/chat-message.ts'
+import type { ModelDelta, ModelReply } from '../core/definition/model.ts'
 import { TerminalError, TransientError } from '../core/errors.ts'
+import type {
+  AssistantBlock,
+  FinishReason,
+  Json,
+  ProviderOptions,
+  ToolCallBlock,
+  Usage,
+} from '../core/history/chat-message.ts'
 import { isDeeperThan } from '../core/json.ts'
-import type { ModelDelta, ModelReply } from '../core/model.ts'
 import { policy } from '../core/policy.ts'
 import { providerOptionsOf } from './sdk-prompt.ts'
 import { TextJoiner, wellFormed } from './well-formed.ts'

@@ -5,11 +5,11 @@
  * nothing: it keeps nobody from looking at the others.
  */
 import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
-import type { Lane } from '../core/message.ts'
+import type { Lane } from '../core/worker/message.ts'
 import { poolsEverHosted } from './hosted-pools.ts'
 import { type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from './keys.ts'
-import { readRecord, sessionOfPath } from './record-fields.ts'
-import type { Redis } from './redis.ts'
+import { readRecord, sessionOfPath } from './record/record-fields.ts'
+import type { Redis } from './redis/redis.ts'
 import {
   type EventEntry,
   fieldsNamed,
@@ -18,9 +18,9 @@ import {
   toEntries,
   toEventEntries,
   toFields,
-} from './replies.ts'
-import type { Reply, ScriptCaller } from './script.ts'
-import { lookScript } from './scripts.ts'
+} from './script/replies.ts'
+import type { Reply, ScriptCaller } from './script/script.ts'
+import { lookScript } from './script/scripts.ts'
 
 export interface LanePicture {
   readonly length: number

@@ -1,6 +1,6 @@
 /** Duty: names of bells: `b<seed>-<pool>-<number>`, unique by a seed for each call, and legal as BullMQ job ids. */
 import { randomBytes } from 'node:crypto'
-import type { Bell } from '../core/ports.ts'
+import type { Bell } from '../core/ports/ports.ts'
 
 const ofThisProcess = randomBytes(6).toString('hex')
 let calls = 0

@@ -4,11 +4,11 @@
  *     one that listens, should it lag so far: its connection was lost for long, or its process stood still.
  * E-b Nothing depends on events for correctness: who waits for a state reads the record too.
  */
-import { isEventBefore, type RawEvent, streamIdOf } from '../core/event.ts'
+import { isEventBefore, type RawEvent, streamIdOf } from '../core/event/event.ts'
 import type { PartitionKeys } from './keys.ts'
-import { closeRedis, type Redis } from './redis.ts'
-import { type EventEntry, eventsOf, toEventEntries } from './replies.ts'
-import { guarded } from './script.ts'
+import { closeRedis, type Redis } from './redis/redis.ts'
+import { type EventEntry, eventsOf, toEventEntries } from './script/replies.ts'
+import { guarded } from './script/script.ts'
 
 /** Not decoded: most are of sessions that nobody here follows. */
 export type EventListener = (entry: EventEntry) => void

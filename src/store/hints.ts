@@ -3,10 +3,10 @@
  * next renewal; and that a bell was put, so that a slot need not wait for its job.
  * A hint may be lost, and nothing depends on it; but a node that never listened would be late with every cancel.
  */
-import type { Bell } from '../core/ports.ts'
+import type { Bell } from '../core/ports/ports.ts'
 import type { PartitionKeys } from './keys.ts'
-import type { Redis } from './redis.ts'
-import { guarded } from './script.ts'
+import type { Redis } from './redis/redis.ts'
+import { guarded } from './script/script.ts'
 
 export interface HintListener<Place> {
   /** The place and the session of each cancel. */

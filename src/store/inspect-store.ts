@@ -2,18 +2,19 @@
  * Duty: reads for people and programs: sessions, workers, histories, mailboxes, nodes. Never writes, never asks a
  * worker. A report is put together from several reads; each line is true at the moment it was read.
  */
-import { writtenAt } from '../core/entry.ts'
+
 import type { RuntimeError } from '../core/errors.ts'
+import { writtenAt } from '../core/history/entry.ts'
 import { rootIdOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
-import type { Lane } from '../core/message.ts'
+import type { Lane } from '../core/worker/message.ts'
 import type { PartitionKeys } from './keys.ts'
 import { rootKey, sessionKeys, workerKeys } from './keys.ts'
-import { readRecord } from './record-fields.ts'
-import type { Redis } from './redis.ts'
-import { orElse, type RecordFields, repliesOf, scored } from './replies.ts'
-import { refusalOf, storeError } from './script.ts'
-import { sessionFields, sessionNames } from './session-fields.ts'
+import { readRecord } from './record/record-fields.ts'
+import { sessionFields, sessionNames } from './record/session-fields.ts'
+import type { Redis } from './redis/redis.ts'
+import { orElse, type RecordFields, repliesOf, scored } from './script/replies.ts'
+import { refusalOf, storeError } from './script/script.ts'
 
 export interface WorkerRow {
   readonly id: string

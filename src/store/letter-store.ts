@@ -1,7 +1,7 @@
 /** Duty: reads dead letters of one partition, with what was done with each since (`T:redriven`). Never writes. */
 import type { PartitionKeys } from './keys.ts'
-import type { Redis } from './redis.ts'
-import { type RecordFields, toEntries } from './replies.ts'
+import type { Redis } from './redis/redis.ts'
+import { type RecordFields, toEntries } from './script/replies.ts'
 
 export interface DeadRow {
   readonly id: string

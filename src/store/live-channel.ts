@@ -4,11 +4,11 @@
  * C-b Nothing is heard twice: publishers use a connection that sends no command again.
  * C-c Only followers pay: a session is subscribed to while somebody here follows it.
  */
-import { transientTypes } from '../core/event.ts'
+import { transientTypes } from '../core/event/event.ts'
 import { partitionOf } from '../core/ids.ts'
-import type { LiveNote, LivePublisher } from '../core/ports.ts'
+import type { LiveNote, LivePublisher } from '../core/ports/ports.ts'
 import { partitionKeys, tagOf } from './keys.ts'
-import type { Redis } from './redis.ts'
+import type { Redis } from './redis/redis.ts'
 
 /** What one publish says. */
 export interface LiveWord {

@@ -14,12 +14,12 @@ import {
   type Policy,
   type SessionLimits,
 } from '../core/policy.ts'
-import type { Bell } from '../core/ports.ts'
+import type { Bell } from '../core/ports/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
-import { bytesOf, Gathering } from './gathering.ts'
 import { type PartitionKeys, spawnKeys } from './keys.ts'
-import type { ScriptCaller } from './script.ts'
-import { spawnScript, spawnsScript } from './scripts.ts'
+import { bytesOf, Gathering } from './script/gathering.ts'
+import type { ScriptCaller } from './script/script.ts'
+import { spawnScript, spawnsScript } from './script/scripts.ts'
 
 export interface SpawnSession {
   readonly sessionId: string

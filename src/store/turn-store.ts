@@ -16,14 +16,14 @@ import type {
   RenewRequest,
   TurnStore,
   Verdict,
-} from '../core/ports.ts'
+} from '../core/ports/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
-import { decodeClaim } from './claim-answer.ts'
-import { Commits } from './commits.ts'
+import { decodeClaim } from './commit/claim-answer.ts'
+import { Commits } from './commit/commits.ts'
 import { type PartitionKeys, workerKeys } from './keys.ts'
-import type { Redis } from './redis.ts'
-import { guarded, type ScriptCaller } from './script.ts'
-import { claimScript, renewScript } from './scripts.ts'
+import type { Redis } from './redis/redis.ts'
+import { guarded, type ScriptCaller } from './script/script.ts'
+import { claimScript, renewScript } from './script/scripts.ts'
 
 export interface TurnStoreOptions {
   readonly redis: Redis

@@ -5,16 +5,16 @@
  *     ends them when it is given what answers their open calls.
  */
 
-import { decodeEntry, type Entry, entryVersion } from '../core/entry.ts'
 import { InvariantError } from '../core/errors.ts'
-import { lastEntries, type OpenCalls, openCallsIn } from '../core/open-calls.ts'
+import { decodeEntry, type Entry, entryVersion } from '../core/history/entry.ts'
+import { lastEntries, type OpenCalls, openCallsIn } from '../core/history/open-calls.ts'
 import type { Policy } from '../core/policy.ts'
-import type { Bell, DamagedSession, PoolShare, UpkeepStore } from '../core/ports.ts'
+import type { Bell, DamagedSession, PoolShare, UpkeepStore } from '../core/ports/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
-import type { Redis } from './redis.ts'
-import { guarded, type ScriptCaller } from './script.ts'
-import { finishScript, fireScript, pruneScript, sweepScript } from './scripts.ts'
+import type { Redis } from './redis/redis.ts'
+import { guarded, type ScriptCaller } from './script/script.ts'
+import { finishScript, fireScript, pruneScript, sweepScript } from './script/scripts.ts'
 
 export interface UpkeepStoreOptions {
   readonly redis: Redis

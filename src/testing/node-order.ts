@@ -1,6 +1,6 @@
 /** Duty: what is said between a test and its node processes. It goes over their channel: command lines can be read by others. */
 
-import type { ModelSettings } from '../core/model.ts'
+import type { ModelSettings } from '../core/definition/model.ts'
 import type { Policy } from '../core/policy.ts'
 import type { ScriptedReply } from '../models/scripted-model.ts'
 import type { CrashPoint } from './crash-point.ts'

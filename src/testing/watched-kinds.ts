@@ -3,17 +3,17 @@
  * A tool is watched where the node calls it, so that one in a thread is watched as well.
  */
 
-import type { Self } from '../core/define-worker.ts'
-import { type HandlerDefinition, isAgentDefinition, type WorkerDefinition } from '../core/define-worker.ts'
+import type { Self } from '../core/definition/define-worker.ts'
+import { type HandlerDefinition, isAgentDefinition, type WorkerDefinition } from '../core/definition/define-worker.ts'
+import type { Model, ModelSource } from '../core/definition/model.ts'
 import { defaultPool } from '../core/ids.ts'
-import type { Message } from '../core/message.ts'
-import type { Model, ModelSource } from '../core/model.ts'
+import type { Message } from '../core/worker/message.ts'
 import { agentBehaviour } from '../runtime/agent/agent.ts'
-import { HistoryCache } from '../runtime/history-cache.ts'
-import type { Kind } from '../runtime/kind.ts'
-import { handlerKind } from '../runtime/kind-maker.ts'
+import { HistoryCache } from '../runtime/agent/history-cache.ts'
+import type { Kind } from '../runtime/node/kind.ts'
+import { handlerKind } from '../runtime/node/kind-maker.ts'
 import { ToolExecutor, type ToolOutcome, type ToolRun } from '../runtime/tool/executor.ts'
-import { ThreadPool } from '../runtime/tool/thread-pool.ts'
+import { ThreadPool } from '../runtime/tool/thread/thread-pool.ts'
 import type { Watch } from './watch.ts'
 
 export class WatchedKinds {

@@ -1,5 +1,12 @@
 /** Duty: the store as turns see it, with a watch on claims and commits. A commit is named by the kind of its worker. */
-import type { ClaimAnswer, CommitAnswer, CommitRequest, NextClaim, RenewRequest, TurnStore } from '../core/ports.ts'
+import type {
+  ClaimAnswer,
+  CommitAnswer,
+  CommitRequest,
+  NextClaim,
+  RenewRequest,
+  TurnStore,
+} from '../core/ports/ports.ts'
 import type { Watch } from './watch.ts'
 
 export class WatchedTurns implements TurnStore {

@@ -2,7 +2,7 @@
 import { describe, expect, inject, test, vi } from 'vitest'
 import { connectInternal, type Troupe } from '../../src/client/client.ts'
 import { EventHub } from '../../src/client/event-hub.ts'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { newNamespace } from '../support/namespace.ts'

@@ -7,7 +7,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { connect } from '../../src/client/client.ts'
-import { openRedis } from '../../src/store/redis.ts'
+import { openRedis } from '../../src/store/redis/redis.ts'
 
 const toFake = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] as const
 beforeEach(() => {

@@ -1,10 +1,10 @@
 /** What clients read when somebody has written over what is stored: the key by its name, and all that can still be told. */
 import { describe, expect, test, vi } from 'vitest'
-import type { Health } from '../../src/client/health.ts'
+import type { Health } from '../../src/client/health/health.ts'
 import type { SessionsQuery } from '../../src/client/queries.ts'
 import { workerReport } from '../../src/client/report.ts'
 import { readRows } from '../../src/client/worker-rows.ts'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { timeOf } from '../../src/core/ids.ts'
 import { AuditStore } from '../../src/store/audit-store.ts'
 import { InspectStore } from '../../src/store/inspect-store.ts'

@@ -1,9 +1,9 @@
 /** Dead letters as programs see them: what killed, the evidence, the one failure that the parent is told of, and the way back. */
 import { describe, expect, test } from 'vitest'
-import { defineTool } from '../../src/core/define-tool.ts'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineTool } from '../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
-import { encodeInput } from '../../src/core/message.ts'
+import { encodeInput } from '../../src/core/worker/message.ts'
 import { call, say, scriptedModel } from '../../src/models/scripted-model.ts'
 import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import { newId } from '../../src/core/ids.ts'
-import { openRedis } from '../../src/store/redis.ts'
+import { openRedis } from '../../src/store/redis/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { waitUntil } from '../support/wait-until.ts'

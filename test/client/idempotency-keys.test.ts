@@ -1,10 +1,10 @@
 /** Idempotency keys of sessions and of messages: the one never answers for the other. */
 import { expect, test } from 'vitest'
 import { type CreateSession, Submission } from '../../src/client/submission.ts'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { policy } from '../../src/core/policy.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
-import type { ScriptCaller } from '../../src/store/script.ts'
+import type { ScriptCaller } from '../../src/store/script/script.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 /** As a message is sent by who is told nothing of what became of it before. */

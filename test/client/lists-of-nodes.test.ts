@@ -1,7 +1,7 @@
 /** What clients are told of nodes and kinds, of all partitions together, and what they leave where they could not connect. */
 import { expect, inject, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { partitionOf } from '../../src/core/ids.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'

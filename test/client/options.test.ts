@@ -1,7 +1,7 @@
 /** What programs give wrongly is one clear sentence, before anything is connected or written. */
 import { describe, expect, test } from 'vitest'
 import { connect, type Troupe } from '../../src/client/client.ts'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { newId } from '../../src/core/ids.ts'
 import { defaultSessionLimits } from '../../src/core/policy.ts'
 import { CountingServer } from '../support/counting-server.ts'

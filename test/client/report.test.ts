@@ -1,12 +1,12 @@
 /** What the report says of agents, from their records. */
 import { describe, expect, test } from 'vitest'
 import { sessionReport, type UsageReport, workerReport } from '../../src/client/report.ts'
-import { encodeTally } from '../../src/core/agent-tally.ts'
+import { encodeTally } from '../../src/core/history/agent-tally.ts'
 import { childId, newId, rootIdOf, timeOf } from '../../src/core/ids.ts'
-import { encodeRunState } from '../../src/core/run-state.ts'
+import { encodeRunState } from '../../src/core/worker/run-state.ts'
 import type { WorkerRow } from '../../src/store/inspect-store.ts'
-import { readRecord } from '../../src/store/record-fields.ts'
-import type { RecordFields } from '../../src/store/replies.ts'
+import { readRecord } from '../../src/store/record/record-fields.ts'
+import type { RecordFields } from '../../src/store/script/replies.ts'
 
 const sessionId = newId(0)
 const root = rootIdOf(sessionId)

@@ -1,7 +1,7 @@
 /** Lists of sessions and workers: newest first, page by page, over any number of partitions. */
 import { describe, expect, test } from 'vitest'
 import type { SessionsQuery, WorkersQuery } from '../../src/client/queries.ts'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { newId, partitionOf, timeOf } from '../../src/core/ids.ts'
 import { tagOf, workerKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import type { Session } from '../../src/client/session.ts'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { newId, rootIdOf, sessionIdOfRoot } from '../../src/core/ids.ts'
 import { hardSessionLimits } from '../../src/core/policy.ts'
 import { tagOf } from '../../src/store/keys.ts'

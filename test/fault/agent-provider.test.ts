@@ -4,9 +4,9 @@
  */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool, type ToolDefinition } from '../../src/core/define-tool.ts'
-import type { Entry } from '../../src/core/entry.ts'
+import { defineTool, type ToolDefinition } from '../../src/core/definition/define-tool.ts'
 import { TransientError } from '../../src/core/errors.ts'
+import type { Entry } from '../../src/core/history/entry.ts'
 import { type FakeSurface, fakeSurfaces, type SaidCall } from '../support/fake-surfaces.ts'
 import { type Act, type FaultyRun, type Ran, runFaulty } from '../support/faulty-agent.ts'
 import { waitUntil } from '../support/wait-until.ts'

@@ -1,7 +1,7 @@
 /** audit on a system that is at work, while its nodes are killed: it finds nothing, and every message is accounted for (I16). */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { Counts } from '../../src/client/audit/counts.ts'
+import type { Counts } from '../../src/audit/counts.ts'
 import { type TreeInput, treeResult } from '../programs/fault-kinds.ts'
 import { isLong, withSeed } from '../support/fault-settings.ts'
 import { Harness } from '../support/harness.ts'

@@ -4,10 +4,10 @@
  */
 import { Redis } from 'ioredis'
 import { describe, expect, inject, test } from 'vitest'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { policy } from '../../src/core/policy.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
-import { ScriptCaller } from '../../src/store/script.ts'
+import { ScriptCaller } from '../../src/store/script/script.ts'
 import { SessionStore } from '../../src/store/session-store.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'

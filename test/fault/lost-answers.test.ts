@@ -3,9 +3,9 @@
  * of, nor be charged with a crash. Leases last a minute here, so nothing but the slot's next claim helps.
  */
 import { describe, expect, test } from 'vitest'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../src/core/errors.ts'
-import type { ClaimAnswer, TurnStore } from '../../src/core/ports.ts'
+import type { ClaimAnswer, TurnStore } from '../../src/core/ports/ports.ts'
 import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'

@@ -2,9 +2,17 @@
  * The other side of the model: a session on a real Redis, driven by the real stores. It makes the calls that the model made, and
  * tells answers and keys in the words of the model.
  */
-import type { Failure } from '../../src/core/failure.ts'
-import { encodeInput, encodeResult } from '../../src/core/message.ts'
-import type { ChildPlace, ClaimAnswer, CommitAnswer, CommitRequest, Grant, NextClaim } from '../../src/core/ports.ts'
+
+import type {
+  ChildPlace,
+  ClaimAnswer,
+  CommitAnswer,
+  CommitRequest,
+  Grant,
+  NextClaim,
+} from '../../src/core/ports/ports.ts'
+import type { Failure } from '../../src/core/worker/failure.ts'
+import { encodeInput, encodeResult } from '../../src/core/worker/message.ts'
 import type { HandNode } from '../store/support/hand-node.ts'
 import { type MadeSession, Place } from '../store/support/place.ts'
 import type { Sent } from '../store/support/wire.ts'

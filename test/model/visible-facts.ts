@@ -1,6 +1,6 @@
 /** What can be seen of a session: of the model's store, and of the keys in Redis, in the same words. */
 
-import { decodeMessage } from '../../src/core/message.ts'
+import { decodeMessage } from '../../src/core/worker/message.ts'
 import { parseBells } from '../../src/store/bells.ts'
 import { rootId, type Store } from './records.ts'
 import { childId } from './senders.ts'

@@ -1,7 +1,7 @@
 /** The rules R1 to R5 of the offline model. */
 import { describe, expect, test } from 'vitest'
-import type { Json } from '../../src/core/chat-message.ts'
-import type { ModelReply, PromptMessage, ToolSpec } from '../../src/core/model.ts'
+import type { ModelReply, PromptMessage, ToolSpec } from '../../src/core/definition/model.ts'
+import type { Json } from '../../src/core/history/chat-message.ts'
 import { offlineModel } from '../../src/models/offline-model.ts'
 import { errorOf, listener, requestOf, user } from './support/surfaces.ts'
 

@@ -3,11 +3,11 @@
  * They run from a copy of src/ and test/support as well, so they import nothing else of ours.
  */
 import { expect } from 'vitest'
-import type { ChatMessage } from '../../src/core/chat-message.ts'
-import { defineTool, type Effect } from '../../src/core/define-tool.ts'
-import { defineWorker } from '../../src/core/define-worker.ts'
-import type { Entry } from '../../src/core/entry.ts'
-import { ConversationHistory } from '../../src/core/history.ts'
+import { defineTool, type Effect } from '../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import type { ChatMessage } from '../../src/core/history/chat-message.ts'
+import type { Entry } from '../../src/core/history/entry.ts'
+import { ConversationHistory } from '../../src/core/history/history.ts'
 import { call, say, together } from '../../src/models/scripted-model.ts'
 import { workerKeys } from '../../src/store/keys.ts'
 import { recordedModel } from '../support/recorded-model.ts'

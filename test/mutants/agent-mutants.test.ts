@@ -9,9 +9,9 @@ interface AgentMutant extends Change {
   readonly check: keyof typeof checks
 }
 
-const localCalls = 'src/runtime/agent/local-calls.ts'
+const localCalls = 'src/runtime/agent/call/local-calls.ts'
 const think = 'src/runtime/agent/think.ts'
-const fold = 'src/core/prompt-fold.ts'
+const fold = 'src/core/history/prompt-fold.ts'
 
 const mutants: readonly AgentMutant[] = [
   {

@@ -2,7 +2,7 @@
 import { startInternalNode } from '../../src/compose.ts'
 import { stderrLogger } from '../../src/log.ts'
 import { openModels } from '../../src/models/model-source.ts'
-import { KindMaker } from '../../src/runtime/kind-maker.ts'
+import { KindMaker } from '../../src/runtime/node/kind-maker.ts'
 import { agentKinds } from './agent-kinds.ts'
 import type { NodeNews, NodeOrder } from './node-order.ts'
 

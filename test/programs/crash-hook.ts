@@ -2,10 +2,10 @@
  * Loaded into a program of fault tests before itself (`--import`): goes round the ports to store and bells and passes the crash points
  * there. Without TROUPE_CRASH_AT it is not loaded at all.
  */
-import type { CommitRequest } from '../../src/core/ports.ts'
-import { BullBellRinger } from '../../src/queue/bells.ts'
-import { ScriptCaller } from '../../src/store/script.ts'
+import type { CommitRequest } from '../../src/core/ports/ports.ts'
+import { ScriptCaller } from '../../src/store/script/script.ts'
 import { RedisTurnStore } from '../../src/store/turn-store.ts'
+import { BullBellRinger } from '../../src/wake/bells.ts'
 import { isArmed, isAt, passes } from '../support/crash-moment.ts'
 
 if (isArmed) {

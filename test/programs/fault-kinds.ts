@@ -1,8 +1,8 @@
 /** The workers of fault tests. Each writes down in the ledger what it really does. */
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { defineWorker, type HandlerDefinition, type Self } from '../../src/core/define-worker.ts'
-import type { Message } from '../../src/core/message.ts'
+import { defineWorker, type HandlerDefinition, type Self } from '../../src/core/definition/define-worker.ts'
+import type { Message } from '../../src/core/worker/message.ts'
 import { passes } from '../support/crash-moment.ts'
 import { appendLine } from '../support/ledger.ts'
 import type { NodeOrder } from './node-order.ts'

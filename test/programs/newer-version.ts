@@ -2,8 +2,8 @@
  * Loaded into a program of fault tests before itself (`--import`): makes its node one of a later version, which writes what this one
  * does not know: entries of another type, fields, blocks and words in those that are known, one number more in what agents have used.
  */
-import type { Entry } from '../../src/core/entry.ts'
-import type { CommitRequest } from '../../src/core/ports.ts'
+import type { Entry } from '../../src/core/history/entry.ts'
+import type { CommitRequest } from '../../src/core/ports/ports.ts'
 import { type EntryFacts, Journal } from '../../src/runtime/agent/journal.ts'
 import { RedisTurnStore } from '../../src/store/turn-store.ts'
 

@@ -1,10 +1,10 @@
 /** A cancel is finished in batches. What breaks if another cancel comes between two batches? Nothing may be left out. */
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { policy } from '../../src/core/policy.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
-import { ScriptCaller } from '../../src/store/script.ts'
+import { ScriptCaller } from '../../src/store/script/script.ts'
 import { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'

@@ -1,6 +1,6 @@
 /** Cancelling a session: from the acknowledgement on nothing of it starts (I12); all that runs is told, all ends. */
 import { describe, expect, test } from 'vitest'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../src/core/errors.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'

@@ -1,8 +1,8 @@
 /** Workers that spawn workers: results in call order, failures apart, a parked parent that holds no slot. */
 import { describe, expect, test } from 'vitest'
-import { defineWorker, type Self } from '../../src/core/define-worker.ts'
+import { defineWorker, type Self } from '../../src/core/definition/define-worker.ts'
 import { TerminalError } from '../../src/core/errors.ts'
-import type { ResultMessage } from '../../src/core/message.ts'
+import type { ResultMessage } from '../../src/core/worker/message.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'

@@ -1,7 +1,7 @@
 /** A conversation that is closed between the commit of its last run and the end of that turn: after a start that came to nothing, two commits. */
 import { expect, test } from 'vitest'
-import { defineWorker } from '../../src/core/define-worker.ts'
-import type { CommitRequest } from '../../src/core/ports.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import type { CommitRequest } from '../../src/core/ports/ports.ts'
 import { changedStore } from '../support/changed-store.ts'
 import { shortLeases } from '../support/test-policy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'

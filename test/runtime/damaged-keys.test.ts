@@ -1,8 +1,8 @@
 /** Keys that somebody wrote over, under running workers: a clear error, nothing lost, the node lives, and the others go on. */
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { defineWorker, type HandlerDefinition } from '../../src/core/define-worker.ts'
-import type { TurnStore } from '../../src/core/ports.ts'
+import { defineWorker, type HandlerDefinition } from '../../src/core/definition/define-worker.ts'
+import type { TurnStore } from '../../src/core/ports/ports.ts'
 import { say } from '../../src/models/scripted-model.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { changedStore } from '../support/changed-store.ts'

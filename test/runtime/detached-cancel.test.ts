@@ -1,6 +1,6 @@
 /** I12: after a cancel nothing of the session goes on, also what outlived it. */
 import { expect, test } from 'vitest'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'

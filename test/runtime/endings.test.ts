@@ -2,7 +2,7 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineWorker, type Self } from '../../src/core/define-worker.ts'
+import { defineWorker, type Self } from '../../src/core/definition/define-worker.ts'
 import { LimitError, TerminalError } from '../../src/core/errors.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'

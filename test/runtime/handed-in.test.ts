@@ -1,10 +1,10 @@
 /** What handlers and tools do to the values they are handed: none of it reaches what is recorded, or what others are handed. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../src/core/define-tool.ts'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineTool } from '../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../src/core/errors.ts'
-import { encodeInput } from '../../src/core/message.ts'
+import { encodeInput } from '../../src/core/worker/message.ts'
 import { call, say } from '../../src/models/scripted-model.ts'
 import { workerKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'

@@ -1,12 +1,12 @@
 /** Turns of handlers by hand: what their commits say when one run ends within them and the next begins. */
 import { describe, expect, test } from 'vitest'
-import { defineWorker, type HandlerDefinition } from '../../src/core/define-worker.ts'
+import { defineWorker, type HandlerDefinition } from '../../src/core/definition/define-worker.ts'
 import { TerminalError } from '../../src/core/errors.ts'
 import { newId } from '../../src/core/ids.ts'
-import type { Mail } from '../../src/core/message.ts'
-import type { CommitRequest, Grant } from '../../src/core/ports.ts'
-import { handlerKind } from '../../src/runtime/kind-maker.ts'
-import { Turn } from '../../src/runtime/turn.ts'
+import type { CommitRequest, Grant } from '../../src/core/ports/ports.ts'
+import type { Mail } from '../../src/core/worker/message.ts'
+import { handlerKind } from '../../src/runtime/node/kind-maker.ts'
+import { Turn } from '../../src/runtime/turn/turn.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { grantByHand, HeldStore, unspent } from './support/held-store.ts'
 

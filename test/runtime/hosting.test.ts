@@ -1,8 +1,8 @@
 /** Which node runs what: kinds nobody hosts yet, pools, and kinds that nobody hosts any more. */
 import { describe, expect, test } from 'vitest'
 import { startNode } from '../../src/compose.ts'
-import { defineWorker } from '../../src/core/define-worker.ts'
-import type { BellRinger } from '../../src/core/ports.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import type { BellRinger } from '../../src/core/ports/ports.ts'
 import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { CountingServer } from '../support/counting-server.ts'
 import { expectInvariants } from '../support/oracle.ts'

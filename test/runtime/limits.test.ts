@@ -1,6 +1,6 @@
 /** Limits: what exceeds one is refused with a typed error, and nothing accepted is lost. */
 import { describe, expect, test } from 'vitest'
-import { defineWorker, type Self } from '../../src/core/define-worker.ts'
+import { defineWorker, type Self } from '../../src/core/definition/define-worker.ts'
 import type { RuntimeError } from '../../src/core/errors.ts'
 import { policy } from '../../src/core/policy.ts'
 import { expectInvariants } from '../support/oracle.ts'

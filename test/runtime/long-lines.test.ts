@@ -1,6 +1,6 @@
 /** I17: no slot sleeps while a worker that it can run is queued, however many stand before it that it cannot run. */
 import { expect, test } from 'vitest'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

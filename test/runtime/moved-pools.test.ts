@@ -1,6 +1,6 @@
 /** A kind whose definition names another pool than before: what there is of it goes on there. */
 import { expect, test } from 'vitest'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'

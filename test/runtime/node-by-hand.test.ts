@@ -1,9 +1,9 @@
 /** A node whose claims the test answers: what its slots ask for, and whom they tell that they came. */
 import { expect, test, vi } from 'vitest'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { policy } from '../../src/core/policy.ts'
-import type { Bell, ClaimAnswer, NextClaim, TurnStore, UpkeepStore } from '../../src/core/ports.ts'
-import { RuntimeNode } from '../../src/runtime/node.ts'
+import type { Bell, ClaimAnswer, NextClaim, TurnStore, UpkeepStore } from '../../src/core/ports/ports.ts'
+import { RuntimeNode } from '../../src/runtime/node/node.ts'
 import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
 import { TestTroupe } from '../support/test-troupe.ts'

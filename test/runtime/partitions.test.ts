@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import type { Session } from '../../src/client/session.ts'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { partitionOf, partitionOfKey } from '../../src/core/ids.ts'
 import { partitionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'

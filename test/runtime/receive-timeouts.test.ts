@@ -1,6 +1,6 @@
 /** timeoutMs: what becomes of a receive that takes longer. */
 import { describe, expect, test } from 'vitest'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 describe('timeoutMs', () => {

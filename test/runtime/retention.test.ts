@@ -1,7 +1,7 @@
 /** How long finished sessions are kept: what was said for the namespace holds for all that is started in it. */
 import { expect, inject, test } from 'vitest'
 import { startNode } from '../../src/compose.ts'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'

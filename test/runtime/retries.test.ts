@@ -1,7 +1,7 @@
 /** Tries of a message: by class of the error, on a durable timer, with the last failure in sight. */
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { CancelledError, InputError, TerminalError, TransientError } from '../../src/core/errors.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'

@@ -1,6 +1,6 @@
 /** What a handler gives to `self` wrongly fails its run with a sentence that says what is expected. */
 import { describe, expect, test } from 'vitest'
-import { defineWorker, type Self } from '../../src/core/define-worker.ts'
+import { defineWorker, type Self } from '../../src/core/definition/define-worker.ts'
 import { newId } from '../../src/core/ids.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 

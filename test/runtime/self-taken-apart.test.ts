@@ -1,6 +1,6 @@
 /** The parts of `self` may be taken apart, as those of a tool's context. */
 import { expect, test } from 'vitest'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 test('what a handler takes out of self does what it does there (F3)', async () => {

@@ -1,10 +1,10 @@
 /** A node whose turns are short: a slot goes on with the children of the turn that it ended. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../src/core/errors.ts'
 import { newId } from '../../src/core/ids.ts'
-import type { TurnStore } from '../../src/core/ports.ts'
+import type { TurnStore } from '../../src/core/ports/ports.ts'
 import { changedStore } from '../support/changed-store.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe, type TestTroupeOptions } from '../support/test-troupe.ts'

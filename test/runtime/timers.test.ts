@@ -1,6 +1,6 @@
 /** Durable timers: they fire once, several at a time, outlive their node, and go with their run. */
 import { describe, expect, test } from 'vitest'
-import { defineWorker } from '../../src/core/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../src/core/errors.ts'
 import { policy } from '../../src/core/policy.ts'
 import { expectInvariants } from '../support/oracle.ts'

@@ -1,10 +1,10 @@
 /** The commits of a turn, one by one: what goes out together and when, and what is done with each answer. */
 import { performance } from 'node:perf_hooks'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import type { CommitAnswer, Refusal, RunPosition } from '../../src/core/ports.ts'
-import { afterRun } from '../../src/runtime/run-ending.ts'
-import { emptyStep, type Step } from '../../src/runtime/step.ts'
-import { Turn } from '../../src/runtime/turn.ts'
+import type { CommitAnswer, Refusal, RunPosition } from '../../src/core/ports/ports.ts'
+import { afterRun } from '../../src/runtime/turn/run-ending.ts'
+import { emptyStep, type Step } from '../../src/runtime/turn/step.ts'
+import { Turn } from '../../src/runtime/turn/turn.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { grantByHand, HeldStore, unspent } from './support/held-store.ts'
 

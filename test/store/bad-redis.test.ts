@@ -2,7 +2,7 @@
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import type { TransientError } from '../../src/core/errors.ts'
-import { awaitRedis, openRedis } from '../../src/store/redis.ts'
+import { awaitRedis, openRedis } from '../../src/store/redis/redis.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'

@@ -1,10 +1,10 @@
 /** A Redis that is busy with a long script is asked again, by whoever asks it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectInternal, type Troupe } from '../../src/client/client.ts'
-import type { Bell } from '../../src/core/ports.ts'
+import type { Bell } from '../../src/core/ports/ports.ts'
 import { EventTail } from '../../src/store/event-tail.ts'
 import { hearHints } from '../../src/store/hints.ts'
-import { openRedis, type Redis } from '../../src/store/redis.ts'
+import { openRedis, type Redis } from '../../src/store/redis/redis.ts'
 import type { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'

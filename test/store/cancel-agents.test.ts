@@ -1,7 +1,7 @@
 /** finish, for agents that no node runs: at rest each call of their histories has its result. */
 import { describe, expect, test } from 'vitest'
-import { decodeEntry } from '../../src/core/entry.ts'
-import type { ScriptCaller } from '../../src/store/script.ts'
+import { decodeEntry } from '../../src/core/history/entry.ts'
+import type { ScriptCaller } from '../../src/store/script/script.ts'
 import { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
 import { aCancelledAgentRestsWithResults, anAgentThatMovedOnIsLeft } from './support/agent-checks.ts'
 import { answered, asked, outcomes, rest, said, tally } from './support/agent-turn.ts'

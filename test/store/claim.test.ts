@@ -1,7 +1,7 @@
 /** claim: the next worker that a node can run, with the right to write for it. */
 import { describe, expect, test } from 'vitest'
-import { encodeResult } from '../../src/core/message.ts'
 import { policy as defaultPolicy } from '../../src/core/policy.ts'
+import { encodeResult } from '../../src/core/worker/message.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { completion, granted, runFailure } from './support/hand-node.ts'
 import { Place } from './support/place.ts'

@@ -1,7 +1,7 @@
 /** Children that are given to the slot whose turn spawned them, with the commit of that turn. */
 import { describe, expect, test } from 'vitest'
-import { childGrant } from '../../src/core/child-grant.ts'
-import type { Grant, SpawnOrder } from '../../src/core/ports.ts'
+import type { Grant, SpawnOrder } from '../../src/core/ports/ports.ts'
+import { childGrant } from '../../src/core/worker/child-grant.ts'
 import { running } from './support/call-scenes.ts'
 import { granted as grantOf, type HandTurn } from './support/hand-node.ts'
 import { Place } from './support/place.ts'

@@ -4,7 +4,7 @@ import { setImmediate as later } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { EventTail } from '../../src/store/event-tail.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
-import type { Redis } from '../../src/store/redis.ts'
+import type { Redis } from '../../src/store/redis/redis.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 type Entries = [id: string, flat: string[]][]

@@ -1,7 +1,7 @@
 /** Events: followed live without gap or duplicate, and read back from any of them, or told that some are gone (E-a). */
 import { describe, expect, inject, test } from 'vitest'
 import { EventTail, readEvents } from '../../src/store/event-tail.ts'
-import { openRedis } from '../../src/store/redis.ts'
+import { openRedis } from '../../src/store/redis/redis.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { trimEvents } from '../support/trim-events.ts'
 import { waitUntil } from '../support/wait-until.ts'

@@ -1,7 +1,7 @@
 /** finish: what a cancel stopped and no node runs is ended in batches. */
 import { describe, expect, test } from 'vitest'
 import { TransientError } from '../../src/core/errors.ts'
-import type { ScriptCaller } from '../../src/store/script.ts'
+import type { ScriptCaller } from '../../src/store/script/script.ts'
 import { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
 import { cancelledEnd, started, states, tree } from './support/cancel-scenes.ts'
 import { completion } from './support/hand-node.ts'

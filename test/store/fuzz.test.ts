@@ -3,7 +3,7 @@
  * answers that refuse.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as scripts from '../../src/store/scripts.ts'
+import * as scripts from '../../src/store/script/scripts.ts'
 import { isLong, withSeed } from '../support/fault-settings.ts'
 import { loadScripts } from '../support/load-scripts.ts'
 import { RedisServer } from '../support/redis-server.ts'

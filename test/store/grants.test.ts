@@ -1,6 +1,6 @@
 /** Grants: what a session gives its root is in the record, and no child's grant is wider than its parent's (I13). */
 import { describe, expect, test } from 'vitest'
-import { isWithinFolder } from '../../src/core/worker-grant.ts'
+import { isWithinFolder } from '../../src/core/worker/worker-grant.ts'
 import { Place } from './support/place.ts'
 
 async function started(grant: string) {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { expect, inject, test } from 'vitest'
 import { hearHints } from '../../src/store/hints.ts'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
-import { endRedis, openRedis } from '../../src/store/redis.ts'
+import { endRedis, openRedis } from '../../src/store/redis/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 

@@ -10,7 +10,7 @@ import {
   pruneScript,
   renewScript,
   sweepScript,
-} from '../../src/store/scripts.ts'
+} from '../../src/store/script/scripts.ts'
 import * as agentChecks from './support/agent-checks.ts'
 import { bellMutants } from './support/bell-mutants.ts'
 import * as checks from './support/checks.ts'

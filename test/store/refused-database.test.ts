@@ -1,6 +1,6 @@
 /** A Redis that refuses a connection its database when it comes back: what is asked then is asked in no other one. */
 import { expect, test } from 'vitest'
-import { openRedis, type Redis } from '../../src/store/redis.ts'
+import { openRedis, type Redis } from '../../src/store/redis/redis.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -3,9 +3,9 @@
  * first one, but for counts and bells of what goes on with the rest (docs/protocol.md, "Scripts").
  */
 import { describe, expect, inject, test } from 'vitest'
-import { decodeGrant } from '../../src/store/grant.ts'
-import type { Reply } from '../../src/store/script.ts'
-import * as scripts from '../../src/store/scripts.ts'
+import { decodeGrant } from '../../src/store/record/grant.ts'
+import type { Reply } from '../../src/store/script/script.ts'
+import * as scripts from '../../src/store/script/scripts.ts'
 import { loadScripts } from '../support/load-scripts.ts'
 import { cancelledAgent } from './support/agent-checks.ts'
 import type { Call } from './support/call-scenes.ts'

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import type { Redis } from 'ioredis'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { SilenceWatch } from '../../src/store/silence-watch.ts'
+import { SilenceWatch } from '../../src/store/redis/silence-watch.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })

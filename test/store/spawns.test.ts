@@ -1,7 +1,7 @@
 /** Sessions that are asked for in one moment are created as if they had been asked for one after the other. */
 import { describe, expect, test } from 'vitest'
 import { rootIdOf } from '../../src/core/ids.ts'
-import { spawnScript, spawnsScript } from '../../src/store/scripts.ts'
+import { spawnScript, spawnsScript } from '../../src/store/script/scripts.ts'
 import { type CreateOptions, Place } from './support/place.ts'
 import { aSession } from './support/spawn-checks.ts'
 

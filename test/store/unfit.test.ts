@@ -1,8 +1,8 @@
 /** Which Redis is refused at the start, by what it says of itself. No old server is at hand, so old ones are quoted. */
 import { expect, inject, test } from 'vitest'
-import { openRedis } from '../../src/store/redis.ts'
-import { storeError } from '../../src/store/script.ts'
-import { unfit } from '../../src/store/set-up.ts'
+import { openRedis } from '../../src/store/redis/redis.ts'
+import { unfit } from '../../src/store/redis/set-up.ts'
+import { storeError } from '../../src/store/script/script.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { connectTo } from './support/connect-to.ts'
 

@@ -1,5 +1,5 @@
 /** A node's way to the store, with some of its calls in the words of a test. */
-import type { TurnStore } from '../../src/core/ports.ts'
+import type { TurnStore } from '../../src/core/ports/ports.ts'
 
 export function changedStore(turns: TurnStore, changed: Partial<TurnStore>): TurnStore {
   return {

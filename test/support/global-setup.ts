@@ -1,6 +1,6 @@
 /** One throw-away Redis for the whole test run; tests get its URL with `inject('redisUrl')`. */
 import type { TestProject } from 'vitest/node'
-import { openRedis } from '../../src/store/redis.ts'
+import { openRedis } from '../../src/store/redis/redis.ts'
 import { startTestRedis } from './redis.ts'
 import { hasFunctions } from './redis-functions.ts'
 

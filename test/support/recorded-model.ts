@@ -1,5 +1,5 @@
 /** A scripted model that keeps what it was sent. */
-import type { Model, ModelRequest } from '../../src/core/model.ts'
+import type { Model, ModelRequest } from '../../src/core/definition/model.ts'
 import { scriptedModel } from '../../src/models/scripted-model.ts'
 
 export interface RecordedModel extends Model {

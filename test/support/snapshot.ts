@@ -1,11 +1,11 @@
 /** All keys of a namespace, read at once and decoded as far as rules over them need it. Meant for a namespace at rest. */
 import type { Redis } from 'ioredis'
-import { decodeEntry, type Entry } from '../../src/core/entry.ts'
+import { decodeEntry, type Entry } from '../../src/core/history/entry.ts'
 import { sessionIdOfRoot } from '../../src/core/ids.ts'
-import { decodeMail, type Lane, type Mail } from '../../src/core/message.ts'
+import { decodeMail, type Lane, type Mail } from '../../src/core/worker/message.ts'
 import { InspectStore } from '../../src/store/inspect-store.ts'
 import { partitionKeys, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
-import { readRecord } from '../../src/store/record-fields.ts'
+import { readRecord } from '../../src/store/record/record-fields.ts'
 
 export interface WorkerSnapshot {
   readonly id: string

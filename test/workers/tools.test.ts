@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import type { AgentWorker, Json, Tool, ToolContext, ToolDefinition } from 'troupe'
 import { describe, expect, test } from 'vitest'
-import { isTool } from '../../src/core/define-tool.ts'
+import { isTool } from '../../src/core/definition/define-tool.ts'
 import { openWorkspace } from '../../src/runtime/tool/workspace.ts'
 import { folderOf, wholeOf } from '../../workers/_survey/order.ts'
 import { wholePart } from '../../workers/_survey/part.ts'

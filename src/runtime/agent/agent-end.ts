@@ -1,18 +1,19 @@
 /**
  * Duty: the ends of an agent's run that are not its answer: failed, cancelled, quarantined.
  * Q1 At rest each call has its result: calls that are open when a run ends are answered as cancelled or, where nobody knows what became
- *    of them, as unknown (O3 of core/open-calls.ts), in the ending commit.
+ *    of them, as unknown (O3 of core/history/open-calls.ts), in the ending commit.
  */
-import { encodeTally } from '../../core/agent-tally.ts'
+
 import { CancelledError, type RuntimeError } from '../../core/errors.ts'
-import type { EventNote } from '../../core/event.ts'
-import { type Failure, type FailureOrigin, toFailure } from '../../core/failure.ts'
-import type { Mail } from '../../core/message.ts'
-import { lastResult, type OpenCall } from '../../core/open-calls.ts'
-import type { RunPosition } from '../../core/ports.ts'
-import { evidenceJson, quarantined } from '../quarantine.ts'
-import { afterRun, endingOf } from '../run-ending.ts'
-import { emptyStep, type Step } from '../step.ts'
+import type { EventNote } from '../../core/event/event.ts'
+import { encodeTally } from '../../core/history/agent-tally.ts'
+import { lastResult, type OpenCall } from '../../core/history/open-calls.ts'
+import type { RunPosition } from '../../core/ports/ports.ts'
+import { type Failure, type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
+import type { Mail } from '../../core/worker/message.ts'
+import { evidenceJson, quarantined } from '../slot/quarantine.ts'
+import { afterRun, endingOf } from '../turn/run-ending.ts'
+import { emptyStep, type Step } from '../turn/step.ts'
 import { type EntryFacts, type Journal, openCallsOf, type StepParts } from './journal.ts'
 
 /** What goes into the same commit, before the failure. */

@@ -3,11 +3,11 @@
  */
 import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, relative, sep } from 'node:path'
-import type { ContextContainer } from '../../core/context-container.ts'
-import type { AgentDefinition } from '../../core/define-worker.ts'
+import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { InputError, LimitError } from '../../core/errors.ts'
-import type { Grant } from '../../core/ports.ts'
-import { isWithinFolder } from '../../core/worker-grant.ts'
+import type { ContextContainer } from '../../core/history/context-container.ts'
+import type { Grant } from '../../core/ports/ports.ts'
+import { isWithinFolder } from '../../core/worker/worker-grant.ts'
 
 /** Null for none. Throws an InputError or a LimitError that fails the run. */
 export async function agentFolder(

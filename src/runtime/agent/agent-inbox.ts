@@ -2,7 +2,7 @@
  * Duty: the mail of an agent's turn. Between runs the head of the user lane starts the next run; while a run is open, results of its
  * children are taken as they came. Other input waits for the end of the run, first in, first out.
  */
-import type { Mail, ResultMessage } from '../../core/message.ts'
+import type { Mail, ResultMessage } from '../../core/worker/message.ts'
 import type { Journal } from './journal.ts'
 
 export interface FamilyMail {

@@ -2,10 +2,11 @@
  * Duty: one model call of a turn: its time limit, its first byte, and its text to those who listen.
  * A1 It ends when the turn's signal fires or the time is over, even if the model ignores its signal.
  */
+
+import type { Model, ModelDelta, ModelReply, ModelRequest } from '../../core/definition/model.ts'
 import { TimeoutError, TransientError } from '../../core/errors.ts'
-import type { Model, ModelDelta, ModelReply, ModelRequest } from '../../core/model.ts'
-import type { LiveNote } from '../../core/ports.ts'
-import type { Turn } from '../turn.ts'
+import type { LiveNote } from '../../core/ports/ports.ts'
+import type { Turn } from '../turn/turn.ts'
 import { checkedReply } from './reply.ts'
 
 /** Throws what the model throws; the signal's reason when the turn was cancelled or is over. */

@@ -4,9 +4,10 @@
  * by running them again; dispatch and inject record as they go (local-calls.ts, delegated-calls.ts).
  * P1 A stage leaves the value untouched once it has an error or a decision. P2 Each call of the reply ends with exactly one result.
  */
-import type { AssistantMessage, ToolCallBlock } from '../../core/chat-message.ts'
-import { textOf, toolCallsOf } from '../../core/chat-message.ts'
+
 import { LimitError, type RuntimeError } from '../../core/errors.ts'
+import type { AssistantMessage, ToolCallBlock } from '../../core/history/chat-message.ts'
+import { textOf, toolCallsOf } from '../../core/history/chat-message.ts'
 
 export type CheckedCall =
   | { readonly kind: 'accepted'; readonly call: ToolCallBlock; readonly input: unknown }

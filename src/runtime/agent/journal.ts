@@ -4,20 +4,20 @@
  *    a cancel answers exactly the calls that the stored history holds open.
  */
 
-import { type AgentTally, decodeTally, emptyTally, encodeTally, spendingOf } from '../../core/agent-tally.ts'
-import type { Usage } from '../../core/chat-message.ts'
-import type { ContextContainer } from '../../core/context-container.ts'
-import { type Entry, entryJson, entryVersion } from '../../core/entry.ts'
-import type { EventNote } from '../../core/event.ts'
-import { RunMachine } from '../../core/lifecycle.ts'
-import { type OpenCall, type OwnWord, openCallsAfter } from '../../core/open-calls.ts'
+import type { WorkerLog } from '../../core/definition/worker-log.ts'
+import type { EventNote } from '../../core/event/event.ts'
+import { type AgentTally, decodeTally, emptyTally, encodeTally, spendingOf } from '../../core/history/agent-tally.ts'
+import type { Usage } from '../../core/history/chat-message.ts'
+import type { ContextContainer } from '../../core/history/context-container.ts'
+import { type Entry, entryJson, entryVersion } from '../../core/history/entry.ts'
+import { type OpenCall, type OwnWord, openCallsAfter } from '../../core/history/open-calls.ts'
 import type { Spending } from '../../core/policy.ts'
-import type { Grant, RunPosition } from '../../core/ports.ts'
-import type { RunState } from '../../core/run-state.ts'
-import type { WorkerLog } from '../../core/worker-log.ts'
-import { type KnownHistory, textBytes } from '../history-cache.ts'
-import { emptyStep, type Step } from '../step.ts'
-import type { Turn } from '../turn.ts'
+import type { Grant, RunPosition } from '../../core/ports/ports.ts'
+import { RunMachine } from '../../core/worker/lifecycle.ts'
+import type { RunState } from '../../core/worker/run-state.ts'
+import { emptyStep, type Step } from '../turn/step.ts'
+import type { Turn } from '../turn/turn.ts'
+import { type KnownHistory, textBytes } from './history-cache.ts'
 
 interface MadeEntry {
   readonly entry: Entry

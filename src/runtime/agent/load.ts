@@ -1,8 +1,8 @@
 /** Duty: what an agent knows, from the node's memory and the stored history: reads only what the node has not seen. */
-import { ContextContainer } from '../../core/context-container.ts'
-import { decodeEntry } from '../../core/entry.ts'
-import { type HistoryCache, type KnownHistory, textBytes } from '../history-cache.ts'
-import type { Turn } from '../turn.ts'
+import { ContextContainer } from '../../core/history/context-container.ts'
+import { decodeEntry } from '../../core/history/entry.ts'
+import type { Turn } from '../turn/turn.ts'
+import { type HistoryCache, type KnownHistory, textBytes } from './history-cache.ts'
 
 export async function loadHistory(turn: Turn, cache: HistoryCache): Promise<KnownHistory> {
   const { grant, host } = turn

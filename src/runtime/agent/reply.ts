@@ -1,15 +1,15 @@
 /**
  * Duty: a model's reply as it is recorded: of the form that everything else relies on, with ids of calls that are unique in the
  * history. Models of authors are checked like those of providers.
- * M-b of core/chat-message.ts: what a provider repeats, leaves out or makes too long is renamed here, before anything refers to it.
+ * M-b of core/history/chat-message.ts: what a provider repeats, leaves out or makes too long is renamed here, before anything refers to it.
  */
 
-import { readChatMessage } from '../../core/chat-codec.ts'
-import { type AssistantBlock, chatMessageSchema } from '../../core/chat-message.ts'
+import { problemText } from '../../core/check/schema-problems.ts'
+import type { ModelReply } from '../../core/definition/model.ts'
 import { TransientError } from '../../core/errors.ts'
-import type { ConversationHistory } from '../../core/history.ts'
-import type { ModelReply } from '../../core/model.ts'
-import { problemText } from '../../core/schema-problems.ts'
+import { readChatMessage } from '../../core/history/chat-codec.ts'
+import { type AssistantBlock, chatMessageSchema } from '../../core/history/chat-message.ts'
+import type { ConversationHistory } from '../../core/history/history.ts'
 
 const idCharsMax = 128
 /** Of what a provider calls its model: it is told with each reply. */

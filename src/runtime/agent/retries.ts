@@ -2,10 +2,10 @@
  * Duty: what may be tried again: model calls and tools that failed for the time being, on a durable timer and not in a slot.
  * The record holds how often what is retried has failed; where it failed decides where the run goes on.
  */
-import type { AgentDefinition } from '../../core/define-worker.ts'
+import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { type RuntimeError, TransientError } from '../../core/errors.ts'
-import { toFailure } from '../../core/failure.ts'
 import { retryDelayMs, retryWaitMs } from '../../core/policy.ts'
+import { toFailure } from '../../core/worker/failure.ts'
 import type { Journal } from './journal.ts'
 
 export class Retries {

@@ -1,6 +1,6 @@
 /** Duty: the way of a run's state to its next model call, from wherever the last commit left it. */
-import type { RunEvent, RunMachine } from '../../core/lifecycle.ts'
-import type { RunState } from '../../core/run-state.ts'
+import type { RunEvent, RunMachine } from '../../core/worker/lifecycle.ts'
+import type { RunState } from '../../core/worker/run-state.ts'
 
 const nextEvent: Partial<Record<RunState, RunEvent>> = {
   Idle: 'inputReceived',

@@ -4,14 +4,15 @@
  *    pure tool may still be on its way: after a crash that tool runs again.
  * T2 The reply is recorded as it came, with all its calls, before anything of it runs; invalid calls are answered with it.
  */
-import type { ToolCallBlock } from '../../core/chat-message.ts'
-import type { AgentResult } from '../../core/entry.ts'
+
+import type { ModelReply } from '../../core/definition/model.ts'
 import { LimitError, TerminalError, toRuntimeError } from '../../core/errors.ts'
-import type { EventNote } from '../../core/event.ts'
+import type { EventNote } from '../../core/event/event.ts'
+import type { ToolCallBlock } from '../../core/history/chat-message.ts'
+import type { AgentResult } from '../../core/history/entry.ts'
 import { toJson } from '../../core/json.ts'
-import type { ModelReply } from '../../core/model.ts'
-import { afterRun, completedNote, endingOf } from '../run-ending.ts'
 import { cutOffText } from '../tool/messages.ts'
+import { afterRun, completedNote, endingOf } from '../turn/run-ending.ts'
 import { askModel } from './ask-model.ts'
 import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
 import type { EntryFacts, StepParts } from './journal.ts'

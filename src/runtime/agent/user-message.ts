@@ -1,8 +1,8 @@
 /** Duty: an input message as what a user says in the conversation: text, blocks, or any JSON as its text. */
 import { z } from 'zod'
-import { type UserBlock, userBlockSchema } from '../../core/chat-message.ts'
-import type { InputMessage } from '../../core/message.ts'
-import { fitTo } from '../../core/schema-problems.ts'
+import { fitTo } from '../../core/check/schema-problems.ts'
+import { type UserBlock, userBlockSchema } from '../../core/history/chat-message.ts'
+import type { InputMessage } from '../../core/worker/message.ts'
 import type { EntryFacts } from './journal.ts'
 
 /** `{ content: [...] }` with blocks that a model takes. */

@@ -5,12 +5,12 @@
  */
 
 import type { z } from 'zod'
-import type { ToolCallBlock } from '../../core/chat-message.ts'
-import type { Tool } from '../../core/define-tool.ts'
-import { isObject } from '../../core/is-object.ts'
+import { isObject } from '../../core/check/is-object.ts'
+import { type Fit, fitTo } from '../../core/check/schema-problems.ts'
+import type { Tool } from '../../core/definition/define-tool.ts'
+import type { ToolCallBlock } from '../../core/history/chat-message.ts'
 import { isDeeperThan } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
-import { type Fit, fitTo } from '../../core/schema-problems.ts'
 import { type InputForm, inputFormOf } from './input-form.ts'
 import { brief } from './messages.ts'
 

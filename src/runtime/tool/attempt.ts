@@ -3,8 +3,9 @@
  * AT1 `run` never throws. AT2 After `close` the context tells and records nothing.
  * AT3 What is told as progress is cut like an output, before it leaves a thread: while Redis is slow, a thousand of them may wait in memory.
  */
-import type { ToolOutput } from '../../core/chat-message.ts'
-import type { Tool, ToolContext, Workspace } from '../../core/define-tool.ts'
+
+import type { Tool, ToolContext, Workspace } from '../../core/definition/define-tool.ts'
+import type { ToolOutput } from '../../core/history/chat-message.ts'
 import { policy } from '../../core/policy.ts'
 import { callContext } from './call-context.ts'
 import { FactCollector, type Facts } from './fact-collector.ts'

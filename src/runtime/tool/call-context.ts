@@ -4,7 +4,7 @@
  *     of its own, what is made for each call would outlive it (decision 0013). CC3 They are its own properties: `{ ...context }` has them.
  * CC4 They are found as well through what wraps it, a Proxy or an object made after it: no private field is.
  */
-import type { ToolContext } from '../../core/define-tool.ts'
+import type { ToolContext } from '../../core/definition/define-tool.ts'
 
 type Shared = Pick<ToolContext, 'input' | 'facts' | 'children'>
 

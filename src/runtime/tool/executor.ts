@@ -5,17 +5,18 @@
  * EX3 What a tool throws is told to the model, unless it is a TransientError (may pass: the call is made again) or a TerminalError
  *     (the run fails).
  */
-import type { ToolOutput } from '../../core/chat-message.ts'
-import type { Tool, ToolContext, Workspace } from '../../core/define-tool.ts'
+
+import type { Tool, ToolContext, Workspace } from '../../core/definition/define-tool.ts'
 import { TerminalError, TransientError, toRuntimeError, unreadableText } from '../../core/errors.ts'
+import type { ToolOutput } from '../../core/history/chat-message.ts'
 import { policy } from '../../core/policy.ts'
-import { watchLoop } from '../event-loop.ts'
+import { watchLoop } from '../node/event-loop.ts'
 import { type Attempt, ToolAttempt, type ToolCallParts } from './attempt.ts'
 import type { Facts } from './fact-collector.ts'
 import { limited } from './limited.ts'
 import { timedOutText } from './messages.ts'
 import { errorOutput, toOutput } from './output.ts'
-import { ThreadDeath } from './thread-death.ts'
+import { ThreadDeath } from './thread/thread-death.ts'
 import { openWorkspace } from './workspace.ts'
 
 export interface ToolRun {

@@ -3,8 +3,9 @@
  * FC1 A fact that cannot be recorded fails the call, even if the tool caught the error: others would build on what is not there.
  * FC2 A fact is plain JSON that shares nothing with the tool's own objects.
  */
-import type { Json } from '../../core/chat-message.ts'
+
 import { InputError, LimitError, type RuntimeError } from '../../core/errors.ts'
+import type { Json } from '../../core/history/chat-message.ts'
 import { isDeeperThan, toJson } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
 import { brief } from './messages.ts'

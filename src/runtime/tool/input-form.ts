@@ -4,7 +4,7 @@
  * IF1 Made once for each tool. IF2 Objects are shown closed unless the author made them loose.
  */
 import { z } from 'zod'
-import type { Tool } from '../../core/define-tool.ts'
+import type { Tool } from '../../core/definition/define-tool.ts'
 import { ConfigError } from '../../core/errors.ts'
 
 type JsonSchema = Record<string, unknown>

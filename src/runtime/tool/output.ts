@@ -5,7 +5,7 @@
  * OU3 A cut copies what is shown, not what is cut off, and keeps no hold on it.
  */
 import { Buffer } from 'node:buffer'
-import type { Json, ToolOutput } from '../../core/chat-message.ts'
+import type { Json, ToolOutput } from '../../core/history/chat-message.ts'
 import { emptiedBy, isDeeperThan, whyNoJson, withoutJson } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
 import { failedText } from './messages.ts'

@@ -2,9 +2,9 @@
  * Duty: the tools of one worker kind, by name, and what a model is shown of them.
  * Made when the kind is loaded, so that a tool which cannot be shown stops the node and not a run.
  */
-import type { Tool } from '../../core/define-tool.ts'
+import type { Tool } from '../../core/definition/define-tool.ts'
+import type { ToolSpec } from '../../core/definition/model.ts'
 import { ConfigError } from '../../core/errors.ts'
-import type { ToolSpec } from '../../core/model.ts'
 import { inputFormOf } from './input-form.ts'
 
 export class ToolRegistry {

@@ -5,7 +5,7 @@
  */
 import { lstat, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
-import type { Workspace } from '../../core/define-tool.ts'
+import type { Workspace } from '../../core/definition/define-tool.ts'
 import { InputError } from '../../core/errors.ts'
 
 const pathCharsShown = 200

@@ -2,8 +2,8 @@
 
 import { z } from 'zod'
 import type { Session } from '../../../src/client/session.ts'
-import { defineTool } from '../../../src/core/define-tool.ts'
-import { defineWorker } from '../../../src/core/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../../src/core/errors.ts'
 import { childId } from '../../../src/core/ids.ts'
 import { call, say, scriptedModel } from '../../../src/models/scripted-model.ts'

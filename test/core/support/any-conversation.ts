@@ -1,7 +1,13 @@
 /** Duty: what may happen to a conversation, in any order: also what never should (results of no call, ids given twice, calls cut off). */
 import fc from 'fast-check'
-import type { AssistantBlock, ChatMessage, Json, ToolOutput, UserBlock } from '../../../src/core/chat-message.ts'
-import type { ConversationHistory } from '../../../src/core/history.ts'
+import type {
+  AssistantBlock,
+  ChatMessage,
+  Json,
+  ToolOutput,
+  UserBlock,
+} from '../../../src/core/history/chat-message.ts'
+import type { ConversationHistory } from '../../../src/core/history/history.ts'
 
 export type Happening =
   | { readonly type: 'push'; readonly message: ChatMessage }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { connectInternal, type Troupe } from '../../../src/client/client.ts'
 import { defaultSpending } from '../../../src/core/policy.ts'
-import * as scripts from '../../../src/store/scripts.ts'
+import * as scripts from '../../../src/store/script/scripts.ts'
 import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
 import { loadScripts } from '../../support/load-scripts.ts'
 import { expectInvariants } from '../../support/oracle.ts'

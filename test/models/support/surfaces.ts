@@ -1,5 +1,5 @@
 /** The protocols of providers that the adapter speaks, each against the same server; and what a call of a model needs. */
-import type { Model, ModelCall, ModelDelta, ModelRequest, PromptMessage } from '../../../src/core/model.ts'
+import type { Model, ModelCall, ModelDelta, ModelRequest, PromptMessage } from '../../../src/core/definition/model.ts'
 import { openModels } from '../../../src/models/model-source.ts'
 
 /** A key that must never appear in anything a caller sees; only who knows it can tell that it is one. */

@@ -1,8 +1,8 @@
 /** Calls that were recorded as accepted, and are no longer valid when another turn takes them up: the kind or the time has changed. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool, type Reconciled, type Tool } from '../../../src/core/define-tool.ts'
-import { defineWorker } from '../../../src/core/define-worker.ts'
+import { defineTool, type Reconciled, type Tool } from '../../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { call, say } from '../../../src/models/scripted-model.ts'
 import { expectInvariants } from '../../support/oracle.ts'
 import { recordedModel } from '../../support/recorded-model.ts'

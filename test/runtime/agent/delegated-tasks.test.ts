@@ -1,9 +1,9 @@
 /** What a model may ask to be done by others, what they are given, and what it is told of what they said. */
 import { describe, expect, test } from 'vitest'
-import type { SpawnNote } from '../../../src/core/entry.ts'
+import type { SpawnNote } from '../../../src/core/history/entry.ts'
 import { childId, newId } from '../../../src/core/ids.ts'
-import { decodeMail, type ResultMessage } from '../../../src/core/message.ts'
-import { decodeGrant } from '../../../src/core/worker-grant.ts'
+import { decodeMail, type ResultMessage } from '../../../src/core/worker/message.ts'
+import { decodeGrant } from '../../../src/core/worker/worker-grant.ts'
 import {
   childrenOutput,
   delegate,
@@ -13,7 +13,7 @@ import {
   parseSpawn,
   recipientOf,
   type SpawnTask,
-} from '../../../src/runtime/agent/delegation.ts'
+} from '../../../src/runtime/agent/call/delegation.ts'
 import { within } from '../../support/within.ts'
 import { grantByHand } from '../support/held-store.ts'
 

@@ -1,9 +1,9 @@
 /** How an agent's run may end without an answer, and what is tried again first. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { AgentWorker } from '../../../src/core/define-agent.ts'
-import { defineTool, type Effect } from '../../../src/core/define-tool.ts'
-import { defineWorker } from '../../../src/core/define-worker.ts'
+import type { AgentWorker } from '../../../src/core/definition/define-agent.ts'
+import { defineTool, type Effect } from '../../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { call, say, together } from '../../../src/models/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'

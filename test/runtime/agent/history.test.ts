@@ -1,8 +1,8 @@
 /** What a node keeps of a conversation between turns, and what it reads when others have written meanwhile. */
 import { describe, expect, test } from 'vitest'
-import type { Json } from '../../../src/core/chat-message.ts'
-import { defineTool } from '../../../src/core/define-tool.ts'
-import { defineWorker } from '../../../src/core/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import type { Json } from '../../../src/core/history/chat-message.ts'
 import { call, say, scriptedModel, together } from '../../../src/models/scripted-model.ts'
 import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { recordedModel } from '../../support/recorded-model.ts'

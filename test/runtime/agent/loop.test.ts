@@ -1,8 +1,8 @@
 /** The loop of an agent: input, model, tools, answer; what is recorded, and what the model is sent. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../../src/core/define-tool.ts'
-import { defineWorker } from '../../../src/core/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { call, type ScriptedReply, say, together } from '../../../src/models/scripted-model.ts'
 import { expectInvariants } from '../../support/oracle.ts'
 import { recordedModel } from '../../support/recorded-model.ts'

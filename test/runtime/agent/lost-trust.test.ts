@@ -3,13 +3,13 @@
  * Nobody renews here, and nobody but the turn looks at the time.
  */
 import { expect, test } from 'vitest'
-import { defineTool, type Effect } from '../../../src/core/define-tool.ts'
-import { defineWorker } from '../../../src/core/define-worker.ts'
-import type { CommitRequest } from '../../../src/core/ports.ts'
+import { defineTool, type Effect } from '../../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import type { CommitRequest } from '../../../src/core/ports/ports.ts'
 import { openModels } from '../../../src/models/model-source.ts'
 import { call, say } from '../../../src/models/scripted-model.ts'
-import { KindMaker } from '../../../src/runtime/kind-maker.ts'
-import { Turn } from '../../../src/runtime/turn.ts'
+import { KindMaker } from '../../../src/runtime/node/kind-maker.ts'
+import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { grantByHand, HeldStore, unspent } from '../support/held-store.ts'

@@ -1,7 +1,7 @@
 /** Runs whose node was lost in a model call, while what came before it was not recorded yet: the record tells of the call alone. */
 import { expect, inject, test } from 'vitest'
-import { defineTool } from '../../../src/core/define-tool.ts'
-import { defineWorker } from '../../../src/core/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../../src/core/errors.ts'
 import { call, say, scriptedModel } from '../../../src/models/scripted-model.ts'
 import { workerKeys } from '../../../src/store/keys.ts'

@@ -1,7 +1,7 @@
 /** What an agent makes of the ways in which calls of its tools end without a result. */
 import { expect, test } from 'vitest'
-import { defineTool } from '../../../src/core/define-tool.ts'
-import { defineWorker } from '../../../src/core/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { call, say, together } from '../../../src/models/scripted-model.ts'
 import { workerKeys } from '../../../src/store/keys.ts'

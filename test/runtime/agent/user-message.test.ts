@@ -1,6 +1,6 @@
 /** What a message becomes in the conversation of an agent: whatever was sent, it can be written down and shown to a model. */
 import { describe, expect, test } from 'vitest'
-import type { InputMessage } from '../../../src/core/message.ts'
+import type { InputMessage } from '../../../src/core/worker/message.ts'
 import { userEntry } from '../../../src/runtime/agent/user-message.ts'
 
 const entryOf = (value: unknown, more: Partial<InputMessage> = {}) =>

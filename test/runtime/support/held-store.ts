@@ -1,8 +1,8 @@
 /** A grant and a node by hand: what a turn asks of its store is kept, and the test answers it. */
 import { newId } from '../../../src/core/ids.ts'
 import { defaultSpending, defaultWorkerLimits, policy } from '../../../src/core/policy.ts'
-import type { CommitAnswer, CommitRequest, Grant, SessionSpending } from '../../../src/core/ports.ts'
-import type { TurnHost } from '../../../src/runtime/turn-host.ts'
+import type { CommitAnswer, CommitRequest, Grant, SessionSpending } from '../../../src/core/ports/ports.ts'
+import type { TurnHost } from '../../../src/runtime/turn/turn-host.ts'
 
 /** Of a session that says nothing of it. */
 export const unspent: SessionSpending = { spent: null, allowed: defaultSpending }

@@ -1,6 +1,6 @@
 /** What a tool tells of its progress reaches followers in few bytes, whatever it is. */
 import { expect, test } from 'vitest'
-import { defineTool } from '../../../src/core/define-tool.ts'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { ToolAttempt } from '../../../src/runtime/tool/attempt.ts'
 import { callParts } from './support/call-parts.ts'

@@ -1,7 +1,7 @@
 /** Facts that a call of a tool establishes. */
 import { expect, test } from 'vitest'
-import type { Json } from '../../../src/core/chat-message.ts'
 import { TransientError } from '../../../src/core/errors.ts'
+import type { Json } from '../../../src/core/history/chat-message.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { failure, runOf, toolOf } from './support/run-tool.ts'
 

@@ -1,7 +1,7 @@
 /** What a model is shown of tools. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../../src/core/define-tool.ts'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { ConfigError } from '../../../src/core/errors.ts'
 import { ToolRegistry } from '../../../src/runtime/tool/registry.ts'
 

@@ -1,5 +1,5 @@
 /** Histories and records of agents by hand: a reply with calls, its results, and the commit that leaves it all at rest. */
-import type { Entry } from '../../../src/core/entry.ts'
+import type { Entry } from '../../../src/core/history/entry.ts'
 import type { CommitWish, HandTurn } from './hand-node.ts'
 import type { Place } from './place.ts'
 

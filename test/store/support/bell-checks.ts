@@ -1,6 +1,6 @@
 /** Short forms of what is promised of bells where turns are short, and of nodes that are told of them. */
 import { expect } from 'vitest'
-import type { Bell } from '../../../src/core/ports.ts'
+import type { Bell } from '../../../src/core/ports/ports.ts'
 import type { Check } from './checks.ts'
 import type { Place } from './place.ts'
 

@@ -1,5 +1,5 @@
 /** Mutants of what bells rest on where turns are short, and of nodes that are told of them. */
-import { postScript, sweepScript } from '../../../src/store/scripts.ts'
+import { postScript, sweepScript } from '../../../src/store/script/scripts.ts'
 import * as checks from './bell-checks.ts'
 import type { Mutant } from './mutant.ts'
 

@@ -4,8 +4,8 @@
  */
 
 import { AuditStore } from '../../../src/store/audit-store.ts'
-import { checkRights } from '../../../src/store/rights.ts'
-import { checkRedis } from '../../../src/store/set-up.ts'
+import { checkRights } from '../../../src/store/redis/rights.ts'
+import { checkRedis } from '../../../src/store/redis/set-up.ts'
 import { cancelledAgent } from './agent-checks.ts'
 import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'

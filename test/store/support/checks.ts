@@ -1,7 +1,7 @@
 /** Short forms of the tests of this folder, to be held against scripts from which a guard was taken. Each expects a promise to be kept. */
 import { expect } from 'vitest'
-import { encodeInput, encodeResult } from '../../../src/core/message.ts'
 import type { SessionLimits } from '../../../src/core/policy.ts'
+import { encodeInput, encodeResult } from '../../../src/core/worker/message.ts'
 import { completion, granted, type HandTurn } from './hand-node.ts'
 import type { Place } from './place.ts'
 

@@ -7,7 +7,7 @@ import type {
   Grant,
   NextClaim,
   PoolShare,
-} from '../../../src/core/ports.ts'
+} from '../../../src/core/ports/ports.ts'
 import { RedisTurnStore } from '../../../src/store/turn-store.ts'
 import { RedisUpkeepStore } from '../../../src/store/upkeep-store.ts'
 import type { Place } from './place.ts'

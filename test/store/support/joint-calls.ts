@@ -1,5 +1,5 @@
 /** Commits of several turns that go together, ready to be made; each sends one script. */
-import type { CommitRequest } from '../../../src/core/ports.ts'
+import type { CommitRequest } from '../../../src/core/ports/ports.ts'
 import { type Call, completed, resultOf, running } from './call-scenes.ts'
 import type { CommitWish, HandNode, HandTurn } from './hand-node.ts'
 import type { Place } from './place.ts'

@@ -1,7 +1,7 @@
 /** What commits that go together, and children that a slot goes on with, must not do; a mutant of each guard fails here. */
 import { expect } from 'vitest'
-import { childGrant } from '../../../src/core/child-grant.ts'
-import type { SpawnOrder } from '../../../src/core/ports.ts'
+import type { SpawnOrder } from '../../../src/core/ports/ports.ts'
+import { childGrant } from '../../../src/core/worker/child-grant.ts'
 import { completed, running } from './call-scenes.ts'
 import type { Check } from './checks.ts'
 import { HandTurn } from './hand-node.ts'

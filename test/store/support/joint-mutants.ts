@@ -1,5 +1,5 @@
 /** Mutants of what commits that go together, and children that a slot goes on with, rest on. */
-import { commitScript, commitsScript } from '../../../src/store/scripts.ts'
+import { commitScript, commitsScript } from '../../../src/store/script/scripts.ts'
 import * as checks from './joint-checks.ts'
 import type { Mutant } from './mutant.ts'
 

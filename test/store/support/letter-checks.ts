@@ -1,8 +1,8 @@
 /** Short forms of the tests of dead letters, of damaged keys and of keys that were used before, to be held against scripts from which a guard was taken. */
 import { expect } from 'vitest'
 import { digestKey, newId } from '../../../src/core/ids.ts'
-import { encodeInput } from '../../../src/core/message.ts'
 import { defaultSessionLimits } from '../../../src/core/policy.ts'
+import { encodeInput } from '../../../src/core/worker/message.ts'
 import type { Check } from './checks.ts'
 import { type CommitWish, completion } from './hand-node.ts'
 import type { Place } from './place.ts'

@@ -10,7 +10,7 @@ import {
   redriveScript,
   renewScript,
   spawnScript,
-} from '../../../src/store/scripts.ts'
+} from '../../../src/store/script/scripts.ts'
 import * as checks from './letter-checks.ts'
 import type { Mutant } from './mutant.ts'
 

@@ -9,7 +9,7 @@ import {
   postScript,
   pruneScript,
   sweepScript,
-} from '../../../src/store/scripts.ts'
+} from '../../../src/store/script/scripts.ts'
 import {
   aCancelledRunCannotCommit,
   aChildOfACancelledRunCannotCommit,

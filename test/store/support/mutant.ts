@@ -1,7 +1,7 @@
 /** A script from which one guard was taken, and the check that must notice. */
 import { expect } from 'vitest'
 import { InvariantError } from '../../../src/core/errors.ts'
-import type { Script } from '../../../src/store/script.ts'
+import type { Script } from '../../../src/store/script/script.ts'
 import type { Check } from './checks.ts'
 import { Place } from './place.ts'
 

@@ -4,8 +4,8 @@
  * accepted. A worker's history says what it consumed, as `got:<text>` and `result:<child>`.
  */
 import assert from 'node:assert/strict'
-import { decodeMessage, encodeResult } from '../../../src/core/message.ts'
-import type { CommitAnswer } from '../../../src/core/ports.ts'
+import type { CommitAnswer } from '../../../src/core/ports/ports.ts'
+import { decodeMessage, encodeResult } from '../../../src/core/worker/message.ts'
 import { type CommitWish, completion, HandTurn } from './hand-node.ts'
 import type { Place } from './place.ts'
 import type { Sent } from './wire.ts'

@@ -1,5 +1,5 @@
 /** Mutants of what sessions rest on as they are created. */
-import { spawnScript, spawnsScript } from '../../../src/store/scripts.ts'
+import { spawnScript, spawnsScript } from '../../../src/store/script/scripts.ts'
 import type { Mutant } from './mutant.ts'
 import * as checks from './spawn-checks.ts'
 

@@ -1,5 +1,5 @@
 /** Mutants of what a session has spent. */
-import { claimScript, commitScript, limitScript } from '../../../src/store/scripts.ts'
+import { claimScript, commitScript, limitScript } from '../../../src/store/script/scripts.ts'
 import type { Mutant } from './mutant.ts'
 import * as checks from './spending-checks.ts'
 

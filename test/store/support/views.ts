@@ -3,9 +3,9 @@
  * here every fact has a name and a value, so that a test need not know how it is kept. Of a fact that is at its start, a test
  * says nothing.
  */
-import { decodeEvents } from '../../../src/core/event-notes.ts'
+import { decodeEvents } from '../../../src/core/event/event-notes.ts'
 import { rootIdOf, sessionIdOfRoot } from '../../../src/core/ids.ts'
-import { readRecord } from '../../../src/store/record-fields.ts'
+import { readRecord } from '../../../src/store/record/record-fields.ts'
 
 type Fields = Readonly<Record<string, string>>
 

@@ -4,9 +4,9 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
-import { openRedis, type Redis } from '../../../src/store/redis.ts'
-import type { Reply } from '../../../src/store/script.ts'
-import * as scripts from '../../../src/store/scripts.ts'
+import { openRedis, type Redis } from '../../../src/store/redis/redis.ts'
+import type { Reply } from '../../../src/store/script/script.ts'
+import * as scripts from '../../../src/store/script/scripts.ts'
 
 export interface Sent {
   readonly sha: string

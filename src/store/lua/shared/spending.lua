@@ -1,6 +1,6 @@
 --[[ spending – what the agents of a session have used, all of them together. ]]
 
--- By an agent's tally (core/agent-tally.ts): model calls of its life, and tokens in and out. Nil for what is none.
+-- By an agent's tally (core/history/agent-tally.ts): model calls of its life, and tokens in and out. Nil for what is none.
 local function usedOf(tally)
   local calls, tokensIn, tokensOut = string.match(tally or '', '^a %w+ ?(%w*) ?(%w*) ?(%w*)')
   if not calls then return nil, 0 end

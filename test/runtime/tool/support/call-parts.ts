@@ -1,7 +1,7 @@
 /** The parts of a call, with what a test wants to see of it. */
 
+import type { WorkerLog } from '../../../../src/core/definition/worker-log.ts'
 import { defaultSessionLimits } from '../../../../src/core/policy.ts'
-import type { WorkerLog } from '../../../../src/core/worker-log.ts'
 import type { ToolCallParts } from '../../../../src/runtime/tool/attempt.ts'
 
 export interface LogLine {

@@ -1,5 +1,5 @@
 /** Runs tools in this process, each call by itself. */
-import { defineTool, type Tool, type ToolDefinition } from '../../../../src/core/define-tool.ts'
+import { defineTool, type Tool, type ToolDefinition } from '../../../../src/core/definition/define-tool.ts'
 import { ToolExecutor, type ToolThreads } from '../../../../src/runtime/tool/executor.ts'
 import { callParts, type SeenCall } from './call-parts.ts'
 

@@ -1,0 +1,243 @@
+/**
+ * Duty: the audit: is every accepted message accounted for (I16), and do records, histories, mailboxes and sets agree?
+ * A1 It writes nothing, reads in pages, and asks no worker and no node. A2 Workers that are held against each other are seen in one
+ *    picture. A3 What looks broken is looked at again, until it is gone or has stayed the same: a running system gives no finding.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { isWorkerId, sessionIdOfRoot } from '../core/ids.ts'
+import { sessionNotFound } from '../core/worker/refusal.ts'
+import { type AuditStore, itemsOf } from '../store/audit-store.ts'
+import { type Counts, Tally } from './counts.ts'
+import { type AuditFinding, damaged, nameOf, type Suspicion, toFinding } from './finding.ts'
+import { lostEndedSessions, lostSessions } from './lost-sessions.ts'
+import { RecordWalk } from './record-walk.ts'
+import { type Ahead, auditSession } from './session-audit.ts'
+import { Told } from './told.ts'
+
+export interface AuditReport {
+  readonly sessions: number
+  readonly workers: number
+  /** Sessions and workers that were pruned. */
+  readonly removed: { readonly sessions: number; readonly workers: number }
+  readonly counts: Counts
+  readonly findings: readonly AuditFinding[]
+}
+
+/** Sessions and workers that were looked at up to now. */
+export interface AuditProgress {
+  readonly sessions: number
+  readonly workers: number
+}
+
+/** How long is waited before what looks broken is looked at again. */
+const againMs = [100, 400, 1_000] as const
+/** A session's first event has its creation's time, give or take a clock that was read twice. */
+const slackMs = 5_000
+
+export async function audit(
+  stores: readonly AuditStore[],
+  sessionId: string | null,
+  onProgress: (progress: AuditProgress) => void = () => {},
+): Promise<AuditReport> {
+  const tally = new Tally()
+  // Whole lists are joined by literals here, not by push(...list), whose arguments must fit on the stack.
+  let findings: AuditFinding[] = []
+  const total = { sessions: 0, workers: 0 }
+  const removed = { sessions: 0, workers: 0 }
+  const walk = new RecordWalk(stores)
+  for (const store of stores) {
+    const before = { ...total }
+    const part = new PartitionAudit(store, tally, walk, ({ sessions, workers }) =>
+      onProgress({ sessions: before.sessions + sessions, workers: before.workers + workers }),
+    )
+    findings = [...findings, ...(await (sessionId === null ? part.everything() : part.one(sessionId)))]
+    total.sessions += part.sessions
+    total.workers += part.workers
+    if (sessionId !== null) continue
+    const retired = await store.retired()
+    tally.remove(retired)
+    removed.sessions += retired.sessions
+    removed.workers += retired.workers
+  }
+  return { ...total, removed, counts: tally.counts, findings }
+}
+
+class PartitionAudit {
+  sessions = 0
+  workers = 0
+  readonly #store: AuditStore
+  readonly #tally: Tally
+  readonly #walk: RecordWalk
+  readonly #onProgress: (progress: AuditProgress) => void
+  readonly #known = new Set<string>()
+  readonly #sessionsKnown = new Set<string>()
+  /** Workers that have a record and are of no session that was looked at. */
+  #strays: Promise<readonly string[]> | undefined
+  #pools: readonly string[] = []
+  #isWhole = true
+
+  constructor(store: AuditStore, tally: Tally, walk: RecordWalk, onProgress: (progress: AuditProgress) => void) {
+    this.#store = store
+    this.#tally = tally
+    this.#walk = walk
+    this.#onProgress = onProgress
+  }
+
+  async one(sessionId: string): Promise<AuditFinding[]> {
+    if (isWorkerId(sessionId) || (await this.#store.isOfChild(sessionId))) throw sessionNotFound(sessionId)
+    const [createdAt, exists] = await Promise.all([
+      this.#store.createdAt(sessionId),
+      this.#store.sessionExists(sessionId),
+    ])
+    this.#isWhole = false
+    this.#pools = await this.#store.pools()
+    const told = new Told(this.#store, (createdAt ?? 0) - slackMs)
+    const found = await this.#round(told, [sessionId])
+    const lost = await lostSessions(this.#store, told, [sessionId])
+    const findings = await this.#settle(told, [...found, ...lost, ...(await this.#around(told))])
+    if (createdAt === null && !exists && !findings.some((one) => one.sessionId === sessionId)) {
+      const why = told.hasEnded(sessionId)
+        ? 'it has ended and is gone'
+        : 'check the id and the namespace; it may have been pruned'
+      throw sessionNotFound(sessionId, why)
+    }
+    return findings
+  }
+
+  async everything(): Promise<AuditFinding[]> {
+    this.#pools = await this.#store.pools()
+    const told = new Told(this.#store, 0)
+    const found = await this.#round(told, this.#sessionIds())
+    const lost = await lostSessions(this.#store, told, this.#unseen(told))
+    return this.#settle(told, [...found, ...lost, ...(await this.#around(told))])
+  }
+
+  /** Sessions whose creation is told and that were not looked at. */
+  #unseen(told: Told): string[] {
+    return told.created.filter((id) => !this.#sessionsKnown.has(id))
+  }
+
+  /** What is of no session that was looked at. */
+  async #around(told: Told): Promise<Suspicion[]> {
+    const keys = damaged(await this.#store.damagedKeys(this.#pools), null, null)
+    if (!this.#isWhole) return keys
+    return [
+      ...keys,
+      ...(await this.#lookAtStrays()),
+      ...(await lostEndedSessions(this.#store, told, this.#unseen(told))),
+    ]
+  }
+
+  async *#sessionIds(): AsyncGenerator<string> {
+    for await (const id of itemsOf((cursor) => this.#store.sessionIds(cursor))) {
+      if (this.#sessionsKnown.has(id)) continue
+      this.#sessionsKnown.add(id)
+      yield id
+    }
+  }
+
+  /** The first look at these sessions. */
+  async #round(told: Told, sessionIds: AsyncIterable<string> | Iterable<string>): Promise<Suspicion[]> {
+    await told.catchUp()
+    const suspicions: Suspicion[] = []
+    const ahead: Ahead[] = []
+    for await (const sessionId of sessionIds) {
+      const found = await auditSession(this.#store, told, this.#pools, sessionId)
+      if (found.seen.length + found.unread.length > 0) this.sessions++
+      this.workers += found.unread.length
+      for (const seen of found.seen) {
+        this.workers++
+        this.#known.add(seen.picture.id)
+        this.#tally.add(seen)
+      }
+      for (const id of found.unread) this.#known.add(id)
+      suspicions.push(...found.suspicions)
+      ahead.push(...found.ahead)
+      this.#onProgress({ sessions: this.sessions, workers: this.workers })
+    }
+    return [...suspicions, ...(await doubled(told, ahead))]
+  }
+
+  /** What is suspicious is looked at again until it is gone, or has been the same each time. */
+  async #settle(told: Told, first: readonly Suspicion[]): Promise<AuditFinding[]> {
+    let left = first
+    for (const ms of againMs) {
+      if (left.length === 0) break
+      await pause(ms)
+      left = await this.#again(told, left)
+    }
+    return left.map(toFinding)
+  }
+
+  async #again(told: Told, before: readonly Suspicion[]): Promise<Suspicion[]> {
+    await told.catchUp()
+    const seen = new Set<string>()
+    const left: Suspicion[] = []
+    for (const [sessionId, suspicions] of Map.groupBy(before, (one) => one.sessionId)) {
+      const names = new Set(suspicions.map(nameOf))
+      const again = sessionId === null ? await this.#around(told) : await this.#lookAgain(told, sessionId)
+      for (const one of again) {
+        const name = nameOf(one)
+        if (!names.has(name) || seen.has(name)) continue
+        seen.add(name)
+        left.push(one)
+      }
+    }
+    return left
+  }
+
+  async #lookAgain(told: Told, sessionId: string): Promise<Suspicion[]> {
+    const { suspicions, ahead } = await auditSession(this.#store, told, this.#pools, sessionId)
+    const lost = await lostSessions(this.#store, told, [sessionId])
+    return [...suspicions, ...(await doubled(told, ahead)), ...lost]
+  }
+
+  /** What stands in a set, or has a record, and belongs to nothing that was looked at. */
+  async #lookAtStrays(): Promise<Suspicion[]> {
+    const suspicions: Suspicion[] = []
+    const say = (invariant: string, rule: string, workerId: string, what: string) =>
+      suspicions.push({ invariant, rule, sessionId: null, workerId, what, involved: [workerId] })
+    const places = ['leases' as const, 'timers' as const, ...this.#pools.map((pool) => ({ pool }))]
+    for (const place of places) {
+      const name = typeof place === 'object' ? `the run queue of pool ${place.pool}` : place
+      for await (const member of itemsOf((cursor) => this.#store.members(place, cursor))) {
+        const id = member.slice(0, 36)
+        if (this.#known.has(id)) continue
+        const { missing } = await this.#store.look(null, [id], [])
+        if (missing.length > 0 && (await this.#stands(place, member)))
+          say('I7', `stray-${name}`, id, `${name} names worker ${id}, which has no record`)
+      }
+    }
+    this.#strays ??= this.#walk.unknown(this.#store, this.#known)
+    for (const id of await this.#strays) {
+      const sessionId = (await this.#store.sessionOf(id)) ?? sessionIdOfRoot(id)
+      const { missing, session: about, damaged: broken } = await this.#store.look(sessionId, [id], [])
+      if (missing.length > 0 || about === null) continue
+      for (const { keys } of broken) suspicions.push(...damaged(keys, null, id))
+      if (about.damage.length > 0) continue
+      if (about.fields === null)
+        say('I16', 'orphan', id, `worker ${id} is of session ${sessionId}, which has no record`)
+      else if (about.isIndexed === false)
+        say('I16', 'index', id, `worker ${id} is of session ${sessionId}, which is not in the index`)
+    }
+    return suspicions
+  }
+
+  /** Is it still there, behind the look that found no record? A worker that is pruned stands in no set before. */
+  async #stands(place: Parameters<AuditStore['members']>[0], member: string): Promise<boolean> {
+    for await (const one of itemsOf((cursor) => this.#store.members(place, cursor))) if (one === member) return true
+    return false
+  }
+}
+
+// I2: more came from outside than was accepted, also by what was told up to now.
+async function doubled(told: Told, ahead: readonly Ahead[]): Promise<Suspicion[]> {
+  if (ahead.length === 0) return []
+  await told.catchUp()
+  return ahead.flatMap(({ sessionId, workerId, came }) => {
+    const accepted = told.accepted(sessionId, workerId) as number
+    if (came <= accepted) return []
+    const what = `it accepted ${accepted} messages from outside, and ${came} are in its history and mailbox`
+    return [{ invariant: 'I2', rule: 'accepted', sessionId, workerId, what, involved: [workerId] }]
+  })
+}

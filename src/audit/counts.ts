@@ -1,0 +1,87 @@
+/**
+ * Duty: what became of every message that was ever accepted (I16): accepted = completed + failed + cancelled + dead + waiting + active
+ * + removed. A message ends as the run that received it; several that one run received count each.
+ */
+import type { Lane } from '../core/worker/message.ts'
+import { type Sort, sorts } from './history-fold.ts'
+import { acceptedIn, type Seen } from './worker-rules.ts'
+
+export interface MessageCounts {
+  readonly accepted: number
+  /** Received by a run that completed, failed, was cancelled. Cancelled too: what was dropped when its run ended. */
+  readonly completed: number
+  readonly failed: number
+  readonly cancelled: number
+  /** Put aside for taking nodes down. */
+  readonly dead: number
+  /** In a mailbox, to be received. */
+  readonly waiting: number
+  /** Received by a run that is going on. */
+  readonly active: number
+  /** Of sessions that were pruned. */
+  readonly removed: number
+}
+
+export type Counts = Readonly<Record<'inputs' | 'results' | 'timers' | 'all', MessageCounts>>
+
+const none: MessageCounts = {
+  accepted: 0,
+  completed: 0,
+  failed: 0,
+  cancelled: 0,
+  dead: 0,
+  waiting: 0,
+  active: 0,
+  removed: 0,
+}
+
+const laneOf: Readonly<Record<Sort, Lane>> = { input: 'user', result: 'family', timer: 'control' }
+
+export class Tally {
+  readonly #of: Record<Sort, MessageCounts> = { input: none, result: none, timer: none }
+
+  add(seen: Seen): void {
+    for (const sort of sorts) this.#of[sort] = plus(this.#of[sort], countsOf(seen, sort))
+  }
+
+  remove(retired: Readonly<Record<Lane, number>>): void {
+    for (const sort of sorts) {
+      const removed = retired[laneOf[sort]]
+      this.#of[sort] = plus(this.#of[sort], { ...none, accepted: removed, removed })
+    }
+  }
+
+  get counts(): Counts {
+    const { input, result, timer } = this.#of
+    return { inputs: input, results: result, timers: timer, all: plus(plus(input, result), timer) }
+  }
+}
+
+function countsOf({ picture, fold }: Seen, sort: Sort): MessageCounts {
+  const lane = laneOf[sort]
+  const { length, heads } = picture.lanes[lane]
+  const { completed, failed, cancelled } = fold.ended[sort]
+  const left = length - heads.filter((head) => head === '').length
+  const accepted = acceptedIn(picture, lane)
+  const dead = sort === 'input' ? fold.deadRuns : 0
+  const active = fold.open.received[sort]
+  // Nothing receives what lies with a worker that was cancelled for good.
+  const stays = picture.fields.place === 'terminal' ? left : 0
+  // Results and timers of a run that ended before them are dropped with it.
+  const dropped = sort === 'input' ? 0 : Math.max(0, accepted - left - completed - failed - cancelled - active)
+  const known = { completed, failed, cancelled: cancelled + dropped + stays }
+  return { ...known, accepted, dead, waiting: left - stays, active, removed: 0 }
+}
+
+function plus(a: MessageCounts, b: MessageCounts): MessageCounts {
+  return {
+    accepted: a.accepted + b.accepted,
+    completed: a.completed + b.completed,
+    failed: a.failed + b.failed,
+    cancelled: a.cancelled + b.cancelled,
+    dead: a.dead + b.dead,
+    waiting: a.waiting + b.waiting,
+    active: a.active + b.active,
+    removed: a.removed + b.removed,
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * Duty: a worker's history read entry by entry, kept as what the rules need: what came, from whom, how the runs ended, what is open.
+ * F1 It keeps nothing of a run that is over but counts, so that a long history costs no memory. F2 Entries of unknown types are
+ *    passed over; what cannot be read is passed over by the runtime too.
+ */
+import type { Entry, ReceivedEntry, ResultStatus, SpawnNote } from '../core/history/entry.ts'
+import type { ResultMessage } from '../core/worker/message.ts'
+import type { Say } from './finding.ts'
+
+export type Sort = 'input' | 'result' | 'timer'
+
+export interface EndedRun {
+  readonly run: number
+  readonly status: ResultStatus
+  readonly position: number
+}
+
+export interface SpawnedChild extends SpawnNote {
+  readonly run: number
+}
+
+export const sorts: readonly Sort[] = ['input', 'result', 'timer']
+/** Inputs that are missing are remembered by their places; a hole that is larger is told by its count. */
+const holesMax = 1_000
+
+/** What one run received and asked for so far. */
+class RunFold {
+  readonly received: Record<Sort, number> = { input: 0, result: 0, timer: 0 }
+  readonly joined = new Map<string, number>()
+  readonly results = new Set<string>()
+  readonly timers = new Set<string>()
+  timersSet = 0
+  calls = 0
+  readonly started = new Set<string>()
+  readonly answered = new Set<string>()
+
+  /** Children whose results it has not received. */
+  get missing(): string[] {
+    return [...this.joined.keys()].filter((child) => !this.results.has(child))
+  }
+}
+
+export class HistoryFold {
+  readonly ended: Record<Sort, Record<ResultStatus, number>>
+  readonly runs: EndedRun[] = []
+  /** The run that has not ended. */
+  open = new RunFold()
+  /** Number of the run in progress, or of the next one. */
+  run = 1
+  /** Runs that failed as poison without an input of their own: it is among the dead letters. */
+  deadRuns = 0
+  /** Runs that ended by a commit while children had not reported. */
+  readonly runsWithMissing: { readonly run: number; readonly children: readonly string[] }[] = []
+  readonly children: SpawnedChild[] = []
+  /** Inputs by who sent them; null: from outside. */
+  readonly arrived = new Map<string | null, number>()
+  readonly sent = new Map<string, number>()
+  /** Results of each child in any run. */
+  readonly resultsOf = new Map<string, number>()
+  /** Places of inputs that were passed over. */
+  readonly holes = new Set<number>()
+  last: Entry | null = null
+  lastEpoch = 0
+  #place = -1
+  #previous: Entry | null = null
+  readonly #say: Say
+  readonly #isAgent: boolean
+
+  constructor(say: Say, isAgent: boolean) {
+    this.#say = say
+    this.#isAgent = isAgent
+    const none = () => ({ completed: 0, failed: 0, cancelled: 0 })
+    this.ended = { input: none(), result: none(), timer: none() }
+  }
+
+  get inputs(): number {
+    return this.total('input')
+  }
+
+  /** Messages of this sort in the history. */
+  total(sort: Sort): number {
+    const { completed, failed, cancelled } = this.ended[sort]
+    return completed + failed + cancelled + this.open.received[sort]
+  }
+
+  add(position: number, entry: Entry): void {
+    const unreadable = () =>
+      this.#say('I4', `entry-${position}`, `the entry at position ${position} of its history cannot be read`)
+    if ((entry.type as string) === 'unreadable') unreadable()
+    try {
+      this.#add(position, entry)
+    } catch {
+      // Whoever wrote it: it is told, and the rest is looked at.
+      unreadable()
+    }
+  }
+
+  #add(position: number, entry: Entry): void {
+    this.#order(position, entry)
+    if (entry.type === 'received') this.#received(entry)
+    else if (entry.type === 'user' && this.#previous?.type !== 'blank') this.#input(entry.from ?? null)
+    else if (entry.type === 'delegated') this.#spawned(entry.spawned)
+    else if (entry.type === 'toolResult') this.#answered(entry)
+    else if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled')
+      this.#end(entry, position)
+    this.#previous = entry
+    this.last = entry
+  }
+
+  // I4, I5: runs follow each other, epochs never decrease, what an agent recorded stands where it was put.
+  #order(position: number, entry: Entry): void {
+    const { run = this.run, epoch } = entry
+    if (run !== this.run) {
+      this.#say('I4', 'run', `an entry of run ${run} at position ${position}, where run ${this.run} is next`)
+      this.run = run
+    }
+    if (epoch !== undefined) {
+      if (epoch < this.lastEpoch)
+        this.#say('I5', 'epoch', `epoch ${epoch} after ${this.lastEpoch} at position ${position} of its history`)
+      this.lastEpoch = epoch
+    }
+    const place = this.#isAgent && 'id' in entry && /^m(\d+)$/.exec(entry.id)?.[1]
+    if (place && Number(place) !== position)
+      this.#say('I4', 'position', `entry ${place} of its history stands at position ${position}`)
+  }
+
+  #received(entry: ReceivedEntry): void {
+    const { message } = entry
+    if (message.kind === 'input') {
+      if (!this.#isAgent) this.#checkPlace(message.id)
+      this.#input(message.from)
+    } else if (message.kind === 'result') this.#result(message)
+    else {
+      if (this.open.timers.has(message.id)) this.#say('I2', 'timer', `timer ${message.id} was received twice`)
+      this.open.timers.add(message.id)
+      this.open.received.timer++
+    }
+    this.open.timersSet += entry.timers?.length ?? 0
+    for (const to of entry.sent ?? []) add(this.sent, to)
+    this.#spawned(entry.spawned ?? [])
+  }
+
+  #result(message: ResultMessage): void {
+    this.open.received.result++
+    this.open.results.add(message.from)
+    add(this.resultsOf, message.from)
+  }
+
+  // I2, I3: inputs are received in the order they came, each once.
+  #checkPlace(id: string): void {
+    const place = Number(/^user-(\d+)$/.exec(id)?.[1] ?? this.#place + 1)
+    if (place <= this.#place) {
+      const isLate = this.holes.delete(place)
+      if (isLate) this.#say('I3', 'order', `message ${id} was received after later ones`)
+      else this.#say('I2', 'input', `message ${id} is in its history twice`)
+      return
+    }
+    for (let hole = this.#place + 1; hole < place && this.holes.size < holesMax; hole++) this.holes.add(hole)
+    this.#place = place
+  }
+
+  #input(from: string | null): void {
+    this.open.received.input++
+    add(this.arrived, from)
+  }
+
+  #spawned(notes: readonly SpawnNote[]): void {
+    for (const note of notes) {
+      this.children.push({ ...note, run: this.run })
+      add(this.sent, note.id)
+      this.open.calls = Math.max(this.open.calls, note.call)
+      if (!note.detached) this.open.joined.set(note.id, note.call)
+    }
+  }
+
+  #answered(entry: Entry & { type: 'toolResult' }): void {
+    const { toolCallId, toolName, status, output } = entry
+    if (this.open.answered.has(toolCallId)) this.#say('I10', 'answer', `call ${toolCallId} has two results`)
+    this.open.answered.add(toolCallId)
+    if (toolName !== 'send_message' || status !== 'ok') return
+    const to = typeof output.value === 'string' && /^Sent to ([0-9a-f-]{36})\.$/.exec(output.value)?.[1]
+    if (to) add(this.sent, to)
+  }
+
+  #end(entry: Entry & { type: ResultStatus }, position: number): void {
+    const { open, run } = this
+    for (const sort of sorts) this.ended[sort][entry.type] += open.received[sort]
+    this.runs.push({ run, status: entry.type, position })
+    if (entry.type === 'failed' && entry.failure.code === 'poison' && open.received.input === 0) this.deadRuns++
+    const { missing } = open
+    if (missing.length > 0 && entry.epoch !== undefined) this.runsWithMissing.push({ run, children: missing })
+    this.open = new RunFold()
+    this.run = run + 1
+  }
+}
+
+function add<Key>(counts: Map<Key, number>, key: Key): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
+}

@@ -1,0 +1,218 @@
+/**
+ * Duty: looks at one session, or at some of its workers: pictures, histories up to the moment of each picture, and the rules.
+ * A session of up to `groupMost` workers is one picture; of a larger one each group is.
+ */
+import { decodeEntry } from '../core/history/entry.ts'
+import { rootIdOf } from '../core/ids.ts'
+import {
+  type AuditStore,
+  itemsOf,
+  type Picture,
+  type SessionPicture,
+  type WorkerPicture,
+} from '../store/audit-store.ts'
+import { damaged, nameOf, type Suspicion, sayOf } from './finding.ts'
+import { malformedSession, malformedWorker } from './form-rules.ts'
+import { HistoryFold } from './history-fold.ts'
+import { historyPages } from './history-pages.ts'
+import { arrivals, groupRules } from './session-rules.ts'
+import type { Told } from './told.ts'
+import { isAgent, type Seen, workerRules } from './worker-rules.ts'
+
+/** As many workers as a session has at most by default. */
+const groupMost = 200
+/** Histories that are read at the same time. */
+const readersMost = 8
+
+export interface Ahead {
+  readonly sessionId: string
+  readonly workerId: string
+  readonly came: number
+}
+
+export interface SessionAudit {
+  readonly suspicions: readonly Suspicion[]
+  readonly seen: readonly Seen[]
+  /** Workers that are there and whose keys cannot be read: no rule is held to them. */
+  readonly unread: readonly string[]
+  /** More from outside than was told when the streams were read: to be compared once they have been read again. */
+  readonly ahead: readonly Ahead[]
+}
+
+export async function auditSession(
+  store: AuditStore,
+  told: Told,
+  pools: readonly string[],
+  sessionId: string,
+): Promise<SessionAudit> {
+  const found: Found = { suspicions: [], ahead: [], unread: new Set() }
+  const rest = await Array.fromAsync(itemsOf((cursor) => store.memberIds(sessionId, cursor)))
+  const members = [rootIdOf(sessionId), ...rest]
+  const ids = [...new Set(members)]
+  if (ids.length < members.length)
+    sayOf(found.suspicions, sessionId, null)('I8', 'twice', `session ${sessionId} lists a worker twice`)
+  const groups: (readonly Seen[])[] = []
+  const look = (some: readonly string[]) => auditGroup(store, told, pools, sessionId, some, found)
+  for (let from = 0; from < ids.length; from += groupMost) groups.push(await look(ids.slice(from, from + groupMost)))
+  for (const [one, others] of relationsAcross(groups))
+    for (let from = 0; from < others.length; from += groupMost - 1)
+      await look([one, ...others.slice(from, from + groupMost - 1)])
+  // Of several of one name the first is told: what follows may follow from it.
+  const named = new Map(found.suspicions.toReversed().map((one) => [nameOf(one), one]))
+  return {
+    suspicions: [...named.values()].toReversed(),
+    seen: groups.flat(),
+    unread: [...found.unread],
+    ahead: found.ahead,
+  }
+}
+
+interface Found {
+  readonly suspicions: Suspicion[]
+  readonly ahead: Ahead[]
+  readonly unread: Set<string>
+}
+
+async function auditGroup(
+  store: AuditStore,
+  told: Told,
+  pools: readonly string[],
+  sessionId: string,
+  ids: readonly string[],
+  { suspicions, ahead, unread }: Found,
+): Promise<readonly Seen[]> {
+  const picture = await store.look(sessionId, ids, pools)
+  const session = formed(picture.session as SessionPicture)
+  // Where the root's record is damaged, that is said of the root, in whose group it is.
+  const root = rootIdOf(sessionId)
+  if (ids.includes(root)) {
+    const ofRoot = picture.damaged.find(({ id }) => id === root)?.keys ?? []
+    const ofSession = session.damage.filter((what) => !ofRoot.includes(what))
+    suspicions.push(...damaged(ofSession, sessionId, null))
+  }
+  const workers = readable(picture, sessionId, suspicions, unread)
+  const group = await readGroup(store, workers, session, suspicions)
+  for (const one of group.values()) {
+    workerRules(one)
+    toldRules(one, told, ahead)
+  }
+  // Children that were born since the list was read are seen by the next audit.
+  const isWhole =
+    session.damage.length === 0 && group.size === session.listed + 1 && Number(session.fields?.retired ?? 0) === 0
+  groupRules({ session, seen: group, missing: picture.missing, isWhole }, suspicions)
+  await resultRules(store, sessionId, group.get(root), session)
+  return [...group.values()]
+}
+
+/** Parents with children, and senders with recipients, that were seen in different pictures. */
+function relationsAcross(groups: readonly (readonly Seen[])[]): Map<string, string[]> {
+  const groupOf = new Map(groups.flatMap((group, number) => group.map(({ picture }) => [picture.id, number] as const)))
+  const found = new Map<string, string[]>()
+  for (const [number, group] of groups.entries())
+    for (const { picture, fold } of group) {
+      const others = [...fold.sent.keys()].filter((id) => groupOf.has(id) && groupOf.get(id) !== number)
+      if (others.length > 0) found.set(picture.id, others)
+    }
+  return found
+}
+
+function formed(session: SessionPicture): SessionPicture {
+  return { ...session, damage: [...session.damage, ...malformedSession(session.id, session.fields)] }
+}
+
+/** Says of which workers something is not what it should be, and gives the others. */
+function readable(picture: Picture, sessionId: string, found: Suspicion[], unread: Set<string>): WorkerPicture[] {
+  const malformed = picture.workers.map(({ id, fields }) => ({ id, keys: malformedWorker(fields) }))
+  for (const { id, keys } of [...picture.damaged, ...malformed]) {
+    if (keys.length === 0) continue
+    unread.add(id)
+    found.push(...damaged(keys, sessionId, id))
+  }
+  return picture.workers.filter(({ id }) => !unread.has(id))
+}
+
+async function readGroup(
+  store: AuditStore,
+  workers: readonly WorkerPicture[],
+  session: SessionPicture,
+  found: Suspicion[],
+): Promise<Map<string, Seen>> {
+  const group = new Map<string, Seen>()
+  const waiting = [...workers]
+  const read = async () => {
+    for (let worker = waiting.shift(); worker !== undefined; worker = waiting.shift()) {
+      const own: Suspicion[] = []
+      const seen = await readWorker(store, worker, session, own)
+      if (seen === null) continue
+      group.set(worker.id, { ...seen, say: sayOf(found, session.id, worker.id) })
+      found.push(...own)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(readersMost, waiting.length) }, read))
+  return group
+}
+
+/** Null when it was pruned meanwhile. */
+async function readWorker(
+  store: AuditStore,
+  picture: WorkerPicture,
+  session: SessionPicture,
+  found: Suspicion[],
+): Promise<Seen | null> {
+  const say = sayOf(found, session.id, picture.id)
+  const fold = new HistoryFold(say, isAgent(picture))
+  let position = 0
+  for await (const page of historyPages(store, picture.id, picture.historyLength))
+    for (const json of page) fold.add(position++, decodeEntry(json))
+  if (position < picture.historyLength) return null
+  return { picture, fold, session, say }
+}
+
+// I1, I2: what came from outside is as much as was told to have been accepted; what was put aside is among the dead letters.
+function toldRules(seen: Seen, told: Told, ahead: Ahead[]): void {
+  const { picture, fold, session, say } = seen
+  const accepted = told.accepted(session.id, picture.id)
+  const came = arrivals(seen, null)
+  if (accepted !== null && came !== null && came < accepted)
+    say('I1', 'accepted', `it accepted ${accepted} messages from outside, and ${came} are in its history and mailbox`)
+  if (accepted !== null && came !== null && came > accepted)
+    ahead.push({ sessionId: session.id, workerId: picture.id, came })
+  const dead = told.dead(picture.id)
+  if (dead !== null && dead !== fold.deadRuns)
+    say(
+      dead < fold.deadRuns ? 'I1' : 'I2',
+      'dead',
+      `${fold.deadRuns} of its messages were put aside, ${dead} are among the dead letters`,
+    )
+}
+
+// I16: each run of the root has its result in the session.
+async function resultRules(store: AuditStore, sessionId: string, root: Seen | undefined, session: SessionPicture) {
+  if (root === undefined || session.fields === null || session.damage.length > 0) return
+  const { fold, say } = root
+  const [status, , run, position] = (session.fields.ended ?? '').split(' ')
+  const runs = fold.runs.filter((one) => String(one.run) !== run)
+  for (let from = 0; from < runs.length; from += 500) {
+    const page = runs.slice(from, from + 500)
+    const results = await store.results(
+      sessionId,
+      page.map((one) => one.run),
+    )
+    for (const [index, one] of page.entries()) {
+      if (results[index] !== `${one.status} ${one.position}`)
+        say(
+          'I16',
+          `result-${one.run}`,
+          `run ${one.run} is ${one.status} at position ${one.position} of its history, and session ${sessionId} says ${results[index] ?? 'nothing'}`,
+        )
+    }
+  }
+  if (run === undefined) return
+  const last = fold.runs.find((one) => String(one.run) === run)
+  if (last?.status !== status || String(last?.position) !== position)
+    say(
+      'I16',
+      'end',
+      `session ${sessionId} ended as ${status} with run ${run} at position ${position}, which its history does not hold`,
+    )
+}

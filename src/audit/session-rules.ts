@@ -1,0 +1,186 @@
+/**
+ * Duty: the rules between the workers of a session, and of the session's own record. They are held only to workers that were seen in
+ * one picture: of two that were seen apart, one may have gone on meanwhile.
+ */
+import { decodeTally, spendingOf } from '../core/history/agent-tally.ts'
+import { childId, rootIdOf } from '../core/ids.ts'
+import { decodeSpending } from '../core/policy.ts'
+import { decodeGrant, isWithinFolder } from '../core/worker/worker-grant.ts'
+import type { Picture, SessionPicture } from '../store/audit-store.ts'
+import { type Say, type Suspicion, sayOf } from './finding.ts'
+import type { SpawnedChild } from './history-fold.ts'
+import { isCancelling, isOpen, type Seen } from './worker-rules.ts'
+
+/** Some workers of one session, in one picture; `isWhole` when they are all of them. */
+export interface Group {
+  readonly session: SessionPicture
+  readonly seen: ReadonlyMap<string, Seen>
+  readonly missing: Picture['missing']
+  readonly isWhole: boolean
+}
+
+export function groupRules(group: Group, found: Suspicion[]): void {
+  const { session, seen } = group
+  const say = sayOf(found, session.id, null)
+  missingRules(group, say)
+  for (const one of seen.values()) {
+    for (const child of one.fold.children) childRules(one, child, group)
+    deliveryRules(one, seen)
+    grantRule(one, seen)
+  }
+  stateRules(group, say)
+  if (!group.isWhole) return
+  reportedRule(group, say)
+  spentRule(group, say)
+}
+
+// I1, I8: whoever was created has a record until the session is pruned.
+function missingRules({ session, missing, seen }: Group, say: Say): void {
+  if (session.fields === null || session.damage.length > 0) return
+  for (const { id, isListed } of missing) {
+    if (!isListed) continue
+    const parent = [...seen.values()].find(({ fold }) => fold.children.some((child) => child.id === id))
+    const of = parent ? `, a child of ${parent.picture.id},` : ''
+    say('I8', 'record', `worker ${id}${of} is listed in its session and has no record`, [id])
+  }
+}
+
+// I8: one child for each spawning call, one result for each child at its parent.
+function childRules(parent: Seen, child: SpawnedChild, { session, seen, missing, isWhole }: Group): void {
+  const { picture, fold, say } = parent
+  const { id } = picture
+  const involved = [id, child.id]
+  if (child.id !== childId(id, child.run, child.call))
+    say('I8', 'id', `call ${child.call} of run ${child.run} made worker ${child.id}, whose id is another's`, involved)
+  if (isWhole && !seen.has(child.id) && !missing.some((one) => one.id === child.id))
+    say(
+      'I8',
+      'unlisted',
+      `its child ${child.id} (call ${child.call}) is not among the workers of its session`,
+      involved,
+    )
+  const results = fold.resultsOf.get(child.id) ?? 0
+  const waiting = picture.lanes.family.heads.filter((head) => head.startsWith(`r\t${child.id}\t`)).length
+  if (results + waiting > 1)
+    say(
+      'I8',
+      'results',
+      `it has ${results + waiting} results of its child ${child.id}: ${results} received, ${waiting} waiting`,
+    )
+  const seenChild = seen.get(child.id)
+  if (seenChild === undefined) return
+  const { fields } = seenChild.picture
+  if (fields.parent !== id)
+    say('I8', 'parent', `its child ${child.id} does not know it: its parent is ${fields.parent}`, involved)
+  const awaits = isOpen(picture) && fold.run === child.run && !child.detached
+  const hasEnded = Number(fields.run ?? 1) > 1
+  if (!awaits || !picture.lanes.family.isWhole || isStopped(session)) return
+  if (hasEnded && results + waiting === 0)
+    say('I8', 'result', `its child ${child.id} has ended, and its result is not here: it waits for ever`, involved)
+  if (!hasEnded && results + waiting > 0)
+    say('I8', 'early', `it has a result of its child ${child.id}, which has not ended`, involved)
+}
+
+function isStopped({ fields, cancelled, damage }: SessionPicture): boolean {
+  return damage.length > 0 || cancelled.length > 0 || fields?.cancel !== undefined
+}
+
+// I1, I2: as many messages as were sent, or given at birth, came.
+function deliveryRules({ picture, fold, say }: Seen, seen: ReadonlyMap<string, Seen>): void {
+  for (const [to, sent] of fold.sent) {
+    const recipient = seen.get(to)
+    if (recipient === undefined) continue
+    const came = arrivals(recipient, picture.id)
+    if (came === null || came === sent) continue
+    const what = `it sent ${sent} messages to ${to}, where ${came} have come`
+    say(came < sent ? 'I1' : 'I2', 'sent', what, [picture.id, to])
+  }
+}
+
+/** Inputs of this sender that ever came; null where that cannot be told: among the dead letters senders are not known. */
+export function arrivals({ picture, fold }: Seen, from: string | null): number | null {
+  const { user } = picture.lanes
+  if (!user.isWhole || fold.deadRuns > 0) return null
+  const waiting = user.heads.filter((head) => head.split('\t')[1] === (from ?? '-')).length
+  return (fold.arrived.get(from) ?? 0) + waiting
+}
+
+// I13: what a worker may not use itself it may not give.
+function grantRule({ picture, say }: Seen, seen: ReadonlyMap<string, Seen>): void {
+  const parent = seen.get(picture.fields.parent ?? '')?.picture
+  if (parent?.fields.grant === undefined) return
+  const own = decodeGrant(picture.fields.grant ?? '')
+  const given = decodeGrant(parent.fields.grant)
+  const isWithin = (mine: readonly string[] | undefined, its: readonly string[] | undefined) =>
+    its === undefined || (mine?.every((name) => its.includes(name)) ?? false)
+  const { folder } = given
+  const stays = folder === undefined || (own.folder !== undefined && isWithinFolder(own.folder, folder))
+  if (!isWithin(own.tools, given.tools) || !isWithin(own.kinds, given.kinds) || !stays)
+    say('I13', 'grant', `it may use more than its parent ${parent.id}`, [picture.id, parent.id])
+}
+
+// I12, I16: the session's state agrees with its workers, its counts and the sets.
+function stateRules({ session, seen }: Group, say: Say): void {
+  const { id, fields } = session
+  const root = rootIdOf(id)
+  if (session.damage.length > 0) return
+  if (fields === null) {
+    if (session.isIndexed) say('I16', 'session', `session ${id} is in the index and has no record`)
+    return
+  }
+  if (session.isIndexed === false) say('I16', 'index', `session ${id} has a record and is not in the index`)
+  const count = session.listed + 1 + Number(fields.retired ?? 0)
+  if (Number(fields.workers ?? 1) !== count)
+    say('I16', 'count', `session ${id} counts ${fields.workers ?? 1} workers and lists ${count}`)
+  const unfinished = isCancelling(session) || session.cancelled.length > 0
+  if (unfinished && session.isCancelling === false)
+    say('I12', 'unfinished', `a cancel in session ${id} is not finished, and no sweep knows of it`)
+  const status = fields.ended?.split(' ')[0]
+  if (status === 'cancelled') {
+    for (const { picture } of seen.values())
+      if (picture.fields.place !== 'terminal')
+        say('I12', 'alive', `session ${id} is cancelled and worker ${picture.id} is ${picture.fields.place}`, [
+          picture.id,
+        ])
+  } else if (status !== undefined) {
+    const picture = seen.get(root)?.picture
+    if (picture && (isOpen(picture) || picture.lanes.user.length > 0))
+      say('I16', 'ended', `session ${id} has ended, and its root has a run open or mail waiting`, [root])
+  }
+}
+
+// I8: each run that ended while children had not reported left a mark; a result that is gone from a history shows as one more.
+function reportedRule({ session, seen }: Group, say: Say): void {
+  const runs = [...seen.values()].flatMap(({ picture, fold }) =>
+    fold.runsWithMissing.map((run) => ({ ...run, worker: picture.id })),
+  )
+  const marks = Number(session.fields?.marks ?? 0) - (session.fields?.cancel === undefined ? 0 : 1)
+  if (runs.length <= marks) return
+  const which = runs.slice(0, 3).map(({ worker, run, children }) => `${children.join(', ')} in run ${run} of ${worker}`)
+  say(
+    'I8',
+    'unreported',
+    `results are not in the history that received them, among ${runs.length - marks} of: ${which.join('; ')}`,
+  )
+}
+
+// I16: what all have used together is the sum of what each has.
+function spentRule({ session, seen }: Group, say: Say): void {
+  const { id, fields } = session
+  if (fields?.spent === undefined) return
+  const told = decodeSpending(fields.spent)
+  const sum = { modelCalls: 0, tokens: 0 }
+  for (const { picture } of seen.values()) {
+    const tally = decodeTally(picture.fields.data ?? '')
+    if (tally === null) continue
+    const { modelCalls, tokens } = spendingOf(tally)
+    sum.modelCalls += modelCalls
+    sum.tokens += tokens
+  }
+  if (sum.modelCalls === told.modelCalls && sum.tokens === told.tokens) return
+  say(
+    'I16',
+    'spent',
+    `session ${id} has spent ${told.modelCalls} model calls and ${told.tokens} tokens, and its workers ${sum.modelCalls} and ${sum.tokens}`,
+  )
+}

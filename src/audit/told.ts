@@ -1,0 +1,92 @@
+/**
+ * Duty: what the streams tell of sessions, that they were created and that they ended, and of messages: how many each worker
+ *    accepted from outside, how many of it were put aside.
+ * D1 Streams are trimmed from their beginning. Of a session whose creation is still told, everything is.
+ */
+import { rootIdOf } from '../core/ids.ts'
+import { policy } from '../core/policy.ts'
+import type { AuditStore } from '../store/audit-store.ts'
+import { eventsOf } from '../store/script/replies.ts'
+
+export class Told {
+  readonly #store: AuditStore
+  readonly #accepted = new Map<string, number>()
+  readonly #created = new Set<string>()
+  readonly #ended = new Set<string>()
+  #dead = new Map<string, number>()
+  #isDeadWhole = true
+  #after: string
+
+  /** `since`: no event before it is of interest, in ms. */
+  constructor(store: AuditStore, since: number) {
+    this.#store = store
+    this.#after = `${Math.max(0, since)}-0`
+  }
+
+  /** Reads what was told since, and all dead letters. */
+  async catchUp(): Promise<void> {
+    for (let next: string | null = this.#after; next !== null; ) {
+      const page = await this.#store.events(next)
+      for (const entry of page.items) {
+        this.#after = entry.id
+        for (const { type, sessionId, workerId, details, ended } of eventsOf(entry)) {
+          if (type === 'session.created') {
+            this.#created.add(sessionId)
+            this.#accept(rootIdOf(sessionId))
+          } else if (ended) this.#ended.add(sessionId)
+          else if (type === 'message.accepted' && details.kind === 'input') this.#accept(workerId)
+        }
+      }
+      next = page.next
+    }
+    await this.#readDead()
+  }
+
+  #accept(workerId: string): void {
+    this.#accepted.set(workerId, (this.#accepted.get(workerId) ?? 0) + 1)
+  }
+
+  async #readDead(): Promise<void> {
+    const dead = new Map<string, number>()
+    let length = 0
+    let isRead = true
+    for (let next: string | null = '0-0'; next !== null; ) {
+      const page = await this.#store.deadLetters(next)
+      length += page.items.length
+      isRead = page.isRead !== false
+      for (const { fields } of page.items) {
+        // A letter without a message is evidence alone.
+        if (fields.mail === undefined) continue
+        const worker = fields.worker ?? ''
+        dead.set(worker, (dead.get(worker) ?? 0) + 1)
+      }
+      next = page.next
+    }
+    this.#dead = dead
+    // Below its limit nothing of it was ever trimmed.
+    this.#isDeadWhole = isRead && length < policy.deadLettersKept
+  }
+
+  /** Messages from outside that this worker accepted, its session's first among them; null when not all of it is told any more. */
+  accepted(sessionId: string, workerId: string): number | null {
+    return this.#created.has(sessionId) ? (this.#accepted.get(workerId) ?? 0) : null
+  }
+
+  /** Sessions whose creation is still told. */
+  get created(): readonly string[] {
+    return [...this.#created]
+  }
+
+  wasCreated(sessionId: string): boolean {
+    return this.#created.has(sessionId)
+  }
+
+  hasEnded(sessionId: string): boolean {
+    return this.#ended.has(sessionId)
+  }
+
+  /** Its dead letters; null when some were trimmed. */
+  dead(workerId: string): number | null {
+    return this.#isDeadWhole ? (this.#dead.get(workerId) ?? 0) : null
+  }
+}

@@ -1,0 +1,89 @@
+/** `troupe audit [session]`: whether every accepted message is accounted for, and what is stored agrees with itself. */
+import type { Command } from 'commander'
+import type { AuditProgress, AuditReport } from '../../audit/audit.ts'
+import type { MessageCounts } from '../../audit/counts.ts'
+import type { AuditFinding } from '../../audit/finding.ts'
+import { exitCodes, Unanswered } from '../exit-code.ts'
+import { withTroupe } from '../host/connection.ts'
+import { addConnectionOptions, addExamples, type ConnectionFlags } from '../options.ts'
+import { columnsOf, dim, paint, print, printJson, printTable, safe } from '../terminal/output.ts'
+import type { Column } from '../terminal/table.ts'
+import { wrapText } from '../terminal/text-width.ts'
+import { count } from '../view/count.ts'
+import { ProgressLine } from '../view/progress-line.ts'
+
+export function addAuditCommand(program: Command): void {
+  const command = program
+    .command('audit')
+    .description('count every message that was accepted, and check that what is stored agrees with itself')
+    .argument('[session]', 'id of a session; default: all')
+  addConnectionOptions(command)
+  addExamples(command, [
+    ['troupe audit', 'all sessions; nodes may go on meanwhile'],
+    ['troupe audit 0199…', 'one session'],
+    ['troupe audit --json | jq -c \'select(.type == "finding")\'', 'for a monitor'],
+  ])
+  command.addHelpText('after', exitCodesHelp)
+  command.action(async (sessionId: string | undefined, flags: ConnectionFlags) => {
+    const report = await reportOf(sessionId, flags)
+    if (flags.json) printObjects(report)
+    else show(report)
+    process.exitCode = report.findings.length > 0 ? exitCodes.failed : exitCodes.ok
+  })
+}
+
+const exitCodesHelp = `
+Exit codes: 0 nothing was found, 1 a finding. When nothing can be said:
+2 the command is wrong, or the namespace is one where nothing was ever started,
+66 no such session, 69 Redis is unavailable, 70 the audit itself failed.`
+
+async function reportOf(sessionId: string | undefined, flags: ConnectionFlags): Promise<AuditReport> {
+  try {
+    using progress = new ProgressLine()
+    const onProgress = ({ sessions, workers }: AuditProgress) =>
+      progress.update(`${count(sessions, 'session')} with ${count(workers, 'worker')} looked at`)
+    return await withTroupe(flags, 'look', (troupe) => troupe.audit({ sessionId, onProgress }))
+  } catch (thrown) {
+    throw new Unanswered(thrown)
+  }
+}
+
+function printObjects({ findings, ...facts }: AuditReport): void {
+  printJson({ type: 'audit', ...facts })
+  for (const finding of findings) printJson({ type: 'finding', ...finding })
+}
+
+type Row = MessageCounts & { readonly what: string }
+
+const names = ['accepted', 'completed', 'failed', 'cancelled', 'dead', 'waiting', 'active', 'removed'] as const
+const columns: Column<Row>[] = [
+  { header: 'messages', value: ({ what }) => what },
+  ...names.map((name): Column<Row> => ({ header: name, value: (row) => row[name], align: 'right' })),
+]
+
+function show({ sessions, workers, removed, counts, findings }: AuditReport): void {
+  const rows = Object.entries(counts).map(([what, row]) => ({ ...row, what }))
+  printTable(rows, columns)
+  print('')
+  for (const finding of findings) showFinding(finding)
+  if (findings.length > 0) print('')
+  const pruned = removed.sessions === 0 ? '' : `, and ${count(removed.sessions, 'session')} that were removed`
+  print(
+    `${count(findings.length, 'finding')} in ${count(sessions, 'session')} with ${count(workers, 'worker')}${pruned}`,
+  )
+  if (findings.length > 0)
+    print(
+      dim(
+        'I1 to I17: docs/protocol.md, section Invariants; key: something else wrote it. Keep what is in Redis, and `troupe worker history` of those workers.',
+      ),
+    )
+}
+
+const margin = 5
+
+function showFinding({ invariant, workerId, sessionId, what }: AuditFinding): void {
+  const who = workerId === null ? '' : `worker ${workerId}${sessionId === null ? '' : ` of session ${sessionId}`}: `
+  const [first = '', ...more] = wrapText(safe(`${who}${what}`), columnsOf(process.stdout) - margin)
+  print(`${paint('red', invariant.padEnd(margin - 1))} ${first}`)
+  for (const line of more) print(`${' '.repeat(margin)}${line}`)
+}

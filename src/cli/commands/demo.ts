@@ -1,0 +1,175 @@
+/** `troupe demo [folder]`: the main job on real input: a tree of workers surveys a folder, and the report is printed. */
+import { access, constants, realpath, stat, writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { InputError, TerminalError } from '../../core/errors.ts'
+import type { RawEvent } from '../../core/event/event.ts'
+import type { AgentResult, RunResult } from '../../core/history/entry.ts'
+import type { SessionLimits } from '../../core/policy.ts'
+import { exitCodes } from '../exit-code.ts'
+import { configOf, connectTo } from '../host/connection.ts'
+import { demoRedis } from '../host/demo-redis.ts'
+import { startLocalNode } from '../host/local-node.ts'
+import { bundledWorkersFolder } from '../host/workers-folder.ts'
+import { addConnectionOptions, addExamples, addModelOption, type NodeFlags } from '../options.ts'
+import { followToEnd } from '../terminal/follow.ts'
+import { commandEndMsMax, Interrupt } from '../terminal/interrupt.ts'
+import { printJson, printText, safe } from '../terminal/output.ts'
+import { onSuddenEnd } from '../terminal/sudden-end.ts'
+import { Progress } from '../view/progress.ts'
+import type { Roster } from '../view/roster.ts'
+import { printResult } from './result.ts'
+
+interface DemoFlags extends NodeFlags {
+  readonly out?: string
+}
+
+/** What the surveyor's tools establish. */
+interface Survey {
+  readonly markdown: string
+  readonly totals: Readonly<Record<'files' | 'bytes' | 'lines' | 'unreadable' | 'workers', number>>
+  readonly isComplete: boolean
+}
+
+/** The session of a survey, and the command that shows its result later, where its Redis stays. */
+interface Surveyed {
+  readonly id: string
+  readonly later: string | undefined
+}
+
+const offlineModel = 'offline/rules'
+
+/** Room for a tree over a large folder, so that the demo shows one. */
+const limits: Partial<SessionLimits> = {
+  workers: 2_000,
+  children: 50,
+  depth: 12,
+  modelCalls: 10_000,
+  tokens: 10_000_000,
+}
+
+export function addDemoCommand(program: Command): void {
+  const command = program
+    .command('demo')
+    .description('survey a folder with a tree of workers')
+    .argument('[folder]', 'folder to survey', '.')
+    .option('--out <file>', 'write the report to a file instead of stdout')
+  addConnectionOptions(addModelOption(command), 'one of its own')
+  addExamples(command, [
+    ['troupe demo', 'this folder'],
+    ['troupe demo ~/src --out report.md', 'another one, into a file'],
+    ['troupe demo . --json | tail -1', 'its totals'],
+  ])
+  command.addHelpText(
+    'after',
+    '\nIt uses the Redis that is configured, else it starts one of its own, and stops it\nagain. Ctrl+C cancels the survey; a second one ends this process at once.',
+  )
+  command.action(demo)
+}
+
+async function demo(argument: string, flags: DemoFlags): Promise<void> {
+  const folder = await existingFolder(argument)
+  if (flags.out !== undefined) await checkWritable(flags.out)
+  const config = await configOf(flags)
+  using progress = new Progress()
+  onSuddenEnd({ tell: (line) => progress.tell(line) })
+  using interrupt = new Interrupt(() => progress.tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
+  await using redis = await interrupt.orThrow(demoRedis(config, (line) => progress.tell(line), interrupt.signal))
+  // The progress tells enough, unless somebody asked for more.
+  const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
+  const placed = { ...config, redisUrl: redis.url, logLevel }
+  await using troupe = await interrupt.orThrow(connectTo(placed, 'create'))
+  await using node = await interrupt.orThrow(
+    startLocalNode(placed, bundledWorkersFolder(), (line) => progress.tell(line)),
+  )
+  progress.watch(() => node.busy)
+  progress.tell(modelLine(config.model))
+  const session = await troupe.sessions.create({ kind: 'surveyor', input: { folder }, limits })
+  onSuddenEnd({ sessionId: session.id, isLasting: redis.how === 'given' })
+  progress.tell(`Surveying ${safe(typeof folder === 'string' ? folder : argument)} in session ${session.id}.`)
+  const show = (commit: readonly RawEvent[], roster: Roster) => {
+    if (flags.json) for (const event of commit) printJson(event)
+    progress.update(roster)
+  }
+  const result = await followToEnd(session, interrupt, show)
+  progress.end()
+  process.exitCode = interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed)
+  const later = redis.how === 'given' ? `troupe session result ${session.id} --json` : undefined
+  if (result) await deliver({ id: session.id, later }, result, flags, (line) => progress.tell(line))
+}
+
+function modelLine(model: string | undefined): string {
+  if (model !== undefined && model !== offlineModel) return `The model is ${safe(model)}.`
+  return `The model is ${offlineModel}: fixed rules, no language model. For a real one: --model provider/model.`
+}
+
+async function deliver(
+  { id, later }: Surveyed,
+  result: RunResult,
+  flags: DemoFlags,
+  tell: (line: string) => void,
+): Promise<void> {
+  if (result.status !== 'completed') {
+    printResult(id, result, flags)
+    return
+  }
+  const { text = '', facts } = (result.value ?? {}) as Partial<AgentResult>
+  const { markdown, totals, isComplete } = (facts?.report ?? {}) as Partial<Survey>
+  if (typeof markdown !== 'string' || totals === undefined) {
+    throw new TerminalError(
+      `the surveyor of session ${id} ended without a report; it said: ${safe(text.slice(0, 500))} See: troupe session show ${id}`,
+    )
+  }
+  for (const line of text.trim().split('\n')) tell(safe(line))
+  if (flags.out !== undefined) {
+    await writeReport(flags.out, markdown).catch((cause: unknown) => {
+      const shown = flags.json ? '' : ' It is on stdout instead.'
+      const kept = later === undefined ? '' : ` It is kept as value.facts.report.markdown of \`${later}\`.`
+      if (!flags.json) printText(markdown)
+      throw new TerminalError(`${unwritable(cause).message} It is of session ${id}.${shown}${kept}`, { cause })
+    })
+    tell(`The report is in ${safe(flags.out)}.`)
+  } else if (!flags.json) printText(markdown)
+  if (flags.json) printJson({ type: 'report', ...totals, isComplete, text })
+}
+
+/** By its path, or, where a name on the way there is no text, by the bytes of it: the form that a surveyor takes. */
+async function existingFolder(argument: string): Promise<string | { readonly base64: string }> {
+  if (argument === '') throw new InputError('the folder is an empty text: name one, or none at all for this one.')
+  // Throws where that is gone: no thread of a tool can start there, whatever folder is surveyed.
+  process.cwd()
+  const found = await stat(argument).catch((cause: NodeJS.ErrnoException) => {
+    const isMissing = cause.code === 'ENOENT' || cause.code === 'ENOTDIR'
+    throw new InputError(
+      isMissing ? `there is no folder ${argument}.` : `the folder ${argument} cannot be opened: ${cause.message}.`,
+    )
+  })
+  if (!found.isDirectory()) throw new InputError(`${argument} is not a folder.`)
+  const folder = resolve(argument)
+  const named = await stat(folder).catch(() => undefined)
+  if (named?.ino === found.ino && named.dev === found.dev) return folder
+  return { base64: (await realpath(argument, { encoding: 'buffer' })).toString('base64') }
+}
+
+/** Before the survey, which may take long. Nothing is written yet. */
+async function checkWritable(file: string): Promise<void> {
+  if (file === '') throw new InputError('the report cannot be written: --out is an empty text; name a file.')
+  try {
+    const found = await stat(file).catch(() => undefined)
+    if (found?.isDirectory() || file.endsWith('/'))
+      throw new InputError(`the report cannot be written: ${file} is a folder.`)
+    await access(found === undefined ? dirname(resolve(file)) : file, constants.W_OK)
+  } catch (cause) {
+    throw unwritable(cause)
+  }
+}
+
+async function writeReport(file: string, markdown: string): Promise<void> {
+  await writeFile(file, markdown.endsWith('\n') ? markdown : `${markdown}\n`)
+}
+
+function unwritable(cause: unknown): InputError {
+  if (cause instanceof InputError) return cause
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new InputError(`the report cannot be written: ${reason}.`, { cause })
+}

@@ -1,0 +1,84 @@
+/** `troupe doctor`: whether Redis, nodes and queues are as they should be, and what to do where they are not. */
+import type { Command } from 'commander'
+import type { Config } from '../../config.ts'
+import { ConfigError, damageOf } from '../../core/errors.ts'
+import { redisPlace } from '../../core/redis-url.ts'
+import { exitCodes } from '../exit-code.ts'
+import { configOf, connectTo } from '../host/connection.ts'
+import { addConnectionOptions, addExamples, type ConnectionFlags } from '../options.ts'
+import { columnsOf, dim, paint, print, printJson, safe, tell } from '../terminal/output.ts'
+import { wrapText } from '../terminal/text-width.ts'
+import { count } from '../view/count.ts'
+import { type Finding, judge } from '../view/findings.ts'
+
+export function addDoctorCommand(program: Command): void {
+  const command = program.command('doctor').description('check Redis, nodes and queues')
+  addConnectionOptions(command)
+  addExamples(command, [
+    ['troupe doctor', 'for people'],
+    ['troupe doctor --json | jq -c \'select(.level == "problem" or .type == "error")\'', 'for a monitor'],
+  ])
+  command.action(async (flags: ConnectionFlags) => {
+    const config = await configOf(flags)
+    if (!flags.json) print(`${dim(`Redis at ${placeOf(config)}, namespace ${config.namespace}`)}\n`)
+    const findings = await examine(config, flags)
+    for (const finding of findings) {
+      if (flags.json) printJson({ type: 'finding', ...finding })
+      else show(finding)
+    }
+    const has = (level: Finding['level']) => findings.filter((finding) => finding.level === level).length
+    if (!flags.json) {
+      print(`\n${count(has('problem'), 'problem')}, ${count(has('warning'), 'warning')}`)
+      tell('Whether a message was lost or doubled: troupe audit')
+    }
+    process.exitCode = has('problem') > 0 ? exitCodes.failed : exitCodes.ok
+  })
+}
+
+/** A Redis that troupe refuses to use, or keys that cannot be read, are a finding here, not a wrong command. */
+async function examine(config: Config, flags: ConnectionFlags): Promise<Finding[]> {
+  try {
+    // As one who changes things: rights that its Redis user lacks are a finding.
+    await using troupe = await connectTo(config, 'change')
+    const health = await troupe.health()
+    if (flags.json) {
+      const { info: _, ...redis } = health.redis
+      printJson({ type: 'health', namespace: config.namespace, ...health, redis })
+    }
+    return judge(health)
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return [{ level: 'problem', what: thrown.message }]
+    const damage = damageOf(thrown)
+    const todo =
+      'put it back; or remove it, and cancel the sessions that troupe audit names then: what waited by it waits for ever'
+    if (damage !== undefined) return [{ level: 'problem', what: `${damage}: another program wrote over it`, todo }]
+    throw thrown
+  }
+}
+
+const margin = 9
+const styles = { ok: 'green', warning: 'yellow', problem: 'red' } as const
+
+function show({ level, what, todo }: Finding): void {
+  const room = columnsOf(process.stdout) - margin
+  const [first = '', ...more] = wrapText(safe(what), room)
+  print(`${paint(styles[level], level.padEnd(margin - 2))}  ${first}`)
+  for (const line of more) print(`${' '.repeat(margin)}${line}`)
+  if (todo === undefined) return
+  for (const [index, line] of wrapText(safe(todo), room - 2).entries()) {
+    print(`${' '.repeat(margin)}${index === 0 ? dim('→') : ' '} ${line}`)
+  }
+}
+
+/** Host and database, without user and password. */
+function placeOf({ redisUrl }: Config): string {
+  if (redisUrl === undefined) return 'its default address'
+  const { sentinels, name } = redisPlace(redisUrl)
+  if (sentinels !== undefined) {
+    return safe(`${name} of the sentinels ${sentinels.map(({ host, port }) => `${host}:${port}`).join(', ')}`)
+  }
+  if (!URL.canParse(redisUrl)) return 'the given address'
+  const { host, pathname } = new URL(redisUrl)
+  // Options may name the place.
+  return safe(`${host}${pathname === '/' ? '' : pathname}`) || 'the given address'
+}

@@ -1,0 +1,98 @@
+/** `troupe kinds`: what can be run: what nodes host, and what the worker files here would. */
+import type { Command } from 'commander'
+import type { KindSummary } from '../../client/summaries.ts'
+import type { Config } from '../../config.ts'
+import { defaultPool } from '../../core/ids.ts'
+import { exitCodes, toComplaint } from '../exit-code.ts'
+import { configOf, connectTo } from '../host/connection.ts'
+import { loadLocalKinds } from '../host/local-kinds.ts'
+import { workersFolder } from '../host/workers-folder.ts'
+import { addConnectionOptions, addExamples, addWorkersOption, type ConnectionFlags } from '../options.ts'
+import { printRows, safe, tell } from '../terminal/output.ts'
+import type { Column } from '../terminal/table.ts'
+import { type DefinitionFacts, definitionFacts } from '../view/definition-facts.ts'
+
+interface LocalKind extends KindSummary, DefinitionFacts {}
+
+/** What only a worker file tells is null where there is none. */
+interface KindRow extends KindSummary {
+  /** Whether a file of the local folder defines it. */
+  readonly local: boolean
+  readonly sort: DefinitionFacts['sort'] | null
+  readonly model: string | null
+  readonly tools: readonly string[] | null
+  readonly spawns: readonly string[] | null
+}
+
+export function addKindsCommand(program: Command): void {
+  const command = program.command('kinds').description('what nodes and local files can run')
+  addConnectionOptions(addWorkersOption(command))
+  addExamples(command, [
+    ['troupe kinds', ''],
+    ['troupe kinds --workers ./agents', 'also a check that all files there can be loaded'],
+  ])
+  command.action(async (flags: ConnectionFlags & { workers?: string }) => {
+    const config = await configOf(flags)
+    const folder = await workersFolder(config)
+    const local = folder === undefined ? undefined : await localKinds(folder)
+    const hosted = await hostedKinds(config, local !== undefined)
+    printRows(
+      joinKinds(hosted, local ?? []),
+      columnsFor(config.model),
+      flags,
+      'There are no kinds: no node is live, and no worker file is here.',
+    )
+  })
+}
+
+/** Without worker files here, Redis is all there is to ask; with them it may be away. */
+async function hostedKinds(config: Config, mayFail: boolean): Promise<KindSummary[]> {
+  try {
+    await using troupe = await connectTo(config, 'look')
+    return await troupe.kinds()
+  } catch (thrown) {
+    const complaint = toComplaint(thrown)
+    if (!mayFail || complaint.exitCode !== exitCodes.unavailable) throw thrown
+    tell(`troupe: only the worker files here are listed: ${safe(complaint.message)}`)
+    return []
+  }
+}
+
+async function localKinds(folder: string): Promise<LocalKind[]> {
+  return [...(await loadLocalKinds(folder))].map(([kind, definition]) => ({
+    kind,
+    pool: definition.pool ?? defaultPool,
+    description: definition.description ?? '',
+    hosted: false,
+    nodes: 0,
+    ...definitionFacts(definition),
+  }))
+}
+
+const unknown = { sort: null, model: null, tools: null, spawns: null }
+
+function joinKinds(hosted: readonly KindSummary[], local: readonly LocalKind[]): KindRow[] {
+  const here = new Map(local.map((summary) => [summary.kind, summary]))
+  const elsewhere = new Set(hosted.map(({ kind }) => kind))
+  return [...hosted, ...local.filter(({ kind }) => !elsewhere.has(kind))]
+    .map((summary) => {
+      const { sort, model, tools, spawns } = here.get(summary.kind) ?? unknown
+      return { ...summary, local: here.has(summary.kind), sort, model, tools, spawns }
+    })
+    .sort((a, b) => (a.kind < b.kind ? -1 : 1))
+}
+
+/** An agent that names no model takes the default one, when there is one here. */
+function columnsFor(modelDefault: string | undefined): Column<KindRow>[] {
+  const model = (row: KindRow) => row.model ?? (row.sort === 'agent' ? (modelDefault ?? 'default') : '')
+  return [
+    { header: 'kind', value: ({ kind }) => kind },
+    { header: 'nodes', value: ({ nodes }) => nodes, align: 'right' },
+    { header: 'here', value: ({ sort }) => sort },
+    { header: 'pool', value: ({ pool }) => pool },
+    { header: 'model', value: model, shrinksTo: 12 },
+    { header: 'tools', value: ({ tools }) => tools?.join(', '), shrinksTo: 12 },
+    { header: 'spawns', value: ({ spawns }) => spawns?.join(', '), shrinksTo: 12 },
+    { header: 'description', value: ({ description }) => description, shrinksTo: 20 },
+  ]
+}

@@ -1,0 +1,42 @@
+/** `troupe send <worker> <text>`: an input message to a worker. */
+import type { Command } from 'commander'
+import { InputError } from '../../core/errors.ts'
+import { withTroupe } from '../host/connection.ts'
+import { unhostedWarning } from '../host/unhosted-notice.ts'
+import { addInputOptions, type InputFlags, readInput } from '../input.ts'
+import { addConnectionOptions, addExamples, type ConnectionFlags, idempotencyKey } from '../options.ts'
+import { print, printJson, safe, tell } from '../terminal/output.ts'
+
+interface SendFlags extends ConnectionFlags, InputFlags {
+  readonly key?: string
+}
+
+export function addSendCommand(program: Command): void {
+  const command = program
+    .command('send')
+    .description('send a message to a worker')
+    .argument('<worker>', 'id of the worker')
+    .argument('[text]', 'the message; - reads stdin')
+    .option('--key <key>', 'idempotency key: the same key sends once', idempotencyKey)
+  addConnectionOptions(addInputOptions(command))
+  addExamples(command, [
+    ['troupe send 0199… "and the tests, please"', 'text'],
+    ['troupe send 0199… \'{"folder":"docs"}\'', 'JSON'],
+    ['git diff | troupe send 0199… -', 'what comes from stdin'],
+  ])
+  command.action(send)
+}
+
+async function send(workerId: string, text: string | undefined, flags: SendFlags): Promise<void> {
+  if (text === undefined && flags.file === undefined)
+    throw new InputError('there is no message: give it as an argument, with --file, or as - from stdin.')
+  const value = await readInput(text, flags, process.stdin)
+  await withTroupe(flags, 'change', async (troupe) => {
+    const worker = troupe.workers.get(workerId)
+    const { position, again, ...sent } = await worker.send(value, { idempotencyKey: flags.key })
+    const warning = sent.warning ?? (await unhostedWarning('message', worker.report(), troupe))
+    if (warning) tell(`troupe: ${safe(warning)}`)
+    if (flags.json) printJson({ type: 'sent', workerId: worker.id, position, again, warning })
+    else print(`accepted by worker ${worker.id} at position ${position}`)
+  })
+}

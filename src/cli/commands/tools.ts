@@ -1,0 +1,59 @@
+/** `troupe tools`: the tools of the worker files here, and which kinds use them. */
+import type { Command } from 'commander'
+import type { Effect, Tool } from '../../core/definition/define-tool.ts'
+import type { WorkerDefinition } from '../../core/definition/define-worker.ts'
+import { configOf } from '../host/connection.ts'
+import { loadLocalKinds } from '../host/local-kinds.ts'
+import { workersFolder } from '../host/workers-folder.ts'
+import { addExamples, addJsonOption, addWorkersOption } from '../options.ts'
+import { printRows, safe } from '../terminal/output.ts'
+import type { Column } from '../terminal/table.ts'
+import { toolsOf } from '../view/definition-facts.ts'
+
+interface ToolsFlags {
+  readonly workers?: string
+  readonly json?: boolean
+}
+
+interface ToolRow {
+  readonly name: string
+  readonly effect: Effect
+  readonly kinds: readonly string[]
+  readonly description: string
+}
+
+export function addToolsCommand(program: Command): void {
+  const command = program.command('tools').description('tools of the worker files here')
+  addJsonOption(addWorkersOption(command))
+  addExamples(command, [
+    ['troupe tools', 'those of ./workers; nothing is asked of Redis'],
+    ['troupe tools --json | jq -r \'select(.effect == "once") | .name\'', 'what a crash must not repeat'],
+  ])
+  command.action(async (flags: ToolsFlags) => {
+    const folder = await workersFolder(await configOf(flags))
+    const rows = folder === undefined ? [] : toolRows(await loadLocalKinds(folder))
+    const none =
+      folder === undefined
+        ? 'There is no folder of worker files here; name one with --workers.'
+        : `No kind in ${safe(folder)} has tools.`
+    printRows(rows, columns, flags, none)
+  })
+}
+
+/** By name. Tools that only share a name stand apart. */
+export function toolRows(kinds: ReadonlyMap<string, WorkerDefinition>): ToolRow[] {
+  const users = new Map<Tool, string[]>()
+  for (const [kind, definition] of kinds) {
+    for (const tool of toolsOf(definition)) users.set(tool, [...(users.get(tool) ?? []), kind])
+  }
+  return [...users]
+    .map(([{ name, effect, description }, kinds]) => ({ name, effect, kinds: kinds.toSorted(), description }))
+    .sort((a, b) => (a.name === b.name ? 0 : a.name < b.name ? -1 : 1))
+}
+
+const columns: Column<ToolRow>[] = [
+  { header: 'tool', value: ({ name }) => name },
+  { header: 'effect', value: ({ effect }) => effect },
+  { header: 'kinds', value: ({ kinds }) => kinds.join(', '), shrinksTo: 12 },
+  { header: 'description', value: ({ description }) => description, shrinksTo: 20 },
+]

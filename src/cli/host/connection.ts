@@ -1,0 +1,30 @@
+/** Duty: from flags to a connected client, closed again whatever happens. Loads the client only when a command needs it. */
+import type { Purpose, Troupe } from '../../client/client.ts'
+import type { Config } from '../../config.ts'
+import type { ConnectionFlags, NodeFlags } from '../options.ts'
+
+/** How long a command waits for Redis before it says that there is none. */
+const connectMsMax = 3_000
+
+export async function configOf(flags: NodeFlags): Promise<Config> {
+  const { readConfig } = await import('../../config.ts')
+  return readConfig(flags)
+}
+
+/** Commands but `demo` start no Redis: they say that there is none (exit code 69). */
+export async function connectTo(config: Config, purpose: Purpose): Promise<Troupe> {
+  const { connectInternal } = await import('../../client/client.ts')
+  const { redisUrl, namespace, partitions } = config
+  return connectInternal({ purpose, redisUrl, namespace, partitions, deadlineMs: connectMsMax })
+}
+
+/** Connects, lets `use` work, and closes. */
+export async function withTroupe<Result>(
+  flags: ConnectionFlags,
+  purpose: Purpose,
+  use: (troupe: Troupe, config: Config) => Promise<Result>,
+): Promise<Result> {
+  const config = await configOf(flags)
+  await using troupe = await connectTo(config, purpose)
+  return await use(troupe, config)
+}

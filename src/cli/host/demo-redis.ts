@@ -1,0 +1,34 @@
+/** Duty: the Redis of a demo: the one that is configured, else one of this folder, else a throw-away one; gone afterwards. */
+import type { Config } from '../../config.ts'
+import type { DevRedis } from '../../dev/redis.ts'
+import { toComplaint } from '../exit-code.ts'
+import { safe } from '../terminal/output.ts'
+
+const readOnly = new Set(['EACCES', 'EPERM', 'EROFS'])
+
+export async function demoRedis(config: Config, tell: (line: string) => void, signal: AbortSignal): Promise<DevRedis> {
+  const { findOrStartRedis } = await import('../../dev/redis.ts')
+  const wish = { url: config.redisUrl, path: config.path ?? '', log: tell, signal }
+  const redis = await findOrStartRedis({ ...wish, mode: 'development' }).catch(async (thrown: unknown) => {
+    const reason = await faultOfFolder(thrown)
+    if (reason === undefined) throw thrown
+    // In a folder one may only look at, a Redis for once will do without a word.
+    if (!readOnly.has(codeOf(thrown))) tell(`troupe: no Redis can keep its data in .troupe/redis: ${safe(reason)}`)
+    return findOrStartRedis({ ...wish, mode: 'test' })
+  })
+  tell(`Using ${redis.description}.`)
+  return redis
+}
+
+/** Why a Redis may do elsewhere what it cannot do in this folder; undefined if it is not the folder's fault. */
+async function faultOfFolder(thrown: unknown): Promise<string | undefined> {
+  const { ServerFailedError } = await import('../../dev/redis-unavailable.ts')
+  if (thrown instanceof ServerFailedError) {
+    return `${thrown.lastWords}. If the folder is moved away, the next one begins anew.`
+  }
+  return /^E[A-Z0-9]+$/.test(codeOf(thrown)) ? `${toComplaint(thrown).message.replace(/\.$/, '')}.` : undefined
+}
+
+function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+}

@@ -1,0 +1,35 @@
+/** Duty: what a worker file says of its kind, in words for the lists of kinds and tools. */
+import type { Tool } from '../../core/definition/define-tool.ts'
+import { isAgentDefinition, type WorkerDefinition } from '../../core/definition/define-worker.ts'
+
+export interface DefinitionFacts {
+  readonly sort: 'agent' | 'handler'
+  /** What the definition names; null for a handler, and for an agent that takes the default. */
+  readonly model: string | null
+  readonly tools: readonly string[]
+  readonly spawns: readonly string[]
+}
+
+export function definitionFacts(definition: WorkerDefinition): DefinitionFacts {
+  const spawns = definition.spawns ?? []
+  if (!isAgentDefinition(definition)) return { sort: 'handler', model: null, tools: [], spawns }
+  return {
+    sort: 'agent',
+    model: modelName(definition.model),
+    tools: toolsOf(definition).map(({ name }) => name),
+    spawns,
+  }
+}
+
+export function toolsOf(definition: WorkerDefinition): readonly Tool[] {
+  return isAgentDefinition(definition) ? (definition.tools ?? []) : []
+}
+
+/** A model may be given as an object: ours has an id, that of the AI SDK a provider and a modelId. */
+function modelName(model: unknown): string | null {
+  if (model === undefined || model === null) return null
+  if (typeof model === 'string') return model
+  const { id, provider, modelId } = model as { id?: unknown; provider?: unknown; modelId?: unknown }
+  if (typeof id === 'string') return id
+  return typeof modelId === 'string' ? `${typeof provider === 'string' ? provider : '?'}/${modelId}` : 'its own'
+}

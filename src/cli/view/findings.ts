@@ -1,0 +1,294 @@
+/**
+ * Duty: what `doctor` makes of the facts: each finding says what is so and, where something is wrong, what to do.
+ * ok: as it should be. warning: works, but somebody should know. problem: work waits, or may be lost.
+ */
+import type { Health } from '../../client/health/health.ts'
+import { unhostedPool } from '../../core/ids.ts'
+import { count, countWaiting } from './count.ts'
+import { formatDuration } from './duration.ts'
+
+export interface Finding {
+  readonly level: 'ok' | 'warning' | 'problem'
+  readonly what: string
+  readonly todo?: string
+}
+
+const waitMsMax = 60_000
+/** A sweep takes workers whose kind is hosted from among the unhosted within about a second. */
+const asideMsMax = 10_000
+const skewMsMax = 2_000
+const memoryWarning = 0.8
+const memoryProblem = 0.95
+
+export function judge(health: Health): Finding[] {
+  return [
+    judgeVersion(health.redis),
+    judgeRefusal(health.redis) ?? judgeRole(health.redis) ?? judgeReplicas(health.redis),
+    judgeEviction(health.redis),
+    ...judgePersistence(health.redis),
+    judgeMemory(health.redis),
+    judgeClock(health.redis),
+    judgeNodes(health),
+    ...judgeUnhosted(health),
+    ...judgeAside(health),
+    ...judgeStranded(health),
+    judgeQueue(health),
+    judgeSubmissions(health),
+    ...judgeMisplaced(health),
+    ...judgeBells(health),
+    ...judgeLeases(health),
+    judgeDeadLetters(health),
+  ].filter((finding) => finding !== undefined)
+}
+
+type RedisFacts = Health['redis']
+
+/** First versions whose Lua engine has the corrections of CVE-2025-49844 and its kin, for each line. */
+const corrected: Readonly<Record<string, readonly string[]>> = {
+  Redis: ['6.2.20', '7.2.11', '7.4.6', '8.0.4', '8.2.2'],
+  Valkey: ['7.2.11', '8.0.6', '8.1.4'],
+}
+
+function judgeVersion({ version, info }: RedisFacts): Finding {
+  const name = info.valkey_version === undefined ? 'Redis' : 'Valkey'
+  const running = info.valkey_version ?? version
+  const what = `${name} ${running} answers`
+  const line = running.split('.').slice(0, 2).join('.')
+  const fixed = corrected[name]?.find((one) => one.startsWith(`${line}.`))
+  const isOld = fixed !== undefined && Number(running.split('.')[2]) < Number(fixed.split('.')[2])
+  if (!isOld) return { level: 'ok', what }
+  const todo = 'update it, unless your distribution has patched it'
+  return {
+    level: 'warning',
+    what: `${what}; as published it has known faults in its Lua engine (CVE-2025-49844)`,
+    todo,
+  }
+}
+
+/** The cause of much else that is found then: nodes tell in Redis that they live. */
+function judgeRefusal({ refusal }: RedisFacts): Finding | undefined {
+  if (refusal === null) return undefined
+  return { level: 'problem', what: `it refuses what is written (${refusal.why})`, todo: refusal.todo }
+}
+
+function judgeRole({ role }: RedisFacts): Finding | undefined {
+  if (role !== 'slave' && role !== 'replica') return undefined
+  return {
+    level: 'problem',
+    what: 'this Redis is a replica: it refuses what troupe writes',
+    todo: 'connect to its primary',
+  }
+}
+
+/** Redis tells how many good replicas there are only where it wants some, and not how many. */
+function judgeReplicas({ info }: RedisFacts): Finding | undefined {
+  if (info.min_slaves_good_slaves !== '0') return undefined
+  return {
+    level: 'problem',
+    what: 'it refuses what is written while too few replicas are connected (min-replicas-to-write), and none is',
+    todo: 'start its replicas, or lower min-replicas-to-write',
+  }
+}
+
+function judgeEviction({ evictionPolicy }: RedisFacts): Finding {
+  if (evictionPolicy === 'noeviction') return { level: 'ok', what: 'it evicts no keys (maxmemory-policy noeviction)' }
+  const what = `it may evict keys, and work with them (maxmemory-policy ${evictionPolicy})`
+  return {
+    level: 'problem',
+    what,
+    todo: 'redis-cli config set maxmemory-policy noeviction, and the same in its configuration',
+  }
+}
+
+function judgePersistence({ appendOnly, info }: RedisFacts): Finding[] {
+  const found: Finding[] = []
+  if (appendOnly) {
+    const what =
+      'it writes an append-only file: with appendfsync always nothing that was accepted is lost in a power cut, with everysec up to about 2 s of it'
+    found.push({ level: 'ok', what })
+  } else {
+    const todo = 'redis-cli config set appendonly yes, and the same in its configuration'
+    found.push({
+      level: 'problem',
+      what: 'it keeps no append-only file: when it ends, all since its last snapshot is lost',
+      todo,
+    })
+  }
+  const broken = [
+    appendOnly && failed(info.aof_last_write_status) ? 'the append-only file' : undefined,
+    appendOnly && failed(info.aof_last_bgrewrite_status) ? 'a rewrite of the append-only file' : undefined,
+    failed(info.rdb_last_bgsave_status) ? 'the last snapshot' : undefined,
+  ].filter((what) => what !== undefined)
+  for (const what of broken) {
+    found.push({
+      level: 'problem',
+      what: `it could not write ${what}, and may refuse commands`,
+      todo: 'look at its log, and at the space on its disk',
+    })
+  }
+  return found
+}
+
+function failed(status: string | undefined): boolean {
+  return status !== undefined && status !== 'ok'
+}
+
+function judgeMemory({ usedBytes, maxBytes }: RedisFacts): Finding {
+  if (maxBytes === 0)
+    return { level: 'ok', what: `it uses ${formatBytes(usedBytes)} of memory, and has no limit of its own` }
+  const share = usedBytes / maxBytes
+  const what = `it uses ${formatBytes(usedBytes)} of ${formatBytes(maxBytes)} of memory (${Math.round(share * 100)} %)`
+  if (share < memoryWarning) return { level: 'ok', what }
+  const todo = 'raise maxmemory, or remove what is old with `troupe session prune --older-than 1d`'
+  return {
+    level: share < memoryProblem ? 'warning' : 'problem',
+    what: `${what}: when it is full, nothing more is accepted`,
+    todo,
+  }
+}
+
+function judgeClock({ clockSkewMs }: RedisFacts): Finding {
+  const skew = Math.abs(clockSkewMs)
+  if (skew < skewMsMax) return { level: 'ok', what: 'its clock agrees with the one here' }
+  const what = `its clock is ${formatDuration(skew)} ${clockSkewMs > 0 ? 'ahead of' : 'behind'} the one here; leases keep to Redis's clock, times that are shown differ`
+  return { level: 'warning', what, todo: 'let NTP set both clocks' }
+}
+
+function judgeNodes({ redis, nodes, kinds, pools, running, submitted }: Health): Finding {
+  const slots = nodes.reduce((total, node) => total + node.slots, 0)
+  if (nodes.length > 0) {
+    const names = nodes.map(({ host, pid }) => `${host ?? 'somewhere'}${pid === null ? '' : ` (${pid})`}`).join(', ')
+    return {
+      level: 'ok',
+      what: `${count(nodes.length, 'node')} with ${count(slots, 'slot')} live: ${names}; ${count(running, 'turn')} running`,
+    }
+  }
+  if (redis.refusal !== null) {
+    const what = 'no node can tell that it is live, since that is written, too'
+    return { level: 'warning', what, todo: 'look again when Redis takes what is written' }
+  }
+  const waiting = pools.reduce((total, pool) => total + pool.queued, 0)
+  const start = 'start one: troupe node --workers ./workers'
+  // Kinds are never forgotten.
+  const namespace = 'none ever was in this namespace: should there be one, check --namespace or TROUPE_NAMESPACE'
+  const todo = kinds.length > 0 ? start : `${start}; ${namespace}`
+  const who = [waiting && count(waiting, 'worker'), submitted && count(submitted, 'submitted job')].filter(Boolean)
+  if (who.length === 0) return { level: 'warning', what: 'no node is live', todo }
+  const verb = waiting + submitted === 1 ? 'waits' : 'wait'
+  return { level: 'problem', what: `no node is live, and ${who.join(' and ')} ${verb}`, todo }
+}
+
+function judgeUnhosted({ unhosted, aside, pools, nodes }: Health): Finding[] {
+  if (nodes.length === 0) return []
+  // Of a long line only the head is looked at. Who waits in a pool whose nodes are all away stays in its line.
+  const served = new Set(nodes.flatMap((node) => node.pools))
+  const lines = pools.filter(({ pool }) => pool === unhostedPool || !served.has(pool))
+  const inLine = lines.reduce((total, { queued }) => total + queued, 0)
+  const least = inLine > unhosted.length + aside.length ? 'at least ' : ''
+  return [...Map.groupBy(unhosted, ({ kind }) => kind)].map(([kind, workers]) => {
+    const oldest = workers.reduce((a, b) => (b.waitingMs > a.waitingMs ? b : a))
+    const since = `the oldest for ${formatDuration(oldest.waitingMs)}`
+    const start = `start a node whose workers folder has ${kind}.ts`
+    return {
+      level: 'problem',
+      what: `no live node hosts the kind ${kind}: ${least}${countWaiting(workers.length, 'worker')}, ${since}`,
+      todo: `${start}, or cancel their sessions: troupe worker show ${oldest.id} tells that of the oldest`,
+    }
+  })
+}
+
+function judgeAside({ aside, nodes }: Health): Finding[] {
+  const stuck = aside.filter(({ waitingMs }) => waitingMs > asideMsMax).sort((a, b) => b.waitingMs - a.waitingMs)
+  const [oldest] = stuck
+  if (oldest === undefined || nodes.length === 0) return []
+  const each = stuck.length === 1 ? 'it' : 'each'
+  return [
+    {
+      level: 'problem',
+      what: `${countWaiting(stuck.length, 'worker')}, though a node hosts ${stuck.length === 1 ? 'its kind' : 'their kinds'}: something of ${each} cannot be read`,
+      todo: `troupe audit names what somebody wrote over; the oldest is worker ${oldest.id}`,
+    },
+  ]
+}
+
+/** It waits for ever: neither a node nor a sweep knows of it. */
+function judgeStranded({ stranded }: Health): Finding[] {
+  const [first] = stranded
+  if (first === undefined) return []
+  const others = stranded.length === 1 ? '' : `, and so on: ${stranded.length} of the newest`
+  return [
+    {
+      level: 'problem',
+      what: `worker ${first.id} ${first.what}, since another program removed what would wake it${others}`,
+      todo: 'troupe audit names all of them; put back what was removed, or cancel their sessions: they wait for ever',
+    },
+  ]
+}
+
+function judgeQueue({ pools, nodes }: Health): Finding | undefined {
+  const waiting = pools.filter(({ queued, pool }) => queued > 0 && pool !== unhostedPool)
+  if (waiting.length === 0 || nodes.length === 0)
+    return nodes.length === 0 ? undefined : { level: 'ok', what: 'nothing waits for a slot' }
+  const queued = waiting.reduce((total, pool) => total + pool.queued, 0)
+  const oldestMs = Math.max(...waiting.map((pool) => pool.oldestMs ?? 0))
+  const what = `${countWaiting(queued, 'worker')} for a slot, the oldest for ${formatDuration(oldestMs)}`
+  if (oldestMs < waitMsMax) return { level: 'ok', what }
+  const todo =
+    'look whether turns hang (docs/operations.md, "When work stands still"), else start another node, or raise --concurrency'
+  return { level: 'warning', what, todo }
+}
+
+const resume = 'resume it where it was paused: a dashboard of BullMQ, or queue.resume()'
+
+function judgeSubmissions({ submitted, submitIsPaused }: Health): Finding | undefined {
+  if (!submitIsPaused) return undefined
+  const todo = resume
+  const what = 'the queue submit is paused in BullMQ'
+  if (submitted === 0) return { level: 'warning', what: `${what}: jobs that are added to it wait`, todo }
+  return { level: 'problem', what: `${what}, and ${countWaiting(submitted, 'submitted job')}`, todo }
+}
+
+function judgeMisplaced({ misplaced, submitPrefix }: Health): Finding[] {
+  return misplaced.map(({ prefix, jobs }) => {
+    const what = `${countWaiting(jobs, 'submitted job')} in the queue submit of the prefix ${prefix}, from which no node takes any`
+    return { level: 'problem', what, todo: `add them with the prefix ${submitPrefix}, and remove them there` }
+  })
+}
+
+function judgeBells({ pausedBells }: Health): Finding[] {
+  return [...Map.groupBy(pausedBells, ({ pool }) => pool)].map(([pool, queues]) => {
+    const where = queues.map(({ prefix }) => prefix).join(', ')
+    const what = `the queue bell-${pool} (prefix ${where}) is paused in BullMQ: work may begin a second late`
+    return { level: 'warning', what, todo: resume }
+  })
+}
+
+function judgeLeases({ redis, expiredLeases, nodes }: Health): Finding[] {
+  if (expiredLeases === 0 || redis.refusal !== null) return []
+  const what = `${count(expiredLeases, 'lease')} ended without their turn: the nodes that held them died or stand still`
+  if (nodes.length === 0) return [{ level: 'problem', what, todo: 'start a node: it goes on with their workers' }]
+  return [
+    {
+      level: 'warning',
+      what,
+      todo: 'nothing: a live node takes them over within seconds; should they stay, look at its log',
+    },
+  ]
+}
+
+function judgeDeadLetters({ deadLetters, settled }: Health): Finding {
+  if (deadLetters === 0) return { level: 'ok', what: 'there are no dead letters' }
+  if (settled >= deadLetters) return { level: 'ok', what: 'all dead letters were put back or dismissed' }
+  return {
+    level: 'warning',
+    what: `${count(deadLetters - settled, 'message')} put aside for taking a node down`,
+    todo: 'troupe mailbox dead lists them; then troupe mailbox redrive, or dismiss',
+  }
+}
+
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
+  const amount = bytes / 1_024 ** power
+  return `${power === 0 || amount >= 100 ? Math.round(amount) : amount.toFixed(1)} ${units[power]}`
+}

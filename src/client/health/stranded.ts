@@ -1,0 +1,56 @@
+/**
+ * Duty: workers that nothing wakes any more, since they are gone from the set that would: somebody removed it, or a part of it. A sample
+ * for `troupe doctor`, of the newest workers alone, so that it stays short however many there are; the audit looks at all of them.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { partitionOf } from '../../core/ids.ts'
+import type { AuditStore, WorkerPicture } from '../../store/audit-store.ts'
+import type { SessionIndex } from '../session-index.ts'
+
+export interface Stranded {
+  readonly id: string
+  readonly what: string
+}
+
+const workersMost = 200
+/** So many are looked at by one script. */
+const pieceSize = 50
+/** What looks so is looked at once more, as the audit does. */
+const againMs = 250
+
+export async function strandedAmong(index: SessionIndex, stores: readonly AuditStore[]): Promise<Stranded[]> {
+  const first = await look(await index.newestIds(workersMost), stores)
+  if (first.length === 0) return []
+  await pause(againMs)
+  const again = await look(
+    first.map(({ id }) => id),
+    stores,
+  )
+  return again.filter(({ id, what }) => first.some((one) => one.id === id && one.what === what))
+}
+
+async function look(ids: readonly string[], stores: readonly AuditStore[]): Promise<Stranded[]> {
+  const found: Stranded[] = []
+  for (const [partition, some] of Map.groupBy(ids, partitionOf)) {
+    const store = stores[partition] as AuditStore
+    const pools = await store.pools()
+    for (let from = 0; from < some.length; from += pieceSize) {
+      const { workers } = await store.look(null, some.slice(from, from + pieceSize), pools)
+      for (const picture of workers) {
+        const what = whatStrands(picture)
+        if (what !== null) found.push({ id: picture.id, what })
+      }
+    }
+  }
+  return found
+}
+
+/** Null of a worker that something wakes, also where that cannot be read. */
+function whatStrands({ fields, queuedIn, unreadPools, isLeased, hasRetryTimer, timers }: WorkerPicture): string | null {
+  const { place, wait } = fields
+  if (place === 'queued' && queuedIn.length + unreadPools.length === 0) return 'is queued and stands in no line'
+  if (place === 'running' && isLeased === false) return 'is running and holds no lease'
+  if (place === 'parked' && wait === 'retry' && hasRetryTimer === false) return 'waits for a retry that is never due'
+  if (place === 'idle' || place === 'terminal') return null
+  return timers.some(({ isTimed }) => isTimed === false) ? 'waits for a timer that is never due' : null
+}

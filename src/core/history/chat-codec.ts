@@ -1,0 +1,161 @@
+/**
+ * Duty: reads a message of a conversation from recorded JSON, also what a newer troupe wrote.
+ * C1 Nothing is taken away: fields and blocks that are unknown here are kept, and stay data. Of words that are unknown (a new finish
+ *    reason or status) the nearest known one is read.
+ * C2 The schema decides. Our own entries are not put to it: a check of the fields that are used costs a small part (some thousand
+ *    entries are read whenever a worker moves to another node), and accepts nothing that the schema refuses.
+ */
+
+import { isObject } from '../check/is-object.ts'
+import { type ChatMessage, chatMessageSchema, finishReasons, toolStatuses } from './chat-message.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Null for what is no message of a conversation, or of a type that is not known here: it is passed over. */
+export function readChatMessage(value: unknown): ChatMessage | null {
+  if (!isObject(value)) return null
+  if (isOurs(value)) return value as unknown as ChatMessage
+  const understood = inKnownWords(value)
+  try {
+    return chatMessageSchema.safeParse(withKnownBlocks(understood)).success
+      ? (understood as unknown as ChatMessage)
+      : null
+  } catch {
+    // Nested more deeply than a stack reaches: nothing of ours is.
+    return null
+  }
+}
+
+const knownReasons = new Set<unknown>(finishReasons)
+const knownStatuses = new Set<unknown>(toolStatuses)
+const userTypes = new Set<unknown>(['text', 'image', 'audio', 'file'])
+const assistantTypes = new Set<unknown>(['text', 'reasoning', 'tool-call'])
+
+function isOurs(message: Fields): boolean {
+  if (typeof message.id !== 'string' || !isNumber(message.at)) return false
+  switch (message.type) {
+    case 'system':
+      return typeof message.text === 'string'
+    case 'user':
+      return isOptionalText(message.from) && isFacts(message.facts) && isListOf(message.content, isUserBlock)
+    case 'assistant':
+      return (
+        typeof message.model === 'string' &&
+        knownReasons.has(message.finishReason) &&
+        isUsage(message.usage) &&
+        isListOf(message.content, isAssistantBlock)
+      )
+    case 'toolResult':
+      return (
+        typeof message.toolCallId === 'string' &&
+        typeof message.toolName === 'string' &&
+        knownStatuses.has(message.status) &&
+        isOutput(message.output) &&
+        isFacts(message.facts) &&
+        isFailure(message.failure)
+      )
+    case 'error':
+      return typeof message.message === 'string'
+    case 'summary':
+      return typeof message.text === 'string' && isNumber(message.messagesCompacted)
+    default:
+      return false
+  }
+}
+
+function isUserBlock(block: Fields): boolean {
+  switch (block.type) {
+    case 'text':
+      return typeof block.text === 'string' && block.providerOptions === undefined
+    case 'image':
+    case 'audio':
+      return typeof block.mediaType === 'string' && isOptionalText(block.data) && isOptionalText(block.url)
+    case 'file':
+      return typeof block.mediaType === 'string' && typeof block.url === 'string' && isOptionalText(block.filename)
+    default:
+      return false
+  }
+}
+
+function isAssistantBlock(block: Fields): boolean {
+  if (!isProviderOptions(block.providerOptions)) return false
+  switch (block.type) {
+    case 'text':
+    case 'reasoning':
+      return typeof block.text === 'string'
+    case 'tool-call':
+      return (
+        typeof block.toolCallId === 'string' &&
+        typeof block.toolName === 'string' &&
+        block.input !== undefined &&
+        isOptionalText(block.inputText)
+      )
+    default:
+      return false
+  }
+}
+
+function isUsage(usage: unknown): boolean {
+  if (!isObject(usage) || !isNumber(usage.inputTokens) || !isNumber(usage.outputTokens)) return false
+  const { cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
+  return [cacheReadTokens, cacheWriteTokens, reasoningTokens].every((count) => count === undefined || isNumber(count))
+}
+
+function isOutput(output: unknown): boolean {
+  if (!isObject(output)) return false
+  if (output.type === 'json') return output.value !== undefined
+  return (output.type === 'text' || output.type === 'error-text') && typeof output.value === 'string'
+}
+
+/** Words that a newer troupe added, as the nearest of ours; the record keeps them. */
+function inKnownWords(message: Fields): Fields {
+  if (
+    message.type === 'assistant' &&
+    typeof message.finishReason === 'string' &&
+    !knownReasons.has(message.finishReason)
+  )
+    return { ...message, finishReason: 'other' }
+  if (message.type !== 'toolResult') return message
+  const { status, output } = message
+  return {
+    ...message,
+    ...(typeof status === 'string' && !knownStatuses.has(status) ? { status: 'unknown' } : {}),
+    ...(isObject(output) && !['text', 'json', 'error-text'].includes(String(output.type))
+      ? { output: { type: 'json', value: output } }
+      : {}),
+  }
+}
+
+/** Without the blocks that the schema cannot know. */
+function withKnownBlocks(message: Fields): Fields {
+  if (!Array.isArray(message.content)) return message
+  const known = message.type === 'user' ? userTypes : assistantTypes
+  const isKnown = (block: unknown) => !isObject(block) || typeof block.type !== 'string' || known.has(block.type)
+  return { ...message, content: message.content.filter(isKnown) }
+}
+
+function isListOf(value: unknown, isItem: (item: Fields) => boolean): boolean {
+  return Array.isArray(value) && value.every((item) => isObject(item) && isItem(item))
+}
+
+function isNumber(value: unknown): boolean {
+  return Number.isFinite(value)
+}
+
+function isOptionalText(value: unknown): boolean {
+  return value === undefined || typeof value === 'string'
+}
+
+/** By provider, then by name. */
+function isProviderOptions(value: unknown): boolean {
+  return value === undefined || (isObject(value) && Object.values(value).every(isObject))
+}
+
+function isFacts(value: unknown): boolean {
+  return value === undefined || isObject(value)
+}
+
+/** Why its call ended the run; most did not. */
+function isFailure(value: unknown): boolean {
+  return value === undefined || (isObject(value) && typeof value.code === 'string' && typeof value.message === 'string')
+}

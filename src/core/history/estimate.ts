@@ -1,0 +1,75 @@
+/**
+ * Duty: how much a conversation is, without asking anybody: close enough to see that it will not fit.
+ * Bytes are those of UTF-8. Ids are not counted.
+ */
+
+import type { ToolSpec } from '../definition/model.ts'
+import type { AssistantBlock, ChatMessage, Json, ToolCallBlock, UserBlock } from './chat-message.ts'
+
+const bytesPerToken = 4
+
+/** What of it a model reads: texts, media as base64, names and arguments of calls, outputs, reasoning with what is signed or encrypted. */
+export function estimatedBytes(message: ChatMessage): number {
+  switch (message.type) {
+    case 'system':
+    case 'summary':
+      return bytes(message.text)
+    case 'error':
+      return bytes(message.message)
+    case 'user':
+    case 'assistant':
+      return sum(message.content, blockBytes)
+    case 'toolResult':
+      return bytes(message.toolName) + jsonBytes(message.output.value)
+  }
+}
+
+export function estimatedTokens(messages: readonly ChatMessage[], tools: readonly ToolSpec[]): number {
+  const toolBytes = (tool: ToolSpec) =>
+    bytes(tool.name) + bytes(tool.description) + bytes(JSON.stringify(tool.inputSchema))
+  return Math.floor((sum(messages, estimatedBytes) + sum(tools, toolBytes)) / bytesPerToken)
+}
+
+function blockBytes(block: UserBlock | AssistantBlock): number {
+  switch (block.type) {
+    case 'text':
+      return bytes(block.text)
+    case 'image':
+    case 'audio':
+      return bytes(block.data ?? block.url ?? '')
+    case 'file':
+      return bytes(block.url)
+    case 'reasoning':
+      return bytes(block.text) + secretBytes(block.providerOptions)
+    case 'tool-call':
+      return bytes(block.toolName) + argumentBytes(block)
+    default:
+      // A type that a newer troupe wrote: it is no part of a prompt.
+      return 0
+  }
+}
+
+function argumentBytes({ input, inputText }: ToolCallBlock): number {
+  return inputText === undefined ? bytes(JSON.stringify(input)) : bytes(inputText)
+}
+
+/** Signatures and encrypted reasoning: what providers keep there beside ids. */
+function secretBytes(value: unknown): number {
+  if (typeof value === 'string') return bytes(value)
+  if (typeof value !== 'object' || value === null) return 0
+  return sum(Object.entries(value), ([key, part]) => (/id$/i.test(key) ? 0 : secretBytes(part)))
+}
+
+function jsonBytes(value: Json): number {
+  return bytes(typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+function bytes(text: string): number {
+  return Buffer.byteLength(text)
+}
+
+function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  let total = 0
+  for (const item of items) total += of(item)
+  return total
+}

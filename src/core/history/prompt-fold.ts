@@ -1,0 +1,250 @@
+/**
+ * Duty: what a model is sent of a conversation, made while messages are added, so that a long history costs nothing anew.
+ * The parts of a prompt:
+ * P1 It begins with a user message. After an assistant message with calls comes one tool message with one result for each call, in call
+ *    order. No two neighbours have the same role: what would be is merged.
+ * P2 A call is answered only by a result that comes before anything else is said. Without one it is said to be cancelled, in this and
+ *    every later prompt; a result that comes later, twice, or for a call that was never made is left out.
+ * P3 A part that nothing was added to is the same object in each prompt: adapters keep what they made of it.
+ * P4 System messages, errors, facts, and blocks of types unknown here are no part of a prompt.
+ */
+
+import { isObject } from '../check/is-object.ts'
+import type { PromptMessage, PromptResult } from '../definition/model.ts'
+import {
+  type AssistantBlock,
+  type AssistantMessage,
+  type ChatMessage,
+  type SummaryMessage,
+  type TextBlock,
+  type ToolCallBlock,
+  type ToolOutput,
+  type ToolResultMessage,
+  toolCallsOf,
+  type UserBlock,
+  type UserMessage,
+} from './chat-message.ts'
+import { cancelledText } from './open-calls.ts'
+
+const beginning: PromptMessage = {
+  role: 'user',
+  content: [{ type: 'text', text: '(conversation begins with the assistant)' }],
+}
+const cancelledOutput: ToolOutput = { type: 'error-text', value: cancelledText }
+
+/** The part that may still grow. */
+type Tail =
+  | { readonly role: 'user'; readonly blocks: UserBlock[]; part: PromptMessage | null }
+  | { readonly role: 'assistant'; model: string; blocks: AssistantBlock[]; part: PromptMessage | null }
+
+/** A call of the newest assistant message, and what answered it. */
+interface Slot {
+  readonly call: ToolCallBlock
+  output: ToolOutput | null
+}
+
+export class PromptFold {
+  /** Parts that never change again. */
+  #parts: PromptMessage[] = []
+  #tail: Tail | null = null
+  /** Empty once something else was said. */
+  #slots: Slot[] = []
+  /** Those without an answer, by the id of the call. */
+  #open = new Map<string, Slot[]>()
+  #results: PromptMessage | null = null
+
+  clone(): PromptFold {
+    const copy = new PromptFold()
+    copy.#parts = [...this.#parts]
+    copy.#tail = this.#tail && { ...this.#tail, blocks: [...this.#tail.blocks] as never[] }
+    copy.#setSlots(this.#slots.map((slot) => ({ ...slot })))
+    copy.#results = this.#results
+    return copy
+  }
+
+  add(message: ChatMessage): void {
+    switch (message.type) {
+      case 'user':
+        this.#addUser(userBlocks(message))
+        break
+      case 'summary':
+        this.#addUser([summaryBlock(message)])
+        break
+      case 'assistant':
+        this.#addAssistant(message)
+        break
+      case 'toolResult':
+        this.#addResult(message)
+        break
+      case 'system':
+      case 'error':
+        break
+    }
+  }
+
+  /** Calls that may still be answered, in call order. */
+  openCalls(): ToolCallBlock[] {
+    return this.#slots.filter(({ output }) => output === null).map(({ call }) => call)
+  }
+
+  get openCount(): number {
+    let count = 0
+    for (const { output } of this.#slots) if (output === null) count++
+    return count
+  }
+
+  /** Answers the open calls; what answers them later is left out. */
+  closeCalls(output: ToolOutput): void {
+    if (this.#open.size === 0) return
+    for (const slot of this.#slots) slot.output ??= output
+    this.#open.clear()
+    this.#results = null
+  }
+
+  /** A list of its own: whoever is sending it does not see what is added meanwhile. Only references are copied. */
+  messages(): PromptMessage[] {
+    const parts = [...this.#parts]
+    if (this.#tail !== null) parts.push(partOf(this.#tail))
+    if (this.#slots.length > 0) parts.push(this.#resultsPart())
+    return parts
+  }
+
+  #addUser(blocks: readonly UserBlock[]): void {
+    if (this.#tail?.role === 'user') {
+      append(this.#tail.blocks, blocks)
+      this.#tail.part = null
+      return
+    }
+    this.#sealTail()
+    this.#tail = { role: 'user', blocks: [...blocks], part: null }
+  }
+
+  #addAssistant(message: AssistantMessage): void {
+    if (this.#slots.length > 0) this.#sealTail()
+    const blocks = assistantBlocks(message)
+    // Providers refuse reasoning that led to nothing, as they refuse a message without content.
+    if (!blocks.some(({ type }) => type !== 'reasoning')) return
+    const tail = this.#tail
+    if (tail?.role === 'assistant') {
+      if (tail.model !== message.model) tail.blocks = withoutSignatures(tail.blocks)
+      tail.model = message.model
+      append(tail.blocks, blocks)
+      tail.part = null
+    } else {
+      this.#sealTail()
+      if (this.#parts.length === 0) this.#parts.push(beginning)
+      this.#tail = { role: 'assistant', model: message.model, blocks, part: null }
+    }
+    this.#setSlots(toolCallsOf(message).map((call) => ({ call, output: null })))
+  }
+
+  #addResult({ toolCallId, output }: ToolResultMessage): void {
+    const slots = this.#open.get(toolCallId)
+    const slot = slots?.shift()
+    if (slot === undefined) return
+    if (slots?.length === 0) this.#open.delete(toolCallId)
+    slot.output = output
+    this.#results = null
+  }
+
+  #sealTail(): void {
+    if (this.#tail !== null) this.#parts.push(partOf(this.#tail))
+    if (this.#slots.length > 0) this.#parts.push(this.#resultsPart())
+    this.#tail = null
+    this.#setSlots([])
+    this.#results = null
+  }
+
+  #setSlots(slots: Slot[]): void {
+    this.#slots = slots
+    this.#open.clear()
+    for (const slot of slots) {
+      if (slot.output !== null) continue
+      const same = this.#open.get(slot.call.toolCallId)
+      if (same === undefined) this.#open.set(slot.call.toolCallId, [slot])
+      else same.push(slot)
+    }
+  }
+
+  #resultsPart(): PromptMessage {
+    this.#results ??= {
+      role: 'tool',
+      results: this.#slots.map(
+        ({ call: { toolCallId, toolName }, output }): PromptResult => ({
+          toolCallId,
+          toolName,
+          output: output ?? cancelledOutput,
+        }),
+      ),
+    }
+    return this.#results
+  }
+}
+
+function partOf(tail: Tail): PromptMessage {
+  tail.part ??=
+    tail.role === 'user'
+      ? { role: 'user', content: [...tail.blocks] }
+      : { role: 'assistant', model: tail.model, content: [...tail.blocks] }
+  return tail.part
+}
+
+/** One by one: a spread into `push` has as many arguments as there are blocks, and a stack is finite. */
+function append<Block>(to: Block[], blocks: readonly Block[]): void {
+  for (const block of blocks) to.push(block)
+}
+
+/** Providers refuse a text of nothing but white space. */
+function isBlank(block: UserBlock | AssistantBlock): boolean {
+  return block.type === 'text' && block.providerOptions === undefined && block.text.trim() === ''
+}
+
+const userTypes = new Set<string>(['text', 'image', 'audio', 'file'])
+/** What the fold itself writes at the beginning of a line. */
+const marks = /^(?=[ \t]*\[(?:message from worker |Previous conversation handoff\]))/gm
+
+/** The sender is told from the field that the runtime set. A text that imitates such a line is quoted. */
+function userBlocks({ from, content }: UserMessage): UserBlock[] {
+  const blocks = content
+    .filter((block) => userTypes.has(block.type) && !isBlank(block))
+    .map((block) => (block.type === 'text' ? withoutMarks(block) : block))
+  if (blocks.length === 0) blocks.push({ type: 'text', text: '(empty message)' })
+  if (from === undefined) return blocks
+  const mark = `[message from worker ${from}]`
+  const [first] = blocks
+  if (first?.type !== 'text') return [{ type: 'text', text: mark }, ...blocks]
+  return [{ ...first, text: `${mark}\n${first.text}` }, ...blocks.slice(1)]
+}
+
+function summaryBlock({ text }: SummaryMessage): TextBlock {
+  return { type: 'text', text: `[Previous conversation handoff]\n${text.replace(marks, '> ')}` }
+}
+
+function withoutMarks(block: TextBlock): TextBlock {
+  const text = block.text.replace(marks, '> ')
+  return text === block.text ? block : { ...block, text }
+}
+
+const assistantTypes = new Set<string>(['text', 'reasoning', 'tool-call'])
+
+function assistantBlocks({ content }: AssistantMessage): AssistantBlock[] {
+  return content
+    .filter((block) => assistantTypes.has(block.type) && !isBlank(block))
+    .map((block) => (block.type === 'tool-call' ? withObjectInput(block) : block))
+}
+
+/** Providers take objects alone: any other JSON, or a text that is no JSON, travels under a name. */
+function withObjectInput(call: ToolCallBlock): ToolCallBlock {
+  if (isObject(call.input)) return call
+  const { inputText, ...rest } = call
+  return { ...rest, input: { arguments: call.input ?? inputText ?? null } }
+}
+
+/** What one model signed means nothing to another: only what was said and called is left. */
+function withoutSignatures(blocks: readonly AssistantBlock[]): AssistantBlock[] {
+  return blocks.flatMap((block): AssistantBlock[] => {
+    if (block.type === 'reasoning') return []
+    const { providerOptions: _, ...rest } = block
+    return [rest]
+  })
+}

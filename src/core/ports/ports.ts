@@ -1,0 +1,281 @@
+/**
+ * Duty: what the runtime needs of the store and the queue, as narrow ports. The layers in the middle (runtime, store, queue) know
+ * these and never each other; compose.ts puts the real ones in.
+ */
+
+import type { TransientType } from '../event/event.ts'
+import type { ResultStatus } from '../history/entry.ts'
+import type { Spending, WorkerLimits } from '../policy.ts'
+import type { Failure } from '../worker/failure.ts'
+import type { Mail } from '../worker/message.ts'
+import type { RunState } from '../worker/run-state.ts'
+import type { WorkerGrant } from '../worker/worker-grant.ts'
+
+/** A bell to be rung in a pool: "a slot should come and claim". */
+export interface Bell {
+  readonly id: string
+  readonly pool: string
+  /** A node heard of it when it was put: its job may come a little later. */
+  readonly isTold?: true
+  /** Its job came to a node without a free slot, where it still is, or to one that can run nothing of what is in line. */
+  readonly isAgain?: true
+  /** How many nodes have heard it in vain, since they can run nothing of what is in line. */
+  readonly hops?: number
+  /** How many times its job came to a node without a free slot. */
+  readonly full?: number
+  /** Others of its line that only its job names: when it was answered the last of them is rung, with the rest. */
+  readonly behind?: readonly string[]
+}
+
+/** What all agents of a session have used, and may use. */
+export interface SessionSpending {
+  /** Null while its only agent counts in its own record. */
+  readonly spent: Spending | null
+  readonly allowed: Spending
+}
+
+/** How a node answered a bell. full: no slot was free. unfit: what is left in line it cannot run, but another may. */
+export type BellAnswer = 'done' | 'full' | 'unfit'
+
+/** What the record says of the run; carried by each commit. */
+export interface RunPosition {
+  /** Number of the run that is in progress, or of the next one. */
+  readonly run: number
+  /** Children spawned in this run, detached ones too: each takes the next number as its `call`. */
+  readonly calls: number
+  readonly runState: RunState
+  readonly open: boolean
+  /** Failed tries of what `retrying` begins with. */
+  readonly attempt: number
+  /**
+   * What waits for its retry: `<lane>:<place>` of a message, or `model:` or `tool:` and the iteration of an agent; empty for none. Behind
+   * it, where another message waits as well, its failed tries and its own place.
+   */
+  readonly retrying: string
+  /** Calls whose results have not been received, in order. */
+  readonly awaits: readonly number[]
+  /** Timers of this run that have not been received. */
+  readonly timersOpen: number
+}
+
+/** The right to run one worker, and all that its turn needs to begin. */
+export interface Grant extends RunPosition {
+  readonly workerId: string
+  /** run; cancelled: for its cancelling end only; poison: for its failing end only. */
+  readonly mark: 'run' | 'cancelled' | 'poison'
+  readonly token: string
+  readonly epoch: number
+  /** It was started twice without a commit before: this node runs no other such worker at the same time. */
+  readonly suspect: boolean
+  readonly sessionId: string
+  readonly parentId: string | null
+  /** The root of a session that ends with its run. */
+  readonly isJob: boolean
+  /** The run of the parent that spawned it; null of a root, and of one spawned as detached. */
+  readonly parentRun: number | null
+  /** The parent's call that waits for this run's result; null when nobody waits. */
+  readonly call: number | null
+  readonly kind: string
+  readonly name: string
+  readonly pool: string
+  readonly depth: number
+  readonly limits: WorkerLimits
+  readonly spending: SessionSpending
+  /** What it may use, where its session or its parent restricts that. */
+  readonly allowed: WorkerGrant
+  readonly version: number
+  readonly starts: number
+  readonly crashes: number
+  readonly stateJson: string | null
+  /** Id of the last commit; empty before the first. */
+  readonly commitId: string
+  /** How many mails of the family lane were consumed for ever, and its length for ever as far as this grant shows it. */
+  readonly familyTaken: number
+  readonly familySeen: number
+  readonly mail: { readonly control: Mail[]; readonly family: Mail[]; readonly user: Mail[] }
+  /** Moment on this node's monotonic clock after which the lease is no longer trusted. */
+  readonly trustedUntil: number
+}
+
+export interface SpawnOrder {
+  readonly id: string
+  readonly kind: string
+  readonly name: string
+  readonly pool: string
+  readonly detached: boolean
+  readonly call: number
+  readonly mail: string
+  /** What it may use, as `encodeGrant` writes it; empty or absent: nothing is restricted. */
+  readonly grant?: string | undefined
+}
+
+/** To children, in place of a claim: the slot goes on with them, and holds all of them under one nonce. */
+export interface SlotOffer {
+  /** `<slot>+`: beside what the slot claims. */
+  readonly slot: string
+  readonly nonce: string
+  /** Of each spawn of the step: is it one of them? Others stand in line. */
+  readonly takes: readonly boolean[]
+}
+
+/** What a slot asks for when its turn ends. */
+export interface NextClaim {
+  readonly pool: string
+  readonly bell: string
+  readonly slot: string
+  readonly nonce: string
+  readonly maySuspect: boolean
+  readonly wasBusy: boolean
+  /** The bell was set long ago: it is set anew, so that it does not go stale while its slot is awake. */
+  readonly keepBell: boolean
+}
+
+/** null: to leave. stay: nothing, as it goes on with children, or another of its turns asks. */
+export type SlotNext = NextClaim | 'stay' | null
+
+/** Where a child stands in its tree. */
+export interface ChildPlace {
+  readonly sessionId: string
+  readonly parentId: string
+  /** The run that waits for its result; null: it was spawned as detached. */
+  readonly parentRun: number | null
+  readonly depth: number
+}
+
+export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
+  readonly workerId: string
+  readonly pool: string
+  readonly token: string
+  readonly sequence: number
+  readonly version: number
+  readonly entries: readonly string[]
+  readonly controlUsed: number
+  readonly userUsed: number
+  readonly familyUsed: readonly number[]
+  readonly familySeen: number
+  /** New state as JSON; undefined keeps it. */
+  readonly stateJson?: string | undefined
+  /** A failure is set, null clears it, undefined keeps it. */
+  readonly failure?: Failure | null | undefined
+  readonly outcome?: ResultStatus | undefined
+  /** Mail for the parent when the run ends. */
+  readonly result?: string | undefined
+  /** Evidence of a quarantine: it goes to the dead letters, with a consumed input. */
+  readonly dead?: string | undefined
+  /** How many results are still to come, or were when the run ended. */
+  readonly awaiting: number
+  readonly spawns: readonly SpawnOrder[]
+  /** With end. */
+  readonly offer?: SlotOffer | undefined
+  readonly sends: readonly { readonly workerId: string; readonly mail: string }[]
+  readonly timers: readonly { readonly id: string; readonly ms: number; readonly valueJson: string }[]
+  readonly event: string
+  /** Of a child that has committed nothing yet, what never changes of it. */
+  readonly child?: ChildPlace | undefined
+  /** Set when the turn ends: what the worker waits for. */
+  readonly end?: { readonly wait: string; readonly retryMs?: number; readonly next: SlotNext } | undefined
+  /** The bell that this turn answers; empty for none. */
+  readonly bell: string
+  /** With end: the bell was moved to the busy ones. */
+  readonly wasBusy: boolean
+}
+
+export type ClaimAnswer =
+  | { readonly kind: 'grant'; readonly grant: Grant }
+  | { readonly kind: 'empty' | 'unfit' | 'none' }
+
+export interface Refusal {
+  readonly reason: string
+  readonly limit: number
+  readonly id: string
+  /** In words: what somebody wrote over of a recipient (`damaged`), or the state of its session (`session_finished`). */
+  readonly what?: string
+}
+
+export type CommitAnswer =
+  | {
+      readonly kind: 'ok'
+      readonly version: number
+      readonly bells: readonly Bell[]
+      readonly claimed: ClaimAnswer
+      /** Ids of the children that took what was offered to them, in the order of their spawns; absent: none. */
+      readonly granted?: readonly string[] | undefined
+      /** Of their leases, as in a grant. */
+      readonly trustedUntil?: number
+      readonly spending: SessionSpending
+    }
+  | { readonly kind: 'fenced'; readonly claimed: ClaimAnswer }
+  | { readonly kind: 'conflict'; readonly version: number }
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] }
+
+export interface RenewRequest {
+  readonly workerId: string
+  readonly token: string
+  readonly bell: string
+  readonly becomesBusy: boolean
+  /** What the run is doing, for the record; absent: as the last commit said. */
+  readonly runState?: string
+}
+
+export type Verdict = 'kept' | 'fenced' | 'cancelled'
+
+/** The store as a turn needs it. One partition. */
+export interface TurnStore {
+  readonly partition: number
+  claim(next: NextClaim): Promise<ClaimAnswer>
+  commit(request: CommitRequest): Promise<CommitAnswer>
+  /** History entries from this position on, as they are stored. */
+  readHistory(workerId: string, from: number): Promise<string[]>
+  renew(turns: readonly RenewRequest[]): Promise<{ verdicts: Verdict[]; bells: readonly Bell[]; trustedUntil: number }>
+}
+
+export interface PoolShare {
+  readonly pool: string
+  readonly kinds: readonly string[]
+  readonly free: number
+  /** Workers that a slot which is awake may be expected to take in a row; 0 when this node has run none lately. */
+  readonly share: number
+}
+
+export interface DamagedSession {
+  readonly sessionId: string
+  readonly error: Error
+}
+
+/** The store as the sweeper needs it. One partition. */
+export interface UpkeepStore {
+  readonly partition: number
+  registerKinds(kinds: readonly { kind: string; pool: string; description: string }[]): Promise<void>
+  /**
+   * `damaged`: workers whose records cannot be read; they wait until they are mended. `left`: how many wait for a node of their kind,
+   * where this call took some in; else 0.
+   */
+  sweep(
+    slots: number,
+    shares: readonly PoolShare[],
+    leaving: boolean,
+  ): Promise<{ healed: number; bells: readonly Bell[]; damaged: readonly string[]; left: number }>
+  fire(): Promise<{ fired: number; dueInMs: number | null; bells: readonly Bell[] }>
+  /**
+   * One batch. `finished`: sessions whose cancel is over. `damaged`: those that cannot be finished before they are mended, since what is
+   * stored of them is not as it should be.
+   */
+  finishCancelled(): Promise<{ finished: number; damaged: readonly DamagedSession[] }>
+  /** One batch of the pass that nodes share. `done`: it is over, or another node makes it. */
+  prune(): Promise<{ pruned: number; done: boolean }>
+  /** Pool of each kind that nodes have ever registered. */
+  kindPools(): Promise<ReadonlyMap<string, string>>
+}
+
+/** The queue as the runtime needs it. Ringing may fail without harm: it is logged by the queue and never retried. */
+export interface BellRinger {
+  ring(partition: number, bells: readonly Bell[]): void
+}
+
+/** What is told to who listens now and never stored: text as it streams, progress of tools. Losing it is harmless. */
+export interface LivePublisher {
+  publish(sessionId: string, workerId: string, notes: readonly LiveNote[]): void
+}
+
+export type LiveNote = readonly [type: TransientType, details: Readonly<Record<string, unknown>>]

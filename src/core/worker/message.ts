@@ -1,0 +1,190 @@
+/**
+ * Duty: the messages a worker receives, and their form in the mailbox.
+ * A mail is one string: a head of tab-separated fields that the scripts may match, then the value as JSON, which no script
+ * ever decodes. `M1` No head field contains a tab: they are ids, words and numbers only.
+ */
+
+import { InvariantError } from '../errors.ts'
+import type { Json } from '../history/chat-message.ts'
+import type { Failure } from './failure.ts'
+
+/** Control (timers) is read first, then family (results of children), then user (inputs). FIFO for each sender. */
+export type Lane = 'control' | 'family' | 'user'
+
+export interface InputMessage<Value = unknown> {
+  readonly kind: 'input'
+  /** Unique in the worker's mailbox. */
+  readonly id: string
+  /** The worker that sent it, set by the runtime; null when it came from outside (submit, send). */
+  readonly from: string | null
+  readonly value: Value
+  /** What tools of the sending agent established and gave along, by name. */
+  readonly facts?: Readonly<Record<string, Json>>
+}
+
+export interface ReportedChild {
+  readonly kind: 'result'
+  readonly id: string
+  /** The child. */
+  readonly from: string
+  readonly name: string
+  readonly workerKind: string
+  /** Number of the spawning call within the run, from 1: results are received in this order. */
+  readonly call: number
+}
+
+export type ResultMessage<Value = unknown> = ReportedChild &
+  (
+    | {
+        readonly status: 'completed'
+        /** What the child replied. */
+        readonly value: Value
+        readonly failure: null
+      }
+    | { readonly status: 'failed' | 'cancelled'; readonly value: null; readonly failure: Failure }
+  )
+
+export interface TimerMessage<Value = unknown> {
+  readonly kind: 'timer'
+  readonly id: string
+  readonly from: null
+  readonly value: Value
+}
+
+/** Inputs have passed the kind's schema of them, where it has one. */
+export type Message<Input = unknown> = InputMessage<Input> | ResultMessage | TimerMessage
+
+/** A message at its place in a lane. */
+export interface Mail {
+  /** Why the stored text could not be read; such a mail fails the run that meets it, and nothing else. */
+  readonly malformed?: string
+  readonly lane: Lane
+  /** Position in the lane, counted from 0 for ever. */
+  readonly sequence: number
+  readonly message: Message
+}
+
+/** What travels as the value of a result. */
+interface ResultBody {
+  readonly name: string
+  readonly kind: string
+  readonly value: unknown
+  readonly failure?: Failure
+}
+
+/** `i <from or -> <json>`: its id is its place in the lane, which it gets when it is accepted. */
+export function encodeInput(from: string | null, valueJson: string): string {
+  return `i\t${from ?? '-'}\t${valueJson}`
+}
+
+/** `g <from> <json of value and facts>`: an input with facts. */
+export function encodeGivenInput(from: string, valueJson: string, factsJson: string): string {
+  return `g\t${from}\t{"value":${valueJson},"facts":${factsJson}}`
+}
+
+/** `r <child id> <call> <status> <json of name, kind, value, failure>`: the head names child and call, which waits match. */
+export function encodeResult(
+  child: { id: string; name: string; kind: string },
+  call: number,
+  outcome: Outcome,
+): string {
+  const body = resultBodyJson(child, outcome)
+  return `r\t${child.id}\t${call}\t${outcome.status}\t${body}`
+}
+
+/** How a run ended. `valueJson` is the reply as the author gave it, already JSON, so that it is serialised once. */
+export type Outcome =
+  | { readonly status: 'completed'; readonly valueJson: string }
+  | { readonly status: 'failed'; readonly failure: Failure }
+  | { readonly status: 'cancelled'; readonly failure: Failure }
+
+function resultBodyJson(child: { name: string; kind: string }, outcome: Outcome): string {
+  const head = `{"name":${JSON.stringify(child.name)},"kind":${JSON.stringify(child.kind)},"value":`
+  if (outcome.status === 'completed') return `${head}${outcome.valueJson}}`
+  return `${head}null,"failure":${JSON.stringify(outcome.failure)}}`
+}
+
+/** Must not throw: one mail that cannot be read must not keep its worker, or a slot, from going on. */
+export function decodeMail(lane: Lane, sequence: number, text: string): Mail {
+  const place = `${lane}-${sequence}`
+  try {
+    return { lane, sequence, message: decodeMessage(text, place) }
+  } catch (error) {
+    const malformed = error instanceof Error ? error.message : String(error)
+    return { lane, sequence, message: unreadable(text, place, malformed), malformed }
+  }
+}
+
+/** What is told of a text that cannot be read. A result keeps its head, so that the parent that waits for it is answered. */
+function unreadable(text: string, place: string, why: string): Message {
+  if (text[0] !== 'r') return { kind: 'input', id: place, from: null, value: text.slice(0, 1_000) }
+  const [, from = '', call = ''] = splitHead(text, 4)
+  const message = `the result of worker ${from} cannot be read: ${why}`
+  const failure: Failure = { code: 'input_invalid', message, origin: 'runtime', at: 0, attempt: 1, retryable: false }
+  const name = from
+  return {
+    kind: 'result',
+    id: `${from}:${call}`,
+    from,
+    name,
+    workerKind: '',
+    call: Number(call),
+    status: 'failed',
+    value: null,
+    failure,
+  }
+}
+
+/** `place` becomes the id of an input: unique in its mailbox, and the same on every try. */
+export function decodeMessage(text: string, place: string): Message {
+  switch (text[0]) {
+    case 'i': {
+      const [, from, value] = splitHead(text, 2)
+      return {
+        kind: 'input',
+        id: place,
+        from: from === '-' ? null : (from as string),
+        value: JSON.parse(value as string),
+      }
+    }
+    case 'g': {
+      const [, from, body] = splitHead(text, 2)
+      const { value, facts } = JSON.parse(body as string) as { value: unknown; facts: Record<string, Json> }
+      return { kind: 'input', id: place, from: from as string, value, facts }
+    }
+    case 'r': {
+      const [, from, call, status, value] = splitHead(text, 4)
+      const body = JSON.parse(value as string) as ResultBody
+      return {
+        kind: 'result',
+        id: `${from}:${call}`,
+        from: from as string,
+        name: body.name,
+        workerKind: body.kind,
+        call: Number(call),
+        status,
+        value: body.value,
+        failure: body.failure ?? null,
+      } as ResultMessage
+    }
+    case 't': {
+      // `t <timer id> <json>`: fire.lua makes it.
+      const [, id, value] = splitHead(text, 2)
+      return { kind: 'timer', id: id as string, from: null, value: JSON.parse(value as string) }
+    }
+    default:
+      throw new InvariantError(`a mail of unknown sort ${JSON.stringify(text.slice(0, 20))} was read`)
+  }
+}
+
+/** The first `fields` + 1 fields, and the rest as the last one, tabs and all. */
+function splitHead(text: string, fields: number): string[] {
+  const parts: string[] = []
+  let start = 0
+  for (let field = 0; field <= fields; field++) {
+    const end = field === fields ? -1 : text.indexOf('\t', start)
+    parts.push(end < 0 ? text.slice(start) : text.slice(start, end))
+    start = end + 1
+  }
+  return parts
+}

@@ -1,0 +1,279 @@
+/**
+ * Duty: the two tools that a model with `spawns` is given: children, and messages to live workers.
+ * E1 Ids, senders and what is given along are set here, never by the model's text. E2 Children of one call report as one result, in
+ *    the order of the tasks; the failure of one is told beside the others.
+ */
+
+import { z } from 'zod'
+import { isObject } from '../../../core/check/is-object.ts'
+import { type Fit, fitTo } from '../../../core/check/schema-problems.ts'
+import type { ToolSpec } from '../../../core/definition/model.ts'
+import { checkName, defaultName } from '../../../core/definition/worker-name.ts'
+import { InputError, LimitError } from '../../../core/errors.ts'
+import type { Json, ToolOutput } from '../../../core/history/chat-message.ts'
+import { isAgentResult, type SpawnNote } from '../../../core/history/entry.ts'
+import { childId, isId, partitionOf, pastedId } from '../../../core/ids.ts'
+import { isDeeperThan, toJson } from '../../../core/json.ts'
+import { policy } from '../../../core/policy.ts'
+import type { Grant, SpawnOrder } from '../../../core/ports/ports.ts'
+import { encodeGivenInput, encodeInput, type ResultMessage } from '../../../core/worker/message.ts'
+import { checkGrant, encodeGrant, grantName, narrowGrant } from '../../../core/worker/worker-grant.ts'
+
+export const spawnToolName = 'spawn_workers'
+export const sendToolName = 'send_message'
+
+/** More in one call would be one script too large; the session's limits usually are lower. */
+const tasksMax = 200
+
+const taskSchema = z.strictObject({
+  kind: z.string(),
+  name: z.string().optional(),
+  input: z.json(),
+  facts: z.array(z.string()).optional(),
+  tools: z.array(z.string().regex(grantName, 'is no name of a tool')).max(policy.grantNamesMax).optional(),
+  detached: z.boolean().optional(),
+})
+const spawnSchema = z.strictObject({ tasks: z.array(taskSchema).min(1).max(tasksMax) })
+const sendSchema = z.strictObject({ to: z.string(), text: z.string().min(1) })
+
+export type SpawnTask = z.infer<typeof taskSchema>
+export type SendInput = z.infer<typeof sendSchema>
+
+export function parseSpawn(input: unknown, kinds: readonly string[]): Fit<readonly SpawnTask[]> {
+  const fit = fitTo(spawnSchema, input)
+  if (!fit.ok) return fit
+  const { tasks } = fit.value
+  const unknown = tasks.filter(({ kind }) => !kinds.includes(kind))
+  if (unknown.length > 0) {
+    const names = [...new Set(unknown.map(({ kind }) => `'${kind.slice(0, 64)}'`))].join(', ')
+    return { ok: false, reasons: [`kind ${names} may not be spawned; available: ${kinds.join(', ')}`] }
+  }
+  return { ok: true, value: tasks }
+}
+
+export function parseSend(input: unknown): Fit<SendInput> {
+  return fitTo(sendSchema, input)
+}
+
+/** How the two tools are shown to a model. `describe` tells what is known of a kind. */
+export function delegationSpecs(kinds: readonly string[], describe: (kind: string) => string): readonly ToolSpec[] {
+  const list = kinds.map((kind) => `- ${kind}${describe(kind) === '' ? '' : `: ${describe(kind)}`}`).join('\n')
+  const text = (description: string) => ({ type: 'string', description })
+  return [
+    {
+      name: spawnToolName,
+      description: `Starts workers, one for each task, all at the same time, and gives their results in the order of the tasks. Kinds:\n${list}`,
+      inputSchema: {
+        type: 'object',
+        properties: {
+          tasks: {
+            type: 'array',
+            minItems: 1,
+            maxItems: tasksMax,
+            items: {
+              type: 'object',
+              properties: {
+                kind: { type: 'string', enum: kinds },
+                name: text('A short name for people to read.'),
+                input: { description: 'What the worker is to do: all it needs to know, as text or JSON.' },
+                facts: {
+                  type: 'array',
+                  items: { type: 'string' },
+                  description: 'Names of facts that your tools established and that this worker is to be given.',
+                },
+                tools: {
+                  type: 'array',
+                  items: { type: 'string' },
+                  description: "Names of the tools it may use; default: all of its kind's.",
+                },
+                detached: {
+                  type: 'boolean',
+                  description: 'Do not wait for it: it goes on by itself and reports to nobody.',
+                },
+              },
+              required: ['kind', 'input'],
+              additionalProperties: false,
+            },
+          },
+        },
+        required: ['tasks'],
+        additionalProperties: false,
+      },
+    },
+    {
+      name: sendToolName,
+      description: 'Sends a message to a live worker: its id, or "parent". It does not wait for an answer.',
+      inputSchema: {
+        type: 'object',
+        properties: { to: text('Id of a worker, or "parent".'), text: text('The message.') },
+        required: ['to', 'text'],
+        additionalProperties: false,
+      },
+    },
+  ]
+}
+
+export interface Delegation {
+  readonly orders: readonly SpawnOrder[]
+  readonly notes: readonly (SpawnNote & { readonly facts?: readonly string[] })[]
+}
+
+/** `folder` is the worker's own. Throws an InputError or a LimitError that the model is told. */
+export function delegate(
+  tasks: readonly SpawnTask[],
+  grant: Grant,
+  run: number,
+  callsBefore: number,
+  facts: Readonly<Record<string, Json>>,
+  folder: string | null,
+  poolOf: (kind: string) => string,
+): Delegation {
+  let bytes = 0
+  const made = tasks.map((task, index) => {
+    const call = callsBefore + index + 1
+    const { kind, tools } = task
+    const given = encodeGrant(checkGrant(narrowGrant(grant.allowed, { tools, folder: folder ?? undefined })))
+    const detached = task.detached ?? false
+    const id = childId(grant.workerId, run, call)
+    const name = checkName(task.name ?? defaultName(kind, call))
+    const mail = mailOf(task, name, grant.workerId, facts)
+    bytes += Buffer.byteLength(mail)
+    if (bytes > policy.stepBytesMax) throw tooBig(index)
+    const note = {
+      call,
+      id,
+      kind,
+      name,
+      ...(detached && { detached: true as const }),
+      ...(task.facts && { facts: task.facts }),
+    }
+    return { order: { id, kind, name, pool: poolOf(kind), detached, call, mail, grant: given }, note }
+  })
+  return { orders: made.map(({ order }) => order), notes: made.map(({ note }) => note) }
+}
+
+function tooBig(fitting: number): LimitError {
+  const limit = `inputs and facts of more than ${policy.stepBytesMax} bytes in one call`
+  return new LimitError(
+    'step_too_big',
+    `${limit}: only the first ${fitting} tasks fit; give the others in another call.`,
+  )
+}
+
+function mailOf(task: SpawnTask, name: string, from: string, facts: Readonly<Record<string, Json>>): string {
+  const inputJson = toJson(task.input, `the input of ${name}`)
+  if (task.facts === undefined || task.facts.length === 0) return encodeInput(from, inputJson)
+  const given: Record<string, Json> = Object.create(null) as Record<string, Json>
+  for (const fact of task.facts) {
+    const value = facts[fact]
+    if (value === undefined) {
+      const known = Object.keys(facts).join(', ') || 'none'
+      throw new InputError(`there is no fact '${fact.slice(0, 64)}' to give to ${name}; there are: ${known}.`)
+    }
+    given[fact] = value
+  }
+  return encodeGivenInput(from, inputJson, toJson(given, `the facts given to ${name}`))
+}
+
+/** The recipient of a message. Throws an InputError that the model is told. */
+export function recipientOf(to: string, grant: Grant): string {
+  const id = to === 'parent' ? grant.parentId : pastedId(to)
+  if (id === null) throw new InputError('this worker has no parent to send to.')
+  if (!isId(id))
+    throw new InputError(`'${to.slice(0, 64)}' is no worker's id; use an id as ${spawnToolName} gave it, or "parent".`)
+  if (partitionOf(id) !== partitionOf(grant.workerId)) {
+    throw new InputError(`worker ${id} lives in another partition: sending between partitions is not possible yet.`)
+  }
+  return id
+}
+
+/** What the model is told of children that are not waited for. */
+export function detachedOutput(notes: readonly SpawnNote[]): ToolOutput {
+  const value = notes.map(({ id, name, kind }) => ({ workerId: id, name, kind, status: 'started' }))
+  return { type: 'json', value }
+}
+
+/** The results of one call's children, in the order of its tasks (E2). */
+export function childrenOutput(
+  notes: readonly SpawnNote[],
+  results: ReadonlyMap<number, ResultMessage>,
+  bytesMax: number,
+): ToolOutput {
+  const share = Math.max(1_000, Math.floor(bytesMax / notes.length))
+  const value = notes.map(({ call, id, name, kind, detached }) => {
+    const head = { workerId: id, name, kind }
+    if (detached) return { ...head, status: 'started' }
+    const result = results.get(call)
+    if (result === undefined) return { ...head, status: 'unknown' }
+    const { status, failure } = result
+    const told = status === 'completed' ? saidBy(result.value, share) : {}
+    return { ...head, status, ...told, ...(failure && { failure: { code: failure.code, message: failure.message } }) }
+  })
+  return { type: 'json', value: value as Json }
+}
+
+/** `{ summary, artifacts, details }`: as the child said it in JSON, or its text as details. */
+function saidBy(value: unknown, charsMax: number): Record<string, Json> {
+  if (!isAgentResult(value)) {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    const isAsItIs = text.length <= charsMax && !isTooDeep(value)
+    if (isAsItIs && isStructured(value)) return { summary: '', ...value }
+    return { summary: firstLine(text), details: isAsItIs ? (value as Json) : cut(text, charsMax) }
+  }
+  const said = structured(value.text)
+  if (said === null) return { summary: firstLine(value.text), details: cut(value.text, charsMax) }
+  if (JSON.stringify(said).length > charsMax)
+    return {
+      summary: firstLine(typeof said.summary === 'string' ? said.summary : ''),
+      details: cut(value.text, charsMax),
+    }
+  const { summary, ...rest } = said
+  return { summary: typeof summary === 'string' ? summary : '', ...rest }
+}
+
+/** Some of the known keys, and no others. */
+function isStructured(value: unknown): value is Record<string, Json> {
+  if (!isObject(value) || typeof (value.summary ?? '') !== 'string') return false
+  const keys = Object.keys(value)
+  return keys.length > 0 && keys.every((key) => structuredKeys.includes(key))
+}
+
+const structuredKeys = ['summary', 'artifacts', 'decisions', 'nextSteps', 'details']
+
+/** It can be read, and not be written again; or a provider refuses it: as a text it is told all the same. */
+function isTooDeep(value: unknown): boolean {
+  return isDeeperThan(value, policy.jsonDepthMax)
+}
+
+/** An answer that is JSON of the known form, as it stands or in a fence. */
+function structured(text: string): Record<string, Json> | null {
+  try {
+    const value: unknown = JSON.parse(withoutFence(text))
+    if (!isObject(value) || isTooDeep(value)) return null
+    const known = Object.entries(value).filter(([key]) => structuredKeys.includes(key))
+    return known.length > 0 ? (Object.fromEntries(known) as Record<string, Json>) : null
+  } catch {
+    return null
+  }
+}
+
+/** One pattern for all of it would take the cube of the time where a model writes line breaks without end. */
+function withoutFence(text: string): string {
+  const trimmed = text.trim()
+  const [opening] = /^```(?:json)?\s*\n/.exec(trimmed) ?? []
+  if (opening === undefined || !trimmed.endsWith('```')) return text
+  const inner = trimmed.slice(opening.length - 1, -3)
+  const isOnOwnLine = inner.slice(inner.trimEnd().length).includes('\n')
+  return isOnOwnLine ? inner : text
+}
+
+function firstLine(text: string): string {
+  const line = text.split('\n').find((part) => part.trim() !== '') ?? ''
+  return cut(line.trim(), 200)
+}
+
+function cut(text: string, charsMax: number): string {
+  return text.length <= charsMax
+    ? text
+    : `${text.slice(0, charsMax).toWellFormed()} … (${text.length} characters in all)`
+}

@@ -1,0 +1,16 @@
+/** Duty: a kind as a node runs it: its pool, what parents are told of it, and the behaviour that advances a turn of such a worker. */
+import type { Turn } from '../turn/turn.ts'
+
+/** Runs a turn to its end; all it wants recorded goes through the turn. Handlers are one behaviour, agents another. */
+export type Behaviour = (turn: Turn) => Promise<void>
+
+export interface Kind {
+  readonly name: string
+  readonly pool: string
+  readonly description: string
+  /** Its definition says that it spawns nothing: damage to what its session keeps for children does not stop its workers. */
+  readonly isChildless: boolean
+  /** Its turns are a function of one message, which is over when it returns. */
+  readonly isHandler: boolean
+  readonly behaviour: Behaviour
+}

@@ -1,0 +1,29 @@
+/** Duty: what a node keeps of one partition. */
+import type { TurnStore, UpkeepStore } from '../../core/ports/ports.ts'
+import { newNonce } from '../slot/nonce.ts'
+import type { Pace } from '../slot/pace.ts'
+import type { Relay } from '../slot/relay.ts'
+import type { Renewer } from '../upkeep/renewer.ts'
+import type { Sweeper } from '../upkeep/sweeper.ts'
+
+export interface PartitionStores {
+  readonly turns: TurnStore
+  readonly upkeep: UpkeepStore
+}
+
+export interface Partition extends PartitionStores {
+  /** By slot: the nonce of its last claim, while that has no answer. No Map: it changes with each turn (decision 0013). */
+  readonly unanswered: (string | undefined)[]
+  readonly pace: Pace
+  /** For slots that go on with children. */
+  readonly relay: Relay
+  readonly renewer: Renewer
+  readonly sweeper: Sweeper
+}
+
+/** For the next claim of a slot: a new one, but where its last claim was never answered (decision 0015). */
+export function nonceOf({ unanswered }: Partition, slot: number): string {
+  const nonce = unanswered[slot] ?? newNonce()
+  unanswered[slot] = nonce
+  return nonce
+}

@@ -1,0 +1,70 @@
+/**
+ * Duty: what a thread for tools does: loads the module of each call's tool and runs the tool, with its context over the call's port.
+ * Never imported by the node: it is the program of its threads.
+ */
+import { type MessagePort, parentPort } from 'node:worker_threads'
+import { isTool, type Tool } from '../../../core/definition/define-tool.ts'
+import { isAgentDefinition, isWorkerDefinition } from '../../../core/definition/define-worker.ts'
+import type { WorkerLog } from '../../../core/definition/worker-log.ts'
+import { type Attempt, ToolAttempt } from '../attempt.ts'
+import { openWorkspace } from '../workspace.ts'
+import { type AbortWord, type ThreadOrder, type ThreadWord, toWire } from './thread-wire.ts'
+
+parentPort?.on('message', (order: ThreadOrder) => void serve(order))
+
+async function serve(order: ThreadOrder): Promise<void> {
+  const { port } = order
+  const stop = new AbortController()
+  port.on('message', ({ name, message }: AbortWord) => stop.abort(Object.assign(new Error(message), { name })))
+  const attempt = await attemptOf(order, stop.signal)
+  say(port, { type: 'ended', attempt: toWire(attempt) })
+  port.close()
+}
+
+async function attemptOf(
+  { port, moduleUrl, toolName, input, parts }: ThreadOrder,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  try {
+    const tool = await findTool(moduleUrl, toolName)
+    const workspace = parts.folder === null ? null : await openWorkspace(parts.folder, parts.bound)
+    const onProgress = (value: unknown) => say(port, { type: 'progress', value })
+    const whole = { ...parts, signal, onProgress, log: logOver(port) }
+    return await new ToolAttempt(tool, whole, signal, workspace).run(input)
+  } catch (error) {
+    return { kind: 'threw', error, facts: {} }
+  }
+}
+
+async function findTool(moduleUrl: string, name: string): Promise<Tool> {
+  let module: Record<string, unknown>
+  try {
+    module = (await import(moduleUrl)) as Record<string, unknown>
+  } catch (cause) {
+    const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
+    throw new Error(`the module of tool "${name}", ${moduleUrl}, cannot be loaded in a thread: ${reason}`, { cause })
+  }
+  const worker = module.default
+  const ofWorker = isWorkerDefinition(worker) && isAgentDefinition(worker) ? (worker.tools ?? []) : []
+  const found = [...Object.values(module), ...ofWorker].find((value) => isTool(value) && value.name === name)
+  if (found !== undefined) return found as Tool
+  throw new Error(
+    `${moduleUrl} does not export tool "${name}", so that no thread can run it: export it, or leave out its \`thread\`.`,
+  )
+}
+
+function logOver(port: MessagePort): WorkerLog {
+  const at = (level: keyof WorkerLog) => (message: string, fields?: Record<string, unknown>) => {
+    try {
+      say(port, { type: 'log', level, message, fields })
+    } catch {
+      // A field that cannot be cloned: the words are worth more than the fields.
+      say(port, { type: 'log', level, message, fields: undefined })
+    }
+  }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+function say(port: MessagePort, word: ThreadWord): void {
+  port.postMessage(word)
+}

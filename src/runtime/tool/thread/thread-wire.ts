@@ -1,0 +1,74 @@
+/** Duty: what a node and the threads of its tools say to each other. Everything can be cloned; classes of errors are named. */
+import type { MessagePort } from 'node:worker_threads'
+import type { WorkerLog } from '../../../core/definition/worker-log.ts'
+import { TerminalError, TransientError, toRuntimeError } from '../../../core/errors.ts'
+import type { Attempt, ToolCallParts } from '../attempt.ts'
+
+type Settings<E extends abstract new (message: string, options: never) => unknown> = NonNullable<
+  ConstructorParameters<E>[1]
+>
+
+/** A call for a thread; the rest of it is said over the call's own port. */
+export interface ThreadOrder {
+  readonly port: MessagePort
+  readonly moduleUrl: string
+  readonly toolName: string
+  readonly input: unknown
+  readonly parts: Omit<ToolCallParts, 'signal' | 'log' | 'onProgress'>
+}
+
+/** To the thread: its signal fires, for this reason. */
+export interface AbortWord {
+  readonly name: string
+  readonly message: string
+}
+
+/** From the thread. `ended` is the last. */
+export type ThreadWord =
+  | { readonly type: 'progress'; readonly value: unknown }
+  | {
+      readonly type: 'log'
+      readonly level: keyof WorkerLog
+      readonly message: string
+      readonly fields: Record<string, unknown> | undefined
+    }
+  | { readonly type: 'ended'; readonly attempt: WireAttempt }
+
+type WireError =
+  | { readonly sort: 'transient'; readonly message: string; readonly settings: Settings<typeof TransientError> }
+  | { readonly sort: 'terminal'; readonly message: string; readonly settings: Settings<typeof TerminalError> }
+  | { readonly sort: 'other'; readonly message: string }
+
+type WireAttempt =
+  | Extract<Attempt, { kind: 'returned' }>
+  | (Omit<Extract<Attempt, { kind: 'threw' }>, 'error'> & { readonly error: WireError })
+
+export function toWire(attempt: Attempt): WireAttempt {
+  return attempt.kind === 'returned' ? attempt : { ...attempt, error: wireError(attempt.error) }
+}
+
+export function fromWire(attempt: WireAttempt): Attempt {
+  return attempt.kind === 'returned' ? attempt : { ...attempt, error: realError(attempt.error) }
+}
+
+function wireError(thrown: unknown): WireError {
+  // Only the tool's own TransientError is one: others are wrapped in it for want of a better class.
+  const { message, code } = toRuntimeError(thrown)
+  if (thrown instanceof TransientError) {
+    const { retryAfterMs } = thrown
+    const settings = { code, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) } as Settings<
+      typeof TransientError
+    >
+    return { sort: 'transient', message, settings }
+  }
+  if (thrown instanceof TerminalError) {
+    return { sort: 'terminal', message, settings: { code } as Settings<typeof TerminalError> }
+  }
+  return { sort: 'other', message }
+}
+
+function realError(error: WireError): Error {
+  if (error.sort === 'transient') return new TransientError(error.message, error.settings)
+  if (error.sort === 'terminal') return new TerminalError(error.message, error.settings)
+  return new Error(error.message)
+}

@@ -1,0 +1,135 @@
+/**
+ * Duty: a step: what one message changed, as data, before it is committed. Steps that come while a commit is under way are merged
+ * and go out together (group commit); a step that ends a run is always the last of its batch.
+ */
+import type { RuntimeError } from '../../core/errors.ts'
+import type { EventNote } from '../../core/event/event.ts'
+import { encodeEvents } from '../../core/event/event-notes.ts'
+import { policy } from '../../core/policy.ts'
+import type { CommitRequest, Grant, RunPosition, SpawnOrder } from '../../core/ports/ports.ts'
+import type { Failure } from '../../core/worker/failure.ts'
+
+export interface Step {
+  readonly entries: readonly string[]
+  readonly controlUsed: number
+  readonly userUsed: number
+  readonly familyUsed: readonly number[]
+  readonly stateJson?: string | undefined
+  readonly failure?: Failure | null | undefined
+  readonly outcome?: CommitRequest['outcome']
+  /** Results that were still to come when the run ended. */
+  readonly awaiting?: number
+  /** Mail for the parent when the run ends. */
+  readonly result?: string | undefined
+  readonly dead?: string | undefined
+  readonly spawns: readonly SpawnOrder[]
+  readonly sends: CommitRequest['sends']
+  readonly timers: CommitRequest['timers']
+  /** Where the run stands after this step. */
+  readonly position: RunPosition
+  readonly notes: readonly EventNote[]
+  /** What is recorded instead when the store refuses this step. */
+  readonly refused?: (error: RuntimeError) => Step
+  /** Or: the step is dropped, this is told why, and the behaviour, which has waited for it, goes on. */
+  readonly declined?: (error: RuntimeError) => void
+}
+
+export const emptyStep = (position: RunPosition): Step => ({
+  entries: [],
+  controlUsed: 0,
+  userUsed: 0,
+  familyUsed: [],
+  spawns: [],
+  sends: [],
+  timers: [],
+  position,
+  notes: [],
+})
+
+const batchSteps = 50
+const batchBytes = 4_194_304
+
+/** How many of these steps may go into one commit: up to the first that ends a run, within the limits. At least one. */
+export function batchLength(steps: readonly Step[]): number {
+  let bytes = 0
+  let parts = 0
+  for (const [index, step] of steps.entries()) {
+    bytes += stepBytes(step)
+    parts += step.spawns.length + step.sends.length + step.timers.length
+    if (index > 0 && (bytes > batchBytes || parts > policy.stepPartsMax)) return index
+    if (step.outcome !== undefined || index + 1 === batchSteps) return index + 1
+  }
+  return steps.length
+}
+
+function stepBytes(step: Step): number {
+  let bytes = (step.stateJson?.length ?? 0) + (step.result?.length ?? 0)
+  for (const entry of step.entries) bytes += entry.length
+  for (const spawn of step.spawns) bytes += spawn.mail.length
+  for (const send of step.sends) bytes += send.mail.length
+  for (const timer of step.timers) bytes += timer.valueJson.length
+  return bytes
+}
+
+export function mergeSteps(steps: readonly Step[]): Step {
+  if (steps.length === 1) return steps[0] as Step
+  let { entries, controlUsed, userUsed, familyUsed, stateJson, failure, spawns, sends, timers, notes } =
+    steps[0] as Step
+  for (let index = 1; index < steps.length; index++) {
+    const step = steps[index] as Step
+    entries = joined(entries, step.entries)
+    controlUsed += step.controlUsed
+    userUsed += step.userUsed
+    familyUsed = joined(familyUsed, step.familyUsed)
+    stateJson = step.stateJson ?? stateJson
+    failure = step.failure === undefined ? failure : step.failure
+    spawns = joined(spawns, step.spawns)
+    sends = joined(sends, step.sends)
+    timers = joined(timers, step.timers)
+    notes = joined(notes, step.notes)
+  }
+  const last = steps.at(-1) as Step
+  return { ...last, entries, controlUsed, userUsed, familyUsed, stateJson, failure, spawns, sends, timers, notes }
+}
+
+/** What a commit says of a step, whenever it is sent. */
+export function requestOf(
+  { workerId, pool, token, familySeen, version, sessionId, parentId, parentRun, depth }: Grant,
+  { position, notes, awaiting = position.awaits.length, ...step }: Step,
+): Omit<CommitRequest, 'sequence' | 'version' | 'bell' | 'wasBusy'> {
+  const { runState, open, attempt, retrying, awaits, timersOpen } = position
+  const { entries, controlUsed, userUsed, familyUsed, stateJson, failure, outcome, result, dead } = step
+  return {
+    workerId,
+    pool,
+    token,
+    runState,
+    open,
+    attempt,
+    retrying,
+    awaits,
+    awaiting,
+    timersOpen,
+    entries,
+    controlUsed,
+    userUsed,
+    familyUsed,
+    familySeen,
+    stateJson,
+    failure,
+    outcome,
+    result,
+    dead,
+    spawns: step.spawns,
+    sends: step.sends,
+    timers: step.timers,
+    event: notes.length > 0 ? encodeEvents(notes) : '',
+    child: parentId === null || version > 0 ? undefined : { sessionId, parentId, parentRun, depth },
+  }
+}
+
+/** Most lists are empty. */
+function joined<Item>(before: readonly Item[], after: readonly Item[]): readonly Item[] {
+  if (after.length === 0) return before
+  return before.length === 0 ? after : [...before, ...after]
+}

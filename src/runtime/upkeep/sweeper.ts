@@ -1,0 +1,173 @@
+/**
+ * Duty: once about every second, in every node: heal, fire timers, finish cancels, prune, and answer in this process what no bell
+ * has woken. So the system goes on, slower, when BullMQ's jobs are lost.
+ * W1 A sweep rings BullMQ only for the timers it fires. For what it finds in line the node answers bells with its own free slots.
+ * W2 Batches are repeated while there is more, of cancels by the next sweep, which then follows at once. W3 A sweep that fails is logged
+ *    and tried again: Redis may be away for a while. W4 Where Redis refuses the rest it is pruned all the same: one that is full is given
+ *    room by that.
+ */
+
+import type { WorkerLog } from '../../core/definition/worker-log.ts'
+import { toRuntimeError } from '../../core/errors.ts'
+import type { Policy } from '../../core/policy.ts'
+import type { Bell, PoolShare, UpkeepStore } from '../../core/ports/ports.ts'
+
+export interface SweeperHost {
+  readonly log: WorkerLog
+  readonly slots: number
+  shares(): PoolShare[]
+  answer(bell: Bell): void
+  ring(bells: readonly Bell[]): void
+  learnKinds(pools: ReadonlyMap<string, string>): void
+  /** Writes the kinds again: a Redis that lost its data must not forget what is hosted. */
+  register(): Promise<void>
+}
+
+export class Sweeper {
+  readonly #store: UpkeepStore
+  readonly #policy: Policy
+  readonly #host: SweeperHost
+  #timer: NodeJS.Timeout | undefined
+  #nextAt = 0
+  #prunedAt = 0
+  #running: Promise<void> | undefined
+  #stopped = false
+  #failing = false
+  /** Workers and sessions. */
+  #damaged: ReadonlySet<string> = new Set()
+
+  constructor(store: UpkeepStore, policy: Policy, host: SweeperHost) {
+    this.#store = store
+    this.#policy = policy
+    this.#host = host
+  }
+
+  /** The first sweep registers the node; it throws when the store does not answer. */
+  async start(): Promise<void> {
+    this.#prunedAt = performance.now()
+    await this.runOnce()
+    this.#schedule(this.#everyMs())
+  }
+
+  /** A timer becomes due: sweep then, if that is earlier than planned. What comes later than the next sweep is seen by that one. */
+  dueIn(ms: number): void {
+    if (this.#stopped || ms > this.#policy.sweepEveryMs || performance.now() + ms >= this.#nextAt) return
+    this.#schedule(ms + 1)
+  }
+
+  async runOnce(): Promise<void> {
+    try {
+      await this.#tend()
+    } catch (error) {
+      if (toRuntimeError(error).code === 'store_refused') await this.#prune()
+      throw error
+    }
+    await this.#prune()
+  }
+
+  async #tend(): Promise<void> {
+    const damaged = new Set<string>()
+    await this.#heal(damaged)
+    await this.#fire()
+    await this.#finish(damaged)
+    this.#damaged = damaged
+    this.#host.learnKinds(await this.#store.kindPools())
+  }
+
+  async #heal(damaged: Set<string>): Promise<void> {
+    for (let more = true, leftBefore = Number.POSITIVE_INFINITY; more; ) {
+      const swept = await this.#store.sweep(this.#host.slots, this.#host.shares(), false)
+      for (const bell of swept.bells) this.#host.answer(bell)
+      const what = 'the record of a worker cannot be read; the worker waits until it is put back, and the others go on'
+      for (const worker of swept.damaged) this.#tellOf(damaged, worker, what, { worker })
+      // Not where there are no fewer: claims put back, as fast as they are taken in, workers of whom a key is damaged.
+      const takesMore = swept.left > 0 && swept.left < leftBefore
+      leftBefore = swept.left
+      more = swept.healed >= this.#policy.sweepBatch || takesMore
+    }
+  }
+
+  async #fire(): Promise<void> {
+    for (let more = true; more; ) {
+      const { fired, dueInMs, bells } = await this.#store.fire()
+      this.#host.ring(bells)
+      more = fired >= this.#policy.sweepBatch
+      if (!more && dueInMs !== null) this.dueIn(dueInMs)
+    }
+  }
+
+  async #finish(damaged: Set<string>): Promise<void> {
+    const { finished, damaged: sessions } = await this.#store.finishCancelled()
+    const what = 'a cancel cannot be finished; it waits until the session is mended'
+    for (const { sessionId: session, error } of sessions)
+      this.#tellOf(damaged, session, what, { session, error: error.message })
+    // There may be more. Leases and timers do not wait for all of them, nor are those looked at all the time whose workers still run.
+    if (finished * 2 >= this.#policy.sweepBatch) this.dueIn(0)
+  }
+
+  /** What is left when its time is over follows with the next sweep. Which node makes the pass the store says; each registers. */
+  async #prune(): Promise<void> {
+    const began = performance.now()
+    if (began - this.#prunedAt <= this.#policy.pruneEveryMs) return
+    while (performance.now() - began < this.#policy.pruneMs) {
+      const { done } = await this.#store.prune()
+      if (!done) continue
+      this.#prunedAt = performance.now()
+      await this.#host.register()
+      return
+    }
+  }
+
+  /** Once, while it is damaged. */
+  #tellOf(damaged: Set<string>, id: string, what: string, fields: Record<string, string>): void {
+    // Batches of one sweep may meet it again and again.
+    if (!damaged.has(id) && !this.#damaged.has(id)) this.#host.log.error(what, fields)
+    damaged.add(id)
+  }
+
+  /** Not the same in all nodes, so that they do not sweep at once. */
+  #everyMs(): number {
+    return this.#policy.sweepEveryMs * (0.8 + Math.random() * 0.4)
+  }
+
+  #schedule(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#nextAt = performance.now() + ms
+    this.#timer = setTimeout(() => {
+      // One that became due while another runs comes after it.
+      this.#running = (this.#running ?? Promise.resolve()).then(() => this.#sweep())
+    }, ms)
+  }
+
+  async #sweep(): Promise<void> {
+    if (this.#stopped) return
+    this.#nextAt = Number.POSITIVE_INFINITY
+    const { partition } = this.#store
+    try {
+      await this.runOnce()
+      if (this.#failing) this.#host.log.info('the store answers again', { partition })
+      this.#failing = false
+    } catch (error) {
+      if (!this.#failing)
+        this.#host.log.warn('a sweep failed; it is tried again every second', { partition, error: String(error) })
+      this.#failing = true
+    }
+    const everyMs = this.#everyMs()
+    if (!this.#stopped && this.#nextAt > performance.now() + everyMs) this.#schedule(everyMs)
+  }
+
+  /** Says goodbye, so that this node's slots are not counted on any more. */
+  async stop(): Promise<void> {
+    if (this.#stopped) return
+    this.#stopped = true
+    clearTimeout(this.#timer)
+    await this.#running
+    await this.#store
+      .sweep(
+        0,
+        this.#host.shares().map((share) => ({ ...share, free: 0 })),
+        true,
+      )
+      .catch(() => {})
+  }
+}

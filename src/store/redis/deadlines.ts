@@ -1,0 +1,67 @@
+/**
+ * Duty: time limits of calls that are made by the thousand: one timer looks at all of them, a little late. A timer and a race of
+ * promises for each would cost more than the rest of a call (decision 0013).
+ * D-a Time in which this process did nothing but compute does not count: an answer may be there, and nobody could take it.
+ */
+
+import { performance } from 'node:perf_hooks'
+import { Bag, type Baggable } from '../../core/bag.ts'
+
+const lookEveryMs = 25
+/** Between two looks at most so much counts. */
+const countedMsMost = 4 * lookEveryMs
+
+interface Waiting extends Baggable {
+  readonly until: number
+  readonly ms: number
+  readonly reject: (error: Error) => void
+}
+
+export class Deadlines {
+  readonly #waiting = new Bag<Waiting>()
+  #timer: NodeJS.Timeout | undefined
+  /** Stands still while the process computes, and while nobody waits. */
+  #clock = 0
+  #lookedAt = 0
+
+  /** What the promise gives; rejects when it has given nothing within `ms`. What it gives later is dropped. */
+  within<T>(promise: Promise<T>, ms: number): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const now = performance.now()
+      if (this.#timer === undefined) this.#begin(now)
+      // What has passed since the last look will be counted at the next one.
+      const since = Math.min(now - this.#lookedAt, countedMsMost)
+      const waiting = { until: this.#clock + since + ms, ms, reject, place: -1 }
+      this.#waiting.add(waiting)
+      promise.then(
+        (value) => {
+          this.#waiting.remove(waiting)
+          resolve(value)
+        },
+        (error: Error) => {
+          this.#waiting.remove(waiting)
+          reject(error)
+        },
+      )
+    })
+  }
+
+  #begin(now: number): void {
+    this.#lookedAt = now
+    this.#timer = setInterval(() => this.#look(), lookEveryMs)
+  }
+
+  #look(): void {
+    const now = performance.now()
+    this.#clock += Math.min(now - this.#lookedAt, countedMsMost)
+    this.#lookedAt = now
+    for (const waiting of this.#waiting.list()) {
+      if (this.#clock < waiting.until) continue
+      this.#waiting.remove(waiting)
+      waiting.reject(new Error(`no answer within ${Math.round(waiting.ms)} ms`))
+    }
+    if (this.#waiting.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}

@@ -1,0 +1,264 @@
+/**
+ * Duty: connections to Redis: how they are opened, waited for and closed.
+ * R-a Commands are re-sent after a reconnect (ioredis does so for all that are in flight), hence every script is idempotent.
+ */
+import { Redis, type RedisOptions } from 'ioredis'
+import { ConflictError } from '../../core/errors.ts'
+import { checkRedisUrl, redisPlace } from '../../core/redis-url.ts'
+import { Deadlines } from './deadlines.ts'
+import { forgetGivenUp } from './given-up.ts'
+import { databaseRefused, loginRefused, noConnection, weightOf } from './no-connection.ts'
+import { SilenceWatch } from './silence-watch.ts'
+
+/** How long a Redis is asked whether it still loads its file: as the last part of the time it has to answer, and half of that at most. */
+const loadingMs = 500
+/** How long a connection that was ended waits for its other end: a Redis that stands still would keep a process that is done. */
+const endMsMax = 250
+const sentinelMsMax = 1_000
+const deadlines = new Deadlines()
+const silence = new SilenceWatch()
+
+export type { Redis }
+
+/**
+ * A connection that never gives up by itself, but where its login is refused; who waits sets a deadline of their own, and `patienceMs` says
+ * how long anybody does. Throws a ConfigError, and opens nothing, where the address is wrong.
+ */
+export function openRedis(url: string, patienceMs?: number): Redis {
+  const redis = open(url, { enableOfflineQueue: true, autoResendUnfulfilledCommands: true })
+  keepWaiting(redis)
+  if (patienceMs !== undefined) forgetGivenUp(redis, patienceMs, deadlines)
+  return redis
+}
+
+/** A connection whose commands fail while Redis is away and are never sent again: for what may be lost and must not come twice. */
+export function openLossyRedis(url: string): Redis {
+  return open(url, { enableOfflineQueue: false, autoResendUnfulfilledCommands: false })
+}
+
+type Patience = Pick<RedisOptions, 'enableOfflineQueue' | 'autoResendUnfulfilledCommands'>
+
+function open(url: string, patience: Patience): Redis {
+  checkRedisUrl(url)
+  const { url: server, ...sentinels } = redisPlace(url)
+  const redis = new Redis(server, {
+    ...sentinels,
+    // The next sentinel is asked after this long: one may stand still.
+    sentinelCommandTimeout: sentinelMsMax,
+    sentinelRetryStrategy: pauseBefore,
+    maxRetriesPerRequest: null,
+    disconnectTimeout: endMsMax,
+    // Replies are plain in either protocol; the older one is decoded faster (docs/performance.md).
+    protocol: 2,
+    enableReadyCheck: true,
+    // Else what Redis says to a connection that it does not take would answer a command that nobody listens to.
+    disableClientInfo: true,
+    ...patience,
+    retryStrategy: pauseBefore,
+    reconnectOnError: (error) => (/(^|: -)READONLY/.test(error.message) ? 1 : false),
+  })
+  stayInDatabase(redis)
+  leaveOnce(redis)
+  joinWrites(redis)
+  watchSilence(redis)
+  subscribeAgainQuietly(redis)
+  return redis
+}
+
+function pauseBefore(attempt: number): number {
+  return Math.min(50 * 2 ** Math.min(attempt, 6), 1_000) * (0.5 + Math.random() / 2)
+}
+
+/**
+ * Refused its database, ioredis would go on in database 0, and write there. Without a listener it also prints each failed reconnect; who needs
+ * to know hears it from the call that fails.
+ */
+function stayInDatabase(redis: Redis): void {
+  redis.on('error', (error: Error & { command?: { name?: string } }) => {
+    if (error.command?.name === 'select') redis.disconnect(true)
+  })
+}
+
+/** Those that BullMQ made after one of ours, to block on. */
+const copies = new WeakMap<Redis, Redis[]>()
+
+function watchSilence(redis: Redis): void {
+  const made: Redis[] = []
+  copies.set(redis, made)
+  silence.watch(redis)
+  const duplicate = redis.duplicate.bind(redis)
+  redis.duplicate = (override) => {
+    const another = duplicate(override)
+    made.push(another)
+    stayInDatabase(another)
+    silence.watch(another)
+    endAloud(another)
+    return another
+  }
+}
+
+/**
+ * Each of the commands that a replica refuses has the connection opened anew, which the first of them already does. ioredis would listen
+ * for its end once for each, and Node warn of a leak.
+ */
+function leaveOnce(redis: Redis): void {
+  const disconnect = redis.disconnect.bind(redis)
+  redis.disconnect = (reconnect) => {
+    if (!reconnect || !redis.stream?.writableEnded) disconnect(reconnect)
+  }
+}
+
+/** A connection that is ended between two tries to open it says nothing of that, and BullMQ waits for its word as it closes. */
+function endAloud(redis: Redis): void {
+  const disconnect = redis.disconnect.bind(redis)
+  redis.disconnect = (reconnect) => {
+    const isBetween = redis.status === 'reconnecting' && !reconnect
+    disconnect(reconnect)
+    if (!isBetween) return
+    redis.status = 'end'
+    redis.emit('end')
+  }
+}
+
+/** Ends a connection for good. BullMQ, while it brings one back that was lost, would open it again after it has closed it. */
+export function endRedis(redis: Redis): void {
+  for (const copy of copies.get(redis) ?? []) {
+    copy.connect = () => Promise.reject(connectionClosed())
+    if (copy.status !== 'end') copy.disconnect()
+  }
+  const isBetween = redis.status === 'reconnecting'
+  endWith(redis, connectionClosed)
+  // Between two tries to open it ioredis says nothing of its end, and what it is asked would wait for the next one.
+  if (isBetween) redis.status = 'end'
+}
+
+/** As ioredis says it. */
+function connectionClosed(): Error {
+  return new Error('Connection is closed.')
+}
+
+/**
+ * A Redis that is busy with a script refuses what a new connection begins with. ioredis then connects again, and fails all that waits
+ * for the connection; here that goes on waiting.
+ */
+function keepWaiting(redis: Redis): void {
+  const recover = redis.recoverFromFatalError.bind(redis)
+  redis.recoverFromFatalError = (commandError, error, options) =>
+    recover(commandError, error, { ...options, offlineQueue: loginRefused.test(error.message) })
+}
+
+/** A packet that is this long goes out: Redis begins with it while this process still makes the next. */
+const packetBytes = 4_096
+
+/**
+ * Commands issued in one turn of the event loop go out as few packets: a write for each would cost this process and Redis more
+ * than the command itself, and one for all would have each wait for the other (docs/performance.md).
+ */
+function joinWrites(redis: Redis): void {
+  const send = redis.sendCommand.bind(redis)
+  redis.sendCommand = (command, target) => {
+    const stream = redis.stream
+    if (stream?.writable && stream.writableCorked === 0) {
+      stream.cork()
+      process.nextTick(() => stream.uncork())
+    }
+    const sent = send(command, target)
+    if (stream?.writableCorked && stream.writableLength >= packetBytes) {
+      stream.uncork()
+      stream.cork()
+    }
+    return sent
+  }
+}
+
+/**
+ * ioredis subscribes again by itself when a connection is back, and looks at no answer: one that the end of the connection fails would
+ * end the process, too, as a rejection that nobody handles.
+ */
+function subscribeAgainQuietly(redis: Redis): void {
+  const subscribe = redis.subscribe.bind(redis)
+  redis.subscribe = ((...channels: string[]) => {
+    const subscribing = subscribe(...channels)
+    subscribing.catch(() => {})
+    return subscribing
+  }) as Redis['subscribe']
+}
+
+/** What a client says of itself from its end on. */
+export function clientClosed(): ConflictError {
+  return new ConflictError('client_closed', 'this client was closed: connect again.')
+}
+
+/** What ioredis keeps to itself: commands without an answer, and what fails them. */
+interface Unanswered {
+  prevCommandQueue?: { shift(): { readonly command: { reject(error: Error): void } } | undefined } | null
+  flushQueue(error: Error, options?: object): void
+}
+
+/** Ends a client's connection: what it is asked from now on, and what gets no answer any more, is told that the client was closed. */
+export function closeRedis(redis: Redis): void {
+  redis.sendCommand = (command) => {
+    command.reject(clientClosed())
+    return command.promise
+  }
+  endWith(redis, clientClosed)
+}
+
+/** Ends a connection, and fails what gets no answer any more. */
+function endWith(redis: Redis, error: () => Error): void {
+  const inside = redis as unknown as Unanswered
+  const flush = inside.flushQueue.bind(redis)
+  inside.flushQueue = (_, options) => {
+    flush(error(), options)
+    // Commands of a connection that was lost wait here for the next one.
+    for (let sent = inside.prevCommandQueue?.shift(); sent; sent = inside.prevCommandQueue?.shift())
+      sent.command.reject(error())
+  }
+  // What Redis is working on may still be answered, and fails with the connection. What was never sent to it fails now, as there may be
+  // no connection whose end would tell.
+  const isAnswering = redis.status === 'ready'
+  redis.disconnect()
+  inside.flushQueue(error(), { commandQueue: !isAnswering })
+}
+
+/** Resolves when Redis answers; throws an error that names the address when it does not within `deadlineMs`. */
+export async function awaitRedis(redis: Redis, url: string, deadlineMs: number): Promise<void> {
+  let last: Error | undefined
+  const { promise: noDatabase, reject } = Promise.withResolvers<never>()
+  const remember = (error: Error) => {
+    if (last === undefined || weightOf(error) >= weightOf(last)) last = error
+    if (databaseRefused.test(error.message)) reject(error)
+  }
+  redis.on('error', remember)
+  redis.on('sentinelError', remember)
+  let loading: Promise<Error | undefined> | undefined
+  const askMs = Math.min(loadingMs, deadlineMs / 2)
+  const asking = setTimeout(() => {
+    loading = loadingError(redis, askMs)
+  }, deadlineMs - askMs)
+  try {
+    await withDeadline(Promise.race([redis.ping().catch(unlessUnsaved), noDatabase]), deadlineMs)
+  } catch (cause) {
+    throw noConnection(url, (await loading) ?? last ?? cause, cause)
+  } finally {
+    clearTimeout(asking)
+    redis.off('error', remember)
+    redis.off('sentinelError', remember)
+  }
+}
+
+/** ioredis waits in silence while Redis loads its file, and sends nothing but this question. */
+async function loadingError(redis: Redis, ms: number): Promise<Error | undefined> {
+  if (redis.status !== 'connect') return undefined
+  const info = await withDeadline(redis.info('persistence'), ms).catch(() => '')
+  return /^loading:1/m.test(info) ? new Error('LOADING Redis is loading the dataset in memory') : undefined
+}
+
+/** A Redis that cannot save to its disk refuses PING as it refuses writes. It answers, and what is read is read. */
+function unlessUnsaved(error: Error): void {
+  if (!error.message.startsWith('MISCONF')) throw error
+}
+
+export function withDeadline<T>(promise: Promise<T>, ms: number): Promise<T> {
+  return deadlines.within(promise, ms)
+}

@@ -1,0 +1,106 @@
+/**
+ * Duty: what a Redis must be before troupe uses it, and the set-up of a namespace.
+ * N-a Boot refuses a Redis that may evict keys, is older than 6.2, or was set up with another number of partitions.
+ *     Who only asks about a namespace does not set it up.
+ */
+import { ConfigError } from '../../core/errors.ts'
+import { partitionsMax } from '../../core/ids.ts'
+import { partitionKeys, tagOf } from '../keys.ts'
+import type { Redis } from './redis.ts'
+
+const schemaVersion = 5
+
+/** Why a Redis that says this of itself (INFO) must not be used, in one sentence; null when it may. */
+export function unfit(info: string): string | null {
+  if (/^redis_mode:sentinel/m.test(info)) {
+    return 'this is a Redis Sentinel, which keeps no keys: to have it asked for the primary, let the URL be like redis+sentinel://host:26379/mymaster.'
+  }
+  const version = /^redis_version:(\d+)\.(\d+)/m.exec(info)
+  if (version && Number(version[1]) * 100 + Number(version[2]) < 602) {
+    return `Redis ${version[1]}.${version[2]} is too old: troupe needs 6.2 or newer.`
+  }
+  const eviction = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
+  if (eviction === undefined || eviction === 'noeviction') return null
+  return `this Redis may evict keys (maxmemory-policy ${eviction}), which loses work: set it with \`redis-cli config set maxmemory-policy noeviction\`.`
+}
+
+/** Checks version, eviction and partitions; on the first start it writes the number of partitions. Returns that number. */
+export async function checkRedis(redis: Redis, namespace: string, partitions: number | undefined): Promise<number> {
+  return readSetUp(redis, namespace, partitions, async (meta, wanted) => {
+    await redis.hsetnx(meta, 'schema', schemaVersion)
+    await redis.hsetnx(meta, 'partitions', wanted)
+    return redis.hget(meta, 'partitions')
+  })
+}
+
+/** The same for who does not set up. A namespace that nobody set up is taken to have the wanted number. */
+export async function lookAtRedis(
+  redis: Redis,
+  namespace: string,
+  wanted: number | undefined,
+): Promise<{ readonly partitions: number; readonly isSetUp: boolean }> {
+  let isSetUp = true
+  const partitions = await readSetUp(redis, namespace, wanted, async (_meta, number) => {
+    isSetUp = false
+    return String(number)
+  })
+  return { partitions, isSetUp }
+}
+
+/** `setUp` is told what to write where nothing is written yet, and answers what is written then. */
+async function readSetUp(
+  redis: Redis,
+  namespace: string,
+  partitions: number | undefined,
+  setUp: (meta: string, wanted: number) => Promise<string | null>,
+): Promise<number> {
+  const problem = unfit(await redis.info())
+  if (problem !== null) throw new ConfigError(problem)
+  const { meta } = partitionKeys(tagOf(namespace, 0))
+  const stored = await redis.hmget(meta, 'partitions', 'schema').catch((cause: unknown) => {
+    throw String(cause).includes('WRONGTYPE') ? new Error(`key ${meta} should be a hash`, { cause }) : cause
+  })
+  if (stored[0] == null) {
+    const wanted = (await partitionsInUse(redis, namespace)) ?? partitions ?? 1
+    if (!isPartitions(wanted)) throw new ConfigError(`partitions must be ${partitionsWords}, not ${wanted}.`)
+    stored[0] = await setUp(meta, wanted)
+  }
+  const found = Number(stored[0])
+  if (!isPartitions(found)) throw new Error(`field partitions of ${meta} should be ${partitionsWords}`)
+  if (partitions !== undefined && partitions !== found) {
+    throw new ConfigError(
+      `namespace "${namespace}" was set up with ${found} partition${found === 1 ? '' : 's'}, not ${partitions}: set TROUPE_PARTITIONS=${found} (partitions in code) or leave it out. A namespace keeps its number: for another, take another namespace.`,
+    )
+  }
+  const schema = Number(stored[1] ?? schemaVersion)
+  if (schema > schemaVersion)
+    throw new ConfigError(`namespace "${namespace}" was written by a newer troupe (schema ${schema}): update this one.`)
+  if (schema < schemaVersion) {
+    throw new ConfigError(
+      `namespace "${namespace}" was written by an older troupe (schema ${schema}), which this one cannot read: set TROUPE_NAMESPACE to another (namespace in code), or, of a Redis that troupe started, remove its folder .troupe/redis.`,
+    )
+  }
+  return found
+}
+
+const partitionsWords = `a whole number from 1 to ${partitionsMax}`
+
+function isPartitions(number: number): boolean {
+  return Number.isInteger(number) && number >= 1 && number <= partitionsMax
+}
+
+/**
+ * How many there are where their number was removed: a sweep of a node leaves its mark in each. Undefined where no more than one is
+ * seen: a new namespace costs one question.
+ */
+async function partitionsInUse(redis: Redis, namespace: string): Promise<number | undefined> {
+  const metaOf = (partition: number) => partitionKeys(tagOf(namespace, partition)).meta
+  if ((await redis.exists(metaOf(1))) === 0) return undefined
+  const looking = redis.pipeline()
+  for (let partition = 0; partition < partitionsMax; partition++) looking.exists(metaOf(partition))
+  const seen = (await looking.exec())?.map(([error, isThere]) => {
+    if (error) throw error
+    return isThere === 1
+  })
+  return (seen?.lastIndexOf(true) ?? 0) + 1
+}

@@ -1,0 +1,79 @@
+/**
+ * Duty: opening connections again that were lost without a word: a host lost power, an address moved, a network forgot them. TCP
+ * would wait for a quarter of an hour, or for ever where something between answers for the other end.
+ * L-a A connection that owes an answer and over which nothing came for `lostAfterMs` ends; ioredis opens it anew. Each byte counts, so
+ *     a slow answer is none that is missing. No command of ours or BullMQ's blocks for so long, and a Redis that is frozen, or busy,
+ *     for less than that is waited for.
+ * L-b One that owes nothing is asked for a sign of life after `askAfterMs`: who only listens may have been lost as well.
+ * L-c Time in which this process did nothing but compute does not count: an answer may be there, and nobody could take it.
+ * One timer looks at all connections of a process; a command costs nothing.
+ */
+import { performance } from 'node:perf_hooks'
+import type { Redis } from 'ioredis'
+import { Bag, type Baggable } from '../../core/bag.ts'
+
+interface Patience {
+  readonly lookEveryMs: number
+  readonly askAfterMs: number
+  readonly lostAfterMs: number
+}
+
+/** BullMQ blocks for 10 s at most. */
+const patience: Patience = { lookEveryMs: 1_000, askAfterMs: 5_000, lostAfterMs: 15_000 }
+
+interface Watched extends Baggable {
+  readonly redis: Redis
+  /** Bytes that had come at the last look. */
+  heard: number
+  silentMs: number
+}
+
+export class SilenceWatch {
+  readonly #patience: Patience
+  readonly #connected = new Bag<Watched>()
+  #timer: NodeJS.Timeout | undefined
+  #lookedAt = 0
+
+  constructor(settings: Patience = patience) {
+    this.#patience = settings
+  }
+
+  /** From its next connect on. */
+  watch(redis: Redis): void {
+    const watched: Watched = { redis, heard: 0, silentMs: 0, place: -1 }
+    redis.on('connect', () => {
+      watched.silentMs = 0
+      this.#connected.add(watched)
+      if (this.#timer === undefined) this.#begin()
+    })
+    redis.on('close', () => this.#connected.remove(watched))
+  }
+
+  #begin(): void {
+    this.#lookedAt = performance.now()
+    this.#timer = setInterval(() => this.#lookAtAll(), this.#patience.lookEveryMs).unref()
+  }
+
+  #lookAtAll(): void {
+    const now = performance.now()
+    const passedMs = Math.min(now - this.#lookedAt, 2 * this.#patience.lookEveryMs)
+    this.#lookedAt = now
+    for (const watched of this.#connected.list()) this.#look(watched, passedMs)
+    if (this.#connected.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  #look(watched: Watched, passedMs: number): void {
+    const { redis, heard } = watched
+    const { stream, commandQueue, status } = redis
+    watched.heard = stream.bytesRead
+    watched.silentMs = watched.heard === heard ? watched.silentMs + passedMs : 0
+    const { askAfterMs, lostAfterMs } = this.#patience
+    if (commandQueue.length > 0) {
+      if (watched.silentMs >= lostAfterMs) stream.destroy(new Error(`nothing came from Redis for ${lostAfterMs} ms`))
+    } else if (watched.silentMs >= askAfterMs && status === 'ready') {
+      redis.ping().catch(() => {})
+    }
+  }
+}

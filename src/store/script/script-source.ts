@@ -1,0 +1,90 @@
+/**
+ * Duty: scripts as text. The library is all of them, as functions that Redis keeps (decision 0021); a source is one of them by itself, with what
+ * it uses of lua/shared/ in front, directly or through others.
+ */
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+
+const folder = new URL('../lua/', import.meta.url)
+const read = (file: string) => withoutComments(readFileSync(new URL(file, folder), 'utf8'))
+
+/** A statement at the beginning of a line, `local …` to the next of its kind, and the names it declares. */
+interface Piece {
+  readonly names: readonly string[]
+  readonly text: string
+}
+
+/** Each file builds on those before it. */
+const parts = [
+  'checks',
+  'records',
+  'spending',
+  'mail',
+  'sessions',
+  'claims',
+  'children',
+  'turns',
+  'commits',
+  'onlysteps',
+  'letters',
+]
+const shared: readonly Piece[] = parts.flatMap((name) => piecesOf(read(`shared/${name}.lua`)))
+
+export function scriptSource(file: string): string {
+  const text = read(file)
+  const used = wordsOf(text)
+  const front: string[] = []
+  // What a piece uses stands before it.
+  for (const piece of shared.toReversed()) {
+    if (!piece.names.some((name) => used.has(name))) continue
+    for (const word of wordsOf(piece.text)) used.add(word)
+    front.unshift(piece.text)
+  }
+  return [...front, text].join('\n')
+}
+
+export interface ScriptLibrary {
+  /** "troupe_" and a digest of the text, so that versions of troupe can share a Redis. Its functions begin with it. */
+  readonly name: string
+  readonly text: string
+}
+
+/** They write nothing: a Redis that is told so has them called where it is full or a replica, too. */
+const readers: ReadonlySet<string> = new Set(['look'])
+
+export const scriptLibrary: ScriptLibrary = linkLibrary()
+
+export function functionNameOf(file: string): string {
+  return `${scriptLibrary.name}_${file.replace('.lua', '')}`
+}
+
+function linkLibrary(): ScriptLibrary {
+  const front = shared.map(({ text }) => text)
+  const files = readdirSync(folder).filter((file) => file.endsWith('.lua'))
+  const functions = files.sort().map((file) => [file.replace('.lua', ''), read(file)] as const)
+  const digest = createHash('sha1')
+    .update(JSON.stringify([front, functions, [...readers]]))
+    .digest('hex')
+  const name = `troupe_${digest.slice(0, 12)}`
+  const registered = functions.map(([script, text]) => {
+    const words = [`function_name = '${name}_${script}'`, `callback = function(KEYS, ARGV)\n${text}\nend`]
+    if (readers.has(script)) words.push("flags = { 'no-writes' }")
+    return `redis.register_function{ ${words.join(', ')} }`
+  })
+  return { name, text: [`#!lua name=${name}`, ...front, ...registered].join('\n') }
+}
+
+function piecesOf(text: string): Piece[] {
+  return text.split(/^(?=local )/m).flatMap((piece) => {
+    const [, names] = /^local (?:function )?([\w, ]+)/.exec(piece) ?? []
+    return names === undefined ? [] : [{ names: names.split(',').map((name) => name.trim()), text: piece.trimEnd() }]
+  })
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/--\[\[[\s\S]*?\]\]/g, '').replace(/^\s*--.*\n/gm, '')
+}
+
+function wordsOf(text: string): Set<string> {
+  return new Set(text.match(/[A-Za-z_]\w*/g))
+}

@@ -1,0 +1,155 @@
+/** The facts for doctor, put together from what each partition says: by stores that are given by hand. */
+import { describe, expect, test, vi } from 'vitest'
+import { type Queues, readHealth } from '../../../src/client/health/health.ts'
+import type { KindSummary, NodeSummary } from '../../../src/client/summaries.ts'
+import type { InspectStore } from '../../../src/store/inspect-store.ts'
+
+interface Partition {
+  readonly now?: number
+  readonly info?: Readonly<Record<string, string>>
+  /** By pool; of others nothing is told. */
+  readonly pools?: Readonly<Record<string, { queued?: number; since?: number; bells?: number; busy?: number }>>
+  readonly queued?: readonly { readonly id: string; readonly kind: string; readonly since: number }[]
+  /** In line among the unhosted. */
+  readonly aside?: Partition['queued']
+  readonly running?: number
+}
+
+function storeOf({
+  now = Date.now(),
+  info = {},
+  pools = {},
+  queued = [],
+  aside = [],
+  running = 0,
+}: Partition): InspectStore {
+  const factsOf = (pool: string) => {
+    const { queued = 0, since, bells = 0, busy = 0 } = pools[pool] ?? {}
+    return { pool, queued, oldest: since === undefined ? null : { id: 'w', since }, bells, busy }
+  }
+  const sums = { expiredLeases: 1, running, timers: 2, cancelling: 3, dead: 4, settled: 1 }
+  return {
+    now: async () => now,
+    info: async () => info,
+    refusal: async () => null,
+    queueFacts: async (names: readonly string[]) => ({ pools: names.map(factsOf), ...sums }),
+    queuedKinds: async (pool: string) => (pool === 'default' ? queued : pool === 'unhosted' ? aside : []),
+  } as unknown as InspectStore
+}
+
+const kind = (name: string, pool: string, hosted: boolean): KindSummary => ({
+  kind: name,
+  pool,
+  description: '',
+  nodes: hosted ? 1 : 0,
+  hosted,
+})
+const node: NodeSummary = { id: 'n', lastSeenMs: 0, slots: 1, pools: ['gpu'], kinds: [], pid: null, host: null }
+
+const queues = async (): Promise<Queues> => ({
+  submissions: [
+    { prefix: 'first', jobs: 5, isPaused: false },
+    { prefix: 'second', jobs: 0, isPaused: false },
+    { prefix: 'third', jobs: 2, isPaused: true },
+  ],
+  pausedBells: [],
+})
+
+describe('readHealth', () => {
+  test('adds up what all partitions say of a pool, and tells how long the oldest of all waits', async () => {
+    const now = 1_000_000
+    const partitions = [
+      { now, pools: { default: { queued: 2, since: now - 300, bells: 4, busy: 1 } }, running: 3 },
+      { now, pools: { default: { queued: 3, since: now - 900, bells: 8, busy: 2 } }, running: 4 },
+    ]
+    const health = await readHealth(partitions.map(storeOf), [], [kind('echo', 'default', true)], queues)
+    expect(health.pools).toEqual([
+      { pool: 'default', queued: 5, oldestMs: 900, bells: 12, busy: 3 },
+      { pool: 'unhosted', queued: 0, oldestMs: null, bells: 0, busy: 0 },
+    ])
+    expect(health).toMatchObject({
+      running: 7,
+      expiredLeases: 2,
+      timers: 4,
+      cancelling: 6,
+      deadLetters: 8,
+      settled: 2,
+    })
+  })
+
+  test('asks about the pools of nodes as well, and about none twice', async () => {
+    const kinds = [kind('echo', 'default', true), kind('draw', 'gpu', true)]
+    expect((await readHealth([storeOf({})], [node, node], kinds, queues)).pools.map(({ pool }) => pool)).toEqual([
+      'default',
+      'gpu',
+      'unhosted',
+    ])
+    expect((await readHealth([storeOf({})], [node], [], queues)).pools.map(({ pool }) => pool)).toContain('gpu')
+  })
+
+  test('names who waits for a node in any partition: also of a kind that was hosted once', async () => {
+    const now = 1_000_000
+    const first = storeOf({ now, queued: [{ id: 'w1', kind: 'echo', since: now - 10 }] })
+    const second = storeOf({ now, queued: [{ id: 'w2', kind: 'gone', since: now - 700 }] })
+    const kinds = [kind('echo', 'default', true), kind('gone', 'default', false)]
+    const { unhosted } = await readHealth([first, second], [node], kinds, queues)
+    expect(unhosted).toEqual([{ id: 'w2', kind: 'gone', waitingMs: 700 }])
+  })
+
+  test('names who stands among the unhosted though a node hosts its kind', async () => {
+    const now = 1_000_000
+    const aside = [
+      { id: 'w1', kind: 'echo', since: now - 300 },
+      { id: 'w2', kind: 'gone', since: now - 700 },
+    ]
+    const health = await readHealth([storeOf({ now, aside })], [node], [kind('echo', 'default', true)], queues)
+    expect(health.aside).toEqual([{ id: 'w1', kind: 'echo', waitingMs: 300 }])
+    expect(health.unhosted).toEqual([{ id: 'w2', kind: 'gone', waitingMs: 700 }])
+  })
+
+  test('counts no worker of another line as set aside, and none as queued in the future that came meanwhile', async () => {
+    const now = 1_000_000
+    const queued = [
+      { id: 'w1', kind: 'echo', since: now + 5 },
+      { id: 'w2', kind: 'gone', since: now + 5 },
+    ]
+    const store = storeOf({ now, pools: { default: { queued: 2, since: now + 5 } }, queued })
+    const health = await readHealth([store], [node], [kind('echo', 'default', true)], queues)
+    expect(health.aside).toEqual([])
+    expect(health.unhosted).toEqual([{ id: 'w2', kind: 'gone', waitingMs: 0 }])
+    expect(health.pools[0]).toMatchObject({ pool: 'default', oldestMs: 0 })
+  })
+
+  test.each([
+    ['ahead', 60_000],
+    ['behind', -60_000],
+  ])('tells that the clock of Redis is %s', async (_, skewMs) => {
+    vi.spyOn(Date, 'now').mockReturnValue(5_000_000)
+    const { redis } = await readHealth([storeOf({ now: 5_000_000 + skewMs })], [], [], queues)
+    expect(redis.clockSkewMs).toBe(skewMs)
+  })
+
+  test('tells what Redis says of itself', async () => {
+    const told = { redis_version: '7.2.4', maxmemory_policy: 'noeviction', used_memory: '10', maxmemory: '20' }
+    const read = async (info: Readonly<Record<string, string>>) =>
+      (await readHealth([storeOf({ info })], [], [], queues)).redis
+    expect(await read({ ...told, aof_enabled: '1', role: 'master' })).toMatchObject({
+      version: '7.2.4',
+      evictionPolicy: 'noeviction',
+      usedBytes: 10,
+      maxBytes: 20,
+      appendOnly: true,
+      role: 'master',
+    })
+    expect(await read({ aof_enabled: '0' })).toMatchObject({ version: 'unknown', appendOnly: false, maxBytes: 0 })
+  })
+
+  test('counts jobs of the first partition, and names queues of others where jobs lie that nobody takes', async () => {
+    expect(await readHealth([storeOf({}), storeOf({}), storeOf({})], [], [], queues)).toMatchObject({
+      submitted: 5,
+      submitIsPaused: false,
+      submitPrefix: 'first',
+      misplaced: [{ prefix: 'third', jobs: 2 }],
+    })
+  })
+})

@@ -1,0 +1,31 @@
+/** "Did you mean": near words are found, others are not. */
+import { describe, expect, test } from 'vitest'
+import { closest, didYouMean } from '../../../src/core/check/closest.ts'
+
+describe('closest', () => {
+  test('finds what was meant', () => {
+    const kinds = ['surveyor', 'reader', 'counter']
+    expect(closest('surveyer', kinds)).toBe('surveyor')
+    expect(closest('raeder', kinds)).toBe('reader')
+    expect(closest('Reader', kinds)).toBe('reader')
+    expect(closest('reader', ['READER'])).toBe('READER')
+    expect(closest('writer', kinds)).toBeUndefined()
+    expect(closest('x', [])).toBeUndefined()
+  })
+
+  test('is the nearest of several, wherever it stands among them', () => {
+    expect(closest('counter', ['mounted', 'counters'])).toBe('counters')
+    expect(closest('counter', ['counters', 'mounted'])).toBe('counters')
+  })
+
+  test('takes two neighbours that were swapped for one mistake, and no other two letters', () => {
+    expect(closest('sl', ['ls'])).toBe('ls')
+    for (const other of ['lx', 'xs']) expect(closest('sl', [other])).toBeUndefined()
+    expect(closest('abc', ['cba'])).toBeUndefined()
+  })
+
+  test('is a sentence, or nothing', () => {
+    expect(didYouMean('raeder', ['reader'])).toBe(' Did you mean reader?')
+    expect(didYouMean('writer', ['reader'])).toBe('')
+  })
+})

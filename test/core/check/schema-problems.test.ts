@@ -1,0 +1,75 @@
+/** What a schema found wrong, in one line that people read. */
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { fitTo, problemText } from '../../../src/core/check/schema-problems.ts'
+
+const person = z.strictObject({ n: z.number(), list: z.array(z.object({ s: z.string() })).optional() })
+const either = z.object({ u: z.union([z.string(), z.object({ n: z.number() })]) })
+const wordy = z.string().refine(() => false, `two\nlines, ${'and more of them '.repeat(100)}`)
+
+function told(schema: z.ZodType, value: unknown): string {
+  const { error } = schema.safeParse(value)
+  return error ? problemText(error) : 'nothing'
+}
+
+describe('the problems of a value', () => {
+  test.each([
+    ['a wrong type', person, { n: 'x' }, 'n: expected number, received string'],
+    ['a wrong value as a whole', person, [], 'expected object, received array'],
+    [
+      'several, also deep inside',
+      person,
+      { list: [{ s: 'a' }, {}] },
+      'n: expected number, received undefined; list.1.s: expected string, received undefined',
+    ],
+    ['a missing value that may be anything', z.strictObject({ any: z.unknown() }), {}, 'any: is missing'],
+    ['an unknown key', person, { n: 1, m: 2 }, 'Unrecognized key: "m"'],
+    [
+      'no member of a union',
+      either,
+      { u: { n: '' } },
+      'u: expected string, received object, or n: expected number, received string',
+    ],
+  ])('say where and what: %s', (_, schema, value, expected) => {
+    expect(told(schema, value)).toBe(expected)
+  })
+
+  test('are few, and the rest is counted', () => {
+    expect(told(z.array(z.number()), Array.from({ length: 20 }, String)).split('; ')).toEqual([
+      ...Array.from({ length: 8 }, (_, index) => `${index}: expected number, received string`),
+      'and 12 more',
+    ])
+  })
+
+  test('are short, and each on one line', () => {
+    const text = told(wordy, 'x')
+    expect(text).toMatch(/^two lines, and more .* …$/)
+    expect(text.length).toBeLessThan(210)
+  })
+})
+
+const refuse = async () => {
+  throw new Error('the table cannot be reached')
+}
+const rejecting: readonly (readonly [string, z.ZodType])[] = [
+  ['a refinement', z.string().refine(refuse)],
+  ['a wide refinement', z.string().superRefine(refuse)],
+  ['a transform', z.string().transform(refuse)],
+  ['a step before', z.preprocess(refuse, z.string())],
+  ['a member of a union', z.union([z.number(), z.string().refine(refuse)])],
+]
+
+describe('a schema that must be awaited', () => {
+  test.each(rejecting)('is refused, and what it rejects later ends no process: %s', async (_, schema) => {
+    const unhandled: unknown[] = []
+    const note = (reason: unknown) => unhandled.push(reason)
+    process.on('unhandledRejection', note)
+    onTestFinished(() => void process.off('unhandledRejection', note))
+    const reasons = ['the schema could not check it: it is async, and schemas are checked at once']
+    expect(fitTo(schema, 'x')).toEqual({ ok: false, reasons })
+    expect(fitTo(z.object({ a: schema, b: schema }), { a: 'x', b: 'y' })).toEqual({ ok: false, reasons })
+    await setImmediate()
+    expect(unhandled).toEqual([])
+  })
+})

@@ -1,0 +1,25 @@
+/** What code of workers logs is understood in the forms that other loggers take. */
+import { describe, expect, test } from 'vitest'
+import { spokenOf } from '../../../src/core/definition/worker-log.ts'
+
+const error = new TypeError('no luck')
+const told = { error: 'TypeError: no luck', stack: error.stack }
+
+describe('spokenOf', () => {
+  test.each([
+    ['a message', ['hi', undefined], ['hi', {}]],
+    ['a message and fields', ['hi', { a: 1 }], ['hi', { a: 1 }]],
+    ['fields and a message, as pino takes them', [{ a: 1 }, 'hi'], ['hi', { a: 1 }]],
+    ['fields alone', [{ a: 1 }, undefined], ['', { a: 1 }]],
+    ['a message and an error', ['hi', error], ['hi', told]],
+    ['an error and a message', [error, 'hi'], ['hi', told]],
+    ['an error alone', [error, undefined], ['no luck', told]],
+    ['a message and a value', ['hi', 5], ['hi', { value: 5 }]],
+    ['a message and a list', ['hi', [5]], ['hi', { value: [5] }]],
+    ['two texts', ['hi', 'there'], ['hi', { value: 'there' }]],
+    ['a value alone', [5, undefined], ['', { value: 5 }]],
+    ['null', [null, null], ['', { value: null }]],
+  ] as [string, [unknown, unknown], unknown][])('%s', (_, [message, fields], spoken) => {
+    expect(spokenOf(message, fields)).toEqual(spoken)
+  })
+})

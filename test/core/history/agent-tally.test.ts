@@ -1,0 +1,78 @@
+/** The tally of an agent: read back as written, and never over 64 bytes (T1, T2). */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type AgentTally, decodeTally, emptyTally, encodeTally } from '../../../src/core/history/agent-tally.ts'
+
+const count = (most: number) => fc.integer({ min: 0, max: most })
+const tallies: fc.Arbitrary<AgentTally> = fc.record({
+  iterations: count(1_000_000),
+  modelCalls: count(1_000_000_000),
+  inputTokens: count(2_000_000_000_000),
+  outputTokens: count(2_000_000_000_000),
+  cacheReadTokens: count(2_000_000_000_000),
+  cacheWriteTokens: count(2_000_000_000_000),
+  reasoningTokens: count(2_000_000_000_000),
+  ignoredEvents: count(50_000_000),
+})
+
+/** Numbers of any sort in every place. */
+function filled(value: number): AgentTally {
+  return Object.fromEntries(Object.keys(emptyTally).map((name) => [name, value])) as unknown as AgentTally
+}
+
+describe('a tally', () => {
+  test('is read back as it was written', () => {
+    fc.assert(
+      fc.property(tallies, (tally) => {
+        expect(decodeTally(encodeTally(tally))).toEqual(tally)
+      }),
+    )
+  })
+
+  test('tells its numbers apart', () => {
+    const tally = Object.fromEntries(Object.keys(emptyTally).map((name, index) => [name, index + 1]))
+    expect(encodeTally(tally as unknown as AgentTally)).toBe('a 1 2 3 4 5 6 7 8')
+  })
+
+  test('never takes more than 64 bytes, and a number that is too high stays at the highest', () => {
+    for (const most of [Number.MAX_SAFE_INTEGER, Number.MAX_VALUE, Number.POSITIVE_INFINITY]) {
+      const text = encodeTally(filled(most))
+      expect(Buffer.byteLength(text)).toBe(64)
+      expect(text).toBe('a zzzz zzzzzz zzzzzzzz zzzzzzzz zzzzzzzz zzzzzzzz zzzzzzzz zzzzz')
+      expect(encodeTally(decodeTally(text) as AgentTally)).toBe(text)
+    }
+    fc.assert(
+      fc.property(fc.double(), (value) => {
+        const text = encodeTally(filled(value))
+        expect(Buffer.byteLength(text)).toBeLessThanOrEqual(64)
+        expect(decodeTally(text)).not.toBeNull()
+      }),
+    )
+  })
+
+  test('takes what no provider should count as nothing', () => {
+    for (const odd of [-1, Number.NaN, 0.9, Number.NEGATIVE_INFINITY])
+      expect(encodeTally(filled(odd))).toBe(encodeTally(emptyTally))
+  })
+
+  test('is written without the zeros at its end, but the first', () => {
+    expect(encodeTally(emptyTally)).toBe('a 0')
+    expect(encodeTally({ ...emptyTally, iterations: 1, inputTokens: 2 })).toBe('a 1 0 2')
+    expect(decodeTally('a 1 0 2')).toEqual({ ...emptyTally, iterations: 1, inputTokens: 2 })
+    expect(decodeTally('a 0')).toEqual(emptyTally)
+  })
+
+  test('with numbers behind it that a newer troupe wrote is read', () => {
+    expect(decodeTally('a 1 2 3 4 5 6 7 8 9')).toEqual(decodeTally('a 1 2 3 4 5 6 7 8'))
+  })
+
+  test('is not the state of a handler, nor what is cut off or no number', () => {
+    fc.assert(
+      fc.property(fc.json(), (json) => {
+        expect(decodeTally(json)).toBeNull()
+      }),
+    )
+    const others = ['', 'a', 'a ', '@', 'a 1 - 3', 'a 1 2 3 4 5 6 7 -', 'a 1 2 3 4 5 6 7 ', 'b 1 2 3 4 5 6 7 8']
+    expect(others.filter((text) => decodeTally(text) !== null)).toEqual([])
+  })
+})

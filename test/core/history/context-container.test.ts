@@ -1,0 +1,312 @@
+/** The context container: a fold over the entries of a history, the same in any process. */
+import { describe, expect, test, vi } from 'vitest'
+import { ContextContainer } from '../../../src/core/history/context-container.ts'
+import type { Entry } from '../../../src/core/history/entry.ts'
+
+const session = { sessionId: 's', workerId: 'w', name: 'n', kind: 'k', parentId: null, depth: 0 }
+const head = { v: 1, at: 1, run: 1, epoch: 1 }
+const usage = { inputTokens: 3, outputTokens: 4 }
+
+function entry(facts: Record<string, unknown>, run = 1): Entry {
+  return { ...head, run, ...facts } as unknown as Entry
+}
+const user = (text: string, more = {}, run = 1) =>
+  entry({ type: 'user', id: 'u', content: [{ type: 'text', text }], ...more }, run)
+const asks = (id: string, names: string[], run = 1) =>
+  entry(
+    {
+      type: 'assistant',
+      id,
+      model: 'm/m',
+      finishReason: 'tool-calls',
+      usage,
+      content: names.map((toolName, index) => ({
+        type: 'tool-call',
+        toolCallId: `${id}-${index}`,
+        toolName,
+        input: {},
+      })),
+    },
+    run,
+  )
+const result = (toolCallId: string, toolName: string, status = 'ok', value = 'x', more = {}) =>
+  entry({
+    type: 'toolResult',
+    id: `r-${toolCallId}`,
+    toolCallId,
+    toolName,
+    status,
+    output: { type: 'text', value },
+    ...more,
+  })
+
+const reported = (from: string, call: number, more = {}) =>
+  entry({
+    type: 'received',
+    message: {
+      kind: 'result',
+      id: `${from}:${call}`,
+      from,
+      name: 'n',
+      workerKind: 'k',
+      call,
+      status: 'completed',
+      value: { text: 'ok', facts: { sum: 3 } },
+      failure: null,
+      ...more,
+    },
+  })
+const delegates = (toolCallId: string, call: number, more = {}) =>
+  entry({ type: 'delegated', toolCallId, spawned: [{ call, id: 'c', kind: 'k', name: 'n', ...more }] })
+const completed = entry({ type: 'completed', value: { text: '' } })
+
+function contextOf(...entries: Entry[]): ContextContainer {
+  const context = new ContextContainer(session)
+  for (const one of entries) context.apply(one)
+  return context
+}
+
+describe('a context container', () => {
+  test('begins empty and to be continued', () => {
+    const context = contextOf()
+    expect(context.session).toBe(session)
+    expect([context.firstInput, context.input, context.lastReply]).toEqual([null, null, null])
+    expect(context.history.isEmpty).toBe(true)
+    expect(context.action).toBe('continue')
+    expect(context.pending.calls).toEqual([])
+    expect(context.toMessages()).toEqual([])
+  })
+
+  test('knows the pending turn: what was asked for, started, delegated, and is not answered', () => {
+    const context = contextOf(
+      user('go'),
+      asks('a', ['t', 'pay', 'spawn_workers']),
+      entry({ type: 'toolStarted', toolCallId: 'a-1', toolName: 'pay' }),
+      entry({ type: 'delegated', toolCallId: 'a-2', spawned: [{ call: 1, id: 'c', kind: 'k', name: 'n' }] }),
+      result('a-0', 't'),
+    )
+    expect(context.pending.calls.map(({ toolCallId }) => toolCallId)).toEqual(['a-1', 'a-2'])
+    expect([...context.pending.started]).toEqual(['a-1'])
+    expect([...context.pending.delegated.keys()]).toEqual(['a-2'])
+    expect(context.action).toEqual({ callTool: 'pay' })
+  })
+
+  test('keeps facts of the run, and those it was given for good', () => {
+    const context = contextOf(
+      user('go', { facts: { part: 1 } }),
+      asks('a', ['t']),
+      result('a-0', 't', 'ok', 'x', { facts: { found: 2, __proto__: null } }),
+    )
+    expect({ ...context.facts }).toEqual({ part: 1, found: 2 })
+    context.apply(entry({ type: 'completed', value: { text: '' } }))
+    context.apply(user('again', {}, 2))
+    expect({ ...context.facts }).toEqual({ part: 1 })
+    expect(context.run.iterations).toBe(0)
+    expect([context.firstInput, context.input]).toEqual(['go', 'again'])
+  })
+
+  test('counts tokens, blanks in a row, and iterations that end with the same errors', () => {
+    const blank = entry({ type: 'blank', model: 'm', finishReason: 'stop', usage })
+    const context = contextOf(user('go'), blank, blank)
+    expect(context.run).toMatchObject({ iterations: 0, blanks: 2, tokens: 14 })
+    for (const [id, text, same] of [
+      ['a', 'bad', 1],
+      ['b', 'bad', 2],
+      ['c', 'worse', 1],
+      ['d', 'worse', 2],
+    ] as const) {
+      context.apply(asks(id, ['t', 'u']))
+      context.apply(result(`${id}-1`, 'u'))
+      context.apply(result(`${id}-0`, 't', 'error', text))
+      expect(context.run.sameErrors).toBe(same)
+    }
+    context.apply(asks('e', ['t']))
+    context.apply(result('e-0', 't'))
+    expect(context.run).toMatchObject({ iterations: 5, blanks: 0, tokens: 49, sameErrors: 0 })
+  })
+
+  test('a run that ends leaves no call open, in no prompt', () => {
+    const context = contextOf(user('go'), asks('a', ['t']), entry({ type: 'cancelled' }))
+    expect(context.pending.calls).toEqual([])
+    expect(context.action).toBe('stop')
+    context.apply(user('again', {}, 2))
+    expect(context.history.prompt().map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user'])
+  })
+
+  test('tells what children reported, with the facts they were given', () => {
+    const failure = { code: 'run_failed', message: 'no luck', origin: 'handler', at: 1, attempt: 1, retryable: false }
+    const first = reported('c', 1)
+    const second = reported('d', 2, { status: 'failed', value: null, failure })
+    const context = contextOf(
+      user('go'),
+      asks('a', ['spawn_workers', 'spawn_workers']),
+      delegates('a-0', 1, { facts: ['part'] }),
+      delegates('a-1', 2),
+      first,
+      second,
+    )
+    const child = { name: 'n', kind: 'k' }
+    expect(context.run.children).toStrictEqual([
+      { ...child, workerId: 'c', status: 'completed', facts: { sum: 3 }, given: ['part'] },
+      { ...child, workerId: 'd', status: 'failed', facts: {}, given: [], failure: 'no luck' },
+    ])
+    expect([...context.pending.childResults.entries()]).toEqual([
+      [1, (first as { message?: unknown }).message],
+      [2, (second as { message?: unknown }).message],
+    ])
+  })
+
+  test.each([['a text'], [5], [[1]], [null]])('takes %j for no facts of a child', (facts) => {
+    const told = reported('c', 1, { value: { facts } })
+    const context = contextOf(user('go'), asks('a', ['spawn_workers']), delegates('a-0', 1), told)
+    expect(context.run.children).toMatchObject([{ workerId: 'c', facts: {} }])
+    expect(context.run.children[0]?.facts).toStrictEqual({})
+  })
+
+  test('what another message than a result said is no report of a child', () => {
+    const timer = entry({ type: 'received', message: { kind: 'timer', id: 't', from: null, value: 1 } })
+    expect(contextOf(user('go'), timer).run.children).toEqual([])
+  })
+
+  test.each([
+    ['the model replies again', asks('b', ['t'])],
+    ['the run ends', completed],
+    ['a run begins', user('again', {}, 2)],
+  ])('forgets what was pending when %s', (_, next) => {
+    const started = entry({ type: 'toolStarted', toolCallId: 'a-1', toolName: 'pay' })
+    const context = contextOf(user('go'), asks('a', ['spawn_workers', 'pay']), delegates('a-0', 1), started)
+    context.apply(reported('c', 1))
+    expect([context.pending.started.size, context.pending.delegated.size, context.pending.childResults.size]).toEqual([
+      1, 1, 1,
+    ])
+    context.apply(next)
+    expect([context.pending.started.size, context.pending.delegated.size, context.pending.childResults.size]).toEqual([
+      0, 0, 0,
+    ])
+  })
+
+  test('a call that was started is so until it is answered, or its attempt is given up', () => {
+    const started = (id: string) => entry({ type: 'toolStarted', toolCallId: id, toolName: 'pay' })
+    const context = contextOf(
+      user('go'),
+      asks('a', ['pay', 'pay', 'pay']),
+      started('a-0'),
+      started('a-1'),
+      started('a-2'),
+    )
+    context.apply(result('a-0', 'pay'))
+    expect([...context.pending.started]).toEqual(['a-1', 'a-2'])
+    context.apply(entry({ type: 'attemptFailed' }))
+    context.apply(entry({ type: 'attemptFailed', toolCallIds: ['a-2'] }))
+    expect([...context.pending.started]).toEqual(['a-1'])
+  })
+
+  test('knows the newest reply of the run in progress, and none before or after it', () => {
+    const context = contextOf(user('go'))
+    expect(context.lastReply).toBeNull()
+    context.apply(asks('a', ['t']))
+    context.apply(asks('b', ['t']))
+    expect(context.lastReply?.id).toBe('b')
+    context.apply(result('b-0', 't'))
+    expect(context.lastReply?.id).toBe('b')
+    context.apply(completed)
+    expect(context.lastReply).toBeNull()
+  })
+
+  test('the first failure of a run is what it is to fail with, and the next run has none', () => {
+    const failed = (code: string) => ({
+      failure: { code, message: code, origin: 'tool', at: 1, attempt: 1, retryable: false },
+    })
+    const context = contextOf(user('go'), asks('a', ['t', 't', 't']))
+    expect(context.run.failure).toBeNull()
+    context.apply(result('a-0', 't'))
+    context.apply(result('a-1', 't', 'error', 'x', failed('tool_failed')))
+    context.apply(result('a-2', 't', 'error', 'x', failed('tool_unknown')))
+    expect(context.run.failure?.code).toBe('tool_failed')
+    context.apply(entry({ type: 'failed', failure: failed('tool_failed').failure }))
+    expect(context.run.failure).toBeNull()
+  })
+
+  test('the same errors are the same in whatever order they came', () => {
+    const context = contextOf(user('go'))
+    for (const [id, order] of [
+      ['a', [0, 1]],
+      ['b', [1, 0]],
+    ] as const) {
+      context.apply(asks(id, ['t', 'u']))
+      for (const place of order) context.apply(result(`${id}-${place}`, place === 0 ? 't' : 'u', 'error', 'bad'))
+    }
+    expect(context.run.sameErrors).toBe(2)
+  })
+
+  test('goes on with what is said after an end, and a run that began without a word to it has its number', () => {
+    const context = contextOf(user('go'), asks('a', ['t']), result('a-0', 't'), completed)
+    expect([context.action, context.run.iterations, context.input]).toEqual(['stop', 0, null])
+    context.apply(user('again', {}, 2))
+    expect([context.action, context.run.iterations, context.input]).toEqual(['continue', 0, 'again'])
+    context.apply(asks('b', [], 2))
+    // An entry that an older run left behind does not begin it again.
+    context.apply(entry({ type: 'hologram' }, 1))
+    expect(context.run.iterations).toBe(1)
+    context.apply(entry({ type: 'hologram' }, 3))
+    expect([context.run.iterations, context.input, context.firstInput]).toEqual([0, null, 'go'])
+  })
+
+  test('takes no input for the first one with which nothing was begun', () => {
+    const failed = (code: string, run = 1) => entry({ type: 'failed', failure: { code, message: 'x' } }, run)
+    const second = (...before: Entry[]) => contextOf(user('one'), ...before, user('two', {}, 2)).firstInput
+    expect([second(failed('input_invalid')), second(failed('grant_exceeded'))]).toEqual(['two', 'two'])
+    expect(second(failed('model_unavailable'))).toBe('one')
+    expect(second(asks('a', []), failed('input_invalid'))).toBe('one')
+    expect(contextOf(user('one'), completed, user('two', {}, 2), failed('input_invalid', 2)).firstInput).toBe('one')
+  })
+
+  test.each([
+    ['{"path":"a"}', { path: 'a' }],
+    ['[1]', [1]],
+    ['"text"', 'text'],
+    [' 7', 7],
+    ['-1', -1],
+    ['true', true],
+    ['false', false],
+    ['null', null],
+    ['no json', 'no json'],
+    ['{half', '{half'],
+    ['', ''],
+  ])('an input %j is told as %j', (text, value) => {
+    // A nudge, which follows it in the same run, is none, whatever was asked before.
+    const contexts = [contextOf(user(text)), contextOf(user(text), user('nudge'))]
+    for (const context of contexts) expect([context.input, context.firstInput]).toEqual([value, value])
+  })
+
+  test('an input of JSON is kept as its text until somebody asks for it', () => {
+    const parse = vi.spyOn(JSON, 'parse')
+    const context = contextOf(user('{"path":"a"}'), user('nudge'))
+    expect(parse).not.toHaveBeenCalled()
+    expect([context.input, context.input]).toEqual([{ path: 'a' }, { path: 'a' }])
+    expect(parse).toHaveBeenCalledOnce()
+    parse.mockRestore()
+  })
+
+  test('passes over what it does not know, and says how often', () => {
+    const context = contextOf(user('go'), entry({ type: 'hologram' }), entry({ type: 'user', content: 5 }))
+    expect(context.passedOver).toBe(2)
+    expect(context.history.length).toBe(1)
+  })
+
+  test('gives the prompt first when it is exported', () => {
+    const context = contextOf(user('go'))
+    context.agentPrompt = 'Be brief.'
+    context.pushInput('more', { id: 'm', at: 2 }, 'w2')
+    context.pushInput('and more', { id: 'n', at: 3 })
+    const said = { type: 'user', content: [{ type: 'text', text: 'more' }] }
+    const andMore = { type: 'user', content: [{ type: 'text', text: 'and more' }] }
+    expect(context.toMessages()).toStrictEqual([
+      { type: 'system', id: 'prompt', at: 0, text: 'Be brief.' },
+      expect.objectContaining({ type: 'user', id: 'u' }),
+      { ...said, id: 'm', at: 2, from: 'w2' },
+      { ...andMore, id: 'n', at: 3 },
+    ])
+    expect(context.estimatedTokens()).toBe(3)
+  })
+})

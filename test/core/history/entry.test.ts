@@ -1,0 +1,68 @@
+/** Entries of a history that somebody wrote over: what lacks its parts is met by no reader. */
+import { describe, expect, test } from 'vitest'
+import { decodeEntry, isAgentResult, receivedEntry, writtenAt } from '../../../src/core/history/entry.ts'
+
+const whole: readonly object[] = [
+  { type: 'received', message: { kind: 'input' } },
+  { type: 'failed', failure: { code: 'bug' } },
+  { type: 'attemptFailed' },
+  { type: 'attemptFailed', toolCallIds: ['c1'] },
+  { type: 'toolStarted', toolCallId: 'c1' },
+  { type: 'delegated', toolCallId: 'c1', spawned: [{}] },
+  { type: 'blank', usage: {} },
+  { type: 'completed' },
+  { type: 'of a newer troupe' },
+]
+
+const broken: readonly unknown[] = [
+  { type: 'received' },
+  { type: 'received', message: 'input' },
+  { type: 'received', message: {} },
+  { type: 'failed' },
+  { type: 'failed', failure: {} },
+  { type: 'failed', failure: { code: 7 } },
+  { type: 'attemptFailed', toolCallIds: 'c1' },
+  { type: 'toolStarted' },
+  { type: 'delegated', spawned: [{}] },
+  { type: 'delegated', toolCallId: 'c1' },
+  { type: 'delegated', toolCallId: 'c1', spawned: [{}, 7] },
+  { type: 'blank' },
+  7,
+  null,
+  [],
+]
+
+describe('an entry', () => {
+  test.each(whole)('that has its parts is read: %j', (entry) => {
+    expect(decodeEntry(JSON.stringify(entry))).toEqual({ run: 1, epoch: 1, ...entry })
+  })
+
+  test.each(broken)('that lacks some is of a type that nobody knows: %j', (entry) => {
+    expect(decodeEntry(JSON.stringify(entry))).toEqual({ type: 'unreadable' })
+  })
+
+  test('that is no JSON is of that type as well', () => {
+    expect(decodeEntry('{"type":"comp')).toEqual({ type: 'unreadable' })
+  })
+
+  test('says when it was written, unless it is none', () => {
+    expect([null, '{"type":"completed","at":5}', '{"type":"completed","at":"5"}', '{'].map(writtenAt)).toEqual([
+      null,
+      5,
+      null,
+      null,
+    ])
+  })
+
+  test('of a message holds what was asked for with it, and nothing where that is nothing', () => {
+    const head = { type: 'received', v: 1, at: 3, run: 4, epoch: 2, message: { kind: 'input' } }
+    expect(JSON.parse(receivedEntry(4, 2, 3, '{"kind":"input"}', {}))).toEqual(head)
+    const asked = { sent: ['w'], timers: [{ id: 't', ms: 1 }] }
+    expect(JSON.parse(receivedEntry(4, 2, 3, '{"kind":"input"}', asked))).toEqual({ ...head, ...asked })
+  })
+})
+
+test("an agent's result is its words, perhaps with facts, and nothing else", () => {
+  expect([{ text: 'a' }, { text: 'a', facts: {} }].map(isAgentResult)).toEqual([true, true])
+  expect([null, 'a', {}, { text: 7 }, { text: 'a', more: 1 }].map(isAgentResult)).toEqual(Array(5).fill(false))
+})

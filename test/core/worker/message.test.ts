@@ -1,0 +1,156 @@
+/** Messages: what is put into a mailbox is what a worker receives, and heads hold what scripts may match. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { InvariantError } from '../../../src/core/errors.ts'
+import { childId, newId } from '../../../src/core/ids.ts'
+import {
+  decodeMail,
+  decodeMessage,
+  encodeGivenInput,
+  encodeInput,
+  encodeResult,
+} from '../../../src/core/worker/message.ts'
+import { anyJson, anyText, asJson } from '../support/any-text.ts'
+
+const parent = newId(5)
+const child = { id: childId(parent, 1, 1), name: 'reader-1', kind: 'reader' }
+
+describe('an input', () => {
+  test('comes back with its value and sender, whatever they hold', () => {
+    fc.assert(
+      fc.property(anyJson, fc.constantFrom(null, parent), (value, from) => {
+        const text = encodeInput(from, JSON.stringify(value))
+        expect(decodeMessage(text, 'user-3')).toEqual({ kind: 'input', id: 'user-3', from, value: asJson(value) })
+      }),
+    )
+  })
+
+  test('with facts comes back with them, its value and its sender', () => {
+    fc.assert(
+      fc.property(anyJson, fc.dictionary(anyText, fc.jsonValue()), (value, facts) => {
+        const text = encodeGivenInput(parent, JSON.stringify(value), JSON.stringify(facts))
+        const message = { kind: 'input', id: 'user-3', from: parent, value: asJson(value), facts: asJson(facts) }
+        expect(decodeMessage(text, 'user-3')).toEqual(message)
+        expect(text.split('\t')).toHaveLength(3)
+      }),
+    )
+  })
+
+  test('without facts has none, not empty ones', () => {
+    expect(decodeMessage(encodeInput(parent, '1'), 'user-3')).not.toHaveProperty('facts')
+  })
+
+  test('has its place in the lane as its id, the same on every try', () => {
+    const text = encodeInput(null, '1')
+    expect(decodeMail('user', 7, text).message.id).toBe(decodeMail('user', 7, text).message.id)
+    expect(decodeMail('user', 7, text).message.id).not.toBe(decodeMail('user', 8, text).message.id)
+  })
+})
+
+describe('a result', () => {
+  test('comes back with the value, the child and its call', () => {
+    fc.assert(
+      fc.property(anyJson, anyText, fc.integer({ min: 1, max: 100_000 }), (value, name, call) => {
+        const text = encodeResult({ ...child, name }, call, { status: 'completed', valueJson: JSON.stringify(value) })
+        expect(decodeMessage(text, 'family-0')).toEqual({
+          kind: 'result',
+          id: `${child.id}:${call}`,
+          from: child.id,
+          name: asJson(name),
+          workerKind: 'reader',
+          call,
+          status: 'completed',
+          value: asJson(value),
+          failure: null,
+        })
+      }),
+    )
+  })
+
+  test.each(['failed', 'cancelled'] as const)('of a %s run has no value, and its failure', (status) => {
+    const failure = {
+      code: 'run_failed',
+      message: 'a\tb\nc',
+      origin: 'handler',
+      at: 1,
+      attempt: 4,
+      retryable: false,
+    } as const
+    expect(decodeMessage(encodeResult(child, 2, { status, failure }), 'family-0')).toMatchObject({
+      status,
+      value: null,
+      failure,
+    })
+  })
+
+  test('has the id of the child where scripts look for it', () => {
+    const text = encodeResult(child, 2, { status: 'completed', valueJson: '1' })
+    expect(text.slice(2, 38)).toBe(child.id)
+    expect(text.split('\t').slice(0, 4)).toEqual(['r', child.id, '2', 'completed'])
+  })
+})
+
+describe('a timer', () => {
+  test('comes back with its id and value', () => {
+    fc.assert(
+      fc.property(anyJson, (value) => {
+        const id = newId(0)
+        const text = `t\t${id}\t${JSON.stringify(value)}`
+        expect(decodeMessage(text, 'control-0')).toEqual({ kind: 'timer', id, from: null, value: asJson(value) })
+      }),
+    )
+  })
+})
+
+describe('a mail', () => {
+  test('knows its lane and place', () => {
+    expect(decodeMail('control', 4, 't\tt1\tnull')).toMatchObject({ lane: 'control', sequence: 4 })
+  })
+
+  test('has no tab or line end but in its value: JSON escapes them (M1)', () => {
+    fc.assert(
+      fc.property(anyJson, (value) => {
+        const parts = encodeInput(null, JSON.stringify(value)).split('\t')
+        expect(parts).toHaveLength(3)
+        expect(encodeInput(null, JSON.stringify(value))).not.toMatch(/[\n\r]/)
+      }),
+    )
+  })
+
+  test('of a sort that is not known is a fault of troupe, and says what was read', () => {
+    expect(() => decodeMessage('x\t1', 'user-0')).toThrow(InvariantError)
+    expect(() => decodeMessage('x\t1', 'user-0')).toThrow(/unknown sort "x\\t1"/)
+    expect(() => decodeMessage('', 'user-0')).toThrow(InvariantError)
+  })
+})
+
+describe('a mail that cannot be read', () => {
+  test('is told as an input that holds how it begins, and why', () => {
+    const text = `i\t-\t{"half${'x'.repeat(2_000)}`
+    expect(decodeMail('user', 7, text)).toEqual({
+      lane: 'user',
+      sequence: 7,
+      message: { kind: 'input', id: 'user-7', from: null, value: text.slice(0, 1_000) },
+      malformed: expect.stringContaining('JSON'),
+    })
+  })
+
+  test.each(['', '?', 'x\ty', 'i', 'r', 't'])('does not throw: %j', (text) => {
+    expect(decodeMail('family', 0, text)).toMatchObject({ malformed: expect.any(String) })
+  })
+
+  test('answers the parent that waits for a result, as one that failed for good', () => {
+    const text = encodeResult(child, 3, { status: 'completed', valueJson: '1' }).slice(0, -4)
+    expect(decodeMail('family', 2, text)).toMatchObject({
+      message: {
+        kind: 'result',
+        id: `${child.id}:3`,
+        from: child.id,
+        call: 3,
+        status: 'failed',
+        value: null,
+        failure: { code: 'input_invalid', retryable: false, message: expect.stringContaining(child.id) },
+      },
+    })
+  })
+})

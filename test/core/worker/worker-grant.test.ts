@@ -1,0 +1,106 @@
+/** Grants as text, as what they may hold, and as what may be given on. */
+import { describe, expect, test } from 'vitest'
+import { InputError } from '../../../src/core/errors.ts'
+import {
+  checkGrant,
+  decodeGrant,
+  encodeGrant,
+  isGrantText,
+  isWithinFolder,
+  narrowGrant,
+  type WorkerGrant,
+} from '../../../src/core/worker/worker-grant.ts'
+
+test.each<[WorkerGrant, string]>([
+  [{}, ''],
+  [{ tools: [] }, 'tools'],
+  [{ tools: ['a', 'b/c'], kinds: ['d'], folder: '/e f/g' }, 'tools a b/c\nkinds d\nfolder /e f/g'],
+])('%j is written as %j and read again', (grant, text) => {
+  expect(encodeGrant(grant)).toBe(text)
+  expect(decodeGrant(text)).toEqual(grant)
+  expect(isGrantText(text)).toBe(text !== '')
+})
+
+test.each([
+  '',
+  'nonsense',
+  '{"tools":[]}',
+  'tools a\ttools',
+  'tools  a',
+  'tools a\ntools a b',
+  'kinds a\ntools b',
+  'folder',
+  'folder d',
+  'models small',
+])('%j is the text of no grant', (text) => {
+  expect(isGrantText(text)).toBe(false)
+})
+
+describe('checkGrant', () => {
+  test('gives back what a record can hold', () => {
+    const grant = { tools: ['read_file', 'a-b'], kinds: [], folder: '/d' }
+    expect(checkGrant(grant)).toBe(grant)
+    const largest = { tools: Array.from({ length: 256 }, (_, index) => `t${index}`), folder: `/${'x'.repeat(4_095)}` }
+    expect(checkGrant(largest)).toBe(largest)
+  })
+
+  test.each([
+    [{ tools: ['a b'] }, /grant\.tools/],
+    [{ tools: ['a\nfolder /'] }, /grant\.tools/],
+    [{ tools: 'a' }, /grant\.tools/],
+    [{ tools: [5] }, /^grant\.tools is a list of names, not \[5\]\.$/],
+    [{ kinds: [null] }, /grant\.kinds/],
+    [{ kinds: [''] }, /grant\.kinds/],
+    [{ folder: 'relative' }, /grant\.folder/],
+    [{ folder: '/a\ntools' }, /grant\.folder/],
+    [{ tool: ['a'] }, /grant\.tool is no restriction; there are tools, kinds, folder/],
+  ])('refuses %j and says what is wrong', (grant, told) => {
+    const check = () => checkGrant(grant as WorkerGrant)
+    expect(check).toThrow(InputError)
+    expect(check).toThrow(told)
+  })
+})
+
+test.each<[string, object, RegExp]>([
+  [
+    'a list',
+    { tools: Array.from({ length: 257 }, (_, index) => `t${index}`) },
+    /tools has 257 names; the limit is 256\.$/,
+  ],
+  ['a list of what are no names', { kinds: Array.from({ length: 100_000 }, () => 'a b') }, /kinds is a list of names/],
+  ['a path', { folder: `/${'x'.repeat(4_096)}` }, /folder is an absolute path of at most 4096 bytes/],
+  ['what is no path', { folder: 'x'.repeat(100_000) }, /folder is an absolute path/],
+  ['an unknown restriction', { ['x'.repeat(100_000)]: [] }, /is no restriction/],
+])('%s that is too long is refused in few words', (_, grant, told) => {
+  const check = () => checkGrant(grant)
+  expect(check).toThrow(told)
+  expect(check).toThrow(/^.{1,250}$/)
+})
+
+describe('narrowGrant', () => {
+  test('keeps of a list what both name, and of none the other', () => {
+    expect(narrowGrant({ tools: ['a', 'b'] }, { tools: ['b', 'c'], kinds: ['d'] })).toEqual({
+      tools: ['b'],
+      kinds: ['d'],
+      folder: undefined,
+    })
+    const restricted = { tools: ['a'], kinds: [], folder: '/d' }
+    expect(narrowGrant(restricted, {})).toEqual(restricted)
+  })
+
+  test('takes the narrower folder when there is one', () => {
+    expect(narrowGrant({ folder: '/d' }, {})).toMatchObject({ folder: '/d' })
+    expect(narrowGrant({ folder: '/d' }, { folder: '/d/e' })).toMatchObject({ folder: '/d/e' })
+  })
+})
+
+test('a folder is within another by its text: the same, or below without a step up', () => {
+  expect(isWithinFolder('/d/e', '/d')).toBe(true)
+  expect(isWithinFolder('/d', '/d/')).toBe(true)
+  expect(isWithinFolder('/de', '/d')).toBe(false)
+  expect(isWithinFolder('/d/../e', '/d')).toBe(false)
+  // A backslash leads down where the outer one begins with a drive, and is a letter of a name anywhere else.
+  expect(isWithinFolder('C:\\d\\e', 'C:\\d')).toBe(true)
+  expect(isWithinFolder('C:\\d\\..\\e', 'C:\\d')).toBe(false)
+  expect(isWithinFolder('/d\\e', '/d')).toBe(false)
+})

@@ -1,0 +1,98 @@
+/**
+ * The lists of tools that an agent's workers are shown: shared where they are the same, and not kept without a bound. And what a model
+ * is told of calls that it wrote wrongly.
+ */
+import { describe, expect, test } from 'vitest'
+import { defineTool } from '../../../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
+import type { Json } from '../../../../src/core/history/chat-message.ts'
+import { AgentTools } from '../../../../src/runtime/agent/call/agent-tools.ts'
+
+const names = Array.from({ length: 8 }, (_, number) => `tool_${number}`)
+const tools = names.map((name) => defineTool({ name, description: 'x', effect: 'pure', run: () => 1 }))
+
+function lists() {
+  const agent = new AgentTools(defineWorker({ instructions: 'x', tools }))
+  const host = { describeKind: () => '' }
+  return (allowed?: readonly string[]) => agent.specs({ grant: { allowed: { tools: allowed } }, host } as never)
+}
+
+/** Each number as another choice of tools. */
+const chosen = (number: number) => names.filter((_, bit) => (number >> bit) % 2 === 1)
+
+test('workers with the same tools share one list, whatever else their grants name', () => {
+  const list = lists()
+  expect(list(['tool_1', 'tool_3']).map(({ name }) => name)).toEqual(['tool_1', 'tool_3'])
+  expect(list(['tool_3', 'made up', 'tool_1'])).toBe(list(['tool_1', 'tool_3']))
+  expect(list()).toBe(list())
+  expect(list()).toHaveLength(8)
+})
+
+test('however many grants there are, few lists are kept', () => {
+  const list = lists()
+  const first = list(chosen(1))
+  for (let number = 2; number <= 100; number++) list(chosen(number))
+  expect(list(chosen(1))).toBe(first)
+  list(chosen(101))
+  expect(list(chosen(1))).not.toBe(first)
+  expect(list(chosen(1))).toEqual(first)
+})
+
+test('arguments that are no JSON are said to be none, those of children and messages too', () => {
+  const agent = new AgentTools(defineWorker({ instructions: 'x', tools, spawns: ['reader'] }))
+  const grant = { allowed: {} } as never
+  const told = (toolName: string, inputText: string) => {
+    const call = { type: 'tool-call', toolCallId: 'c1', toolName, input: null, inputText } as const
+    return agent.check(call, grant)
+  }
+  for (const name of ['spawn_workers', 'send_message', 'tool_1']) {
+    const text = expect.stringContaining(`Error: invalid arguments for '${name}': arguments are not JSON: `)
+    expect(told(name, '{"tasks": [')).toMatchObject({ kind: 'invalid', text })
+  }
+  expect(told('spawn_workers', '{"tasks":[{"kind":"reader","input":1}]}')).toMatchObject({
+    kind: 'accepted',
+    input: [{ kind: 'reader', input: 1 }],
+  })
+})
+
+describe('kinds to spawn', () => {
+  const agent = new AgentTools(defineWorker({ instructions: 'x', tools, spawns: ['reader', 'writer'] }))
+  const listed = (kinds?: readonly string[], describeKind: (kind: string) => string = () => '') =>
+    agent.specs({ grant: { allowed: { kinds } }, host: { describeKind } } as never)
+  const check = (toolName: string, input: Json, kinds?: readonly string[]) =>
+    agent.check({ type: 'tool-call', toolCallId: 'c1', toolName, input }, { allowed: { kinds } } as never)
+  const tasks = (kind: string) => ({ tasks: [{ kind, input: 1 }] })
+
+  test('are those that the grant names as well', () => {
+    expect(JSON.stringify(listed())).toMatch(/reader.*writer/)
+    expect(JSON.stringify(listed(['writer', 'other']))).not.toMatch(/reader|other/)
+    expect(check('spawn_workers', tasks('writer'), ['writer', 'other'])).toMatchObject({ kind: 'accepted' })
+    for (const kind of ['reader', 'other'])
+      expect(check('spawn_workers', tasks(kind), ['writer', 'other'])).toMatchObject({ kind: 'invalid' })
+  })
+
+  test('are there at all, or the tools of delegation are not: also not the one that sends', () => {
+    expect(listed([])).toHaveLength(tools.length)
+    for (const [name, input] of [
+      ['spawn_workers', tasks('reader')],
+      ['send_message', { to: 'parent', text: 'hi' }],
+    ] as const) {
+      expect(check(name, input)).toMatchObject({ kind: 'accepted' })
+      const text = expect.stringContaining(`unknown tool '${name}'`)
+      expect(check(name, input, [])).toMatchObject({ kind: 'invalid', text })
+    }
+  })
+
+  test('are shown as they are known by now', () => {
+    expect(JSON.stringify(listed())).not.toContain('reads')
+    expect(JSON.stringify(listed(undefined, (kind) => `${kind} reads`))).toContain('reader: reader reads')
+  })
+})
+
+test('a call that was started and cannot be read any more is told as the model wrote it', () => {
+  const agent = new AgentTools(defineWorker({ instructions: 'x', tools }))
+  const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'tool_1', input: null, inputText: '{"a":' } as const
+  const invalid = [{ kind: 'invalid', call, text: 'x' }] as const
+  expect(agent.locals(invalid, new Set(['c1']))).toMatchObject([{ input: '{"a":', isLost: true }])
+  expect(agent.locals(invalid, new Set())).toEqual([])
+})

@@ -1,0 +1,127 @@
+/** Worker files: one file, one kind; each wrong file is named with what is wrong. */
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { loadWorkers } from '../../../src/runtime/node/worker-loader.ts'
+
+const source = new URL('../../../src/index.ts', import.meta.url).pathname
+const worker = `import { defineWorker } from ${JSON.stringify(source)}\nexport default defineWorker({ receive(m, self) { self.reply(m.value) } })\n`
+
+async function inFolder(files: Record<string, string>, look: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-workers-'))
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, name)), { recursive: true })
+      await writeFile(join(folder, name), text)
+    }
+    await look(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+describe('loadWorkers', () => {
+  test('takes the path of a file below the folder as its kind', () =>
+    inFolder({ 'reader.ts': worker, 'team/lead.mts': worker, 'team/deep/member_1.ts': worker }, async (folder) => {
+      expect([...(await loadWorkers(folder)).keys()].sort()).toEqual(['reader', 'team/deep/member_1', 'team/lead'])
+    }))
+
+  test('takes CommonJS files, as they are written and as a compiler writes them', () => {
+    const made = `require(${JSON.stringify(source)}).defineWorker({ receive(m, self) { self.reply(m.value) } })`
+    const compiled = `Object.defineProperty(exports, '__esModule', { value: true })\nexports.default = ${made}`
+    return inFolder({ 'written.cjs': `module.exports = ${made}`, 'compiled.cjs': compiled }, async (folder) => {
+      expect([...(await loadWorkers(folder)).keys()].sort()).toEqual(['compiled', 'written'])
+    })
+  })
+
+  test('passes over helpers, tests, declarations and other files', () =>
+    inFolder(
+      {
+        'reader.ts': worker,
+        '_shared.ts': 'throw new Error("a helper was loaded")',
+        '_parts/part.ts': 'throw new Error("a helper was loaded")',
+        '.hidden.ts': 'throw new Error("a hidden file was loaded")',
+        'reader.test.ts': 'throw new Error("a test was loaded")',
+        'types.d.ts': 'export type A = 1',
+        'notes.md': '# notes',
+        'node_modules/x/index.js': 'throw new Error("a package was loaded")',
+      },
+      async (folder) => {
+        expect([...(await loadWorkers(folder)).keys()]).toEqual(['reader'])
+      },
+    ))
+
+  test.each([
+    ['a file that does not parse', { 'broken.ts': 'export default {{{' }, 'broken.ts'],
+    ['a file that throws', { 'throws.ts': 'throw new Error("no database")' }, 'no database'],
+    ['a file that throws no Error', { 'throws.ts': "throw 'no database'" }, 'cannot be loaded: no database.'],
+    ['a file without a default export', { 'none.ts': 'export const worker = 1' }, 'it exports worker'],
+    ['a file that exports nothing', { 'empty.ts': '' }, 'it exports nothing'],
+    ['a default export that is no definition', { 'plain.ts': 'export default { receive() {} }' }, 'something else'],
+    ['a name that is no kind', { 'Reader Two.ts': worker }, 'Reader Two.ts'],
+    ['a name in capitals', { 'Counter.ts': worker }, 'a lower-case letter or a digit first'],
+    ['a folder name that is no kind', { 'My Team/lead.ts': worker }, 'lead.ts'],
+    ['a kind that is defined twice', { 'reader.ts': worker, 'reader.mjs': worker }, 'defined twice'],
+    [
+      'a definition with an unknown field',
+      { 'odd.ts': worker.replace('receive', 'timeout: 1, receive') },
+      'does not know the field "timeout"',
+    ],
+  ] as [string, Record<string, string>, string][])('refuses %s and names it', (_, files, named) =>
+    inFolder(files, async (folder) => {
+      await expect(loadWorkers(folder)).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: expect.stringContaining(named),
+      })
+    }),
+  )
+
+  test('names a file that waits at its top level for what never comes', () =>
+    inFolder({ 'a.ts': worker }, async (folder) => {
+      // Its file, and what both import, are there from now on: nothing but the other takes long.
+      await loadWorkers(folder)
+      await writeFile(join(folder, 'stuck.ts'), `await new Promise(() => {})\n${worker}`)
+      await expect(loadWorkers(folder, 500)).rejects.toThrow(
+        /stuck\.ts cannot be loaded: Error: it awaits something at its top level that did not come within 0\.5 s\.$/,
+      )
+    }))
+
+  test('leaves nothing behind of the time that a file may take', () =>
+    inFolder({ 'reader.ts': worker }, async (folder) => {
+      const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+      const before = timers()
+      await loadWorkers(folder, 600_000)
+      expect(timers()).toBe(before)
+    }))
+
+  test('says where a package is looked for that is not there', () =>
+    inFolder({ 'a.mjs': "import 'no-such-package'\nexport default 1" }, async (folder) => {
+      await expect(loadWorkers(folder)).rejects.toThrow(
+        /a\.mjs cannot be loaded: .*Cannot find package 'no-such-package'.* Type `npm install no-such-package` in the folder of the worker files, or in one above it\.$/,
+      )
+    }))
+
+  test('says of a folder that is not there, or is a file, what to give instead', () =>
+    inFolder({ 'reader.ts': worker }, async (folder) => {
+      const advice = 'name a folder of worker files: --workers or TROUPE_WORKERS (workers in code).'
+      await expect(loadWorkers(join(folder, 'none'))).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: `there is no workers folder ${join(folder, 'none')}: ${advice}`,
+      })
+      await expect(loadWorkers(join(folder, 'reader.ts'))).rejects.toMatchObject({
+        message: `the workers folder ${join(folder, 'reader.ts')} is no folder: ${advice}`,
+      })
+      await symlink('round', join(folder, 'round'))
+      await expect(loadWorkers(join(folder, 'round'))).rejects.toMatchObject({
+        message: `the workers folder ${join(folder, 'round')} cannot be read (ELOOP).`,
+      })
+    }))
+
+  test('refuses a folder that is not there and names it', async () => {
+    await expect(loadWorkers('/no/such/folder')).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('/no/such/folder'),
+    })
+  })
+})

@@ -1,0 +1,331 @@
+/** How the slots of a node are shared by its pools and partitions. */
+import { Queue } from 'bullmq'
+import { describe, expect, test, vi } from 'vitest'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { partitionOfKey } from '../../../src/core/ids.ts'
+import { policy as defaultPolicy } from '../../../src/core/policy.ts'
+import type { Bell, BellRinger, NextClaim, TurnStore, UpkeepStore } from '../../../src/core/ports/ports.ts'
+import { RuntimeNode } from '../../../src/runtime/node/node.ts'
+import { type Rung, Slots } from '../../../src/runtime/slot/slots.ts'
+import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { silentLog } from '../support/held-store.ts'
+
+const inBusy = defineWorker({ pool: 'busy', receive: (_, self) => self.send(self.id, null) })
+const inOther = defineWorker({ pool: 'other', receive: (message, self) => self.reply(message.value) })
+const endless = defineWorker({ receive: (_, self) => self.send(self.id, null) })
+const quick = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+test('a line that got a slot after it found none waits for no other', () => {
+  const slots = new Slots(1)
+  const [first, second] = ['a', 'b'].map((pool) => ({ partition: 0, bell: { id: pool, pool } })) as [Rung, Rung]
+  const slot = slots.take(first) as number
+  expect([slots.take(second), slots.waitingElsewhere(first)]).toEqual([null, second])
+  slots.give(slot)
+  expect([slots.take(second), slots.waitingElsewhere(first)]).toEqual([slot, undefined])
+})
+
+test('a slot goes to the line that has been without one for longest, and last to the one that it was in (N1)', () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((pool): Rung => ({ partition: 0, bell: { id: `b1-${pool}-1`, pool } })) as [
+    Rung,
+    Rung,
+    Rung,
+  ]
+  /** Both slots were taken, by `a` first; both lines wait for more, `b` first. */
+  const bothWait = () => {
+    const slots = new Slots(2)
+    for (const rung of [a, b, b, a]) slots.take(rung)
+    return slots
+  }
+  expect(bothWait().waitingElsewhere(c)).toBe(a)
+  const left = bothWait()
+  left.leave(a)
+  expect(left.waitingElsewhere(c)).toBe(b)
+  const ended = bothWait()
+  expect(ended.waitingAfter(a)).toBe(b)
+  expect(ended.waitingElsewhere(c)).toBe(b)
+  const alone = new Slots(1)
+  for (const rung of [a, a]) alone.take(rung)
+  expect([alone.waitingElsewhere(a), alone.waitingAfter(a)]).toEqual([undefined, a])
+})
+
+test('who waits for a slot to come to a line is told each time anew, and at once where the line does not wait', async () => {
+  const slots = new Slots(1)
+  const [first, second] = ['a', 'b'].map((pool) => ({ partition: 0, bell: { id: pool, pool } })) as [Rung, Rung]
+  slots.take(first)
+  await slots.came(second)
+  for (const round of [1, 2]) {
+    slots.take(second)
+    const told: string[] = []
+    const waiting = ['one', 'other'].map((who) => slots.came(second).then(() => told.push(who)))
+    await slots.came(first)
+    expect(told, `in round ${round}`).toEqual([])
+    slots.tellCame(second)
+    await Promise.all(waiting)
+    expect(told).toEqual(['one', 'other'])
+  }
+  slots.take(second)
+  slots.tellAll()
+  await slots.came(second)
+})
+
+describe('a slot that ends goes to the line that had none for longest', () => {
+  const rungIn = (pool: string): Rung => ({ partition: 0, bell: { id: pool, pool } })
+  const busy = ['a', 'b', 'c', 'd'].map(rungIn)
+
+  /** Slots that have gone round all lines, which always have work: those of the first lines of the answer are taken. */
+  function goRound(slots: Slots): Rung[] {
+    const taken = busy.slice(0, slots.total)
+    for (const rung of busy) slots.take(rung)
+    for (let round = 0; round < 10; round++) moveOn(slots, taken)
+    return taken
+  }
+
+  /** The slot that came first ends in the middle of its work, and goes to this line. */
+  function moveOn(slots: Slots, taken: Rung[]): string {
+    const ended = taken.shift() as Rung
+    slots.leave(ended)
+    slots.give(0)
+    const next = slots.waitingAfter(ended) as Rung
+    slots.take(next)
+    taken.push(next)
+    return next.bell.pool
+  }
+
+  test.each([1, 2])('all in turn where all always have work (%d slots)', (total) => {
+    const slots = new Slots(total)
+    const taken = goRound(slots)
+    const order = Array.from({ length: 8 }, () => moveOn(slots, taken))
+    expect(new Set(order.slice(0, 4))).toEqual(new Set(['a', 'b', 'c', 'd']))
+    expect(order.slice(4)).toEqual(order.slice(0, 4))
+  })
+
+  test.each([1, 2])('one that had nothing to do before those that always have work (%d slots)', (total) => {
+    const slots = new Slots(total)
+    const taken = goRound(slots)
+    expect(slots.take(rungIn('seldom'))).toBeNull()
+    expect(moveOn(slots, taken)).toBe('seldom')
+    // With one of its messages after the other it is not before them again.
+    const after = taken.pop() as Rung
+    slots.give(0)
+    taken.push(slots.waitingAfter(after) as Rung)
+    slots.take(taken.at(-1) as Rung)
+    slots.take(rungIn('seldom'))
+    const order = Array.from({ length: busy.length - total }, () => moveOn(slots, taken))
+    expect(order).not.toContain('seldom')
+  })
+})
+
+test.each([
+  ['its bell has lasted its bound', { bellJobMs: 50, bellMs: 600_000 }],
+  ['a bell in vain would be stale', { bellJobMs: 600_000, bellMs: 300 }],
+])('a slot whose pool always has work serves another pool when %s (N1)', async (_, policy) => {
+  await using troupe = await TestTroupe.start({
+    workers: { inBusy, inOther },
+    concurrency: 1,
+    policy: { turnSliceSteps: 5, ...policy },
+  })
+  const busy = await troupe.create('inBusy')
+  for (const number of [1, 2, 3]) expect(await troupe.run('inOther', number)).toMatchObject({ value: number })
+  expect((await busy.root.report()).place).not.toBe('parked')
+})
+
+test('a slot whose partition always has work serves another partition (N1)', async () => {
+  await using troupe = await TestTroupe.connect({ partitions: 2 })
+  await troupe.startNode({ endless, quick }, { concurrency: 1, policy: { turnSliceSteps: 5, bellMs: 300 } })
+  const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
+  const keyIn = (partition: number) => keys.find((key) => partitionOfKey(key, 2) === partition) as string
+  await troupe.create('endless', null, { idempotencyKey: keyIn(0) })
+  const session = await troupe.create('quick', 'hello', { idempotencyKey: keyIn(1) })
+  expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
+})
+
+test('a slot whose partition always has work serves another one, also where no bell comes from there (N1)', async () => {
+  await using troupe = await TestTroupe.connect({ partitions: 2 })
+  await troupe.startNode({ endless, quick }, { concurrency: 1, policy: { turnSliceSteps: 5, bellMs: 300 } })
+  const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
+  const keyIn = (partition: number) => keys.find((key) => partitionOfKey(key, 2) === partition) as string
+  const first = await troupe.create('endless', null, { idempotencyKey: keyIn(0) })
+  await waitUntil('the slot is taken', async () => (await first.root.report()).place === 'running')
+  const prefix = partitionKeys(tagOf(troupe.namespace, 1)).queuePrefix
+  const queue = new Queue('bell-default', { connection: troupe.redis, prefix })
+  await queue.pause()
+  const session = await troupe.create('quick', 'hello', { idempotencyKey: keyIn(1) })
+  expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
+  await queue.close()
+})
+
+test.each([
+  ['a bell there would be stale', { bellJobMs: 600_000, bellMs: 100 }],
+  ['its own bell has lasted its bound', { bellJobMs: 100, bellMs: 600_000 }],
+])('a slot that went where another line waited as %s comes back, though no bell calls it (N1)', async (_, bounds) => {
+  const rung = Promise.withResolvers<BellRinger>()
+  await using troupe = await TestTroupe.connect()
+  let turns = 0
+  const counted = defineWorker({
+    pool: 'busy',
+    receive(_, self) {
+      turns++
+      self.send(self.id, null)
+    },
+  })
+  let before = Number.POSITIVE_INFINITY
+  const inBetween = defineWorker({
+    pool: 'other',
+    receive(message, self) {
+      before = turns
+      self.reply(message.value)
+    },
+  })
+  const policy = { turnSliceSteps: 5, ...bounds, sweepEveryMs: 600_000 }
+  const settings = { concurrency: 1, policy, bells: 'in-process', onRinger: rung.resolve } as const
+  await troupe.startNode({ counted, inBetween }, settings)
+  await troupe.create('counted')
+  const session = await troupe.create('inBetween', 'hello')
+  const ringer = await rung.promise
+  const ring = ringer.ring.bind(ringer)
+  vi.spyOn(ringer, 'ring').mockReturnValue(undefined)
+  ring(0, [{ id: 'one', pool: 'busy' }])
+  ring(0, [{ id: 'two', pool: 'other' }])
+  expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
+  expect(await waitUntil('the first line goes on', () => turns > before)).toBe(true)
+})
+
+test('bells that came to full nodes again and again are all answered when slots leave another line at once', async () => {
+  await using troupe = await TestTroupe.connect()
+  const [ends, running]: [(() => void)[], Set<unknown>] = [[], new Set()]
+  const held = defineWorker({
+    pool: 'busy',
+    receive: () => new Promise<void>((resolve) => void ends.push(resolve)),
+  })
+  const gate = Promise.withResolvers<void>()
+  const waiting = defineWorker({
+    pool: 'other',
+    async receive(message) {
+      running.add(message.value)
+      await gate.promise
+    },
+  })
+  const slots = 16
+  const numbers = Array.from({ length: slots }, (_, number) => number)
+  // No sweep comes, and no bell goes stale.
+  const policy = { bellMs: 600_000, sweepEveryMs: 600_000, leaseMs: 600_000, renewEveryMs: 200_000 }
+  await troupe.startNode({ held, waiting }, { concurrency: slots, policy })
+  for (const number of numbers) await troupe.create('held', number)
+  await waitUntil('all slots are taken', () => ends.length === slots)
+  for (const number of numbers) await troupe.create('waiting', number)
+  const queue = new Queue('bell-other', { connection: troupe.redis, prefix: `${troupe.tag}:q` })
+  // BullMQ counts all that were ever added.
+  const rung = async () => Number(await troupe.redis.get(queue.toKey('id')))
+  const areTogether = async () => {
+    const jobs = await queue.getWaiting()
+    return jobs.length === 1 && jobs[0]?.data.full > 2
+  }
+  while (!(await areTogether())) {
+    expect(ends.length).toBeGreaterThan(4)
+    const [runningBefore, rungBefore] = [running.size, await rung()]
+    ends.shift()?.()
+    await waitUntil('a slot goes to the line that waits', () => running.size > runningBefore)
+    await waitUntil('others come to a full node again', async () => (await rung()) > rungBefore)
+  }
+  for (const end of ends.splice(0)) end()
+  expect(await waitUntil('all run', () => running.size === slots)).toBe(true)
+  gate.resolve()
+  await queue.close()
+})
+
+describe('a bell that comes to a full node', () => {
+  // No sweep comes, and no bell goes stale.
+  const policy = { bellMs: 600_000, sweepEveryMs: 600_000, leaseMs: 600_000, renewEveryMs: 200_000 }
+  const queueOf = ({ namespace }: TestTroupe, partition: number) =>
+    `${partitionKeys(tagOf(namespace, partition)).queuePrefix}:bell-default`
+  // BullMQ counts all that were ever added.
+  const rung = async (troupe: TestTroupe, partition: number) =>
+    Number(await troupe.redis.get(`${queueOf(troupe, partition)}:id`))
+  const jobs = async (troupe: TestTroupe, partition: number) => {
+    const lists = ['wait', 'active'].map((state) => troupe.redis.llen(`${queueOf(troupe, partition)}:${state}`))
+    return (await Promise.all(lists)).reduce((total, length) => total + length)
+  }
+
+  test('is rung again once, and answered when a slot comes to its line, however many lines wait', async () => {
+    await using troupe = await TestTroupe.connect({ partitions: 4 })
+    const ends = new Map<unknown, () => void>()
+    const held = defineWorker({
+      receive: (message) => new Promise<void>((resolve) => void ends.set(message.value, resolve)),
+    })
+    const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
+    const createIn = (partition: number) =>
+      troupe.create('held', partition, {
+        idempotencyKey: keys.find((key) => partitionOfKey(key, 4) === partition) as string,
+      })
+    await troupe.startNode({ held }, { concurrency: 1, policy })
+    await createIn(0)
+    await waitUntil('the slot is taken', () => ends.has(0))
+    for (const partition of [1, 2, 3]) {
+      await createIn(partition)
+      await waitUntil('its bell is rung again', async () => (await rung(troupe, partition)) === 2)
+    }
+    for (const partition of [1, 2, 3]) {
+      ends.get(partition - 1)?.()
+      await waitUntil('the slot goes to the next line', () => ends.has(partition))
+      await waitUntil('whose jobs have been answered', async () => (await jobs(troupe, partition)) === 0)
+      expect(await Promise.all([1, 2, 3].map((one) => rung(troupe, one)))).toEqual([2, 2, 2])
+    }
+    ends.get(3)?.()
+  })
+
+  test('goes on to others when a slot comes to its line that can run nothing of it', async () => {
+    await using troupe = await TestTroupe.connect()
+    const end = Promise.withResolvers<void>()
+    let isTaken = false
+    const held = defineWorker({
+      pool: 'busy',
+      receive() {
+        isTaken = true
+        return end.promise
+      },
+    })
+    const other = await troupe.startNode({ elsewhere: quick })
+    await troupe.startNode({ held, quick }, { concurrency: 1, policy })
+    await other.stop()
+    await troupe.create('held')
+    await waitUntil('the slot is taken', () => isTaken)
+    await troupe.create('elsewhere')
+    await waitUntil('its bell is rung again', async () => (await rung(troupe, 0)) === 2)
+    end.resolve()
+    // Eight times it is heard in vain.
+    await waitUntil('it goes on', async () => (await rung(troupe, 0)) >= 10)
+    expect(await waitUntil('and not for ever', async () => (await jobs(troupe, 0)) === 0)).toBe(true)
+  })
+
+  test('has been heard in vain when a slot came to its line in vain, though the node is full again', async () => {
+    const claims: { readonly pool: string; answer(kind: 'empty' | 'unfit'): void }[] = []
+    const claim = ({ pool }: NextClaim) =>
+      new Promise((resolve) => claims.push({ pool, answer: (kind) => resolve({ kind }) }))
+    const node = new RuntimeNode({
+      id: 'full',
+      kinds: new Map(),
+      concurrency: 1,
+      policy: { ...defaultPolicy, ...policy },
+      stores: [{ turns: { partition: 0, claim } as unknown as TurnStore, upkeep: {} as UpkeepStore }],
+      ringer: { ring() {} },
+      live: { publish() {} },
+      log: silentLog,
+    })
+    const [first, second, third] = ['a', 'b', 'c'].map((pool) => ({ id: pool, pool })) as [Bell, Bell, Bell]
+    const answered = node.answer(0, first)
+    expect(await node.answer(0, second)).toBe('full')
+    const came = node.slotCame(0, second)
+    claims[0]?.answer('empty')
+    await answered
+    expect(await node.answer(0, third)).toBe('full')
+    claims[1]?.answer('unfit')
+    await came
+    await waitUntil('the slot goes to the next line', () => claims.length === 3)
+    expect(await node.answer(0, second)).toBe('unfit')
+    // What others rang after that calls a slot again.
+    expect(await node.answer(0, second)).toBe('full')
+    expect(claims.map(({ pool }) => pool)).toEqual(['a', 'b', 'c'])
+  })
+})

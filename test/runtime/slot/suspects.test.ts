@@ -1,0 +1,174 @@
+/** The permission to claim a suspect: one slot at a time, and none while a turn that was given up goes on. */
+import { pino } from 'pino'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { SuspectGate } from '../../../src/runtime/slot/suspects.ts'
+import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
+import { expectInvariants } from '../../support/oracle.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+test('one slot at a time has the permission', () => {
+  const gate = new SuspectGate(60_000)
+  expect([gate.ask(1), gate.ask(2), gate.ask(1)]).toEqual([true, false, true])
+  gate.giveBack(2)
+  expect(gate.ask(2)).toBe(false)
+  gate.giveBack(1)
+  expect(gate.ask(2)).toBe(true)
+})
+
+test('nobody has it while behaviour goes on whose turn was taken away: it may block the node again', async () => {
+  const gate = new SuspectGate(60_000)
+  const [one, two] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  expect(gate.ask(1)).toBe(true)
+  gate.outlast(one.promise)
+  gate.outlast(two.promise)
+  expect([gate.ask(1), gate.ask(2)]).toEqual([false, false])
+  one.resolve()
+  await one.promise
+  expect(gate.ask(1)).toBe(false)
+  two.resolve()
+  await waitUntil('both have ended', () => gate.ask(1))
+})
+
+test('behaviour that never ends keeps it for as long as was said, and no longer', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const gate = new SuspectGate(60_000)
+  gate.outlast(new Promise(() => {}))
+  gate.outlast(Promise.resolve())
+  await vi.advanceTimersByTimeAsync(59_999)
+  expect([gate.ask(1), vi.getTimerCount()]).toEqual([false, 1])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(gate.ask(1)).toBe(true)
+})
+
+test('nobody has it while behaviour goes on whose turn was ended for it, unless it is about to return', async () => {
+  const gate = new SuspectGate(60_000)
+  await gate.outlastIfDeaf(Promise.resolve().then(() => {}))
+  expect(gate.ask(1)).toBe(true)
+  const deaf = Promise.withResolvers<void>()
+  await gate.outlastIfDeaf(deaf.promise)
+  expect(gate.ask(1)).toBe(false)
+  deaf.resolve()
+  await waitUntil('it has ended', () => gate.ask(1))
+})
+
+/** An idle worker that the next claim takes for a suspect. */
+async function suspectOf(troupe: TestTroupe) {
+  const session = await troupe.create('echo', 'one', { keepOpen: true })
+  await session.result({ run: 1 })
+  const { record } = workerKeys(troupe.tag, session.rootId)
+  await waitUntil('it is idle', async () => (await session.root.report()).place === 'idle')
+  // Claimed three times, and the commit of its run was made under the first: two starts without one.
+  await troupe.redis.hset(record, 'token', '3:')
+  return { session, token: () => troupe.redis.hget(record, 'token') }
+}
+
+test('a slot that was given an innocent lets another slot claim a suspect', async () => {
+  const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const long = defineWorker({
+    receive() {
+      begun.resolve()
+      return ended.promise
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { echo, long }, concurrency: 2 })
+  const { session } = await suspectOf(troupe)
+  const innocent = await troupe.create('long')
+  await begun.promise
+  await session.root.send('two')
+  const result = await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })
+  expect(result).toMatchObject({ status: 'completed', value: 'two' })
+  expect((await innocent.root.report()).place).toBe('running')
+  ended.resolve()
+  await innocent.result()
+  await expectInvariants(troupe.redis, troupe.namespace)
+})
+
+test('a node claims no suspect while a cancelled handler goes on, not even with the cancelling end, and claims others', async () => {
+  const begun = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<void>()
+  const deaf = defineWorker({
+    receive() {
+      begun.resolve()
+      return ended.promise
+    },
+  })
+  // One slot: what the suspect waits for first is the end of the cancelled turn, whose commit claims for the slot.
+  await using troupe = await TestTroupe.start({ workers: { echo, deaf }, concurrency: 1 })
+  const { session, token } = await suspectOf(troupe)
+  const cancelled = await troupe.create('deaf')
+  await begun.promise
+  await session.root.send('two')
+  await cancelled.cancel()
+  expect(await cancelled.result()).toMatchObject({ status: 'cancelled' })
+  for (const number of [1, 2, 3]) expect(await troupe.run('echo', number)).toMatchObject({ value: number })
+  expect(await session.root.report()).toMatchObject({ place: 'queued', mailbox: { pending: 1 } })
+  expect(await token()).toBe('3:')
+  ended.resolve()
+  expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
+  await expectInvariants(troupe.redis, troupe.namespace)
+})
+
+test('a node claims no suspect while a handler goes on whose turn was taken from it, and claims others', async () => {
+  const ended = Promise.withResolvers<void>()
+  let starts = 0
+  const deaf = defineWorker({
+    async receive(_, self) {
+      starts++
+      if (starts === 1) await ended.promise
+      self.reply(starts)
+    },
+  })
+  const lines: string[] = []
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  // After its first renewal a turn hears of its lease by a hint alone: no renewal puts back the one that is taken away here.
+  const policy = { leaseMs: 600_000, renewEveryMs: 600_000 }
+  await using troupe = await TestTroupe.start({ workers: { echo, deaf }, logger, policy })
+  const { leases, hints, busy } = partitionKeys(troupe.tag)
+
+  const { session: suspect, token } = await suspectOf(troupe)
+  const taken = await troupe.create('deaf')
+  await waitUntil('its turn was renewed', async () => (await troupe.redis.zcard(busy('default'))) === 1)
+  await troupe.redis.zadd(leases, 1, taken.rootId)
+  expect(await taken.result()).toMatchObject({ status: 'completed', value: 2 })
+  await troupe.redis.publish(hints, taken.id)
+  await waitUntil('the node gives its first turn up', () => lines.some((line) => line.includes('a turn was given up')))
+
+  await suspect.root.send('two')
+  // They stand in line behind it: who claims them has passed it by.
+  for (const number of [1, 2, 3]) expect(await troupe.run('echo', number)).toMatchObject({ value: number })
+  expect(await suspect.root.report()).toMatchObject({ place: 'queued', mailbox: { pending: 1 } })
+  expect(await token()).toBe('3:')
+  ended.resolve()
+  expect(await suspect.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
+  await expectInvariants(troupe.redis, troupe.namespace)
+})
+
+test('a node names who is started apart from others, and whose run fails with poison, before it is started', async () => {
+  const lines: string[] = []
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  await using troupe = await TestTroupe.start({ workers: { echo }, logger })
+  const { session } = await suspectOf(troupe)
+  expect(lines).toEqual([])
+  await session.root.send('two')
+  await session.result({ run: 2 })
+  const who = { session: session.id, worker: session.rootId, kind: 'echo' }
+  const told = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  expect(told()).toEqual([
+    expect.objectContaining({ ...who, run: 2, starts: 2, msg: expect.stringMatching(/^a worker is started apart/) }),
+  ])
+  const { record } = workerKeys(troupe.tag, session.rootId)
+  await waitUntil('it is idle', async () => (await session.root.report()).place === 'idle')
+  const commit = Number((await troupe.redis.hget(record, 'commit'))?.split(':')[0])
+  await troupe.redis.hset(record, { token: `${commit + 5}:`, alone: 3 })
+  await session.root.send('three')
+  expect(await session.result({ run: 3 })).toMatchObject({ status: 'failed', failure: { code: 'poison' } })
+  expect(told().slice(1)).toEqual([
+    expect.objectContaining({ ...who, run: 3, starts: 5, msg: expect.stringMatching(/^a run fails with poison/) }),
+  ])
+  await expectInvariants(troupe.redis, troupe.namespace)
+})

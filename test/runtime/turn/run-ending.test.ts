@@ -1,0 +1,23 @@
+/** What is told of the end of a run: of a job's own, also its value where that is small. */
+import { expect, test } from 'vitest'
+import { completedNote } from '../../../src/runtime/turn/run-ending.ts'
+import { grantByHand } from '../support/held-store.ts'
+
+const job = grantByHand({ isJob: true })
+
+test("a job's run tells its value, and its number unless it is the first", () => {
+  expect(completedNote(job, 1, '{"a":[1,"é"]}')).toEqual(['run.completed', { value: { a: [1, 'é'] } }])
+  expect(completedNote(job, 1, 'null')).toEqual(['run.completed', { value: null }])
+  expect(completedNote(job, 3, '7')).toEqual(['run.completed', { run: 3, value: 7 }])
+})
+
+test('up to 256 bytes as JSON', () => {
+  const json = (letters: string) => JSON.stringify(letters)
+  expect(completedNote(job, 1, json('x'.repeat(254)))).toEqual(['run.completed', { value: 'x'.repeat(254) }])
+  expect(completedNote(job, 1, json('x'.repeat(255)))).toEqual(['run.completed'])
+  expect(completedNote(job, 1, json('é'.repeat(128)))).toEqual(['run.completed'])
+})
+
+test('nobody waits for the value of a child, or of one run of a conversation, by events', () => {
+  expect(completedNote(grantByHand({ isJob: false }), 1, '7')).toEqual(['run.completed'])
+})

@@ -1,0 +1,102 @@
+/** Steps that go out together: how many of them may, and what one commit says of them all. */
+import { describe, expect, test } from 'vitest'
+import { policy } from '../../../src/core/policy.ts'
+import type { RunPosition } from '../../../src/core/ports/ports.ts'
+import type { Failure } from '../../../src/core/worker/failure.ts'
+import { afterRun } from '../../../src/runtime/turn/run-ending.ts'
+import { batchLength, emptyStep, mergeSteps, type Step } from '../../../src/runtime/turn/step.ts'
+
+const open: RunPosition = { ...afterRun(0), open: true, runState: 'ProcessingUserMessage' }
+const step = (more: Partial<Step> = {}): Step => ({ ...emptyStep(open), ...more })
+const steps = (count: number) => Array.from({ length: count }, () => step())
+
+describe('a batch', () => {
+  test('holds no more than 50 steps', () => {
+    expect([0, 1, 49, 50, 51, 120].map((count) => batchLength(steps(count)))).toEqual([0, 1, 49, 50, 50, 50])
+  })
+
+  test('ends with the step that ends a run', () => {
+    const ends = step({ outcome: 'completed' })
+    expect(batchLength([ends, step()])).toBe(1)
+    expect(batchLength([step(), step(), ends, step(), ends])).toBe(3)
+  })
+
+  const half = 'x'.repeat(2_097_152)
+  test.each<[string, (text: string) => Partial<Step>]>([
+    ['entries', (text) => ({ entries: ['', text] })],
+    ['state', (text) => ({ stateJson: text })],
+    ['result', (text) => ({ result: text })],
+    ['children', (mail) => ({ spawns: [{ mail }, { mail: '' }] as unknown as Step['spawns'] })],
+    ['messages', (mail) => ({ sends: [{ workerId: 'x', mail }] })],
+    ['timers', (valueJson) => ({ timers: [{ id: 'x', ms: 1, valueJson }] })],
+  ])('holds no more than 4 MiB, %s counted, but one step in any case', (_, holding) => {
+    const two = [step(holding(half)), step(holding(half))]
+    expect(batchLength(two)).toBe(2)
+    expect(batchLength([...two, step()])).toBe(3)
+    expect(batchLength([...two, step(holding('x')), step()])).toBe(2)
+    expect(batchLength([step(holding(`${half}${half}x`)), step()])).toBe(1)
+  })
+})
+
+describe('the parts of a batch', () => {
+  const withTimers = (count: number) =>
+    step({ timers: Array.from({ length: count }, () => ({ id: 't', ms: 1, valueJson: '1' })) })
+
+  test('are no more than one receive may ask for, but for those of a first step alone', () => {
+    const most = policy.stepPartsMax
+    expect(batchLength([withTimers(most - 1), withTimers(1), step(), withTimers(1)])).toBe(3)
+    expect(batchLength([withTimers(most), withTimers(most)])).toBe(1)
+  })
+})
+
+describe('steps that were merged', () => {
+  const failure = { code: 'run_failed' } as Failure
+  const spawn = (id: string) => ({ id }) as Step['spawns'][number]
+
+  test('use, write and tell what each of them did, in order', () => {
+    const first = step({
+      entries: ['a'],
+      controlUsed: 1,
+      userUsed: 2,
+      familyUsed: [4],
+      spawns: [spawn('a')],
+      sends: [{ workerId: 'a', mail: '' }],
+      timers: [{ id: 'a', ms: 1, valueJson: '' }],
+      notes: [['run.started']],
+    })
+    const last = step({
+      entries: ['c'],
+      controlUsed: 3,
+      userUsed: 5,
+      familyUsed: [2, 7],
+      spawns: [spawn('c')],
+      sends: [{ workerId: 'c', mail: '' }],
+      timers: [{ id: 'c', ms: 2, valueJson: '' }],
+      notes: [['run.completed']],
+    })
+    const both = {
+      entries: ['a', 'c'],
+      controlUsed: 4,
+      userUsed: 7,
+      familyUsed: [4, 2, 7],
+      spawns: [{ id: 'a' }, { id: 'c' }],
+      sends: [{ workerId: 'a' }, { workerId: 'c' }],
+      timers: [{ id: 'a' }, { id: 'c' }],
+      notes: [['run.started'], ['run.completed']],
+    }
+    expect(mergeSteps([first, last])).toMatchObject(both)
+    expect(mergeSteps([step(), first, step(), last, step()])).toMatchObject(both)
+  })
+
+  test('leave the state and the failure that the last of them set, and the position of the very last', () => {
+    const later = { ...open, run: 2 }
+    const merged = (...all: Partial<Step>[]) => mergeSteps(all.map(step))
+    expect(merged({ stateJson: '1' }, { stateJson: '2' }, {}).stateJson).toBe('2')
+    expect(merged({}, { failure }, {}).failure).toBe(failure)
+    // Null says that there is none any more.
+    expect(merged({ failure }, { failure: null }, {}).failure).toBeNull()
+    expect(merged({}, {}).failure).toBeUndefined()
+    const end = { outcome: 'completed', result: '"x"', awaiting: 3, dead: '{}' } as const
+    expect(merged({}, { ...end, position: later })).toMatchObject({ ...end, position: later })
+  })
+})

@@ -1,0 +1,177 @@
+/** Turns: what breaks if a cancel, a stop or a lost lease comes while a commit is on its way? The store's answers are held back here. */
+import { describe, expect, test } from 'vitest'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { newId } from '../../../src/core/ids.ts'
+import type { ClaimAnswer, CommitAnswer } from '../../../src/core/ports/ports.ts'
+import type { Mail } from '../../../src/core/worker/message.ts'
+import { openModels } from '../../../src/models/model-source.ts'
+import { call, say, scriptedModel } from '../../../src/models/scripted-model.ts'
+import type { Kind } from '../../../src/runtime/node/kind.ts'
+import { handlerKind, KindMaker } from '../../../src/runtime/node/kind-maker.ts'
+import { afterRun } from '../../../src/runtime/turn/run-ending.ts'
+import { emptyStep, type Step } from '../../../src/runtime/turn/step.ts'
+import { Turn } from '../../../src/runtime/turn/turn.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { grantByHand, HeldStore, unspent } from '../support/held-store.ts'
+
+const ok = (claimed: ClaimAnswer): CommitAnswer => ({
+  kind: 'ok',
+  version: 1,
+  bells: [],
+  claimed,
+  spending: unspent,
+})
+const echo = handlerKind('echo', defineWorker({ receive: (message, self) => self.reply(message.value) }))
+
+describe('a turn', () => {
+  test('has one commit in flight at a time, also when a cancel comes while the last one is on its way (U1)', async () => {
+    const store = new HeldStore()
+    const turn = new Turn(grantByHand(), store.host())
+    void echo.behaviour(turn)
+    await waitUntil('the ending commit is on its way', () => store.commits.length === 1)
+    void turn.cancel()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(store.commits).toHaveLength(1)
+  })
+
+  test('keeps the worker that its ending commit claimed when a cancel comes too late', async () => {
+    const store = new HeldStore()
+    const turn = new Turn(grantByHand(), store.host())
+    void echo.behaviour(turn)
+    await waitUntil('the ending commit is on its way', () => store.commits.length === 1)
+    void turn.cancel()
+    await new Promise((resolve) => setImmediate(resolve))
+    // Both answers arrive together, as on one connection.
+    store.commits[0]?.answer(ok({ kind: 'grant', grant: grantByHand() }))
+    store.commits[1]?.answer({ kind: 'fenced', claimed: { kind: 'none' } })
+    await turn.finished
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(turn.over).toBe('ended')
+    expect(turn.claimed.kind).toBe('grant')
+  })
+
+  test('of a worker with several messages receives no further one after it was released', async () => {
+    const store = new HeldStore()
+    const seen: unknown[] = []
+    const deaf = handlerKind(
+      'echo',
+      defineWorker({
+        async receive(message, self) {
+          seen.push(message.value)
+          await new Promise<void>((resolve) => self.signal.addEventListener('abort', () => resolve()))
+        },
+      }),
+    )
+    const mail = grantByHand().mail.user.concat(grantByHand().mail.user)
+    const turn = new Turn(grantByHand({ mail: { control: [], family: [], user: mail } }), store.host())
+    void deaf.behaviour(turn)
+    await waitUntil('the first is received', () => seen.length === 1)
+    void turn.release()
+    await waitUntil('it is given back', () => store.commits.length === 1)
+    expect(store.commits[0]?.request).toMatchObject({ userUsed: 0, end: { wait: 'again' } })
+    store.commits[0]?.answer(ok({ kind: 'none' }))
+    await turn.finished
+    expect(seen).toHaveLength(1)
+  })
+
+  describe('of a worker whose earlier start came to nothing', () => {
+    const seen: unknown[] = []
+    const noting = handlerKind('echo', defineWorker({ receive: (message) => void seen.push(message.value) }))
+    const looks = defineTool({
+      name: 'look',
+      description: 'Looks.',
+      effect: 'pure',
+      run: () => void seen.push('looked'),
+    })
+    const looking = () =>
+      new KindMaker(openModels({ env: {} })).make(
+        'agent',
+        defineWorker({
+          instructions: 'Look.',
+          model: scriptedModel('test/looks', [call('look'), say('seen')]),
+          tools: [looks],
+        }),
+      )
+    const mail = (value: number) => ({ ...(grantByHand().mail.user[0] as Mail), message: inputOf(value) })
+    const inputOf = (value: number) => ({ kind: 'input', id: newId(0), from: null, value }) as const
+    const begun = async (kind: Kind, starts: number) => {
+      seen.length = 0
+      const store = new HeldStore()
+      const user = kind === noting ? [mail(1), mail(2)] : [mail(1)]
+      const turn = new Turn(grantByHand({ starts, mail: { control: [], family: [], user } }), store.host())
+      void kind.behaviour(turn)
+      await waitUntil('a commit is on its way', () => store.commits.length === 1)
+      return { store, turn }
+    }
+
+    test('the next message is received when the one before is recorded; else at once (U6)', async () => {
+      const { store, turn } = await begun(noting, 2)
+      expect(seen).toEqual([1])
+      store.commits[0]?.answer(ok({ kind: 'none' }))
+      await waitUntil('the second is received', () => seen.length === 2)
+      turn.abandon('fenced')
+      const first = await begun(noting, 1)
+      expect(seen).toEqual([1, 2])
+      first.turn.abandon('fenced')
+    })
+
+    test('a tool without effects runs when the reply that calls it is recorded; else at once (U6)', async () => {
+      const { store, turn } = await begun(looking(), 2)
+      expect(store.commits[0]?.request.entries.join()).not.toContain('"assistant"')
+      store.commits[0]?.answer(ok({ kind: 'none' }))
+      await waitUntil('the reply is on its way', () => store.commits.length === 2)
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(store.commits[1]?.request.entries.join()).toContain('"assistant"')
+      expect(seen).toEqual([])
+      store.commits[1]?.answer(ok({ kind: 'none' }))
+      await waitUntil('the tool ran', () => seen.length === 1)
+      turn.abandon('fenced')
+      const first = await begun(looking(), 1)
+      await waitUntil('the tool ran', () => seen.length === 1)
+      expect(first.store.commits).toHaveLength(1)
+      first.turn.abandon('fenced')
+    })
+  })
+
+  describe('whose behaviour still reads what it is about', () => {
+    const cancelled: Step = { ...emptyStep(afterRun(1)), entries: ['{"type":"cancelled"}'], outcome: 'cancelled' }
+
+    test('is cancelled as soon as the behaviour can say how, and not before', async () => {
+      const store = new HeldStore()
+      const turn = new Turn(grantByHand(), store.host())
+      await turn.cancel()
+      expect([turn.aborted, store.commits.length]).toEqual([true, 0])
+      turn.whenCancelled(() => cancelled)
+      await waitUntil('the cancelling end is on its way', () => store.commits.length === 1)
+      expect(store.commits[0]?.request).toMatchObject({ outcome: 'cancelled', end: { wait: 'any' } })
+      store.commits[0]?.answer(ok({ kind: 'none' }))
+      expect(await turn.finished).toBe('ended')
+      expect(store.commits).toHaveLength(1)
+    })
+
+    test('is so too when Redis says it, to a turn that is given back', async () => {
+      const store = new HeldStore()
+      const turn = new Turn(grantByHand(), store.host())
+      void turn.release()
+      await waitUntil('it is given back', () => store.commits.length === 1)
+      store.commits[0]?.answer({ kind: 'cancelled' })
+      await waitUntil('the answer is seen', () => turn.aborted)
+      turn.whenCancelled(() => cancelled)
+      await waitUntil('the cancelling end is on its way', () => store.commits.length === 2)
+      store.commits[1]?.answer(ok({ kind: 'none' }))
+      expect(await turn.finished).toBe('ended')
+    })
+
+    test('is given up when it cannot say how', async () => {
+      const store = new HeldStore()
+      const turn = new Turn(grantByHand(), store.host())
+      turn.whenCancelled(() => {
+        throw new Error('no idea')
+      })
+      await turn.cancel()
+      expect(await turn.finished).toBe('unreachable')
+      expect(store.commits).toEqual([])
+    })
+  })
+})

@@ -1,0 +1,228 @@
+/** Renewals: which turns are renewed when, and what is done with each answer. The store's answers are given by hand. */
+import { performance } from 'node:perf_hooks'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { newId } from '../../../src/core/ids.ts'
+import { type Policy, policy } from '../../../src/core/policy.ts'
+import type { Bell, RenewRequest, TurnStore, Verdict } from '../../../src/core/ports/ports.ts'
+import { Turn } from '../../../src/runtime/turn/turn.ts'
+import { Renewer } from '../../../src/runtime/upkeep/renewer.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { grantByHand, HeldStore, silentLog } from '../support/held-store.ts'
+
+interface Answer {
+  readonly verdicts?: readonly Verdict[]
+  readonly bells?: readonly Bell[]
+  readonly trustedUntil?: number
+}
+
+/** No timer of the renewer fires within a test: it renews when it is told to. */
+const rare: Policy = { ...policy, busyAfterMs: 1_000_000, renewEveryMs: 500_000 }
+const longAgo = () => performance.now() - 2_000_000
+
+class Scene {
+  readonly asked: RenewRequest[][] = []
+  readonly rung: Bell[] = []
+  readonly warned: string[] = []
+  readonly renewer: Renewer
+  answer: (requests: readonly RenewRequest[]) => Promise<Answer> | Answer = () => ({})
+
+  constructor(times: Policy = rare) {
+    const store = {
+      partition: 0,
+      renew: async (requests: readonly RenewRequest[]) => {
+        this.asked.push([...requests])
+        const { verdicts, bells = [], trustedUntil = 0 } = await this.answer(requests)
+        return { verdicts: verdicts ?? requests.map(() => 'kept'), bells, trustedUntil }
+      },
+    } as unknown as TurnStore
+    const ring = (bells: readonly Bell[]) => void this.rung.push(...bells)
+    const log = { ...silentLog, warn: (message: string) => void this.warned.push(message) }
+    this.renewer = new Renewer(store, times, ring, log)
+  }
+
+  /** A turn that began long ago and was never renewed, but for what is said. */
+  turn(more: Partial<Turn> = {}, sessionId = newId(0)): Turn {
+    const turn = new Turn(grantByHand({ sessionId }), new HeldStore().host())
+    this.renewer.add(Object.assign(turn, { startedAt: longAgo(), ...more }))
+    return turn
+  }
+
+  get workersAsked(): string[][] {
+    return this.asked.map((requests) => requests.map(({ workerId }) => workerId))
+  }
+}
+
+let scene: Scene
+beforeEach(() => {
+  scene = new Scene()
+})
+afterEach(() => scene.renewer.stop())
+
+const soon = () => performance.now() + 60_000
+
+describe('which turns are renewed', () => {
+  test('those that are long, and no short one (L1)', async () => {
+    scene.turn({ startedAt: performance.now() })
+    const long = scene.turn()
+    await scene.renewer.runOnce()
+    expect(scene.workersAsked).toEqual([[long.grant.workerId]])
+    expect(scene.asked[0]?.[0]).toMatchObject({ token: long.grant.token, bell: 'b', becomesBusy: true, runState: '' })
+    expect(long.bellIsBusy).toBe(true)
+  })
+
+  test('those whose last renewal is old enough, and none that was just renewed', async () => {
+    const old = scene.turn({ bellIsBusy: true, lastRenewedAt: longAgo() })
+    scene.turn({ bellIsBusy: true, lastRenewedAt: performance.now() })
+    await scene.renewer.runOnce()
+    await scene.renewer.runOnce()
+    expect(scene.workersAsked).toEqual([[old.grant.workerId]])
+    expect(performance.now() - old.lastRenewedAt).toBeLessThan(1_000_000)
+  })
+
+  test('none that is over, or was taken away', async () => {
+    const over = scene.turn()
+    over.abandon('fenced')
+    scene.renewer.remove(scene.turn())
+    await scene.renewer.runOnce()
+    expect(scene.asked).toEqual([])
+    expect(scene.renewer.turns).toEqual([over])
+  })
+
+  test('all of a session that is named, however short they are', async () => {
+    const session = newId(0)
+    const mine = [
+      scene.turn({ startedAt: performance.now() }, session),
+      scene.turn({ bellIsBusy: true, lastRenewedAt: performance.now() }, session),
+    ]
+    scene.turn()
+    await scene.renewer.runOnce(session)
+    expect(scene.workersAsked).toEqual([mine.map(({ grant }) => grant.workerId)])
+  })
+
+  test('a hundred at a time at most', async () => {
+    for (let number = 0; number < 250; number++) scene.turn()
+    await scene.renewer.runOnce()
+    expect(scene.asked.map(({ length }) => length)).toEqual([100, 100, 50])
+    const second = new Scene()
+    for (let number = 0; number < 100; number++) second.turn()
+    await second.renewer.runOnce()
+    second.renewer.stop()
+    expect(second.asked.map(({ length }) => length)).toEqual([100])
+  })
+
+  test('by themselves while there are any, and not once there are none', async () => {
+    const times = { ...policy, busyAfterMs: 10, renewEveryMs: 0 }
+    const [often, other] = [new Scene(times), new Scene(times)]
+    const [turn] = [often.turn(), other.turn()]
+    await waitUntil('it was renewed again and again', () => often.asked.length > 3)
+    often.renewer.remove(turn)
+    const [asked, meanwhile] = [often.asked.length, other.asked.length]
+    await waitUntil('others go on', () => other.asked.length > meanwhile + 3)
+    other.renewer.stop()
+    expect(often.asked).toHaveLength(asked)
+  })
+
+  test('by a timer that is there only while there are any', () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const timers: number[] = []
+    for (const turn of [scene.turn(), scene.turn()]) {
+      timers.push(vi.getTimerCount())
+      scene.renewer.remove(turn)
+    }
+    timers.push(vi.getTimerCount())
+    expect(timers).toEqual([1, 1, 0])
+  })
+
+  test('one time after the other, but for a session that is named', async () => {
+    const { promise, resolve } = Promise.withResolvers<Answer>()
+    scene.answer = () => promise
+    const session = newId(0)
+    const turn = scene.turn({}, session)
+    const first = scene.renewer.runOnce()
+    Object.assign(turn, { lastRenewedAt: longAgo() })
+    await scene.renewer.runOnce()
+    expect(scene.asked).toHaveLength(1)
+    const named = scene.renewer.runOnce(session)
+    expect(scene.asked).toHaveLength(2)
+    resolve({})
+    await Promise.all([first, named])
+    Object.assign(turn, { lastRenewedAt: longAgo() })
+    await scene.renewer.runOnce()
+    expect(scene.asked).toHaveLength(3)
+  })
+})
+
+describe('an answer', () => {
+  test('that a lease was kept makes it trusted for longer, and never for shorter', async () => {
+    const until = soon()
+    const [short, long] = [scene.turn({ trustedUntil: until - 1 }), scene.turn({ trustedUntil: until + 1 })]
+    scene.answer = () => ({ trustedUntil: until, bells: [{ id: 'b1-default-1', pool: 'default' }] })
+    await scene.renewer.runOnce()
+    expect([short.trustedUntil, long.trustedUntil]).toEqual([until, until + 1])
+    expect([short.over, long.over, short.aborted]).toEqual([undefined, undefined, false])
+    expect(scene.rung).toEqual([{ id: 'b1-default-1', pool: 'default' }])
+  })
+
+  test('ends the turns it says are fenced or cancelled, and no other (L3)', async () => {
+    const [kept, fenced, cancelled] = [scene.turn(), scene.turn(), scene.turn()]
+    scene.answer = () => ({ verdicts: ['kept', 'fenced', 'cancelled'], trustedUntil: soon() })
+    await scene.renewer.runOnce()
+    expect([kept, fenced, cancelled].map(({ over, aborted }) => [over, aborted])).toEqual([
+      [undefined, false],
+      ['fenced', true],
+      [undefined, true],
+    ])
+  })
+
+  test('that does not come is told, and asked for again', async () => {
+    const turn = scene.turn({ trustedUntil: soon() })
+    scene.answer = () => Promise.reject(new Error('gone'))
+    await scene.renewer.runOnce()
+    expect(scene.warned).toHaveLength(1)
+    expect(turn.over).toBeUndefined()
+    Object.assign(turn, { lastRenewedAt: longAgo() })
+    scene.answer = () => ({})
+    await scene.renewer.runOnce()
+    expect(scene.asked).toHaveLength(2)
+  })
+
+  test('is not missed by a node that runs nothing (L4)', async () => {
+    scene = new Scene({ ...rare, busyAfterMs: 1, renewEveryMs: 1 })
+    const turn = scene.turn({ startedAt: performance.now() })
+    scene.renewer.remove(turn)
+    const began = performance.now()
+    await waitUntil('time has passed', () => performance.now() - began > 5)
+    await scene.renewer.runOnce(newId(0))
+    expect(scene.warned).toEqual([])
+  })
+
+  test('that is late since nothing looked for long is told as that, and no other (L4)', async () => {
+    // A whole number, so that what is added and taken away again is exact: else a fraction more than the most is late at times.
+    let now = Math.ceil(performance.now())
+    vi.spyOn(performance, 'now').mockImplementation(() => now)
+    const mostMs = rare.busyAfterMs / 2 + rare.renewEveryMs
+    const lookAfter = async (ms: number) => {
+      now += ms
+      await scene.renewer.runOnce(newId(0))
+    }
+    scene.renewer.remove(scene.turn())
+    // While it ran nothing, nothing looked.
+    now += 2 * mostMs
+    const [first, second] = [
+      scene.turn({ trustedUntil: now + 2 * mostMs }),
+      scene.turn({ trustedUntil: now + 3 * mostMs }),
+    ]
+    for (const ms of [0, mostMs, mostMs]) await lookAfter(ms)
+    expect([first.over, second.over, scene.warned]).toEqual(['unreachable', undefined, []])
+    await lookAfter(mostMs + 1)
+    expect([second.over, scene.warned]).toEqual(['blocked', [expect.stringContaining('stood still for 1000.0 s')]])
+  })
+
+  test('that did not come in time gives up the turn before Redis gives the worker away (L2)', async () => {
+    const [late, trusted] = [scene.turn({ trustedUntil: performance.now() }), scene.turn({ trustedUntil: soon() })]
+    await scene.renewer.runOnce()
+    expect([late.over, trusted.over]).toEqual(['unreachable', undefined])
+    expect(scene.workersAsked).toEqual([[trusted.grant.workerId]])
+  })
+})

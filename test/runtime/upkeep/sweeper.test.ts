@@ -1,0 +1,358 @@
+/** Sweeps: does each do all there is to do, and come when it is due? The store and its Redis are real, the node around it is not. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { TransientError } from '../../../src/core/errors.ts'
+import type { UpkeepStore } from '../../../src/core/ports/ports.ts'
+import { Sweeper, type SweeperHost } from '../../../src/runtime/upkeep/sweeper.ts'
+import { workerKeys } from '../../../src/store/keys.ts'
+import { Place } from '../../store/support/place.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+function sweeperOf(store: UpkeepStore, place: Place, more: Partial<SweeperHost> = {}): Sweeper {
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  const nothing = { answer() {}, ring() {}, learnKinds() {}, register: () => Promise.resolve() }
+  return new Sweeper(store, place.policy, { log, slots: 1, shares: () => [], ...nothing, ...more })
+}
+
+type Sweep = UpkeepStore['sweep']
+
+const shares = () => [{ pool: 'default', kinds: ['echo'], free: 2, share: 0 }]
+
+/** The same store, with something around each sweep. */
+function sweepingBy(store: UpkeepStore, around: (sweep: () => ReturnType<Sweep>) => ReturnType<Sweep>): UpkeepStore {
+  return {
+    partition: store.partition,
+    registerKinds: (kinds) => store.registerKinds(kinds),
+    sweep: (...args) => around(() => store.sweep(...args)),
+    fire: () => store.fire(),
+    finishCancelled: () => store.finishCancelled(),
+    prune: () => store.prune(),
+    kindPools: () => store.kindPools(),
+  }
+}
+
+describe('a sweep', () => {
+  test('removes all old sessions that there are, batch by batch, and registers kinds when it is through', async () => {
+    await using place = await Place.open({
+      policy: { sweepBatch: 2, retentionMs: 0, pruneEveryMs: -1, pruneMs: 60_000 },
+    })
+    const node = place.node()
+    for (let number = 0; number < 7; number++) {
+      await place.create({ label: `old ${number}` })
+      await (await node.claim()).complete()
+    }
+    let registered = 0
+    const register = () => {
+      registered++
+      return Promise.resolve()
+    }
+    await sweeperOf(node.upkeep, place, { register }).runOnce()
+    expect(await place.redis.zcard(place.keys.sessions)).toBe(0)
+    expect(registered).toBe(1)
+  })
+})
+
+describe('one sweep', () => {
+  test('takes in all that waited for a node of their kind, batch by batch (W2)', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2 } })
+    for (let number = 0; number < 7; number++) await place.create({ label: `early ${number}`, pool: 'unhosted' })
+    await sweeperOf(place.node().upkeep, place, { shares }).runOnce()
+    expect(await place.redis.zcard(place.keys.run('unhosted'))).toBe(0)
+    expect(await place.redis.zcard(place.keys.run('default'))).toBe(7)
+  })
+
+  test('tells once of a worker that it cannot read, in however many batches it meets it', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2 } })
+    const { root } = await place.create({ label: 'spoilt', pool: 'unhosted' })
+    await place.redis.set(workerKeys(place.keys.tag, root).record, 'not what it was')
+    for (let number = 0; number < 7; number++) await place.create({ label: `early ${number}`, pool: 'unhosted' })
+    const told: unknown[] = []
+    const log = { debug() {}, info() {}, warn() {}, error: (_: string, fields: unknown) => void told.push(fields) }
+    const sweeper = sweeperOf(place.node().upkeep, place, { shares, log })
+    for (let sweeps = 0; sweeps < 2; sweeps++) await sweeper.runOnce()
+    expect(await place.redis.zcard(place.keys.run('default'))).toBe(7)
+    expect(told).toEqual([{ worker: root }])
+  })
+
+  test('takes in once what claims put back, since a key of it is damaged, and goes on to the timers (W2)', async () => {
+    await using place = await Place.open()
+    for (let number = 0; number < 7; number++) {
+      const kind = number === 0 ? 'nobody-hosts-it' : 'echo'
+      await place.create({ label: `early ${number}`, pool: 'unhosted', kind })
+    }
+    const { run } = place.keys
+    let sweeps = 0
+    const store = sweepingBy(place.node().upkeep, async (sweep) => {
+      const swept = await sweep()
+      const ids = await place.redis.zrange(run('default'), '0', '-1')
+      // Enough to tell one that would never end.
+      if (++sweeps < 20) for (const id of ids) await place.redis.zadd(run('unhosted'), 1, id)
+      return swept
+    })
+    await sweeperOf(store, place, { shares }).runOnce()
+    expect(sweeps).toBeLessThan(4)
+  })
+
+  test('heals all leases that have ended, batch by batch (W2)', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2 } })
+    const node = place.node()
+    for (let number = 0; number < 4; number++) {
+      const { root } = await place.create({ label: `lost ${number}` })
+      await node.claim()
+      await place.redis.zadd(place.keys.leases, 1, root)
+    }
+    const answered: unknown[] = []
+    await place.redis.hdel(place.keys.meta, 'sweptAt')
+    await sweeperOf(node.upkeep, place, { shares, answer: (bell) => answered.push(bell.pool) }).runOnce()
+    expect(await place.redis.zcard(place.keys.leases)).toBe(0)
+    expect(new Set(answered)).toEqual(new Set(['default']))
+  })
+
+  test('rings for the timers that it fires, all that are due (W1, W2)', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2 } })
+    const node = place.node()
+    for (let number = 0; number < 4; number++) {
+      const { bells } = await place.create({ label: `waits ${number}` })
+      const turn = await node.claim({ bell: bells[0] ?? '' })
+      await turn.park('control', { timersOpen: 1, timers: [{ id: 't', ms: 0, valueJson: '1' }] })
+    }
+    const rung: string[] = []
+    const ring: SweeperHost['ring'] = (bells) => void rung.push(...bells.map(({ pool }) => pool))
+    await sweeperOf(node.upkeep, place, { ring, shares }).runOnce()
+    expect(await place.redis.zcard(place.keys.timers)).toBe(0)
+    expect(new Set(rung)).toEqual(new Set(['default']))
+  })
+
+  test('prunes only when that is due again, and for so long', async () => {
+    await using place = await Place.open({ policy: { pruneEveryMs: 600_000, pruneMs: 50, sweepEveryMs: 600_000 } })
+    const { upkeep } = place.node()
+    let prunes = 0
+    let registered = 0
+    const prune = () => {
+      prunes++
+      return Promise.resolve({ pruned: 0, done: false })
+    }
+    const register = () => {
+      registered++
+      return Promise.resolve()
+    }
+    const endless = { ...sweepingBy(upkeep, (run) => run()), prune }
+    const sweeper = sweeperOf(endless, place, { register })
+    await sweeper.start()
+    await sweeper.runOnce()
+    await sweeper.stop()
+    expect(prunes).toBe(0)
+    await using later = await Place.open({ policy: { pruneEveryMs: -1, pruneMs: 50 } })
+    const began = performance.now()
+    await sweeperOf(endless, later, { register }).runOnce()
+    expect(performance.now() - began).toBeGreaterThanOrEqual(50)
+    expect(prunes).toBeGreaterThan(1)
+    expect(registered).toBe(0)
+  })
+})
+
+test('what was pruned to its end is pruned again when that is due once more', async () => {
+  await using place = await Place.open({ policy: { pruneEveryMs: 1_000, sweepEveryMs: 600_000 } })
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(5_000)
+  let prunes = 0
+  const prune = () => {
+    prunes++
+    return Promise.resolve({ pruned: 0, done: true })
+  }
+  const sweeper = sweeperOf({ ...sweepingBy(place.node().upkeep, (run) => run()), prune }, place)
+  const prunesAt = async (ms: number) => {
+    clock.mockReturnValue(ms)
+    await sweeper.runOnce()
+    return prunes
+  }
+  expect([await prunesAt(5_000), await prunesAt(6_000), await prunesAt(6_001)]).toEqual([1, 1, 2])
+})
+
+test('a sweep that Redis refuses prunes all the same, as a Redis that is full is given room by that (W4)', async () => {
+  const policy = { retentionMs: 0, pruneEveryMs: -1, pruneMs: 60_000 }
+  await using place = await Place.open({ policy })
+  const node = place.node()
+  await place.create({ label: 'old' })
+  await (await node.claim()).complete()
+  const refusal = new TransientError('Redis refused: it is full', { code: 'store_refused' })
+  const full = sweepingBy(node.upkeep, () => Promise.reject(refusal))
+  await expect(sweeperOf(full, place).runOnce()).rejects.toBe(refusal)
+  expect(await place.redis.zcard(place.keys.sessions)).toBe(0)
+})
+
+test('sweeps that fail, and the first that does not, tell which partition they are of, once (W3)', async () => {
+  await using place = await Place.open({ policy: { sweepEveryMs: 10 } })
+  let mayFail = false
+  let failures = 0
+  const fail = () => Promise.reject(new Error(`away ${++failures}`))
+  const store = sweepingBy(place.node().upkeep, (sweep) => (mayFail ? fail() : sweep()))
+  const told: unknown[] = []
+  const tell = (what: string, fields?: object) => void told.push([what, fields])
+  const sweeper = sweeperOf({ ...store, partition: 5 }, place, {
+    log: { debug() {}, info: tell, warn: tell, error() {} },
+  })
+  await sweeper.start()
+  mayFail = true
+  const failed = ['a sweep failed; it is tried again every second', { partition: 5, error: 'Error: away 1' }]
+  await waitUntil('it has failed time and again', () => failures > 3)
+  mayFail = false
+  await waitUntil('that is told, too', () => told.length === 2)
+  await sweeper.stop()
+  expect(told).toEqual([failed, ['the store answers again', { partition: 5 }]])
+})
+
+describe('a sweep that has finished a batch of cancels', () => {
+  test('is followed by the next one at once (W2)', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 2, sweepEveryMs: 600_000 } })
+    const sweeper = sweeperOf(place.node().upkeep, place)
+    await sweeper.start()
+    const sessions: string[] = []
+    for (let number = 0; number < 9; number++) {
+      const { id } = await place.create({ label: `unwanted ${number}` })
+      sessions.push(id)
+      await place.sessions.cancel(id, 'enough')
+    }
+    // As a hint of the last cancel does.
+    sweeper.dueIn(0)
+    await waitUntil('all are finished', async () => (await place.redis.scard(place.keys.cancelling)) === 0)
+    await sweeper.stop()
+    expect(await place.session(sessions.at(-1) as string)).toMatchObject({ state: 'cancelled' })
+  })
+})
+
+describe('a sweep that becomes due while another runs', () => {
+  test('comes after it', async () => {
+    await using place = await Place.open({ policy: { sweepEveryMs: 100 } })
+    let begun = 0
+    const mayEnd = Promise.withResolvers<void>()
+    const held = sweepingBy(place.node().upkeep, async (sweep) => {
+      // The first is that of the start.
+      if (++begun === 2) await mayEnd.promise
+      return sweep()
+    })
+    let isDue = false
+    const sweeper = sweeperOf(held, place)
+    await sweeper.start()
+    await waitUntil('a sweep is under way', () => begun === 2)
+    sweeper.dueIn(0)
+    // Timers fire in the order of their time: this one after the sweep that is due.
+    setTimeout(() => {
+      isDue = true
+    }, 20)
+    await waitUntil('the next one is due', () => isDue)
+    expect(begun).toBe(2)
+    mayEnd.resolve()
+    await waitUntil('it is made', () => begun > 2)
+    await sweeper.stop()
+  })
+})
+
+describe('the first sweep', () => {
+  test('is made at the start, which fails with it', async () => {
+    await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
+    const { upkeep } = place.node()
+    const sweeper = sweeperOf(upkeep, place)
+    await sweeper.start()
+    expect(await place.inspect.nodes()).toHaveLength(1)
+    await sweeper.stop()
+    const away = sweepingBy(upkeep, () => Promise.reject(new Error('Redis is away')))
+    await expect(sweeperOf(away, place).start()).rejects.toThrow('Redis is away')
+  })
+})
+
+describe('a sweep that becomes due', () => {
+  test('is made then, though others are planned for later, and is not put off by them', async () => {
+    await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
+    let sweeps = 0
+    const counting = sweepingBy(place.node().upkeep, (sweep) => {
+      sweeps++
+      return sweep()
+    })
+    const sweeper = sweeperOf(counting, place)
+    await sweeper.start()
+    sweeper.dueIn(20)
+    sweeper.dueIn(50_000)
+    sweeper.dueIn(70_000)
+    await waitUntil('it is made', () => sweeps > 1)
+    expect(sweeps).toBe(2)
+    await sweeper.stop()
+  })
+
+  test('soon after one that runs is not put off by the end of that', async () => {
+    await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
+    const mayEnd = Promise.withResolvers<void>()
+    let sweeps = 0
+    const held = sweepingBy(place.node().upkeep, async (sweep) => {
+      if (++sweeps === 2) await mayEnd.promise
+      return sweep()
+    })
+    const sweeper = sweeperOf(held, place)
+    await sweeper.start()
+    sweeper.dueIn(0)
+    await waitUntil('a sweep is under way', () => sweeps === 2)
+    sweeper.dueIn(200)
+    mayEnd.resolve()
+    await waitUntil('the next one is made', () => sweeps > 2)
+    expect(sweeps).toBe(3)
+    await sweeper.stop()
+  })
+})
+
+describe('the end of a sweeper', () => {
+  test('is a goodbye without slots, told once, after the sweep in hand and in place of those that are due', async () => {
+    await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
+    const { upkeep } = place.node()
+    const mayEnd = Promise.withResolvers<void>()
+    const told: unknown[] = []
+    const sweep: Sweep = async (slots, shares, leaving) => {
+      told.push([slots, shares.map(({ free }) => free), leaving])
+      if (told.length === 2) await mayEnd.promise
+      return upkeep.sweep(slots, shares, leaving)
+    }
+    const sweeper = sweeperOf({ ...sweepingBy(upkeep, (run) => run()), sweep }, place, { slots: 3, shares })
+    await sweeper.start()
+    sweeper.dueIn(0)
+    await waitUntil('a sweep is under way', () => told.length === 2)
+    sweeper.dueIn(0)
+    const due = Promise.withResolvers<void>()
+    // Timers fire in the order of their time: this one after the sweep that is due.
+    setTimeout(due.resolve, 20)
+    await due.promise
+    const stopped = [sweeper.stop(), sweeper.stop()]
+    mayEnd.resolve()
+    await Promise.all(stopped)
+    expect(told).toEqual([
+      [3, [2], false],
+      [3, [2], false],
+      [0, [0], true],
+    ])
+    expect(await place.inspect.nodes()).toEqual([])
+  })
+})
+
+describe('a timer that is due in a month', () => {
+  const warnings: Error[] = []
+  const keep = (warning: Error) => void warnings.push(warning)
+  beforeEach(() => void process.on('warning', keep))
+  afterEach(() => void process.off('warning', keep))
+
+  test('does not make sweeps come before their time', async () => {
+    await using place = await Place.open({ policy: { sweepEveryMs: 50 } })
+    const node = place.node()
+    const { root } = await place.create()
+    const turn = await node.claim()
+    const month = 30 * 24 * 3_600_000
+    await turn.commit({ userUsed: 1, open: true, timersOpen: 1, timers: [{ id: 't', ms: month, valueJson: '1' }] })
+    expect(await place.redis.zscore(place.keys.timers, `${root}:t`)).not.toBeNull()
+    let [sweeps, atOnce, most] = [0, 0, 0]
+    const counting = sweepingBy(node.upkeep, (sweep) => {
+      sweeps++
+      most = Math.max(most, ++atOnce)
+      return sweep().finally(() => atOnce--)
+    })
+    const sweeper = sweeperOf(counting, place)
+    await sweeper.start()
+    await waitUntil('some sweeps were made', () => sweeps > 5)
+    await sweeper.stop()
+    expect([most, warnings]).toEqual([1, []])
+  })
+})

@@ -1,0 +1,71 @@
+/** Which commits are sent in few words: a child's first step with which its run completes and its turn ends, and nothing else. */
+import { expect, test } from 'vitest'
+import type { CommitRequest } from '../../../src/core/ports/ports.ts'
+import { isOnlyStep } from '../../../src/store/commit/commit-words.ts'
+
+const only: CommitRequest = {
+  workerId: 'w',
+  pool: 'default',
+  token: '1:n',
+  sequence: 1,
+  version: 0,
+  runState: 'Idle',
+  open: false,
+  attempt: 0,
+  retrying: '',
+  awaits: [],
+  timersOpen: 0,
+  entries: ['{}'],
+  controlUsed: 0,
+  userUsed: 1,
+  familyUsed: [],
+  familySeen: 0,
+  failure: null,
+  outcome: 'completed',
+  result: 'r',
+  awaiting: 0,
+  spawns: [],
+  sends: [],
+  timers: [],
+  event: '',
+  child: { sessionId: 's', parentId: 'p', parentRun: 1, depth: 1 },
+  end: { wait: 'any', next: 'stay' },
+  bell: 'b',
+  wasBusy: false,
+}
+
+test.each<Partial<CommitRequest>>([
+  {},
+  { failure: undefined },
+  { result: undefined },
+  { child: { sessionId: 's', parentId: 'p', parentRun: null, depth: 2 } },
+  { end: { wait: 'any', next: null } },
+  { entries: [] },
+])('one that is: %j', (more) => expect(isOnlyStep({ ...only, ...more })).toBe(true))
+
+test.each<Partial<CommitRequest>>([
+  { child: undefined },
+  { version: 1 },
+  { sequence: 2 },
+  { outcome: undefined },
+  { outcome: 'failed' },
+  { end: undefined },
+  { end: { wait: 'again', next: 'stay' } },
+  { open: true },
+  { runState: 'Failed' },
+  { userUsed: 0 },
+  { userUsed: 2 },
+  { controlUsed: 1 },
+  { familyUsed: [0] },
+  { familySeen: 1 },
+  { awaits: [1] },
+  { awaiting: 1 },
+  { timersOpen: 1 },
+  { attempt: 1 },
+  { spawns: [{}] as unknown as CommitRequest['spawns'] },
+  { sends: [{ workerId: 'w', mail: '' }] },
+  { timers: [{ id: 't', ms: 1, valueJson: '1' }] },
+  { stateJson: '' },
+  { failure: { code: 'run_failed' } as unknown as CommitRequest['failure'] },
+  { dead: '' },
+])('one that is not: %j', (more) => expect(isOnlyStep({ ...only, ...more })).toBe(false))

@@ -1,0 +1,367 @@
+/** Commits that go together are recorded as if they had been sent one after the other. */
+import { describe, expect, test, vi } from 'vitest'
+import { decodeEvents } from '../../../src/core/event/event-notes.ts'
+import { readEvents } from '../../../src/store/event-tail.ts'
+import { toEventEntries } from '../../../src/store/script/replies.ts'
+import { commitsScript } from '../../../src/store/script/scripts.ts'
+import { completed, resultOf } from '../support/call-scenes.ts'
+import type { CommitWish, HandTurn } from '../support/hand-node.ts'
+import { endOf, siblings, together } from '../support/joint-calls.ts'
+import { Place } from '../support/place.ts'
+
+/** Everything that is stored but events, which are told in fewer entries, and bells, which ring once for all. */
+async function stored(place: Place) {
+  const dump = Object.entries(await place.dump()).filter(([key]) => !/^(events|bells)/.test(key))
+  return Object.fromEntries(dump.map(([key, value]) => [key, withoutBells(value)]))
+}
+
+function withoutBells(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== 'bells'))
+}
+
+async function events(place: Place) {
+  const entries = toEventEntries(await place.redis.xrange(place.keys.events, '-', '+'))
+  return entries.flatMap(({ id, about, notes, part }) => decodeEvents(id, about, notes, part))
+}
+
+const told = async (place: Place) =>
+  (await events(place)).map(({ type, workerId, details }) => [place.words(workerId), type, details])
+
+type Requests = (
+  scene: Awaited<ReturnType<typeof siblings>>,
+  place: Place,
+) => readonly (readonly [HandTurn, CommitWish])[]
+
+const end = (child: HandTurn, more: CommitWish = {}) => [child, { ...endOf(child), ...more }] as const
+
+const scenes: Readonly<Record<string, Requests>> = {
+  'children of one parent end': ({ children }) => children.map((child) => end(child, { event: '[["run.completed"]]' })),
+  'the last of them end, in another order': ({ children }) => children.toReversed().map((child) => end(child)),
+  'one ends, one fails, one goes on': ({ children: [a, b, c] }) => [
+    end(a as HandTurn),
+    end(b as HandTurn, { outcome: 'failed', runState: 'Failed', failure: null }),
+    [c as HandTurn, { entries: ['{"c":1}'], userUsed: 1, stateJson: '{"n":1}' }],
+  ],
+  'a child ends, and sends to its parent and its sibling': ({ parent, children: [a, b, c] }) => {
+    const sends = [parent, b as HandTurn].map(({ worker }) => ({ workerId: worker, mail: 'i\t-\t1' }))
+    return [end(a as HandTurn, { sends }), end(b as HandTurn), end(c as HandTurn)]
+  },
+  'children have children, and end': ({ children: [a, b, c] }, place) => [
+    [
+      a as HandTurn,
+      {
+        userUsed: 1,
+        spawns: [place.child(a?.worker ?? '', 1, 'a1')],
+        awaits: [1],
+        end: { wait: 'control', next: null },
+      },
+    ],
+    end(b as HandTurn, { spawns: [place.child(b?.worker ?? '', 1, 'b1', { detached: true })] }),
+    end(c as HandTurn),
+  ],
+  'agents spend': ({ children }) =>
+    children.map(
+      (child, index) =>
+        [child, { entries: ['{"m":1}'], userUsed: 1, stateJson: `a 1 ${index + 1} 5 5 0 0 0 0` }] as const,
+    ),
+  'who stands in line again': ({ children: [a, b] }) => [
+    [a as HandTurn, { end: { wait: 'again', next: null } }],
+    end(b as HandTurn),
+  ],
+}
+
+describe('commits that go together', () => {
+  test.each(Object.entries(scenes))('%s: as one after the other', async (_, requests) => {
+    await using one = await Place.open()
+    await using other = await Place.open()
+    const asked = []
+    for (const place of [one, other]) {
+      const scene = await siblings(place)
+      asked.push({ scene, requests: requests(scene, place).map(([turn, wish]) => turn.request(wish)) })
+    }
+    const [first, second] = asked as [(typeof asked)[0], (typeof asked)[0]]
+    const before = one.wire.sent
+    const answers = await together(first.scene.node, first.requests)
+    expect([one.wire.sent - before, one.wire.last.sha]).toEqual([1, commitsScript.sha])
+    const others = []
+    for (const request of second.requests) others.push(await second.scene.node.turns.commit(request))
+    expect(answers.map(({ kind }) => kind)).toEqual(others.map(({ kind }) => kind))
+    expect(answers.every(({ kind }) => kind === 'ok')).toBe(true)
+    expect(await stored(one)).toEqual(await stored(other))
+    expect(await told(one)).toEqual(await told(other))
+  })
+
+  test('wake a parent once, when the last result it waits for is there, and give it all of them in the order of its calls', async () => {
+    await using place = await Place.open()
+    const { node, parent, children } = await siblings(place)
+    await together(
+      node,
+      children.slice(0, 2).map((child) => endOf(child)),
+    )
+    expect(await place.redis.zrange(place.keys.run('default'), '0', '-1')).toEqual([])
+    await together(node, [endOf(children[2] as HandTurn)])
+    expect(await place.redis.zrange(place.keys.run('default'), '0', '-1')).toEqual([parent.worker])
+    const { grant } = await node.claim()
+    expect(grant.mail.family.map(({ message }) => message.kind === 'result' && message.call)).toEqual([1, 2, 3])
+  })
+
+  test.each(['parent', 'child'])(
+    'of a parent that is to wait and its child that ends, the %s first: it is queued',
+    async (first) => {
+      await using place = await Place.open()
+      const { node, parent, children } = await siblings(place, ['a'])
+      const child = children[0] as HandTurn
+      // Woken by a message, it is about to wait again while its child ends.
+      await place.post(parent.worker, 'hello')
+      await place.redis.hset(place.workerKeys(parent.worker).record, 'wait', 'any')
+      await place.post(parent.worker, 'again')
+      const turn = await node.claim({ slot: '7' })
+      const waits = turn.request({ awaits: [1], end: { wait: 'family:1', next: null } })
+      const requests = first === 'parent' ? [waits, endOf(child)] : [endOf(child), waits]
+      expect((await together(node, requests)).map(({ kind }) => kind)).toEqual(['ok', 'ok'])
+      expect(await place.redis.zrange(place.keys.run('default'), '0', '-1')).toEqual([parent.worker])
+      const { grant } = await node.claim()
+      expect(grant.mail.family.map(({ message }) => message.kind)).toEqual(['result'])
+    },
+  )
+
+  test('a result for a run that ended in the same script goes nowhere', async () => {
+    await using place = await Place.open()
+    const { node, parent, children } = await siblings(place, ['a'])
+    await place.redis.hset(place.workerKeys(parent.worker).record, 'wait', 'any')
+    await place.post(parent.worker, 'hello')
+    const turn = await node.claim({ slot: '7' })
+    const ended = turn.request({ ...completed, userUsed: 0, awaits: [], awaiting: 1, end: { wait: 'any', next: null } })
+    const answers = await together(node, [ended, endOf(children[0] as HandTurn)])
+    // The end of the run cancels what runs below it.
+    expect(answers.map(({ kind }) => kind)).toEqual(['ok', 'cancelled'])
+    expect(await place.redis.exists(place.workerKeys(parent.worker).family)).toBe(0)
+  })
+
+  test('one that is refused, fenced or meets damage is answered as if it had been sent alone, and stops no other', async () => {
+    await using place = await Place.open()
+    const { node, children } = await siblings(place, ['a', 'b', 'c', 'd'])
+    const [a, b, c, d] = children as [HandTurn, HandTurn, HandTurn, HandTurn]
+    await place.redis.set(place.workerKeys(c.worker).log, 'x')
+    const spawns = Array.from({ length: 21 }, (_, index) => place.child(b.worker, index + 1, `b${index}`))
+    const answers = await Promise.allSettled([
+      node.turns.commit(endOf(a)),
+      node.turns.commit(b.request({ spawns, awaits: spawns.map(({ call }) => call) })),
+      node.turns.commit(endOf(c)),
+      node.turns.commit({ ...endOf(d), token: '9:x' }),
+    ])
+    expect(answers).toMatchObject([
+      { value: { kind: 'ok' } },
+      { value: { kind: 'refused', refusals: [{ reason: 'children_exceeded' }] } },
+      { reason: { message: expect.stringContaining(':log') } },
+      { value: { kind: 'fenced' } },
+    ])
+    expect((await place.record(a.worker)).place).toBe('idle')
+    expect((await place.record(c.worker)).place).toBe('running')
+  })
+
+  test('where the first meets damage, each says for itself what became of it', async () => {
+    await using place = await Place.open()
+    const { node, children } = await siblings(place)
+    const [a, b, c] = children as [HandTurn, HandTurn, HandTurn]
+    await place.redis.set(place.workerKeys(a.worker).log, 'x')
+    const answers = await Promise.allSettled([a, b, c].map((child) => node.turns.commit(endOf(child))))
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
+  })
+
+  test('trust a lease from when they were sent first, also those that are sent again alone (J2)', async () => {
+    await using place = await Place.open()
+    const { node, children } = await siblings(place)
+    const [a, b] = children as [HandTurn, HandTurn]
+    await place.create({ label: 'two' })
+    await place.redis.set(place.workerKeys(a.worker).log, 'x')
+    const [now, call] = [performance.now.bind(performance), place.caller.call.bind(place.caller)]
+    let lateMs = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + lateMs)
+    vi.spyOn(place.caller, 'call').mockImplementationOnce(async (...given) => {
+      try {
+        return await call(...given)
+      } finally {
+        lateMs = 30_000
+      }
+    })
+    const next = node.next({ slot: '2' })
+    const askedBefore = performance.now()
+    const [failed, ended] = await Promise.allSettled([
+      node.turns.commit(endOf(a)),
+      node.turns.commit(endOf(b, { end: { wait: 'any', next } })),
+    ])
+    vi.restoreAllMocks()
+    expect(failed.status).toBe('rejected')
+    if (ended.status !== 'fulfilled' || ended.value.kind !== 'ok') throw new Error('it was not recorded')
+    const { leaseMs, leaseMarginMs } = place.policy
+    const trustedUntil = ended.value.claimed.kind === 'grant' ? ended.value.claimed.grant.trustedUntil : 0
+    expect(trustedUntil).toBeGreaterThan(askedBefore)
+    expect(trustedUntil).toBeLessThan(askedBefore + leaseMs - leaseMarginMs + 15_000)
+  })
+
+  test('claim in the order of the line; who finds nothing is told so, and its bell goes', async () => {
+    await using place = await Place.open()
+    const { node, children } = await siblings(place, ['a', 'b', 'c', 'd'])
+    const line = [await place.create({ label: 'x' }), await place.create({ label: 'y' })]
+    await place.redis.del(place.keys.bells('default'))
+    const now = await place.now()
+    for (const index of children.keys()) await place.redis.zadd(place.keys.bells('default'), now + 20_000, `m${index}`)
+    const requests = children.slice(0, 3).map((child, index) => {
+      const next = node.next({ slot: String(index + 1), bell: `m${index}` })
+      return endOf(child, { end: { wait: 'any', next }, bell: `m${index}` })
+    })
+    const answers = await together(node, requests)
+    const claimed = answers.map((answer) => (answer.kind === 'ok' ? answer.claimed : undefined))
+    expect(claimed).toMatchObject([
+      { kind: 'grant', grant: { workerId: line[0]?.root } },
+      { kind: 'grant', grant: { workerId: line[1]?.root } },
+      { kind: 'empty' },
+    ])
+    expect(await place.redis.zrange(place.keys.bells('default'), '0', '-1')).toEqual(['m0', 'm1', 'm3'])
+    const leased = new Set([line[0]?.root, line[1]?.root, children[3]?.worker])
+    expect(new Set(await place.redis.zrange(place.keys.leases, '0', '-1'))).toEqual(leased)
+  })
+
+  test('claim past who is damaged or of another kind, each slot its own worker', async () => {
+    await using place = await Place.open()
+    const { node, children } = await siblings(place, ['a', 'b', 'c', 'd'])
+    const line = []
+    for (const label of ['u', 'v', 'w', 'x', 'y'])
+      line.push(await place.create({ label, kind: label === 'v' ? 'paint' : 'echo' }))
+    await place.redis.hset(place.workerKeys(line[0]?.root ?? '').record, 'run', 'x')
+    const requests = children
+      .slice(0, 3)
+      .map((child, index) => endOf(child, { end: { wait: 'any', next: node.next({ slot: String(index + 1) }) } }))
+    const answers = await together(node, requests)
+    const claimed = answers.map((answer) =>
+      answer.kind === 'ok' && answer.claimed.kind === 'grant' ? answer.claimed.grant.workerId : null,
+    )
+    expect(claimed).toEqual([line[2]?.root, line[3]?.root, line[4]?.root])
+  })
+
+  test('more than a script takes go in several, as do those that are too large for one', async () => {
+    await using place = await Place.open()
+    const labels = Array.from({ length: 18 }, (_, index) => `c${index}`)
+    const { node, children } = await siblings(place, labels)
+    const before = place.wire.sent
+    await together(
+      node,
+      children.map((child) => endOf(child)),
+    )
+    expect(place.wire.sent - before).toBe(2)
+    await using other = await Place.open()
+    const scene = await siblings(other)
+    const large = [`{"x":"${'x'.repeat(40_000)}"}`]
+    const sent = other.wire.sent
+    await together(
+      scene.node,
+      scene.children.map((child) => child.request({ entries: large })),
+    )
+    expect(other.wire.sent - sent).toBe(3)
+  })
+
+  test('leave before a renewal or a claim that is asked for behind them', async () => {
+    await using place = await Place.open()
+    const { node, children } = await siblings(place)
+    const [a, b] = children as [HandTurn, HandTurn]
+    const renewal = { workerId: a.worker, token: a.grant.token, bell: 'mine', becomesBusy: true }
+    const ended = node.turns.commit(endOf(a))
+    const { verdicts } = await node.turns.renew([renewal])
+    expect([(await ended).kind, verdicts]).toEqual(['ok', ['fenced']])
+    const again = node.turns.commit(b.request({ end: { wait: 'again', next: null } }))
+    expect(await node.ask({ slot: '9' })).toMatchObject({ kind: 'grant', grant: { workerId: b.worker } })
+    expect((await again).kind).toBe('ok')
+  })
+
+  test('are told in one entry, whose events can be resumed after each', async () => {
+    await using place = await Place.open()
+    const { node, children } = await siblings(place)
+    const event = '[["run.started"],["run.completed"]]'
+    await together(
+      node,
+      children.map((child) => endOf(child, { event })),
+    )
+    const all = (await events(place)).filter(({ type }) => type.startsWith('run.'))
+    expect(all.map(({ workerId }) => workerId)).toEqual(children.flatMap(({ worker }) => [worker, worker]))
+    expect(new Set(all.map(({ id }) => id)).size).toBe(6)
+    expect(new Set(all.map(({ id }) => id.split('.')[0])).size).toBe(1)
+    for (const [index, { id }] of all.entries()) {
+      const later = (await readEvents(place.redis, place.keys, id, 20_000)).events
+      expect(later.map((event) => event.id)).toEqual(all.slice(index + 1).map((event) => event.id))
+    }
+  })
+})
+
+describe('the only step of a child', () => {
+  /** As it goes where nothing is known of the child. */
+  const longWay = { child: undefined }
+
+  const ends: Readonly<Record<string, (child: HandTurn, place: Place) => Promise<CommitWish> | CommitWish>> = {
+    'with a result': () => ({ event: '[["run.started"],["run.completed"]]' }),
+    'without one': () => ({ result: undefined }),
+    'that clears a failure it has not': () => ({ failure: null }),
+    'whose slot claims': ({ node }) => ({
+      end: { wait: 'any', next: node.next({ slot: '1', bell: 'b', keepBell: true }) },
+      bell: 'b',
+    }),
+    'whose slot stays awake': () => ({ end: { wait: 'any', next: 'stay' } }),
+    'whose bell was long among the busy': () => ({ bell: 'b', wasBusy: true }),
+    'of many entries': () => ({ entries: Array.from({ length: 1_200 }, (_, index) => `{"at":${index}}`) }),
+    'that fails': () => ({ outcome: 'failed', runState: 'Failed' }),
+    'with more mail': async (child, place) => {
+      await place.post(child.worker, 'more')
+      return {}
+    },
+    'after a start that came to nothing': async (child, place) => {
+      await place.redis.hset(place.workerKeys(child.worker).record, 'alone', '1', 'crashes', '2')
+      return {}
+    },
+    'whose parent waits for nobody any more': async (child, place) => {
+      await place.redis.hset(place.workerKeys(child.grant.parentId ?? '').record, 'run', '2')
+      return {}
+    },
+    'that sets a state': () => ({ stateJson: '{"n":1}' }),
+    'with a timer': () => ({
+      open: true,
+      outcome: undefined,
+      result: undefined,
+      timersOpen: 1,
+      timers: [{ id: 't1', ms: 600_000, valueJson: '1' }],
+    }),
+  }
+
+  test.each(Object.entries(ends))('%s: the short way is the long one', async (_, wish) => {
+    const dumps = []
+    const answers = []
+    for (const isLong of [false, true]) {
+      await using place = await Place.open()
+      const { children } = await siblings(place, ['a', 'b'])
+      const child = children[0] as HandTurn
+      const more = await wish(child, place)
+      answers.push(await child.commit({ ...endOf(child), ...more, ...(isLong && longWay) }))
+      dumps.push(await place.dump())
+    }
+    expect(answers[0]).toMatchObject({ kind: 'ok', version: 1 })
+    expect(answers[1]).toMatchObject({ kind: 'ok', version: 1 })
+    expect(dumps[0]).toEqual(dumps[1])
+  })
+
+  test('of a detached child, and of one further down, as well', async () => {
+    const dumps = []
+    for (const isLong of [false, true]) {
+      await using place = await Place.open()
+      const { node, children } = await siblings(place, ['a', 'b'])
+      const [a, b] = children as [HandTurn, HandTurn]
+      await a.park('family:1', { spawns: [place.child(a.worker, 1, 'a1')], awaits: [1] })
+      await b.complete({ result: resultOf(b), spawns: [place.child(b.worker, 1, 'b1', { detached: true })] })
+      for (const slot of ['1', '2']) {
+        const below = await node.claim({ slot })
+        await below.commit(endOf(below, { event: '[["run.completed"]]', ...(isLong && longWay) }))
+      }
+      dumps.push(await place.dump())
+    }
+    expect(dumps[0]).toEqual(dumps[1])
+  })
+})

@@ -1,0 +1,76 @@
+/** Time limits of calls: what comes in time is given, what does not come is told, and a busy process is no silent Redis. */
+import { performance } from 'node:perf_hooks'
+import { describe, expect, test, vi } from 'vitest'
+import { Deadlines } from '../../../src/store/redis/deadlines.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const never = new Promise<never>(() => {})
+
+/** Computes, and does nothing else, for so long. */
+function compute(ms: number): void {
+  const until = performance.now() + ms
+  while (performance.now() < until);
+}
+
+describe('a deadline', () => {
+  test('gives what comes in time, and the error that does', async () => {
+    const deadlines = new Deadlines()
+    expect(await deadlines.within(Promise.resolve(7), 1_000)).toBe(7)
+    await expect(deadlines.within(Promise.reject(new Error('not today')), 1_000)).rejects.toThrow('not today')
+  })
+
+  test('tells what does not come, each after its own time', async () => {
+    const deadlines = new Deadlines()
+    const told: string[] = []
+    const tell = (error: Error) => void told.push(error.message)
+    // One look counts 100 ms at most: no two of them come due at the same look.
+    await Promise.all([
+      deadlines.within(never, 250.4).catch(tell),
+      deadlines.within(never, 30).catch(tell),
+      deadlines.within(Promise.resolve(), 1).catch(tell),
+    ])
+    expect(told).toEqual(['no answer within 30 ms', 'no answer within 250 ms'])
+  })
+
+  test('is not over while the process computes: the answer may be there (D-a)', async () => {
+    const deadlines = new Deadlines()
+    const { promise, resolve } = Promise.withResolvers<string>()
+    setTimeout(resolve, 300, 'answered')
+    const waiting = deadlines.within(promise, 400)
+    compute(900)
+    expect(await waiting).toBe('answered')
+  })
+
+  test('that begins after a long computation has all of its time', async () => {
+    const deadlines = new Deadlines()
+    const first = deadlines.within(never, 600).catch(() => 'late')
+    compute(500)
+    const { promise, resolve } = Promise.withResolvers<string>()
+    setTimeout(resolve, 330, 'answered')
+    expect(await deadlines.within(promise, 400)).toBe('answered')
+    expect(await first).toBe('late')
+  })
+
+  test('that begins after a long computation has no more than its time', async () => {
+    const deadlines = new Deadlines()
+    const told: string[] = []
+    const tell = (error: Error) => void told.push(error.message)
+    const before = deadlines.within(never, 400).catch(tell)
+    compute(500)
+    await Promise.all([before, deadlines.within(never, 50).catch(tell)])
+    expect(told).toEqual(['no answer within 50 ms', 'no answer within 400 ms'])
+  })
+
+  test('leaves no timer when all that was waited for came, or did not: it would let no process end', async () => {
+    using set = vi.spyOn(globalThis, 'setInterval')
+    using cleared = vi.spyOn(globalThis, 'clearInterval')
+    const outcomes = [async () => 7, () => Promise.reject(new Error('no')), () => never]
+    for (const [index, outcome] of outcomes.entries()) {
+      const deadlines = new Deadlines()
+      await deadlines.within(outcome(), index === 2 ? 30 : 600_000).catch(() => {})
+      const timer: unknown = set.mock.results[index]?.value
+      await waitUntil('its timer has ended', () => cleared.mock.calls.some(([one]) => one === timer))
+    }
+    expect(set).toHaveBeenCalledTimes(3)
+  })
+})

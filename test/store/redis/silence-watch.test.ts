@@ -1,0 +1,98 @@
+/** Connections that are lost without a word (L-a to L-c), with short patience; test/fault/silent-loss.test.ts has all of it. */
+import { describe, expect, inject, test } from 'vitest'
+import { openRedis } from '../../../src/store/redis/redis.ts'
+import { SilenceWatch } from '../../../src/store/redis/silence-watch.ts'
+import { newNamespace } from '../../support/namespace.ts'
+import { RedisServer } from '../../support/redis-server.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+/** Where it is lost; where it stays, it may be silent for so much longer that no busy machine makes it so. */
+const lostAfterMs = 1_500
+const stayingMs = 8_000
+
+/** A watched connection through a network that can be disturbed. */
+async function watched(targetUrl = inject('redisUrl'), afterMs = lostAfterMs) {
+  const proxy = await TcpProxy.start(targetUrl)
+  const redis = openRedis(proxy.url)
+  new SilenceWatch({ lookEveryMs: 20, askAfterMs: 200, lostAfterMs: afterMs }).watch(redis)
+  await redis.ping()
+  const close = async () => {
+    redis.disconnect()
+    await proxy[Symbol.asyncDispose]()
+  }
+  return { proxy, redis, [Symbol.asyncDispose]: close }
+}
+
+describe('a connection that is lost without a word', () => {
+  test('while it owes an answer is opened again, and the answer comes (L-a)', async () => {
+    await using scene = await watched()
+    scene.proxy.forget()
+    expect(await scene.redis.ping()).toBe('PONG')
+    expect(scene.proxy.opened).toBe(2)
+  })
+
+  test('while it owes nothing is opened again (L-b)', async () => {
+    await using scene = await watched()
+    scene.proxy.forget()
+    await waitUntil('it was opened again', () => scene.proxy.opened === 2)
+    expect(await scene.redis.ping()).toBe('PONG')
+  })
+
+  test('while it only listens is opened again, and listens (L-b)', async () => {
+    await using scene = await watched()
+    await using other = await watched()
+    const channel = `heard:${newNamespace()}`
+    const heard: string[] = []
+    scene.redis.on('message', (_, word: string) => heard.push(word))
+    await scene.redis.subscribe(channel)
+    scene.proxy.forget()
+    await waitUntil(
+      'it listens again',
+      async () => (await other.redis.publish(channel, 'again')) > 1 && heard.length > 0,
+    )
+    expect(scene.proxy.opened).toBe(2)
+  })
+
+  test('while it blocks is opened again, and what it waits for comes (L-a)', async () => {
+    await using scene = await watched()
+    await using other = await watched()
+    const key = `silence:${newNamespace()}`
+    const waiting = scene.redis.xread('BLOCK', 0, 'STREAMS', key, '0-0')
+    scene.proxy.forget()
+    await waitUntil('it was opened again', () => scene.proxy.opened === 2)
+    await other.redis.xadd(key, '*', 'a', 'b')
+    expect(await waiting).toHaveLength(1)
+    await other.redis.del(key)
+  })
+})
+
+describe('a connection stays', () => {
+  test('while it is idle, asked for a sign of life now and then (L-b)', async () => {
+    await using scene = await watched(inject('redisUrl'), stayingMs)
+    const { bytesRead } = scene.redis.stream
+    await waitUntil('it was asked some times', () => scene.redis.stream.bytesRead >= bytesRead + 5 * '+PONG\r\n'.length)
+    expect(scene.proxy.opened).toBe(1)
+  })
+
+  test('when Redis stood still for less than that', async () => {
+    await using server = await RedisServer.start({ durability: 'none' })
+    await using scene = await watched(server.url, stayingMs)
+    server.freeze()
+    const asked = performance.now()
+    const answer = scene.redis.ping()
+    await waitUntil('it was silent for long', () => performance.now() - asked > stayingMs / 4)
+    server.thaw()
+    expect(await answer).toBe('PONG')
+    expect(scene.proxy.opened).toBe(1)
+  })
+
+  test('when this process computed for longer than that (L-c)', async () => {
+    await using scene = await watched()
+    const answer = scene.redis.ping()
+    const until = performance.now() + 2 * lostAfterMs
+    while (performance.now() < until);
+    expect(await answer).toBe('PONG')
+    expect(scene.proxy.opened).toBe(1)
+  })
+})

@@ -1,0 +1,20 @@
+/** Where a key may be of another sort that is told; any other error is none that may be passed over. */
+import type { ChainableCommander } from 'ioredis'
+import { expect, test } from 'vitest'
+import { orElse, repliesOf } from '../../../src/store/script/replies.ts'
+
+const wrongSort = new Error('WRONGTYPE Operation against a key holding the wrong kind of value')
+const away = new Error('Connection is closed.')
+const giving = (...replies: [Error | null, unknown][]) =>
+  ({ exec: async () => replies }) as unknown as ChainableCommander
+
+test('of a key of another sort there is something else instead, and of a Redis that is away an error', async () => {
+  expect(await orElse(Promise.resolve('read'), null)).toBe('read')
+  expect(await orElse(Promise.reject(wrongSort), null)).toBeNull()
+  await expect(orElse(Promise.reject(away), null)).rejects.toBe(away)
+})
+
+test('a pipeline tells which command met a key of another sort, and fails where any failed otherwise', async () => {
+  expect(await repliesOf(giving([null, 'a'], [wrongSort, undefined], [null, 'c']))).toEqual(['a', wrongSort, 'c'])
+  await expect(repliesOf(giving([null, 'a'], [away, undefined]))).rejects.toBe(away)
+})
