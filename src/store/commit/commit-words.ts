@@ -3,7 +3,7 @@
 import { defaultName } from '../../core/definition/worker-name.ts'
 import { InvariantError } from '../../core/errors.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { ChildPlace, CommitAnswer, CommitRequest, Refusal } from '../../core/ports/ports.ts'
+import type { CommitAnswer, CommitRequest, Refusal } from '../../core/ports/ports.ts'
 import { parseBells } from '../bells.ts'
 import { encodeCalls } from '../record/call-ranges.ts'
 import { decodeSpendings } from '../record/spending.ts'
@@ -18,45 +18,7 @@ export interface CommitContext {
   readonly policy: Policy
 }
 
-/**
- * Is it a child's first step, with which its run completes and its turn ends, and nothing else? Most children have no other; it is sent in fewer
- * words, and Redis does less.
- */
-export function isOnlyStep(request: CommitRequest): boolean {
-  const { child, version, sequence, outcome, open, runState, userUsed, end } = request
-  if (child === undefined || version !== 0 || sequence !== 1 || outcome !== 'completed' || end?.wait !== 'any')
-    return false
-  if (open || runState !== 'Idle' || userUsed !== 1) return false
-  const { controlUsed, familyUsed, familySeen, awaits, awaiting, timersOpen, attempt, spawns, sends, timers } = request
-  const counted = controlUsed + familySeen + awaiting + timersOpen + attempt
-  const listed = familyUsed.length + awaits.length + spawns.length + sends.length + timers.length
-  // Nothing has failed before: there is no failure to be kept, and none to be cleared.
-  return (
-    counted + listed === 0 && request.stateJson === undefined && request.failure == null && request.dead === undefined
-  )
-}
-
-/** Its own words in lua/commits.lua, behind the number of its siblings. */
-export function onlyStepWords(request: CommitRequest, context: CommitContext): Argument[] {
-  const { workerId, result = '', event, entries } = request
-  const words: Argument[] = [workerId, result, event, entries.length, ...entries]
-  addSlotEnd(words, request, context)
-  words.push('.')
-  return words
-}
-
-/** Who has the same are siblings that a slot holds under one token. */
-export function siblingsOf({ token, child }: CommitRequest): string {
-  return `${token} ${(child as ChildPlace).parentRun}`
-}
-
-/** What they have in common; in front of the first of them. */
-export function siblingsWords({ token, child, pool }: CommitRequest): Argument[] {
-  const { sessionId, parentId, parentRun, depth } = child as ChildPlace
-  return ['of', token, sessionId, parentId, parentRun ?? '-', depth, pool]
-}
-
-/** The words of any other commit there; `lists`: its entries and facts. */
+/** The words of a commit among others; `lists`: its entries and facts. */
 export function turnWords(request: CommitRequest, lists: readonly Argument[]): Argument[] {
   const { workerId, token, sequence, version, runState, open, userUsed, end, event } = request
   return [

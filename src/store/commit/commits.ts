@@ -11,21 +11,11 @@ import { commitKeys, type PartitionKeys } from '../keys.ts'
 import { bytesOf, Gathering } from '../script/gathering.ts'
 import type { Argument, Reply, ScriptCaller } from '../script/script.ts'
 import { commitScript, commitsScript } from '../script/scripts.ts'
-import {
-  type CommitContext,
-  commitLists,
-  decodeCommit,
-  isOnlyStep,
-  onlyStepWords,
-  siblingsOf,
-  siblingsWords,
-  turnWords,
-} from './commit-words.ts'
+import { type CommitContext, commitLists, decodeCommit, turnWords } from './commit-words.ts'
 
 interface Waiting {
   readonly request: CommitRequest
-  readonly isOnlyStep: boolean
-  /** Of an only step its own words in `commits`; of another commit its entries and facts. */
+  /** Its entries and facts. */
   readonly lists: readonly Argument[]
   readonly bytes: number
   readonly answer: PromiseWithResolvers<CommitAnswer>
@@ -47,10 +37,9 @@ export class Commits {
   }
 
   commit(request: CommitRequest): Promise<CommitAnswer> {
-    const isOnly = isOnlyStep(request)
-    const lists = isOnly ? onlyStepWords(request, this.#context) : commitLists(request, this.#context)
+    const lists = commitLists(request, this.#context)
     const answer = Promise.withResolvers<CommitAnswer>()
-    this.#gathering.add({ request, isOnlyStep: isOnly, lists, bytes: bytesOf(lists), answer })
+    this.#gathering.add({ request, lists, bytes: bytesOf(lists), answer })
     return answer.promise
   }
 
@@ -61,12 +50,12 @@ export class Commits {
 
   #send(some: readonly Waiting[]): void {
     const [first] = some as [Waiting]
-    if (some.length > 1 || first.isOnlyStep) void this.#sendTogether(some)
+    if (some.length > 1) void this.#sendTogether(some)
     else void this.#sendAlone(first)
   }
 
   /** `asked`: when it was sent for the first time. */
-  async #sendAlone({ request, isOnlyStep, lists, answer }: Waiting, asked = performance.now()): Promise<void> {
+  async #sendAlone({ request, lists, answer }: Waiting, asked = performance.now()): Promise<void> {
     const trustedUntil = this.#trustedUntil(asked)
     const { token, sequence, version, runState, userUsed, event } = request
     const args = {
@@ -80,7 +69,7 @@ export class Commits {
       event,
       bellMs: this.#context.policy.bellMs,
       seed: newSeed(),
-      entries: isOnlyStep ? commitLists(request, this.#context) : lists,
+      entries: lists,
     }
     const keys = commitKeys(this.#keys, request.workerId)
     // Heard of at once: what is answered in the same packet comes behind it.
@@ -97,7 +86,7 @@ export class Commits {
     const trustedUntil = this.#trustedUntil(asked)
     const { bellMs } = this.#context.policy
     const { leases, events } = this.#keys
-    const args = { bellMs, seed: newSeed(), turns: wordsOf(some) }
+    const args = { bellMs, seed: newSeed(), turns: some.flatMap(({ request, lists }) => turnWords(request, lists)) }
     let replies: Reply
     try {
       replies = await this.#caller.call(commitsScript, { leases, events }, args, { deadlineMs: this.#timeLeft(asked) })
@@ -133,24 +122,4 @@ function answerWith({ answer }: Waiting, read: () => CommitAnswer): void {
   } catch (error) {
     answer.reject(error)
   }
-}
-
-function wordsOf(some: readonly Waiting[]): readonly Argument[] {
-  const words: Argument[] = []
-  const numbers = new Map<string, number>()
-  for (const { request, isOnlyStep, lists } of some) {
-    if (!isOnlyStep) {
-      words.push(...turnWords(request, lists))
-      continue
-    }
-    const siblings = siblingsOf(request)
-    let number = numbers.get(siblings)
-    if (number === undefined) {
-      number = numbers.size + 1
-      numbers.set(siblings, number)
-      words.push(...siblingsWords(request))
-    }
-    words.push(number, ...lists)
-  }
-  return words
 }

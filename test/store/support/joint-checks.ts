@@ -1,10 +1,8 @@
 /** What commits that go together, and children that a slot goes on with, must not do; a mutant of each guard fails here. */
 import { expect } from 'vitest'
-import type { SpawnOrder } from '../../../src/core/ports/ports.ts'
-import { childGrant } from '../../../src/core/worker/child-grant.ts'
 import { completed, running } from './call-scenes.ts'
 import type { Check } from './checks.ts'
-import { HandTurn } from './hand-node.ts'
+import type { HandTurn } from './hand-node.ts'
 import { endOf, siblings, together } from './joint-calls.ts'
 import type { MadeSession, Place } from './place.ts'
 import { family, spentOn, used } from './spending-checks.ts'
@@ -87,15 +85,6 @@ export const damageOfOneStopsNoOther: Check = async (place) => {
   expect(await place.redis.llen(place.workerKeys(parent.worker).family)).toBe(2)
 }
 
-/** The short way of a child's only step knows when it is not for it. */
-export const whoHasMoreMailGoesOn: Check = async (place) => {
-  const { children } = await siblings(place)
-  const [child] = children as [HandTurn]
-  await place.post(child.worker, 'more')
-  await child.commit(endOf(child))
-  expect(await lineOf(place)).toEqual([child.worker])
-}
-
 export const whoWasSuspectedIsNoMore: Check = async (place) => {
   const { children } = await siblings(place)
   const [child] = children as [HandTurn]
@@ -104,66 +93,12 @@ export const whoWasSuspectedIsNoMore: Check = async (place) => {
   expect((await place.record(child.worker)).alone).toBe('0')
 }
 
-export const aCancelledOnlyStepIsNotRecorded: Check = async (place) => {
-  const { session, children } = await siblings(place)
-  const [child] = children as [HandTurn]
-  await place.sessions.cancel(session.id, 'enough')
-  expect(await child.commit(endOf(child))).toEqual({ kind: 'cancelled' })
-}
-
-export const anOnlyStepOfAnotherTokenIsFenced: Check = async (place) => {
-  const { children } = await siblings(place)
-  const [child] = children as [HandTurn]
-  expect(await child.commit({ ...endOf(child), token: '1:another' })).toMatchObject({ kind: 'fenced' })
-}
-
-/** A node that lost count; nothing of ours does. */
-export const anOnlyStepThatWasRecordedIsNotRecordedAgain: Check = async (place) => {
-  const { children } = await siblings(place)
-  const [child] = children as [HandTurn]
-  await child.record({ entries: ['{"first":1}'], runState: 'Idle', open: false })
-  await child.node.turns.commit({ ...endOf(child), sequence: 1, version: 0 })
-  expect(await place.redis.lrange(place.workerKeys(child.worker).log, 0, -1)).toEqual(['{"first":1}'])
-}
-
-export const aChildOfWhichItsNodeErrsReports: Check = async (place) => {
-  const { parent, children } = await siblings(place)
-  const [child] = children as [HandTurn]
-  const request = endOf(child)
-  await child.commit({ ...request, child: request.child && { ...request.child, parentRun: 9 } })
-  expect(await place.redis.llen(place.workerKeys(parent.worker).family)).toBe(1)
-}
-
-export const anOnlyStepEndsAWait: Check = async (place) => {
+export const aTurnThatEndsEndsItsWait: Check = async (place) => {
   const { children } = await siblings(place)
   const [child] = children as [HandTurn]
   await place.redis.hset(place.workerKeys(child.worker).record, 'wait', 'control')
   await child.commit(endOf(child))
   expect(await place.record(child.worker)).toMatchObject({ place: 'idle', wait: 'any' })
-}
-
-/** Children of two parents that slots hold, one of each in turn: their ends are one script, in which each family stands once. */
-export const siblingsReportToTheirParent: Check = async (place) => {
-  const node = place.node()
-  const families: { parent: string; spawns: readonly SpawnOrder[]; children: readonly HandTurn[] }[] = []
-  for (const label of ['a', 'b']) {
-    await place.create({ label, mode: 'job' })
-    const turn = await node.claim({ slot: label })
-    const spawns = [1, 2].map((call) => place.child(turn.worker, call, `${label}${call}`))
-    const nonce = place.nonce()
-    const offer = { slot: `${label}+`, nonce, takes: [true, true] }
-    const end = { wait: 'family:2', next: 'stay' } as const
-    const { spending } = await turn.record({ userUsed: 1, spawns, offer, awaits: [1, 2], end })
-    const grants = spawns.map((spawn) => childGrant(turn.grant, spawn, nonce, { spending, trustedUntil: 0 }))
-    families.push({ parent: turn.worker, spawns, children: grants.map((grant) => new HandTurn(node, grant)) })
-  }
-  const ends = [0, 1].flatMap((index) => families.map(({ children }) => endOf(children[index] as HandTurn)))
-  await together(node, ends)
-  expect(place.wire.last.flat.filter((word) => word === 'of')).toHaveLength(2)
-  for (const { parent, spawns } of families) {
-    const results = await place.redis.lrange(place.workerKeys(parent).family, '0', '-1')
-    expect(results.map((text) => text.split('\t')[1])).toEqual(spawns.map(({ id }) => id))
-  }
 }
 
 async function offered(place: Place) {

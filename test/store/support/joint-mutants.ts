@@ -54,44 +54,19 @@ export const jointMutants: readonly Mutant[] = [
     check: checks.damageOfOneStopsNoOther,
   },
   {
-    guard: 'each only step is of its own siblings',
-    script: commitsScript,
-    from: 'groups[digits(groupCount)], cursor = readSiblings',
-    to: "groups['2'], groups['1'], cursor = groups['1'], readSiblings",
-    check: checks.siblingsReportToTheirParent,
+    guard: 'starts alone count anew after a commit',
+    script: commitScript,
+    from: "if record.alone then change(turn, 'alone', '0') end",
+    to: '',
+    check: checks.whoWasSuspectedIsNoMore,
   },
-  ...(
-    [
-      ['has no more mail', 'if marks or lengthOf(userKey) ~= 1 then', 'if marks then', checks.whoHasMoreMailGoesOn],
-      ['is not cancelled', 'if marks or lengthOf', 'if lengthOf', checks.aCancelledOnlyStepIsNotRecorded],
-      ['was not suspected', 'or field[3] or field[4] then', 'or field[3] then', checks.whoWasSuspectedIsNoMore],
-      [
-        'is held by the node',
-        'if field[1] ~= token or field[2]',
-        'if field[2]',
-        checks.anOnlyStepOfAnotherTokenIsFenced,
-      ],
-      [
-        'has committed nothing',
-        'or field[3] or field[4] then',
-        'or field[4] then',
-        checks.anOnlyStepThatWasRecordedIsNotRecordedAgain,
-      ],
-      [
-        'has the parent that its node says',
-        ' or field[2] ~= siblings.path',
-        '',
-        checks.aChildOfWhichItsNodeErrsReports,
-      ],
-      ['waits for nothing', 'or field[7] or field[8] or', 'or field[7] or', checks.anOnlyStepEndsAWait],
-    ] as const
-  ).map(([whose, from, to, check]) => ({
-    guard: `the short way is for who ${whose}`,
-    script: commitsScript,
-    from,
-    to,
-    check,
-  })),
+  {
+    guard: 'the record says what a turn that ended waits for',
+    script: commitScript,
+    from: "change(turn, 'wait', wait, 'any')",
+    to: '',
+    check: checks.aTurnThatEndsEndsItsWait,
+  },
   {
     guard: 'a slot is told again of children that it still holds',
     script: commitScript,

@@ -11,7 +11,7 @@ local function newTurn(worker, recordKey, logKey, userKey, token, sequence, vers
     claim = false, record = false, pool = false, session = false, run = false, rootKey = false, marks = false, spentBefore = false, caps = false,
     hit = false, outcome = false, waitsForOne = false, turnEnds = false, others = false, own = false, hadTimers = false, userLeft = 0,
     endsSession = false, changes = false, ofRoot = false, control = 0, family = 0, last = 0, ended = false, granted = false,
-    isOfRoot = false, isOnlyStep = false }
+    isOfRoot = false }
 end
 
 -- The entries of a step, behind their count, which was checked. Returns the place behind them.
