@@ -36,9 +36,9 @@ import { checkRedis } from './store/redis/set-up.ts'
 import { guarded, ScriptCaller } from './store/script/script.ts'
 import { RedisTurnStore } from './store/turn-store.ts'
 import { RedisUpkeepStore } from './store/upkeep-store.ts'
+import { SubmissionListener } from './submit/submission-queue.ts'
 import { type BellAnswerer, BullBellListener, BullBellRinger } from './wake/bells.ts'
 import { LeftBells } from './wake/left-bells.ts'
-import { BullSubmissionListener } from './wake/submissions.ts'
 
 export { loadWorkers }
 
@@ -303,7 +303,7 @@ function listenersOf(parts: Parts, connection: Redis, node: RuntimeNode, ringer:
   const first = places[0] as Place
   const otherPools = async () => (await poolsEverHosted(redis, first.keys)).filter((pool) => !kindsByPool.has(pool))
   const left = new LeftBells(connection, places, otherPools, log)
-  return [...bells, left, new BullSubmissionListener(connection, first, submit, log)]
+  return [...bells, left, new SubmissionListener(connection, first.prefix, submit, log)]
 }
 
 /** Without a queue whoever puts a bell rings this node itself. */

@@ -16,12 +16,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   runtime: ['core'],
   store: ['core'],
   wake: ['core'],
+  submit: ['core'],
   audit: ['core', 'store'],
   models: ['core'],
   formats: ['core'],
   dev: ['config.ts'],
-  client: ['core', 'config.ts', 'log.ts', 'store', 'audit', 'wake', 'models', 'formats', 'runtime'],
-  'compose.ts': ['core', 'config.ts', 'log.ts', 'store', 'wake', 'models', 'formats', 'runtime', 'client'],
+  client: ['core', 'config.ts', 'log.ts', 'store', 'audit', 'wake', 'submit', 'models', 'formats', 'runtime'],
+  'compose.ts': ['core', 'config.ts', 'log.ts', 'store', 'wake', 'submit', 'models', 'formats', 'runtime', 'client'],
   'index.ts': ['compose.ts', 'client', 'audit', 'core', 'formats', 'config.ts', 'log.ts'],
   cli: ['compose.ts', 'client', 'audit', 'dev', 'formats', 'core', 'config.ts', 'log.ts'],
   // For tests of users; nothing imports it.
@@ -31,6 +32,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'runtime',
     'store',
     'wake',
+    'submit',
     'audit',
     'models',
     'formats',
@@ -61,8 +63,8 @@ function partOf(path: string): string | null {
 
 /** Which packages only one part may use. `typesIn` may name their types. */
 const confined: Readonly<Record<string, { readonly in: readonly string[]; readonly typesIn?: readonly string[] }>> = {
-  ioredis: { in: ['store'], typesIn: ['wake'] },
-  bullmq: { in: ['wake'] },
+  ioredis: { in: ['store'], typesIn: ['wake', 'submit'] },
+  bullmq: { in: ['wake', 'submit'] },
   pino: { in: ['log.ts'] },
   commander: { in: ['cli'] },
   uuid: { in: ['core'] },

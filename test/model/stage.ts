@@ -3,14 +3,7 @@
  * tells answers and keys in the words of the model.
  */
 
-import type {
-  ChildPlace,
-  ClaimAnswer,
-  CommitAnswer,
-  CommitRequest,
-  Grant,
-  NextClaim,
-} from '../../src/core/ports/ports.ts'
+import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, NextClaim } from '../../src/core/ports/ports.ts'
 import type { Failure } from '../../src/core/worker/failure.ts'
 import { encodeInput, encodeResult } from '../../src/core/worker/message.ts'
 import type { HandNode } from '../store/support/hand-node.ts'
@@ -30,8 +23,6 @@ export class Stage implements AsyncDisposable {
   #leasesEnded = 0
   #session: MadeSession = { id: '', root: '', bells: [] }
   readonly #sent = new Map<string, Sent>()
-  /** By its first grant: nothing of it ever changes. */
-  #childPlace: ChildPlace | undefined
   /** The model's name of each bell. */
   readonly #bells = new Map<string, string>()
 
@@ -215,7 +206,6 @@ export class Stage implements AsyncDisposable {
       sends: [],
       timers: [],
       event: '',
-      child: call.worker === childId ? this.#childPlace : undefined,
       end:
         call.wait === ''
           ? undefined
@@ -256,9 +246,7 @@ export class Stage implements AsyncDisposable {
   }
 
   #grant(grant: Grant) {
-    const { mark, suspect, version, run, open, awaits, familyTaken, mail, sessionId, parentId, parentRun, depth } =
-      grant
-    if (parentId !== null) this.#childPlace = { sessionId, parentId, parentRun, depth }
+    const { mark, suspect, version, run, open, awaits, familyTaken, mail } = grant
     return {
       kind: 'grant' as const,
       worker: this.#name(grant.workerId),

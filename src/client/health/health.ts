@@ -2,8 +2,8 @@
 import { unhostedPool } from '../../core/ids.ts'
 import type { InspectStore } from '../../store/inspect-store.ts'
 import type { RecordFields } from '../../store/script/replies.ts'
+import type { SubmissionQueue } from '../../submit/submission-queue.ts'
 import type { BellQueue } from '../../wake/bells.ts'
-import type { SubmissionQueue } from '../../wake/submissions.ts'
 import type { KindSummary, NodeSummary } from '../summaries.ts'
 import type { Stranded } from './stranded.ts'
 

@@ -133,15 +133,6 @@ export interface NextClaim {
 /** null: to leave. stay: nothing, as it goes on with children, or another of its turns asks. */
 export type SlotNext = NextClaim | 'stay' | null
 
-/** Where a child stands in its tree. */
-export interface ChildPlace {
-  readonly sessionId: string
-  readonly parentId: string
-  /** The run that waits for its result; null: it was spawned as detached. */
-  readonly parentRun: number | null
-  readonly depth: number
-}
-
 export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly workerId: string
   readonly pool: string
@@ -170,8 +161,6 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly sends: readonly { readonly workerId: string; readonly mail: string }[]
   readonly timers: readonly { readonly id: string; readonly ms: number; readonly valueJson: string }[]
   readonly event: string
-  /** Of a child that has committed nothing yet, what never changes of it. */
-  readonly child?: ChildPlace | undefined
   /** Set when the turn ends: what the worker waits for. */
   readonly end?: { readonly wait: string; readonly retryMs?: number; readonly next: SlotNext } | undefined
   /** The bell that this turn answers; empty for none. */

@@ -94,7 +94,7 @@ export function mergeSteps(steps: readonly Step[]): Step {
 
 /** What a commit says of a step, whenever it is sent. */
 export function requestOf(
-  { workerId, pool, token, familySeen, version, sessionId, parentId, parentRun, depth }: Grant,
+  { workerId, pool, token, familySeen }: Grant,
   { position, notes, awaiting = position.awaits.length, ...step }: Step,
 ): Omit<CommitRequest, 'sequence' | 'version' | 'bell' | 'wasBusy'> {
   const { runState, open, attempt, retrying, awaits, timersOpen } = position
@@ -124,7 +124,6 @@ export function requestOf(
     sends: step.sends,
     timers: step.timers,
     event: notes.length > 0 ? encodeEvents(notes) : '',
-    child: parentId === null || version > 0 ? undefined : { sessionId, parentId, parentRun, depth },
   }
 }
 

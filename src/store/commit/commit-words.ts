@@ -1,9 +1,9 @@
-/** Duty: the form of a commit's arguments and answers, as the headers of lua/commit.lua and lua/commits.lua have them. */
+/** Duty: the form of a commit's arguments and answers, as the header of lua/commit.lua has them. */
 
 import { defaultName } from '../../core/definition/worker-name.ts'
 import { InvariantError } from '../../core/errors.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { ChildPlace, CommitAnswer, CommitRequest, Refusal } from '../../core/ports/ports.ts'
+import type { CommitAnswer, CommitRequest, Refusal } from '../../core/ports/ports.ts'
 import { parseBells } from '../bells.ts'
 import { encodeCalls } from '../record/call-ranges.ts'
 import { decodeSpendings } from '../record/spending.ts'
@@ -18,48 +18,12 @@ export interface CommitContext {
   readonly policy: Policy
 }
 
-/**
- * Is it a child's first step, with which its run completes and its turn ends, and nothing else? Most children have no other; it is sent in fewer
- * words, and Redis does less.
- */
-export function isOnlyStep(request: CommitRequest): boolean {
-  const { child, version, sequence, outcome, open, runState, userUsed, end } = request
-  if (child === undefined || version !== 0 || sequence !== 1 || outcome !== 'completed' || end?.wait !== 'any')
-    return false
-  if (open || runState !== 'Idle' || userUsed !== 1) return false
-  const { controlUsed, familyUsed, familySeen, awaits, awaiting, timersOpen, attempt, spawns, sends, timers } = request
-  const counted = controlUsed + familySeen + awaiting + timersOpen + attempt
-  const listed = familyUsed.length + awaits.length + spawns.length + sends.length + timers.length
-  // Nothing has failed before: there is no failure to be kept, and none to be cleared.
-  return (
-    counted + listed === 0 && request.stateJson === undefined && request.failure == null && request.dead === undefined
-  )
-}
-
-/** Its own words in lua/commits.lua, behind the number of its siblings. */
-export function onlyStepWords(request: CommitRequest, context: CommitContext): Argument[] {
-  const { workerId, result = '', event, entries } = request
-  const words: Argument[] = [workerId, result, event, entries.length, ...entries]
-  addSlotEnd(words, request, context)
-  words.push('.')
-  return words
-}
-
-/** Who has the same are siblings that a slot holds under one token. */
-export function siblingsOf({ token, child }: CommitRequest): string {
-  return `${token} ${(child as ChildPlace).parentRun}`
-}
-
-/** What they have in common; in front of the first of them. */
-export function siblingsWords({ token, child, pool }: CommitRequest): Argument[] {
-  const { sessionId, parentId, parentRun, depth } = child as ChildPlace
-  return ['of', token, sessionId, parentId, parentRun ?? '-', depth, pool]
-}
-
-/** The words of any other commit there; `lists`: its entries and facts. */
-export function turnWords(request: CommitRequest, lists: readonly Argument[]): Argument[] {
+/** One commit among those of a script. */
+export function commitWords(request: CommitRequest, context: CommitContext): Argument[] {
+  const { nodeId, policy } = context
   const { workerId, token, sequence, version, runState, open, userUsed, end, event } = request
-  return [
+  const { entries, spawns, offer, sends, timers } = request
+  const lists: Argument[] = [
     workerId,
     token,
     sequence,
@@ -69,16 +33,8 @@ export function turnWords(request: CommitRequest, lists: readonly Argument[]): A
     userUsed,
     end?.wait ?? '',
     event,
-    ...lists,
-    '.',
   ]
-}
-
-/** The entries, and what else is not as it is by default. */
-export function commitLists(request: CommitRequest, context: CommitContext): Argument[] {
-  const { nodeId, policy } = context
-  const { entries, spawns, offer, sends, timers } = request
-  const lists: Argument[] = [entries.length, ...entries]
+  lists.push(entries.length, ...entries)
   addFacts(lists, request, policy)
   if (offer) lists.push('eager', nodeId, policy.leaseMs, offer.slot, offer.nonce)
   for (const [index, { id, kind, name, pool, detached, call, grant = '', mail }] of spawns.entries()) {
@@ -89,6 +45,7 @@ export function commitLists(request: CommitRequest, context: CommitContext): Arg
   for (const { workerId, mail } of sends) lists.push('send', workerId, mail)
   for (const { id, ms, valueJson } of timers) lists.push('timer', id, ms, valueJson)
   addSlotEnd(lists, request, context)
+  lists.push('.')
   return lists
 }
 

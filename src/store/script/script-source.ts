@@ -24,8 +24,8 @@ const parts = [
   'claims',
   'children',
   'turns',
+  'batches',
   'commits',
-  'onlysteps',
   'letters',
 ]
 const shared: readonly Piece[] = parts.flatMap((name) => piecesOf(read(`shared/${name}.lua`)))

@@ -3,10 +3,10 @@ import { describe, expect, test, vi } from 'vitest'
 import { decodeEvents } from '../../../src/core/event/event-notes.ts'
 import { readEvents } from '../../../src/store/event-tail.ts'
 import { toEventEntries } from '../../../src/store/script/replies.ts'
-import { commitsScript } from '../../../src/store/script/scripts.ts'
-import { completed, resultOf } from '../support/call-scenes.ts'
+import { commitScript } from '../../../src/store/script/scripts.ts'
+import { endOf, siblings, together } from '../support/batch-calls.ts'
+import { completed } from '../support/call-scenes.ts'
 import type { CommitWish, HandTurn } from '../support/hand-node.ts'
-import { endOf, siblings, together } from '../support/joint-calls.ts'
 import { Place } from '../support/place.ts'
 
 /** Everything that is stored but events, which are told in fewer entries, and bells, which ring once for all. */
@@ -28,10 +28,8 @@ async function events(place: Place) {
 const told = async (place: Place) =>
   (await events(place)).map(({ type, workerId, details }) => [place.words(workerId), type, details])
 
-type Requests = (
-  scene: Awaited<ReturnType<typeof siblings>>,
-  place: Place,
-) => readonly (readonly [HandTurn, CommitWish])[]
+type Requests = (scene: Awaited<ReturnType<typeof siblings>>, place: Place) => Wishes | Promise<Wishes>
+type Wishes = readonly (readonly [HandTurn, CommitWish])[]
 
 const end = (child: HandTurn, more: CommitWish = {}) => [child, { ...endOf(child), ...more }] as const
 
@@ -69,6 +67,31 @@ const scenes: Readonly<Record<string, Requests>> = {
     [a as HandTurn, { end: { wait: 'again', next: null } }],
     end(b as HandTurn),
   ],
+  'one ends without a result, one clears a failure that it has not': ({ children: [a, b] }) => [
+    end(a as HandTurn, { result: undefined }),
+    end(b as HandTurn, { failure: null }),
+  ],
+  'one whose slot claims, one whose slot stays awake': ({ node, children: [a, b] }) => [
+    end(a as HandTurn, { end: { wait: 'any', next: node.next({ slot: '1', bell: 'b', keepBell: true }) }, bell: 'b' }),
+    end(b as HandTurn, { end: { wait: 'any', next: 'stay' } }),
+  ],
+  'one with many entries, one whose bell was long among the busy': ({ children: [a, b] }) => [
+    end(a as HandTurn, { entries: Array.from({ length: 1_200 }, (_, index) => `{"at":${index}}`) }),
+    end(b as HandTurn, { bell: 'b', wasBusy: true }),
+  ],
+  'one with more mail, one after a start that came to nothing': async ({ children: [a, b] }, place) => {
+    await place.post((a as HandTurn).worker, 'more')
+    await place.redis.hset(place.workerKeys((b as HandTurn).worker).record, 'alone', '1', 'crashes', '2')
+    return [end(a as HandTurn), end(b as HandTurn)]
+  },
+  'children whose parent waits for nobody any more': async ({ parent, children }, place) => {
+    await place.redis.hset(place.workerKeys(parent.worker).record, 'run', '2')
+    return children.map((child) => end(child))
+  },
+  'one sets a state and ends, one sets a timer': ({ children: [a, b] }) => [
+    end(a as HandTurn, { stateJson: '{"n":1}' }),
+    [b as HandTurn, { userUsed: 1, timersOpen: 1, timers: [{ id: 't1', ms: 600_000, valueJson: '1' }] }],
+  ],
 }
 
 describe('commits that go together', () => {
@@ -78,12 +101,12 @@ describe('commits that go together', () => {
     const asked = []
     for (const place of [one, other]) {
       const scene = await siblings(place)
-      asked.push({ scene, requests: requests(scene, place).map(([turn, wish]) => turn.request(wish)) })
+      asked.push({ scene, requests: (await requests(scene, place)).map(([turn, wish]) => turn.request(wish)) })
     }
     const [first, second] = asked as [(typeof asked)[0], (typeof asked)[0]]
     const before = one.wire.sent
     const answers = await together(first.scene.node, first.requests)
-    expect([one.wire.sent - before, one.wire.last.sha]).toEqual([1, commitsScript.sha])
+    expect([one.wire.sent - before, one.wire.last.sha]).toEqual([1, commitScript.sha])
     const others = []
     for (const request of second.requests) others.push(await second.scene.node.turns.commit(request))
     expect(answers.map(({ kind }) => kind)).toEqual(others.map(({ kind }) => kind))
@@ -170,7 +193,7 @@ describe('commits that go together', () => {
     expect(answers.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
   })
 
-  test('trust a lease from when they were sent first, also those that are sent again alone (J2)', async () => {
+  test('trust a lease from when they were sent first, also those that are sent again alone (BATCH-2)', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place)
     const [a, b] = children as [HandTurn, HandTurn]
@@ -291,77 +314,5 @@ describe('commits that go together', () => {
       const later = (await readEvents(place.redis, place.keys, id, 20_000)).events
       expect(later.map((event) => event.id)).toEqual(all.slice(index + 1).map((event) => event.id))
     }
-  })
-})
-
-describe('the only step of a child', () => {
-  /** As it goes where nothing is known of the child. */
-  const longWay = { child: undefined }
-
-  const ends: Readonly<Record<string, (child: HandTurn, place: Place) => Promise<CommitWish> | CommitWish>> = {
-    'with a result': () => ({ event: '[["run.started"],["run.completed"]]' }),
-    'without one': () => ({ result: undefined }),
-    'that clears a failure it has not': () => ({ failure: null }),
-    'whose slot claims': ({ node }) => ({
-      end: { wait: 'any', next: node.next({ slot: '1', bell: 'b', keepBell: true }) },
-      bell: 'b',
-    }),
-    'whose slot stays awake': () => ({ end: { wait: 'any', next: 'stay' } }),
-    'whose bell was long among the busy': () => ({ bell: 'b', wasBusy: true }),
-    'of many entries': () => ({ entries: Array.from({ length: 1_200 }, (_, index) => `{"at":${index}}`) }),
-    'that fails': () => ({ outcome: 'failed', runState: 'Failed' }),
-    'with more mail': async (child, place) => {
-      await place.post(child.worker, 'more')
-      return {}
-    },
-    'after a start that came to nothing': async (child, place) => {
-      await place.redis.hset(place.workerKeys(child.worker).record, 'alone', '1', 'crashes', '2')
-      return {}
-    },
-    'whose parent waits for nobody any more': async (child, place) => {
-      await place.redis.hset(place.workerKeys(child.grant.parentId ?? '').record, 'run', '2')
-      return {}
-    },
-    'that sets a state': () => ({ stateJson: '{"n":1}' }),
-    'with a timer': () => ({
-      open: true,
-      outcome: undefined,
-      result: undefined,
-      timersOpen: 1,
-      timers: [{ id: 't1', ms: 600_000, valueJson: '1' }],
-    }),
-  }
-
-  test.each(Object.entries(ends))('%s: the short way is the long one', async (_, wish) => {
-    const dumps = []
-    const answers = []
-    for (const isLong of [false, true]) {
-      await using place = await Place.open()
-      const { children } = await siblings(place, ['a', 'b'])
-      const child = children[0] as HandTurn
-      const more = await wish(child, place)
-      answers.push(await child.commit({ ...endOf(child), ...more, ...(isLong && longWay) }))
-      dumps.push(await place.dump())
-    }
-    expect(answers[0]).toMatchObject({ kind: 'ok', version: 1 })
-    expect(answers[1]).toMatchObject({ kind: 'ok', version: 1 })
-    expect(dumps[0]).toEqual(dumps[1])
-  })
-
-  test('of a detached child, and of one further down, as well', async () => {
-    const dumps = []
-    for (const isLong of [false, true]) {
-      await using place = await Place.open()
-      const { node, children } = await siblings(place, ['a', 'b'])
-      const [a, b] = children as [HandTurn, HandTurn]
-      await a.park('family:1', { spawns: [place.child(a.worker, 1, 'a1')], awaits: [1] })
-      await b.complete({ result: resultOf(b), spawns: [place.child(b.worker, 1, 'b1', { detached: true })] })
-      for (const slot of ['1', '2']) {
-        const below = await node.claim({ slot })
-        await below.commit(endOf(below, { event: '[["run.completed"]]', ...(isLong && longWay) }))
-      }
-      dumps.push(await place.dump())
-    }
-    expect(dumps[0]).toEqual(dumps[1])
   })
 })

@@ -1,6 +1,5 @@
 /** A node and its turns by hand: it claims, commits, renews and sweeps when the test says so, and keeps count as a turn does. */
 import type {
-  ChildPlace,
   ClaimAnswer,
   CommitAnswer,
   CommitRequest,
@@ -141,7 +140,6 @@ export class HandTurn {
       sends: [],
       timers: [],
       event: '',
-      child: childPlace(grant),
       bell: this.bell,
       wasBusy: false,
       ...wish,
@@ -171,10 +169,6 @@ export class HandTurn {
   complete(wish: CommitWish = {}): Promise<CommitAnswer & { kind: 'ok' }> {
     return this.record({ ...completion, userUsed: 1, ...wish })
   }
-}
-
-function childPlace({ parentId, sessionId, parentRun, depth }: Grant): ChildPlace | undefined {
-  return parentId === null ? undefined : { sessionId, parentId, parentRun, depth }
 }
 
 /** A commit that ends run and turn with a result. */

@@ -4,7 +4,7 @@ import { digestKey, newId } from '../../../src/core/ids.ts'
 import { defaultSessionLimits } from '../../../src/core/policy.ts'
 import { encodeInput } from '../../../src/core/worker/message.ts'
 import type { Check } from './checks.ts'
-import { type CommitWish, completion } from './hand-node.ts'
+import { completion } from './hand-node.ts'
 import type { Place } from './place.ts'
 
 export const aKeyOfSomethingElseIsTold: Check = async (place) => {
@@ -221,23 +221,22 @@ export const aDamagedRootEndsOneTurn: Check = async (place) => {
   expect(await node.turns.renew(wishes).catch(() => null)).toMatchObject({ verdicts: ['fenced', 'kept'] })
 }
 
-/** A child ends while what its parent waits for is nothing to count with; `more`: `child` undefined where it is to be sent as others are. */
+/** A child ends while what its parent waits for is nothing to count with. */
 const aParentNobodyCountsWith =
-  (field: 'family' | 'wait', text: string, more: CommitWish = {}): Check =>
+  (field: 'family' | 'wait', text: string): Check =>
   async (place) => {
     const { root } = await place.create()
     const node = place.node({ slots: 2 })
     await (await node.claim()).park('family:1', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
     const child = await node.claim({ slot: '1' })
     await place.redis.hset(place.workerKeys(root).record, field, text)
-    await child.complete({ result: 'r', ...more }).catch(() => {})
+    await child.complete({ result: 'r' }).catch(() => {})
     expect(await place.record(child.worker)).toMatchObject({ place: 'idle', version: '1' })
     expect(await place.redis.llen(place.workerKeys(child.worker).log)).toBe(2)
   }
 
-export const aCountOfResultsTearsNoCommit = aParentNobodyCountsWith('family', 'some', { child: undefined })
-export const aCountOfResultsTearsNoOnlyStep = aParentNobodyCountsWith('family', 'some')
-export const aWaitTearsNoCommit = aParentNobodyCountsWith('wait', 'family:some', { child: undefined })
+export const aCountOfResultsTearsNoCommit = aParentNobodyCountsWith('family', 'some')
+export const aWaitTearsNoCommit = aParentNobodyCountsWith('wait', 'family:some')
 
 /** Redis itself refuses to count it up. */
 export const aCountThatIsTooLargeTearsNoCancel: Check = async (place) => {
@@ -258,8 +257,7 @@ export const aRecordedCommitIsTold: Check = async (place) => {
   const node = place.node()
   await (await node.claim()).park('family:1', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
   const child = await node.claim()
-  // Alone, as it is also sent where sending it with others failed.
-  const request = child.request({ ...completion, userUsed: 1, child: undefined })
+  const request = child.request({ ...completion, userUsed: 1 })
   await node.turns.commit(request)
   await place.redis.set(place.workerKeys(root).record, 'x')
   expect(await node.turns.commit(request).catch(() => null)).toMatchObject({ kind: 'ok', version: 1 })

@@ -3,7 +3,6 @@ import {
   cancelScript,
   claimScript,
   commitScript,
-  commitsScript,
   dismissScript,
   postScript,
   pruneScript,
@@ -196,13 +195,6 @@ export const letterMutants: readonly Mutant[] = [
     from: '(tonumber(plan.family) or math.huge)',
     to: 'tonumber(plan.family)',
     check: checks.aCountOfResultsTearsNoCommit,
-  },
-  {
-    guard: 'a count of results that is none tears no only step',
-    script: commitsScript,
-    from: '(tonumber(plan.family) or math.huge)',
-    to: 'tonumber(plan.family)',
-    check: checks.aCountOfResultsTearsNoOnlyStep,
   },
   {
     guard: 'a damaged recipient refuses its mail, and stops nothing else of its sender',

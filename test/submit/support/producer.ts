@@ -1,7 +1,7 @@
 /** Who submits jobs from outside, as far as BullMQ is concerned. */
 import { type Job, Queue } from 'bullmq'
 import { Redis } from 'ioredis'
-import type { Submitted } from '../../../src/wake/submissions.ts'
+import type { Submitted } from '../../../src/submit/submission-queue.ts'
 import type { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

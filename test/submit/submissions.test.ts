@@ -43,7 +43,7 @@ describe('a job of the queue "submit"', () => {
     })
   })
 
-  test('is seen by health while no node takes it, as one that is due', async () => {
+  test('is counted by health once it is due, until a node takes it', async () => {
     await using troupe = await TestTroupe.connect()
     await using producer = new Producer(troupe)
     const data = { kind: 'echo', input: 1 }
@@ -59,7 +59,7 @@ describe('a job of the queue "submit"', () => {
     await waitUntil('all that are due are taken', async () => (await submitted()) === 0)
   })
 
-  test('of another partition than the first, which no node takes, is seen by health', async () => {
+  test('in a partition other than the first is taken by no node, and health reports it', async () => {
     await using troupe = await TestTroupe.connect({ partitions: 3 })
     await troupe.startNode({ echo })
     const prefixOf = (partition: number) => partitionKeys(tagOf(troupe.namespace, partition)).queuePrefix
@@ -73,7 +73,7 @@ describe('a job of the queue "submit"', () => {
     expect(await seen()).toMatchObject({ submitted: 0, misplaced: [{ prefix: prefixOf(2), jobs: 1 }] })
   })
 
-  test('is seen by health while its queue is paused, also by an older BullMQ, which puts it elsewhere', async () => {
+  test('is counted by health while its queue is paused, also when an older BullMQ moved it to another list', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const seen = async () => {
@@ -124,7 +124,7 @@ describe('a job of the queue "submit"', () => {
     await producer.queue.removeJobScheduler('often')
   })
 
-  test('delivered again becomes no second session', async () => {
+  test('that is delivered twice becomes one session (SUBMIT-1)', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const first = await producer.submit({ kind: 'echo', input: 1 }, { jobId: 'order-1' })
@@ -139,7 +139,7 @@ describe('a job of the queue "submit"', () => {
     expect(await troupe.client.sessions.list()).toHaveLength(2)
   })
 
-  test('whose id is that of another with other data gets the session of that one, and is told so', async () => {
+  test('with the id of an earlier job and other data gets the earlier session, with a warning', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const order = { kind: 'echo', input: 1, limits: { depth: 1 }, grant: { tools: ['a'] } }
@@ -160,7 +160,7 @@ describe('a job of the queue "submit"', () => {
     expect(await troupe.client.sessions.list()).toHaveLength(1)
   })
 
-  test('with the id of another message is told that it is not what was sent', async () => {
+  test('with the id of an earlier message and other data gets a warning', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const { rootId } = await troupe.create('echo', 1, { keepOpen: true })
@@ -176,7 +176,7 @@ describe('a job of the queue "submit"', () => {
     expect(await submit({ ...message, input: 'two' })).toEqual({ ...first, warning })
   })
 
-  test('of a kind that no node ever hosted waits, and is told so', async () => {
+  test('of a kind that no node ever hosted is accepted with a warning', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const submitted = await producer.submit({ kind: 'ecko', input: 1 }, { jobId: 'order-1' })
@@ -184,7 +184,7 @@ describe('a job of the queue "submit"', () => {
     expect(submitted).toEqual({ sessionId: submitted.sessionId, workerId: submitted.workerId, warning })
   })
 
-  test('of a queue that was obliterated and filled again with the same numbers becomes a new session', async () => {
+  test('whose number starts again from 1 in an obliterated queue becomes a new session (SUBMIT-1)', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const before = await producer.submit({ kind: 'echo', input: 'before' })
@@ -217,7 +217,7 @@ describe('a job of the queue "submit"', () => {
     ['a worker of a partition that is not there', { worker: rootIdOf(newId(5)), input: 1 }, 'partition 5'],
     ['a worker of another namespace', { worker: '01890000-0000-8000-8000-000000000005', input: 1 }, 'worker_not_found'],
     ['an input that is too big', { kind: 'echo', input: 'x'.repeat(1_048_577) }, 'message_too_big'],
-  ])('with %s fails with a clear reason, once, and stays in the failed set', async (_, data, reason) => {
+  ])('with %s fails at once with a clear reason and stays in the failed set (SUBMIT-2)', async (_, data, reason) => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const job = await producer.queue.add('x', data, { attempts: 5 })
@@ -227,7 +227,7 @@ describe('a job of the queue "submit"', () => {
     expect(await troupe.client.sessions.list()).toEqual([])
   })
 
-  test('with data that is no JSON, as other languages write it, fails with a clear reason and holds up no other', async () => {
+  test('whose data is not JSON fails with a clear reason and blocks no other job (SUBMIT-4)', async () => {
     await using troupe = await TestTroupe.connect()
     await using producer = new Producer(troupe)
     const job = await producer.queue.add('x', {}, { attempts: 5 })

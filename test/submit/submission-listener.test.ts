@@ -3,7 +3,7 @@ import { Job } from 'bullmq'
 import { describe, expect, test, vi } from 'vitest'
 import { type LimitCode, LimitError, TransientError } from '../../src/core/errors.ts'
 import { openRedis } from '../../src/store/redis/redis.ts'
-import { BullSubmissionListener, type Submit, type Submitted } from '../../src/wake/submissions.ts'
+import { SubmissionListener, type Submit, type Submitted } from '../../src/submit/submission-queue.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { Producer } from './support/producer.ts'
@@ -16,7 +16,7 @@ describe('a listener', () => {
     const connection = openRedis(troupe.redisUrl)
     const prefix = `{${troupe.namespace}.0}:q`
     const log = { debug() {}, warn: (what: string, fields?: object) => void told.push([what, fields]) }
-    const listener = new BullSubmissionListener(connection, { partition: 0, prefix }, submit, log)
+    const listener = new SubmissionListener(connection, prefix, submit, log)
     await listener.ready()
     const producer = new Producer(troupe)
     return {
@@ -67,7 +67,7 @@ describe('a listener', () => {
     expect(await place.producer.completed(job)).toEqual(made)
   })
 
-  test('has a job tried again that cannot be stored now, under the same key and as often as it takes (Q-b)', async () => {
+  test('tries a job that cannot be stored now again, under the same key, as often as it takes (SUBMIT-3)', async () => {
     const keys: string[] = []
     await using place = await listening(async (_, key) => {
       keys.push(key)
@@ -82,7 +82,7 @@ describe('a listener', () => {
     await place.listener.stop()
   })
 
-  test('tells a warning to who added the job, and to the log', async () => {
+  test('puts a warning into the return value of the job and into the log', async () => {
     const warning = 'it was used for something else'
     await using place = await listening(async () => ({ ...made, warning }))
     const job = await place.producer.queue.add('x', {}, { jobId: 'twice' })
@@ -90,20 +90,20 @@ describe('a listener', () => {
     expect(place.told).toEqual([['a submitted job was accepted with a warning', { jobId: 'twice', warning }]])
   })
 
-  test('leaves a job to the next try of BullMQ where it cannot even be put off (Q-b)', async () => {
+  test('leaves a job to the next delivery of BullMQ when it cannot even be delayed (SUBMIT-3)', async () => {
     const full = new Error("OOM command not allowed when used memory > 'maxmemory'.")
-    const puttingOff = vi.spyOn(Job.prototype, 'moveToDelayed').mockRejectedValueOnce(full)
+    const delaying = vi.spyOn(Job.prototype, 'moveToDelayed').mockRejectedValueOnce(full)
     await using place = await listening(() => Promise.reject(new TransientError('Redis is full')))
     const job = await place.producer.queue.add('x', {}, { attempts: 1 })
-    await waitUntil('it was to be put off', () => puttingOff.mock.calls.length > 0)
+    await waitUntil('BullMQ was asked to delay it', () => delaying.mock.calls.length > 0)
     await place.listener.stop()
-    // Its lock ends, and it is given to another node.
+    // Its lock will end, and then BullMQ gives it to a node again.
     expect(await job.getState()).toBe('active')
-    expect(place.told).toMatchObject([['a submitted job could not be put off; BullMQ gives it to a node again', {}]])
-    puttingOff.mockRestore()
+    expect(place.told).toMatchObject([['a submitted job could not be delayed; BullMQ gives it to a node again', {}]])
+    delaying.mockRestore()
   })
 
-  test('never fails a job of which Redis will not record that it is done (Q-b)', async () => {
+  test('never fails a processed job because Redis refuses to record its completion (SUBMIT-5)', async () => {
     const refusal = Object.assign(new Error("READONLY You can't write against a read only replica."), {
       name: 'ReplyError',
     })
@@ -122,7 +122,7 @@ describe('a listener', () => {
     expect(await job.getState()).toBe('active')
   })
 
-  test('lets a job fail that BullMQ itself does not complete, as one that got a child meanwhile (V2)', async () => {
+  test('lets a job fail when BullMQ itself refuses to complete it, for example because of a new child job (SUBMIT-5)', async () => {
     const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     await using place = await listening(async () => {
       begun.resolve()
@@ -140,7 +140,7 @@ describe('a listener', () => {
     await place.listener.stop()
   })
 
-  test('tells of a repeated job of an older BullMQ that it does not come again', async () => {
+  test('warns that a repeated job of an older BullMQ will not come again', async () => {
     await using troupe = await TestTroupe.connect()
     await using producer = new Producer(troupe)
     const job = await producer.queue.add('x', {})
@@ -152,7 +152,7 @@ describe('a listener', () => {
     await place.listener.stop()
   })
 
-  test('fails a job that breaks it, and tells why', async () => {
+  test('fails a job on which it throws, with the error as reason', async () => {
     await using place = await listening(() => Promise.reject(new RangeError('a slip')))
     const job = await place.producer.queue.add('x', {}, { attempts: 5 })
     await waitUntil('the job has failed', async () => (await job.getState()) === 'failed')
@@ -162,7 +162,7 @@ describe('a listener', () => {
     await place.listener.stop()
   })
 
-  test('that stops lets the job in hand end', async () => {
+  test('that stops waits for the job it works on', async () => {
     const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     await using place = await listening(async () => {
       begun.resolve()
@@ -182,7 +182,7 @@ describe('a listener', () => {
     expect(await job.getState()).toBe('completed')
   })
 
-  test('that stops without Redis waits for nothing', async () => {
+  test('that stops while Redis is away waits for nothing', async () => {
     const [begun, never] = [Promise.withResolvers<void>(), Promise.withResolvers<Submitted>()]
     await using place = await listening(() => {
       begun.resolve()

@@ -1,15 +1,16 @@
 /**
- * Duty: background jobs from any BullMQ producer in any language become sessions or messages.
- * Q-a A job becomes a session once, however often it is delivered: the job's id is the idempotency key. Ids that BullMQ counts
- *     itself begin anew when a queue is obliterated, so those are joined with the job's timestamp.
- * Q-b A bad job fails with a clear reason and stays in BullMQ's failed set; one that cannot be stored now is retried by BullMQ, and one
- *     whose mailbox is full as often as its producer asked for. What its producer has removed when it fails is in the log alone.
+ * Duty: turns jobs of the BullMQ queue `submit`, which any program in any language may add, into sessions and messages.
+ * Owns: the queue, when a job fails, and when it is tried again. Not: what a job's data means (the `submit` it is given decides that).
+ * SUBMIT-1 A job becomes one session, however often BullMQ delivers it: the job's id is the idempotency key. BullMQ's own ids start again
+ *     from 1 when somebody obliterates the queue; those are joined with the job's timestamp.
+ * SUBMIT-2 A job that can never be accepted fails at once with a clear reason, and stays in BullMQ's failed set. If its producer asked BullMQ
+ *     to remove failed jobs, only the log has the reason.
+ * SUBMIT-3 A job that cannot be stored now is delayed and tried again. A job for a full mailbox is tried as often as its producer asked for.
  */
 import { type BackoffOptions, DelayedError, type Job, UnrecoverableError } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import { InputError, RuntimeError } from '../core/errors.ts'
-import type { QueuePlace } from './bells.ts'
 import { SubmissionWorker } from './submission-worker.ts'
 
 const submissionQueue = 'submit'
@@ -17,23 +18,24 @@ const submissionQueue = 'submit'
 export interface Submitted {
   readonly sessionId: string
   readonly workerId: string
-  /** The job's id was used before, for something else; or no node has ever hosted its kind. */
+  /** Set when the job's id was used before for something else, or no node has ever hosted its kind. */
   readonly warning?: string
 }
 
 /** Turns the data of a job into a session or a message; throws a RuntimeError that says what is wrong with it. */
 export type Submit = (data: unknown, idempotencyKey: string) => Promise<Submitted>
 
-/** A job whose session cannot be stored now is tried again after this long, and one whose mailbox is full, unless it says when. */
+/** Wait before a job is tried again: one that could not be stored, or one for a full mailbox whose producer named no usable back-off. */
 const retryMs = 1_000
-/** Jobs in hand are waited for at most this long when the node stops: BullMQ gives what is left to another. */
+/** A node that stops waits at most this long for jobs it works on. BullMQ gives the rest to another node. */
 const stopMsMax = 5_000
 
-export class BullSubmissionListener {
+export class SubmissionListener {
   readonly #connection: Redis
   readonly #worker: SubmissionWorker
 
-  constructor(connection: Redis, place: QueuePlace, submit: Submit, log: Pick<WorkerLog, 'debug' | 'warn'>) {
+  /** `prefix`: BullMQ's prefix of the first partition. The connection stays the caller's. */
+  constructor(connection: Redis, prefix: string, submit: Submit, log: Pick<WorkerLog, 'debug' | 'warn'>) {
     this.#connection = connection
     this.#worker = new SubmissionWorker(
       submissionQueue,
@@ -47,9 +49,9 @@ export class BullSubmissionListener {
           return submitted
         } catch (error) {
           if (error instanceof RuntimeError && error.retryable) {
-            // A Redis that refuses this, too, may take the next command, and that must not be that the job has failed.
+            // If Redis refuses this command too, it may accept the next one, which must not record the job as failed.
             await job.moveToDelayed(Date.now() + retryMs, token).catch((cause: unknown) => {
-              const what = 'a submitted job could not be put off; BullMQ gives it to a node again'
+              const what = 'a submitted job could not be delayed; BullMQ gives it to a node again'
               log.warn(what, { jobId: job.id, error: String(cause) })
             })
             throw new DelayedError()
@@ -61,7 +63,7 @@ export class BullSubmissionListener {
       },
       {
         connection,
-        prefix: place.prefix,
+        prefix,
         concurrency: 20,
         maxStalledCount: 1_000_000_000,
         stalledInterval: 5_000,
@@ -70,7 +72,7 @@ export class BullSubmissionListener {
       log,
     )
     this.#worker.on('error', (error) => {
-      // Repeated as BullMQ did before it had job schedulers. Nothing fails, and nobody else is told.
+      // A repeated job of BullMQ before it had job schedulers. It does not fail, so this log line is the only sign of it.
       if (error.message.includes('Legacy repeatable job'))
         log.warn('a repeated job was submitted for the last time', { error: String(error) })
       else log.debug('BullMQ reported an error', { queue: submissionQueue, error: String(error) })
@@ -81,7 +83,7 @@ export class BullSubmissionListener {
     return this.#worker.waitUntilReady()
   }
 
-  /** Lets jobs in hand end. Without Redis they cannot, and BullMQ would wait for it for ever. */
+  /** Waits for jobs it works on. Without Redis they cannot end, and BullMQ would wait for ever. */
   async stop(): Promise<void> {
     const isAway = this.#connection.status !== 'ready'
     await Promise.race([
@@ -91,29 +93,29 @@ export class BullSubmissionListener {
   }
 }
 
-/** BullMQ keeps this many orders within each millisecond of a delay. */
+/** BullMQ multiplies the due time of a delayed job by this, to keep jobs of one millisecond in order. */
 const delayOrders = 0x1000
 
-/** Nodes take jobs from that of the first partition alone. */
+/** The queue in one partition. Nodes take jobs from the first partition only. */
 export interface SubmissionQueue {
-  /** Of BullMQ. */
+  /** BullMQ's prefix. */
   readonly prefix: string
-  /** Jobs that a node would take now, or were it not paused. */
+  /** Jobs that a node takes now, or would take if the queue were not paused. */
   readonly jobs: number
   readonly isPaused: boolean
 }
 
-/** Plain reads: BullMQ's own counts may write. */
+/** Uses plain reads, because BullMQ's own counts may write. */
 export async function readSubmissionQueue(
   redis: Redis,
-  { prefix }: Pick<QueuePlace, 'prefix'>,
+  { prefix }: { readonly prefix: string },
   now: number,
 ): Promise<SubmissionQueue> {
   const queue = `${prefix}:${submissionQueue}`
   const [paused, ...counts] = await Promise.all([
     redis.hexists(`${queue}:meta`, 'paused'),
     redis.llen(`${queue}:wait`),
-    // Where BullMQ before version 6 put those that wait, when it paused the queue.
+    // BullMQ before version 6 moved waiting jobs to this list when it paused the queue.
     redis.llen(`${queue}:paused`),
     redis.zcard(`${queue}:prioritized`),
     redis.zcount(`${queue}:delayed`, '-inf', (now + 1) * delayOrders - 1),
@@ -121,7 +123,7 @@ export async function readSubmissionQueue(
   return { prefix, jobs: counts.reduce((total, jobs) => total + jobs, 0), isPaused: paused === 1 }
 }
 
-/** What BullMQ records. Of a mailbox that is full, what the producer said of attempts and back-off counts: there may be room then. */
+/** The error that BullMQ records. For a full mailbox BullMQ applies the producer's attempts and back-off, since there may be room later. */
 function refusal(error: unknown): Error {
   if (!(error instanceof RuntimeError)) return new UnrecoverableError(String(error))
   const reason = `${error.code}: ${error.message}`
@@ -129,8 +131,8 @@ function refusal(error: unknown): Error {
 }
 
 /**
- * Without one BullMQ would try again at once. Of one whose name it does not know it throws instead of recording anything, and gives the
- * job to a node again whenever its lock has ended. A number has become a fixed one already.
+ * The producer's back-off if BullMQ knows it, else ours. Without a back-off BullMQ would try again at once. With an unknown one it throws
+ * and records nothing, so that the job comes to a node again whenever its lock has ended. (BullMQ turned a plain number into `fixed` before.)
  */
 function backoffOf({ opts: { backoff } }: Job): BackoffOptions {
   const { type, delay } = (backoff ?? {}) as BackoffOptions

@@ -1,9 +1,9 @@
 /**
- * Duty: BullMQ's worker for jobs that others made, which may be of any sort.
- * V1 A job whose data is no JSON comes to the processor like any other. BullMQ would throw before it called that, and give the job to
- *    one worker after another for ever.
- * V2 A job that was processed never fails because Redis refuses to record it: BullMQ would say that of it as soon as Redis takes a
- *    write again, as after a fail-over. It is left, and given to a worker again when its lock has ended.
+ * Duty: BullMQ's worker, hardened for jobs that other programs made and that may hold anything.
+ * SUBMIT-4 A job whose data is not JSON reaches the processor like any other. BullMQ itself would throw before it called the processor, and
+ *    give the job to one worker after another for ever.
+ * SUBMIT-5 A processed job never fails because Redis refused to record its completion. BullMQ would record such a failure as soon as Redis
+ *    takes writes again, for example after a fail-over. Here the job is left alone: a worker gets it again when its lock has ended.
  */
 import { type Job, type Processor, type Span, Worker, type WorkerOptions } from 'bullmq'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
@@ -19,7 +19,7 @@ export class SubmissionWorker extends Worker {
     this.#log = log
   }
 
-  /** Why the job's data cannot be read, if so: then its `data` is not what was given. */
+  /** The reason if the job's data is not JSON; its `data` is then null. */
   whyUnreadable(job: Job): string | undefined {
     return this.#unreadable.get(job)
   }
@@ -45,11 +45,11 @@ export class SubmissionWorker extends Worker {
     try {
       return await super.handleCompleted(result, job, token, mayFetchNext, span)
     } catch (thrown) {
-      // What Redis itself says. BullMQ has reasons of its own why a job cannot be completed, like a child that failed.
+      // Only errors of Redis are caught: BullMQ has its own reasons why a job cannot be completed, for example a failed child.
       if (!(thrown instanceof Error) || thrown.name !== 'ReplyError') throw thrown
       const what = 'a submitted job could not be recorded as done; BullMQ gives it to a node again'
       this.#log.warn(what, { jobId: job.id, error: String(thrown) })
-      // What BullMQ returns, in spite of its type, where there is no next job.
+      // BullMQ returns undefined when there is no next job, although its type does not say so.
       return undefined as unknown as Job
     }
   }
