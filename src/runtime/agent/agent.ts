@@ -10,12 +10,13 @@ import { fitTo } from '../../core/check/schema-problems.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { InputError, InvariantError } from '../../core/errors.ts'
 import type { Mail } from '../../core/worker/message.ts'
+import { forAny, goOn } from '../../core/worker/wait.ts'
 import type { Behaviour } from '../node/kind.ts'
 import { act, breakCircuit, failAsRecorded } from './call/act.ts'
 import { AgentTools } from './call/agent-tools.ts'
 import { type EntryFacts, Journal } from './journal.ts'
 import { loadHistory } from './load.ts'
-import { type AgentKind, type AgentParts, Scene, type Wait } from './scene.ts'
+import { type AgentKind, type AgentParts, type Pause, Scene } from './scene.ts'
 import { think } from './think.ts'
 import { userEntry } from './user-message.ts'
 
@@ -34,7 +35,7 @@ async function advance(scene: Scene): Promise<void> {
   if (turn.grant.mark === 'cancelled') return turn.cancel()
   if (turn.grant.mark === 'poison') {
     end.quarantine(inbox.nextInput())
-    return turn.end('any')
+    return turn.end(forAny)
   }
   for (let steps = 0; !scene.isOver; steps++) {
     const wait = await proceedOrFail(scene, steps)
@@ -49,12 +50,12 @@ async function advance(scene: Scene): Promise<void> {
 }
 
 /** The root of a job has answered: what it knows is not needed again, unless it had more input, and is then read anew. */
-function isLast({ turn, journal }: Scene, wait: Wait): boolean {
-  return turn.grant.isJob && !journal.position.open && wait.for === 'any'
+function isLast({ turn, journal }: Scene, wait: Pause): boolean {
+  return turn.grant.isJob && !journal.position.open && wait.for.kind === 'any'
 }
 
 /** G4: what nobody foresaw fails the run, and the worker lives on; the next node would meet it again. */
-async function proceedOrFail(scene: Scene, steps: number): Promise<Wait | null> {
+async function proceedOrFail(scene: Scene, steps: number): Promise<Pause | null> {
   try {
     return await proceed(scene, steps)
   } catch (cause) {
@@ -71,11 +72,11 @@ async function proceedOrFail(scene: Scene, steps: number): Promise<Wait | null> 
 }
 
 /** One thing more: null to go on, or what the turn ends with. */
-function proceed(scene: Scene, steps: number): Promise<Wait | null> | Wait | null {
+function proceed(scene: Scene, steps: number): Promise<Pause | null> | Pause | null {
   const { container, position } = scene.journal
   if (!position.open) return receive(scene, steps)
   if (failAsRecorded(scene)) return null
-  if (sliceIsOver(scene, steps)) return { for: 'again' }
+  if (sliceIsOver(scene, steps)) return { for: goOn }
   if (container.history.openCount > 0) return act(scene)
   return breakCircuit(scene) ? null : think(scene)
 }
@@ -86,11 +87,11 @@ function sliceIsOver({ turn }: Scene, steps: number): boolean {
   return turn.draining || steps >= 2 * turnSliceSteps || performance.now() - turn.startedAt > turnSliceMs
 }
 
-function receive(scene: Scene, steps: number): Wait | null {
+function receive(scene: Scene, steps: number): Pause | null {
   const { inbox, journal, turn, end } = scene
   const mail = inbox.nextInput()
-  if (mail === null) return { for: 'any' }
-  if (sliceIsOver(scene, steps)) return { for: 'again' }
+  if (mail === null) return { for: forAny }
+  if (sliceIsOver(scene, steps)) return { for: goOn }
   // What ended the run before does not wait for this run's first reply.
   turn.flush()
   const { machine } = journal

@@ -6,7 +6,9 @@ import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { type RuntimeError, TransientError } from '../../core/errors.ts'
 import { retryDelayMs, retryWaitMs } from '../../core/policy.ts'
 import { toFailure } from '../../core/worker/failure.ts'
+import { forRetry } from '../../core/worker/wait.ts'
 import type { Journal } from './journal.ts'
+import type { Pause } from './scene.ts'
 
 export class Retries {
   readonly #definition: AgentDefinition
@@ -29,11 +31,7 @@ export class Retries {
   }
 
   /** Adds the failed try and gives the wait for the next one; null, and nothing is added, when there is none. */
-  tryAgain(
-    error: RuntimeError,
-    origin: 'model' | 'tool',
-    toolCallIds: readonly string[] = [],
-  ): { for: 'retry'; retryMs: number } | null {
+  tryAgain(error: RuntimeError, origin: 'model' | 'tool', toolCallIds: readonly string[] = []): Pause | null {
     const { machine, position } = this.#journal
     const attempt = this.failed(origin) + 1
     if (!error.retryable || attempt >= this.most) return null
@@ -48,7 +46,7 @@ export class Retries {
       position: { attempt, retrying: this.#key(origin) },
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
     })
-    return { for: 'retry', retryMs }
+    return { for: forRetry, retryMs }
   }
 
   #waitMs(error: RuntimeError, origin: 'model' | 'tool', attempt: number): number {

@@ -1,6 +1,7 @@
 /** Duty: what the parts of one agent turn share: its kind, its journal, its mail, its folder. */
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import type { Model, ModelSource } from '../../core/definition/model.ts'
+import type { TurnWait } from '../../core/worker/wait.ts'
 import type { ToolExecutor } from '../tool/executor.ts'
 import type { Turn } from '../turn/turn.ts'
 import { AgentEnd } from './agent-end.ts'
@@ -26,8 +27,8 @@ export interface AgentKind {
 }
 
 /** What a turn ends with, instead of going on. */
-export interface Wait {
-  readonly for: string
+export interface Pause {
+  readonly for: TurnWait
   readonly retryMs?: number
 }
 

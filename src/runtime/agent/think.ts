@@ -18,10 +18,10 @@ import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
 import type { EntryFacts, StepParts } from './journal.ts'
 import { withOwnCallIds } from './reply.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
-import type { Scene, Wait } from './scene.ts'
+import type { Pause, Scene } from './scene.ts'
 
 /** Null to go on with what is recorded. */
-export async function think(scene: Scene): Promise<Wait | null> {
+export async function think(scene: Scene): Promise<Pause | null> {
   const { journal, kind, turn } = scene
   const { container, machine, position } = journal
   advanceToRequest(machine)
@@ -80,7 +80,7 @@ function isCutOff({ content, finishReason }: Partial<ModelReply>, call: ToolCall
   return inputText !== undefined || (typeof input === 'object' && input !== null && Object.keys(input).length === 0)
 }
 
-function replied(scene: Scene, reply: ModelReply): Wait | null {
+function replied(scene: Scene, reply: ModelReply): Pause | null {
   const { journal, end } = scene
   const { container, machine } = journal
   const iteration = iterate(scene, reply, container.run.iterations + 1)
@@ -205,7 +205,7 @@ function cannotAsk({ journal, end }: Scene, thrown: unknown): null {
   return null
 }
 
-function modelFailed({ journal, end, retries }: Scene, thrown: unknown): Wait | null {
+function modelFailed({ journal, end, retries }: Scene, thrown: unknown): Pause | null {
   const error = toRuntimeError(thrown)
   const wait = retries.tryAgain(error, 'model')
   if (wait) return wait

@@ -4,13 +4,13 @@
  * It begins the same in the turn that recorded the reply and in one that takes over after a crash.
  */
 import { TerminalError, toRuntimeError } from '../../../core/errors.ts'
-import type { Scene, Wait } from '../scene.ts'
+import type { Pause, Scene } from '../scene.ts'
 import { invalidResult, iterate } from '../think.ts'
 import { DelegatedCalls } from './delegated-calls.ts'
 import { type CallsEnd, runLocalCalls } from './local-calls.ts'
 
 /** Null to go on with what is recorded. */
-export async function act(scene: Scene): Promise<Wait | null> {
+export async function act(scene: Scene): Promise<Pause | null> {
   const { journal, kind, inbox, retries } = scene
   const { container, machine } = journal
   if (machine.state === 'TransientFailure') machine.apply('toolRetried')

@@ -11,9 +11,11 @@ import type { ToolCallBlock, ToolOutput } from '../../../core/history/chat-messa
 import type { DelegatedEntry } from '../../../core/history/entry.ts'
 import { toJson } from '../../../core/json.ts'
 import { encodeInput, type ResultMessage } from '../../../core/worker/message.ts'
+import { forResults } from '../../../core/worker/wait.ts'
 import { errorOutput } from '../../tool/output.ts'
 import type { AgentInbox } from '../agent-inbox.ts'
 import type { EntryFacts, Journal } from '../journal.ts'
+import type { Pause } from '../scene.ts'
 import {
   childrenOutput,
   delegate,
@@ -89,7 +91,7 @@ export class DelegatedCalls {
   }
 
   /** Takes what children have reported; what to wait for while some have not, or null. */
-  gather(inbox: AgentInbox): { readonly for: string } | null {
+  gather(inbox: AgentInbox): Pause | null {
     const { container, position, turn } = this.#journal
     const { delegated, childResults } = container.pending
     const waiting = container.pending.calls.filter(({ toolCallId }) => delegated.has(toolCallId))
@@ -117,6 +119,6 @@ export class DelegatedCalls {
         notes: fresh.map(({ result }): EventNote => ['message.consumed', { kind: 'result', from: result.from }]),
       })
     }
-    return awaits.length === 0 ? null : { for: `family:${inbox.familyTaken + awaits.length}` }
+    return awaits.length === 0 ? null : { for: forResults(inbox.familyTaken + awaits.length) }
   }
 }
