@@ -34,7 +34,7 @@ export type {
   SessionsQuery,
   WorkersQuery,
 } from './client/queries.ts'
-export type { Report, SessionReport, SessionStanding, UsageReport, WorkerReport } from './client/report.ts'
+export type { Report, SessionReport, SessionStanding, WorkerReport } from './client/report.ts'
 export type { Session } from './client/session.ts'
 export type { EventsQuery } from './client/session-events.ts'
 export type { CreateSession } from './client/submission.ts'
@@ -161,5 +161,6 @@ export type {
   TimerMessage,
 } from './core/worker/message.ts'
 export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run-state.ts'
+export type { UsageReport } from './core/worker/usage.ts'
 export type { WorkerGrant } from './core/worker/worker-grant.ts'
 export type { LoggerLike } from './log.ts'

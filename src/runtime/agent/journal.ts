@@ -17,6 +17,7 @@ import type { Spending } from '../../core/policy.ts'
 import type { Grant, RunPosition } from '../../core/ports/ports.ts'
 import { RunMachine } from '../../core/worker/lifecycle.ts'
 import type { RunState } from '../../core/worker/run-state.ts'
+import { addUsage } from '../../core/worker/usage.ts'
 import { emptyStep, type Step } from '../turn/step.ts'
 import type { Turn } from '../turn/turn.ts'
 import { type KnownHistory, nextPosition, textBytes } from './history-cache.ts'
@@ -82,12 +83,7 @@ export class Journal {
     this.tally = {
       ...tally,
       iterations: tally.iterations + (isBlank ? 0 : 1),
-      modelCalls: tally.modelCalls + 1,
-      inputTokens: tally.inputTokens + usage.inputTokens,
-      outputTokens: tally.outputTokens + usage.outputTokens,
-      cacheReadTokens: tally.cacheReadTokens + (usage.cacheReadTokens ?? 0),
-      cacheWriteTokens: tally.cacheWriteTokens + (usage.cacheWriteTokens ?? 0),
-      reasoningTokens: tally.reasoningTokens + (usage.reasoningTokens ?? 0),
+      ...addUsage(tally, { ...usage, modelCalls: 1 }),
     }
   }
 
