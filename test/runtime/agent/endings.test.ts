@@ -167,7 +167,9 @@ describe('an agent that does not come to an end', () => {
       ],
     })
     await using _ = troupe
-    const message = expect.stringMatching(/3 iterations in a row\. Its run was ended so that it spends no more tokens: bad: ".*always"$/)
+    const message = expect.stringMatching(
+      /3 iterations in a row\. Its run was ended so that it spends no more tokens: bad: ".*always"$/,
+    )
     const failure = { code: 'circuit_open', origin: 'tool', attempt: 1, message }
     expect(result).toMatchObject({ status: 'failed', failure })
     expect(model.requests).toHaveLength(5)
