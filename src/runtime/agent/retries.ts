@@ -7,8 +7,7 @@ import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { type RuntimeError, TransientError } from '../../core/errors.ts'
 import { retryDelayMs, retryWaitMs } from '../../core/policy.ts'
 import { toFailure } from '../../core/worker/failure.ts'
-import { forRetry } from '../../core/worker/wait.ts'
-import type { Pause } from './agent-turn.ts'
+import { forRetry, type Wait } from '../../core/worker/wait.ts'
 import type { Journal } from './journal.ts'
 
 export class Retries {
@@ -32,7 +31,7 @@ export class Retries {
   }
 
   /** Records the failed attempt and returns the wait until the next one. Returns null, and records nothing, if there is no next one. */
-  tryAgain(error: RuntimeError, origin: 'model' | 'tool', toolCallIds: readonly string[] = []): Pause | null {
+  tryAgain(error: RuntimeError, origin: 'model' | 'tool', toolCallIds: readonly string[] = []): { readonly for: Wait; readonly retryMs: number } | null {
     const { machine, position } = this.#journal
     const attempt = this.failed(origin) + 1
     if (!error.retryable || attempt >= this.most) return null
