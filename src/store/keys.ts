@@ -115,12 +115,6 @@ export function workerKeys(tag: string, id: string) {
   }
 }
 
-/** What every commit is given: it builds the others where it needs them. */
-export function commitKeys({ tag, leases, events }: PartitionKeys, workerId: string) {
-  const record = `${tag}:w:${workerId}`
-  return { record, log: `${record}:log`, user: `${record}:mail:user`, leases, events }
-}
-
 /** What creates a session is given. */
 export function spawnKeys({ tag, sessions, events }: PartitionKeys, rootId: string) {
   const record = `${tag}:w:${rootId}`

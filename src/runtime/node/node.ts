@@ -9,10 +9,10 @@ import { unhostedPool } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Bell, BellAnswer, BellRinger, Grant, LivePublisher, PoolShare } from '../../core/ports/ports.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
-import { Pace } from '../slot/pace.ts'
 import { Relay } from '../slot/relay.ts'
 import { type Rung, Slots } from '../slot/slots.ts'
 import { SuspectGate } from '../slot/suspects.ts'
+import { TurnTimes } from '../slot/turn-times.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { TurnHost } from '../turn/turn-host.ts'
 import { Renewer } from '../upkeep/renewer.ts'
@@ -50,7 +50,7 @@ export class RuntimeNode {
 
   constructor(options: NodeOptions) {
     this.id = options.id
-    this.#suspects = new SuspectGate(options.policy.outlastMs)
+    this.#suspects = new SuspectGate(options.policy.overrunMs)
     this.#o = options
     this.#slots = new Slots(options.concurrency)
     this.#slotHost = {
@@ -69,17 +69,17 @@ export class RuntimeNode {
     const { policy, log, ringer } = this.#o
     const number = stores.turns.partition
     const ring = (bells: readonly Bell[]) => ringer.ring(number, bells)
-    const pace = new Pace()
+    const times = new TurnTimes()
     return {
       ...stores,
       unanswered: Array.from({ length: this.#slots.total }),
-      pace,
+      times,
       relay: new Relay(),
       renewer: new Renewer(stores.turns, policy, ring, log),
       sweeper: new Sweeper(stores.upkeep, policy, {
         log,
         slots: this.#slots.total,
-        shares: () => this.#shares(pace),
+        shares: () => this.#shares(times),
         answer: (bell) => void this.answer(number, bell),
         ring,
         learnKinds: (pools) => {
@@ -102,14 +102,14 @@ export class RuntimeNode {
     return [...this.#o.kinds.values()].map(({ name, pool, description }) => ({ kind: name, pool, description }))
   }
 
-  #shares(pace: Pace): PoolShare[] {
+  #shares(times: TurnTimes): PoolShare[] {
     const byPool = Map.groupBy(this.#o.kinds.values(), (kind) => kind.pool)
     const free = this.#draining ? 0 : this.#slots.free
     return [...byPool].map(([pool, kinds]) => ({
       pool,
       kinds: kinds.map((kind) => kind.name),
       free,
-      share: pace.take(pool),
+      share: times.endPeriod(pool),
     }))
   }
 

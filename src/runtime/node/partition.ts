@@ -1,8 +1,8 @@
 /** Duty: what a node keeps of one partition. */
 import type { TurnStore, UpkeepStore } from '../../core/ports/ports.ts'
 import { newNonce } from '../slot/nonce.ts'
-import type { Pace } from '../slot/pace.ts'
 import type { Relay } from '../slot/relay.ts'
+import type { TurnTimes } from '../slot/turn-times.ts'
 import type { Renewer } from '../upkeep/renewer.ts'
 import type { Sweeper } from '../upkeep/sweeper.ts'
 
@@ -14,7 +14,7 @@ export interface PartitionStores {
 export interface Partition extends PartitionStores {
   /** By slot: the nonce of its last claim, while that has no answer. No Map: it changes with each turn (decision 0013). */
   readonly unanswered: (string | undefined)[]
-  readonly pace: Pace
+  readonly times: TurnTimes
   /** For slots that go on with children. */
   readonly relay: Relay
   readonly renewer: Renewer

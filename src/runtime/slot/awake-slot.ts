@@ -121,18 +121,18 @@ export class AwakeSlot {
       const over = await turn.finished
       if (over === 'ended') {
         // Cancelled: its end was committed without asking the behaviour.
-        if (turn.aborted) await suspects.outlastIfDeaf(behaving)
+        if (turn.aborted) await suspects.noteOverrunIfDeaf(behaving)
         return
       }
       const what = 'a turn was given up, as its lease is not certain any more; the worker goes on elsewhere'
       log.warn(what, { worker: grant.workerId, kind: grant.kind, why: over })
-      suspects.outlast(behaving)
+      suspects.noteOverrun(behaving)
     } finally {
       this.#place.renewer.remove(turn)
       if (turn.bellIsBusy) this.#isBusy = true
       // One that was given back says nothing of how long turns are.
       const busyMs = performance.now() - turn.startedAt - turn.committingMs
-      if (!turn.draining && this.#place.pace.note(grant.pool, busyMs)) this.#place.sweeper.dueIn(0)
+      if (!turn.draining && this.#place.times.note(grant.pool, busyMs)) this.#place.sweeper.dueIn(0)
     }
   }
 
@@ -158,7 +158,7 @@ export class AwakeSlot {
   /** Children of a turn that was claimed from the line, where turns are short: their own children stand in line. */
   #offerFor(spawns: readonly SpawnOrder[]): SlotEnd['offer'] {
     const { pool } = this.#bell
-    const share = this.#place.pace.expectedShare(pool)
+    const share = this.#place.times.expectedWorkersPerWake(pool)
     if (this.#children !== undefined || share === 1) return undefined
     return offerFor(spawns, this.#slot, { kinds: this.#node.kinds, pool, share })
   }

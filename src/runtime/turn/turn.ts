@@ -45,7 +45,7 @@ export interface Left {
 export class Turn {
   readonly grant: Grant
   readonly host: TurnHost
-  place = -1 // In the renewer's bag.
+  index = -1 // In the renewer's list.
   readonly startedAt = performance.now()
   /** Time spent waiting for commits. */
   committingMs = 0

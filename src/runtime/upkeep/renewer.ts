@@ -8,10 +8,10 @@
  */
 
 import { performance } from 'node:perf_hooks'
-import { Bag } from '../../core/bag.ts'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Bell, TurnStore } from '../../core/ports/ports.ts'
+import { SwapList } from '../../core/swap-list.ts'
 import { standstillText } from '../node/event-loop.ts'
 import type { Turn } from '../turn/turn.ts'
 
@@ -22,7 +22,7 @@ export class Renewer {
   readonly #policy: Policy
   readonly #ring: (bells: readonly Bell[]) => void
   readonly #log: WorkerLog
-  readonly #turns = new Bag<Turn>()
+  readonly #turns = new SwapList<Turn>()
   #timer: NodeJS.Timeout | undefined
   #renewing = false
   #lookedAt = 0

@@ -122,23 +122,10 @@ local function planSend(tag, id, text, ahead)
   return plan
 end
 
--- A result for the parent. Those of several children in one script are written together: `results` has their plan, by the parent's id.
-local function planResult(tag, parent, text, results)
-  local plan = results[parent]
-  if not plan then
-    plan = planMail(tag, parent, 'family', text)
-    if not plan then return nil end
-    plan.texts = {}
-    results[parent] = plan
-  end
-  plan.text = text
-  return plan
-end
-
 -- The result of a run for its parent: a plan, or nothing where nobody waits for it.
-local function planReport(tag, record, result, results)
-  local parentPlan = planResult(tag, record.parent, result, results)
-  if parentPlan and parentPlan.open == '1' and parentPlan.run == record.parentRun then return parentPlan end
+local function planReport(tag, record, result)
+  local plan = planMail(tag, record.parent, 'family', result)
+  if plan and plan.open == '1' and plan.run == record.parentRun then return plan end
 end
 
 -- All that a step sends. Of children it spawns in the same step (`byId`) their first mails grow. Returns the plans; what may not be sent is
@@ -167,9 +154,9 @@ local function planMails(tag, own, sends, byId, refused)
   return plans
 end
 
--- What mail did in this script: who was woken, the last score of each session, which pools got work.
-local function newWakes()
-  return { woken = {}, last = {}, pools = {} }
+-- What mail does: who was woken, the last score of each session, and which pools got work. Commits of one script share `pools`.
+local function newWakes(pools)
+  return { woken = {}, last = {}, pools = pools or {} }
 end
 
 local function writeWoken(tag, plan, now, woke)
@@ -179,15 +166,9 @@ local function writeWoken(tag, plan, now, woke)
   woke.pools[plan.pool] = true
 end
 
--- Appends the mail, or keeps it with others that go together; queues the worker if that wakes it. Returns the lane's length now.
+-- Appends the mail, and queues the worker if that wakes it. Returns the lane's length now.
 local function writeMail(tag, plan, now, woke)
-  local length, texts = nil, plan.texts
-  if texts then
-    texts[#texts + 1] = plan.text
-    length = plan.length + #texts
-  else
-    length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
-  end
+  local length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
   if not woke.woken[plan.id] and (plan.place == 'idle' or plan.place == 'parked') then
     local tail = length
     if string.sub(plan.wait, 1, 7) == 'family:' then
