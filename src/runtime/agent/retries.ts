@@ -31,7 +31,11 @@ export class Retries {
   }
 
   /** Records the failed attempt and returns the wait until the next one. Returns null, and records nothing, if there is no next one. */
-  tryAgain(error: RuntimeError, origin: 'model' | 'tool', toolCallIds: readonly string[] = []): { readonly for: Wait; readonly retryMs: number } | null {
+  tryAgain(
+    error: RuntimeError,
+    origin: 'model' | 'tool',
+    toolCallIds: readonly string[] = [],
+  ): { readonly for: Wait; readonly retryMs: number } | null {
     const { machine, position } = this.#journal
     const attempt = this.failed(origin) + 1
     if (!error.retryable || attempt >= this.most) return null
