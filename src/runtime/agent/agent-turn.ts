@@ -5,6 +5,7 @@
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import type { Model, ModelSource } from '../../core/definition/model.ts'
 import type { Telemetry } from '../../core/ports/telemetry.ts'
+import type { TurnWait } from '../../core/worker/wait.ts'
 import type { ToolExecutor } from '../tool/executor.ts'
 import type { Turn } from '../turn/turn.ts'
 import { AgentEnd } from './agent-end.ts'
@@ -30,9 +31,9 @@ export interface AgentKind {
   readonly toolbox: Toolbox
 }
 
-/** What the worker waits for when its turn ends. */
-export interface Wait {
-  readonly for: string
+/** What the worker waits for when its turn ends, and how long where that is for its next attempt. */
+export interface Pause {
+  readonly for: TurnWait
   readonly retryMs?: number
 }
 

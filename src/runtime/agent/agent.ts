@@ -14,8 +14,9 @@ import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { InputError, InvariantError } from '../../core/errors.ts'
 import type { Entry } from '../../core/history/entry.ts'
 import type { Mail } from '../../core/worker/message.ts'
+import { forAny, goOn } from '../../core/worker/wait.ts'
 import type { Behaviour } from '../node/kind.ts'
-import { type AgentKind, type AgentParts, AgentTurn, type Wait } from './agent-turn.ts'
+import { type AgentKind, type AgentParts, AgentTurn, type Pause } from './agent-turn.ts'
 import { act, breakCircuit, failAsRecorded } from './call/act.ts'
 import { Toolbox } from './call/agent-tools.ts'
 import { Journal } from './journal.ts'
@@ -39,7 +40,7 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
   if (turn.grant.mark === 'cancelled') return turn.cancel()
   if (turn.grant.mark === 'poison') {
     end.quarantine(inbox.nextInput())
-    return turn.end('any')
+    return turn.end(forAny)
   }
   for (let steps = 0; !agentTurn.isOver; steps++) {
     const wait = await proceedOrFail(agentTurn, steps)
@@ -54,12 +55,12 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
 }
 
 /** True when the root of a job has answered: its history is not needed again. If more input waits, the next turn reads the history anew. */
-function isLast({ turn, journal }: AgentTurn, wait: Wait): boolean {
-  return turn.grant.isJob && !journal.position.open && wait.for === 'any'
+function isLast({ turn, journal }: AgentTurn, wait: Pause): boolean {
+  return turn.grant.isJob && !journal.position.open && wait.for.kind === 'any'
 }
 
 /** AGENT-4: an unforeseen error fails the run, because the next node would meet the same error. */
-async function proceedOrFail(agentTurn: AgentTurn, steps: number): Promise<Wait | null> {
+async function proceedOrFail(agentTurn: AgentTurn, steps: number): Promise<Pause | null> {
   try {
     return await proceed(agentTurn, steps)
   } catch (cause) {
@@ -76,11 +77,11 @@ async function proceedOrFail(agentTurn: AgentTurn, steps: number): Promise<Wait 
 }
 
 /** Does one thing more. Returns null when the turn goes on, or what the worker waits for when the turn ends. */
-function proceed(agentTurn: AgentTurn, steps: number): Promise<Wait | null> | Wait | null {
+function proceed(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | Pause | null {
   const { container, position } = agentTurn.journal
   if (!position.open) return receive(agentTurn, steps)
   if (failAsRecorded(agentTurn)) return null
-  if (sliceIsOver(agentTurn, steps)) return { for: 'again' }
+  if (sliceIsOver(agentTurn, steps)) return { for: goOn }
   if (container.history.openCount > 0) return act(agentTurn)
   return breakCircuit(agentTurn) ? null : think(agentTurn)
 }
@@ -91,11 +92,11 @@ function sliceIsOver({ turn }: AgentTurn, steps: number): boolean {
   return turn.draining || steps >= 2 * turnSliceSteps || performance.now() - turn.startedAt > turnSliceMs
 }
 
-function receive(agentTurn: AgentTurn, steps: number): Wait | null {
+function receive(agentTurn: AgentTurn, steps: number): Pause | null {
   const { inbox, journal, turn, end } = agentTurn
   const mail = inbox.nextInput()
-  if (mail === null) return { for: 'any' }
-  if (sliceIsOver(agentTurn, steps)) return { for: 'again' }
+  if (mail === null) return { for: forAny }
+  if (sliceIsOver(agentTurn, steps)) return { for: goOn }
   // The end of the run before is sent now: it must not wait until this run has its first reply.
   turn.flush()
   const { machine } = journal

@@ -14,7 +14,7 @@ import type { AgentResult, Entry } from '../../core/history/entry.ts'
 import { toJson } from '../../core/json.ts'
 import { cutOffText } from '../tool/messages.ts'
 import { afterRun, completedNote, endingOf } from '../turn/run-ending.ts'
-import type { AgentTurn, Wait } from './agent-turn.ts'
+import type { AgentTurn, Pause } from './agent-turn.ts'
 import { askModel } from './ask-model.ts'
 import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
 import type { Journal, StepParts } from './journal.ts'
@@ -22,7 +22,7 @@ import { acceptReply } from './reply.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
-export async function think(agentTurn: AgentTurn): Promise<Wait | null> {
+export async function think(agentTurn: AgentTurn): Promise<Pause | null> {
   const { journal, kind, parts, tools, turn } = agentTurn
   const { container, machine, position } = journal
   advanceToRequest(machine)
@@ -87,7 +87,7 @@ function isCutOff({ content, finishReason }: Partial<ModelReply>, call: ToolCall
   return inputText !== undefined || (typeof input === 'object' && input !== null && Object.keys(input).length === 0)
 }
 
-function replied(agentTurn: AgentTurn, reply: ModelReply): Wait | null {
+function replied(agentTurn: AgentTurn, reply: ModelReply): Pause | null {
   const { journal, end } = agentTurn
   const { container, machine } = journal
   const iteration = iterate(agentTurn, reply, container.run.iterations + 1)
@@ -214,7 +214,7 @@ function cannotAsk({ journal, end }: AgentTurn, thrown: unknown): null {
   return null
 }
 
-function modelFailed({ journal, end, retries }: AgentTurn, thrown: unknown): Wait | null {
+function modelFailed({ journal, end, retries }: AgentTurn, thrown: unknown): Pause | null {
   const error = toRuntimeError(thrown)
   const wait = retries.tryAgain(error, 'model')
   if (wait) return wait

@@ -19,6 +19,7 @@ const parts = [
   'checks',
   'records',
   'spending',
+  'waits',
   'mail',
   'sessions',
   'claims',

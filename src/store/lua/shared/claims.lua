@@ -23,7 +23,7 @@ end
 
 -- The result that the worker waits for, when the lane's head holds more bytes than one grant hands out: its place and its text.
 local function readAwaited(laneKey, wait, from)
-  local child = string.match(wait or '', '^result:(.*)$')
+  local child = childAwaited(wait or '')
   while child do
     local piece = redis.call('LRANGE', laneKey, digits(from), digits(from + 15))
     for index = 1, #piece do

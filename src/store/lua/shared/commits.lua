@@ -151,7 +151,7 @@ local function writeTurnEnd(tag, turn, batch)
       local seen = math.max(turn.familySeen, family)
       local unseen = redis.call('LRANGE', recordKey .. laneKeys.family, digits(seen - family), '-1')
       for index = 1, #unseen do
-        if wakes('parked', wait, 'family', unseen[index], seen + index) then again = true end
+        if endsWait(wait, 'family', unseen[index], seen + index) then again = true end
       end
     end
   end

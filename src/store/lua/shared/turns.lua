@@ -124,7 +124,7 @@ end
 local function planTurn(tag, turn)
   local record, given, recordKey, spawns, sends, awaiting = turn.record, turn.given, turn.recordKey, turn.spawns, turn.sends, turn.awaiting
   local outcome, wait, familyUsed, dead, userUsed = turn.outcome, turn.wait, turn.familyUsed, given.dead, turn.userUsed
-  local waitsForOne = string.find(wait, ':', 1, true)
+  local waitsForOne = waitsForResults(wait)
   turn.waitsForOne, turn.turnEnds = waitsForOne, wait ~= ''
   turn.others = noOthers
   local concernsOthers = turn.spentBefore or record.parent or record.calls or #spawns > 0 or #sends > 0 or awaiting > 0 or familyUsed ~= '' or waitsForOne
