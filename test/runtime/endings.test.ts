@@ -259,31 +259,34 @@ describe('receive', () => {
     ['fail', (self) => self.fail('late')],
     ['after', (self) => self.after(0, 'late')],
     ['setState', (self) => self.setState('late')],
-  ])('self is closed after receive has returned: a late %s is an error, not a lost effect (SELF-2)', async (call, ask) => {
-    const late = Promise.withResolvers<unknown>()
-    await using troupe = await TestTroupe.start({
-      workers: {
-        careless: defineWorker({
-          // It replies nothing: of the calls that end a run it is the first.
-          receive(_, self) {
-            setImmediate(() => {
-              try {
-                ask(self)
-                late.resolve('accepted')
-              } catch (error) {
-                late.resolve(error)
-              }
-            })
-          },
-        }),
-      },
-    })
-    expect(await troupe.run('careless')).toMatchObject({ value: null })
-    expect(await late.promise).toMatchObject({
-      code: 'run_failed',
-      message: `self.${call} was called after receive had returned: await everything before it returns.`,
-    })
-  })
+  ])(
+    'self is closed after receive has returned: a late %s is an error, not a lost effect (SELF-2)',
+    async (call, ask) => {
+      const late = Promise.withResolvers<unknown>()
+      await using troupe = await TestTroupe.start({
+        workers: {
+          careless: defineWorker({
+            // It replies nothing: of the calls that end a run it is the first.
+            receive(_, self) {
+              setImmediate(() => {
+                try {
+                  ask(self)
+                  late.resolve('accepted')
+                } catch (error) {
+                  late.resolve(error)
+                }
+              })
+            },
+          }),
+        },
+      })
+      expect(await troupe.run('careless')).toMatchObject({ value: null })
+      expect(await late.promise).toMatchObject({
+        code: 'run_failed',
+        message: `self.${call} was called after receive had returned: await everything before it returns.`,
+      })
+    },
+  )
 
   test.each([
     ['reply', 'reply', 'replied twice to one message'],

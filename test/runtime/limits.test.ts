@@ -210,7 +210,9 @@ describe('limits', () => {
       failure: {
         code: 'step_too_big',
         attempt: 1,
-        message: expect.stringMatching(/^self\.after was called when many had already passed 33\d{6} bytes, and with this call/),
+        message: expect.stringMatching(
+          /^self\.after was called when many had already passed 33\d{6} bytes, and with this call/,
+        ),
       },
     })
   })

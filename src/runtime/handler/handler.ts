@@ -114,7 +114,9 @@ class HandlerTurn {
       self.close()
       const step = this.#stepOf(mail, self, position, attempt)
       if (returned !== undefined && step.outcome === 'completed' && self.requests.replyJson === undefined)
-        self.log.warn('receive returned a value and did not reply, so the result is null: call self.reply(value) to set it')
+        self.log.warn(
+          'receive returned a value and did not reply, so the result is null: call self.reply(value) to set it',
+        )
       return step
     } catch (thrown) {
       self?.close({ isLate: timeout.reason !== undefined })

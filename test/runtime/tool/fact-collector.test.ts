@@ -65,7 +65,9 @@ test('all facts of a call have at most 4 MiB, where a name that is set again cou
   })
   expect(await runOf(over)).toMatchObject({
     kind: 'failed',
-    output: { value: expect.stringContaining('would have 4194305 bytes together with "e"; the limit is 4194304') as string },
+    output: {
+      value: expect.stringContaining('would have 4194305 bytes together with "e"; the limit is 4194304') as string,
+    },
   })
 })
 
