@@ -106,7 +106,7 @@ describe('the grant of a child', () => {
     const changed = await place.changed(async () =>
       expect(await turn.commit({ spawns: [child], awaits: [1] })).toEqual({
         kind: 'refused',
-        refusals: [{ reason: 'grant_exceeded', limit: 0, id: child.id }],
+        refusals: [{ reason: 'grant_exceeded', id: child.id }],
       }),
     )
     expect(changed).toEqual({})

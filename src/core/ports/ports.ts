@@ -8,6 +8,7 @@ import type { ResultStatus } from '../history/entry.ts'
 import type { Spending, WorkerLimits } from '../policy.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Mail } from '../worker/message.ts'
+import type { Refusal } from '../worker/refusal.ts'
 import type { RunState } from '../worker/run-state.ts'
 import type { WorkerGrant } from '../worker/worker-grant.ts'
 
@@ -172,14 +173,6 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
 export type ClaimAnswer =
   | { readonly kind: 'grant'; readonly grant: Grant }
   | { readonly kind: 'empty' | 'unfit' | 'none' }
-
-export interface Refusal {
-  readonly reason: string
-  readonly limit: number
-  readonly id: string
-  /** In words: what somebody wrote over of a recipient (`damaged`), or the state of its session (`session_finished`). */
-  readonly what?: string
-}
 
 export type CommitAnswer =
   | {

@@ -13,9 +13,9 @@
 
 import { performance } from 'node:perf_hooks'
 import { CancelledError, LeaseLostError, toRuntimeError } from '../../core/errors.ts'
-import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, Refusal, RunPosition } from '../../core/ports/ports.ts'
+import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, RunPosition } from '../../core/ports/ports.ts'
 import { type ChildOffering, childGrants } from '../../core/worker/child-grant.ts'
-import { refusalError } from '../../core/worker/refusal.ts'
+import { type Refusal, refusalError } from '../../core/worker/refusal.ts'
 import { encodeRunState, type RunState } from '../../core/worker/run-state.ts'
 import { encodeWait, forAny, goOn, type TurnWait } from '../../core/worker/wait.ts'
 import { LazySignal } from './lazy-signal.ts'

@@ -12,7 +12,7 @@ const isRefused =
     const turn = await place.node().claim()
     const child = place.child(root, 1, 'child', { kind, grant: given })
     const answer = await turn.commit({ spawns: [child], awaits: [1] })
-    expect(answer).toEqual({ kind: 'refused', refusals: [{ reason: 'grant_exceeded', limit: 0, id: child.id }] })
+    expect(answer).toEqual({ kind: 'refused', refusals: [{ reason: 'grant_exceeded', id: child.id }] })
     expect(await place.redis.exists(place.workerKeys(child.id).record)).toBe(0)
   }
 
