@@ -4,7 +4,7 @@
  * N3 Draining: no new claim; each turn ends at its next step, at the latest after the drain time, when it is given back.
  */
 
-import { spokenOf, type WorkerLog } from '../../core/definition/worker-log.ts'
+import { readLogCall, type WorkerLog } from '../../core/definition/worker-log.ts'
 import { unhostedPool } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Bell, BellAnswer, BellRinger, Grant, LivePublisher, PoolShare } from '../../core/ports/ports.ts'
@@ -260,7 +260,7 @@ export class RuntimeNode {
 function childLog(log: WorkerLog, grant: Grant, run: number): WorkerLog {
   const ids = { session: grant.sessionId, worker: grant.workerId, kind: grant.kind, run }
   const at = (level: keyof WorkerLog) => (message: string, fields?: Record<string, unknown>) => {
-    const [words, more] = spokenOf(message, fields)
+    const [words, more] = readLogCall(message, fields)
     log[level](words, { ...ids, ...more })
   }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
