@@ -5,12 +5,12 @@
  * G3 Every wait is an ending commit that names it: a retry's timer, the results of children. G4 No throw leaves the loop.
  */
 
-import { performance } from 'node:perf_hooks'
 import { fitTo } from '../../core/check/schema-problems.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { InputError, InvariantError } from '../../core/errors.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import type { Behaviour } from '../node/kind.ts'
+import { mayGoOn } from '../turn/permit.ts'
 import { act, breakCircuit, failAsRecorded } from './call/act.ts'
 import { AgentTools } from './call/agent-tools.ts'
 import { type EntryFacts, Journal } from './journal.ts'
@@ -43,7 +43,7 @@ async function advance(scene: Scene): Promise<void> {
       continue
     }
     // Given back before the commit: its answer may bring this very worker's next turn.
-    if (!isLast(scene, wait)) parts.histories.give(turn.grant.workerId, turn.left, journal.known)
+    if (!isLast(scene, wait)) parts.histories.give(turn.grant.workerId, turn.outcome, journal.known)
     return turn.end(wait.for, wait.retryMs)
   }
 }
@@ -82,8 +82,7 @@ function proceed(scene: Scene, steps: number): Promise<Wait | null> | Wait | nul
 
 /** A model call and its tools are two steps. */
 function sliceIsOver({ turn }: Scene, steps: number): boolean {
-  const { turnSliceSteps, turnSliceMs } = turn.host.policy
-  return turn.draining || steps >= 2 * turnSliceSteps || performance.now() - turn.startedAt > turnSliceMs
+  return !mayGoOn(turn, steps, 2 * turn.host.policy.turnSliceSteps)
 }
 
 function receive(scene: Scene, steps: number): Wait | null {

@@ -30,12 +30,12 @@ export async function askModel(
     () => stop(new TimeoutError(`model ${model.id} gave no reply within ${policy.modelCallMs} ms.`)),
     policy.modelCallMs,
   )
-  turn.doing = { run: 'AwaitingLLMResponse', firstByteSeen: false }
+  turn.report('AwaitingLLMResponse')
   try {
     const asking = model.reply(request, {
       signal: asked.signal,
       onFirstByte: () => {
-        turn.doing = { run: 'AwaitingLLMResponse', firstByteSeen: true }
+        turn.report('AwaitingLLMResponse', true)
       },
       onDelta: (delta) => deltas.add(delta),
     })
@@ -46,7 +46,7 @@ export async function askModel(
     clearTimeout(timer)
     unlisten()
     deltas.close()
-    turn.doing = undefined
+    turn.report()
   }
 }
 

@@ -7,7 +7,7 @@ import { getHeapStatistics } from 'node:v8'
 import type { ContextContainer } from '../../core/history/context-container.ts'
 import { policy } from '../../core/policy.ts'
 import type { Grant } from '../../core/ports/ports.ts'
-import type { Left } from '../turn/turn.ts'
+import type { TurnOutcome } from '../turn/turn.ts'
 
 export interface KnownHistory {
   readonly container: ContextContainer
@@ -20,7 +20,7 @@ export interface KnownHistory {
 
 interface Kept {
   readonly known: KnownHistory
-  readonly left: Left
+  readonly outcome: TurnOutcome
 }
 
 /** What V8 needs for a worker beside its entries, and for an entry beside its text: as measured, with one or forty short ones. */
@@ -47,18 +47,18 @@ export class HistoryCache {
     if (kept === undefined) return null
     this.#drop(grant.workerId, kept)
     // It was given back before the ending commit was answered: only its turn knows whether that was accepted.
-    const { over, aborted, commitId, version } = kept.left
+    const { over, aborted, commitId, version } = kept.outcome
     if (over !== 'ended' || aborted) return null
     return { known: kept.known, isWhole: commitId === grant.commitId && version === grant.version }
   }
 
-  /** To be called just before the turn's ending commit, with what will be true after it; `left` is that of the turn. */
-  give(workerId: string, left: Left, known: KnownHistory): void {
+  /** To be called just before the turn's ending commit, with what will be true after it; `outcome` is that of the turn. */
+  give(workerId: string, outcome: TurnOutcome, known: KnownHistory): void {
     const old = this.#kept.get(workerId)
     if (old) this.#drop(workerId, old)
     const bytes = memoryOf(known)
     if (bytes > this.#bytesMax) return
-    this.#kept.set(workerId, { known, left })
+    this.#kept.set(workerId, { known, outcome })
     this.#bytes += bytes
     for (const [id, kept] of this.#kept) {
       if (this.#bytes <= this.#bytesMax) break

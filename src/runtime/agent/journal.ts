@@ -196,7 +196,7 @@ export class Journal {
 }
 
 /**
- * Of a model call the record tells from where the renewer sees it, also while what led to it waits to be recorded (U5 of turn.ts). When that
+ * Of a model call the record tells from where the renewer sees it, also while what led to it waits to be recorded (STEP-2). When that
  * is lost with its node, the run goes on from where it was before.
  */
 function recordedState({ runState, open }: Grant, { history }: ContextContainer): RunState {

@@ -2,6 +2,7 @@
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import type { Model, ModelSource } from '../../core/definition/model.ts'
 import type { ToolExecutor } from '../tool/executor.ts'
+import { mayRecord } from '../turn/permit.ts'
 import type { Turn } from '../turn/turn.ts'
 import { AgentEnd } from './agent-end.ts'
 import { agentFolder } from './agent-folder.ts'
@@ -58,7 +59,7 @@ export class Scene {
 
   /** The turn is over or about to be: what comes next is not its to record. */
   get isOver(): boolean {
-    return this.turn.over !== undefined || this.turn.aborted
+    return !mayRecord(this.turn)
   }
 
   get who(): string {

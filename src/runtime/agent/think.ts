@@ -12,6 +12,7 @@ import type { ToolCallBlock } from '../../core/history/chat-message.ts'
 import type { AgentResult } from '../../core/history/entry.ts'
 import { toJson } from '../../core/json.ts'
 import { cutOffText } from '../tool/messages.ts'
+import { mayCall } from '../turn/permit.ts'
 import { afterRun, completedNote, endingOf } from '../turn/run-ending.ts'
 import { askModel } from './ask-model.ts'
 import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
@@ -29,7 +30,7 @@ export async function think(scene: Scene): Promise<Wait | null> {
   if (ownLimit !== null) return overBudget(scene, ownLimit)
   advanceToReply(machine)
   if (!turn.isSettled) await turn.settled()
-  if (!turn.mayBegin()) return null
+  if (!mayCall(turn)) return null
   // The last commit's answer tells what the others have used.
   const limit = overLimitOfSession(scene)
   if (limit !== null) return overBudget(scene, limit)
@@ -41,7 +42,7 @@ export async function think(scene: Scene): Promise<Wait | null> {
   } catch (thrown) {
     return cannotAsk(scene, thrown)
   }
-  if (!turn.mayBegin()) return null
+  if (!mayCall(turn)) return null
   let reply: ModelReply
   try {
     const request = {

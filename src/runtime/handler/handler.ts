@@ -19,6 +19,7 @@ import type { Mail, Message } from '../../core/worker/message.ts'
 import { watchLoop } from '../node/event-loop.ts'
 import type { Behaviour } from '../node/kind.ts'
 import { evidenceJson, quarantined } from '../slot/quarantine.ts'
+import { mayGoOn, mayRecord } from '../turn/permit.ts'
 import { afterRun, completedNote, endingOf } from '../turn/run-ending.ts'
 import { emptyStep, type Step } from '../turn/step.ts'
 import { triesOf, withoutTries, withTries } from '../turn/tries.ts'
@@ -58,10 +59,10 @@ class HandlerTurn {
       const position = turn.position
       const mail = this.#inbox.next(position)
       if (mail === null) return turn.end(this.#inbox.wait(position))
-      if (this.#sliceIsOver(steps)) return turn.end('again')
+      if (!mayGoOn(turn, steps, turn.host.policy.turnSliceSteps)) return turn.end('again')
       const step = await this.#receive(mail, position)
       // Cancelled or given back meanwhile: what comes next is not this turn's to receive.
-      if (turn.over || turn.aborted) return
+      if (!mayRecord(turn)) return
       if ('retryMs' in step) {
         turn.add(step)
         return turn.end('retry', step.retryMs)
@@ -72,12 +73,6 @@ class HandlerTurn {
       turn.add(step, { lazy: isOwnAffair(step) && this.#inbox.next(step.position) !== null })
       if (turn.isRetaken) await turn.settled()
     }
-  }
-
-  #sliceIsOver(steps: number): boolean {
-    const { draining, startedAt, host } = this.#turn
-    const { turnSliceSteps, turnSliceMs } = host.policy
-    return draining || steps >= turnSliceSteps || performance.now() - startedAt > turnSliceMs
   }
 
   // Read anew for each receive: what a handler changes in place without setState is not part of what is committed (R3).

@@ -1,13 +1,14 @@
 /**
- * Duty: a step: what one message changed, as data, before it is committed. Steps that come while a commit is under way are merged
- * and go out together (group commit); a step that ends a run is always the last of its batch.
+ * Duty: a step: what one message changed, as data, before it is committed; how several steps become one commit, and how that becomes
+ * a request to the store.
  */
 import type { RuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import { encodeEvents } from '../../core/event/event-notes.ts'
 import { policy } from '../../core/policy.ts'
-import type { CommitRequest, Grant, RunPosition, SpawnOrder } from '../../core/ports/ports.ts'
+import type { CommitRequest, Grant, RunPosition, SlotNext, SpawnOrder } from '../../core/ports/ports.ts'
 import type { Failure } from '../../core/worker/failure.ts'
+import type { SlotPlan } from './turn-host.ts'
 
 export interface Step {
   readonly entries: readonly string[]
@@ -17,7 +18,7 @@ export interface Step {
   readonly stateJson?: string | undefined
   readonly failure?: Failure | null | undefined
   readonly outcome?: CommitRequest['outcome']
-  /** Results that were still to come when the run ended. */
+  /** How many results were still to come when the run ended. */
   readonly awaiting?: number
   /** Mail for the parent when the run ends. */
   readonly result?: string | undefined
@@ -30,7 +31,7 @@ export interface Step {
   readonly notes: readonly EventNote[]
   /** What is recorded instead when the store refuses this step. */
   readonly refused?: (error: RuntimeError) => Step
-  /** Or: the step is dropped, this is told why, and the behaviour, which has waited for it, goes on. */
+  /** Or: the step is dropped, this hears why, and the behaviour goes on. It has waited for the answer. */
   readonly declined?: (error: RuntimeError) => void
 }
 
@@ -49,7 +50,7 @@ export const emptyStep = (position: RunPosition): Step => ({
 const batchSteps = 50
 const batchBytes = 4_194_304
 
-/** How many of these steps may go into one commit: up to the first that ends a run, within the limits. At least one. */
+/** STEP-1: how many of these steps may go into one commit: up to the first that ends a run, within the limits. At least one. */
 export function batchLength(steps: readonly Step[]): number {
   let bytes = 0
   let parts = 0
@@ -92,17 +93,36 @@ export function mergeSteps(steps: readonly Step[]): Step {
   return { ...last, entries, controlUsed, userUsed, familyUsed, stateJson, failure, spawns, sends, timers, notes }
 }
 
-/** What a commit says of a step, whenever it is sent. */
+/** What the worker waits for after the turn; `retryMs`: how long, if that is its retry. */
+export interface TurnEnd {
+  readonly wait: string
+  readonly retryMs?: number
+}
+
+/** What a commit says beside its step. */
+interface CommitHead {
+  readonly sequence: number
+  readonly version: number
+  readonly bell: string
+  /** The turn ends with it, and the slot then does this. */
+  readonly ending?: { readonly end: TurnEnd; readonly plan: SlotPlan } | undefined
+}
+
+/** One commit, as the store takes it. */
 export function requestOf(
   { workerId, pool, token, familySeen }: Grant,
   { position, notes, awaiting = position.awaits.length, ...step }: Step,
-): Omit<CommitRequest, 'sequence' | 'version' | 'bell' | 'wasBusy'> {
+  { sequence, version, bell, ending }: CommitHead,
+): CommitRequest {
   const { runState, open, attempt, retrying, awaits, timersOpen } = position
   const { entries, controlUsed, userUsed, familyUsed, stateJson, failure, outcome, result, dead } = step
+  const plan = ending?.plan
   return {
     workerId,
     pool,
     token,
+    sequence,
+    version,
     runState,
     open,
     attempt,
@@ -124,7 +144,21 @@ export function requestOf(
     sends: step.sends,
     timers: step.timers,
     event: notes.length > 0 ? encodeEvents(notes) : '',
+    bell,
+    offer: plan?.kind === 'stay' ? plan.children : undefined,
+    end: ending && { ...ending.end, next: nextOf(ending.plan) },
+    wasBusy: plan !== undefined && wasBusy(plan),
   }
+}
+
+function nextOf(plan: SlotPlan): SlotNext {
+  if (plan.kind === 'claim') return plan.claim
+  return plan.kind === 'stay' ? 'stay' : null
+}
+
+function wasBusy(plan: SlotPlan): boolean {
+  if (plan.kind === 'claim') return plan.claim.wasBusy
+  return plan.kind === 'leave' && plan.wasBusy
 }
 
 /** Most lists are empty. */

@@ -1,32 +1,36 @@
-/** Duty: what a turn needs of its node. */
+/** Duty: what a turn needs of its node and its slot, and what its slot sees of the turn. */
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Bell, Grant, LivePublisher, SlotNext, SlotOffer, TurnStore } from '../../core/ports/ports.ts'
+import type { Bell, Grant, LivePublisher, NextClaim, SlotOffer, TurnStore } from '../../core/ports/ports.ts'
 import type { Step } from './step.ts'
 
-/** A turn, as its slot sees it. */
+/** A turn that is about to end, as its slot sees it. */
 export interface EndingTurn {
+  readonly grant: Grant
+  /** It was cancelled, or its node stops. */
   readonly aborted: boolean
-  /** The bell was moved to the busy ones, as far as Redis was told of this slot. */
-  bellIsBusy: boolean
 }
 
-export interface SlotEnd {
-  readonly next: SlotNext
-  /** To those of the spawns of the step that the slot goes on with. */
-  readonly offer?: SlotOffer | undefined
-}
+/** What a slot does when one of its turns has ended. The ending commit carries it out. */
+export type SlotPlan =
+  | { readonly kind: 'claim'; readonly claim: NextClaim }
+  /** `wasBusy`: the slot's wake-up was moved to the busy ones. */
+  | { readonly kind: 'leave'; readonly wasBusy: boolean }
+  /** The slot runs something else first. `children`: spawned by this very step, and offered to the slot (inline-children.ts). */
+  | { readonly kind: 'stay'; readonly children?: SlotOffer }
 
 export interface TurnHost {
   readonly store: TurnStore
   readonly log: WorkerLog
   readonly policy: Policy
-  /** The bell this turn's slot answers; empty when it answers none. */
+  /** The wake-up that this turn's slot answers; empty when it answers none. */
   readonly bell: string
   ring(bells: readonly Bell[]): void
-  /** What the slot does when this turn has ended. Asked just before each try of the ending commit, with the step that it records. */
-  next(turn: EndingTurn, step: Step): SlotEnd
+  /** Asked before each attempt of the ending commit, with the step that it records. */
+  plan(turn: EndingTurn, step: Step): SlotPlan
+  /** The slot's wake-up is being moved to the busy ones: the turn lasts. */
+  noteBusy(): void
   /** A timer was committed: the sweeper looks again when it is due. */
   noteTimer(ms: number): void
   /** Pool of a kind; "unhosted" when no node ever registered it. */

@@ -16,6 +16,7 @@ import { checkArguments } from '../../tool/arguments.ts'
 import type { ToolCallParts } from '../../tool/attempt.ts'
 import type { Reconciliation, ToolExecutor, ToolOutcome } from '../../tool/executor.ts'
 import { errorOutput } from '../../tool/output.ts'
+import { mayCall, mayRecord } from '../../turn/permit.ts'
 import type { Journal } from '../journal.ts'
 
 export interface LocalCall {
@@ -59,13 +60,13 @@ export interface CallsHost {
 
 export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall | LostCall)[]): Promise<CallsEnd> {
   const [only] = calls
-  if (only !== undefined && calls.length === 1 && host.journal.turn.mayBegin()) return runCall(host, only)
+  if (only !== undefined && calls.length === 1 && mayCall(host.journal.turn)) return runCall(host, only)
   const waiting = [...calls]
   const retries: (Retry & { readonly local: LocalCall | LostCall })[] = []
   const lane = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       // A failure that was added meanwhile ends the run: nothing more begins.
-      if (!host.journal.turn.mayBegin() || host.journal.container.run.failure) return
+      if (!mayCall(host.journal.turn) || host.journal.container.run.failure) return
       const end = await runCall(host, next)
       if (end.kind === 'retry') retries.push({ ...end, local: next })
     }
@@ -78,7 +79,7 @@ export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall 
   if (container.run.failure === null)
     return { kind: 'retry', error: first.error, toolCallIds: retries.flatMap(({ toolCallIds }) => toolCallIds) }
   // The run fails, so nothing is tried again: what they said is their result.
-  if (turn.over || turn.aborted) return done
+  if (!mayRecord(turn)) return done
   for (const { local, error } of retries)
     recordResult(host.journal, local, 'error', errorOutput(error.message), 'tool.failed')
   return done
@@ -101,10 +102,10 @@ async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<Ca
     })
   }
   if (tool.effect !== 'pure') await turn.settled()
-  if (!turn.mayBegin()) return done
+  if (!mayCall(turn)) return done
   const startedAt = performance.now()
   const outcome = await host.executor.run({ tool, input: local.input, parts: partsOf(host, call) })
-  if (turn.over || turn.aborted) return done
+  if (!mayRecord(turn)) return done
   return settle(host, local, outcome, Math.round(performance.now() - startedAt))
 }
 
@@ -140,7 +141,7 @@ async function reconcile(host: CallsHost, local: LocalCall | LostCall): Promise<
   const answer: Reconciliation = tool
     ? await host.executor.reconcile(tool, ownInput(local, tool), partsOf(host, call))
     : { unknown: true, why: `its kind has no tool "${toolName}" any more` }
-  if (journal.turn.over || journal.turn.aborted) return 'settled'
+  if (!mayRecord(journal.turn)) return 'settled'
   if ('done' in answer && answer.done) {
     recordResult(journal, local, 'ok', answer.output, 'tool.succeeded')
     return 'settled'
