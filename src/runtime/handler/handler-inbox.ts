@@ -8,6 +8,7 @@
 import { childId } from '../../core/ids.ts'
 import type { Grant, RunPosition } from '../../core/ports/ports.ts'
 import type { Mail } from '../../core/worker/message.ts'
+import { forAny, forResult, forResults, forSignal, type Wait } from '../../core/worker/wait.ts'
 
 export type OpenWork = Pick<RunPosition, 'open' | 'run' | 'awaits'>
 
@@ -50,11 +51,11 @@ export class HandlerInbox {
   }
 
   /** What the worker waits for when `next` gives nothing. */
-  wait(work: OpenWork): string {
-    if (!work.open) return 'any'
+  wait(work: OpenWork): Wait {
+    if (!work.open) return forAny
     const expected = work.awaits[0]
-    if (expected === undefined) return 'control'
-    if (this.#gathersAll && this.#family.length === 0) return `family:${this.#seen + work.awaits.length}`
-    return `result:${childId(this.#workerId, work.run, expected)}`
+    if (expected === undefined) return forSignal
+    if (this.#gathersAll && this.#family.length === 0) return forResults(this.#seen + work.awaits.length)
+    return forResult(childId(this.#workerId, work.run, expected))
   }
 }

@@ -16,6 +16,7 @@ import { retryWaitMs } from '../../core/policy.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
 import { type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
 import type { Mail, Message } from '../../core/worker/message.ts'
+import { forAny, forRetry, goOn } from '../../core/worker/wait.ts'
 import { watchLoop } from '../node/event-loop.ts'
 import type { Behaviour } from '../node/kind.ts'
 import { evidenceJson, quarantined } from '../slot/quarantine.ts'
@@ -59,13 +60,13 @@ class HandlerTurn {
       const position = turn.position
       const mail = this.#inbox.next(position)
       if (mail === null) return turn.end(this.#inbox.wait(position))
-      if (!mayGoOn(turn, steps, turn.host.policy.turnSliceSteps)) return turn.end('again')
+      if (!mayGoOn(turn, steps, turn.host.policy.turnSliceSteps)) return turn.end(goOn)
       const step = await this.#receive(mail, position)
       // Cancelled or given back meanwhile: what comes next is not this turn's to receive.
       if (!mayRecord(turn)) return
       if ('retryMs' in step) {
         turn.add(step)
-        return turn.end('retry', step.retryMs)
+        return turn.end(forRetry, step.retryMs)
       }
       this.#inbox.take(mail)
       if (step.outcome !== undefined) this.#inbox.dropRun()
@@ -287,7 +288,7 @@ class HandlerTurn {
       dead: evidenceJson(grant, position, next, step.failure ?? undefined),
       notes: toDead ? [...step.notes, ['message.deadLettered', { id: mail.message.id }]] : step.notes,
     })
-    return this.#turn.end('any')
+    return this.#turn.end(forAny)
   }
 
   #consumed(mail: Mail): Pick<Step, 'controlUsed' | 'userUsed' | 'familyUsed'> {

@@ -11,7 +11,7 @@ export interface PartitionStores {
 }
 
 export interface Partition extends PartitionStores {
-  /** By slot: the nonce of its last claim, while that has no answer. No Map: it changes with each turn (decision 0013). */
+  /** By slot: the nonce of its last claim, while that has no answer. No Map: it changes with each turn. */
   readonly unanswered: (string | undefined)[]
   readonly times: TurnTimes
   readonly renewer: Renewer

@@ -1,5 +1,5 @@
 /**
- * Duty: the children that a slot runs itself, right after the turn that spawned them, instead of claiming from its line (decision 0023).
+ * Duty: the children that a slot runs itself, right after the turn that spawned them, instead of claiming from its line.
  * Owns: which children are offered to the slot, which of them it got with the commit, and their order. Does not own: how a turn runs.
  * INLINE-1 One handler at a time. A child begins when the one before it asks for its end, whose commit may still be under way. The ends of
  *    all of them then leave in few scripts.

@@ -96,7 +96,7 @@ export class StepQueue {
     this.#latest = this.#recorded
   }
 
-  /** Stops the timer: it would keep the turn in memory beyond its end, and garbage that grows old is dear (decision 0013). */
+  /** Stops the timer: it would keep the turn in memory beyond its end, and garbage that grows old is dear. */
   close(): void {
     clearTimeout(this.#lazyTimer)
     this.#lazyTimer = undefined

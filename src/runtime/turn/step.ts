@@ -8,6 +8,7 @@ import { encodeEvents } from '../../core/event/event-notes.ts'
 import { policy } from '../../core/policy.ts'
 import type { CommitRequest, Grant, RunPosition, SlotNext, SpawnOrder } from '../../core/ports/ports.ts'
 import type { Failure } from '../../core/worker/failure.ts'
+import { encodeWait, type TurnWait } from '../../core/worker/wait.ts'
 import type { SlotPlan } from './turn-host.ts'
 
 export interface Step {
@@ -93,9 +94,9 @@ export function mergeSteps(steps: readonly Step[]): Step {
   return { ...last, entries, controlUsed, userUsed, familyUsed, stateJson, failure, spawns, sends, timers, notes }
 }
 
-/** What the worker waits for after the turn; `retryMs`: how long, if that is its retry. */
+/** What the worker waits for after the turn, or that it goes on; `retryMs`: how long, if it waits for its retry. */
 export interface TurnEnd {
-  readonly wait: string
+  readonly wait: TurnWait
   readonly retryMs?: number
 }
 
@@ -146,7 +147,7 @@ export function requestOf(
     event: notes.length > 0 ? encodeEvents(notes) : '',
     bell,
     offer: plan?.kind === 'stay' ? plan.children : undefined,
-    end: ending && { ...ending.end, next: nextOf(ending.plan) },
+    end: ending && { ...ending.end, wait: encodeWait(ending.end.wait), next: nextOf(ending.plan) },
     wasBusy: plan !== undefined && wasBusy(plan),
   }
 }

@@ -16,6 +16,7 @@ import { CancelledError, InvariantError, LeaseLostError, toRuntimeError } from '
 import type { CommitAnswer, CommitRequest, Grant, Refusal, RunPosition } from '../../core/ports/ports.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
 import { encodeRunState, type RunState } from '../../core/worker/run-state.ts'
+import { forAny, goOn, type TurnWait } from '../../core/worker/wait.ts'
 import { LazySignal } from './lazy-signal.ts'
 import { Lease } from './lease.ts'
 import { emptyStep, mergeSteps, requestOf, type Step, type TurnEnd } from './step.ts'
@@ -59,7 +60,7 @@ const transitions: { readonly [Kind in TurnState['kind']]: readonly TurnState['k
 }
 
 /** The run failed or was cancelled: the worker waits for its next input. */
-const runIsOver: TurnEnd = { wait: 'any' }
+const runIsOver: TurnEnd = { wait: forAny }
 
 export class Turn {
   readonly grant: Grant
@@ -199,7 +200,7 @@ export class Turn {
   }
 
   /** Ends the turn: the last steps, what the worker waits for, and the slot's plan go into one commit. */
-  async end(wait: string, retryMs?: number): Promise<void> {
+  async end(wait: TurnWait, retryMs?: number): Promise<void> {
     if (!this.isOpen) return
     this.#enter({ kind: 'ending', end: { wait, ...(retryMs === undefined ? {} : { retryMs }) } })
     await this.#afterInFlight(() => this.#commitLastSteps())
@@ -222,7 +223,7 @@ export class Turn {
   /** The node stops: what was added is recorded, and the message in hand goes back for another node. */
   async release(): Promise<void> {
     if (!this.isOpen) return
-    this.#enter({ kind: 'ending', end: { wait: 'again' } })
+    this.#enter({ kind: 'ending', end: { wait: goOn } })
     this.#abort.abort(new LeaseLostError(`this node is stopping; worker ${this.grant.workerId} goes on elsewhere.`))
     await this.#afterInFlight(() => this.#commitLastSteps())
   }

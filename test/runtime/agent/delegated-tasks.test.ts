@@ -237,8 +237,8 @@ describe('tasks', () => {
       facts: { two: { deep: true } },
     })
     const asking = (...names: string[]) => [{ kind: 'reader', input: 'x', name: 'n', facts: names }]
-    expect(() => orders(asking('one', 'no'), facts)).toThrow("no fact 'no' to give to n; there are: one, two.")
-    expect(() => orders(asking('no'))).toThrow("no fact 'no' to give to n; there are: none.")
+    expect(() => orders(asking('one', 'no'), facts)).toThrow("no fact 'no' for n; known facts: one, two.")
+    expect(() => orders(asking('no'))).toThrow("no fact 'no' for n; known facts: none.")
     expect(orders(asking()).orders[0]?.mail).toBe(orders([{ kind: 'reader', input: 'x' }]).orders[0]?.mail)
   })
 
@@ -265,7 +265,7 @@ describe('a message', () => {
     expect(recipientOf('parent', grant)).toBe(parentId)
     expect(recipientOf(` ${parentId.toUpperCase()}\n`, grant)).toBe(parentId)
     expect(() => recipientOf(newId(1), grant)).toThrow('lives in another partition')
-    expect(() => recipientOf('x'.repeat(99), grant)).toThrow(`'${'x'.repeat(64)}' is no worker's id`)
+    expect(() => recipientOf('x'.repeat(99), grant)).toThrow(`'${'x'.repeat(64)}' is not the id of a worker`)
     expect(() => recipientOf('parent', grantByHand())).toThrow('has no parent')
   })
 })

@@ -120,7 +120,7 @@ describe('tools', () => {
       workers: { ...workers, root: defineWorker({ instructions: 'x', model: root, spawns: ['low'] }) },
     })
     expect(await troupe.run('root', 'go')).toMatchObject({ status: 'completed' })
-    expect(told(root)).toEqual([expect.stringContaining('tasks.0.tools.0: is no name of a tool')])
+    expect(told(root)).toEqual([expect.stringContaining('tasks.0.tools.0: is not the name of a tool')])
   })
 })
 

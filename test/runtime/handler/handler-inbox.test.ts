@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { childId, newId } from '../../../src/core/ids.ts'
 import type { Mail } from '../../../src/core/worker/message.ts'
+import { forAny, forResult, forResults, forSignal } from '../../../src/core/worker/wait.ts'
 import { HandlerInbox, type OpenWork } from '../../../src/runtime/handler/handler-inbox.ts'
 
 const workerId = newId(0)
@@ -71,17 +72,17 @@ describe('wait', () => {
   const family = [result(2, 0)]
 
   test('names the message that would be next (H3)', () => {
-    expect(inboxOf({}).wait(between)).toBe('any')
-    expect(inboxOf({}).wait(waiting())).toBe('control')
-    expect(inboxOf({ familySeen: 5 }).wait(waiting(3, 4))).toBe(`result:${childId(workerId, 1, 3)}`)
-    expect(inboxOf({ family }).wait({ ...waiting(1, 2), run: 7 })).toBe(`result:${childId(workerId, 7, 1)}`)
+    expect(inboxOf({}).wait(between)).toEqual(forAny)
+    expect(inboxOf({}).wait(waiting())).toEqual(forSignal)
+    expect(inboxOf({ familySeen: 5 }).wait(waiting(3, 4))).toEqual(forResult(childId(workerId, 1, 3)))
+    expect(inboxOf({ family }).wait({ ...waiting(1, 2), run: 7 })).toEqual(forResult(childId(workerId, 7, 1)))
   })
 
   test('where all results are gathered, names how many there will be; with some in hand, the one that is missing (H3)', () => {
     const all = { gather: 'all', familySeen: 5 } as const
-    expect(inboxOf(all).wait(waiting(3, 4))).toBe('family:7')
-    expect(inboxOf({ ...all, family }).wait(waiting(1, 2))).toBe(`result:${childId(workerId, 1, 1)}`)
-    expect(inboxOf(all).wait(waiting())).toBe('control')
-    expect(inboxOf(all).wait(between)).toBe('any')
+    expect(inboxOf(all).wait(waiting(3, 4))).toEqual(forResults(7))
+    expect(inboxOf({ ...all, family }).wait(waiting(1, 2))).toEqual(forResult(childId(workerId, 1, 1)))
+    expect(inboxOf(all).wait(waiting())).toEqual(forSignal)
+    expect(inboxOf(all).wait(between)).toEqual(forAny)
   })
 })

@@ -159,38 +159,41 @@ test('a slot whose partition always has work serves another one, also where no b
 test.each([
   ['a bell there would be stale', { bellJobMs: 600_000, bellMs: 100 }],
   ['its own bell has lasted its bound', { bellJobMs: 100, bellMs: 600_000 }],
-])('a slot that went where another line waited as %s comes back, though no bell calls it (SLOT-1)', async (_, bounds) => {
-  const rung = Promise.withResolvers<BellRinger>()
-  await using troupe = await TestTroupe.connect()
-  let turns = 0
-  const counted = defineWorker({
-    pool: 'busy',
-    receive(_, self) {
-      turns++
-      self.send(self.id, null)
-    },
-  })
-  let before = Number.POSITIVE_INFINITY
-  const inBetween = defineWorker({
-    pool: 'other',
-    receive(message, self) {
-      before = turns
-      self.reply(message.value)
-    },
-  })
-  const policy = { turnSliceSteps: 5, ...bounds, sweepEveryMs: 600_000 }
-  const settings = { concurrency: 1, policy, bells: 'in-process', onRinger: rung.resolve } as const
-  await troupe.startNode({ counted, inBetween }, settings)
-  await troupe.create('counted')
-  const session = await troupe.create('inBetween', 'hello')
-  const ringer = await rung.promise
-  const ring = ringer.ring.bind(ringer)
-  vi.spyOn(ringer, 'ring').mockReturnValue(undefined)
-  ring(0, [{ id: 'one', pool: 'busy' }])
-  ring(0, [{ id: 'two', pool: 'other' }])
-  expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
-  expect(await waitUntil('the first line goes on', () => turns > before)).toBe(true)
-})
+])(
+  'a slot that went where another line waited as %s comes back, though no bell calls it (SLOT-1)',
+  async (_, bounds) => {
+    const rung = Promise.withResolvers<BellRinger>()
+    await using troupe = await TestTroupe.connect()
+    let turns = 0
+    const counted = defineWorker({
+      pool: 'busy',
+      receive(_, self) {
+        turns++
+        self.send(self.id, null)
+      },
+    })
+    let before = Number.POSITIVE_INFINITY
+    const inBetween = defineWorker({
+      pool: 'other',
+      receive(message, self) {
+        before = turns
+        self.reply(message.value)
+      },
+    })
+    const policy = { turnSliceSteps: 5, ...bounds, sweepEveryMs: 600_000 }
+    const settings = { concurrency: 1, policy, bells: 'in-process', onRinger: rung.resolve } as const
+    await troupe.startNode({ counted, inBetween }, settings)
+    await troupe.create('counted')
+    const session = await troupe.create('inBetween', 'hello')
+    const ringer = await rung.promise
+    const ring = ringer.ring.bind(ringer)
+    vi.spyOn(ringer, 'ring').mockReturnValue(undefined)
+    ring(0, [{ id: 'one', pool: 'busy' }])
+    ring(0, [{ id: 'two', pool: 'other' }])
+    expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
+    expect(await waitUntil('the first line goes on', () => turns > before)).toBe(true)
+  },
+)
 
 test('bells that came to full nodes again and again are all answered when slots leave another line at once', async () => {
   await using troupe = await TestTroupe.connect()

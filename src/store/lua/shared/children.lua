@@ -95,7 +95,7 @@ local function planOthers(tag, own, step)
     planChildren(tag, own, step.spawns, others, refused)
     others.mails = planMails(tag, own, step.sends, others.byId, refused)
   end
-  local report = reports and planReport(tag, record, step.result, own.results)
+  local report = reports and planReport(tag, record, step.result)
   if report then
     if #others.mails == 0 then others.mails = { report } else table.insert(others.mails, report) end
   end

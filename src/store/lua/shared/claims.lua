@@ -23,7 +23,7 @@ end
 
 -- The result that the worker waits for, when the lane's head holds more bytes than one grant hands out: its place and its text.
 local function readAwaited(laneKey, wait, from)
-  local child = string.match(wait or '', '^result:(.*)$')
+  local child = childAwaited(wait or '')
   while child do
     local piece = redis.call('LRANGE', laneKey, digits(from), digits(from + 15))
     for index = 1, #piece do
@@ -210,43 +210,6 @@ local function claimNext(tag, claim, now)
   return { plan.tag }
 end
 
--- The next workers of several slots of one pool, as long as those who are first in line fit; by the place among the claims what each is answered.
--- The others claim one by one, and find what stops them here.
-local function claimFirst(tag, claims, now)
-  local first = claims[1]
-  local runKey, answers = tag .. ':run:' .. first.pool, {}
-  local candidates, plans = redis.call('ZRANGE', runKey, '0', digits(#claims - 1)), {}
-  for index = 1, #candidates do
-    local fine, found = pcall(readCandidate, tag, claims[index], candidates[index])
-    if not (fine and found) then break end
-    plans[index] = found
-    answers[index] = found.reply
-  end
-  if #plans == 0 then return answers end
-  local leases, ids, held, bells, busy = {}, {}, {}, {}, {}
-  for index = 1, #plans do
-    local claim, id = claims[index], plans[index].id
-    ids[index] = id
-    leases[#leases + 1] = digits(now + claim.leaseMs)
-    leases[#leases + 1] = id
-    held[#held + 1] = claim.slot
-    held[#held + 1] = heldOf(claim, plans[index])
-    if claim.bell ~= '' and claim.keepBell == '1' then
-      bells[#bells + 1] = digits(now + claim.bellMs)
-      bells[#bells + 1] = claim.bell
-      if claim.wasBusy == '1' then busy[#busy + 1] = claim.bell end
-    end
-  end
-  -- The first write, so it may fail.
-  redis.call('ZADD', tag .. ':leases', unpack(leases))
-  redis.call('ZREM', runKey, unpack(ids))
-  for index = 1, #plans do writeClaimed(tag, plans[index]) end
-  redis.pcall('HSET', tag .. ':grants:' .. first.node, unpack(held))
-  if #bells > 0 then redis.pcall('ZADD', tag .. ':bells:' .. first.pool, unpack(bells)) end
-  if #busy > 0 then redis.pcall('ZREM', tag .. ':busy:' .. first.pool, unpack(busy)) end
-  return answers
-end
-
 -- Is this nonce older than that which the slot was granted since? Nonces are "<number>.<random>", numbered by their node.
 local function isOlderNonce(nonce, held)
   local number, heldNumber = string.match(nonce, '^(%w+)%.'), string.match(held, '^(%w+)%.')
@@ -273,10 +236,4 @@ local function sameGrant(tag, claim)
   local fine, grant = pcall(readHeld, tag, claim, id, mark)
   if not fine and not damageOf(grant) then error(grant, 0) end
   return fine and grant or { 'empty' }
-end
-
--- For a script that may claim: with the time the slot's next worker, without it what its nonce was answered before, or nil.
-local function claimOrSame(tag, claim, now)
-  if now then return claimNext(tag, claim, now) end
-  return sameGrant(tag, claim)
 end

@@ -136,20 +136,10 @@ local function limitsOf(record)
 end
 
 -- What a worker is told of its session: its marks, what its agents have spent, and what they may spend, each false where it has none.
--- A root has them in its own record. `known`, where it is given, keeps what was read, by the root's key, for others of the session.
-local function sharedOf(rootKey, known)
-  local shared = known and known[rootKey] or redis.pcall('HMGET', rootKey, 'marks', 'spent', 'caps')
-  if shared.err then
-    checkSort('hash', rootKey)
-    error(shared.err, 0)
-  end
-  if known then known[rootKey] = shared end
-  return unpack(shared)
-end
-
-local function readShared(tag, id, record, rootKey, known)
+-- A root has them in its own record.
+local function readShared(tag, id, record)
   if not record.parent then return record.marks or false, record.spent or false, record.caps or false end
-  return sharedOf(rootKey or rootKeyOf(tag, sessionOf(id, record.path1)), known)
+  return unpack(readFields(rootKeyOf(tag, sessionOf(id, record.path1)), 'marks', 'spent', 'caps'))
 end
 
 -- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only; reserved, since only runs
@@ -157,8 +147,8 @@ end
 -- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
 -- field each, since a value over 64 bytes would make the whole record several times as large in memory.
 -- The session counts what was cancelled in it: only then is the set read. So the root's record is known to be a hash, for who writes to it next.
-local function cancelHit(tag, record, id, rootKey, known)
-  local marks, spent, caps = readShared(tag, id, record, rootKey, known)
+local function cancelHit(tag, record, id)
+  local marks, spent, caps = readShared(tag, id, record)
   if not marks then return nil, marks, spent, caps end
   local probes = {}
   for level = 1, tonumber(record.depth or 0) do

@@ -1,34 +1,12 @@
-/** What commits that go together, and children that a slot goes on with, must not do; a mutant of each guard fails here. */
+/** What commits of one script, and children that a slot goes on with, must not do; a mutant of each guard fails here. */
 import { expect } from 'vitest'
+import { endOf, siblings, together } from './batch-calls.ts'
 import { completed, running } from './call-scenes.ts'
 import type { Check } from './checks.ts'
 import type { HandTurn } from './hand-node.ts'
-import { endOf, siblings, together } from './joint-calls.ts'
-import type { MadeSession, Place } from './place.ts'
-import { family, spentOn, used } from './spending-checks.ts'
+import type { Place } from './place.ts'
 
 const lineOf = (place: Place) => place.redis.zrange(place.keys.run('default'), '0', '-1')
-
-export const aResultIsThereBeforeItsParentEnds: Check = async (place) => {
-  const { node, parent, children } = await siblings(place, ['a'])
-  await place.post(parent.worker, 'hello')
-  await place.redis.hset(place.workerKeys(parent.worker).record, 'wait', 'any')
-  await place.post(parent.worker, 'again')
-  const turn = await node.claim({ slot: '7' })
-  const waits = turn.request({ awaits: [1], end: { wait: 'family:1', next: null } })
-  await together(node, [endOf(children[0] as HandTurn), waits])
-  expect(await lineOf(place)).toEqual([parent.worker])
-}
-
-export const siblingsSpendTogether: Check = async (place) => {
-  const { children } = await family(place)
-  const [first, second] = children
-  const requests = [first, second].map((child, index) =>
-    child.request({ entries: ['{}'], stateJson: used(index === 0 ? 2 : 1) }),
-  )
-  const [, last] = await together(first.node, requests)
-  expect(last).toMatchObject({ kind: 'ok', spending: { spent: spentOn(9) } })
-}
 
 export const noneThatEndedKeepsALease: Check = async (place) => {
   const { node, children } = await siblings(place)
@@ -62,26 +40,12 @@ export const whoSleepsTakesItsBellAlong: Check = async (place) => {
   expect(await place.redis.zrange(place.keys.bells('default'), '0', '-1')).toEqual(['m2'])
 }
 
-export const eachSlotGetsAWorkerOfItsOwn: Check = async (place) => {
-  // The last one goes on, so the parent does not come to the line.
-  const { node, children } = await siblings(place, ['a', 'b', 'c', 'd'])
-  const line: MadeSession[] = []
-  for (const [index, kind] of ['echo', 'paint', 'echo', 'echo'].entries())
-    line.push(await place.create({ label: `x${index}`, kind }))
-  const requests = children
-    .slice(0, 3)
-    .map((child, index) => endOf(child, { end: { wait: 'any', next: node.next({ slot: String(index + 1) }) } }))
-  const claimed = (await together(node, requests)).map((answer) =>
-    answer.kind === 'ok' && answer.claimed.kind === 'grant' ? answer.claimed.grant.workerId : null,
-  )
-  expect(claimed).toEqual([0, 2, 3].map((index) => line[index]?.root))
-}
-
 export const damageOfOneStopsNoOther: Check = async (place) => {
   const { node, parent, children } = await siblings(place)
   await place.redis.set(place.workerKeys(children[1]?.worker ?? '').log, 'x')
   const answers = await Promise.allSettled(children.map((child) => node.turns.commit(endOf(child))))
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(await place.redis.zrange(place.keys.leases, '0', '-1')).toEqual([children[1]?.worker])
   expect(await place.redis.llen(place.workerKeys(parent.worker).family)).toBe(2)
 }
 

@@ -24,7 +24,7 @@ export function together(node: HandNode, requests: readonly CommitRequest[]) {
   return Promise.all(requests.map((request) => node.turns.commit(request)))
 }
 
-export const jointCalls: readonly Call[] = [
+export const batchCalls: readonly Call[] = [
   {
     name: 'commits of children that end, and claim what there is',
     prepare: async (place) => {

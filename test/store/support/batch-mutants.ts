@@ -1,56 +1,35 @@
-/** Mutants of what commits that go together, and children that a slot goes on with, rest on. */
-import { commitScript, commitsScript } from '../../../src/store/script/scripts.ts'
-import * as checks from './joint-checks.ts'
+/** Mutants of what commits of one script, and children that a slot goes on with, rest on. */
+import { commitScript } from '../../../src/store/script/scripts.ts'
+import * as checks from './batch-checks.ts'
 import type { Mutant } from './mutant.ts'
 
-export const jointMutants: readonly Mutant[] = [
-  {
-    guard: 'results are there before their parent ends its turn',
-    script: commitsScript,
-    from: 'if waiting then',
-    to: 'if false then',
-    check: checks.aResultIsThereBeforeItsParentEnds,
-  },
-  {
-    guard: 'what a root says is read again once it was changed',
-    script: commitsScript,
-    from: 'if #ofRoot > 0 then joint.shared[rootKey] = nil end',
-    to: '',
-    check: checks.siblingsSpendTogether,
-  },
+export const batchMutants: readonly Mutant[] = [
   {
     guard: 'leases end with the turns',
-    script: commitsScript,
-    from: 'if #joint.ended > 0 then',
+    script: commitScript,
+    from: 'if #batch.ended > 0 then',
     to: 'if false then',
     check: checks.noneThatEndedKeepsALease,
   },
   {
     guard: 'leases end before slots claim',
-    script: commitsScript,
-    from: "  if #joint.ended > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(joint.ended)) end\n  local woke = joint.woke\n  writeScores(tag, woke)",
-    to: "  local woke = joint.woke\n  writeScores(tag, woke)\n  claimAll(tag, joint)\n  joint.claims = {}\n  if #joint.ended > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(joint.ended)) end",
+    script: commitScript,
+    from: "  if #batch.ended > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(batch.ended)) end\n  if #batch.events",
+    to: "  writeClaims(tag, batch)\n  batch.claims = {}\n  if #batch.ended > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(batch.ended)) end\n  if #batch.events",
     check: checks.noneThatIsClaimedAgainLosesItsLease,
   },
   {
-    guard: 'the bells of all slots that sleep go',
-    script: commitsScript,
-    from: "for pool, bells in pairs(asleep) do redis.pcall('ZREM', tag .. ':bells:' .. pool, unpack(bells)) end",
+    guard: 'the bell of a slot that finds nothing goes',
+    script: commitScript,
+    from: "    redis.pcall('ZREM', bellsKey, claim.bell)\n",
     to: '',
     check: checks.whoSleepsTakesItsBellAlong,
   },
   {
-    guard: 'slots claim together only while those who are first fit',
-    script: commitsScript,
-    from: 'if not (fine and found) then break end',
-    to: 'if not (fine and found) then found = plans[index - 1] end',
-    check: checks.eachSlotGetsAWorkerOfItsOwn,
-  },
-  {
     guard: 'a turn that meets an error stops no other',
-    script: commitsScript,
-    from: 'if not fine and not joint.last then error(answer, 0) end',
-    to: 'if not fine then error(answer, 0) end',
+    script: commitScript,
+    from: 'if batch.last then\n    local fine',
+    to: 'if false then\n    local fine',
     check: checks.damageOfOneStopsNoOther,
   },
   {
