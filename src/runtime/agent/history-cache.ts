@@ -9,7 +9,7 @@ import { getHeapStatistics } from 'node:v8'
 import type { ContextContainer } from '../../core/history/context-container.ts'
 import { policy } from '../../core/policy.ts'
 import type { Grant } from '../../core/ports/ports.ts'
-import type { TurnOutcome } from '../turn/turn.ts'
+import type { TurnOutcome } from '../turn/turn-state.ts'
 
 export interface KnownHistory {
   readonly container: ContextContainer

@@ -11,9 +11,9 @@ import { performance } from 'node:perf_hooks'
 import type { CommitAnswer, Grant, SlotOffer, SpawnOrder } from '../../core/ports/ports.ts'
 import { childGrant } from '../../core/worker/child-grant.ts'
 import type { Kind } from '../node/kind.ts'
+import type { EndingTurn } from '../turn/slot-plan.ts'
 import type { Step } from '../turn/step.ts'
 import type { Turn } from '../turn/turn.ts'
-import type { EndingTurn } from '../turn/turn-host.ts'
 import { newNonce } from './nonce.ts'
 
 /** Children that the ending commit of a turn offers to its slot. */

@@ -1,15 +1,11 @@
 /**
- * Duty: a step: what one message changed, as data, before it is committed; how several steps become one commit, and how that becomes
- * a request to the store.
+ * Duty: a step: what one message changed, as data, before it is committed; and how several steps become one.
  */
 import type { RuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
-import { encodeEvents } from '../../core/event/event-notes.ts'
 import { policy } from '../../core/policy.ts'
-import type { CommitRequest, Grant, RunPosition, SlotNext, SpawnOrder } from '../../core/ports/ports.ts'
+import type { CommitRequest, RunPosition, SpawnOrder } from '../../core/ports/ports.ts'
 import type { Failure } from '../../core/worker/failure.ts'
-import { encodeWait, type TurnWait } from '../../core/worker/wait.ts'
-import type { SlotPlan } from './turn-host.ts'
 
 export interface Step {
   readonly entries: readonly string[]
@@ -92,74 +88,6 @@ export function mergeSteps(steps: readonly Step[]): Step {
   }
   const last = steps.at(-1) as Step
   return { ...last, entries, controlUsed, userUsed, familyUsed, stateJson, failure, spawns, sends, timers, notes }
-}
-
-/** What the worker waits for after the turn, or that it goes on; `retryMs`: how long, if it waits for its retry. */
-export interface TurnEnd {
-  readonly wait: TurnWait
-  readonly retryMs?: number
-}
-
-/** What a commit says beside its step. */
-interface CommitHead {
-  readonly sequence: number
-  readonly version: number
-  readonly bell: string
-  /** The turn ends with it, and the slot then does this. */
-  readonly ending?: { readonly end: TurnEnd; readonly plan: SlotPlan } | undefined
-}
-
-/** One commit, as the store takes it. */
-export function requestOf(
-  { workerId, pool, token, familySeen }: Grant,
-  { position, notes, awaiting = position.awaits.length, ...step }: Step,
-  { sequence, version, bell, ending }: CommitHead,
-): CommitRequest {
-  const { runState, open, attempt, retrying, awaits, timersOpen } = position
-  const { entries, controlUsed, userUsed, familyUsed, stateJson, failure, outcome, result, dead } = step
-  const plan = ending?.plan
-  return {
-    workerId,
-    pool,
-    token,
-    sequence,
-    version,
-    runState,
-    open,
-    attempt,
-    retrying,
-    awaits,
-    awaiting,
-    timersOpen,
-    entries,
-    controlUsed,
-    userUsed,
-    familyUsed,
-    familySeen,
-    stateJson,
-    failure,
-    outcome,
-    result,
-    dead,
-    spawns: step.spawns,
-    sends: step.sends,
-    timers: step.timers,
-    event: notes.length > 0 ? encodeEvents(notes) : '',
-    bell,
-    offer: plan?.kind === 'stay' ? plan.children : undefined,
-    end: ending && { ...ending.end, wait: encodeWait(ending.end.wait), next: nextOf(ending.plan) },
-    wasBusy: plan !== undefined && wasBusy(plan),
-  }
-}
-
-function nextOf(plan: SlotPlan): SlotNext {
-  if (plan.kind === 'claim') return plan.claim
-  return plan.kind === 'stay' ? 'stay' : null
-}
-
-function wasBusy(plan: SlotPlan): boolean {
-  if (plan.kind === 'claim') return plan.claim.wasBusy
-  return plan.kind === 'leave' && plan.wasBusy
 }
 
 /** Most lists are empty. */

@@ -1,24 +1,10 @@
-/** Duty: what a turn needs of its node and its slot, and what its slot sees of the turn. */
+/** Duty: what a turn needs of its node and its slot. */
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Bell, Grant, LivePublisher, NextClaim, SlotOffer, TurnStore } from '../../core/ports/ports.ts'
+import type { Bell, Grant, LivePublisher, TurnStore } from '../../core/ports/ports.ts'
+import type { EndingTurn, SlotPlan } from './slot-plan.ts'
 import type { Step } from './step.ts'
-
-/** A turn that is about to end, as its slot sees it. */
-export interface EndingTurn {
-  readonly grant: Grant
-  /** It was cancelled, or its node stops. */
-  readonly aborted: boolean
-}
-
-/** What a slot does when one of its turns has ended. The ending commit carries it out. */
-export type SlotPlan =
-  | { readonly kind: 'claim'; readonly claim: NextClaim }
-  /** `wasBusy`: the slot's wake-up was moved to the busy ones. */
-  | { readonly kind: 'leave'; readonly wasBusy: boolean }
-  /** The slot runs something else first. `children`: spawned by this very step, and offered to the slot (inline-children.ts). */
-  | { readonly kind: 'stay'; readonly children?: SlotOffer }
 
 export interface TurnHost {
   readonly store: TurnStore

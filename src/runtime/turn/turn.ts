@@ -17,47 +17,16 @@ import type { CommitAnswer, CommitRequest, Grant, Refusal, RunPosition } from '.
 import { refusalError } from '../../core/worker/refusal.ts'
 import { encodeRunState, type RunState } from '../../core/worker/run-state.ts'
 import { forAny, goOn, type TurnWait } from '../../core/worker/wait.ts'
+import { requestOf } from './commit-request.ts'
 import { LazySignal } from './lazy-signal.ts'
 import { Lease } from './lease.ts'
-import { emptyStep, mergeSteps, requestOf, type Step, type TurnEnd } from './step.ts'
+import { emptyStep, mergeSteps, type Step } from './step.ts'
 import { StepQueue } from './step-queue.ts'
 import type { TurnHost } from './turn-host.ts'
+import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
 
 /** How a cancelled run ends; the behaviour knows what its entries look like. */
 export type CancelledStep = (position: RunPosition) => Step
-
-/** ended: its ending commit was recorded. Else the node gave the turn up, and the worker goes on elsewhere. */
-export type TurnOver = 'ended' | 'fenced' | 'stale' | 'unreachable' | 'blocked'
-
-/** The part of a turn that outlives it. Final once `over` is set. */
-export interface TurnOutcome {
-  readonly over: TurnOver | undefined
-  /** It was cancelled, or its node stopped. */
-  readonly aborted: boolean
-  /** Id of its last commit, and the version of the record after it. */
-  readonly commitId: string
-  readonly version: number
-}
-
-type TurnState =
-  | { readonly kind: 'running' }
-  /** The node drains: the behaviour ends the turn after the step in hand. */
-  | { readonly kind: 'draining' }
-  /** It takes no more steps; the ones that wait are committed with this end. */
-  | { readonly kind: 'ending'; readonly end: TurnEnd }
-  /** Its run was cancelled: only the step that says so is still committed. */
-  | { readonly kind: 'cancelling' }
-  | { readonly kind: 'over'; readonly outcome: TurnOutcome }
-
-/** From each state to which others. */
-const transitions: { readonly [Kind in TurnState['kind']]: readonly TurnState['kind'][] } = {
-  running: ['draining', 'ending', 'cancelling', 'over'],
-  draining: ['ending', 'cancelling', 'over'],
-  // Another end, when the last step was refused and the run fails.
-  ending: ['ending', 'cancelling', 'over'],
-  cancelling: ['over'],
-  over: [],
-}
 
 /** The run failed or was cancelled: the worker waits for its next input. */
 const runIsOver: TurnEnd = { wait: forAny }
@@ -248,7 +217,7 @@ export class Turn {
 
   #enter(state: TurnState): void {
     const { kind } = this.#state
-    if (!transitions[kind].includes(state.kind))
+    if (!mayBecome(this.#state, state))
       throw new InvariantError(`the turn of worker ${this.grant.workerId} is ${kind} and cannot become ${state.kind}.`)
     this.#state = state
   }

@@ -3,7 +3,7 @@ import { getHeapStatistics, type HeapInfo } from 'node:v8'
 import { describe, expect, test, vi } from 'vitest'
 import type { Grant } from '../../../src/core/ports/ports.ts'
 import { HistoryCache, type KnownHistory } from '../../../src/runtime/agent/history-cache.ts'
-import type { TurnOutcome } from '../../../src/runtime/turn/turn.ts'
+import type { TurnOutcome } from '../../../src/runtime/turn/turn-state.ts'
 
 vi.mock('node:v8', { spy: true })
 
