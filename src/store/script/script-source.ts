@@ -16,6 +16,7 @@ interface Piece {
 
 /** Each file builds on those before it. */
 const parts = [
+  'defaults',
   'checks',
   'records',
   'spending',

@@ -84,9 +84,9 @@ local function planMail(tag, id, lane, text)
   if not field[1] then return nil, 'not_found' end
   if field[1] == 'terminal' then return nil, 'terminal' end
   return {
-    id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), place = field[1], wait = field[2] or 'any',
-    session = sessionOf(id, field[3]), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7] or nil,
-    family = field[8] or '0', consumed = tonumber(field[9] or 0),
+    id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), place = field[1], wait = field[2] or atStart.wait,
+    session = sessionOf(id, field[3]), pool = field[4] or atStart.pool, run = field[5] or atStart.run, open = field[6], limits = field[7] or nil,
+    family = field[8] or atStart.family, consumed = tonumber(field[9] or atStart.user),
     -- A root that has no score has had none: its record is not asked for it again.
     score = field[10] or (not field[3] and 0), sessionState = not field[3] and stateOf(field[11], field[12]),
   }
@@ -176,7 +176,7 @@ local function planInput(tag, id, text)
   local state = plan.sessionState or sessionState(tag, plan.session)
   if state ~= 'active' then return nil, { 'session_finished', state or 'pruned' } end
   local most = limitsOf(plan).mailbox
-  if not isWhole(plan.consumed) then error('field user of ' .. plan.record .. ' should be a whole number', 0) end
+  if not isWhole(plan.consumed) then throwDamage('field user of ' .. plan.record .. ' should be a whole number') end
   if plan.length >= most then return nil, { 'mailbox_full', digits(most) } end
   return plan
 end
@@ -195,9 +195,9 @@ end
 -- Returns how many mails went from the control and the family lane.
 local function writeRunLeftovers(tag, id, record, awaited)
   local base = workerKey(tag, id)
-  if (record.attempt or '0') ~= '0' then redis.call('ZREM', tag .. ':timers', id .. ':retry') end
+  if (record.attempt or atStart.attempt) ~= '0' then redis.call('ZREM', tag .. ':timers', id .. ':retry') end
   local control, family = 0, 0
-  if (record.timersOpen or '0') ~= '0' then
+  if (record.timersOpen or atStart.timersOpen) ~= '0' then
     local timers = redis.call('HKEYS', base .. ':timers')
     for index = 1, #timers do
       redis.call('ZREM', tag .. ':timers', id .. ':' .. timers[index])
