@@ -47,7 +47,11 @@ describe('toJson', () => {
       { price: 1n },
       /^the input cannot be written as JSON: a bigint has no JSON form: pass a number, or its digits as a text\.$/,
     ],
-    ['what gives nothing', { toJSON() {} }, /the input cannot be written as JSON: its toJSON\(\) returned undefined\.$/],
+    [
+      'what gives nothing',
+      { toJSON() {} },
+      /the input cannot be written as JSON: its toJSON\(\) returned undefined\.$/,
+    ],
     ['a function', () => 1, /the input cannot be written as JSON: a function has no JSON form/],
     ['a symbol', Symbol('x'), /the input cannot be written as JSON: a symbol has no JSON form/],
     ['what throws itself', throwing, /the input cannot be written as JSON: not today/],

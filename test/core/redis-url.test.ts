@@ -68,7 +68,8 @@ const wrong: readonly [url: string, why: RegExp][] = [
 
 const noSentinel = /^the Redis URL names no host: it should be like redis\+sentinel:/
 const master = /^the Redis URL must name the Redis as its sentinels know it/
-const options = /a Redis URL with sentinels takes only these options after its "\?": username, password, sentinelUsername/
+const options =
+  /a Redis URL with sentinels takes only these options after its "\?": username, password, sentinelUsername/
 
 const wrongWithSentinels: readonly [url: string, why: RegExp][] = [
   ['redis+sentinel://host', master],
