@@ -5,7 +5,9 @@
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import type { Model, ModelSource } from '../../core/definition/model.ts'
 import type { Telemetry } from '../../core/ports/telemetry.ts'
+import type { TurnWait } from '../../core/worker/wait.ts'
 import type { ToolExecutor } from '../tool/executor.ts'
+import { mayRecord } from '../turn/permit.ts'
 import type { Turn } from '../turn/turn.ts'
 import { AgentEnd } from './agent-end.ts'
 import { agentFolder } from './agent-folder.ts'
@@ -30,9 +32,9 @@ export interface AgentKind {
   readonly toolbox: Toolbox
 }
 
-/** What the worker waits for when its turn ends. */
-export interface Wait {
-  readonly for: string
+/** What the worker waits for when its turn ends, and how long where that is for its next attempt. */
+export interface Pause {
+  readonly for: TurnWait
   readonly retryMs?: number
 }
 
@@ -66,7 +68,7 @@ export class AgentTurn {
 
   /** The turn has ended or is being aborted: it must record nothing more. */
   get isOver(): boolean {
-    return this.turn.over !== undefined || this.turn.aborted
+    return !mayRecord(this.turn)
   }
 
   get who(): string {

@@ -8,14 +8,15 @@
  * AGENT-4 Nothing is thrown out of the loop while a run is open: an unforeseen error fails the run, and the worker lives on.
  */
 
-import { performance } from 'node:perf_hooks'
 import { fitTo } from '../../core/check/schema-problems.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { InputError, InvariantError } from '../../core/errors.ts'
 import type { Entry } from '../../core/history/entry.ts'
 import type { Mail } from '../../core/worker/message.ts'
+import { forAny, goOn } from '../../core/worker/wait.ts'
 import type { Behaviour } from '../node/kind.ts'
-import { type AgentKind, type AgentParts, AgentTurn, type Wait } from './agent-turn.ts'
+import { mayGoOn } from '../turn/permit.ts'
+import { type AgentKind, type AgentParts, AgentTurn, type Pause } from './agent-turn.ts'
 import { act, breakCircuit, failAsRecorded } from './call/act.ts'
 import { Toolbox } from './call/agent-tools.ts'
 import { Journal } from './journal.ts'
@@ -39,7 +40,7 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
   if (turn.grant.mark === 'cancelled') return turn.cancel()
   if (turn.grant.mark === 'poison') {
     end.quarantine(inbox.nextInput())
-    return turn.end('any')
+    return turn.end(forAny)
   }
   for (let steps = 0; !agentTurn.isOver; steps++) {
     const wait = await proceedOrFail(agentTurn, steps)
@@ -48,18 +49,18 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
       continue
     }
     // The cache gets the history before the commit, because the answer of the commit may start this worker's next turn here.
-    if (!isLast(agentTurn, wait)) parts.histories.give(turn.grant.workerId, turn.left, journal.known)
+    if (!isLast(agentTurn, wait)) parts.histories.give(turn.grant.workerId, turn.outcome, journal.known)
     return turn.end(wait.for, wait.retryMs)
   }
 }
 
 /** True when the root of a job has answered: its history is not needed again. If more input waits, the next turn reads the history anew. */
-function isLast({ turn, journal }: AgentTurn, wait: Wait): boolean {
-  return turn.grant.isJob && !journal.position.open && wait.for === 'any'
+function isLast({ turn, journal }: AgentTurn, wait: Pause): boolean {
+  return turn.grant.isJob && !journal.position.open && wait.for.kind === 'any'
 }
 
 /** AGENT-4: an unforeseen error fails the run, because the next node would meet the same error. */
-async function proceedOrFail(agentTurn: AgentTurn, steps: number): Promise<Wait | null> {
+async function proceedOrFail(agentTurn: AgentTurn, steps: number): Promise<Pause | null> {
   try {
     return await proceed(agentTurn, steps)
   } catch (cause) {
@@ -76,26 +77,25 @@ async function proceedOrFail(agentTurn: AgentTurn, steps: number): Promise<Wait 
 }
 
 /** Does one thing more. Returns null when the turn goes on, or what the worker waits for when the turn ends. */
-function proceed(agentTurn: AgentTurn, steps: number): Promise<Wait | null> | Wait | null {
+function proceed(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | Pause | null {
   const { container, position } = agentTurn.journal
   if (!position.open) return receive(agentTurn, steps)
   if (failAsRecorded(agentTurn)) return null
-  if (sliceIsOver(agentTurn, steps)) return { for: 'again' }
+  if (sliceIsOver(agentTurn, steps)) return { for: goOn }
   if (container.history.openCount > 0) return act(agentTurn)
   return breakCircuit(agentTurn) ? null : think(agentTurn)
 }
 
 /** A model call and the tools it asked for count as two steps. */
 function sliceIsOver({ turn }: AgentTurn, steps: number): boolean {
-  const { turnSliceSteps, turnSliceMs } = turn.host.policy
-  return turn.draining || steps >= 2 * turnSliceSteps || performance.now() - turn.startedAt > turnSliceMs
+  return !mayGoOn(turn, steps, 2 * turn.host.policy.turnSliceSteps)
 }
 
-function receive(agentTurn: AgentTurn, steps: number): Wait | null {
+function receive(agentTurn: AgentTurn, steps: number): Pause | null {
   const { inbox, journal, turn, end } = agentTurn
   const mail = inbox.nextInput()
-  if (mail === null) return { for: 'any' }
-  if (sliceIsOver(agentTurn, steps)) return { for: 'again' }
+  if (mail === null) return { for: forAny }
+  if (sliceIsOver(agentTurn, steps)) return { for: goOn }
   // The end of the run before is sent now: it must not wait until this run has its first reply.
   turn.flush()
   const { machine } = journal

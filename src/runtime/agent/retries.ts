@@ -7,6 +7,7 @@ import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { type RuntimeError, TransientError } from '../../core/errors.ts'
 import { retryDelayMs, retryWaitMs } from '../../core/policy.ts'
 import { toFailure } from '../../core/worker/failure.ts'
+import { forRetry, type Wait } from '../../core/worker/wait.ts'
 import type { Journal } from './journal.ts'
 
 export class Retries {
@@ -34,7 +35,7 @@ export class Retries {
     error: RuntimeError,
     origin: 'model' | 'tool',
     toolCallIds: readonly string[] = [],
-  ): { for: 'retry'; retryMs: number } | null {
+  ): { readonly for: Wait; readonly retryMs: number } | null {
     const { machine, position } = this.#journal
     const attempt = this.failed(origin) + 1
     if (!error.retryable || attempt >= this.most) return null
@@ -50,7 +51,7 @@ export class Retries {
       position: { attempt, retrying: this.#key(origin) },
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
     })
-    return { for: 'retry', retryMs }
+    return { for: forRetry, retryMs }
   }
 
   #waitMs(error: RuntimeError, origin: 'model' | 'tool', attempt: number): number {

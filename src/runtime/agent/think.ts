@@ -13,8 +13,9 @@ import type { ToolCallBlock } from '../../core/history/chat-message.ts'
 import type { AgentResult, Entry } from '../../core/history/entry.ts'
 import { toJson } from '../../core/json.ts'
 import { cutOffText } from '../tool/messages.ts'
+import { mayCall } from '../turn/permit.ts'
 import { afterRun, completedNote, endingOf } from '../turn/run-ending.ts'
-import type { AgentTurn, Wait } from './agent-turn.ts'
+import type { AgentTurn, Pause } from './agent-turn.ts'
 import { askModel } from './ask-model.ts'
 import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
 import type { Journal, StepParts } from './journal.ts'
@@ -22,7 +23,7 @@ import { acceptReply } from './reply.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
-export async function think(agentTurn: AgentTurn): Promise<Wait | null> {
+export async function think(agentTurn: AgentTurn): Promise<Pause | null> {
   const { journal, kind, parts, tools, turn } = agentTurn
   const { container, machine, position } = journal
   advanceToRequest(machine)
@@ -30,7 +31,7 @@ export async function think(agentTurn: AgentTurn): Promise<Wait | null> {
   if (ownLimit !== null) return overBudget(agentTurn, ownLimit)
   advanceToReply(machine)
   if (!turn.isSettled) await turn.settled()
-  if (!turn.mayBegin()) return null
+  if (!mayCall(turn)) return null
   // The answer of the last commit says what the other agents of the session have used.
   const limit = overLimitOfSession(agentTurn)
   if (limit !== null) return overBudget(agentTurn, limit)
@@ -42,7 +43,7 @@ export async function think(agentTurn: AgentTurn): Promise<Wait | null> {
   } catch (thrown) {
     return cannotAsk(agentTurn, thrown)
   }
-  if (!turn.mayBegin()) return null
+  if (!mayCall(turn)) return null
   let reply: ModelReply
   try {
     const request = {
@@ -87,7 +88,7 @@ function isCutOff({ content, finishReason }: Partial<ModelReply>, call: ToolCall
   return inputText !== undefined || (typeof input === 'object' && input !== null && Object.keys(input).length === 0)
 }
 
-function replied(agentTurn: AgentTurn, reply: ModelReply): Wait | null {
+function replied(agentTurn: AgentTurn, reply: ModelReply): Pause | null {
   const { journal, end } = agentTurn
   const { container, machine } = journal
   const iteration = iterate(agentTurn, reply, container.run.iterations + 1)
@@ -214,7 +215,7 @@ function cannotAsk({ journal, end }: AgentTurn, thrown: unknown): null {
   return null
 }
 
-function modelFailed({ journal, end, retries }: AgentTurn, thrown: unknown): Wait | null {
+function modelFailed({ journal, end, retries }: AgentTurn, thrown: unknown): Pause | null {
   const error = toRuntimeError(thrown)
   const wait = retries.tryAgain(error, 'model')
   if (wait) return wait

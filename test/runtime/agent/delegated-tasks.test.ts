@@ -53,7 +53,7 @@ function toldOf(value: unknown, bytesMax = 100_000): unknown {
 const long = `${'long '.repeat(300)}end`
 
 describe('what children said', () => {
-  test('is told in the order of the tasks, with how each ended (E2)', () => {
+  test('is told in the order of the tasks, with how each ended (DELEGATION-2)', () => {
     const at = Date.now()
     const failure = { code: 'run_failed', message: 'no', origin: 'handler', at, attempt: 1, retryable: false } as const
     const notes = [note(2), note(1), note(3, { detached: true }), note(4)]
@@ -192,7 +192,7 @@ describe('tasks', () => {
   const orders = (tasks: readonly SpawnTask[], facts = {}) =>
     delegate(tasks, grant, 3, 4, facts, null, (kind) => `pool of ${kind}`)
 
-  test('become children with ids, names, grants and mail that troupe sets (E1)', () => {
+  test('become children with ids, names, grants and mail that troupe sets (DELEGATION-1)', () => {
     const made = orders([
       { kind: 'reader', input: { a: 1 }, tools: ['b', 'c'] },
       { kind: 'writer', input: 'x', name: 'own name', detached: true },

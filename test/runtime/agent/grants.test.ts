@@ -155,7 +155,7 @@ describe('folders', () => {
     expect(await session.result()).toMatchObject({ status: 'completed' })
     expect(told(model, 1)).toEqual([await realpath(folder).then((real) => join(real, 'swapped'))])
     expect(told(model, 3)).toEqual([
-      expect.stringMatching(/^Error: the worker's folder .* leads out of the one it was granted\.$/),
+      expect.stringMatching(/^Error: the worker's folder .* leads out of the folder that its permissions name\.$/),
     ])
   })
 

@@ -1,4 +1,4 @@
-/** One call of a model: its time, its signal, and what it says when nobody listens any more (A1 of ask-model.ts). */
+/** One call of a model: its time, its signal, and what it says when nobody listens any more (ASK-1 of ask-model.ts). */
 import { pino } from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'

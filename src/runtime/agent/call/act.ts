@@ -4,13 +4,13 @@
  * ACT-1 It starts in the same way in the turn that recorded the reply and in a turn that takes over after a crash.
  */
 import { TerminalError, toRuntimeError } from '../../../core/errors.ts'
-import type { AgentTurn, Wait } from '../agent-turn.ts'
+import type { AgentTurn, Pause } from '../agent-turn.ts'
 import { invalidResult, iterate } from '../think.ts'
 import { DelegatedCalls } from './delegated-calls.ts'
 import { type CallsEnd, runLocalCalls } from './local-calls.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
-export async function act(agentTurn: AgentTurn): Promise<Wait | null> {
+export async function act(agentTurn: AgentTurn): Promise<Pause | null> {
   const { journal, tools, inbox, retries } = agentTurn
   const { container, machine } = journal
   if (machine.state === 'TransientFailure') machine.apply('toolRetried')

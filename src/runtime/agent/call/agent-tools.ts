@@ -50,7 +50,7 @@ export class Toolbox {
 const noTools: readonly Tool[] = []
 
 /** The source of an agent whose definition lists its tools. */
-export function listedTools({ tools = noTools }: AgentDefinition): ToolSource {
+function listedTools({ tools = noTools }: AgentDefinition): ToolSource {
   return { tools: async () => tools }
 }
 

@@ -12,8 +12,10 @@ import type { ToolCallBlock, ToolOutput, ToolStatus } from '../../../core/histor
 import type { DelegatedEntry, Entry } from '../../../core/history/entry.ts'
 import { toJson } from '../../../core/json.ts'
 import { encodeInput, type ResultMessage } from '../../../core/worker/message.ts'
+import { forResults } from '../../../core/worker/wait.ts'
 import { errorOutput } from '../../tool/output.ts'
 import type { AgentInbox } from '../agent-inbox.ts'
+import type { Pause } from '../agent-turn.ts'
 import type { Journal } from '../journal.ts'
 import {
   childrenOutput,
@@ -91,7 +93,7 @@ export class DelegatedCalls {
   }
 
   /** Takes the results that children have reported. Returns what the worker waits for if some have not reported, otherwise null. */
-  collectResults(inbox: AgentInbox): { readonly for: string } | null {
+  collectResults(inbox: AgentInbox): Pause | null {
     const { container, position, turn } = this.#journal
     const { delegated, childResults } = container.pending
     const waiting = container.pending.calls.filter(({ toolCallId }) => delegated.has(toolCallId))
@@ -119,6 +121,6 @@ export class DelegatedCalls {
         notes: fresh.map(({ result }): EventNote => ['message.consumed', { kind: 'result', from: result.from }]),
       })
     }
-    return awaits.length === 0 ? null : { for: `family:${inbox.familyTaken + awaits.length}` }
+    return awaits.length === 0 ? null : { for: forResults(inbox.familyTaken + awaits.length) }
   }
 }

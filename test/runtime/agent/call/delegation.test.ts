@@ -252,7 +252,7 @@ describe('children', () => {
     expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: { text: 'all done' } })
   })
 
-  test('are waited for in a turn that finds a part of their results: a call is answered when all of its own are there (W2)', async () => {
+  test('are waited for in a turn that finds a part of their results: a call is answered when all of its own are there (DELEGATED-2)', async () => {
     const release = Promise.withResolvers<void>()
     const child = recordedModel('test/child', async ({ messages }) => {
       const input = textOf(messages[0])
