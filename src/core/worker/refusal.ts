@@ -12,7 +12,7 @@ export type Refusal =
       readonly id: string
       readonly limit: number
     }
-  | { readonly reason: 'grant_exceeded' | 'not_found' | 'terminal'; readonly id: string }
+  | { readonly reason: 'permission_exceeded' | 'not_found' | 'terminal'; readonly id: string }
   | { readonly reason: 'session_finished'; readonly id: string; readonly state: string }
   /** Another program wrote over what is stored of the recipient. */
   | { readonly reason: 'damaged'; readonly id: string; readonly damage: string }
@@ -27,7 +27,7 @@ export function decodeRefusal(reason: string, detail: string, id: string): Refus
     case 'workers_exceeded':
     case 'mailbox_full':
       return { reason, id, limit: Number(detail) } as Refusal
-    case 'grant_exceeded':
+    case 'permission_exceeded':
     case 'not_found':
     case 'terminal':
       return { reason, id } as Refusal
@@ -59,10 +59,10 @@ export function refusalError(refusal: Refusal, who: string): RuntimeError {
         'workers_exceeded',
         `${who} may not spawn: its session has had ${refusal.limit} workers. Raise limits.workers.`,
       )
-    case 'grant_exceeded':
+    case 'permission_exceeded':
       return new LimitError(
-        'grant_exceeded',
-        `${who} may not give worker ${id} what it may not use itself: name only tools, kinds and folders within its own grant.`,
+        'permission_exceeded',
+        `${who} may not give worker ${id} what it may not use itself: name only tools, kinds and folders within its own permissions.`,
       )
     case 'mailbox_full':
       return new LimitError(
