@@ -8,7 +8,7 @@ const reasons = {
   depth_exceeded: true,
   children_exceeded: true,
   workers_exceeded: true,
-  assignment_exceeded: true,
+  permission_exceeded: true,
   mailbox_full: true,
   not_found: true,
   session_finished: true,
