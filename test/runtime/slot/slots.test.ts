@@ -26,7 +26,7 @@ test('a line that got a slot after it found none waits for no other', () => {
   expect([slots.take(second), slots.waitingElsewhere(first)]).toEqual([slot, undefined])
 })
 
-test('a slot goes to the line that has been without one for longest, and last to the one that it was in (SLOT-1)', () => {
+test('a slot goes to the line that has been without one for longest, and last to the one that it was in (SLOTS-2)', () => {
   const [a, b, c] = ['a', 'b', 'c'].map((pool): Rung => ({ partition: 0, bell: { id: `b1-${pool}-1`, pool } })) as [
     Rung,
     Rung,
@@ -120,7 +120,7 @@ describe('a slot that ends goes to the line that had none for longest', () => {
 test.each([
   ['its bell has lasted its bound', { bellJobMs: 50, bellMs: 600_000 }],
   ['a bell in vain would be stale', { bellJobMs: 600_000, bellMs: 300 }],
-])('a slot whose pool always has work serves another pool when %s (SLOT-1)', async (_, policy) => {
+])('a slot whose pool always has work serves another pool when %s (SLOTS-2)', async (_, policy) => {
   await using troupe = await TestTroupe.start({
     workers: { inBusy, inOther },
     concurrency: 1,
@@ -131,7 +131,7 @@ test.each([
   expect((await busy.root.report()).place).not.toBe('parked')
 })
 
-test('a slot whose partition always has work serves another partition (SLOT-1)', async () => {
+test('a slot whose partition always has work serves another partition (SLOTS-2)', async () => {
   await using troupe = await TestTroupe.connect({ partitions: 2 })
   await troupe.startNode({ endless, quick }, { concurrency: 1, policy: { turnSliceSteps: 5, bellMs: 300 } })
   const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
@@ -141,7 +141,7 @@ test('a slot whose partition always has work serves another partition (SLOT-1)',
   expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
 })
 
-test('a slot whose partition always has work serves another one, also where no bell comes from there (SLOT-1)', async () => {
+test('a slot whose partition always has work serves another one, also where no bell comes from there (SLOTS-2)', async () => {
   await using troupe = await TestTroupe.connect({ partitions: 2 })
   await troupe.startNode({ endless, quick }, { concurrency: 1, policy: { turnSliceSteps: 5, bellMs: 300 } })
   const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
@@ -160,7 +160,7 @@ test.each([
   ['a bell there would be stale', { bellJobMs: 600_000, bellMs: 100 }],
   ['its own bell has lasted its bound', { bellJobMs: 100, bellMs: 600_000 }],
 ])(
-  'a slot that went where another line waited as %s comes back, though no bell calls it (SLOT-1)',
+  'a slot that went where another line waited as %s comes back, though no bell calls it (SLOTS-2)',
   async (_, bounds) => {
     const rung = Promise.withResolvers<BellRinger>()
     await using troupe = await TestTroupe.connect()
