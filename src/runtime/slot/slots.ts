@@ -4,18 +4,18 @@
  * SLOTS-2 A slot that becomes free goes to the waiting line that has been without a slot for longest. Each waiting line therefore gets its
  *    turn, and a line that seldom has work does not stay behind lines that always have some.
  */
-import type { Bell } from '../../core/ports/ports.ts'
+import type { Wakeup } from '../../core/ports/ports.ts'
 
 /** A wake-up and its partition. Together they name a line. */
-export interface Rung {
+export interface QueuedWakeup {
   readonly partition: number
-  readonly bell: Bell
+  readonly wakeup: Wakeup
 }
 
 export class Slots {
   readonly total: number
   readonly #free: number[]
-  readonly #waiting = new Map<string, Rung>()
+  readonly #waiting = new Map<string, QueuedWakeup>()
   /** For each line the number of the last time a slot came to it or left it. */
   readonly #served = new Map<string, number>()
   #servings = 0
@@ -32,28 +32,28 @@ export class Slots {
   }
 
   /** Number of a free slot, or null. It never waits: if no slot is free, the slots of that pool which are awake will find the work. */
-  take(rung: Rung): number | null {
+  take(queuedWakeup: QueuedWakeup): number | null {
     const slot = this.#free.pop() ?? null
-    if (slot === null) this.#waiting.set(lineOf(rung), rung)
+    if (slot === null) this.#waiting.set(lineOf(queuedWakeup), queuedWakeup)
     else {
-      this.#serve(rung)
-      this.#waiting.delete(lineOf(rung))
+      this.#serve(queuedWakeup)
+      this.#waiting.delete(lineOf(queuedWakeup))
     }
     return slot
   }
 
   /** Resolves when a slot has come to a line that waits. */
-  async came(rung: Rung): Promise<void> {
-    const line = lineOf(rung)
+  async came(queuedWakeup: QueuedWakeup): Promise<void> {
+    const line = lineOf(queuedWakeup)
     if (!this.#waiting.has(line)) return
     const coming = this.#coming.get(line) ?? Promise.withResolvers()
     this.#coming.set(line, coming)
     await coming.promise
   }
 
-  tellCame(rung: Rung): void {
-    this.#coming.get(lineOf(rung))?.resolve()
-    this.#coming.delete(lineOf(rung))
+  tellCame(queuedWakeup: QueuedWakeup): void {
+    this.#coming.get(lineOf(queuedWakeup))?.resolve()
+    this.#coming.delete(lineOf(queuedWakeup))
   }
 
   /** No slot will come any more: the node drains. */
@@ -64,13 +64,13 @@ export class Slots {
   }
 
   /** A slot leaves this line for another one. The line that it leaves waits from now on. */
-  leave(rung: Rung): void {
-    this.#serve(rung)
-    this.#waiting.set(lineOf(rung), rung)
+  leave(queuedWakeup: QueuedWakeup): void {
+    this.#serve(queuedWakeup)
+    this.#waiting.set(lineOf(queuedWakeup), queuedWakeup)
   }
 
-  #serve(rung: Rung): void {
-    this.#served.set(lineOf(rung), ++this.#servings)
+  #serve(queuedWakeup: QueuedWakeup): void {
+    this.#served.set(lineOf(queuedWakeup), ++this.#servings)
   }
 
   give(slot: number): void {
@@ -78,26 +78,26 @@ export class Slots {
   }
 
   /** Another line that waits, the longest one first. Slots of this node that are awake may never claim there by themselves. */
-  waitingElsewhere(than: Rung): Rung | undefined {
+  waitingElsewhere(than: QueuedWakeup): QueuedWakeup | undefined {
     const own = lineOf(than)
-    let first: Rung | undefined
+    let first: QueuedWakeup | undefined
     let least = Number.POSITIVE_INFINITY
-    for (const [line, rung] of this.#waiting) {
+    for (const [line, queuedWakeup] of this.#waiting) {
       const served = this.#served.get(line) ?? 0
       if (line === own || served >= least) continue
-      first = rung
+      first = queuedWakeup
       least = served
     }
     return first
   }
 
   /** The line that a slot goes to when it ends. The line that it was in comes last. */
-  waitingAfter(last: Rung): Rung | undefined {
+  waitingAfter(last: QueuedWakeup): QueuedWakeup | undefined {
     this.#serve(last)
     return this.waitingElsewhere(last) ?? this.#waiting.get(lineOf(last))
   }
 }
 
-function lineOf({ partition, bell }: Rung): string {
-  return `${partition} ${bell.pool}`
+function lineOf({ partition, wakeup }: QueuedWakeup): string {
+  return `${partition} ${wakeup.pool}`
 }
