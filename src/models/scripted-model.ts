@@ -2,7 +2,7 @@
  * Duty: a model that replies from a script, for tests and measurements. It loads nothing of the AI SDK.
  */
 
-import { shown } from '../core/check/shown.ts'
+import { preview } from '../core/check/preview.ts'
 import type { Model, ModelCall, ModelReply, ModelRequest } from '../core/definition/model.ts'
 import { TerminalError } from '../core/errors.ts'
 import type { AssistantBlock, Json } from '../core/history/chat-message.ts'
@@ -66,7 +66,7 @@ function answerOf(script: Script, request: ModelRequest, number: number, id: str
 }
 
 function noReply(id: string, number: number, answer: unknown): TerminalError {
-  const answered = `answered call number ${number} with ${shown(answer)}`
+  const answered = `answered call number ${number} with ${preview(answer)}`
   return new TerminalError(`the script of ${id} ${answered}: make replies with say, call and together.`)
 }
 
