@@ -256,11 +256,13 @@ export class Turn {
 
   #pump(): void {
     if (!this.isOpen || this.#inFlight || !this.#steps.isDue) return
-    const goOn = () => {
-      if (this.#inFlight === committing) this.#inFlight = undefined
-      this.#pump()
-    }
-    const committing = this.#commit(this.#steps.take()).then(goOn, (error: unknown) => this.giveUp(error))
+    const committing = this.#commit(this.#steps.take()).then(
+      () => {
+        if (this.#inFlight === committing) this.#inFlight = undefined
+        this.#pump()
+      },
+      (error: unknown) => this.giveUp(error),
+    )
     this.#inFlight = committing
   }
 
