@@ -1,7 +1,7 @@
 /**
- * Duty: the sessions that a process creates in one partition. Those of one moment, under no key of their caller, go together, in one script.
- * P1 Each is answered as if it had been sent alone: where a script meets an error, they are sent again one by one, and say so themselves.
- * P2 None waits for others: a moment is what the event loop does before it looks for more.
+ * Duty: creates the sessions of one partition, one or many, by one script; many go in as few scripts as may hold them.
+ * CREATE-1 Each session is answered as if it had been created alone: where a script meets an error, its sessions are sent again one by one, and
+ *          each then gets its own error or answer.
  */
 import { performance } from 'node:perf_hooks'
 import { RuntimeError } from '../core/errors.ts'
@@ -16,12 +16,13 @@ import {
 } from '../core/policy.ts'
 import type { Bell } from '../core/ports/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
-import { type PartitionKeys, spawnKeys } from './keys.ts'
-import { bytesOf, Gathering } from './script/gathering.ts'
+import type { PartitionKeys } from './keys.ts'
+import { batchesOf } from './script/gathering.ts'
+import type { HeaderValue } from './script/header.ts'
 import type { ScriptCaller } from './script/script.ts'
-import { spawnScript, spawnsScript } from './script/scripts.ts'
+import { createSessionsScript } from './script/scripts.ts'
 
-export interface SpawnSession {
+export interface SessionOrder {
   readonly sessionId: string
   readonly kind: string
   readonly name: string
@@ -36,35 +37,31 @@ export interface SpawnSession {
   readonly event: string
 }
 
-/** again: what its key began is there; other: its key began something else. Then the answer is that of the first. */
-export interface SpawnAnswer {
+/** again: the session was there, or its key began it before. other: its key began something else, and that session is answered. */
+export interface CreateAnswer {
   readonly kind: 'ok' | 'again' | 'other'
   readonly sessionId: string
   readonly workerId: string
   readonly bells: readonly Bell[]
 }
 
-interface Waiting {
-  readonly order: SpawnSession
-  readonly facts: readonly string[]
-  /** All of it in `spawns`. */
-  readonly words: readonly string[]
+interface Prepared {
+  /** Its part of the header. */
+  readonly fields: Readonly<Record<string, HeaderValue | undefined>>
+  readonly texts: readonly [mail: string, event: string]
   readonly bytes: number
-  readonly answer: PromiseWithResolvers<SpawnAnswer>
 }
 
 const startLimits = encodeLimits(defaultWorkerLimits)
 const startCaps = encodeSpending(defaultSpending)
+/** Of a session's fields in the header: their names, ids and digests. */
+const fieldsBytes = 300
 
-export class Spawns {
+export class CreateSessions {
   readonly #caller: ScriptCaller
   readonly #keys: PartitionKeys
   readonly #policy: Policy
   readonly #deadlineMs: number
-  readonly #gathering = new Gathering<Waiting>(
-    (some) => this.#send(some),
-    (leave) => process.nextTick(leave),
-  )
 
   constructor(caller: ScriptCaller, keys: PartitionKeys, policy: Policy, deadlineMs: number) {
     this.#caller = caller
@@ -73,78 +70,72 @@ export class Spawns {
     this.#deadlineMs = deadlineMs
   }
 
-  spawn(order: SpawnSession): Promise<SpawnAnswer> {
-    const facts = this.#factsOf(order)
-    if (order.keyDigest !== null) return this.#spawnAlone(order, facts, this.#deadlineMs)
-    const answer = Promise.withResolvers<SpawnAnswer>()
-    const words = wordsOf(order, facts)
-    this.#gathering.add({ order, facts, words, bytes: bytesOf(words), answer })
-    return answer.promise
+  async create(order: SessionOrder): Promise<CreateAnswer> {
+    const [answer] = await this.#send([this.#prepare(order)], this.#deadlineMs)
+    return answer as CreateAnswer
   }
 
-  #send(some: readonly Waiting[]): void {
-    const [first] = some as [Waiting]
-    if (some.length > 1) void this.#spawnTogether(some)
-    else first.answer.resolve(this.#spawnAlone(first.order, first.facts, this.#deadlineMs))
+  /** In the order of the orders: that of each session's answer, or of the error that it met. */
+  async createMany(orders: readonly SessionOrder[]): Promise<PromiseSettledResult<CreateAnswer>[]> {
+    const batches = [...batchesOf(orders.map((order) => this.#prepare(order)))]
+    const answers = await Promise.all(batches.map((batch) => this.#sendBatch(batch)))
+    return answers.flat()
   }
 
-  async #spawnTogether(some: readonly Waiting[]): Promise<void> {
-    const give = performance.now() + this.#deadlineMs
-    const { sessions, events } = this.#keys
-    const args = { bellMs: this.#policy.bellMs, seed: newSeed(), orders: some.flatMap(({ words }) => words) }
+  async #sendBatch(batch: readonly Prepared[]): Promise<PromiseSettledResult<CreateAnswer>[]> {
+    const giveUpAt = performance.now() + this.#deadlineMs
     try {
-      const options = { deadlineMs: this.#deadlineMs }
-      const [, bells] = await this.#caller.call(spawnsScript, { sessions, events }, args, options)
-      // Who is answered none may ring one of its own: those of a pool go to the first session of that pool.
-      const byPool = Map.groupBy(parseBells(bells), ({ pool }) => pool)
-      for (const { order, answer } of some) {
-        const { sessionId, pool } = order
-        const own = byPool.get(pool) ?? none
-        byPool.delete(pool)
-        answer.resolve({ kind: 'ok', sessionId, workerId: rootIdOf(sessionId), bells: own })
-      }
-    } catch (error) {
-      // Its time is over, or one of them met something that is not as it should be: which, they say themselves (P1).
-      const isOver = error instanceof RuntimeError && error.retryable
-      for (const { order, facts, answer } of some) {
-        if (isOver) answer.reject(error)
-        else answer.resolve(this.#spawnAlone(order, facts, Math.max(1, give - performance.now())))
-      }
+      const answers = await this.#send(batch, this.#deadlineMs)
+      return answers.map((value) => ({ status: 'fulfilled', value }))
+    } catch (reason) {
+      // Where the time is over none is sent again. Else one of them met something that is not as it should be (CREATE-1).
+      const isFinal = batch.length === 1 || (reason instanceof RuntimeError && reason.retryable)
+      if (isFinal) return batch.map(() => ({ status: 'rejected', reason }))
+      const leftMs = Math.max(1, giveUpAt - performance.now())
+      return Promise.allSettled(batch.map(async (one) => (await this.#send([one], leftMs))[0] as CreateAnswer))
     }
   }
 
-  async #spawnAlone(order: SpawnSession, facts: readonly string[], deadlineMs: number): Promise<SpawnAnswer> {
-    const { sessionId: id, kind, pool, mail, event } = order
-    const { bellMs } = this.#policy
-    const keys = spawnKeys(this.#keys, rootIdOf(id))
-    const args = { sessionId: id, kind, pool, mail, seed: newSeed(), bellMs, event, facts }
-    const reply = await this.#caller.call(spawnScript, keys, args, { deadlineMs })
-    const [answer, sessionId, bells] = reply as [SpawnAnswer['kind'], string, string]
-    return { kind: answer, sessionId, workerId: rootIdOf(sessionId), bells: parseBells(bells) }
+  async #send(batch: readonly Prepared[], deadlineMs: number): Promise<CreateAnswer[]> {
+    const { sessions, events } = this.#keys
+    const args = {
+      wakeupMs: this.#policy.bellMs,
+      seed: newSeed(),
+      sessions: batch.map(({ fields }) => fields),
+      texts: batch.flatMap(({ texts }) => texts),
+    }
+    const replies = await this.#caller.call(createSessionsScript, { sessions, events }, args, { deadlineMs })
+    return (replies as [CreateAnswer['kind'], string, string][]).map(([kind, sessionId, bells]) => ({
+      kind,
+      sessionId,
+      workerId: rootIdOf(sessionId),
+      bells: parseBells(bells),
+    }))
   }
 
-  /** What is not as a session starts by default. */
-  #factsOf({ kind, name, mode, limits, grant, keyDigest, mail }: SpawnSession): string[] {
-    const facts: string[] = []
-    if (name !== kind) facts.push('name', name)
-    if (mode !== 'job') facts.push('mode', mode)
+  /** What is as a session starts by default is left out. */
+  #prepare({ sessionId, kind, name, pool, mode, limits, grant, keyDigest, mail, event }: SessionOrder): Prepared {
     const limitsText = encodeLimits(limits)
-    if (limitsText !== startLimits) facts.push('limits', limitsText)
     const caps = encodeSpending(limits)
-    if (caps !== startCaps) facts.push('caps', caps)
-    if (grant) facts.push('grant', grant)
+    const permissions = grant || undefined
+    const fields: Record<string, HeaderValue | undefined> = {
+      session: sessionId,
+      kind,
+      pool,
+      name: name === kind ? undefined : name,
+      mode: mode === 'job' ? undefined : mode,
+      limits: limitsText === startLimits ? undefined : limitsText,
+      permissions,
+      caps: caps === startCaps ? undefined : caps,
+    }
     if (keyDigest !== null) {
       // Without caps as versions before this one have it, which knew of no others: their keys are asked for again after an upgrade.
       const rest = caps === startCaps ? [] : [caps]
-      const asked = digestAsked(JSON.stringify([kind, name, mode, limitsText, grant, mail, ...rest]))
-      facts.push('idem', keyDigest, 'idemMs', String(this.#policy.givenKeyMs), 'asked', asked)
+      fields.key = keyDigest
+      fields.asked = digestAsked(JSON.stringify([kind, name, mode, limitsText, grant, mail, ...rest]))
+      fields.keyMs = this.#policy.givenKeyMs
     }
-    return facts
+    const bytes = fieldsBytes + (permissions?.length ?? 0) + mail.length + event.length
+    return { fields, texts: [mail, event], bytes }
   }
-}
-
-const none: readonly Bell[] = []
-
-function wordsOf(order: SpawnSession, facts: readonly string[]): string[] {
-  return [order.sessionId, order.kind, order.pool, order.mail, order.event, ...facts, '.']
 }

@@ -14,6 +14,7 @@ import { LetterStore } from '../../../src/store/letter-store.ts'
 import { openRedis } from '../../../src/store/redis/redis.ts'
 import { ScriptCaller } from '../../../src/store/script/script.ts'
 import { type PostAnswer, SessionStore } from '../../../src/store/session-store.ts'
+import type { CreateAnswer, SessionOrder } from '../../../src/store/spawns.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { changes, type Dump, dumpKeys, keysOf, Words } from './dump.ts'
 import { HandNode, type HandNodeOptions } from './hand-node.ts'
@@ -118,10 +119,23 @@ export class Place implements AsyncDisposable {
   }
 
   async create(options: CreateOptions = {}): Promise<MadeSession> {
+    return madeBy(await this.sessions.create(this.#order(options)))
+  }
+
+  /** In few scripts; the test fails where one of them is not created. */
+  async createMany(all: readonly CreateOptions[]): Promise<MadeSession[]> {
+    const results = await this.sessions.createMany(all.map((options) => this.#order(options)))
+    return results.map((result) => {
+      if (result.status === 'rejected') throw result.reason
+      return madeBy(result.value)
+    })
+  }
+
+  #order(options: CreateOptions): SessionOrder {
     const { label = 'one', key } = options
     const sessionId = this.label(newId(0), label)
     this.label(rootIdOf(sessionId), `${label}.root`)
-    const made = await this.sessions.spawn({
+    return {
       sessionId,
       kind: options.kind ?? 'echo',
       name: label,
@@ -132,8 +146,7 @@ export class Place implements AsyncDisposable {
       limits: { ...defaultSessionLimits, ...options.limits },
       grant: options.grant,
       event: '[["session.created"]]',
-    })
-    return { id: made.sessionId, root: made.workerId, bells: made.bells.map((bell) => bell.id) }
+    }
   }
 
   /** A message from outside, under this idempotency key of a caller; else under one that is made, of the text. */
@@ -203,4 +216,8 @@ export class Place implements AsyncDisposable {
     this.redis.disconnect()
     this.wire.redis.disconnect()
   }
+}
+
+function madeBy({ sessionId, workerId, bells }: CreateAnswer): MadeSession {
+  return { id: sessionId, root: workerId, bells: bells.map((bell) => bell.id) }
 }
