@@ -149,6 +149,7 @@ export type {
 export { ConversationHistory } from './core/history/history.ts'
 export { chat } from './core/history/message-factories.ts'
 export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'
+export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/ports/telemetry.ts'
 export type { Failure } from './core/worker/failure.ts'
 export type {
   InputMessage,

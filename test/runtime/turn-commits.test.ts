@@ -2,6 +2,7 @@
 import { performance } from 'node:perf_hooks'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { CommitAnswer, Refusal, RunPosition } from '../../src/core/ports/ports.ts'
+import { forAny, forRetry, goOn } from '../../src/core/worker/wait.ts'
 import { afterRun } from '../../src/runtime/turn/run-ending.ts'
 import { emptyStep, type Step } from '../../src/runtime/turn/step.ts'
 import { Turn } from '../../src/runtime/turn/turn.ts'
@@ -46,7 +47,7 @@ describe('steps', () => {
 
   test('and the end that follows them directly are one commit (U3)', async () => {
     turn.add(step('a'))
-    void turn.end('any')
+    void turn.end(forAny)
     await answer(0)
     expect(sent()).toEqual([['a', 'any']])
     expect(await turn.finished).toBe('ended')
@@ -55,7 +56,7 @@ describe('steps', () => {
   test('that end a run stand alone before what comes after them', async () => {
     turn.add(step('a', { outcome: 'completed', position: afterRun(1) }))
     turn.add(step('b'))
-    void turn.end('any')
+    void turn.end(forAny)
     await answer(0)
     await answer(1)
     expect(sent()).toEqual([['a'], ['b', 'any']])
@@ -111,8 +112,8 @@ describe('steps', () => {
 
 describe('an end', () => {
   test('comes once, and nothing is recorded after it', async () => {
-    void turn.end('any')
-    void turn.end('again')
+    void turn.end(forAny)
+    void turn.end(goOn)
     void turn.release()
     turn.add(step('late'))
     expect(turn.mayBegin()).toBe(false)
@@ -131,7 +132,7 @@ describe('an end', () => {
         ],
       }),
     )
-    void turn.end('retry', 250)
+    void turn.end(forRetry, 250)
     await answer(0)
     expect(noted).toEqual([400, 250])
     expect(store.commits[0]?.request.end).toMatchObject({ wait: 'retry', retryMs: 250 })
@@ -140,7 +141,7 @@ describe('an end', () => {
   test('leaves what the record says then, and cannot be undone', async () => {
     turn.add(step('a'))
     await answer(0)
-    void turn.end('any')
+    void turn.end(forAny)
     await answer(1, { ...ok, version: 2 })
     turn.abandon('fenced')
     await turn.cancel()
@@ -152,7 +153,7 @@ describe('an end', () => {
     try {
       turn.add(step('a'), { lazy: true })
       expect(vi.getTimerCount()).toBe(1)
-      void turn.end('any')
+      void turn.end(forAny)
       while (store.commits.length === 0) await soon()
       store.commits[0]?.answer(ok)
       await turn.finished
@@ -163,14 +164,14 @@ describe('an end', () => {
   })
 
   test('without a retry has none', async () => {
-    void turn.end('any')
+    void turn.end(forAny)
     await answer(0)
     expect(noted).toEqual([])
     expect(store.commits[0]?.request.end).not.toHaveProperty('retryMs')
   })
 
   test('counts how long its commits took', async () => {
-    void turn.end('any')
+    void turn.end(forAny)
     const began = performance.now()
     await waitUntil('some time has passed', () => performance.now() > began + 5)
     await answer(0)
@@ -205,7 +206,7 @@ describe('a turn that is given back', () => {
   test('is not, when it is over already', async () => {
     turn.abandon('fenced')
     await turn.release()
-    await turn.end('any')
+    await turn.end(forAny)
     await soon()
     expect([store.commits, turn.over]).toEqual([[], 'fenced'])
   })
@@ -223,7 +224,7 @@ describe('a turn that is given up', () => {
   })
 
   test('stays so when its ending commit is answered after all (U2)', async () => {
-    void turn.end('any')
+    void turn.end(forAny)
     await soon()
     turn.abandon('unreachable')
     await answer(0)
@@ -247,7 +248,7 @@ describe('a turn that is given up', () => {
   })
 
   test('leaves its slot what was claimed with the answer', async () => {
-    void turn.end('any')
+    void turn.end(forAny)
     await answer(0, { kind: 'fenced', claimed: { kind: 'empty' } })
     expect(turn.claimed).toEqual({ kind: 'empty' })
   })
@@ -314,7 +315,7 @@ describe('a refusal (U4)', () => {
 
   test('of the last steps of a turn leaves its end to the last of them', async () => {
     for (const name of ['a', 'b']) turn.add(failing(name))
-    void turn.end('any')
+    void turn.end(forAny)
     await answer(0, { kind: 'refused', refusals: [refusal] })
     await answer(1)
     await answer(2)
@@ -334,7 +335,7 @@ describe('a refusal (U4)', () => {
     await answer(0, { kind: 'refused', refusals: [refusal] })
     expect(told).toEqual([expect.stringContaining('depth')])
     expect([turn.position.calls, turn.isSettled, turn.over]).toEqual([0, true, undefined])
-    void turn.end('any')
+    void turn.end(forAny)
     await answer(1)
     expect(sent()).toEqual([['a'], ['any']])
   })

@@ -77,7 +77,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'end-of-turn test of the family lane',
     script: commitScript,
-    from: "if wakes('parked', wait, 'family', unseen[index], seen + index) then again = true end",
+    from: "if endsWait(wait, 'family', unseen[index], seen + index) then again = true end",
     to: '',
     check: checks.aResultBeforeTheEndQueuesTheParent,
   },
@@ -154,7 +154,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'starts alone',
     script: claimScript,
-    from: 'changes[#changes + 1] = digits(tonumber(record.alone or 0) + 1)',
+    from: 'changes[#changes + 1] = digits(tonumber(record.alone or atStart.alone) + 1)',
     to: "changes[#changes + 1] = '0'",
     check: checks.fiveLostLeasesAreQuarantined,
   },
@@ -196,7 +196,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'path of ancestors in the cancel check',
     script: commitScript,
-    from: 'for level = 1, tonumber(record.depth or 0) do',
+    from: 'for level = 1, tonumber(record.depth or atStart.depth) do',
     to: 'for level = 1, 0 do',
     check: checks.aChildOfACancelledRunCannotCommit,
   },
@@ -266,7 +266,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'limit of workers',
     script: commitScript,
-    from: 'elseif tonumber(others.counted[1] or 1) + #born > limits.workers then',
+    from: 'elseif tonumber(others.counted[1] or atStart.workers) + #born > limits.workers then',
     to: 'elseif false then',
     check: checks.tooManyWorkersAreRefused,
   },
@@ -350,8 +350,8 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'a retry waits',
     script: postScript,
-    from: "if place ~= 'parked' or wait == 'retry' then return false end",
-    to: "if place ~= 'parked' then return false end\n  if wait == 'retry' then return true end",
+    from: "if wait == 'retry' then return false end",
+    to: "if wait == 'retry' then return true end",
     check: checks.inputDoesNotCutARetryShort,
   },
   {

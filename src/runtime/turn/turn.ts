@@ -17,6 +17,7 @@ import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, Refusal, RunPosit
 import { type ChildOffering, childGrants } from '../../core/worker/child-grant.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
 import { encodeRunState, type RunState } from '../../core/worker/run-state.ts'
+import { encodeWait, forAny, goOn, type TurnWait } from '../../core/worker/wait.ts'
 import { LazySignal } from './lazy-signal.ts'
 import { batchLength, emptyStep, mergeSteps, requestOf, type Step } from './step.ts'
 import type { TurnHost } from './turn-host.ts'
@@ -26,9 +27,9 @@ const none: readonly never[] = []
 /** How a cancelled run ends; the behaviour knows what its entries look like. */
 export type CancelledStep = (position: RunPosition) => Step
 
-/** What the worker waits for, and how long where that is its retry. */
+/** What the worker waits for, or that it goes on; and how long it waits where that is for its retry. */
 interface TurnEnd {
-  readonly wait: string
+  readonly wait: TurnWait
   readonly retryMs?: number
 }
 
@@ -197,7 +198,7 @@ export class Turn {
   }
 
   /** Ends the turn: the last steps, what the worker waits for and the slot's next claim in one commit. */
-  async end(wait: string, retryMs?: number): Promise<void> {
+  async end(wait: TurnWait, retryMs?: number): Promise<void> {
     if (this.#left.over || this.#ending) return
     this.#ending = true
     await this.#afterInFlight(() => this.#drain({ wait, ...(retryMs === undefined ? {} : { retryMs }) }))
@@ -232,7 +233,7 @@ export class Turn {
     if (this.#left.over || this.#ending) return
     this.#ending = true
     this.#fire(new LeaseLostError(`this node is stopping; worker ${this.grant.workerId} goes on elsewhere.`))
-    await this.#afterInFlight(() => this.#drain({ wait: 'again' }))
+    await this.#afterInFlight(() => this.#drain({ wait: goOn }))
   }
 
   #fire(reason: Error): void {
@@ -366,13 +367,13 @@ export class Turn {
     }
     this.#ending = true
     const failed = steps[0]?.refused?.(error)
-    if (failed) await this.#commit([failed], { wait: 'any' })
+    if (failed) await this.#commit([failed], { wait: forAny })
     else this.abandon('stale')
   }
 
   async #commitCancelled(): Promise<void> {
     this.#endsCancelled = this.#cancelledStep === undefined
-    if (this.#cancelledStep) await this.#commit([this.#cancelledStep(this.#position)], { wait: 'any' })
+    if (this.#cancelledStep) await this.#commit([this.#cancelledStep(this.#position)], { wait: forAny })
   }
 
   #request(step: Step, end: TurnEnd | undefined): CommitRequest {
@@ -383,7 +384,7 @@ export class Turn {
       sequence: this.#sequence,
       version: this.#left.version,
       offer: ended?.offer,
-      end: end && ended && { ...end, next: ended.next },
+      end: end && ended && { ...end, wait: encodeWait(end.wait), next: ended.next },
       bell: this.host.bell,
       wasBusy: this.bellIsBusy,
     }

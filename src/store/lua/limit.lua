@@ -14,7 +14,7 @@ if not kind or path then return { 'not_found' } end
 local state = stateOf(cancel, ended)
 checkCount(rootKey, 'workers', workers)
 -- Detached workers that it left go on in a session that has ended, unless it was cancelled.
-local left = tonumber(workers or 1) - 1
+local left = tonumber(workers or atStart.workers) - 1
 if state ~= 'active' and (left <= 0 or string.find(state, '^cancel')) then return { 'finished', state } end
 checkLast(event)
 local function given(number) return number == '' and 0 or tonumber(number) end

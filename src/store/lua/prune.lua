@@ -72,7 +72,7 @@ local function readGoing(id, base, root)
   if field[1] and (finished == 0 or now - finished < retentionMs or redis.call('SISMEMBER', cancellingKey, id) == 1) then return nil end
   checkCounts(root, 'retired', 'resting')
   local length = redis.call('LLEN', base .. ':workers')
-  local resting = math.min(tonumber(field[3] or 0), length)
+  local resting = math.min(tonumber(field[3] or atStart.resting), length)
   local first = resting < length and resting or 0
   local workers = redis.call('LRANGE', base .. ':workers', first, first + budget - 1)
   budget = budget - #workers

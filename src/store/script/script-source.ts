@@ -16,9 +16,11 @@ interface Piece {
 
 /** Each file builds on those before it. */
 const parts = [
+  'defaults',
   'checks',
   'records',
   'spending',
+  'waits',
   'mail',
   'sessions',
   'claims',

@@ -133,7 +133,7 @@ test('no more when its own turn had nothing to add; and of each entry it is told
   expect(node.unread).toEqual([1, 2])
 })
 
-test('all of it when what it knows is not how the history begins any more (H2)', async () => {
+test('all of it when what it knows is not how the history begins any more (CACHE-2)', async () => {
   const node = new OneNode()
   await node.run(1, {})
   const last = node.log.length - 1

@@ -1,5 +1,5 @@
 /**
- * A node that can no longer be sure of a lease begins nothing in its turn (T1 of think.ts, L1 of local-calls.ts): another node may have it.
+ * A node that can no longer be sure of a lease begins nothing in its turn (THINK-1 of think.ts, LOCAL-1 of local-calls.ts): another node may have it.
  * Nobody renews here, and nobody but the turn looks at the time.
  */
 import { expect, test } from 'vitest'

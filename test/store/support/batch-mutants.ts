@@ -35,14 +35,14 @@ export const batchMutants: readonly Mutant[] = [
   {
     guard: 'starts alone count anew after a commit',
     script: commitScript,
-    from: "if record.alone then change(turn, 'alone', '0') end",
+    from: "if record.alone then change(turn, 'alone', atStart.alone) end",
     to: '',
     check: checks.whoWasSuspectedIsNoMore,
   },
   {
     guard: 'the record says what a turn that ended waits for',
     script: commitScript,
-    from: "change(turn, 'wait', wait, 'any')",
+    from: "change(turn, 'wait', wait)",
     to: '',
     check: checks.aTurnThatEndsEndsItsWait,
   },

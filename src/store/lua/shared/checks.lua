@@ -114,11 +114,11 @@ end
 
 -- Fields of a record that scripts count with; absent ones are at their start. All are looked at together: one by one they cost twice as much.
 local function checkRecord(recordKey, record)
-  local depth = record.depth or '0'
+  local depth = record.depth or atStart.depth
   -- One that nothing was recorded of yet has none of them but its depth.
   local isCounted = record.run or record.control or record.family or record.user or record.alone or record.crashes
-  local all = isCounted and (record.run or '1') .. ' ' .. (record.control or '0') .. ' ' ..
-    (record.family or '0') .. ' ' .. (record.user or '0') .. ' ' .. (record.alone or '0') .. ' ' .. (record.crashes or '0')
+  local all = isCounted and (record.run or atStart.run) .. ' ' .. (record.control or atStart.control) .. ' ' ..
+    (record.family or atStart.family) .. ' ' .. (record.user or atStart.user) .. ' ' .. (record.alone or atStart.alone) .. ' ' .. (record.crashes or atStart.crashes)
   if not string.find(depth, '^%d+$') or (isCounted and not string.find(all, '^%d+ %d+ %d+ %d+ %d+ %d+$')) then
     local counters = { 'run', 'depth', 'control', 'family', 'user', 'alone', 'crashes' }
     for index = 1, #counters do
@@ -144,7 +144,7 @@ end
 -- Results that are taken, by their places in the lane for ever, stand in it or are the first of it.
 local function checkFamily(recordKey, record, used)
   local familyKey = recordKey .. ':mail:family'
-  local taken, length = tonumber(record.family or 0), lengthOf(familyKey)
+  local taken, length = tonumber(record.family or atStart.family), lengthOf(familyKey)
   for position in string.gmatch(used, '%d+') do
     local place = tonumber(position) - taken
     if place < 0 or place >= length then error('position ' .. position .. ' should be one of the family lane of ' .. recordKey, 0) end

@@ -1,9 +1,9 @@
 --[[ commits – what one turn records, and its end. Commits of one script know nothing of each other: they share a batch, which has their
 time, and does behind the last of them what is done once (batches.lua). ]]
 
--- A field of the record that is to become this; absent it is the third.
-local function change(turn, name, value, absent)
-  if (turn.record[name] or absent) ~= value then
+-- A field of the record that is to become this.
+local function change(turn, name, value)
+  if (turn.record[name] or atStart[name]) ~= value then
     local changes = turn.changes
     changes[#changes + 1] = name
     changes[#changes + 1] = value
@@ -62,12 +62,12 @@ end
 -- What the step says of the run, and the handler's state. Fields that are mostly empty exist only when they were ever needed.
 local function writeState(turn)
   local record, given, recordKey = turn.record, turn.given, turn.recordKey
-  change(turn, 'runState', turn.runState, 'Idle')
-  change(turn, 'open', turn.open, '0')
-  if record.alone then change(turn, 'alone', '0') end
-  if given.attempt or record.attempt then change(turn, 'attempt', given.attempt or '0', '0') end
-  if given.awaits or record.awaits then change(turn, 'awaits', given.awaits or '', '') end
-  if given.timersOpen or record.timersOpen then change(turn, 'timersOpen', given.timersOpen or '0', '0') end
+  change(turn, 'runState', turn.runState)
+  change(turn, 'open', turn.open)
+  if record.alone then change(turn, 'alone', atStart.alone) end
+  if given.attempt or record.attempt then change(turn, 'attempt', given.attempt or atStart.attempt) end
+  if given.awaits or record.awaits then change(turn, 'awaits', given.awaits or atStart.awaits) end
+  if given.timersOpen or record.timersOpen then change(turn, 'timersOpen', given.timersOpen or atStart.timersOpen) end
   if given.state then
     if record.data == '@' then redis.call('DEL', recordKey .. ':state') end
     change(turn, 'data', given.state)
@@ -77,7 +77,7 @@ local function writeState(turn)
   end
   if given.failure == '-' then
     if record.failed == '1' then redis.call('DEL', recordKey .. ':failure') end
-    if record.failed then change(turn, 'failed', '0') end
+    if record.failed then change(turn, 'failed', atStart.failed) end
   elseif given.failure then
     redis.call('SET', recordKey .. ':failure', given.failure)
     change(turn, 'failed', '1')
@@ -110,13 +110,13 @@ end
 local function writeRunEnd(tag, turn, batch)
   local record, worker, session, run, outcome, ofRoot, last = turn.record, turn.worker, turn.session, turn.run, turn.outcome, turn.ofRoot, turn.last
   change(turn, 'run', digits(tonumber(run) + 1))
-  if record.calls then change(turn, 'calls', '0') end
+  if record.calls then change(turn, 'calls', atStart.calls) end
   local controlLeft, familyLeft = writeRunLeftovers(tag, worker, record, turn.awaiting > 0)
   turn.control, turn.family = turn.control + controlLeft, turn.family + familyLeft
   if turn.awaiting > 0 then
     redis.call('SADD', sessionKey(tag, session) .. ':cancelled', worker .. ':' .. run)
     ofRoot[#ofRoot + 1] = 'marks'
-    ofRoot[#ofRoot + 1] = digits(tonumber(turn.marks or 0) + 1)
+    ofRoot[#ofRoot + 1] = digits(tonumber(turn.marks or atStart.marks) + 1)
     redis.call('SADD', tag .. ':cancelling', session)
   end
   if not record.parent then
@@ -151,12 +151,12 @@ local function writeTurnEnd(tag, turn, batch)
       local seen = math.max(turn.familySeen, family)
       local unseen = redis.call('LRANGE', recordKey .. laneKeys.family, digits(seen - family), '-1')
       for index = 1, #unseen do
-        if wakes('parked', wait, 'family', unseen[index], seen + index) then again = true end
+        if endsWait(wait, 'family', unseen[index], seen + index) then again = true end
       end
     end
   end
-  change(turn, 'token', '')
-  change(turn, 'wait', wait, 'any')
+  change(turn, 'token', atStart.token)
+  change(turn, 'wait', wait)
   batch.ended[#batch.ended + 1] = worker
   if again then
     change(turn, 'place', 'queued')
@@ -209,16 +209,16 @@ local function commitTurn(tag, turn, batch)
   turn.ofRoot = record.parent and {} or turn.changes
   local failed = writeEntries(turn)
   if failed then return failed end
-  turn.control, turn.family = tonumber(record.control or 0) + turn.controlUsed, tonumber(record.family or 0)
+  turn.control, turn.family = tonumber(record.control or atStart.control) + turn.controlUsed, tonumber(record.family or atStart.family)
   writeTaken(tag, turn)
   writeState(turn)
   writeGiven(tag, turn, batch)
   if outcome then writeRunEnd(tag, turn, batch) end
   if turn.control > 0 then change(turn, 'control', digits(turn.control)) end
   if turn.family > 0 then change(turn, 'family', digits(turn.family)) end
-  if turn.userUsed > 0 then change(turn, 'user', digits(tonumber(record.user or 0) + turn.userUsed)) end
+  if turn.userUsed > 0 then change(turn, 'user', digits(tonumber(record.user or atStart.user) + turn.userUsed)) end
   if turn.turnEnds then writeTurnEnd(tag, turn, batch) end
-  if record.bells then change(turn, 'bells', '') end
+  if record.bells then change(turn, 'bells', atStart.bells) end
   redis.call('HSET', recordKey, unpack(turn.changes))
   if record.parent and #turn.ofRoot > 0 then redis.call('HSET', turn.rootKey, unpack(turn.ofRoot)) end
   writeScores(tag, turn.woke)

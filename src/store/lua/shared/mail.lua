@@ -1,22 +1,5 @@
 --[[ mail – mail into lanes, workers into the line, bells for those who are in it. ]]
 
--- Does a message in this lane wake a worker in this place, waiting for this? `text` is the mail, `tail` the lane's length for ever
--- counted with it. Waits of a record: any | control | retry | result:<child> | family:<length>. A length that nobody can count with
--- wakes: whoever brings mail is not stopped by it, and the claim looks at all of the record.
-local function wakes(place, wait, lane, text, tail)
-  if place == 'idle' then return true end
-  if place ~= 'parked' or wait == 'retry' then return false end
-  if lane == 'control' or wait == 'any' then return true end
-  if lane ~= 'family' then return false end
-  if string.sub(wait, 1, 7) == 'result:' then
-    return string.sub(text, 3, 38) == string.sub(wait, 8)
-  end
-  if string.sub(wait, 1, 7) == 'family:' then
-    return tail >= (tonumber(string.sub(wait, 8)) or 0)
-  end
-  return false
-end
-
 -- Scores and workers into the line. Where it is none, sweeps take them from among the unhosted once it is mended.
 local function writeLine(tag, pool, line)
   local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(line))
@@ -101,9 +84,9 @@ local function planMail(tag, id, lane, text)
   if not field[1] then return nil, 'not_found' end
   if field[1] == 'terminal' then return nil, 'terminal' end
   return {
-    id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), place = field[1], wait = field[2] or 'any',
-    session = sessionOf(id, field[3]), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7] or nil,
-    family = field[8] or '0', consumed = tonumber(field[9] or 0),
+    id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), place = field[1], wait = field[2] or atStart.wait,
+    session = sessionOf(id, field[3]), pool = field[4] or atStart.pool, run = field[5] or atStart.run, open = field[6], limits = field[7] or nil,
+    family = field[8] or atStart.family, consumed = tonumber(field[9] or atStart.user),
     -- A root that has no score has had none: its record is not asked for it again.
     score = field[10] or (not field[3] and 0), sessionState = not field[3] and stateOf(field[11], field[12]),
   }
@@ -170,11 +153,9 @@ end
 local function writeMail(tag, plan, now, woke)
   local length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
   if not woke.woken[plan.id] and (plan.place == 'idle' or plan.place == 'parked') then
-    local tail = length
-    if string.sub(plan.wait, 1, 7) == 'family:' then
-      tail = length + (tonumber(plan.family) or math.huge)
-    end
-    if wakes(plan.place, plan.wait, plan.lane, plan.text, tail) then
+    -- Only results are ever waited for by their number.
+    local count = length + (tonumber(plan.family) or math.huge)
+    if wakes(plan.place, plan.wait, plan.lane, plan.text, count) then
       writeWoken(tag, plan, now, woke)
       redis.call('HSET', plan.record, 'place', 'queued')
     end
@@ -214,9 +195,9 @@ end
 -- Returns how many mails went from the control and the family lane.
 local function writeRunLeftovers(tag, id, record, awaited)
   local base = workerKey(tag, id)
-  if (record.attempt or '0') ~= '0' then redis.call('ZREM', tag .. ':timers', id .. ':retry') end
+  if (record.attempt or atStart.attempt) ~= '0' then redis.call('ZREM', tag .. ':timers', id .. ':retry') end
   local control, family = 0, 0
-  if (record.timersOpen or '0') ~= '0' then
+  if (record.timersOpen or atStart.timersOpen) ~= '0' then
     local timers = redis.call('HKEYS', base .. ':timers')
     for index = 1, #timers do
       redis.call('ZREM', tag .. ':timers', id .. ':' .. timers[index])

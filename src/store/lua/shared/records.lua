@@ -50,7 +50,7 @@ end
 -- How often the worker was claimed. It stands in the token while there is one ("<epoch>:<nonce>", "<epoch>:" after a lease that
 -- ended), and in the id of the last commit.
 local function epochOf(record)
-  local claimed = tonumber(string.match(record.token or '', '^(%d+)') or '0')
+  local claimed = tonumber(string.match(record.token or atStart.token, '^(%d+)') or '0')
   local committed = tonumber(string.match(record.commit or '', '^(%d+)') or '0')
   return math.max(claimed, committed), committed
 end
@@ -151,13 +151,13 @@ local function cancelHit(tag, record, id)
   local marks, spent, caps = readShared(tag, id, record)
   if not marks then return nil, marks, spent, caps end
   local probes = {}
-  for level = 1, tonumber(record.depth or 0) do
+  for level = 1, tonumber(record.depth or atStart.depth) do
     local element = record['path' .. level]
     probes[#probes + 1] = element
     probes[#probes + 1] = string.sub(element, 1, 36) .. ':*'
   end
   probes[#probes + 1] = id .. ':*'
-  probes[#probes + 1] = id .. ':' .. (record.run or '1')
+  probes[#probes + 1] = id .. ':' .. (record.run or atStart.run)
   local cancelledKey = sessionKey(tag, sessionOf(id, record.path1)) .. ':cancelled'
   local found = redis.pcall('SMISMEMBER', cancelledKey, unpack(probes))
   if found.err then

@@ -53,7 +53,7 @@ local function writeRoot(order)
   end
   set('limits', order.limits)
   set('name', order.name)
-  set('pool', order.pool, 'default')
+  set('pool', order.pool, atStart.pool)
   set('mode', order.mode)
   set('grant', order.permissions)
   set('caps', order.caps)

@@ -95,7 +95,7 @@ local function guardTurn(tag, turn, batch)
   local worker, recordKey, token, sequence, version = turn.worker, turn.recordKey, turn.token, turn.sequence, turn.version
   local record = readRecord(recordKey)
   local claim = turn.claim
-  if claim then completeClaim(claim, record.pool or 'default', turn.given, batch) end
+  if claim then completeClaim(claim, record.pool or atStart.pool, turn.given, batch) end
   turn.record = record
   local commitToken, commitSequence = string.match(record.commit or '', '^(.*):(%d+)$')
   local repeated = commitToken == token and sequence <= tonumber(commitSequence)
@@ -105,12 +105,12 @@ local function guardTurn(tag, turn, batch)
     -- It was recorded, whatever became of its root since.
     local fine, _, spent, caps = pcall(readShared, tag, worker, record)
     local granted = turn.eager and readEager(tag, turn)
-    return { 'ok', record.version, record.bells or '', before, fine and spent, fine and caps, granted }
+    return { 'ok', record.version, record.bells or atStart.bells, before, fine and spent, fine and caps, granted }
   end
   checkRecord(recordKey, record)
   if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end
   local session = sessionOf(worker, record.path1)
-  turn.pool, turn.session, turn.run = record.pool or 'default', session, record.run or '1'
+  turn.pool, turn.session, turn.run = record.pool or atStart.pool, session, record.run or atStart.run
   turn.rootKey = record.parent and rootKeyOf(tag, session) or recordKey
   local hit, outcome = nil, turn.outcome
   hit, turn.marks, turn.spentBefore, turn.caps = cancelHit(tag, record, worker)
@@ -124,12 +124,12 @@ end
 local function planTurn(tag, turn)
   local record, given, recordKey, spawns, sends, awaiting = turn.record, turn.given, turn.recordKey, turn.spawns, turn.sends, turn.awaiting
   local outcome, wait, familyUsed, dead, userUsed = turn.outcome, turn.wait, turn.familyUsed, given.dead, turn.userUsed
-  local waitsForOne = string.find(wait, ':', 1, true)
+  local waitsForOne = waitsForResults(wait)
   turn.waitsForOne, turn.turnEnds = waitsForOne, wait ~= ''
   turn.others = noOthers
   local concernsOthers = turn.spentBefore or record.parent or record.calls or #spawns > 0 or #sends > 0 or awaiting > 0 or familyUsed ~= '' or waitsForOne
   if concernsOthers then
-    turn.own = { id = turn.worker, record = record, session = turn.session, rootKey = turn.rootKey, run = turn.run, depth = tonumber(record.depth or 0),
+    turn.own = { id = turn.worker, record = record, session = turn.session, rootKey = turn.rootKey, run = turn.run, depth = tonumber(record.depth or atStart.depth),
       awaiting = awaiting, marks = turn.marks, spent = turn.spentBefore, eager = not outcome and turn.eager }
     local ofStep = { spawns = spawns, sends = sends, outcome = outcome, result = given.result, state = given.state, familyUsed = familyUsed,
       waitsForOne = waitsForOne }
@@ -137,13 +137,13 @@ local function planTurn(tag, turn)
     turn.others, refused = planOthers(tag, turn.own, ofStep)
     if refused then return { 'refused', refused } end
   end
-  turn.hadTimers = (record.timersOpen or '0') ~= '0'
+  turn.hadTimers = (record.timersOpen or atStart.timersOpen) ~= '0'
   if turn.controlUsed > 0 or (outcome and turn.hadTimers) then checkSort('list', recordKey .. laneKeys.control) end
   -- Read once, to know that it is a list, and whether more waits there.
   local userKey = turn.userKey
   turn.userLeft = (userUsed > 0 or turn.turnEnds or outcome) and lengthOf(userKey) - userUsed or 0
   if dead then checkSort('stream', tag .. ':dead') end
-  if #turn.timers > 0 or wait == 'retry' or (outcome and (turn.hadTimers or (record.attempt or '0') ~= '0')) then
+  if #turn.timers > 0 or wait == 'retry' or (outcome and (turn.hadTimers or (record.attempt or atStart.attempt) ~= '0')) then
     checkSort('zset', tag .. ':timers')
     checkSort('hash', recordKey .. ':timers')
   end

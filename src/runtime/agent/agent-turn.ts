@@ -1,51 +1,60 @@
-/** Duty: what the parts of one agent turn share: its kind, its journal, its mail, its folder. */
+/**
+ * Duty: hold what the parts of one agent turn share: the kind, the tools, the journal, the inbox, the folder.
+ * Owns: the newest reply's iteration and the folder, both for this turn only. Does not own: the order of steps (agent.ts).
+ */
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import type { Model, ModelSource } from '../../core/definition/model.ts'
+import type { Telemetry } from '../../core/ports/telemetry.ts'
+import type { TurnWait } from '../../core/worker/wait.ts'
 import type { ToolExecutor } from '../tool/executor.ts'
 import type { Turn } from '../turn/turn.ts'
 import { AgentEnd } from './agent-end.ts'
 import { agentFolder } from './agent-folder.ts'
 import { AgentInbox } from './agent-inbox.ts'
-import type { AgentTools } from './call/agent-tools.ts'
+import type { AgentTools, Toolbox } from './call/agent-tools.ts'
 import type { HistoryCache } from './history-cache.ts'
 import type { Iteration } from './iteration.ts'
 import type { Journal } from './journal.ts'
 import { Retries } from './retries.ts'
 
-/** What agents of one node share. */
+/** What all agents of one node share. */
 export interface AgentParts {
   readonly models: ModelSource
   readonly executor: ToolExecutor
   readonly histories: HistoryCache
+  readonly telemetry: Telemetry
 }
 
 export interface AgentKind {
   readonly definition: AgentDefinition
   readonly model: Model
-  readonly tools: AgentTools
+  readonly toolbox: Toolbox
 }
 
-/** What a turn ends with, instead of going on. */
-export interface Wait {
-  readonly for: string
+/** What the worker waits for when its turn ends, and how long where that is for its next attempt. */
+export interface Pause {
+  readonly for: TurnWait
   readonly retryMs?: number
 }
 
-export class Scene {
+export class AgentTurn {
   readonly kind: AgentKind
   readonly parts: AgentParts
+  /** The tools of the kind as they are during this turn. */
+  readonly tools: AgentTools
   readonly journal: Journal
   readonly inbox: AgentInbox
   readonly end: AgentEnd
   readonly retries: Retries
-  /** Of the newest reply, when this very turn recorded it. */
+  /** What the newest reply means; null when an earlier turn recorded that reply. */
   iteration: Iteration | null = null
-  /** Asked for once in each run: the next one may have another input. */
+  /** Found once in each run, because the next run may have another input. */
   #folder: { readonly run: number; readonly found: Promise<string | null> } | undefined
 
-  constructor(kind: AgentKind, parts: AgentParts, journal: Journal) {
+  constructor(kind: AgentKind, parts: AgentParts, tools: AgentTools, journal: Journal) {
     this.kind = kind
     this.parts = parts
+    this.tools = tools
     this.journal = journal
     this.inbox = new AgentInbox(journal)
     this.end = new AgentEnd(journal)
@@ -56,7 +65,7 @@ export class Scene {
     return this.journal.turn
   }
 
-  /** The turn is over or about to be: what comes next is not its to record. */
+  /** The turn has ended or is being aborted: it must record nothing more. */
   get isOver(): boolean {
     return this.turn.over !== undefined || this.turn.aborted
   }
@@ -66,7 +75,7 @@ export class Scene {
     return `worker ${name} (${workerId})`
   }
 
-  /** Rejects with an error that fails the run; at once null where no folder is named. */
+  /** Rejects with an error that fails the run. Returns null, and no promise, when neither the kind nor the parent names a folder. */
   folder(): Promise<string | null> | null {
     if (this.kind.definition.folder === undefined && this.turn.grant.allowed.folder === undefined) return null
     const { run } = this.journal.position
