@@ -2,7 +2,7 @@
  * Duty: a list without order for things that come and go thousands of times a second: adding and removing take constant time and
  * make no garbage.
  * A Set would make garbage. It builds a new table again and again, and V8 makes each old table point at the next one. A table that
- * survived two young collections then keeps everything that was ever in the tables after it, until a full collection (decision 0013).
+ * survived two young collections then keeps everything that was ever in the tables after it, until a full collection.
  */
 
 /** A thing is in one list at a time. Only the list writes its `index`. */

@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { CommitAnswer, Refusal, RunPosition } from '../../src/core/ports/ports.ts'
 import { forAny, forRetry, goOn } from '../../src/core/worker/wait.ts'
+import { mayCall } from '../../src/runtime/turn/permit.ts'
 import { afterRun } from '../../src/runtime/turn/run-ending.ts'
 import { emptyStep, type Step } from '../../src/runtime/turn/step.ts'
 import { Turn } from '../../src/runtime/turn/turn.ts'
@@ -45,7 +46,7 @@ describe('steps', () => {
     expect(store.commits.map(({ request }) => request.event)).toEqual(['', '[["run.started"]]'])
   })
 
-  test('and the end that follows them directly are one commit (U3)', async () => {
+  test('and the end that follows them directly are one commit (TURN-3)', async () => {
     turn.add(step('a'))
     void turn.end(forAny)
     await answer(0)
@@ -116,7 +117,7 @@ describe('an end', () => {
     void turn.end(goOn)
     void turn.release()
     turn.add(step('late'))
-    expect(turn.mayBegin()).toBe(false)
+    expect(mayCall(turn)).toBe(false)
     await answer(0)
     await soon()
     expect(sent()).toEqual([['any']])
@@ -145,7 +146,7 @@ describe('an end', () => {
     await answer(1, { ...ok, version: 2 })
     turn.abandon('fenced')
     await turn.cancel()
-    expect(turn.left).toEqual({ over: 'ended', aborted: false, commitId: `${turn.grant.token}:2`, version: 2 })
+    expect(turn.outcome).toEqual({ over: 'ended', aborted: false, commitId: `${turn.grant.token}:2`, version: 2 })
   })
 
   test('leaves no timer behind that would keep it in memory', async () => {
@@ -175,7 +176,7 @@ describe('an end', () => {
     const began = performance.now()
     await waitUntil('some time has passed', () => performance.now() > began + 5)
     await answer(0)
-    expect(turn.committingMs).toBeGreaterThan(4)
+    expect(performance.now() - turn.startedAt - turn.busyMs).toBeGreaterThan(4)
   })
 })
 
@@ -193,7 +194,7 @@ describe('a turn that is given back', () => {
     expect(await turn.finished).toBe('ended')
   })
 
-  test('is so once the commit on its way is answered (U1)', async () => {
+  test('is so once the commit on its way is answered (TURN-1)', async () => {
     turn.add(step('a'))
     await soon()
     void turn.release()
@@ -228,14 +229,14 @@ describe('a turn that is given up', () => {
     await soon()
     turn.abandon('unreachable')
     await answer(0)
-    expect([turn.over, turn.left.over]).toEqual(['unreachable', 'unreachable'])
+    expect([turn.over, turn.outcome.over]).toEqual(['unreachable', 'unreachable'])
   })
 
   test('may begin nothing; one whose lease has run out is given up when it asks', () => {
-    expect(turn.mayBegin()).toBe(true)
-    turn.trustedUntil = performance.now() - 1
-    expect([turn.mayBegin(), turn.over]).toEqual([false, 'unreachable'])
-    expect(turn.mayBegin()).toBe(false)
+    expect(mayCall(turn)).toBe(true)
+    vi.spyOn(turn.lease, 'isTrusted').mockReturnValue(false)
+    expect([mayCall(turn), turn.over]).toEqual([false, 'unreachable'])
+    expect(mayCall(turn)).toBe(false)
   })
 
   test.each<[CommitAnswer, string]>([
@@ -250,7 +251,7 @@ describe('a turn that is given up', () => {
   test('leaves its slot what was claimed with the answer', async () => {
     void turn.end(forAny)
     await answer(0, { kind: 'fenced', claimed: { kind: 'empty' } })
-    expect(turn.claimed).toEqual({ kind: 'empty' })
+    expect(turn.endAnswer).toEqual({ kind: 'fenced', claimed: { kind: 'empty' } })
   })
 })
 
@@ -277,7 +278,7 @@ describe('a cancel', () => {
     void turn.cancel()
     void turn.cancel()
     turn.add(step('late'))
-    expect(turn.mayBegin()).toBe(false)
+    expect(mayCall(turn)).toBe(false)
     await answer(0)
     await turn.release()
     await soon()
@@ -289,14 +290,14 @@ describe('a cancel', () => {
     turn.add(step('a'))
     await answer(0, { kind: 'cancelled' })
     turn.add(step('late'))
-    expect([turn.aborted, turn.mayBegin()]).toEqual([true, false])
+    expect([turn.aborted, mayCall(turn)]).toEqual([true, false])
     await answer(1)
     await soon()
     expect(sent()).toEqual([['a'], ['cancelled', 'any']])
   })
 })
 
-describe('a refusal (U4)', () => {
+describe('a refusal (TURN-4)', () => {
   const failing = (name: string) =>
     step(name, { refused: () => ({ ...emptyStep(afterRun(1)), entries: [`${name} failed`], outcome: 'failed' }) })
 
@@ -326,7 +327,7 @@ describe('a refusal (U4)', () => {
   test('lets nothing begin while the failing end is on its way', async () => {
     turn.add(failing('a'))
     await answer(0, { kind: 'refused', refusals: [refusal] })
-    expect([sent(), turn.over, turn.mayBegin()]).toEqual([[['a'], ['a failed', 'any']], undefined, false])
+    expect([sent(), turn.over, mayCall(turn)]).toEqual([[['a'], ['a failed', 'any']], undefined, false])
   })
 
   test('of one that may be declined drops it, tells why, and goes on from before it', async () => {

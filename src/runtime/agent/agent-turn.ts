@@ -7,6 +7,7 @@ import type { Model, ModelSource } from '../../core/definition/model.ts'
 import type { Telemetry } from '../../core/ports/telemetry.ts'
 import type { TurnWait } from '../../core/worker/wait.ts'
 import type { ToolExecutor } from '../tool/executor.ts'
+import { mayRecord } from '../turn/permit.ts'
 import type { Turn } from '../turn/turn.ts'
 import { AgentEnd } from './agent-end.ts'
 import { agentFolder } from './agent-folder.ts'
@@ -67,7 +68,7 @@ export class AgentTurn {
 
   /** The turn has ended or is being aborted: it must record nothing more. */
   get isOver(): boolean {
-    return this.turn.over !== undefined || this.turn.aborted
+    return !mayRecord(this.turn)
   }
 
   get who(): string {

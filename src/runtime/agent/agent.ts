@@ -8,7 +8,6 @@
  * AGENT-4 Nothing is thrown out of the loop while a run is open: an unforeseen error fails the run, and the worker lives on.
  */
 
-import { performance } from 'node:perf_hooks'
 import { fitTo } from '../../core/check/schema-problems.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { InputError, InvariantError } from '../../core/errors.ts'
@@ -16,6 +15,7 @@ import type { Entry } from '../../core/history/entry.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import { forAny, goOn } from '../../core/worker/wait.ts'
 import type { Behaviour } from '../node/kind.ts'
+import { mayGoOn } from '../turn/permit.ts'
 import { type AgentKind, type AgentParts, AgentTurn, type Pause } from './agent-turn.ts'
 import { act, breakCircuit, failAsRecorded } from './call/act.ts'
 import { Toolbox } from './call/agent-tools.ts'
@@ -49,7 +49,7 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
       continue
     }
     // The cache gets the history before the commit, because the answer of the commit may start this worker's next turn here.
-    if (!isLast(agentTurn, wait)) parts.histories.give(turn.grant.workerId, turn.left, journal.known)
+    if (!isLast(agentTurn, wait)) parts.histories.give(turn.grant.workerId, turn.outcome, journal.known)
     return turn.end(wait.for, wait.retryMs)
   }
 }
@@ -88,8 +88,7 @@ function proceed(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | P
 
 /** A model call and the tools it asked for count as two steps. */
 function sliceIsOver({ turn }: AgentTurn, steps: number): boolean {
-  const { turnSliceSteps, turnSliceMs } = turn.host.policy
-  return turn.draining || steps >= 2 * turnSliceSteps || performance.now() - turn.startedAt > turnSliceMs
+  return !mayGoOn(turn, steps, 2 * turn.host.policy.turnSliceSteps)
 }
 
 function receive(agentTurn: AgentTurn, steps: number): Pause | null {

@@ -52,12 +52,12 @@ async function answerOf(turn: Turn, model: Model, request: ModelRequest, iterati
     () => stop(new TimeoutError(`model ${model.id} gave no reply within ${policy.modelCallMs} ms.`)),
     policy.modelCallMs,
   )
-  turn.doing = { run: 'AwaitingLLMResponse', firstByteSeen: false }
+  turn.report('AwaitingLLMResponse')
   try {
     const asking = model.reply(request, {
       signal: asked.signal,
       onFirstByte: () => {
-        turn.doing = { run: 'AwaitingLLMResponse', firstByteSeen: true }
+        turn.report('AwaitingLLMResponse', true)
       },
       onDelta: (delta) => deltas.add(delta),
     })
@@ -66,7 +66,7 @@ async function answerOf(turn: Turn, model: Model, request: ModelRequest, iterati
     clearTimeout(timer)
     unlisten()
     deltas.close()
-    turn.doing = undefined
+    turn.report()
   }
 }
 

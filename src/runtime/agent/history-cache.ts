@@ -9,7 +9,7 @@ import { getHeapStatistics } from 'node:v8'
 import type { ContextContainer } from '../../core/history/context-container.ts'
 import { policy } from '../../core/policy.ts'
 import type { Grant } from '../../core/ports/ports.ts'
-import type { Left } from '../turn/turn.ts'
+import type { TurnOutcome } from '../turn/turn-state.ts'
 
 export interface KnownHistory {
   readonly container: ContextContainer
@@ -24,7 +24,7 @@ export interface KnownHistory {
 
 interface Kept {
   readonly known: KnownHistory
-  readonly left: Left
+  readonly outcome: TurnOutcome
 }
 
 /** What V8 needs for a worker beside its entries, and for an entry beside its text; measured with one and with forty short entries. */
@@ -54,18 +54,18 @@ export class HistoryCache {
     if (kept === undefined) return null
     this.#drop(grant.workerId, kept)
     // The turn gave the history before its ending commit was answered. The turn knows by now whether that commit was accepted.
-    const { over, aborted, commitId, version } = kept.left
+    const { over, aborted, commitId, version } = kept.outcome
     if (over !== 'ended' || aborted) return null
     return { known: kept.known, isWhole: commitId === grant.commitId && version === grant.version }
   }
 
-  /** Called just before the turn's ending commit, with what will be known after that commit. `left` tells how the turn ended. */
-  give(workerId: string, left: Left, known: KnownHistory): void {
+  /** Called just before the turn's ending commit, with what will be known after that commit. `outcome` tells how the turn ended. */
+  give(workerId: string, outcome: TurnOutcome, known: KnownHistory): void {
     const old = this.#kept.get(workerId)
     if (old) this.#drop(workerId, old)
     const bytes = memoryOf(known)
     if (bytes > this.#bytesMax) return
-    this.#kept.set(workerId, { known, left })
+    this.#kept.set(workerId, { known, outcome })
     this.#bytes += bytes
     for (const [id, kept] of this.#kept) {
       if (this.#bytes <= this.#bytesMax) break

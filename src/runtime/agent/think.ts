@@ -13,6 +13,7 @@ import type { ToolCallBlock } from '../../core/history/chat-message.ts'
 import type { AgentResult, Entry } from '../../core/history/entry.ts'
 import { toJson } from '../../core/json.ts'
 import { cutOffText } from '../tool/messages.ts'
+import { mayCall } from '../turn/permit.ts'
 import { afterRun, completedNote, endingOf } from '../turn/run-ending.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
 import { askModel } from './ask-model.ts'
@@ -30,7 +31,7 @@ export async function think(agentTurn: AgentTurn): Promise<Pause | null> {
   if (ownLimit !== null) return overBudget(agentTurn, ownLimit)
   advanceToReply(machine)
   if (!turn.isSettled) await turn.settled()
-  if (!turn.mayBegin()) return null
+  if (!mayCall(turn)) return null
   // The answer of the last commit says what the other agents of the session have used.
   const limit = overLimitOfSession(agentTurn)
   if (limit !== null) return overBudget(agentTurn, limit)
@@ -42,7 +43,7 @@ export async function think(agentTurn: AgentTurn): Promise<Pause | null> {
   } catch (thrown) {
     return cannotAsk(agentTurn, thrown)
   }
-  if (!turn.mayBegin()) return null
+  if (!mayCall(turn)) return null
   let reply: ModelReply
   try {
     const request = {

@@ -21,6 +21,7 @@ import { forAny, forRetry, goOn } from '../../core/worker/wait.ts'
 import { watchLoop } from '../node/event-loop.ts'
 import type { Behaviour } from '../node/kind.ts'
 import { evidenceJson, quarantined } from '../slot/quarantine.ts'
+import { mayGoOn, mayRecord } from '../turn/permit.ts'
 import { afterRun, completedNote, endingOf } from '../turn/run-ending.ts'
 import { emptyStep, type Step } from '../turn/step.ts'
 import { triesOf, withoutTries, withTries } from '../turn/tries.ts'
@@ -60,10 +61,10 @@ class HandlerTurn {
       const position = turn.position
       const mail = this.#inbox.next(position)
       if (mail === null) return turn.end(this.#inbox.wait(position))
-      if (this.#sliceIsOver(steps)) return turn.end(goOn)
+      if (!mayGoOn(turn, steps, turn.host.policy.turnSliceSteps)) return turn.end(goOn)
       const step = await this.#receive(mail, position)
       // If the turn was cancelled or given up during receive, it must not receive the next message.
-      if (turn.over || turn.aborted) return
+      if (!mayRecord(turn)) return
       if ('retryMs' in step) {
         turn.add(step)
         return turn.end(forRetry, step.retryMs)
@@ -74,12 +75,6 @@ class HandlerTurn {
       turn.add(step, { lazy: changesOnlyItself(step) && this.#inbox.next(step.position) !== null })
       if (turn.isRetaken) await turn.settled()
     }
-  }
-
-  #sliceIsOver(steps: number): boolean {
-    const { draining, startedAt, host } = this.#turn
-    const { turnSliceSteps, turnSliceMs } = host.policy
-    return draining || steps >= turnSliceSteps || performance.now() - startedAt > turnSliceMs
   }
 
   // Parsed anew for each receive: a change in place, without setState, is not committed and must not be seen by the next receive (HANDLER-3).

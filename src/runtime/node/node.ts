@@ -1,15 +1,15 @@
 /**
  * Duty: a node: its slots claim workers and run their turns, in all partitions.
- * What a slot that is awake does: awake-slot.ts (N1, N2).
- * N3 Draining: no new claim; each turn ends at its next step, at the latest after the drain time, when it is given back.
+ * What a slot that is awake does: awake-slot.ts (SLOT-1, SLOT-2).
+ * NODE-1 A node that drains claims nothing. Each of its turns ends at the next step. A turn that goes on after the drain time is released:
+ *    its worker goes on elsewhere.
  */
 
-import { spokenOf, type WorkerLog } from '../../core/definition/worker-log.ts'
+import { readLogCall, type WorkerLog } from '../../core/definition/worker-log.ts'
 import { unhostedPool } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Bell, BellAnswer, BellRinger, Grant, LivePublisher, PoolShare } from '../../core/ports/ports.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
-import { Relay } from '../slot/relay.ts'
 import { type Rung, Slots } from '../slot/slots.ts'
 import { SuspectGate } from '../slot/suspects.ts'
 import { TurnTimes } from '../slot/turn-times.ts'
@@ -60,7 +60,7 @@ export class RuntimeNode {
       slots: this.#slots,
       suspects: this.#suspects,
       isDraining: () => this.#draining,
-      turnHost: (place, bell, next) => this.#turnHost(place, bell, next),
+      turnHost: (partition, bell, slot) => this.#turnHost(partition, bell, slot),
     }
     this.#partitions = options.stores.map((stores) => this.#partition(stores))
   }
@@ -74,7 +74,6 @@ export class RuntimeNode {
       ...stores,
       unanswered: Array.from({ length: this.#slots.total }),
       times,
-      relay: new Relay(),
       renewer: new Renewer(stores.turns, policy, ring, log),
       sweeper: new Sweeper(stores.upkeep, policy, {
         log,
@@ -115,7 +114,7 @@ export class RuntimeNode {
 
   /**
    * Answers a bell with a free slot; one that was answered early has been answered. Without a slot those that are awake claim what there
-   * is, or come to its line (N1). `claimed` is called when the slot has found something to run, or nothing left, long before it leaves.
+   * is, or come to its line (SLOT-1). `claimed` is called when the slot has found something to run, or nothing left, long before it leaves.
    */
   async answer(partition: number, bell: Bell, claimed?: () => void): Promise<BellAnswer> {
     if (this.#told.take(bell.id)) return 'done'
@@ -124,7 +123,7 @@ export class RuntimeNode {
 
   /**
    * Resolves when a slot has come to the line of a bell that found none, or when none will, as the node drains. Until then a slot that
-   * ends goes there anyway (N1): what is rung there meanwhile is for other nodes.
+   * ends goes there anyway (SLOT-1): what is rung there meanwhile is for other nodes.
    */
   async slotCame(partition: number, bell: Bell): Promise<void> {
     if (!this.#draining) await this.#slots.came({ partition, bell })
@@ -177,9 +176,10 @@ export class RuntimeNode {
     if (answer === 'unfit' && !hasClaimed) this.#inVain.note(bell.id)
   }
 
-  #turnHost(place: Partition, bell: string, next: TurnHost['next']): TurnHost {
+  #turnHost(place: Partition, bell: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost {
     const number = place.turns.partition
     return {
+      ...slot,
       store: place.turns,
       log: this.#o.log,
       policy: this.#o.policy,
@@ -187,7 +187,6 @@ export class RuntimeNode {
       ring: (bells) => {
         if (bells.length > 0) this.#o.ringer.ring(number, bells)
       },
-      next,
       noteTimer: (ms) => place.sweeper.dueIn(ms),
       poolOf: (kind) => this.#o.kinds.get(kind)?.pool ?? this.#kindPools.get(kind) ?? unhostedPool,
       describeKind: (kind) => this.#o.kinds.get(kind)?.description ?? '',
@@ -208,14 +207,14 @@ export class RuntimeNode {
   }
 
   /**
-   * Drains (N3), then says goodbye. With `force` turns are given back at once. Ends also when Redis does not answer: what could not
+   * Drains (NODE-1), then says goodbye. With `force` turns are given back at once. Ends also when Redis does not answer: what could not
    * be given back is healed by others when its lease has ended. Safe to call twice.
    */
   async stop(options: { force?: boolean } = {}): Promise<void> {
     this.#draining = true
     this.#slots.tellAll()
     const drained = Promise.allSettled(this.#awake)
-    for (const turn of this.#turns()) turn.draining = true
+    for (const turn of this.#turns()) turn.drain()
     const { drainMs, goodbyeMs } = this.#o.policy
     const release = () => {
       const why = options.force ? 'this node is to stop at once' : `the drain time of ${drainMs / 1_000} s is over`
@@ -260,7 +259,7 @@ export class RuntimeNode {
 function childLog(log: WorkerLog, grant: Grant, run: number): WorkerLog {
   const ids = { session: grant.sessionId, worker: grant.workerId, kind: grant.kind, run }
   const at = (level: keyof WorkerLog) => (message: string, fields?: Record<string, unknown>) => {
-    const [words, more] = spokenOf(message, fields)
+    const [words, more] = readLogCall(message, fields)
     log[level](words, { ...ids, ...more })
   }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }

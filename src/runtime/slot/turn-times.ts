@@ -2,7 +2,7 @@
  * Duty: measures how long this node's turns keep user code busy, for each pool of one partition, and derives from that how many
  * workers one wake-up may be expected to serve (`workersPerWake`).
  * Where handlers return at once, a slot takes several workers in a row sooner than another slot could be woken: a BullMQ job costs more than
- * such a turn. Where handlers take time, each queued worker needs a wake-up of its own. Decision 0002 has the measurements.
+ * such a turn. Where handlers take time, each queued worker needs a wake-up of its own. bench/history.md has the measurements.
  * TIMES-1 One long turn in a period makes the number 1. renew.lua writes that at once; else the mean of the turns decides.
  */
 

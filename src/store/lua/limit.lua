@@ -21,7 +21,7 @@ local function given(number) return number == '' and 0 or tonumber(number) end
 checkArguments(given(modelCalls), given(tokens))
 local before = caps or start
 local calls, most = string.match(before, '^(%d+) (%d+)$')
-if not calls then error('field caps of ' .. rootKey .. ' should be two numbers', 0) end
+if not calls then throwDamage('field caps of ' .. rootKey .. ' should be two numbers') end
 local after = (modelCalls == '' and calls or modelCalls) .. ' ' .. (tokens == '' and most or tokens)
 if after == before then return { 'ok', after } end
 redis.call('HSET', rootKey, 'caps', after)

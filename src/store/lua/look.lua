@@ -40,7 +40,7 @@ local function brokenOf(thrown, ...)
   local sorted, found = { ... }, {}
   for index = 1, #sorted, 2 do
     local fine, why = pcall(checkSort, sorted[index], sorted[index + 1])
-    if not fine then found[#found + 1] = type(why) == 'table' and why.err or why end
+    if not fine then found[#found + 1] = damageOf(why) end
   end
   return #found > 0 and found or { said }
 end

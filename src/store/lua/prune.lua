@@ -46,7 +46,7 @@ local function countAccepted(record)
   counted.workers = counted.workers + 1
   for lane, laneKey in pairs(laneKeys) do
     local given = tonumber(redis.call('HGET', record, lane) or '0')
-    if not isWhole(given) then error('field ' .. lane .. ' of ' .. record .. ' should be a whole number', 0) end
+    if not isWhole(given) then throwDamage('field ' .. lane .. ' of ' .. record .. ' should be a whole number') end
     counted[lane] = counted[lane] + given + redis.call('LLEN', record .. laneKey)
   end
 end

@@ -61,7 +61,7 @@ local function readExpired(id, record)
       checkRecord(record, fields)
       checkSort('hash', rootKeyOf(tag, sessionOf(id, fields.path1)))
       checkSort('zset', tag .. ':run:' .. (fields.pool or atStart.pool))
-      if not string.find(fields.token or atStart.token, '^%d+:') then error('field token of ' .. record .. ' should begin with a number', 0) end
+      if not string.find(fields.token or atStart.token, '^%d+:') then throwDamage('field token of ' .. record .. ' should begin with a number') end
     end
     return fields
   end

@@ -60,7 +60,7 @@ class OneNode {
       version++
       commit?.answer({ kind: 'ok', version, bells: [], claimed: { kind: 'none' }, spending: unspent })
     }
-    return { commitId: turn.left.commitId, version: turn.left.version }
+    return { commitId: turn.outcome.commitId, version: turn.outcome.version }
   }
 
   /** Texts of the last request. */

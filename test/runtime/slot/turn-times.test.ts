@@ -1,4 +1,4 @@
-/** How many workers one wake-up may be expected to serve, by the length of the turns before (decision 0002). */
+/** How many workers one wake-up may be expected to serve, by the length of the turns before. */
 import { expect, test } from 'vitest'
 import { TurnTimes } from '../../../src/runtime/slot/turn-times.ts'
 

@@ -21,6 +21,7 @@ import type { ToolCallParts } from '../../tool/attempt.ts'
 import type { Reconciliation, ToolExecutor, ToolOutcome } from '../../tool/executor.ts'
 import type { Facts } from '../../tool/fact-collector.ts'
 import { errorOutput } from '../../tool/output.ts'
+import { mayCall, mayRecord } from '../../turn/permit.ts'
 import type { Journal } from '../journal.ts'
 
 export interface LocalCall {
@@ -65,13 +66,13 @@ export interface CallsHost {
 
 export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall | LostCall)[]): Promise<CallsEnd> {
   const [only] = calls
-  if (only !== undefined && calls.length === 1 && host.journal.turn.mayBegin()) return runCall(host, only)
+  if (only !== undefined && calls.length === 1 && mayCall(host.journal.turn)) return runCall(host, only)
   const waiting = [...calls]
   const retries: (Retry & { readonly local: LocalCall | LostCall })[] = []
   const runNext = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       // If another call has added a failure, the run ends, and no further call begins.
-      if (!host.journal.turn.mayBegin() || host.journal.container.run.failure) return
+      if (!mayCall(host.journal.turn) || host.journal.container.run.failure) return
       const end = await runCall(host, next)
       if (end.kind === 'retry') retries.push({ ...end, local: next })
     }
@@ -84,7 +85,7 @@ export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall 
   if (container.run.failure === null)
     return { kind: 'retry', error: first.error, toolCallIds: retries.flatMap(({ toolCallIds }) => toolCallIds) }
   // The run fails, so no call is tried again: the error of each call is its result.
-  if (turn.over || turn.aborted) return done
+  if (!mayRecord(turn)) return done
   for (const { local, error } of retries)
     recordResult(host.journal, local, 'error', errorOutput(error.message), 'tool.failed')
   return done
@@ -107,10 +108,10 @@ async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<Ca
     })
   }
   if (tool.effect !== 'pure') await turn.settled()
-  if (!turn.mayBegin()) return done
+  if (!mayCall(turn)) return done
   const startedAt = performance.now()
   const outcome = await runTool(host, local)
-  if (turn.over || turn.aborted) return done
+  if (!mayRecord(turn)) return done
   return settle(host, local, outcome, Math.round(performance.now() - startedAt))
 }
 
@@ -156,7 +157,7 @@ async function reconcile(host: CallsHost, local: LocalCall | LostCall): Promise<
   const answer: Reconciliation = tool
     ? await host.executor.reconcile(tool, ownInput(local, tool), partsOf(host, call))
     : { unknown: true, why: `its kind has no tool "${toolName}" any more` }
-  if (journal.turn.over || journal.turn.aborted) return 'settled'
+  if (!mayRecord(journal.turn)) return 'settled'
   if ('done' in answer && answer.done) {
     recordResult(journal, local, 'ok', answer.output, 'tool.succeeded')
     return 'settled'

@@ -77,7 +77,7 @@ local function checkWritten(tag, id, record, marks, spent, childless)
     checkCount(rootKey, 'workers', redis.call('HGET', rootKey, 'workers'))
     checkCount(rootKey, 'marks', marks)
   end
-  if not string.find(spent or '0 0', '^%d+ %d+$') then error('field spent of ' .. rootKey .. ' should be two numbers', 0) end
+  if not string.find(spent or '0 0', '^%d+ %d+$') then throwDamage('field spent of ' .. rootKey .. ' should be two numbers') end
   if record.parent and (record.run or atStart.run) == '1' and record.parentRun ~= '-' then
     checkSort('hash', workerKey(tag, record.parent))
     checkSort('list', workerKey(tag, record.parent) .. laneKeys.family)

@@ -176,7 +176,7 @@ local function planInput(tag, id, text)
   local state = plan.sessionState or sessionState(tag, plan.session)
   if state ~= 'active' then return nil, { 'session_finished', state or 'pruned' } end
   local most = limitsOf(plan).mailbox
-  if not isWhole(plan.consumed) then error('field user of ' .. plan.record .. ' should be a whole number', 0) end
+  if not isWhole(plan.consumed) then throwDamage('field user of ' .. plan.record .. ' should be a whole number') end
   if plan.length >= most then return nil, { 'mailbox_full', digits(most) } end
   return plan
 end

@@ -78,7 +78,7 @@ end
 -- An element of a child's path: the worker and its run. It becomes part of keys.
 local function ancestorOf(recordKey, field, record)
   local worker, run = string.match(record[field] or '', '^(%x[%x-]+):([%d-]+)$')
-  if not worker or #worker ~= 36 then error('field ' .. field .. ' of ' .. recordKey .. ' should name a worker and its run', 0) end
+  if not worker or #worker ~= 36 then throwDamage('field ' .. field .. ' of ' .. recordKey .. ' should name a worker and its run') end
   return worker, run
 end
 
@@ -89,10 +89,10 @@ local function readRecord(recordKey)
   local commit, depth = record.commit, record.depth
   if commit then
     record.commit, record.version = string.match(commit, '^(.*):(%d+)$')
-    if not record.version then error('field commit of ' .. recordKey .. ' should end with the number of commits', 0) end
+    if not record.version then throwDamage('field commit of ' .. recordKey .. ' should end with the number of commits') end
   end
   if depth or record.path1 then
-    if not string.find(depth or '', '^%d+$') then error('field depth of ' .. recordKey .. ' should be a whole number', 0) end
+    if not string.find(depth or '', '^%d+$') then throwDamage('field depth of ' .. recordKey .. ' should be a whole number') end
     record.parent, record.parentRun = ancestorOf(recordKey, 'path' .. depth, record)
     -- Who is in between becomes no key.
     if depth ~= '1' then ancestorOf(recordKey, 'path1', record) end
@@ -131,7 +131,7 @@ end
 local startLimits = '200 20 5 1000'
 local function limitsOf(record)
   local workers, children, depth, mailbox = string.match(record.limits or startLimits, '^(%d+) (%d+) (%d+) (%d+)$')
-  if not workers then error('limits "' .. record.limits .. '" should be four numbers', 0) end
+  if not workers then throwDamage('limits "' .. record.limits .. '" should be four numbers') end
   return { workers = tonumber(workers), children = tonumber(children), depth = tonumber(depth), mailbox = tonumber(mailbox) }
 end
 

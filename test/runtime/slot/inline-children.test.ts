@@ -1,47 +1,54 @@
-/** A batch of children of a turn, one after another, and to which of them a slot is offered. */
+/** Children that a slot runs itself, one after another; which of them are offered to it, and which it got. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { SpawnOrder } from '../../../src/core/ports/ports.ts'
+import type { CommitAnswer, SpawnOrder } from '../../../src/core/ports/ports.ts'
 import type { Kind } from '../../../src/runtime/node/kind.ts'
-import { EagerChildren, offerFor } from '../../../src/runtime/slot/eager-children.ts'
+import { childrenOf, InlineChildren, offerOf } from '../../../src/runtime/slot/inline-children.ts'
+import { afterRun } from '../../../src/runtime/turn/run-ending.ts'
+import { emptyStep, type Step } from '../../../src/runtime/turn/step.ts'
 import type { Turn } from '../../../src/runtime/turn/turn.ts'
-import { grantByHand } from '../support/held-store.ts'
+import { grantByHand, unspent } from '../support/held-store.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
 })
 
-describe('a batch of children', () => {
+describe('a slot that runs children itself', () => {
   /** Its turns end when the test says so. */
-  function batch(names: readonly string[], longMs = 1_000_000) {
+  function batch(names: readonly string[], inlineMs = 1_000_000) {
     const done: string[] = []
     const open = new Map<string, () => void>()
     const turns = new Map<string, Turn>()
-    const passOn = vi.fn<() => void>()
-    const children = new EagerChildren(
+    const children = new InlineChildren(
       names.map((name) => grantByHand({ name })),
       {
-        longMs,
-        passOn,
+        inlineMs,
         make: (grant) => {
-          const turn = { grant, aborted: false, draining: false, bellIsBusy: false } as unknown as Turn
-          turns.set(grant.name, turn)
-          return turn
+          const turn = {
+            grant,
+            aborted: false,
+            isDraining: false,
+            drain() {
+              this.isDraining = true
+            },
+          }
+          turns.set(grant.name, turn as unknown as Turn)
+          return turn as unknown as Turn
         },
         run: (turn) => {
-          done.push(`${turn.grant.name} ${turn.draining ? 'is given back' : 'runs'}`)
+          done.push(`${turn.grant.name} ${turn.isDraining ? 'is given back' : 'runs'}`)
           return new Promise<void>((resolve) => open.set(turn.grant.name, resolve))
         },
       },
     )
     const turn = (name: string) => turns.get(name) as Turn
-    return { children, done, passOn, turn, end: (name: string) => open.get(name)?.() }
+    return { children, done, turn, end: (name: string) => open.get(name)?.() }
   }
 
   const settled = async () => {
     for (let pass = 0; pass < 3; pass++) await new Promise((resolve) => setImmediate(resolve))
   }
 
-  test('begins each when the one before is about to end, and is over when all are', async () => {
+  test('begins each child when the one before it is about to end, and is over when all are (INLINE-1)', async () => {
     const { children, done, turn, end } = batch(['a', 'b', 'c'])
     let last: Turn | undefined
     const running = children.run({ areToBegin: true }).then((one) => (last = one))
@@ -63,29 +70,7 @@ describe('a batch of children', () => {
     expect((await running).grant.name).toBe('c')
   })
 
-  test('passes on when the last is about to end, or all are given back', async () => {
-    const { children, passOn, turn, end } = batch(['a', 'b'])
-    const running = children.run({ areToBegin: true })
-    children.noteEnding(turn('a'))
-    await settled()
-    expect(passOn).not.toHaveBeenCalled()
-    children.noteEnding(turn('b'))
-    await settled()
-    expect(passOn).toHaveBeenCalled()
-    for (const name of ['a', 'b']) end(name)
-    await running
-    const stopped = batch(['a', 'b'])
-    const givingBack = stopped.children.run({ areToBegin: true })
-    Object.assign(stopped.turn('a'), { aborted: true })
-    stopped.children.noteEnding(stopped.turn('a'))
-    await settled()
-    expect(stopped.done).toEqual(['a runs', 'b is given back'])
-    expect(stopped.passOn).toHaveBeenCalled()
-    for (const name of ['a', 'b']) stopped.end(name)
-    await givingBack
-  })
-
-  test('begins one when another says again that it is about to end, as its commit was refused', async () => {
+  test('begins one child only, when another says again that it is about to end because its commit was refused', async () => {
     const { children, done, turn, end } = batch(['a', 'b', 'c'])
     const running = children.run({ areToBegin: true })
     for (let time = 0; time < 3; time++) {
@@ -100,7 +85,7 @@ describe('a batch of children', () => {
     expect(done).toEqual(['a runs', 'b runs', 'c runs'])
   })
 
-  test('begins none once another was told to stop, and gives it back', async () => {
+  test('begins no child once another was told to stop, and gives the others back (INLINE-3)', async () => {
     const { children, done, turn, end } = batch(['a', 'b', 'c'])
     const running = children.run({ areToBegin: true })
     Object.assign(turn('a'), { aborted: true })
@@ -112,7 +97,7 @@ describe('a batch of children', () => {
     await running
   })
 
-  test('goes on behind one that was abandoned without having asked for its end', async () => {
+  test('goes on after a child that was abandoned before it asked for its end', async () => {
     const { children, done, end } = batch(['a', 'b'])
     const running = children.run({ areToBegin: true })
     end('a')
@@ -122,7 +107,7 @@ describe('a batch of children', () => {
     await running
   })
 
-  test('is given back as a whole where it is not to begin', async () => {
+  test('gives all children back where they are not to begin (INLINE-4)', async () => {
     const { children, done, end } = batch(['a', 'b'])
     const running = children.run({ areToBegin: false })
     for (const name of ['a', 'b']) end(name)
@@ -130,7 +115,7 @@ describe('a batch of children', () => {
     expect(done).toEqual(['a is given back', 'b is given back'])
   })
 
-  test('gives back those that have not begun when one takes long', async () => {
+  test('gives back the children that have not begun when one takes long (INLINE-2)', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
       const { children, done, end } = batch(['a', 'b', 'c'], 100)
@@ -147,7 +132,7 @@ describe('a batch of children', () => {
     }
   })
 
-  test('begins one behind the commit of the one before, where that took a while', async () => {
+  test('begins a child after the commit of the one before has left, if that child took a while', async () => {
     let now = Math.ceil(performance.now())
     vi.spyOn(performance, 'now').mockImplementation(() => now)
     const { children, done, turn, end } = batch(['a', 'b'])
@@ -162,7 +147,7 @@ describe('a batch of children', () => {
     await running
   })
 
-  test('also when that one kept the event loop for itself, so that no timer told of it', async () => {
+  test('gives children back also when one kept the event loop busy, so that no timer fired (INLINE-2)', async () => {
     let now = Math.ceil(performance.now())
     vi.spyOn(performance, 'now').mockImplementation(() => now)
     const { children, done, turn, end } = batch(['a', 'b', 'c', 'd'], 100)
@@ -183,12 +168,14 @@ describe('a batch of children', () => {
   })
 })
 
-describe('a slot is offered to', () => {
+describe('offered to a slot are', () => {
   const kind = (name: string, more: Partial<Kind> = {}) =>
     [name, { name, pool: 'default', isHandler: true, ...more } as Kind] as const
   const kinds = new Map([kind('quick'), kind('agent', { isHandler: false }), kind('gpu', { pool: 'gpu' })])
   const spawn = (of: string, pool = 'default') => ({ kind: of, pool }) as SpawnOrder
-  const offered = (spawns: readonly SpawnOrder[], share = 16) => offerFor(spawns, 3, { kinds, pool: 'default', share })
+  const turn = { grant: grantByHand(), aborted: false }
+  const offered = (spawns: readonly SpawnOrder[], { most = 16, ...more }: { most?: number } & Partial<Step> = {}) =>
+    offerOf(turn, { ...emptyStep(afterRun(1)), spawns, ...more }, 3, { kinds, pool: 'default', most })?.offer
 
   test('handlers of its pool, in order', () => {
     expect(offered([spawn('quick'), spawn('agent'), spawn('quick')])).toMatchObject({
@@ -201,12 +188,48 @@ describe('a slot is offered to', () => {
     expect(offered([spawn('far'), spawn('gpu', 'gpu'), spawn('gpu')])).toBeUndefined()
   })
 
-  test('no more than it may be expected to take in a row', () => {
-    expect(
-      offered(
-        [1, 2, 3].map(() => spawn('quick')),
-        2,
-      ),
-    ).toMatchObject({ takes: [true, true, false] })
+  test('no more than one wake-up may be expected to serve', () => {
+    const three = [1, 2, 3].map(() => spawn('quick'))
+    expect(offered(three, { most: 2 })).toMatchObject({ takes: [true, true, false] })
+  })
+
+  test('no children of a run that ends with the step that spawns them', () => {
+    expect(offered([spawn('quick')], { outcome: 'completed' })).toBeUndefined()
+  })
+})
+
+describe('of the children that it was offered, a slot gets', () => {
+  const spawn = (id: string): SpawnOrder => ({
+    id,
+    kind: 'quick',
+    name: id,
+    pool: 'default',
+    detached: false,
+    call: 1,
+    mail: 'i\t-\t1',
+  })
+  const offer = {
+    parent: grantByHand({ run: 2 }),
+    spawns: ['a', 'b', 'c'].map(spawn),
+    offer: { slot: '3+', nonce: 'n', takes: [true, false, true] },
+  }
+  const got = (answer: CommitAnswer | undefined) => childrenOf(offer, answer, 7)
+  const ok: CommitAnswer = { kind: 'ok', version: 1, bells: [], claimed: { kind: 'none' }, spending: unspent }
+
+  test('those that the answer names, with the lease that it gives', () => {
+    expect(got({ ...ok, granted: ['c'], trustedUntil: 99 })).toMatchObject([
+      { workerId: 'c', token: '1:n', parentRun: 2, trustedUntil: 99 },
+    ])
+  })
+
+  test('none, when the answer names none or the commit was not accepted', () => {
+    expect([got(ok), got({ kind: 'conflict', version: 1 })]).toEqual([[], []])
+  })
+
+  test('perhaps all, when no answer came: it has to give them back (INLINE-4)', () => {
+    expect(got(undefined)).toMatchObject([
+      { workerId: 'a', trustedUntil: 7 },
+      { workerId: 'c', trustedUntil: 7 },
+    ])
   })
 })
