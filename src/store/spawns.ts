@@ -14,13 +14,13 @@ import {
   type Policy,
   type SessionLimits,
 } from '../core/policy.ts'
-import type { Bell } from '../core/ports/ports.ts'
-import { newSeed, parseBells } from './bells.ts'
+import type { Wakeup } from '../core/ports/ports.ts'
 import type { PartitionKeys } from './keys.ts'
-import { batchesOf } from './script/gathering.ts'
+import { batchesOf } from './script/batcher.ts'
 import type { HeaderValue } from './script/header.ts'
 import type { ScriptCaller } from './script/script.ts'
 import { createSessionsScript } from './script/scripts.ts'
+import { newSeed, parseWakeups } from './wakeups.ts'
 
 export interface SessionOrder {
   readonly sessionId: string
@@ -32,8 +32,8 @@ export interface SessionOrder {
   /** Digest of a key the caller gave; the ids of a session are its own key otherwise. */
   readonly keyDigest: string | null
   readonly limits: SessionLimits
-  /** As `encodeGrant` writes it; empty or absent: nothing is restricted. */
-  readonly grant?: string | undefined
+  /** As `encodePermissions` writes it; empty or absent: nothing is restricted. */
+  readonly permissions?: string | undefined
   readonly event: string
 }
 
@@ -42,7 +42,7 @@ export interface CreateAnswer {
   readonly kind: 'ok' | 'again' | 'other'
   readonly sessionId: string
   readonly workerId: string
-  readonly bells: readonly Bell[]
+  readonly wakeups: readonly Wakeup[]
 }
 
 interface Prepared {
@@ -99,25 +99,25 @@ export class CreateSessions {
   async #send(batch: readonly Prepared[], deadlineMs: number): Promise<CreateAnswer[]> {
     const { sessions, events } = this.#keys
     const args = {
-      wakeupMs: this.#policy.bellMs,
+      wakeupMs: this.#policy.wakeupMs,
       seed: newSeed(),
       sessions: batch.map(({ fields }) => fields),
       texts: batch.flatMap(({ texts }) => texts),
     }
     const replies = await this.#caller.call(createSessionsScript, { sessions, events }, args, { deadlineMs })
-    return (replies as [CreateAnswer['kind'], string, string][]).map(([kind, sessionId, bells]) => ({
+    return (replies as [CreateAnswer['kind'], string, string][]).map(([kind, sessionId, wakeups]) => ({
       kind,
       sessionId,
       workerId: rootIdOf(sessionId),
-      bells: parseBells(bells),
+      wakeups: parseWakeups(wakeups),
     }))
   }
 
   /** What is as a session starts by default is left out. */
-  #prepare({ sessionId, kind, name, pool, mode, limits, grant, keyDigest, mail, event }: SessionOrder): Prepared {
+  #prepare({ sessionId, kind, name, pool, mode, limits, permissions, keyDigest, mail, event }: SessionOrder): Prepared {
     const limitsText = encodeLimits(limits)
     const caps = encodeSpending(limits)
-    const permissions = grant || undefined
+    const permissions = permissions || undefined
     const fields: Record<string, HeaderValue | undefined> = {
       session: sessionId,
       kind,
@@ -132,7 +132,7 @@ export class CreateSessions {
       // Without caps as versions before this one have it, which knew of no others: their keys are asked for again after an upgrade.
       const rest = caps === startCaps ? [] : [caps]
       fields.key = keyDigest
-      fields.asked = digestAsked(JSON.stringify([kind, name, mode, limitsText, grant, mail, ...rest]))
+      fields.asked = digestAsked(JSON.stringify([kind, name, mode, limitsText, permissions, mail, ...rest]))
       fields.keyMs = this.#policy.givenKeyMs
     }
     const bytes = fieldsBytes + (permissions?.length ?? 0) + mail.length + event.length

@@ -12,7 +12,7 @@ const wishes: readonly CreateOptions[] = [
   { label: 'other', pool: 'gpu', kind: 'paint' },
   { label: 'talk', mode: 'conversation', input: { text: 'hello\tthere\n' } },
   { label: 'small', limits: { workers: 3, mailbox: 2, tokens: 5 } },
-  { label: 'bound', grant: 'tools a b' },
+  { label: 'bound', permissions: 'tools a b' },
   { label: 'nobody', pool: 'unhosted', kind: 'later' },
   { label: 'keyed', key: 'order-7' },
 ]
@@ -20,7 +20,7 @@ const wishes: readonly CreateOptions[] = [
 const sorted = (lines: readonly string[]) => lines.toSorted((one, other) => one.localeCompare(other))
 
 async function stored(place: Place) {
-  const dump = Object.entries(await place.dump()).filter(([key]) => !/^(events|bells)/.test(key))
+  const dump = Object.entries(await place.dump()).filter(([key]) => !/^(events|wake-ups)/.test(key))
   // In a dump those of one millisecond are sorted by their labels.
   return Object.fromEntries(
     dump.map(([key, value]) => [key, key.startsWith('s:') ? {} : Array.isArray(value) ? sorted(value) : value]),
@@ -54,7 +54,7 @@ describe('many sessions', () => {
     expect(await place.redis.zrange(place.keys.run('default'), '0', '-1')).toEqual(made.map(({ root }) => root))
   })
 
-  test('ring as many bells as the rule has for all of them, which the first of each pool brings', async () => {
+  test('ring as many wake-ups as the rule has for all of them, which the first of each pool brings', async () => {
     await using place = await Place.open()
     await place.redis.set(place.keys.slots('default'), 2)
     const made = await place.createMany([
@@ -62,14 +62,14 @@ describe('many sessions', () => {
       ...['a', 'b', 'c'].map((label) => ({ label })),
       { label: 'y', pool: 'gpu' },
     ])
-    expect(made.map(({ bells }) => bells.map((id) => id.split('-')[1]))).toEqual([
+    expect(made.map(({ wakeups }) => wakeups.map((id) => id.split('-')[1]))).toEqual([
       ['gpu'],
       ['default', 'default'],
       [],
       [],
       [],
     ])
-    expect(await place.redis.zcard(place.keys.bells('default'))).toBe(2)
+    expect(await place.redis.zcard(place.keys.wakeups('default'))).toBe(2)
   })
 
   test('are sixteen to a script, or as many as have 64 KB', async () => {
@@ -83,8 +83,8 @@ describe('many sessions', () => {
     await many(6, 'x'.repeat(30_000))
     expect(place.wire.sent - before).toBe(6)
     expect(await place.redis.zcard(place.keys.sessions)).toBe(40)
-    const grant = `tools ${Array.from({ length: 256 }, (_, index) => `t${index}`.padEnd(64, 'x')).join(' ')}`
-    await place.createMany(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((label) => ({ label, grant })))
+    const assignment = `tools ${Array.from({ length: 256 }, (_, index) => `t${index}`.padEnd(64, 'x')).join(' ')}`
+    await place.createMany(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((label) => ({ label, assignment })))
     expect(place.wire.sent - before).toBe(9)
   })
 
@@ -92,11 +92,11 @@ describe('many sessions', () => {
     await using place = await Place.open()
     const { id } = await place.create()
     const fresh = ['d', 'e', 'f'].map((digit) => id.replace(/^./, digit))
-    await place.redis.set(place.workerKeys(rootIdOf(fresh[1] ?? '')).user, 'x')
+    await place.redis.set(place.workerKeys(rootIdOf(fresh[1] ?? '')).inbox, 'x')
     const results = await place.sessions.createMany(fresh.map((sessionId) => ({ ...aSession, sessionId })))
     expect(results).toMatchObject([
       { value: { kind: 'ok', sessionId: fresh[0] } },
-      { reason: { message: expect.stringContaining(':mail:user is a string and should be a list') } },
+      { reason: { message: expect.stringContaining(':mail:inbox is a string and should be a list') } },
       { value: { kind: 'ok', sessionId: fresh[2] } },
     ])
     expect(await place.redis.zcard(place.keys.sessions)).toBe(3)
@@ -109,14 +109,14 @@ describe('many sessions', () => {
     const fresh = id.replace(/^./, 'f')
     const results = await place.sessions.createMany([id, fresh].map((sessionId) => ({ ...aSession, sessionId })))
     expect(results).toMatchObject([
-      { value: { kind: 'again', workerId: root, bells: [{ pool: 'default' }] } },
-      { value: { kind: 'ok', bells: [] } },
+      { value: { kind: 'again', workerId: root, wakeups: [{ pool: 'default' }] } },
+      { value: { kind: 'ok', wakeups: [] } },
     ])
     const after = await place.dump()
     for (const key of Object.keys(before).filter((name) => name.startsWith('w:')))
       expect(after[key]).toEqual(before[key])
     expect(after['run:default']).toHaveLength(2)
-    expect(await place.redis.lrange(place.workerKeys(rootIdOf(fresh)).user, 0, -1)).toEqual(['i\t-\t1'])
+    expect(await place.redis.lrange(place.workerKeys(rootIdOf(fresh)).inbox, 0, -1)).toEqual(['i\t-\t1'])
   })
 
   test('a name with half of a character pair is stored as Redis would store it', async () => {

@@ -16,11 +16,11 @@ ARGV[1] header    json:
     asked          with a key: digest of what is asked for
     keyMs          with a key: how long it is known
 ARGV[2] texts     two for each session: its first message, and what is told of it, json
-Returns {{word, session, bells}, ...} for each. "ok": it was created; "again": it was there, or its key began it before; "other": its key
+Returns {{word, session, wakeups}, ...} for each. "ok": it was created; "again": it was there, or its key began it before; "other": its key
         began something else, and that session is answered.
-Builds  T:w:<id> and its mail:user of the roots; T:run, T:bells, T:busy, T:slots, T:share and T:told of the pools; T:nodes, T:idem.
+Builds  T:w:<id> and its mail:user of the roots; T:run, T:wakeups, T:busy, T:slots, T:per-wake and T:told of the pools; T:nodes, T:idem.
 Events  session.created, of each. Writes nothing of a session that is not answered "ok", and nothing at all where it meets an error.
-        Sent again, it answers the same sessions and bells, and writes nothing. ]]
+        Sent again, it answers the same sessions and wake-ups, and writes nothing. ]]
 local sessionsKey = KEYS[1]
 local header = readHeader(ARGV[1])
 local texts, cursor = ARGV, 2
@@ -31,7 +31,7 @@ checkTexts(header, 'seed')
 local orders = readOrders(tag, header, texts, cursor)
 local answers, fresh, rootKeys = {}, {}, {}
 for index = 1, #orders do
-  rootKeys[2 * index - 1], rootKeys[2 * index] = orders[index].recordKey, orders[index].userKey
+  rootKeys[2 * index - 1], rootKeys[2 * index] = orders[index].recordKey, orders[index].inboxKey
 end
 local known = { some = #orders > 0 and redis.call('EXISTS', unpack(rootKeys)) > 0, bySession = {}, byKey = {} }
 for index = 1, #orders do
@@ -52,10 +52,10 @@ end
 for index = 1, #orders do
   local order, answer = orders[index], answers[index]
   if not answer then
-    answers[index] = { 'ok', order.session, order.bells }
+    answers[index] = { 'ok', order.session, order.wakeups }
   elseif answer.first then
     -- Asked for twice in this call: the first of them was created.
-    answers[index] = { answer.word, answer.first.session, answer.first.bells }
+    answers[index] = { answer.word, answer.first.session, answer.first.wakeups }
   end
 end
 return answers

@@ -20,18 +20,18 @@ export const aSession = {
 export const aSessionThatIsSentTwiceIsOne: Check = async (place) => {
   const { root } = await place.create()
   await place.wire.again()
-  expect(await place.redis.llen(place.workerKeys(root).user)).toBe(1)
+  expect(await place.redis.llen(place.workerKeys(root).inbox)).toBe(1)
 }
 
 export const sessionsThatAreSentTwiceAreCreatedOnce: Check = async (place) => {
   const [a, b] = await place.createMany([{ label: 'a' }, { label: 'b' }])
-  const bells = a?.bells.join()
+  const wakeups = a?.wakeups.join()
   const before = await place.dump()
   expect(await place.wire.again()).toEqual([
-    ['again', a?.id, bells],
+    ['again', a?.id, wakeups],
     ['again', b?.id, ''],
   ])
-  expect(bells).toMatch(/-default-1$/)
+  expect(wakeups).toMatch(/-default-1$/)
   expect(await place.dump()).toEqual(before)
 }
 
@@ -46,7 +46,7 @@ export const aSessionAskedForTwiceIsOne: Check = async (place) => {
     ['ok', order.sessionId],
     ['again', order.sessionId],
   ])
-  expect(await place.redis.llen(place.workerKeys(rootIdOf(order.sessionId)).user)).toBe(1)
+  expect(await place.redis.llen(place.workerKeys(rootIdOf(order.sessionId)).inbox)).toBe(1)
 }
 
 export const aKeyGivenTwiceInOneCallIsOneSession: Check = async (place) => {
@@ -69,7 +69,7 @@ export const aKeyGivenTwiceInOneCallIsOneSession: Check = async (place) => {
 export const aForeignKeyStopsTheCallBeforeItWrites: Check = async (place) => {
   const { id } = await place.create()
   const ids = ['e', 'f'].map((digit) => id.replace(/^./, digit))
-  await place.redis.set(place.workerKeys(rootIdOf(ids[1] ?? '')).user, 'x')
+  await place.redis.set(place.workerKeys(rootIdOf(ids[1] ?? '')).inbox, 'x')
   const results = await place.sessions.createMany(ids.map((sessionId) => ({ ...aSession, sessionId })))
   expect(created(results)).toEqual([['ok', ids[0]], 'rejected'])
   expect(await place.redis.zscore(place.keys.sessions, ids[1] ?? '')).toBeNull()

@@ -21,9 +21,9 @@ export const createMutants: readonly Mutant[] = [
     check: checks.sessionsThatAreSentTwiceAreCreatedOnce,
   },
   {
-    guard: 'the first session of each pool keeps its bells',
+    guard: 'the first session of each pool keeps its wake-ups',
     script,
-    from: "set('rung', order.bells, '')",
+    from: "set('startWakeups', order.wakeups, '')",
     to: '',
     check: checks.sessionsThatAreSentTwiceAreCreatedOnce,
   },
@@ -44,7 +44,7 @@ export const createMutants: readonly Mutant[] = [
   {
     guard: 'a key of another sort stops all before they write',
     script,
-    from: "  checkSort('list', order.userKey)\n",
+    from: "  checkSort('list', order.inboxKey)\n",
     to: '',
     check: checks.aForeignKeyStopsTheCallBeforeItWrites,
   },

@@ -22,7 +22,7 @@ import { sessionView, workerView } from './views.ts'
 import { Wire } from './wire.ts'
 
 /** Long times, told apart at a glance in a dump. */
-const testPolicy: Policy = { ...policy, leaseMs: 60_000, bellMs: 20_000, nodeForgottenMs: 300_000 }
+const testPolicy: Policy = { ...policy, leaseMs: 60_000, wakeupMs: 20_000, nodeForgottenMs: 300_000 }
 
 export interface PlaceOptions {
   readonly policy?: Partial<Policy>
@@ -45,7 +45,7 @@ export interface CreateOptions {
   readonly mode?: 'job' | 'conversation'
   readonly limits?: Partial<SessionLimits>
   /** As the record has it. */
-  readonly grant?: string
+  readonly permissions?: string
   readonly key?: string
   readonly input?: unknown
 }
@@ -53,7 +53,7 @@ export interface CreateOptions {
 export interface MadeSession {
   readonly id: string
   readonly root: string
-  readonly bells: readonly string[]
+  readonly wakeups: readonly string[]
 }
 
 export class Place implements AsyncDisposable {
@@ -144,7 +144,7 @@ export class Place implements AsyncDisposable {
       mail: encodeInput(null, JSON.stringify(options.input ?? 'first')),
       keyDigest: key === undefined ? null : this.label(digestKey(key, 'session'), key),
       limits: { ...defaultSessionLimits, ...options.limits },
-      grant: options.grant,
+      permissions: options.permissions,
       event: '[["session.created"]]',
     }
   }
@@ -193,7 +193,7 @@ export class Place implements AsyncDisposable {
 
   async session(sessionId: string): Promise<Record<string, string>> {
     const { record } = this.workerKeys(rootIdOf(sessionId))
-    const { results } = this.sessionKeys(sessionId)
+    const { runResults: results } = this.sessionKeys(sessionId)
     return sessionView(sessionId, await this.redis.hgetall(record), await this.redis.hgetall(results))
   }
 
@@ -218,6 +218,6 @@ export class Place implements AsyncDisposable {
   }
 }
 
-function madeBy({ sessionId, workerId, bells }: CreateAnswer): MadeSession {
-  return { id: sessionId, root: workerId, bells: bells.map((bell) => bell.id) }
+function madeBy({ sessionId, workerId, wakeups }: CreateAnswer): MadeSession {
+  return { id: sessionId, root: workerId, wakeups: wakeups.map((wakeup) => wakeup.id) }
 }

@@ -13,9 +13,9 @@ local function readOrders(tag, header, texts, cursor)
       checkNumbers(order, 'keyMs')
       if order.keyMs == 0 then error('the header should have a number keyMs above 0', 0) end
     end
-    order.mail, order.event, order.bells = texts[cursor], texts[cursor + 1], ''
+    order.mail, order.event, order.wakeups = texts[cursor], texts[cursor + 1], ''
     order.recordKey = rootKeyOf(tag, order.session)
-    order.userKey = order.recordKey .. laneKeys.user
+    order.inboxKey = order.recordKey .. laneKeys.inbox
     cursor = cursor + 2
   end
   return orders
@@ -26,8 +26,8 @@ end
 -- `some` of them have keys in Redis.
 local function answerBefore(tag, order, known)
   if order.key then
-    local session, asked, bells = readAnswer(tag .. ':idem:' .. order.key, '^(%x+%-%x+%-%x+%-%x+%-%x+) (%S+) ?(.*)$')
-    if session then return { asked == order.asked and 'again' or 'other', session, bells } end
+    local session, asked, wakeups = readAnswer(tag .. ':idem:' .. order.key, '^(%x+%-%x+%-%x+%-%x+%-%x+) (%S+) ?(.*)$')
+    if session then return { asked == order.asked and 'again' or 'other', session, wakeups } end
     local first = known.byKey[order.key]
     if first then return { first = first, word = first.asked == order.asked and 'again' or 'other' } end
     known.byKey[order.key] = order
@@ -38,13 +38,13 @@ local function answerBefore(tag, order, known)
   if not known.some then return nil end
   -- Somebody may have written what is in its place.
   checkSort('hash', order.recordKey)
-  checkSort('list', order.userKey)
+  checkSort('list', order.inboxKey)
   if redis.call('EXISTS', order.recordKey) == 0 then return nil end
-  return { 'again', order.session, redis.call('HGET', order.recordKey, 'rung') or '' }
+  return { 'again', order.session, redis.call('HGET', order.recordKey, 'startWakeups') or '' }
 end
 
 local function writeRoot(order)
-  local record = { 'schema', '5', 'kind', order.kind, 'place', 'queued' }
+  local record = { 'schema', '6', 'kind', order.kind, 'status', 'queued' }
   local function set(field, value, absent)
     if value ~= absent then
       record[#record + 1] = field
@@ -55,19 +55,19 @@ local function writeRoot(order)
   set('name', order.name)
   set('pool', order.pool, atStart.pool)
   set('mode', order.mode)
-  set('grant', order.permissions)
+  set('permissions', order.permissions)
   set('caps', order.caps)
-  set('rung', order.bells, '')
+  set('startWakeups', order.wakeups, '')
   redis.call('HSET', order.recordKey, unpack(record))
 end
 
--- Sessions that are in the index. The first of each pool gets the new bells of that pool, and its record keeps them.
-local function writeSessions(tag, orders, now, seed, bellMs)
+-- Sessions that are in the index. The first of each pool gets the new wake-ups of that pool, and its record keeps them.
+local function writeSessions(tag, orders, now, seed, wakeupMs)
   local lines, firsts, events = {}, {}, {}
   for index = 1, #orders do
     local order = orders[index]
     local pool = order.pool
-    redis.call('RPUSH', order.userKey, order.mail)
+    redis.call('RPUSH', order.inboxKey, order.mail)
     firsts[pool] = firsts[pool] or order
     local line = lines[pool] or {}
     lines[pool] = line
@@ -76,11 +76,11 @@ local function writeSessions(tag, orders, now, seed, bellMs)
     events[2 * index - 1], events[2 * index] = order.session, order.event
   end
   for pool, line in pairs(lines) do writeLine(tag, pool, line) end
-  for pool, order in pairs(firsts) do order.bells = writeBellsOf(tag, { [pool] = true }, seed, now, bellMs) end
+  for pool, order in pairs(firsts) do order.wakeups = writeWakeupsOf(tag, { [pool] = true }, seed, now, wakeupMs) end
   for index = 1, #orders do
     local order = orders[index]
     writeRoot(order)
-    if order.key then redis.call('SET', tag .. ':idem:' .. order.key, order.session .. ' ' .. order.asked .. ' ' .. order.bells, 'PX', digits(order.keyMs)) end
+    if order.key then redis.call('SET', tag .. ':idem:' .. order.key, order.session .. ' ' .. order.asked .. ' ' .. order.wakeups, 'PX', digits(order.keyMs)) end
   end
   redis.pcall('XADD', tag .. ':events', '*', unpack(events))
 end

@@ -8,11 +8,11 @@ import type { Argument } from './script.ts'
 const callsMost = 16
 const bytesMost = 65_536
 
-export interface Gathered {
+export interface Batched {
   readonly bytes: number
 }
 
-export class Gathering<Item extends Gathered> {
+export class Batcher<Item extends Batched> {
   readonly #send: (items: readonly Item[]) => void
   readonly #later: (leave: () => void) => void
   #waiting: Item[] = []
@@ -38,7 +38,7 @@ export class Gathering<Item extends Gathered> {
 }
 
 /** As few as possible, in order; each goes into one script. */
-export function* batchesOf<Item extends Gathered>(all: readonly Item[]): Generator<readonly Item[]> {
+export function* batchesOf<Item extends Batched>(all: readonly Item[]): Generator<readonly Item[]> {
   for (let from = 0; from < all.length; ) {
     const count = countOf(all, from)
     yield all.slice(from, from + count)
@@ -47,7 +47,7 @@ export function* batchesOf<Item extends Gathered>(all: readonly Item[]): Generat
 }
 
 /** How many of these, from this one on, go into one script. */
-function countOf(all: readonly Gathered[], from: number): number {
+function countOf(all: readonly Batched[], from: number): number {
   let bytes = 0
   for (let count = 0; ; count++) {
     const next = all[from + count]
