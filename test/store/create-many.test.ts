@@ -83,8 +83,8 @@ describe('many sessions', () => {
     await many(6, 'x'.repeat(30_000))
     expect(place.wire.sent - before).toBe(6)
     expect(await place.redis.zcard(place.keys.sessions)).toBe(40)
-    const assignment = `tools ${Array.from({ length: 256 }, (_, index) => `t${index}`.padEnd(64, 'x')).join(' ')}`
-    await place.createMany(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((label) => ({ label, assignment })))
+    const permissions = `tools ${Array.from({ length: 256 }, (_, index) => `t${index}`.padEnd(64, 'x')).join(' ')}`
+    await place.createMany(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((label) => ({ label, permissions })))
     expect(place.wire.sent - before).toBe(9)
   })
 

@@ -117,7 +117,6 @@ export class CreateSessions {
   #prepare({ sessionId, kind, name, pool, mode, limits, permissions, keyDigest, mail, event }: SessionOrder): Prepared {
     const limitsText = encodeLimits(limits)
     const caps = encodeSpending(limits)
-    const permissions = permissions || undefined
     const fields: Record<string, HeaderValue | undefined> = {
       session: sessionId,
       kind,
@@ -125,7 +124,7 @@ export class CreateSessions {
       name: name === kind ? undefined : name,
       mode: mode === 'job' ? undefined : mode,
       limits: limitsText === startLimits ? undefined : limitsText,
-      permissions,
+      permissions: permissions || undefined,
       caps: caps === startCaps ? undefined : caps,
     }
     if (keyDigest !== null) {
