@@ -54,12 +54,12 @@ export class CliProject {
 
   /** Runs a command, which must end with 0, twice: as people see it, and as the objects programs see. */
   async both(...args: string[]): Promise<{ text: string; objects: Record<string, unknown>[] }> {
-    const [human, json] = await Promise.all([this.project.run(args), this.project.run([...args, '--json'])])
+    const [human, json] = await Promise.all([this.project.ask(args), this.project.ask([...args, '--json'])])
     return { text: succeeded(human).stdout, objects: succeeded(json).objects }
   }
 
   async submit(...args: string[]): Promise<Submitted> {
-    const ended = succeeded(await this.project.run(['submit', ...args, '--json']))
+    const ended = succeeded(await this.project.ask(['submit', ...args, '--json']))
     return ended.objects[0] as unknown as Submitted
   }
 
