@@ -13,8 +13,8 @@
 
 import { performance } from 'node:perf_hooks'
 import { CancelledError, InvariantError, LeaseLostError, toRuntimeError } from '../../core/errors.ts'
-import type { Assignment, CommitAnswer, CommitRequest, Refusal, RunPosition } from '../../core/ports/ports.ts'
-import { refusalError } from '../../core/worker/refusal.ts'
+import type { Assignment, CommitAnswer, CommitRequest, RunPosition } from '../../core/ports/ports.ts'
+import { type Refusal, refusalError } from '../../core/worker/refusal.ts'
 import { encodeRunState, type RunState } from '../../core/worker/run-state.ts'
 import { forAny, goOn, type TurnWait } from '../../core/worker/wait.ts'
 import { requestOf } from './commit-request.ts'
