@@ -1,4 +1,4 @@
-/** The command line as a child process, with nothing of the caller's environment but PATH and HOME, in a project of its own. */
+/** The command line as a child process in a project of its own. Of the environment it gets only PATH and HOME. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ export interface CommandOptions {
   readonly stdin?: string
 }
 
-/** A command that runs. Its output can be looked at while it does. */
+/** A running command, with its output so far. */
 export class RunningCommand {
   readonly child: ChildProcess
   stdout = ''
@@ -65,7 +65,7 @@ export class RunningCommand {
     }
   }
 
-  /** A command that starts beside many others takes its time. */
+  /** Waits for a text in the output. The deadline is long, because a command that starts beside many others is slow. */
   async saw(text: string | RegExp, where: 'stdout' | 'stderr' = 'stderr'): Promise<void> {
     const isThere = () => {
       const seen = this[where]
@@ -88,7 +88,7 @@ function parseLines(text: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
-/** A folder with worker files, in which `import 'troupe'` is this repository. */
+/** A folder with worker files where `import 'troupe'` means this repository. */
 export class Project implements AsyncDisposable {
   readonly folder: string
   readonly #env: Readonly<Record<string, string>>
@@ -106,7 +106,7 @@ export class Project implements AsyncDisposable {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'troupe-cli-')))
     await mkdir(join(folder, 'node_modules'))
     await symlink(repository, join(folder, 'node_modules', 'troupe'), 'junction')
-    // The commands of a project run the same sources: the first one compiles them for all.
+    // All commands of a project run the same sources, so that the first one can compile them for all.
     const project = new Project(folder, { NODE_COMPILE_CACHE: join(folder, '.compiled'), ...env })
     for (const [path, text] of Object.entries(files)) await project.write(path, text)
     return project

@@ -4,7 +4,7 @@
  */
 import type { Health } from '../../client/health/health.ts'
 import { unhostedPool } from '../../core/ids.ts'
-import { count, countWaiting } from './count.ts'
+import { count, countWaiting } from './amounts.ts'
 import { formatDuration } from './duration.ts'
 
 export interface Finding {
