@@ -1,5 +1,5 @@
 /**
- * Duty: the error taxonomy. Every error that leaves troupe is one of these classes; `code` is public API (docs/errors.md).
+ * Duty: the error taxonomy. Every error that leaves troupe is one of these classes; `code` is public API (docs/reference/errors.md).
  * Names say the consequence: who is told, and whether trying again can help. Expected outcomes are values, not errors.
  */
 

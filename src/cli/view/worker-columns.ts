@@ -1,6 +1,7 @@
 /** Duty: how workers are named and listed, the same wherever they are shown. */
-import type { UsageReport, WorkerReport } from '../../client/report.ts'
+import type { WorkerReport } from '../../client/report.ts'
 import type { Failure } from '../../core/worker/failure.ts'
+import type { UsageReport } from '../../core/worker/usage.ts'
 import { count, tokensText } from './amounts.ts'
 import { failureCause } from './message-line.ts'
 import { stateStyle } from './state-style.ts'

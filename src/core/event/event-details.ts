@@ -1,5 +1,5 @@
 /**
- * Duty: what each type of event tells, for whoever follows a session in TypeScript, and for whoever writes one here. docs/events.md says when.
+ * Duty: what each type of event tells, for whoever follows a session in TypeScript, and for whoever writes one here. docs/reference/events.md says when.
  * Stored events are for ever: a field that is added is optional, since those of before do not have it.
  */
 import type { FinishReason } from '../history/chat-message.ts'

@@ -5,34 +5,24 @@
  * T2 Handlers keep JSON in the same field; no JSON begins with `a`.
  */
 import type { Spending } from '../policy.ts'
+import { noUsage, tokensOf, type UsageReport } from '../worker/usage.ts'
 
-export interface AgentTally {
+export interface AgentTally extends UsageReport {
   /** Model calls of the current run; the others are totals of the worker's life. */
   readonly iterations: number
-  readonly modelCalls: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly cacheReadTokens: number
-  readonly cacheWriteTokens: number
-  readonly reasoningTokens: number
   /** Results and other mail that came when nothing waited for them. */
   readonly ignoredEvents: number
 }
 
 export const emptyTally: AgentTally = {
   iterations: 0,
-  modelCalls: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  reasoningTokens: 0,
+  ...noUsage,
   ignoredEvents: 0,
 }
 
 /** What of it counts towards the limits of a session. */
-export function spendingOf({ modelCalls, inputTokens, outputTokens }: AgentTally): Spending {
-  return { modelCalls, tokens: inputTokens + outputTokens }
+export function spendingOf(tally: AgentTally): Spending {
+  return { modelCalls: tally.modelCalls, tokens: tokensOf(tally) }
 }
 
 const mark = 'a '
@@ -64,9 +54,14 @@ export function encodeTally(tally: AgentTally): string {
   return text.slice(0, length)
 }
 
+/** Is this an agent's, and no state of a handler? */
+export function isTally(text: string): boolean {
+  return text.startsWith(mark)
+}
+
 /** Null for what is no tally, such as the state of a handler. Numbers that a newer troupe adds behind are passed over. */
 export function decodeTally(text: string): AgentTally | null {
-  if (!text.startsWith(mark)) return null
+  if (!isTally(text)) return null
   const words = text.slice(mark.length).split(' ')
   const tally = { ...emptyTally } as Record<keyof AgentTally, number>
   for (const [index, [name]] of places.entries()) {

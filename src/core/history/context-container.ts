@@ -11,6 +11,7 @@ import type { ToolSpec } from '../definition/model.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { ResultMessage } from '../worker/message.ts'
+import { tokensOf } from '../worker/usage.ts'
 import { readChatMessage } from './chat-codec.ts'
 import {
   type AssistantMessage,
@@ -20,7 +21,6 @@ import {
   type ToolCallBlock,
   type ToolResultMessage,
   textOf,
-  type Usage,
 } from './chat-message.ts'
 import type { DelegatedEntry, Entry, FailedEntry } from './entry.ts'
 import { ConversationHistory } from './history.ts'
@@ -288,10 +288,6 @@ export class ContextContainer {
     this.#childResults = new Map()
     this.#results = []
   }
-}
-
-function tokensOf(usage: Usage): number {
-  return usage.inputTokens + usage.outputTokens
 }
 
 /** What a child replied may be anything, and so may what it calls its facts. */

@@ -1,7 +1,8 @@
 /**
  * Duty: a node: its slots claim workers and run their turns, in all partitions.
- * What a slot that is awake does: awake-slot.ts (N1, N2).
- * N3 Draining: no new claim; each turn ends at its next step, at the latest after the drain time, when it is given back.
+ * What a slot that is awake does: awake-slot.ts (SLOT-1, SLOT-2).
+ * NODE-1 A node that drains claims nothing. Each of its turns ends at the next step. A turn that goes on after the drain time is released:
+ *    its worker goes on elsewhere.
  */
 
 import { spokenOf, type WorkerLog } from '../../core/definition/worker-log.ts'
@@ -9,10 +10,9 @@ import { unhostedPool } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Bell, BellAnswer, BellRinger, Grant, LivePublisher, PoolShare } from '../../core/ports/ports.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
-import { Pace } from '../slot/pace.ts'
-import { Relay } from '../slot/relay.ts'
 import { type Rung, Slots } from '../slot/slots.ts'
 import { SuspectGate } from '../slot/suspects.ts'
+import { TurnTimes } from '../slot/turn-times.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { TurnHost } from '../turn/turn-host.ts'
 import { Renewer } from '../upkeep/renewer.ts'
@@ -50,7 +50,7 @@ export class RuntimeNode {
 
   constructor(options: NodeOptions) {
     this.id = options.id
-    this.#suspects = new SuspectGate(options.policy.outlastMs)
+    this.#suspects = new SuspectGate(options.policy.overrunMs)
     this.#o = options
     this.#slots = new Slots(options.concurrency)
     this.#slotHost = {
@@ -60,7 +60,7 @@ export class RuntimeNode {
       slots: this.#slots,
       suspects: this.#suspects,
       isDraining: () => this.#draining,
-      turnHost: (place, bell, next) => this.#turnHost(place, bell, next),
+      turnHost: (partition, bell, slot) => this.#turnHost(partition, bell, slot),
     }
     this.#partitions = options.stores.map((stores) => this.#partition(stores))
   }
@@ -69,17 +69,16 @@ export class RuntimeNode {
     const { policy, log, ringer } = this.#o
     const number = stores.turns.partition
     const ring = (bells: readonly Bell[]) => ringer.ring(number, bells)
-    const pace = new Pace()
+    const times = new TurnTimes()
     return {
       ...stores,
       unanswered: Array.from({ length: this.#slots.total }),
-      pace,
-      relay: new Relay(),
+      times,
       renewer: new Renewer(stores.turns, policy, ring, log),
       sweeper: new Sweeper(stores.upkeep, policy, {
         log,
         slots: this.#slots.total,
-        shares: () => this.#shares(pace),
+        shares: () => this.#shares(times),
         answer: (bell) => void this.answer(number, bell),
         ring,
         learnKinds: (pools) => {
@@ -102,20 +101,20 @@ export class RuntimeNode {
     return [...this.#o.kinds.values()].map(({ name, pool, description }) => ({ kind: name, pool, description }))
   }
 
-  #shares(pace: Pace): PoolShare[] {
+  #shares(times: TurnTimes): PoolShare[] {
     const byPool = Map.groupBy(this.#o.kinds.values(), (kind) => kind.pool)
     const free = this.#draining ? 0 : this.#slots.free
     return [...byPool].map(([pool, kinds]) => ({
       pool,
       kinds: kinds.map((kind) => kind.name),
       free,
-      share: pace.take(pool),
+      share: times.endPeriod(pool),
     }))
   }
 
   /**
    * Answers a bell with a free slot; one that was answered early has been answered. Without a slot those that are awake claim what there
-   * is, or come to its line (N1). `claimed` is called when the slot has found something to run, or nothing left, long before it leaves.
+   * is, or come to its line (SLOT-1). `claimed` is called when the slot has found something to run, or nothing left, long before it leaves.
    */
   async answer(partition: number, bell: Bell, claimed?: () => void): Promise<BellAnswer> {
     if (this.#told.take(bell.id)) return 'done'
@@ -124,7 +123,7 @@ export class RuntimeNode {
 
   /**
    * Resolves when a slot has come to the line of a bell that found none, or when none will, as the node drains. Until then a slot that
-   * ends goes there anyway (N1): what is rung there meanwhile is for other nodes.
+   * ends goes there anyway (SLOT-1): what is rung there meanwhile is for other nodes.
    */
   async slotCame(partition: number, bell: Bell): Promise<void> {
     if (!this.#draining) await this.#slots.came({ partition, bell })
@@ -177,9 +176,10 @@ export class RuntimeNode {
     if (answer === 'unfit' && !hasClaimed) this.#inVain.note(bell.id)
   }
 
-  #turnHost(place: Partition, bell: string, next: TurnHost['next']): TurnHost {
+  #turnHost(place: Partition, bell: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost {
     const number = place.turns.partition
     return {
+      ...slot,
       store: place.turns,
       log: this.#o.log,
       policy: this.#o.policy,
@@ -187,7 +187,6 @@ export class RuntimeNode {
       ring: (bells) => {
         if (bells.length > 0) this.#o.ringer.ring(number, bells)
       },
-      next,
       noteTimer: (ms) => place.sweeper.dueIn(ms),
       poolOf: (kind) => this.#o.kinds.get(kind)?.pool ?? this.#kindPools.get(kind) ?? unhostedPool,
       describeKind: (kind) => this.#o.kinds.get(kind)?.description ?? '',
@@ -208,14 +207,14 @@ export class RuntimeNode {
   }
 
   /**
-   * Drains (N3), then says goodbye. With `force` turns are given back at once. Ends also when Redis does not answer: what could not
+   * Drains (NODE-1), then says goodbye. With `force` turns are given back at once. Ends also when Redis does not answer: what could not
    * be given back is healed by others when its lease has ended. Safe to call twice.
    */
   async stop(options: { force?: boolean } = {}): Promise<void> {
     this.#draining = true
     this.#slots.tellAll()
     const drained = Promise.allSettled(this.#awake)
-    for (const turn of this.#turns()) turn.draining = true
+    for (const turn of this.#turns()) turn.drain()
     const { drainMs, goodbyeMs } = this.#o.policy
     const release = () => {
       const why = options.force ? 'this node is to stop at once' : `the drain time of ${drainMs / 1_000} s is over`

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { tableLines } from '../../../src/cli/view/table.ts'
 import { failureColumn, usageColumns, usageText } from '../../../src/cli/view/worker-columns.ts'
-import type { UsageReport, WorkerReport } from '../../../src/client/report.ts'
+import type { WorkerReport } from '../../../src/client/report.ts'
 import type { Failure } from '../../../src/core/worker/failure.ts'
+import type { UsageReport } from '../../../src/core/worker/usage.ts'
 import { plainPage } from './plain-page.ts'
 
 describe('usageColumns', () => {

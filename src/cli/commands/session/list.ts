@@ -1,6 +1,6 @@
 /** `troupe session list`: the newest sessions. */
 import { type Command, Option } from 'commander'
-import { type ListedState, listedStates } from '../../../client/report.ts'
+import { type ListedState, listedStates } from '../../../client/session-summary.ts'
 import type { SessionSummary } from '../../../client/summaries.ts'
 import { listing, moreNote } from '../../view/answer.ts'
 import { formatDuration } from '../../view/duration.ts'
