@@ -296,8 +296,8 @@ function checkEvents(): string[] {
 /** Names in each diagram of docs/reference/lifecycles.md are the states of the sources. */
 function checkStates(): string[] {
   const page = 'docs/reference/lifecycles.md'
-  const report = read('src/client/report.ts')
-  const sessionStates = [...(/type SessionState =(.*)/.exec(report)?.[1] ?? '').matchAll(/'(\w+)'/g)].map(
+  const summary = read('src/client/session-summary.ts')
+  const sessionStates = [...(/type SessionState =(.*)/.exec(summary)?.[1] ?? '').matchAll(/'(\w+)'/g)].map(
     ([, name]) => name as string,
   )
   const diagrams = [...read(page).matchAll(/```mermaid\nstateDiagram-v2\n([\s\S]*?)```/g)].map(([, body]) => body ?? '')

@@ -55,7 +55,7 @@ describe('toComplaint', () => {
   })
 
   it('does not call data of another program a fault of troupe', () => {
-    const thrown = storeError(new Error('key {troupe.0}:meta should be a hash'), 'checking the set-up')
+    const thrown = storeError(new Error('DAMAGED key {troupe.0}:meta should be a hash'), 'checking the set-up')
     const message = expect.stringMatching(/key \{troupe\.0\}:meta should be a hash.* Another program wrote it/)
     expect(toComplaint(thrown)).toEqual({ code: 'bug', message, exitCode: 1, stack: undefined })
   })
