@@ -5,7 +5,7 @@
  *    its worker goes on elsewhere.
  */
 
-import { spokenOf, type WorkerLog } from '../../core/definition/worker-log.ts'
+import { readLogCall, type WorkerLog } from '../../core/definition/worker-log.ts'
 import { unhostedPool } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Bell, BellAnswer, BellRinger, Grant, LivePublisher, PoolShare } from '../../core/ports/ports.ts'
@@ -259,7 +259,7 @@ export class RuntimeNode {
 function childLog(log: WorkerLog, grant: Grant, run: number): WorkerLog {
   const ids = { session: grant.sessionId, worker: grant.workerId, kind: grant.kind, run }
   const at = (level: keyof WorkerLog) => (message: string, fields?: Record<string, unknown>) => {
-    const [words, more] = spokenOf(message, fields)
+    const [words, more] = readLogCall(message, fields)
     log[level](words, { ...ids, ...more })
   }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
