@@ -1,6 +1,6 @@
 /**
  * Duty: puts store, queue and runtime together: `startNode`. Nothing else knows all three.
- * C1 A node that has started is registered, its bells are listened to, and it sweeps. C2 `stop` leaves nothing running.
+ * C1 A node that has started is registered, its wake-ups are listened to, and it sweeps. C2 `stop` leaves nothing running.
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -10,18 +10,18 @@ import { defaultNamespace, defaultRedisUrl, readModelSettings } from './config.t
 import { checkOptions, type Rules, wholeNumberRule } from './core/check/check-options.ts'
 import { didYouMean } from './core/check/closest.ts'
 import { isObject } from './core/check/is-object.ts'
-import { shown } from './core/check/shown.ts'
+import { preview } from './core/check/preview.ts'
 import { isWorkerDefinition, type WorkerDefinition } from './core/definition/define-worker.ts'
 import type { ModelSettings } from './core/definition/model.ts'
 import type { WorkerLog } from './core/definition/worker-log.ts'
 import { ConfigError } from './core/errors.ts'
 import { defaultPool } from './core/ids.ts'
 import { policy as defaultPolicy, type Policy, retentionMsMin } from './core/policy.ts'
-import type { BellRinger, LivePublisher, TurnStore } from './core/ports/ports.ts'
+import type { LivePublisher, TurnStore, Waker } from './core/ports/ports.ts'
 import { safeTelemetry, type Telemetry } from './core/ports/telemetry.ts'
 import { type LoggerLike, toWorkerLog } from './log.ts'
 import { openModels } from './models/model-source.ts'
-import { InProcessRinger } from './runtime/node/in-process-ringer.ts'
+import { InProcessWaker } from './runtime/node/in-process-waker.ts'
 import type { Kind } from './runtime/node/kind.ts'
 import { KindMaker } from './runtime/node/kind-maker.ts'
 import { RuntimeNode } from './runtime/node/node.ts'
@@ -38,8 +38,8 @@ import { guarded, ScriptCaller } from './store/script/script.ts'
 import { RedisTurnStore } from './store/turn-store.ts'
 import { RedisUpkeepStore } from './store/upkeep-store.ts'
 import { SubmissionListener } from './submit/submission-queue.ts'
-import { type BellAnswerer, BullBellListener, BullBellRinger } from './wake/bells.ts'
-import { LeftBells } from './wake/left-bells.ts'
+import { LeftWakeups } from './wake/left-wakeups.ts'
+import { BullWaker, BullWakeupListener, type WakeupAnswerer } from './wake/wakeups.ts'
 
 export { loadWorkers }
 
@@ -147,10 +147,10 @@ export async function unusableKinds(
 export interface InternalNodeOptions extends Omit<StartNodeOptions, 'workers' | 'pools'> {
   readonly kinds: readonly Kind[]
   readonly policy?: Partial<Policy>
-  /** "in-process": bells are answered by this node alone, without BullMQ. */
-  readonly bells?: 'bullmq' | 'in-process'
-  /** Told of each node that answers bells in-process, so that a client in this process can ring it. */
-  readonly onRinger?: (ringer: BellRinger) => void
+  /** "in-process": wake-ups are answered by this node alone, without BullMQ. */
+  readonly wakeups?: 'bullmq' | 'in-process'
+  /** Told of each node that answers wake-ups in-process, so that a client in this process can ring it. */
+  readonly onWaker?: (waker: Waker) => void
   /** Goes round the store that turns see, to watch what they ask of it. */
   readonly aroundTurns?: (turns: TurnStore) => TurnStore
   /** When the node has stopped, also because it could not start. */
@@ -251,7 +251,7 @@ function partsOf(
   }
 }
 
-function nodeOf(parts: Parts, ringer: BellRinger): RuntimeNode {
+function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
   const { id, redis, caller, policy, kinds, concurrency, log } = parts
   const childless = new Set([...kinds.values()].flatMap((kind) => (kind.isChildless ? [kind.name] : [])))
   const stores = parts.places.map(({ partition, keys }) => {
@@ -261,25 +261,25 @@ function nodeOf(parts: Parts, ringer: BellRinger): RuntimeNode {
       upkeep: new RedisUpkeepStore({ ...own, nodeFacts: nodeFacts() }),
     }
   })
-  return new RuntimeNode({ id, kinds, concurrency, policy, stores, ringer, live: parts.live, log })
+  return new RuntimeNode({ id, kinds, concurrency, policy, stores, waker, live: parts.live, log })
 }
 
 async function startParts(parts: Parts, connections: Connections, options: InternalNodeOptions): Promise<TroupeNode> {
-  const queue = options.bells === 'in-process' ? undefined : connections.open()
-  const ringer = queue ? new BullBellRinger(queue, parts.places, parts.log) : new InProcessRinger()
-  const node = nodeOf(parts, ringer)
+  const queue = options.wakeups === 'in-process' ? undefined : connections.open()
+  const waker = queue ? new BullWaker(queue, parts.places, parts.log) : new InProcessWaker()
+  const node = nodeOf(parts, waker)
   const started = new ComposedNode(node, [...parts.kinds.keys()], async () => {
-    if (ringer instanceof BullBellRinger) await ringer.stop()
+    if (waker instanceof BullWaker) await waker.stop()
     connections.close()
     await options.onStopped?.()
   })
   try {
-    if (ringer instanceof InProcessRinger) ringer.attach(node)
+    if (waker instanceof InProcessWaker) waker.attach(node)
     await node.start()
     if (queue) {
-      const ready = started.listen(listenersOf(parts, queue, node, ringer))
-      await guarded('listening for bells', () => ready, parts.policy.leaseMs)
-    } else options.onRinger?.(ringer)
+      const ready = started.listen(listenersOf(parts, queue, node, waker))
+      await guarded('listening for wake-ups', () => ready, parts.policy.leaseMs)
+    } else options.onWaker?.(waker)
     await listenToHints(parts, connections, node, queue !== undefined)
     return started
   } catch (error) {
@@ -294,26 +294,26 @@ interface Listener {
   stop(): Promise<void>
 }
 
-/** Bells of every pool in every partition, and what is left of those of others; submissions in the first partition. */
-function listenersOf(parts: Parts, connection: Redis, node: RuntimeNode, ringer: BellRinger): readonly Listener[] {
+/** Wake-ups of every pool in every partition, and what is left of those of others; submissions in the first partition. */
+function listenersOf(parts: Parts, connection: Redis, node: RuntimeNode, waker: Waker): readonly Listener[] {
   const { places, kindsByPool, concurrency, log, redis, caller, namespace, policy } = parts
-  const bells = places.flatMap((place) =>
+  const wakeups = places.flatMap((place) =>
     [...kindsByPool.keys()].map((pool) => {
-      const answerer: BellAnswerer = {
-        answer: (bell, claimed) => node.answer(place.partition, bell, claimed),
-        slotCame: (bell) => node.slotCame(place.partition, bell),
+      const answerer: WakeupAnswerer = {
+        answer: (wakeup, claimed) => node.answer(place.partition, wakeup, claimed),
+        slotCame: (wakeup) => node.slotCame(place.partition, wakeup),
       }
-      return new BullBellListener(connection, place, pool, concurrency, answerer, ringer, log)
+      return new BullWakeupListener(connection, place, pool, concurrency, answerer, waker, log)
     }),
   )
-  const submit = openSubmission({ redis, caller, namespace, partitions: places.length, ringer, policy })
+  const submit = openSubmission({ redis, caller, namespace, partitions: places.length, waker, policy })
   const first = places[0] as Place
   const otherPools = async () => (await poolsEverHosted(redis, first.keys)).filter((pool) => !kindsByPool.has(pool))
-  const left = new LeftBells(connection, places, otherPools, log)
-  return [...bells, left, new SubmissionListener(connection, first.prefix, submit, log)]
+  const left = new LeftWakeups(connection, places, otherPools, log)
+  return [...wakeups, left, new SubmissionListener(connection, first.prefix, submit, log)]
 }
 
-/** Without a queue whoever puts a bell rings this node itself. */
+/** Without a queue whoever puts a wake-up rings this node itself. */
 async function listenToHints(
   parts: Parts,
   connections: Connections,
@@ -324,7 +324,7 @@ async function listenToHints(
   const pools = hasQueue ? [...kindsByPool.keys()] : []
   const listener: HintListener<Place> = {
     cancelled: ({ partition }, sessionId) => void node.hearCancel(partition, sessionId),
-    told: ({ partition }, bell) => void node.answerTold(partition, bell),
+    told: ({ partition }, wakeup) => void node.answerTold(partition, wakeup),
   }
   await hearHints(connections.open(), places, { nodeId, pools }, listener, policy.leaseMs)
 }
@@ -343,7 +343,7 @@ function checkPools(wanted: readonly string[], known: readonly string[]): void {
   const empty = wanted.find((pool) => !known.includes(pool))
   if (empty === undefined) return
   const advice = didYouMean(empty, known)
-  throw new ConfigError(`no worker kind is in the pool ${shown(empty)}: the pools are ${known.join(', ')}.${advice}`)
+  throw new ConfigError(`no worker kind is in the pool ${preview(empty)}: the pools are ${known.join(', ')}.${advice}`)
 }
 
 function noKinds(workers: StartNodeOptions['workers']): string {

@@ -21,7 +21,7 @@ export type { MessageCounts } from './audit/counts.ts'
 export type { AuditFinding } from './audit/finding.ts'
 export type { Troupe } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
-export type { BellQueue, Health } from './client/health/health.ts'
+export type { Health, WakeupQueue } from './client/health/health.ts'
 export type {
   AuditQuery,
   DeadLettersQuery,
@@ -160,7 +160,7 @@ export type {
   ResultMessage,
   TimerMessage,
 } from './core/worker/message.ts'
+export type { Permissions } from './core/worker/permissions.ts'
 export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run-state.ts'
 export type { UsageReport } from './core/worker/usage.ts'
-export type { WorkerGrant } from './core/worker/worker-grant.ts'
 export type { LoggerLike } from './log.ts'

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { CreateSession } from '../client/submission.ts'
 import { nameRule } from '../core/definition/worker-name.ts'
 import { defaultSessionLimits, defaultSpending, limitNames, type SessionLimits, type Spending } from '../core/policy.ts'
-import { checkGrant, type WorkerGrant } from '../core/worker/worker-grant.ts'
+import { checkPermissions, type Permissions } from '../core/worker/permissions.ts'
 import { parseDuration } from './view/duration.ts'
 
 /** The options that host/connection.ts needs to find Redis. */
@@ -112,13 +112,13 @@ function limitsOf<Limits>(known: { readonly [Name in keyof Limits]: number }) {
 }
 
 /** `tools=look_up,pay`, `kinds=reader` or `folder=/srv/docs`. Several options add up. */
-export function grant(text: string, previous: WorkerGrant = {}): WorkerGrant {
+export function permissions(text: string, previous: Permissions = {}): Permissions {
   const [, what, value = ''] = /^(tools|kinds|folder)=(.*)$/s.exec(text) ?? []
   if (what === undefined) throw new InvalidArgumentError('Expected tools=<names>, kinds=<names> or folder=<path>.')
   if (what === 'folder' && previous.folder !== undefined) throw new InvalidArgumentError('A session has one folder.')
   const names = () => [...(previous[what as 'tools' | 'kinds'] ?? []), ...(value === '' ? [] : value.split(','))]
   try {
-    return checkGrant({ ...previous, [what]: what === 'folder' ? value : names() })
+    return checkPermissions({ ...previous, [what]: what === 'folder' ? value : names() })
   } catch (error) {
     throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
   }
@@ -129,7 +129,7 @@ export interface SessionFlags {
   readonly name?: string
   readonly key?: string
   readonly limit?: Partial<SessionLimits>
-  readonly grant?: WorkerGrant
+  readonly permissions?: Permissions
 }
 
 export function addSessionOptions(command: Command): Command {
@@ -138,14 +138,21 @@ export function addSessionOptions(command: Command): Command {
     .option('--key <key>', 'idempotency key: the same key gives the same session', idempotencyKey)
     .option('--limit <name=n,…>', `limits of the session: ${limitNames.join(', ')}`, limits)
     .option(
-      '--grant <what=…>',
+      '--permissions <what=…>',
       'what its workers may use: tools=a,b, kinds=a,b or folder=/path; may be repeated',
-      grant,
+      permissions,
     )
 }
 
 export function sessionRequest(kind: string, input: unknown, flags: SessionFlags): CreateSession {
-  return { kind, input, name: flags.name, idempotencyKey: flags.key, limits: flags.limit, grant: flags.grant }
+  return {
+    kind,
+    input,
+    name: flags.name,
+    idempotencyKey: flags.key,
+    limits: flags.limit,
+    permissions: flags.permissions,
+  }
 }
 
 export type Example = readonly [line: string, what: string]

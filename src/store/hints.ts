@@ -1,9 +1,9 @@
 /**
  * Duty: what a node is told at once, before it would learn of it: that a session was cancelled, so that its turns need not wait for their
- * next renewal; and that a bell was put, so that a slot need not wait for its job.
+ * next renewal; and that a wake-up was put, so that a slot need not wait for its job.
  * A hint may be lost, and nothing depends on it; but a node that never listened would be late with every cancel.
  */
-import type { Bell } from '../core/ports/ports.ts'
+import type { Wakeup } from '../core/ports/ports.ts'
 import type { PartitionKeys } from './keys.ts'
 import type { Redis } from './redis/redis.ts'
 import { guarded } from './script/script.ts'
@@ -11,11 +11,11 @@ import { guarded } from './script/script.ts'
 export interface HintListener<Place> {
   /** The place and the session of each cancel. */
   cancelled(place: Place, sessionId: string): void
-  /** A bell that this node may answer before its job comes. */
-  told(place: Place, bell: Bell): void
+  /** A wake-up that this node may answer before its job comes. */
+  told(place: Place, wakeup: Wakeup): void
 }
 
-/** Of which pools a node wants to hear bells. */
+/** Of which pools a node wants to hear wake-ups. */
 export interface Hearer {
   readonly nodeId: string
   readonly pools: readonly string[]

@@ -2,7 +2,7 @@
 import { expect, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { policy } from '../../src/core/policy.ts'
-import type { Bell, ClaimAnswer, NextClaim, TurnStore, UpkeepStore } from '../../src/core/ports/ports.ts'
+import type { ClaimAnswer, NextClaim, TurnStore, UpkeepStore, Wakeup } from '../../src/core/ports/ports.ts'
 import { RuntimeNode } from '../../src/runtime/node/node.ts'
 import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
@@ -10,7 +10,7 @@ import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { silentLog } from './support/held-store.ts'
 
-const bell = (id: string, pool = 'default'): Bell => ({ id, pool })
+const wakeup = (id: string, pool = 'default'): Wakeup => ({ id, pool })
 const none: ClaimAnswer = { kind: 'none' }
 
 function nodeByHand(concurrency: number) {
@@ -22,9 +22,9 @@ function nodeByHand(concurrency: number) {
         claims.push({ next, answer, fail: () => reject(new Error('lost')) }),
       ),
   } as unknown as TurnStore
-  const swept = { healed: 0, bells: [], damaged: [], left: 0 }
+  const swept = { healed: 0, wakeups: [], damaged: [], left: 0 }
   const upkeep = { partition: 0, sweep: async () => swept } as unknown as UpkeepStore
-  const rung: unknown[] = []
+  const queuedWakeup: unknown[] = []
   const warned: unknown[] = []
   const node = new RuntimeNode({
     id: 'by hand',
@@ -32,43 +32,43 @@ function nodeByHand(concurrency: number) {
     concurrency,
     policy,
     stores: [{ turns, upkeep }],
-    ringer: { ring: (...given) => void rung.push(given) },
+    waker: { wake: (...given) => void queuedWakeup.push(given) },
     live: { publish() {} },
     log: { ...silentLog, warn: (...given) => void warned.push(given) },
   })
-  return { node, claims, rung, warned }
+  return { node, claims, queuedWakeup, warned }
 }
 
 test('a slot that leaves gives the permission to claim a suspect to the next one, whichever that is', async () => {
   const { node, claims } = nodeByHand(2)
-  const [first, second] = [node.answer(0, bell('a')), node.answer(0, bell('b'))]
+  const [first, second] = [node.answer(0, wakeup('a')), node.answer(0, wakeup('b'))]
   expect(claims.map(({ next }) => next.maySuspect)).toEqual([true, false])
   for (const [index, leaves] of [first, second].entries()) {
     claims[index]?.answer(none)
     expect(await leaves).toBe('done')
   }
-  void node.answer(0, bell('c'))
+  void node.answer(0, wakeup('c'))
   expect(claims[2]?.next).toMatchObject({ slot: claims[1]?.next.slot, maySuspect: true })
 })
 
-test('a bell that came while the only slot of its own line was leaving is answered by it', async () => {
+test('a wake-up that came while the only slot of its own line was leaving is answered by it', async () => {
   const { node, claims } = nodeByHand(1)
-  const first = node.answer(0, bell('a'))
-  expect(await node.answer(0, bell('b'))).toBe('full')
-  const came = node.slotCame(0, bell('b'))
+  const first = node.answer(0, wakeup('a'))
+  expect(await node.answer(0, wakeup('b'))).toBe('full')
+  const came = node.slotCame(0, wakeup('b'))
   claims[0]?.answer(none)
   await first
-  expect(claims.map(({ next }) => next.bell)).toEqual(['a', 'b'])
+  expect(claims.map(({ next }) => next.wakeup)).toEqual(['a', 'b'])
   claims[1]?.answer(none)
   await came
 })
 
 test('who waits for a slot to come to a line is told also where its claim fails', async () => {
   const { node, claims } = nodeByHand(1)
-  const first = node.answer(0, bell('a'))
-  expect(await node.answer(0, bell('b', 'other'))).toBe('full')
+  const first = node.answer(0, wakeup('a'))
+  expect(await node.answer(0, wakeup('b', 'other'))).toBe('full')
   let isTold = false
-  const came = node.slotCame(0, bell('b', 'other')).then(() => (isTold = true))
+  const came = node.slotCame(0, wakeup('b', 'other')).then(() => (isTold = true))
   claims[0]?.answer(none)
   await first
   expect(claims.map(({ next }) => next.pool)).toEqual(['default', 'other'])
@@ -81,40 +81,40 @@ test.each([
   ['has claimed what there was counts as answered', none, 'done'],
   ['can run nothing of counts as heard in vain', { kind: 'unfit' }, 'unfit'],
 ] as const)(
-  'a bell that is rung again of a line to which a slot came and which it %s, once',
+  'a wake-up that is rung again of a line to which a slot came and which it %s, once',
   async (_, found, answer) => {
     const { node, claims } = nodeByHand(1)
-    const first = node.answer(0, bell('a'))
-    expect(await node.answer(0, bell('b', 'other'))).toBe('full')
-    const came = node.slotCame(0, bell('b', 'other'))
+    const first = node.answer(0, wakeup('a'))
+    expect(await node.answer(0, wakeup('b', 'other'))).toBe('full')
+    const came = node.slotCame(0, wakeup('b', 'other'))
     claims[0]?.answer(none)
     await first
     claims[1]?.answer(found)
     await came
     // What the slot does when it has gone there.
     await new Promise((resolve) => setImmediate(resolve))
-    expect(await node.answer(0, bell('b', 'other'))).toBe(answer)
+    expect(await node.answer(0, wakeup('b', 'other'))).toBe(answer)
     expect(claims).toHaveLength(2)
-    void node.answer(0, bell('b', 'other'))
+    void node.answer(0, wakeup('b', 'other'))
     await waitUntil('it is answered anew', () => claims.length === 3)
   },
 )
 
-test('a slot whose claim fails says where, and of which bell', async () => {
+test('a slot whose claim fails says where, and of which wake-up', async () => {
   const { node, claims, warned } = nodeByHand(1)
-  const answered = node.answer(0, bell('a', 'other'))
+  const answered = node.answer(0, wakeup('a', 'other'))
   claims[0]?.fail()
   expect(await answered).toBe('done')
-  const what = 'a slot failed; the bell goes stale and is put again'
-  expect(warned).toEqual([[what, { partition: 0, pool: 'other', bell: 'a', slot: 0, error: 'Error: lost' }]])
+  const what = 'a slot failed; the wake-up goes stale and is put again'
+  expect(warned).toEqual([[what, { partition: 0, pool: 'other', wakeup: 'a', slot: 0, error: 'Error: lost' }]])
 })
 
-test('a node that drains leaves a bell that it is told of to its job, which finds it full', async () => {
+test('a node that drains leaves a wake-up that it is told of to its job, which finds it full', async () => {
   const { node, claims } = nodeByHand(2)
-  void node.answer(0, bell('a'))
+  void node.answer(0, wakeup('a'))
   const stopped = node.stop()
-  await node.answerTold(0, bell('b'))
-  expect(await node.answer(0, bell('b'))).toBe('full')
+  await node.answerTold(0, wakeup('b'))
+  expect(await node.answer(0, wakeup('b'))).toBe('full')
   claims[0]?.answer(none)
   await stopped
   expect(claims).toHaveLength(1)
@@ -127,13 +127,15 @@ test('a node that drains tells of no free slot, so that nothing waits for it', a
   using sweeps = vi.spyOn(RedisUpkeepStore.prototype, 'sweep')
   const node = await troupe.startNode({ slow }, { concurrency: 3, policy: { sweepEveryMs: 20 } })
   const session = await troupe.create('slow')
-  await waitUntil('it runs', async () => (await session.root.report()).place === 'running')
+  await waitUntil('it runs', async () => (await session.root.report()).status === 'running')
   const stopped = node.stop()
   const before = sweeps.mock.calls.length
   await waitUntil('it sweeps', () => sweeps.mock.calls.length > before)
   gate.resolve()
   await stopped
-  const told = sweeps.mock.calls.slice(before).map(([, shares, leaving]) => [shares.map(({ free }) => free), leaving])
+  const told = sweeps.mock.calls
+    .slice(before)
+    .map(([, poolLoads, leaving]) => [poolLoads.map(({ free }) => free), leaving])
   expect(told[0]).toEqual([[0], false])
   expect(told.at(-1)).toEqual([[0], true])
 })
@@ -148,23 +150,23 @@ test('a node writes its kinds again, as a Redis that lost its data must not forg
 
 test('who waits for a slot is told that none comes when the node drains, and at once from then on', async () => {
   const { node, claims } = nodeByHand(1)
-  void node.answer(0, bell('a'))
-  expect(await node.answer(0, bell('b', 'other'))).toBe('full')
-  const came = node.slotCame(0, bell('b', 'other'))
+  void node.answer(0, wakeup('a'))
+  expect(await node.answer(0, wakeup('b', 'other'))).toBe('full')
+  const came = node.slotCame(0, wakeup('b', 'other'))
   const stopped = node.stop()
   await came
-  await node.slotCame(0, bell('c', 'third'))
+  await node.slotCame(0, wakeup('c', 'third'))
   claims[0]?.answer(none)
   await stopped
   expect(claims).toHaveLength(1)
 })
 
-test('a bell that was told and cannot be run here is rung again for others, as one that was heard in vain', async () => {
-  const { node, claims, rung } = nodeByHand(1)
-  const told = node.answerTold(0, bell('a'))
+test('a wake-up that was told and cannot be run here is rung again for others, as one that was heard in vain', async () => {
+  const { node, claims, queuedWakeup } = nodeByHand(1)
+  const told = node.answerTold(0, wakeup('a'))
   claims[0]?.answer({ kind: 'unfit' })
   await told
-  expect(rung).toEqual([[0, [{ ...bell('a'), isAgain: true, hops: 1 }]]])
+  expect(queuedWakeup).toEqual([[0, [{ ...wakeup('a'), isAgain: true, hops: 1 }]]])
 })
 
 test('a line that its node ran many turns of after a quiet time is told of at once, not with the next sweep', async () => {

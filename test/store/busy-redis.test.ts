@@ -1,7 +1,7 @@
 /** A Redis that is busy with a long script is asked again, by whoever asks it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectInternal, type Troupe } from '../../src/client/client.ts'
-import type { Bell } from '../../src/core/ports/ports.ts'
+import type { Wakeup } from '../../src/core/ports/ports.ts'
 import { EventTail } from '../../src/store/event-tail.ts'
 import { hearHints } from '../../src/store/hints.ts'
 import { openRedis, type Redis } from '../../src/store/redis/redis.ts'
@@ -61,7 +61,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
 
   /** Beside the client nobody uses the proxy. */
   async function clientOf(place: Place, proxy: TcpProxy): Promise<Troupe> {
-    return connectInternal({ redisUrl: proxy.url, namespace: place.namespace, ringer: { ring() {} } })
+    return connectInternal({ redisUrl: proxy.url, namespace: place.namespace, waker: { wake() {} } })
   }
 
   const list = (client: Troupe) => client.sessions.list()
@@ -73,7 +73,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
 
   const reads: readonly [string, (client: Troupe, made: MadeSession) => Promise<unknown>, object][] = [
     ['a list of sessions', list, [{ name: 'one', state: 'active' }]],
-    ['a report', report, { name: 'one', place: 'queued' }],
+    ['a report', report, { name: 'one', status: 'queued' }],
     ['an audit', audit, { sessions: 1, workers: 1, findings: [] }],
     ['past events', firstEvent, { type: 'session.created' }],
   ]
@@ -127,7 +127,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
     await tail.stop()
   })
 
-  test('is asked again by a node that begins to hear of cancels and bells', async () => {
+  test('is asked again by a node that begins to hear of cancels and wake-ups', async () => {
     await using place = await Place.open({ redisUrl: server.url })
     await using proxy = await TcpProxy.start(server.url)
     const connection = openRedis(proxy.url)
@@ -135,15 +135,15 @@ describe('a Redis that is busy with a script of somebody else', () => {
     const heard: string[] = []
     const listener = {
       cancelled: (_: Place, sessionId: string) => heard.push(sessionId),
-      told: (_: Place, { id, pool }: Bell) => heard.push(`${id} ${pool}`),
+      told: (_: Place, { id, pool }: Wakeup) => heard.push(`${id} ${pool}`),
     }
     const hear = () => hearHints(connection, [place], { nodeId: 'n-1', pools: ['gpu'] }, listener, 5_000)
     await begunWhileBusy(someReply(proxy), hear)
     await place.redis.publish(place.keys.told('gpu', 'n-2'), 'not mine')
     await place.redis.publish(place.keys.hints, 'one')
-    await place.redis.publish(place.keys.told('gpu', 'n-1'), 'bell')
+    await place.redis.publish(place.keys.told('gpu', 'n-1'), 'wakeup')
     await waitUntil('the hints were heard', () => heard.length > 1)
-    expect(heard).toEqual(['one', 'bell gpu'])
+    expect(heard).toEqual(['one', 'wakeup gpu'])
     connection.disconnect()
   })
 

@@ -33,7 +33,7 @@ export function addSubmitCommand(program: Command): void {
       'troupe submit surveyor \'{"folder":"/srv/docs"}\' --key survey-42',
       'one session, even if the command is repeated',
     ],
-    ['troupe submit clerk "What is it?" --grant tools=look_up --grant kinds=', 'one tool, and no children'],
+    ['troupe submit clerk "What is it?" --permissions tools=look_up --permissions kinds=', 'one tool, and no children'],
     ['troupe session result "$(troupe submit echo hi --json | jq -r .sessionId)" --wait', 'wait for the result'],
   ])
   command.action(submit)

@@ -8,16 +8,16 @@
 import { readLogCall, type WorkerLog } from '../../core/definition/worker-log.ts'
 import { unhostedPool } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Bell, BellAnswer, BellRinger, Grant, LivePublisher, PoolShare } from '../../core/ports/ports.ts'
+import type { Assignment, LivePublisher, PoolLoad, Waker, Wakeup, WakeupAnswer } from '../../core/ports/ports.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
-import { type Rung, Slots } from '../slot/slots.ts'
+import { type QueuedWakeup, Slots } from '../slot/slots.ts'
 import { SuspectGate } from '../slot/suspects.ts'
 import { TurnTimes } from '../slot/turn-times.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { TurnHost } from '../turn/turn-host.ts'
 import { Renewer } from '../upkeep/renewer.ts'
 import { Sweeper } from '../upkeep/sweeper.ts'
-import { HeardBells } from './heard-bells.ts'
+import { AnsweredWakeups } from './answered-wakeups.ts'
 import type { Kind } from './kind.ts'
 import type { Partition, PartitionStores } from './partition.ts'
 
@@ -27,7 +27,7 @@ export interface NodeOptions {
   readonly concurrency: number
   readonly policy: Policy
   readonly stores: readonly PartitionStores[]
-  readonly ringer: BellRinger
+  readonly waker: Waker
   readonly live: LivePublisher
   readonly log: WorkerLog
 }
@@ -40,9 +40,9 @@ export class RuntimeNode {
   readonly #slotHost: SlotHost
   readonly #partitions: readonly Partition[]
   readonly #awake = new Set<Promise<unknown>>()
-  readonly #told = new HeardBells()
-  /** Bells for which a slot came that could run nothing of their line. */
-  readonly #inVain = new HeardBells()
+  readonly #told = new AnsweredWakeups()
+  /** Wake-ups for which a slot came that could run nothing of their line. */
+  readonly #inVain = new AnsweredWakeups()
   #kindPools: ReadonlyMap<string, string> = new Map()
   #draining = false
   /** Stopping, it waits for nothing more: also where it was to drain first, and is then to stop at once. */
@@ -60,27 +60,27 @@ export class RuntimeNode {
       slots: this.#slots,
       suspects: this.#suspects,
       isDraining: () => this.#draining,
-      turnHost: (partition, bell, slot) => this.#turnHost(partition, bell, slot),
+      turnHost: (partition, wakeup, slot) => this.#turnHost(partition, wakeup, slot),
     }
     this.#partitions = options.stores.map((stores) => this.#partition(stores))
   }
 
   #partition(stores: PartitionStores): Partition {
-    const { policy, log, ringer } = this.#o
+    const { policy, log, waker } = this.#o
     const number = stores.turns.partition
-    const ring = (bells: readonly Bell[]) => ringer.ring(number, bells)
+    const wake = (wakeups: readonly Wakeup[]) => waker.wake(number, wakeups)
     const times = new TurnTimes()
     return {
       ...stores,
       unanswered: Array.from({ length: this.#slots.total }),
       times,
-      renewer: new Renewer(stores.turns, policy, ring, log),
+      renewer: new Renewer(stores.turns, policy, wake, log),
       sweeper: new Sweeper(stores.upkeep, policy, {
         log,
         slots: this.#slots.total,
-        shares: () => this.#shares(times),
-        answer: (bell) => void this.answer(number, bell),
-        ring,
+        poolLoads: () => this.#shares(times),
+        answer: (wakeup) => void this.answer(number, wakeup),
+        wake,
         learnKinds: (pools) => {
           this.#kindPools = pools
         },
@@ -89,7 +89,7 @@ export class RuntimeNode {
     }
   }
 
-  /** Registers kinds and slots. Bells may be answered from now on. */
+  /** Registers kinds and slots. Wake-ups may be answered from now on. */
   async start(): Promise<void> {
     for (const { upkeep, sweeper } of this.#partitions) {
       await upkeep.registerKinds(this.#kindLines())
@@ -101,56 +101,56 @@ export class RuntimeNode {
     return [...this.#o.kinds.values()].map(({ name, pool, description }) => ({ kind: name, pool, description }))
   }
 
-  #shares(times: TurnTimes): PoolShare[] {
+  #shares(times: TurnTimes): PoolLoad[] {
     const byPool = Map.groupBy(this.#o.kinds.values(), (kind) => kind.pool)
     const free = this.#draining ? 0 : this.#slots.free
     return [...byPool].map(([pool, kinds]) => ({
       pool,
       kinds: kinds.map((kind) => kind.name),
       free,
-      share: times.endPeriod(pool),
+      workersPerWake: times.endPeriod(pool),
     }))
   }
 
   /**
-   * Answers a bell with a free slot; one that was answered early has been answered. Without a slot those that are awake claim what there
+   * Answers a wake-up with a free slot; one that was answered early has been answered. Without a slot those that are awake claim what there
    * is, or come to its line (SLOT-1). `claimed` is called when the slot has found something to run, or nothing left, long before it leaves.
    */
-  async answer(partition: number, bell: Bell, claimed?: () => void): Promise<BellAnswer> {
-    if (this.#told.take(bell.id)) return 'done'
-    return this.#inVain.take(bell.id) ? 'unfit' : this.#answer(partition, bell, claimed)
+  async answer(partition: number, wakeup: Wakeup, claimed?: () => void): Promise<WakeupAnswer> {
+    if (this.#told.take(wakeup.id)) return 'done'
+    return this.#inVain.take(wakeup.id) ? 'unfit' : this.#answer(partition, wakeup, claimed)
   }
 
   /**
-   * Resolves when a slot has come to the line of a bell that found none, or when none will, as the node drains. Until then a slot that
+   * Resolves when a slot has come to the line of a wake-up that found none, or when none will, as the node drains. Until then a slot that
    * ends goes there anyway (SLOT-1): what is rung there meanwhile is for other nodes.
    */
-  async slotCame(partition: number, bell: Bell): Promise<void> {
-    if (!this.#draining) await this.#slots.came({ partition, bell })
+  async slotCame(partition: number, wakeup: Wakeup): Promise<void> {
+    if (!this.#draining) await this.#slots.came({ partition, wakeup })
   }
 
   /**
-   * Answers a bell that a hint told of, before its job comes; without a free slot that is left to the job. What is left in line and cannot
+   * Answers a wake-up that a hint told of, before its job comes; without a free slot that is left to the job. What is left in line and cannot
    * be run here is rung again: the job may come here, or have come and gone.
    */
-  async answerTold(partition: number, bell: Bell): Promise<void> {
+  async answerTold(partition: number, wakeup: Wakeup): Promise<void> {
     if (this.#draining || this.#slots.free === 0) return
-    this.#told.note(bell.id)
-    const answer = await this.#answer(partition, bell)
-    if (answer === 'unfit') this.#o.ringer.ring(partition, [{ ...bell, isAgain: true, hops: 1 }])
+    this.#told.note(wakeup.id)
+    const answer = await this.#answer(partition, wakeup)
+    if (answer === 'unfit') this.#o.waker.wake(partition, [{ ...wakeup, isAgain: true, hops: 1 }])
   }
 
-  async #answer(partition: number, bell: Bell, claimed?: () => void): Promise<BellAnswer> {
-    const rung = { partition, bell }
-    const slot = this.#draining ? null : this.#slots.take(rung)
+  async #answer(partition: number, wakeup: Wakeup, claimed?: () => void): Promise<WakeupAnswer> {
+    const queuedWakeup = { partition, wakeup }
+    const slot = this.#draining ? null : this.#slots.take(queuedWakeup)
     if (slot === null) return 'full'
     const place = this.#partitions.find(({ turns }) => turns.partition === partition) as Partition
-    const working = new AwakeSlot(this.#slotHost, place, slot, bell).run(claimed)
-    const work = working.catch((error: unknown): BellAnswer => {
-      this.#told.take(bell.id)
-      this.#slots.tellCame(rung)
-      const where = { partition, pool: bell.pool, bell: bell.id, slot }
-      this.#o.log.warn('a slot failed; the bell goes stale and is put again', { ...where, error: String(error) })
+    const working = new AwakeSlot(this.#slotHost, place, slot, wakeup).run(claimed)
+    const work = working.catch((error: unknown): WakeupAnswer => {
+      this.#told.take(wakeup.id)
+      this.#slots.tellCame(queuedWakeup)
+      const where = { partition, pool: wakeup.pool, wakeup: wakeup.id, slot }
+      this.#o.log.warn('a slot failed; the wake-up goes stale and is put again', { ...where, error: String(error) })
       return 'done'
     })
     this.#awake.add(work)
@@ -158,40 +158,40 @@ export class RuntimeNode {
     this.#awake.delete(work)
     this.#suspects.giveBack(slot)
     this.#slots.give(slot)
-    const next = this.#slots.waitingAfter(rung)
+    const next = this.#slots.waitingAfter(queuedWakeup)
     if (next) void this.#come(next)
     return answer
   }
 
   /**
-   * A slot comes to a line that waits, whose bell was rung again meanwhile. When that job is heard here it counts as answered, or as heard in
+   * A slot comes to a line that waits, whose wake-up was rung again meanwhile. When that job is heard here it counts as answered, or as heard in
    * vain: else it would find the node full and call the next slot, for ever.
    */
-  async #come({ partition, bell }: Rung): Promise<void> {
+  async #come({ partition, wakeup }: QueuedWakeup): Promise<void> {
     let hasClaimed = false
-    const answer = await this.#answer(partition, bell, () => {
+    const answer = await this.#answer(partition, wakeup, () => {
       hasClaimed = true
-      this.#told.note(bell.id)
+      this.#told.note(wakeup.id)
     })
-    if (answer === 'unfit' && !hasClaimed) this.#inVain.note(bell.id)
+    if (answer === 'unfit' && !hasClaimed) this.#inVain.note(wakeup.id)
   }
 
-  #turnHost(place: Partition, bell: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost {
+  #turnHost(place: Partition, wakeup: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost {
     const number = place.turns.partition
     return {
       ...slot,
       store: place.turns,
       log: this.#o.log,
       policy: this.#o.policy,
-      bell,
-      ring: (bells) => {
-        if (bells.length > 0) this.#o.ringer.ring(number, bells)
+      wakeup,
+      wake: (wakeups) => {
+        if (wakeups.length > 0) this.#o.waker.wake(number, wakeups)
       },
       noteTimer: (ms) => place.sweeper.dueIn(ms),
       poolOf: (kind) => this.#o.kinds.get(kind)?.pool ?? this.#kindPools.get(kind) ?? unhostedPool,
       describeKind: (kind) => this.#o.kinds.get(kind)?.description ?? '',
       live: this.#o.live,
-      workerLog: (grant, run) => childLog(this.#o.log, grant, run),
+      workerLog: (assignment, run) => childLog(this.#o.log, assignment, run),
     }
   }
 
@@ -219,7 +219,7 @@ export class RuntimeNode {
     const release = () => {
       const why = options.force ? 'this node is to stop at once' : `the drain time of ${drainMs / 1_000} s is over`
       for (const turn of this.#turns()) {
-        const { workerId: worker, kind, sessionId: session } = turn.grant
+        const { workerId: worker, kind, sessionId: session } = turn.assignment
         if (!turn.over)
           this.#o.log.warn(`a turn is given back, and goes on elsewhere: ${why}`, { worker, kind, session })
         void turn.release()
@@ -228,7 +228,7 @@ export class RuntimeNode {
     const giveUp = () => {
       for (const turn of this.#turns()) turn.abandon('unreachable')
     }
-    // A slot without a turn may wait for a claim, which Redis does not answer: what that grants is healed like a turn.
+    // A slot without a turn may wait for a claim, which Redis does not answer: what that assignments is healed like a turn.
     const patienceMs = options.force ? 0 : drainMs
     const timers = [
       setTimeout(release, patienceMs),
@@ -256,8 +256,8 @@ export class RuntimeNode {
   }
 }
 
-function childLog(log: WorkerLog, grant: Grant, run: number): WorkerLog {
-  const ids = { session: grant.sessionId, worker: grant.workerId, kind: grant.kind, run }
+function childLog(log: WorkerLog, assignment: Assignment, run: number): WorkerLog {
+  const ids = { session: assignment.sessionId, worker: assignment.workerId, kind: assignment.kind, run }
   const at = (level: keyof WorkerLog) => (message: string, fields?: Record<string, unknown>) => {
     const [words, more] = readLogCall(message, fields)
     log[level](words, { ...ids, ...more })

@@ -1,20 +1,20 @@
 /**
  * Duty: the slots of a node: how many turns may run at once, over all partitions and pools.
- * A bell that finds no slot free is remembered, one for each line (a pool of a partition). A slot goes to the line which has been without
+ * A wake-up that finds no slot free is remembered, one for each line (a pool of a partition). A slot goes to the line which has been without
  * one for longest: so each line that waits has its turn, and one that seldom has work is not behind all that always have.
  */
-import type { Bell } from '../../core/ports/ports.ts'
+import type { Wakeup } from '../../core/ports/ports.ts'
 
-/** A bell, and the partition that it was rung in: together they name a line. */
-export interface Rung {
+/** A wake-up, and the partition that it was rung in: together they name a line. */
+export interface QueuedWakeup {
   readonly partition: number
-  readonly bell: Bell
+  readonly wakeup: Wakeup
 }
 
 export class Slots {
   readonly total: number
   readonly #free: number[]
-  readonly #waiting = new Map<string, Rung>()
+  readonly #waiting = new Map<string, QueuedWakeup>()
   /** By line: which of all comings and goings of slots was its last. */
   readonly #served = new Map<string, number>()
   #servings = 0
@@ -30,29 +30,29 @@ export class Slots {
     return this.#free.length
   }
 
-  /** Number of a free slot, or null. Never waits: a bell that finds no slot is answered by those of its pool that are awake. */
-  take(rung: Rung): number | null {
+  /** Number of a free slot, or null. Never waits: a wake-up that finds no slot is answered by those of its pool that are awake. */
+  take(queuedWakeup: QueuedWakeup): number | null {
     const slot = this.#free.pop() ?? null
-    if (slot === null) this.#waiting.set(lineOf(rung), rung)
+    if (slot === null) this.#waiting.set(lineOf(queuedWakeup), queuedWakeup)
     else {
-      this.#serve(rung)
-      this.#waiting.delete(lineOf(rung))
+      this.#serve(queuedWakeup)
+      this.#waiting.delete(lineOf(queuedWakeup))
     }
     return slot
   }
 
   /** Resolves when a slot has come to a line that waits. */
-  async came(rung: Rung): Promise<void> {
-    const line = lineOf(rung)
+  async came(queuedWakeup: QueuedWakeup): Promise<void> {
+    const line = lineOf(queuedWakeup)
     if (!this.#waiting.has(line)) return
     const coming = this.#coming.get(line) ?? Promise.withResolvers()
     this.#coming.set(line, coming)
     await coming.promise
   }
 
-  tellCame(rung: Rung): void {
-    this.#coming.get(lineOf(rung))?.resolve()
-    this.#coming.delete(lineOf(rung))
+  tellCame(queuedWakeup: QueuedWakeup): void {
+    this.#coming.get(lineOf(queuedWakeup))?.resolve()
+    this.#coming.delete(lineOf(queuedWakeup))
   }
 
   /** Where no slot will come any more. */
@@ -62,41 +62,41 @@ export class Slots {
     this.#coming.clear()
   }
 
-  /** The bell of a slot that is to go to another line waits, too. */
-  leave(rung: Rung): void {
-    this.#serve(rung)
-    this.#waiting.set(lineOf(rung), rung)
+  /** The wake-up of a slot that is to go to another line waits, too. */
+  leave(queuedWakeup: QueuedWakeup): void {
+    this.#serve(queuedWakeup)
+    this.#waiting.set(lineOf(queuedWakeup), queuedWakeup)
   }
 
-  #serve(rung: Rung): void {
-    this.#served.set(lineOf(rung), ++this.#servings)
+  #serve(queuedWakeup: QueuedWakeup): void {
+    this.#served.set(lineOf(queuedWakeup), ++this.#servings)
   }
 
   give(slot: number): void {
     this.#free.push(slot)
   }
 
-  /** The bell of another line that found no slot free: slots that are awake here may never claim there. */
-  waitingElsewhere(than: Rung): Rung | undefined {
+  /** The wake-up of another line that found no slot free: slots that are awake here may never claim there. */
+  waitingElsewhere(than: QueuedWakeup): QueuedWakeup | undefined {
     const own = lineOf(than)
-    let first: Rung | undefined
+    let first: QueuedWakeup | undefined
     let least = Number.POSITIVE_INFINITY
-    for (const [line, rung] of this.#waiting) {
+    for (const [line, queuedWakeup] of this.#waiting) {
       const served = this.#served.get(line) ?? 0
       if (line === own || served >= least) continue
-      first = rung
+      first = queuedWakeup
       least = served
     }
     return first
   }
 
   /** What a slot that ends answers next: the line that it was in comes last. */
-  waitingAfter(last: Rung): Rung | undefined {
+  waitingAfter(last: QueuedWakeup): QueuedWakeup | undefined {
     this.#serve(last)
     return this.waitingElsewhere(last) ?? this.#waiting.get(lineOf(last))
   }
 }
 
-function lineOf({ partition, bell }: Rung): string {
-  return `${partition} ${bell.pool}`
+function lineOf({ partition, wakeup }: QueuedWakeup): string {
+  return `${partition} ${wakeup.pool}`
 }

@@ -1,7 +1,7 @@
 /** `troupe worker show <worker>`: one worker. */
 import type { Command } from 'commander'
 import type { WorkerReport } from '../../../client/report.ts'
-import type { WorkerGrant } from '../../../core/worker/worker-grant.ts'
+import type { Permissions } from '../../../core/worker/permissions.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { factLines, type Page } from '../../view/answer.ts'
 import { formatMoment, momentAndAge } from '../../view/duration.ts'
@@ -25,8 +25,8 @@ export function addShowCommand(group: Command): void {
   })
 }
 
-/** As `--grant` takes it. */
-function grantText({ tools, kinds, folder }: WorkerGrant): string {
+/** As `--permissions` takes it. */
+function permissionsText({ tools, kinds, folder }: Permissions): string {
   const parts = [tools && `tools=${tools.join(',')}`, kinds && `kinds=${kinds.join(',')}`, folder && `folder=${folder}`]
   return parts.filter(Boolean).join(' ')
 }
@@ -39,7 +39,7 @@ function reportLines(worker: WorkerReport, page: Page): string[] {
       ['name', escapeLine(worker.name)],
       ['kind', escapeLine(worker.kind)],
       ['session', worker.sessionId],
-      ['grant', worker.grant && escapeLine(grantText(worker.grant))],
+      ['permissions', worker.permissions && escapeLine(permissionsText(worker.permissions))],
       ['parent', worker.parentId],
       ['depth', String(worker.depth)],
       ['state', `${page.paint(stateStyle(state), state)} (${worker.lifecycle})`],
@@ -50,7 +50,7 @@ function reportLines(worker: WorkerReport, page: Page): string[] {
       ['usage', usageText(worker.usage)],
       ['open children', worker.openChildren === 0 ? null : String(worker.openChildren)],
       ['history', `${worker.historyLength} entries`],
-      ['mailbox', mailbox.pending === 0 ? 'empty' : `${mailbox.pending} pending, ${mailbox.control} of them control`],
+      ['mailbox', mailbox.pending === 0 ? 'empty' : `${mailbox.pending} pending, ${mailbox.signals} of them control`],
       ['node', worker.node && escapeLine(worker.node)],
       ['updated', momentAndAge(worker.updatedAt)],
       ['last failure', lastFailure && escapeLine(failureSentence(lastFailure))],

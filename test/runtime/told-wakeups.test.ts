@@ -1,11 +1,11 @@
-/** Bells that a node hears of before their jobs come: work begins at once, and the job then finds nothing left to do. */
+/** Wake-ups that a node hears of before their jobs come: work begins at once, and the job then finds nothing left to do. */
 import { once } from 'node:events'
 import { Queue } from 'bullmq'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { type Policy, policy } from '../../src/core/policy.ts'
 import type { TurnStore, UpkeepStore } from '../../src/core/ports/ports.ts'
-import { HeardBells } from '../../src/runtime/node/heard-bells.ts'
+import { AnsweredWakeups } from '../../src/runtime/node/answered-wakeups.ts'
 import { RuntimeNode } from '../../src/runtime/node/node.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
@@ -14,17 +14,17 @@ import { waitUntil } from '../support/wait-until.ts'
 import { silentLog } from './support/held-store.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
-/** No sweep finds what waits, and no bell is put again, while the test runs. */
-const noSweeps: Partial<Policy> = { sweepEveryMs: 600_000, bellMs: 600_000, leaseMs: 600_000 }
+/** No sweep finds what waits, and no wake-up is put again, while the test runs. */
+const noSweeps: Partial<Policy> = { sweepEveryMs: 600_000, wakeupMs: 600_000, leaseMs: 600_000 }
 
 function queueOf(troupe: TestTroupe): Queue {
   const { queuePrefix } = partitionKeys(troupe.tag)
-  const queue = new Queue('bell-default', { connection: troupe.redis, prefix: queuePrefix })
+  const queue = new Queue('wakeup-default', { connection: troupe.redis, prefix: queuePrefix })
   onTestFinished(() => queue.close())
   return queue
 }
 
-describe('a bell', () => {
+describe('a wake-up', () => {
   test('whose job does not come is answered by the node that was told of it', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo }, policy: noSweeps })
     const queue = queueOf(troupe)
@@ -77,7 +77,7 @@ describe('a bell', () => {
     })
     await using troupe = await TestTroupe.start({ workers: { held }, policy: noSweeps, concurrency: 1 })
     const first = await troupe.create('held', 'first')
-    await waitUntil('it runs', async () => (await first.root.report()).place === 'running')
+    await waitUntil('it runs', async () => (await first.root.report()).status === 'running')
     const second = await troupe.create('held', 'second')
     gate.resolve()
     expect(await second.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'second' })
@@ -91,7 +91,7 @@ describe('a bell', () => {
       concurrency: 1,
       policy,
       stores: [{ turns, upkeep: {} as UpkeepStore }],
-      ringer: { ring() {} },
+      waker: { wake() {} },
       live: { publish() {} },
       log: silentLog,
     })
@@ -122,7 +122,7 @@ describe('a bell', () => {
     await using troupe = await TestTroupe.start({ workers: { held, echo }, ...settings })
     await troupe.startNode({ held, echo }, settings)
     const first = await troupe.create('held')
-    await waitUntil('it runs', async () => (await first.root.report()).place === 'running')
+    await waitUntil('it runs', async () => (await first.root.report()).status === 'running')
     for (let number = 0; number < 20; number++)
       expect(await troupe.run('echo', number)).toMatchObject({ value: number })
   })
@@ -137,7 +137,7 @@ describe('a bell', () => {
     const first = await troupe.create('held')
     let began = performance.now()
     const isQuiet = () => performance.now() - began > 10
-    const runs = async () => isQuiet() && (await first.root.report()).place === 'running'
+    const runs = async () => isQuiet() && (await first.root.report()).status === 'running'
     await waitUntil('it runs, and nobody creates or sends anything', runs)
     expect(await troupe.run('echo', 'beside')).toMatchObject({ value: 'beside' })
     began = performance.now()
@@ -148,15 +148,15 @@ describe('a bell', () => {
   })
 })
 
-describe('told bells', () => {
+describe('told wake-ups', () => {
   test('are taken once', () => {
-    const told = new HeardBells()
+    const told = new AnsweredWakeups()
     told.note('a')
     expect([told.take('b'), told.take('a'), told.take('a')]).toEqual([false, true, false])
   })
 
   test('are remembered as long as they are among the newest', () => {
-    const told = new HeardBells()
+    const told = new AnsweredWakeups()
     for (let number = 0; number <= 256; number++) told.note(`${number}`)
     expect([told.take('0'), told.take('1'), told.take('256')]).toEqual([false, true, true])
   })

@@ -1,10 +1,10 @@
-/** A bell that is put is told to a node that listens, before its job comes. */
+/** A wake-up that is put is told to a node that listens, before its job comes. */
 import { Redis } from 'ioredis'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { waitUntil } from '../support/wait-until.ts'
 import { Place } from './support/place.ts'
 
-/** Registers these nodes; those in `listening` hear bells of the pool. */
+/** Registers these nodes; those in `listening` hear wake-ups of the pool. */
 async function nodesOf(place: Place, known: readonly string[], listening: readonly string[], pool = 'default') {
   for (const node of known) await place.redis.hset(place.keys.nodes, node, '0 1 default echo {}')
   const redis = new Redis(inject('redisUrl'))
@@ -13,7 +13,7 @@ async function nodesOf(place: Place, known: readonly string[], listening: readon
   redis.on('message', (channel: string, text: string) => heard.push(`${channel.split(':').at(-1)} ${text}`))
   await redis.subscribe(...listening.map((node) => place.keys.told(pool, node)))
   return {
-    /** Nodes and bells, when all that was published before has come. */
+    /** Nodes and wake-ups, when all that was published before has come. */
     heard: async (): Promise<string[]> => {
       const before = heard.length
       await place.redis.publish(place.keys.told(pool, listening[0] as string), 'last')
@@ -23,28 +23,28 @@ async function nodesOf(place: Place, known: readonly string[], listening: readon
   }
 }
 
-describe('a bell', () => {
+describe('a wake-up', () => {
   test('is told to the node that listens, and is answered as one that was told', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
-    const { root, bells } = await place.create()
-    expect(await heard()).toEqual([`node-a ${bells[0]}`])
+    const { root, wakeups } = await place.create()
+    expect(await heard()).toEqual([`node-a ${wakeups[0]}`])
     const turn = await place.node().claim()
-    await place.redis.del(place.keys.bells('default'))
-    const answer = await turn.park('control', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
-    expect(answer.bells).toEqual([{ id: expect.stringMatching(/^b\w+-default-1$/), pool: 'default', isTold: true }])
-    expect((await heard()).at(-1)).toBe(`node-a ${answer.bells[0]?.id}`)
+    await place.redis.del(place.keys.wakeups('default'))
+    const answer = await turn.park('signals', { spawns: [place.child(root, 1, 'child')], pendingCalls: [1] })
+    expect(answer.wakeups).toEqual([{ id: expect.stringMatching(/^b\w+-default-1$/), pool: 'default', isTold: true }])
+    expect((await heard()).at(-1)).toBe(`node-a ${answer.wakeups[0]?.id}`)
   })
 
   test('is put again to nobody by a call that is sent again, and has the same answer', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     const { root } = await place.create({ mode: 'conversation' })
-    await (await place.node().claim({ bell: 'mine' })).complete()
-    await place.redis.del(place.keys.bells('default'))
+    await (await place.node().claim({ wakeup: 'mine' })).complete()
+    await place.redis.del(place.keys.wakeups('default'))
     const first = await place.post(root, 'hello')
     expect(await place.post(root, 'hello')).toEqual({ ...first, kind: 'again' })
-    expect(first).toMatchObject({ bells: [{ isTold: true }] })
+    expect(first).toMatchObject({ wakeups: [{ isTold: true }] })
     expect(await heard()).toHaveLength(2)
   })
 
@@ -61,7 +61,7 @@ describe('a bell', () => {
     const { heard } = await nodesOf(place, ['gone', 'node-a', 'went'], ['node-a'])
     for (let number = 0; number < 10; number++) {
       await place.create({ label: `${number}` })
-      await place.redis.del(place.keys.bells('default'))
+      await place.redis.del(place.keys.wakeups('default'))
     }
     expect(await heard()).toHaveLength(10)
   })
@@ -74,13 +74,13 @@ describe('a bell', () => {
     await using place = await Place.open()
     await prepare(place)
     const { root } = await place.create({ mode: 'conversation' })
-    await (await place.node().claim({ bell: 'mine' })).complete()
-    await place.redis.del(place.keys.bells('default'))
+    await (await place.node().claim({ wakeup: 'mine' })).complete()
+    await place.redis.del(place.keys.wakeups('default'))
     const answer = await place.post(root, 'hello')
     expect(answer).toEqual({
       kind: 'ok',
       position: 1,
-      bells: [{ id: expect.stringMatching(/^b\w+-default-1$/), pool: 'default' }],
+      wakeups: [{ id: expect.stringMatching(/^b\w+-default-1$/), pool: 'default' }],
       wokenIn: '',
     })
   })
@@ -90,8 +90,8 @@ describe('a bell', () => {
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     await place.redis.set(place.keys.slots('default'), 8)
     await place.create({ label: 'one' })
-    const { bells } = await place.create({ label: 'two' })
-    expect(bells).toHaveLength(1)
+    const { wakeups } = await place.create({ label: 'two' })
+    expect(wakeups).toHaveLength(1)
     expect(await heard()).toHaveLength(1)
   })
 
@@ -100,12 +100,12 @@ describe('a bell', () => {
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     await place.redis.set(place.keys.slots('default'), 8)
     const { root } = await place.create()
-    const turn = await place.node().claim({ bell: 'mine' })
-    await place.redis.del(place.keys.bells('default'))
+    const turn = await place.node().claim({ wakeup: 'mine' })
+    await place.redis.del(place.keys.wakeups('default'))
     const spawns = [1, 2, 3].map((call) => place.child(root, call, `child ${call}`))
-    const { bells } = await turn.park('control', { spawns, awaits: [1, 2, 3] })
-    expect(bells).toHaveLength(3)
-    expect(bells.filter(({ isTold }) => isTold)).toEqual([])
-    expect((await heard()).at(-1)).toBe(`node-a ${bells[0]?.id}`)
+    const { wakeups } = await turn.park('signals', { spawns, pendingCalls: [1, 2, 3] })
+    expect(wakeups).toHaveLength(3)
+    expect(wakeups.filter(({ isTold }) => isTold)).toEqual([])
+    expect((await heard()).at(-1)).toBe(`node-a ${wakeups[0]?.id}`)
   })
 })

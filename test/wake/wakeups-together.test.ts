@@ -1,31 +1,31 @@
-/** One job that stands for several bells of a line, whose jobs came to full nodes, or were heard in vain, again and again (B-f). */
+/** One job that stands for several wake-ups of a line, whose jobs came to full nodes, or were heard in vain, again and again (B-f). */
 import { expect, test } from 'vitest'
-import type { Bell, BellAnswer } from '../../src/core/ports/ports.ts'
+import type { Wakeup, WakeupAnswer } from '../../src/core/ports/ports.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { BellStage, rungAgain } from './support/bell-stage.ts'
+import { rungAgain, WakeupStage } from './support/wakeup-stage.ts'
 
-const bell = (id: string): Bell => ({ id, pool: 'default' })
-const stage = BellStage.forEach()
+const wakeup = (id: string): Wakeup => ({ id, pool: 'default' })
+const stage = WakeupStage.forEach()
 
-/** With more slots than there are bells. */
+/** With more slots than there are wake-ups. */
 async function listen(
-  answer: (bell: Bell, foundWork: () => void) => Promise<BellAnswer>,
+  answer: (wakeup: Wakeup, foundWork: () => void) => Promise<WakeupAnswer>,
   slotCame = async () => {},
 ): Promise<void> {
   await stage.listen('default', { answer, slotCame }, { slots: 10 })
 }
 
 test('keeps the names of those that one job stands for, each once, and of the newest alone', async () => {
-  const full = (name: string, ...behind: string[]) => ({ ...bell(name), isAgain: true as const, full: 3, behind })
-  stage.ringer.ring(0, [full('c', 'a', 'b'), full('d'), full('f', 'd', 'e', 'c')])
+  const full = (name: string, ...behind: string[]) => ({ ...wakeup(name), isAgain: true as const, full: 3, behind })
+  stage.waker.wake(0, [full('c', 'a', 'b'), full('d'), full('f', 'd', 'e', 'c')])
   const many = Array.from({ length: 60 }, (_, number) => `many ${number}`)
-  stage.ringer.ring(
+  stage.waker.wake(
     1,
     many.map((name) => full(name)),
   )
-  await stage.ringer.stop()
+  await stage.waker.stop()
   const names = async (partition: number) =>
-    (await stage.queueOf('default', partition).getWaiting()).map(({ data }) => [...data.behind, data.bell])
+    (await stage.queueOf('default', partition).getWaiting()).map(({ data }) => [...data.behind, data.wakeup])
   expect(await names(0)).toEqual([['a', 'b', 'd', 'e', 'f', 'c']])
   expect(await names(1)).toEqual([[...many.slice(10), 'many 0']])
 })
@@ -37,7 +37,7 @@ test.each([
   const names = Array.from({ length: 8 }, (_, number) => `bell ${number}`)
   const [answered, gate]: [string[], PromiseWithResolvers<void>] = [[], Promise.withResolvers()]
   let [free, left] = [0, Promise.withResolvers<void>()]
-  const answer = async ({ id }: Bell, foundWork: () => void) => {
+  const answer = async ({ id }: Wakeup, foundWork: () => void) => {
     if (free === 0) return 'full'
     free--
     answered.push(id)
@@ -51,9 +51,9 @@ test.each([
     left = Promise.withResolvers()
   }
   await listen(answer, () => left.promise)
-  stage.ringer.ring(
+  stage.waker.wake(
     0,
-    names.map((name) => ({ ...bell(name), isAgain: true, ...again })),
+    names.map((name) => ({ ...wakeup(name), isAgain: true, ...again })),
   )
   const queue = stage.queueOf('default')
   const jobs = () => queue.getJobCountByTypes('wait', 'active')
@@ -69,7 +69,7 @@ test.each([
   gate.resolve()
 })
 
-test('rings the others of its job also where a bell finds no work, and once it was heard in vain too often (B-f)', async () => {
+test('rings the others of its job also where a wake-up finds no work, and once it was heard in vain too often (B-f)', async () => {
   const heard: string[] = []
   await listen(async ({ id }) => {
     const isAgain = heard.includes(id)
@@ -77,13 +77,13 @@ test('rings the others of its job also where a bell finds no work, and once it w
     return id === 'unfit' || (id === 'unfit once' && !isAgain) ? 'unfit' : 'done'
   })
   const queue = stage.queueOf('default')
-  await queue.add('bell', { bell: 'c', full: 3, behind: ['a', 'b'] })
+  await queue.add('wakeup', { wakeup: 'c', full: 3, behind: ['a', 'b'] })
   await waitUntil('all are answered', () => heard.length === 3)
   expect(heard).toEqual(['c', 'b', 'a'])
-  await queue.add('bell', { bell: 'unfit once', hops: 3, behind: ['d', 'e'] })
+  await queue.add('wakeup', { wakeup: 'unfit once', hops: 3, behind: ['d', 'e'] })
   await waitUntil('all of the second are answered', () => heard.length === 7)
   expect(heard.slice(3)).toEqual(['unfit once', 'unfit once', 'e', 'd'])
-  await queue.add('bell', { bell: 'unfit', hops: 7, behind: ['f', 'g'] })
+  await queue.add('wakeup', { wakeup: 'unfit', hops: 7, behind: ['f', 'g'] })
   await waitUntil('the others are answered', () => heard.length === 11)
   await waitUntil('nothing is left', async () => (await queue.getJobs()).length === 0)
   expect(heard.slice(7)).toEqual(['unfit', 'unfit', 'g', 'f'])
@@ -97,7 +97,7 @@ test('rings each of the others once, and not for ever, where no node can run wha
   })
   const queue = stage.queueOf('default')
   const names = Array.from({ length: 20 }, (_, number) => `bell ${number}`)
-  await queue.add('bell', { bell: 'first', hops: 3, behind: names })
+  await queue.add('wakeup', { wakeup: 'first', hops: 3, behind: names })
   await waitUntil('all are heard', () => names.every((name) => heard.includes(name)))
   await waitUntil('nothing is left', async () => (await queue.getJobs()).length === 0)
   expect(heard).toEqual([...Array.from({ length: 6 }, () => 'first'), ...names.toReversed()])
@@ -112,13 +112,13 @@ test('rings the others of its job once, however the slot that found work leaves 
     return id === 'unfit once' && !isAgain ? 'unfit' : 'done'
   })
   const queue = stage.queueOf('default')
-  await queue.add('bell', { bell: 'c', full: 3, behind: ['a', 'unfit once', 'b'] })
+  await queue.add('wakeup', { wakeup: 'c', full: 3, behind: ['a', 'unfit once', 'b'] })
   await waitUntil('all are answered', () => heard.length >= 5)
   await waitUntil('nothing is left', async () => (await queue.getJobs()).length === 0)
   expect(heard.toSorted()).toEqual(['a', 'b', 'c', 'unfit once', 'unfit once'])
 })
 
-test('takes a job that names no others for one bell, and what is no name for none', async () => {
+test('takes a job that names no others for one wake-up, and what is no name for none', async () => {
   const heard: string[] = []
   await listen(async ({ id }) => {
     heard.push(id)
@@ -126,7 +126,7 @@ test('takes a job that names no others for one bell, and what is no name for non
   })
   const queue = stage.queueOf('default')
   const odd = [{ full: 3 }, { behind: 'x' }, { behind: [7, null, 'b'] }, { behind: {} }, { behind: null }]
-  for (const data of odd) await queue.add('bell', { bell: 'a', ...data })
+  for (const data of odd) await queue.add('wakeup', { wakeup: 'a', ...data })
   await waitUntil('all are answered', () => heard.length === 6)
   await waitUntil('nothing is left', async () => (await queue.getJobs()).length === 0)
   expect(heard.toSorted()).toEqual(['a', 'a', 'a', 'a', 'a', 'b'])

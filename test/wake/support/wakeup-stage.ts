@@ -1,31 +1,31 @@
-/** What each test of bells begins with: a ringer for two partitions of a namespace of its own. Ringer, listeners and queues end with the test. */
+/** What each test of wake-ups begins with: a ringer for two partitions of a namespace of its own. Ringer, listeners and queues end with the test. */
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { afterEach, beforeEach, inject } from 'vitest'
 import { openRedis } from '../../../src/store/redis/redis.ts'
-import { type BellAnswerer, BullBellListener, BullBellRinger, type QueuePlace } from '../../../src/wake/bells.ts'
+import { BullWaker, BullWakeupListener, type QueuePlace, type WakeupAnswerer } from '../../../src/wake/wakeups.ts'
 import { newNamespace } from '../../support/namespace.ts'
 
-export class BellStage {
+export class WakeupStage {
   connection!: Redis
   places: readonly QueuePlace[] = []
-  ringer!: BullBellRinger
+  waker!: BullWaker
   /** Warnings, with their fields. */
   told: unknown[] = []
   readonly log = { debug() {}, warn: (what: string, fields?: object) => void this.told.push([what, fields]) }
   readonly #queues: Queue[] = []
-  readonly #listeners: BullBellListener[] = []
+  readonly #listeners: BullWakeupListener[] = []
 
   /** For all tests of a file. */
-  static forEach(): BellStage {
-    const stage = new BellStage()
+  static forEach(): WakeupStage {
+    const stage = new WakeupStage()
     beforeEach(() => stage.#open())
     afterEach(() => stage.#close())
     return stage
   }
 
   queueOf(pool: string, partition = 0): Queue {
-    const queue = new Queue(`bell-${pool}`, {
+    const queue = new Queue(`wakeup-${pool}`, {
       connection: this.connection,
       prefix: this.places[partition]?.prefix ?? '',
     })
@@ -33,9 +33,9 @@ export class BellStage {
     return queue
   }
 
-  async listen(pool: string, answerer: BellAnswerer, { partition = 0, slots = 5 } = {}): Promise<BullBellListener> {
+  async listen(pool: string, answerer: WakeupAnswerer, { partition = 0, slots = 5 } = {}): Promise<BullWakeupListener> {
     const place = this.places[partition] as QueuePlace
-    const listener = new BullBellListener(this.connection, place, pool, slots, answerer, this.ringer, this.log)
+    const listener = new BullWakeupListener(this.connection, place, pool, slots, answerer, this.waker, this.log)
     this.#listeners.push(listener)
     await listener.ready()
     return listener
@@ -46,18 +46,18 @@ export class BellStage {
     const namespace = newNamespace()
     this.places = [0, 1].map((partition) => ({ partition, prefix: `{${namespace}.${partition}}:q` }))
     this.told = []
-    this.ringer = new BullBellRinger(this.connection, this.places, this.log)
+    this.waker = new BullWaker(this.connection, this.places, this.log)
   }
 
   async #close(): Promise<void> {
-    await this.ringer.stop()
+    await this.waker.stop()
     await Promise.all(this.#listeners.splice(0).map((listener) => listener.stop()))
     await Promise.all(this.#queues.splice(0).map((queue) => queue.close()))
     this.connection.disconnect()
   }
 }
 
-/** Bells that came to full nodes and wait for others. */
+/** Wake-ups that came to full nodes and wait for others. */
 export async function rungAgain(queue: Queue): Promise<unknown[]> {
   return (await queue.getWaiting()).map(({ data }) => data as { full?: number }).filter(({ full = 0 }) => full > 0)
 }

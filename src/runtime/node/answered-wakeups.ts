@@ -1,11 +1,11 @@
 /**
- * Duty: the bells that a node answered, or heard in vain, before their jobs came, or came again: such a job finds nothing left to do here.
+ * Duty: the wake-ups that a node answered, or heard in vain, before their jobs came, or came again: such a job finds nothing left to do here.
  * Their jobs may come to other nodes, so only the newest are remembered. To forget one costs a claim that finds nothing.
  */
 
 const most = 256
 
-export class HeardBells {
+export class AnsweredWakeups {
   readonly #ids = new Set<string>()
 
   note(id: string): void {

@@ -1,12 +1,12 @@
 /**
- * Duty: removes bells of pools that this node does not host, once nobody has taken them for a minute (B-e in bells.ts). Where a pool has no
+ * Duty: removes wake-ups of pools that this node does not host, once nobody has taken them for a minute (B-e in wake-ups.ts). Where a pool has no
  * node any more clients go on ringing, a job for each session that they submit, and nobody else would look at its queue.
  */
 import type { Redis } from 'ioredis'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
-import { openBellQueue, type QueuePlace, queueName, removeOldBells, tidyEveryMs } from './bells.ts'
+import { openWakeupQueue, type QueuePlace, queueName, removeOldWakeups, tidyEveryMs } from './wakeups.ts'
 
-export class LeftBells {
+export class LeftWakeups {
   readonly #connection: Redis
   readonly #places: readonly QueuePlace[]
   readonly #pools: () => Promise<readonly string[]>
@@ -35,7 +35,7 @@ export class LeftBells {
   /** Does not throw. */
   async runOnce(): Promise<void> {
     const tell = (error: unknown, pool?: string) =>
-      this.#log.debug('bells that were left could not be removed', { pool, error: String(error) })
+      this.#log.debug('wake-ups that were left could not be removed', { pool, error: String(error) })
     const pools = await this.#pools().catch((error: unknown) => tell(error))
     for (const pool of pools ?? []) {
       for (const { prefix } of this.#places) await this.#tidy(prefix, pool).catch((error: unknown) => tell(error, pool))
@@ -45,9 +45,9 @@ export class LeftBells {
   async #tidy(prefix: string, pool: string): Promise<void> {
     // A plain read: BullMQ tells an event of each look.
     if ((await this.#connection.llen(`${prefix}:${queueName(pool)}:wait`)) === 0) return
-    const queue = openBellQueue(this.#connection, prefix, pool)
+    const queue = openWakeupQueue(this.#connection, prefix, pool)
     try {
-      await removeOldBells(queue)
+      await removeOldWakeups(queue)
     } finally {
       await queue.close()
     }

@@ -1,0 +1,36 @@
+/** The wake-up that a client rings beside those of scripts, where the system may be idle. */
+import { expect, test } from 'vitest'
+import { connectInternal } from '../../src/client/client.ts'
+import type { Wakeup } from '../../src/core/ports/ports.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+
+/** Sessions that a client creates before anything else, in one moment; what it rings. */
+async function rungFor(troupe: TestTroupe, ...created: readonly string[]): Promise<readonly Wakeup[]> {
+  const queuedWakeup: Wakeup[] = []
+  const waker = { wake: (_: number, wakeups: readonly Wakeup[]) => void queuedWakeup.push(...wakeups) }
+  const { redisUrl, namespace } = troupe
+  await using client = await connectInternal({ redisUrl, namespace, waker, policy: { wakeupMs: 60_000 } })
+  await Promise.all(created.map((kind) => client.sessions.create({ kind, input: 1 })))
+  return queuedWakeup
+}
+
+test('is rung where a wake-up is out already, and not for a kind that no node ever hosted', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { kinds, wakeups } = partitionKeys(troupe.tag)
+  await troupe.redis.hset(kinds, 'echo', 'gpu {"description":""}')
+  const byScript = await rungFor(troupe, 'echo')
+  const extra = await rungFor(troupe, 'echo')
+  expect([byScript.length, extra.map(({ pool }) => pool)]).toEqual([1, ['gpu']])
+  expect(await troupe.redis.zrange(wakeups('gpu'), '0', '-1')).toEqual([byScript[0]?.id])
+  expect(await rungFor(troupe, 'nobody')).toEqual([])
+})
+
+test('is rung also where a session of another pool, created in the same moment, brought a wake-up', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { kinds, wakeups } = partitionKeys(troupe.tag)
+  await troupe.redis.hset(kinds, 'echo', 'default {"description":""}', 'paint', 'gpu {"description":""}')
+  await troupe.redis.zadd(wakeups('default'), Date.now() + 60_000, 'bx-default-1')
+  const queuedWakeup = await rungFor(troupe, 'echo', 'paint')
+  expect(queuedWakeup.map(({ pool }) => pool).toSorted()).toEqual(['default', 'gpu'])
+})
