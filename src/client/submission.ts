@@ -8,7 +8,7 @@ import { anything, checkOptions, keyRule, type Rules, yesOrNo } from '../core/ch
 import { isObject } from '../core/check/is-object.ts'
 import { fitTo } from '../core/check/schema-problems.ts'
 import { nameRule } from '../core/definition/worker-name.ts'
-import { InputError, type RuntimeError } from '../core/errors.ts'
+import { InputError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
 import { digestKey, newId, parseId, parseKind, partitionOf, partitionOfKey, unhostedPool } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
@@ -20,7 +20,7 @@ import { partitionNotFound, refusalError } from '../core/worker/refusal.ts'
 import { placesOf } from '../store/keys.ts'
 import type { Redis } from '../store/redis/redis.ts'
 import type { ScriptCaller } from '../store/script/script.ts'
-import { SessionStore } from '../store/session-store.ts'
+import { refusalOfPost, SessionStore } from '../store/session-store.ts'
 import { extraWakeup } from '../store/wakeups.ts'
 import { checkLimits } from './limits.ts'
 import type { Sent } from './summaries.ts'
@@ -149,7 +149,7 @@ export class Submission {
     const event = encodeEvents([['message.accepted', { kind: 'input' }]])
     const wasQuiet = this.#wasQuiet()
     const answer = await store.post(id, mail, { digest, isGiven }, event)
-    if (!('position' in answer)) throw postError(answer, id)
+    if (!('position' in answer)) throw refusalError(refusalOfPost(answer, id), `worker ${id}`)
     this.#ring(store.partition, answer.wakeups, wasQuiet ? answer.wokenIn : '')
     // A key made here is known only to a call that was sent again.
     const again = isGiven && answer.kind !== 'ok'
@@ -171,13 +171,6 @@ export class Submission {
     this.#madeAt = performance.now()
     return this.#madeAt - before > quietMs
   }
-}
-
-function postError(
-  { kind, most = 0, state }: { readonly kind: string; readonly most?: number; readonly state?: string },
-  id: string,
-): RuntimeError {
-  return refusalError({ reason: kind, limit: most, id, ...(state !== undefined && { what: state }) }, `worker ${id}`)
 }
 
 function randomPartition(partitions: number): number {

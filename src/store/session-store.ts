@@ -6,6 +6,7 @@ import { InvariantError } from '../core/errors.ts'
 import { defaultPool, digestAsked, unhostedPool } from '../core/ids.ts'
 import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spending } from '../core/policy.ts'
 import type { Wakeup } from '../core/ports/ports.ts'
+import type { Refusal } from '../core/worker/refusal.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { sessionOfPath } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
@@ -39,6 +40,19 @@ type PostRefused =
   | { readonly kind: 'not_found' | 'terminal' }
   | { readonly kind: 'session_finished'; readonly state: string }
   | { readonly kind: 'mailbox_full'; readonly most: number }
+
+/** What the worker that was sent to has refused. */
+export function refusalOfPost(answer: PostRefused, id: string): Refusal {
+  switch (answer.kind) {
+    case 'mailbox_full':
+      return { reason: 'mailbox_full', id, limit: answer.most }
+    case 'session_finished':
+      return { reason: 'session_finished', id, state: answer.state }
+    case 'not_found':
+    case 'terminal':
+      return { reason: answer.kind, id }
+  }
+}
 
 export type RedriveAnswer = Placed | RedriveRefused
 export type RedriveRefused = { readonly kind: 'no_letter' | 'no_message' } | PostRefused

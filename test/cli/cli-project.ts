@@ -56,12 +56,12 @@ export class CliProject {
 
   /** Runs a command twice, with and without --json. Both must end with exit code 0. */
   async both(...args: string[]): Promise<{ text: string; objects: Record<string, unknown>[] }> {
-    const [human, json] = await Promise.all([this.project.run(args), this.project.run([...args, '--json'])])
+    const [human, json] = await Promise.all([this.project.ask(args), this.project.ask([...args, '--json'])])
     return { text: succeeded(human).stdout, objects: succeeded(json).objects }
   }
 
   async submit(...args: string[]): Promise<Submitted> {
-    const ended = succeeded(await this.project.run(['submit', ...args, '--json']))
+    const ended = succeeded(await this.project.ask(['submit', ...args, '--json']))
     return ended.objects[0] as unknown as Submitted
   }
 

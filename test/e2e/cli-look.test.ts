@@ -26,13 +26,13 @@ describe.concurrent('troupe session', () => {
       workers: 3,
     })
     expect((await cli.both('session', 'list', '--state', 'cancelling')).objects).toEqual([])
-    const cut = await cli.project.run(['session', 'list', '--limit', '1'])
+    const cut = await cli.project.ask(['session', 'list', '--limit', '1'])
     expect(cut.stderr).toBe('The newest 1 are shown; more with --limit.\n')
   })
 
   it('names the namespace without results, because the person may have meant another one', async () => {
     const elsewhere = ['--namespace', 'where-nothing-is']
-    const none = (...words: string[]) => cli.project.run([...words, ...elsewhere])
+    const none = (...words: string[]) => cli.project.ask([...words, ...elsewhere])
     expect(await none('session', 'list')).toMatchObject({
       code: 0,
       stdout: '',
@@ -82,13 +82,13 @@ describe.concurrent('troupe session', () => {
 
   it('shows what an active session waits for, and how a finished session ended', async () => {
     const waiting = await cli.submit('nobody', 'x', '--name', 'mine', '--keep-open', '--limit', 'depth=2')
-    const { stdout: before } = await cli.project.run(['session', 'show', waiting.sessionId])
+    const { stdout: before } = await cli.project.ask(['session', 'show', waiting.sessionId])
     expect(before).toMatch(/^name +mine\nkind +nobody\nstate +active\nmode +conversation\nwaits for +\S.*\ncreated +/m)
     expect(before).toMatch(/^limits .*\bdepth 2, .*\bmodelCalls 500\b/m)
     expect(before).not.toMatch(/^(finished|last run|failure)/m)
     const failed = await cli.submit('fails')
     await cli.waitForEnd(failed.sessionId)
-    const { stdout: after } = await cli.project.run(['session', 'show', failed.sessionId])
+    const { stdout: after } = await cli.project.ask(['session', 'show', failed.sessionId])
     expect(after).toMatch(/^kind +fails\nstate +failed\nmode +job\ncreated +\S.*\nfinished +\S.*, after \S+\nlimits/m)
     expect(after).toMatch(
       /^workers +1\n(usage .*\n)?last run +1, failed\nfailure +handler_failed \(handler\): no \\e\[31mluck$/m,
@@ -101,11 +101,11 @@ describe.concurrent('troupe session', () => {
     const { text, objects } = await cli.both('session', 'limit', waiting, 'modelCalls=7,tokens=900')
     expect(text).toBe(`the agents of session ${waiting} may make 7 model calls and use 900 tokens, all together\n`)
     expect(objects).toEqual([{ type: 'limited', sessionId: waiting, modelCalls: 7, tokens: 900 }])
-    await cli.project.run(['session', 'limit', waiting, 'tokens=1000'])
-    expect((await cli.project.run(['session', 'show', waiting])).stdout).toMatch(
+    await cli.project.ask(['session', 'limit', waiting, 'tokens=1000'])
+    expect((await cli.project.ask(['session', 'show', waiting])).stdout).toMatch(
       /^limits .*\bmodelCalls 7, tokens 1000$/m,
     )
-    expect(await cli.project.run(['session', 'limit', waiting, 'depth=2'])).toMatchObject({ code: 2 })
+    expect(await cli.project.ask(['session', 'limit', waiting, 'depth=2'])).toMatchObject({ code: 2 })
   })
 
   it('draws the tree', async () => {
@@ -128,46 +128,46 @@ describe.concurrent('troupe session', () => {
     const { text, objects } = await cli.both('session', 'close', idle.sessionId)
     expect(text).toBe(`session ${idle.sessionId} is completed\n`)
     expect(objects).toEqual([{ type: 'closeRequested', sessionId: idle.sessionId, state: 'completed' }])
-    const late = await cli.project.run(['send', idle.workerId, 'x', '--json'])
+    const late = await cli.project.ask(['send', idle.workerId, 'x', '--json'])
     expect(late).toMatchObject({ code: 1, objects: [{ code: 'session_finished' }] })
     const busy = await cli.submit('waits', '--keep-open')
     const closed = await cli.both('session', 'close', busy.sessionId)
     expect(closed.text).toBe(`session ${busy.sessionId} ends once its waiting messages are answered\n`)
     expect(closed.objects).toMatchObject([{ state: 'active' }])
-    await cli.project.run(['session', 'cancel', busy.sessionId])
-    expect(await cli.project.run(['session', 'close', unknownId])).toMatchObject({ code: 1 })
+    await cli.project.ask(['session', 'cancel', busy.sessionId])
+    expect(await cli.project.ask(['session', 'close', unknownId])).toMatchObject({ code: 1 })
   })
 
   it('cancels once, and says when it is too late', async () => {
     const { sessionId: waiting } = await cli.submit('waits')
-    const { code, stdout } = await cli.project.run(['session', 'cancel', waiting, '--reason', 'enough'])
+    const { code, stdout } = await cli.project.ask(['session', 'cancel', waiting, '--reason', 'enough'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^session \S+ is cancell/)
     const result = await cli.project.run(['session', 'result', waiting, '--wait'])
     expect(result).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('was cancelled') })
     // An empty reason comes from a shell variable that was never set.
     const { sessionId: unsaid } = await cli.submit('nobody')
-    await cli.project.run(['session', 'cancel', unsaid, '--reason', ''])
-    const { stdout: preview } = await cli.project.run(['session', 'show', unsaid])
+    await cli.project.ask(['session', 'cancel', unsaid, '--reason', ''])
+    const { stdout: preview } = await cli.project.ask(['session', 'show', unsaid])
     expect(preview).toMatch(/^state +cancell(ing|ed)$/m)
-    const late = await cli.project.run(['session', 'cancel', sessionId, '--json'])
+    const late = await cli.project.ask(['session', 'cancel', sessionId, '--json'])
     expect(late.objects[0]).toMatchObject({ accepted: false, state: 'completed' })
-    expect((await cli.project.run(['session', 'cancel', sessionId])).stdout).toBe(
+    expect((await cli.project.ask(['session', 'cancel', sessionId])).stdout).toBe(
       `session ${sessionId} had already ended: it is completed\n`,
     )
-    expect(await cli.project.run(['session', 'cancel', unknownId])).toMatchObject({ code: 1 })
+    expect(await cli.project.ask(['session', 'cancel', unknownId])).toMatchObject({ code: 1 })
   })
 
   it('prunes', async () => {
     const { sessionId: old } = await cli.submit('echo', 'old')
     await cli.waitForEnd(old)
-    expect((await cli.project.run(['session', 'prune', '--older-than', '1d'])).stdout).toBe('0 sessions pruned\n')
+    expect((await cli.project.ask(['session', 'prune', '--older-than', '1d'])).stdout).toBe('0 sessions pruned\n')
     const other = ['--namespace', `${cli.namespace}-prune`]
-    await cli.project.run(['submit', 'echo', 'x', ...other])
-    expect((await cli.project.run(['session', 'prune', '--older-than', '0', '--json', ...other])).objects).toEqual([
+    await cli.project.ask(['submit', 'echo', 'x', ...other])
+    expect((await cli.project.ask(['session', 'prune', '--older-than', '0', '--json', ...other])).objects).toEqual([
       { type: 'pruned', sessions: 0 },
     ])
-    expect(await cli.project.run(['session', 'show', unknownId])).toMatchObject({ code: 1 })
+    expect(await cli.project.ask(['session', 'show', unknownId])).toMatchObject({ code: 1 })
   })
 })
 
@@ -183,10 +183,10 @@ describe.concurrent('troupe worker and mailbox', () => {
     const { text, objects } = await cli.both('worker', 'list', '--session', sessionId)
     expect(text.trimEnd().split('\n')).toHaveLength(4)
     expect(objects.map(({ name }) => name)).toEqual(['parent', 'first', 'second'])
-    expect((await cli.project.run(['worker', 'list', '--limit', '1', '--json'])).objects).toHaveLength(1)
-    const cut = await cli.project.run(['worker', 'list', '--session', sessionId, '--limit', '2'])
+    expect((await cli.project.ask(['worker', 'list', '--limit', '1', '--json'])).objects).toHaveLength(1)
+    const cut = await cli.project.ask(['worker', 'list', '--session', sessionId, '--limit', '2'])
     expect(cut.stderr).toBe('The first 2 are shown; more with --limit.\n')
-    expect((await cli.project.run(['worker', 'list', '--session', sessionId])).stderr).toBe('')
+    expect((await cli.project.ask(['worker', 'list', '--session', sessionId])).stderr).toBe('')
   })
 
   it('show one worker', async () => {
@@ -217,9 +217,9 @@ describe.concurrent('troupe worker and mailbox', () => {
     expect(text).toMatch(/^ +0 {2}\S+ {2}run 1 {2}received input: .*; spawned echo first, fails second$/m)
     expect(text).toMatch(/completed: both have ended$/m)
     expect(objects.map(({ position }) => position)).toEqual([0, 1, 2, 3])
-    const raw = await cli.project.run(['worker', 'history', workerId, '--after', '2', '--raw'])
+    const raw = await cli.project.ask(['worker', 'history', workerId, '--after', '2', '--raw'])
     expect(raw.objects).toMatchObject([{ type: 'completed', value: 'both have ended' }])
-    expect((await cli.project.run(['worker', 'history', workerId, '--limit', '2'])).stderr).toContain('--after 1')
+    expect((await cli.project.ask(['worker', 'history', workerId, '--limit', '2'])).stderr).toContain('--after 1')
   })
 
   it('show waiting messages', async () => {
@@ -227,8 +227,8 @@ describe.concurrent('troupe worker and mailbox', () => {
     const { text, objects } = await cli.both('mailbox', 'list', nobody)
     expect(text).toMatch(/^user +0 +input: hello$/m)
     expect(objects).toMatchObject([{ lane: 'inbox', sequence: 0, message: { kind: 'input', value: 'hello' } }])
-    await cli.project.run(['session', 'cancel', waiting])
-    const empty = await cli.project.run(['mailbox', 'list', workerId])
+    await cli.project.ask(['session', 'cancel', waiting])
+    const empty = await cli.project.ask(['mailbox', 'list', workerId])
     expect(empty).toMatchObject({ code: 0, stdout: '', stderr: 'The mailbox is empty.\n' })
   })
 
@@ -238,19 +238,19 @@ describe.concurrent('troupe worker and mailbox', () => {
   })
 
   it('put dead letters back', async () => {
-    const redrive = (...args: string[]) => cli.project.run(['mailbox', 'redrive', ...args])
+    const redrive = (...args: string[]) => cli.project.ask(['mailbox', 'redrive', ...args])
     expect(await redrive('--all')).toMatchObject({ code: 0, stdout: '', stderr: 'There is nothing to put back.\n' })
     expect(await redrive()).toMatchObject({ code: 2, stderr: expect.stringContaining('or --all') })
     expect(await redrive(workerId, '--all')).toMatchObject({ code: 2 })
     expect(await redrive(workerId)).toMatchObject({ code: 0, stderr: 'There is nothing to put back.\n' })
     const nobody = workerId.replace(/.{4}000$/, 'ffff000')
     expect(await redrive(nobody)).toMatchObject({ code: 1, stderr: expect.stringContaining(`${nobody} is not known`) })
-    expect(await cli.project.run(['mailbox', 'list', nobody])).toMatchObject({ code: 1 })
+    expect(await cli.project.ask(['mailbox', 'list', nobody])).toMatchObject({ code: 1 })
     expect(await redrive(workerId, '--id', '5-0')).toMatchObject({ code: 1, stderr: expect.stringContaining('5-0') })
   })
 
   it('dismiss dead letters', async () => {
-    const dismiss = (...args: string[]) => cli.project.run(['mailbox', 'dismiss', ...args])
+    const dismiss = (...args: string[]) => cli.project.ask(['mailbox', 'dismiss', ...args])
     expect(await dismiss('--all')).toMatchObject({ code: 0, stdout: '', stderr: 'There is nothing to dismiss.\n' })
     expect(await dismiss()).toMatchObject({
       code: 2,
@@ -274,7 +274,7 @@ export default defineWorker({ receive() {} })`,
       .map((line) => JSON.parse(line) as { kind: string; hosted: boolean; local: boolean })
     expect(rows.find(({ kind }) => kind === 'echo')).toMatchObject({ hosted: true, local: false })
     expect(rows.find(({ kind }) => kind === 'shout')).toMatchObject({ local: true })
-    expect((await cli.project.run(['kinds'])).stdout).toMatch(
+    expect((await cli.project.ask(['kinds'])).stdout).toMatch(
       /^echo +1 +handler +default +Replies with what it gets\.$/m,
     )
   })
@@ -296,13 +296,13 @@ describe.concurrent('troupe audit', () => {
   it('names each finding, and exits with 1', async () => {
     const namespace = `${cli.namespace}-audit`
     const other = ['--namespace', namespace]
-    const [submitted] = (await cli.project.run(['submit', 'nobody', 'x', '--json', ...other])).objects
+    const [submitted] = (await cli.project.ask(['submit', 'nobody', 'x', '--json', ...other])).objects
     const redis = new Redis(inject('redisUrl'))
     await redis.zrem(partitionKeys(tagOf(namespace, 0)).run('unhosted'), String(submitted?.workerId))
     redis.disconnect()
     const [human, json] = await Promise.all([
-      cli.project.run(['audit', ...other]),
-      cli.project.run(['audit', '--json', ...other]),
+      cli.project.ask(['audit', ...other]),
+      cli.project.ask(['audit', '--json', ...other]),
     ])
     expect(human).toMatchObject({ code: 1 })
     expect(human.stdout).toMatch(
@@ -314,7 +314,7 @@ describe.concurrent('troupe audit', () => {
   })
 
   it('of a session that is not known exits with 66 and one sentence', async () => {
-    const { code, stderr } = await cli.project.run(['audit', unknownId])
+    const { code, stderr } = await cli.project.ask(['audit', unknownId])
     expect({ code, stderr }).toEqual({
       code: 66,
       stderr: `troupe: session ${unknownId} is not known: check the id and the namespace; it may have been pruned.\n`,
@@ -322,13 +322,13 @@ describe.concurrent('troupe audit', () => {
   })
 
   it('is named by doctor', async () => {
-    expect((await cli.project.run(['doctor'])).stderr).toContain('troupe audit')
+    expect((await cli.project.ask(['doctor'])).stderr).toContain('troupe audit')
   })
 })
 
 describe.concurrent('troupe doctor', () => {
   it('lists its findings', async () => {
-    const { stdout } = await cli.project.run(['doctor'])
+    const { stdout } = await cli.project.ask(['doctor'])
     expect(stdout).toMatch(/^ok +it never evicts keys/m)
     expect(stdout).toMatch(/^ok +1 node with 50 slots live/m)
     expect(stdout).toMatch(/\d problems?, \d warnings?\n$/)
@@ -336,8 +336,8 @@ describe.concurrent('troupe doctor', () => {
 
   it('exits with 1 for work that no node can do', async () => {
     const other = ['--namespace', `${cli.namespace}-doctor`]
-    await cli.project.run(['submit', 'nobody', 'x', ...other])
-    const { code, objects } = await cli.project.run(['doctor', '--json', ...other])
+    await cli.project.ask(['submit', 'nobody', 'x', ...other])
+    const { code, objects } = await cli.project.ask(['doctor', '--json', ...other])
     expect(code).toBe(1)
     expect(objects[0]).toMatchObject({ type: 'health', nodes: [] })
     expect(objects).toContainEqual(

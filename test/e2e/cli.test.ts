@@ -210,14 +210,14 @@ describe.concurrent('input', () => {
     [['worker'], /a command is missing/],
     [[], /a command is missing/],
   ])('%j is refused with exit code 2 and one sentence', async (args, sentence) => {
-    const { code, stdout, stderr } = await cli.project.run(args)
+    const { code, stdout, stderr } = await cli.project.ask(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(sentence)
     expect(stderr.trimEnd().split('\n').at(-1)).toMatch(/^troupe: /)
   })
 
   it('that is wrong gives an error object with --json', async () => {
-    const { code, stdout } = await cli.project.run(['session', 'list', '--json', '--limit', '0'])
+    const { code, stdout } = await cli.project.ask(['session', 'list', '--json', '--limit', '0'])
     expect(code).toBe(2)
     expect(JSON.parse(stdout)).toMatchObject({ type: 'error', code: 'input_invalid' })
   })
@@ -229,14 +229,14 @@ describe.concurrent('troupe submit, send and session result', () => {
     const first = await cli.project.run(['session', 'result', sessionId, '--wait', '--run', '1', '--json'])
     expect(first.objects).toEqual([{ type: 'result', sessionId, status: 'completed', run: 1, value: { total: 3 } }])
 
-    const sent = await cli.project.run(['send', workerId, 'de', '--json', '--key', 'once'])
+    const sent = await cli.project.ask(['send', workerId, 'de', '--json', '--key', 'once'])
     expect(sent.objects[0]).toMatchObject({ type: 'sent', workerId })
-    expect((await cli.project.run(['send', workerId, 'de', '--key', 'once'])).stdout).toContain(
+    expect((await cli.project.ask(['send', workerId, 'de', '--key', 'once'])).stdout).toContain(
       `accepted by worker ${workerId}`,
     )
     const second = await cli.project.run(['session', 'result', sessionId, '--wait', '--run', '2'])
     expect(second).toMatchObject({ code: 0, stdout: '{\n  "total": 5\n}\n' })
-    expect((await cli.project.run(['session', 'result', sessionId])).stdout).toContain('"total": 5')
+    expect((await cli.project.ask(['session', 'result', sessionId])).stdout).toContain('"total": 5')
   })
 
   it('create one session for one key', async () => {
@@ -246,7 +246,7 @@ describe.concurrent('troupe submit, send and session result', () => {
 
   it('send once for one key, and say that a repetition added nothing', async () => {
     const { workerId } = await cli.submit('tally', 'x', '--keep-open')
-    const send = (text: string) => cli.project.run(['send', workerId, text, '--key', 'k2', '--json'])
+    const send = (text: string) => cli.project.ask(['send', workerId, text, '--key', 'k2', '--json'])
     const [one, two, three] = [await send('a'), await send('a'), await send('b')]
     expect(one).toMatchObject({ code: 0, stderr: '', objects: [{ position: 1, again: false, warning: null }] })
     const warning = expect.stringMatching(/^its idempotency key was used before: .* and nothing was added\.$/)
@@ -257,19 +257,19 @@ describe.concurrent('troupe submit, send and session result', () => {
   })
 
   it('print ids for people, and warn if no live node hosts the kind', async () => {
-    const { code, stdout, stderr } = await cli.project.run(['submit', 'nobody', 'x'])
+    const { code, stdout, stderr } = await cli.project.ask(['submit', 'nobody', 'x'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^session [0-9a-f-]{36}\nworker {2}[0-9a-f-]{36}\n$/)
     expect(stderr).toContain('nobody')
-    await cli.project.run(['session', 'cancel', stdout.slice(8, 44)])
+    await cli.project.ask(['session', 'cancel', stdout.slice(8, 44)])
   })
 
   it('report a run that has not ended, and an unknown worker', async () => {
     const { sessionId } = await cli.submit('waits')
-    const early = await cli.project.run(['session', 'result', sessionId, '--json'])
+    const early = await cli.project.ask(['session', 'result', sessionId, '--json'])
     expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining('--wait') })
-    await cli.project.run(['session', 'cancel', sessionId])
-    const unknown = await cli.project.run(['send', unknownId, 'x', '--json'])
+    await cli.project.ask(['session', 'cancel', sessionId])
+    const unknown = await cli.project.ask(['send', unknownId, 'x', '--json'])
     expect(unknown).toMatchObject({ code: 1 })
     expect(unknown.objects[0]).toMatchObject({ type: 'error', code: 'worker_not_found' })
   })
@@ -290,7 +290,7 @@ describe.concurrent('troupe node', () => {
 
   it('exits with 2 without worker files, and for a pool without kinds', async () => {
     const [none, pool] = await Promise.all([
-      cli.project.run(['node', '--workers', './nowhere']),
+      cli.project.ask(['node', '--workers', './nowhere']),
       cli.project.run(['node', '--pool', 'gpu', '--json']),
     ])
     expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('nowhere') })
@@ -326,7 +326,7 @@ describe.concurrent('output', () => {
       ['session', 'list'],
     ],
   ])('of %j is that of --help', async (args, command) => {
-    const [help, flag] = await Promise.all([cli.project.run(args), cli.project.run([...command, '--help'])])
+    const [help, flag] = await Promise.all([cli.project.ask(args), cli.project.ask([...command, '--help'])])
     expect(help).toMatchObject({ code: 0, stdout: flag.stdout, stderr: '' })
   })
 
@@ -338,13 +338,13 @@ describe.concurrent('output', () => {
     }
     const commands = ['run', 'submit', 'send', 'node', 'demo', 'kinds', 'doctor'].map((name) => [name])
     for (const [noun, verbs] of Object.entries(groups)) commands.push([noun], ...verbs.map((verb) => [noun, verb]))
-    const helps = await Promise.all(commands.map((command) => cli.project.run([...command, '--help'])))
+    const helps = await Promise.all(commands.map((command) => cli.project.ask([...command, '--help'])))
     for (const [index, { code, stdout, stderr }] of helps.entries()) {
       const what = commands[index]?.join(' ')
       expect({ what, code, stderr }).toEqual({ what, code: 0, stderr: '' })
       expect({ what, stdout }).toMatchObject({ stdout: expect.stringContaining('Examples:\n  $ ') })
     }
-    const { stdout } = await cli.project.run(['--help'])
+    const { stdout } = await cli.project.ask(['--help'])
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
     const manifest = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as {
       version: string

@@ -9,6 +9,7 @@ import type { Spending, WorkerLimits } from '../policy.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Mail } from '../worker/message.ts'
 import type { Permissions } from '../worker/permissions.ts'
+import type { Refusal } from '../worker/refusal.ts'
 import type { RunState } from '../worker/run-state.ts'
 
 /** A wake-up to be rung in a pool: "a slot should come and claim". */
@@ -172,14 +173,6 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
 export type ClaimAnswer =
   | { readonly kind: 'assigned'; readonly assignment: Assignment }
   | { readonly kind: 'empty' | 'unfit' | 'none' }
-
-export interface Refusal {
-  readonly reason: string
-  readonly limit: number
-  readonly id: string
-  /** In words: what somebody wrote over of a recipient (`damaged`), or the state of its session (`session_finished`). */
-  readonly what?: string
-}
 
 export type CommitAnswer =
   | {

@@ -1,4 +1,4 @@
-/** Duty: what a node keeps of one partition. */
+/** Duty: what a node keeps for one partition. */
 import type { TurnStore, UpkeepStore } from '../../core/ports/ports.ts'
 import { newNonce } from '../slot/nonce.ts'
 import type { TurnTimes } from '../slot/turn-times.ts'
@@ -11,14 +11,14 @@ export interface PartitionStores {
 }
 
 export interface Partition extends PartitionStores {
-  /** By slot: the nonce of its last claim, while that has no answer. No Map: it changes with each turn. */
+  /** The nonce of each slot's last claim, while that has no answer. An array, because a Map that changes with each turn makes garbage. */
   readonly unanswered: (string | undefined)[]
   readonly times: TurnTimes
   readonly renewer: Renewer
   readonly sweeper: Sweeper
 }
 
-/** For the next claim of a slot: a new one, but where its last claim was never answered (decision 0015). */
+/** The nonce for the next claim of a slot: a new one, unless its last claim got no answer (SLOT-2). */
 export function nonceOf({ unanswered }: Partition, slot: number): string {
   const nonce = unanswered[slot] ?? newNonce()
   unanswered[slot] = nonce

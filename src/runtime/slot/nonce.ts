@@ -1,7 +1,7 @@
 /**
- * Duty: nonces of claims: `<number>.<random>`. Random, so that no other node can hold the same; numbered, so that a duplicate of a
- * claim that arrives late is told from the claims after it. Random bytes are drawn in bulk: a call for each claim would cost more
- * than the rest of it.
+ * Duty: nonces of claims: `<number>.<random>`. The random part makes sure that no other node has the same nonce. The number tells a claim
+ * that arrives late, a second time, from the claims after it. Random bytes are drawn in bulk: one draw for each claim would cost more than
+ * the rest of the claim.
  */
 import { randomBytes } from 'node:crypto'
 

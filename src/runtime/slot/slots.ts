@@ -1,11 +1,12 @@
 /**
  * Duty: the slots of a node: how many turns may run at once, over all partitions and pools.
- * A wake-up that finds no slot free is remembered, one for each line (a pool of a partition). A slot goes to the line which has been without
- * one for longest: so each line that waits has its turn, and one that seldom has work is not behind all that always have.
+ * SLOTS-1 A wake-up that finds no free slot is remembered, one for each line (the queue of a pool in a partition).
+ * SLOTS-2 A slot that becomes free goes to the waiting line that has been without a slot for longest. Each waiting line therefore gets its
+ *    turn, and a line that seldom has work does not stay behind lines that always have some.
  */
 import type { Wakeup } from '../../core/ports/ports.ts'
 
-/** A wake-up, and the partition that it was rung in: together they name a line. */
+/** A wake-up and its partition. Together they name a line. */
 export interface QueuedWakeup {
   readonly partition: number
   readonly wakeup: Wakeup
@@ -15,10 +16,10 @@ export class Slots {
   readonly total: number
   readonly #free: number[]
   readonly #waiting = new Map<string, QueuedWakeup>()
-  /** By line: which of all comings and goings of slots was its last. */
+  /** For each line the number of the last time a slot came to it or left it. */
   readonly #served = new Map<string, number>()
   #servings = 0
-  /** Of lines that wait, those of whom somebody is to hear when a slot has come. */
+  /** For waiting lines: what resolves when a slot comes. */
   readonly #coming = new Map<string, PromiseWithResolvers<void>>()
 
   constructor(total: number) {
@@ -30,7 +31,7 @@ export class Slots {
     return this.#free.length
   }
 
-  /** Number of a free slot, or null. Never waits: a wake-up that finds no slot is answered by those of its pool that are awake. */
+  /** Number of a free slot, or null. It never waits: if no slot is free, the slots of that pool which are awake will find the work. */
   take(queuedWakeup: QueuedWakeup): number | null {
     const slot = this.#free.pop() ?? null
     if (slot === null) this.#waiting.set(lineOf(queuedWakeup), queuedWakeup)
@@ -55,14 +56,14 @@ export class Slots {
     this.#coming.delete(lineOf(queuedWakeup))
   }
 
-  /** Where no slot will come any more. */
+  /** No slot will come any more: the node drains. */
   tellAll(): void {
     this.#waiting.clear()
     for (const { resolve } of this.#coming.values()) resolve()
     this.#coming.clear()
   }
 
-  /** The wake-up of a slot that is to go to another line waits, too. */
+  /** A slot leaves this line for another one. The line that it leaves waits from now on. */
   leave(queuedWakeup: QueuedWakeup): void {
     this.#serve(queuedWakeup)
     this.#waiting.set(lineOf(queuedWakeup), queuedWakeup)
@@ -76,7 +77,7 @@ export class Slots {
     this.#free.push(slot)
   }
 
-  /** The wake-up of another line that found no slot free: slots that are awake here may never claim there. */
+  /** Another line that waits, the longest one first. Slots of this node that are awake may never claim there by themselves. */
   waitingElsewhere(than: QueuedWakeup): QueuedWakeup | undefined {
     const own = lineOf(than)
     let first: QueuedWakeup | undefined
@@ -90,7 +91,7 @@ export class Slots {
     return first
   }
 
-  /** What a slot that ends answers next: the line that it was in comes last. */
+  /** The line that a slot goes to when it ends. The line that it was in comes last. */
   waitingAfter(last: QueuedWakeup): QueuedWakeup | undefined {
     this.#serve(last)
     return this.waitingElsewhere(last) ?? this.#waiting.get(lineOf(last))

@@ -3,7 +3,8 @@
 import { defaultName } from '../../core/definition/worker-name.ts'
 import { InvariantError } from '../../core/errors.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { CommitAnswer, CommitRequest, Refusal } from '../../core/ports/ports.ts'
+import type { CommitAnswer, CommitRequest } from '../../core/ports/ports.ts'
+import { decodeRefusal } from '../../core/worker/refusal.ts'
 import { encodeCalls } from '../record/call-ranges.ts'
 import { decodeSpendings } from '../record/spending.ts'
 import type { Argument, Reply } from '../script/script.ts'
@@ -106,14 +107,13 @@ export function decodeCommit(reply: Reply, trustedUntil: number): CommitAnswer {
     case 'cancelled':
       return { kind: 'cancelled' }
     case 'refused':
-      return { kind: 'refused', refusals: (reply[1] as Reply[]).map(decodeRefusal) }
+      return {
+        kind: 'refused',
+        refusals: (reply[1] as [string, string, string][]).map(([reason, detail, id]) =>
+          decodeRefusal(reason, detail, id),
+        ),
+      }
     default:
       throw new InvariantError(`commit answered ${JSON.stringify(reply[0])}`)
   }
-}
-
-function decodeRefusal(reply: Reply): Refusal {
-  const [reason, limit, id] = reply as [string, string | null, string]
-  if (reason === 'damaged' || reason === 'session_finished') return { reason, limit: 0, id, what: limit ?? '' }
-  return { reason, limit: Number(limit ?? 0), id }
 }

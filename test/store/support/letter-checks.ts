@@ -238,7 +238,7 @@ const aParentNobodyCountsWith =
   }
 
 export const aCountOfResultsTearsNoCommit = aParentNobodyCountsWith('results', 'some')
-export const aWaitTearsNoCommit = aParentNobodyCountsWith('wait', 'family:some')
+export const aWaitTearsNoCommit = aParentNobodyCountsWith('wait', 'results:some')
 
 /** Redis itself refuses to count it up. */
 export const aCountThatIsTooLargeTearsNoCancel: Check = async (place) => {

@@ -23,7 +23,7 @@ end
 
 local function writeRoot(order, wakeups)
   local given = order.given
-  local record = { 'schema', '6', 'kind', order.kind, 'status', 'queued' }
+  local record = { 'schema', '5', 'kind', order.kind, 'status', 'queued' }
   local function set(field, value, absent)
     if value ~= absent then
       record[#record + 1] = field
