@@ -87,9 +87,9 @@ describe.concurrent('a run whose children no node hosts', () => {
     const line = 'no live node hosts orphan: 2 workers wait for one; start a node whose workers folder has orphan.ts'
     await running.saw(`troupe: ${line}`)
     const [, id = ''] = /troupe: session (\S+)/.exec(running.stderr) ?? []
-    const { stdout: preview } = await results.project.run(['session', 'show', id])
-    expect(preview).toMatch(/^waits for +results? of its children; 2 are open$|^waits for +the result of its child/m)
-    expect(preview).toMatch(/^\S+ +one \(orphan\) .* a node that hosts orphan$/m)
+    const { stdout: text } = await results.project.run(['session', 'show', id])
+    expect(text).toMatch(/^waits for +results? of its children; 2 are open$|^waits for +the result of its child/m)
+    expect(text).toMatch(/^\S+ +one \(orphan\) .* a node that hosts orphan$/m)
     const others = dirname(await results.project.write('orphans/orphan.ts', source('orphan')))
     const node = results.project.start(['node', '--workers', others])
     const { code, stdout, stderr } = await running.ended

@@ -71,9 +71,9 @@ describe.concurrent('troupe session', () => {
   it('shows a failure once, and the whole of it', async () => {
     const { sessionId: failed } = await cli.submit('babbles')
     await cli.waitForEnd(failed)
-    const { stdout: preview } = await cli.project.run(['session', 'show', failed])
-    expect(preview.split('no luck '.repeat(60).trim())).toHaveLength(2)
-    expect(preview).toMatch(/ +as above$/m)
+    const { stdout: text } = await cli.project.run(['session', 'show', failed])
+    expect(text.split('no luck '.repeat(60).trim())).toHaveLength(2)
+    expect(text).toMatch(/ +as above$/m)
     const { stdout: list } = await cli.project.run(['worker', 'list', '--session', failed])
     expect(Math.max(...list.split('\n').map((line) => line.length))).toBeLessThan(200)
     const { stdout: worker } = await cli.project.run(['worker', 'show', failed])
@@ -148,8 +148,8 @@ describe.concurrent('troupe session', () => {
     // An empty reason comes from a shell variable that was never set.
     const { sessionId: unsaid } = await cli.submit('nobody')
     await cli.project.ask(['session', 'cancel', unsaid, '--reason', ''])
-    const { stdout: preview } = await cli.project.ask(['session', 'show', unsaid])
-    expect(preview).toMatch(/^state +cancell(ing|ed)$/m)
+    const { stdout: text } = await cli.project.ask(['session', 'show', unsaid])
+    expect(text).toMatch(/^state +cancell(ing|ed)$/m)
     const late = await cli.project.ask(['session', 'cancel', sessionId, '--json'])
     expect(late.objects[0]).toMatchObject({ accepted: false, state: 'completed' })
     expect((await cli.project.ask(['session', 'cancel', sessionId])).stdout).toBe(
@@ -225,7 +225,7 @@ describe.concurrent('troupe worker and mailbox', () => {
   it('show waiting messages', async () => {
     const { workerId: nobody, sessionId: waiting } = await cli.submit('nobody', 'hello')
     const { text, objects } = await cli.both('mailbox', 'list', nobody)
-    expect(text).toMatch(/^user +0 +input: hello$/m)
+    expect(text).toMatch(/^inbox +0 +input: hello$/m)
     expect(objects).toMatchObject([{ lane: 'inbox', sequence: 0, message: { kind: 'input', value: 'hello' } }])
     await cli.project.ask(['session', 'cancel', waiting])
     const empty = await cli.project.ask(['mailbox', 'list', workerId])

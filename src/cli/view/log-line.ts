@@ -36,10 +36,10 @@ export function lineBesideEvents(record: LogRecord, labelOf: LabelOf = () => und
   if (isOfRuntime && level !== 'error' && level !== 'fatal') return undefined
   // An event shows the failure of each attempt, so that here its place is enough.
   const isAttempt = fields.attempt !== undefined && fields.stack !== undefined
-  const preview = Object.entries(fields).filter(
+  const fieldsLeft = Object.entries(fields).filter(
     ([name]) => !inLabelOrEvents.has(name) && !(isAttempt && name === 'error'),
   )
-  return line(record, label, stringOr(message, stringOr(record.fields)), fieldsText(preview))
+  return line(record, label, stringOr(message, stringOr(record.fields)), fieldsText(fieldsLeft))
 }
 
 /** The line of a node that is all there is to read: it has every field. */

@@ -70,9 +70,9 @@ test('a notice survives an unavailable Redis, reports each kind once until a nod
 })
 
 test('queued workers are counted by kind, without the kind that other code reports', async () => {
-  const workers = ['queued', 'running', 'queued', 'idle'].map((place, index) => ({
+  const workers = ['queued', 'running', 'queued', 'idle'].map((status, index) => ({
     kind: index === 2 ? 'other' : 'echo',
-    place,
+    status,
   }))
   const session = { report: async () => ({ workers }) } as unknown as Session
   expect(await queuedIn(session)).toEqual(

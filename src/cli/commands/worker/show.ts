@@ -50,7 +50,7 @@ function reportLines(worker: WorkerReport, page: Page): string[] {
       ['usage', usageText(worker.usage)],
       ['open children', worker.openChildren === 0 ? null : String(worker.openChildren)],
       ['history', `${worker.historyLength} entries`],
-      ['mailbox', mailbox.pending === 0 ? 'empty' : `${mailbox.pending} pending, ${mailbox.signals} of them control`],
+      ['mailbox', mailbox.pending === 0 ? 'empty' : `${mailbox.pending} pending, ${mailbox.signals} of them signals`],
       ['node', worker.node && escapeLine(worker.node)],
       ['updated', momentAndAge(worker.updatedAt)],
       ['last failure', lastFailure && escapeLine(failureSentence(lastFailure))],
