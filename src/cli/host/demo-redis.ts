@@ -24,7 +24,7 @@ export async function demoRedis(config: Config, tell: (line: string) => void, si
 async function faultOfFolder(thrown: unknown): Promise<string | undefined> {
   const { ServerFailedError } = await import('../../dev/redis-unavailable.ts')
   if (thrown instanceof ServerFailedError) {
-    return `${thrown.lastWords}. If you move the folder away, the next demo starts with an empty one.`
+    return `${thrown.summary}. Move the folder away to start with an empty Redis.`
   }
   return /^E[A-Z0-9]+$/.test(codeOf(thrown)) ? `${toComplaint(thrown).message.replace(/\.$/, '')}.` : undefined
 }

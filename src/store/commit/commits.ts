@@ -11,7 +11,7 @@ import { Batcher, bytesOf } from '../script/batcher.ts'
 import type { Argument, Reply, ScriptCaller } from '../script/script.ts'
 import { commitScript } from '../script/scripts.ts'
 import { newSeed } from '../wakeups.ts'
-import { type CommitContext, commitWords, decodeCommit } from './commit-words.ts'
+import { type CommitContext, commitWords, decodeCommit } from './commit-args.ts'
 
 interface Waiting {
   readonly words: readonly Argument[]

@@ -117,7 +117,7 @@ local function commonFields(parent, others, isDetached, token)
   local common = others.common[which]
   if common then return common end
   local limits = parent.record.limits
-  common = { 'schema', '5', 'depth', digits(parent.depth + 1), 'status', token and 'running' or 'queued' }
+  common = { 'schema', '6', 'depth', digits(parent.depth + 1), 'status', token and 'running' or 'queued' }
   local function set(field, value)
     common[#common + 1] = field
     common[#common + 1] = value

@@ -1,11 +1,11 @@
-/** spawn: a session, its root worker and the first message, in one script. */
+/** A session is created with its root worker and the first message, in one script. */
 import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { defaultSpending } from '../../src/core/policy.ts'
+import { aSession } from './support/create-checks.ts'
 import { Place } from './support/place.ts'
-import { aSession } from './support/spawn-checks.ts'
 
-describe('spawn', () => {
+describe('creating a session', () => {
   test('a session is its record, its root in the run queue with the first message, and one wake-up', async () => {
     await using place = await Place.open()
     const limits = { workers: 9, children: 8, depth: 7, mailbox: 6 }
@@ -57,7 +57,7 @@ describe('spawn', () => {
     await using place = await Place.open()
     const first = await place.create()
     const before = await place.dump()
-    const again = await place.sessions.spawn({
+    const again = await place.sessions.create({
       sessionId: first.id,
       kind: 'other',
       name: 'other',
@@ -107,11 +107,11 @@ describe('a session under a key that the caller gave', () => {
   })
 })
 
-test('two spawns of one session at the same time make one session', async () => {
+test('two calls that create one session at the same time make one session', async () => {
   await using place = await Place.open()
   const sessionId = place.label(newId(0), 'one')
   place.label(rootIdOf(sessionId), 'one.root')
-  await Promise.all(Array.from({ length: 20 }, () => place.sessions.spawn({ ...aSession, sessionId })))
+  await Promise.all(Array.from({ length: 20 }, () => place.sessions.create({ ...aSession, sessionId })))
   expect(await place.dump()).toMatchObject({
     sessions: ['<one> now'],
     'run:default': ['<one.root> now'],
