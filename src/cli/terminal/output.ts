@@ -7,8 +7,7 @@
  */
 import { styleText } from 'node:util'
 import { isDumbTerminal } from '../../config.ts'
-import type { Page } from '../view/answer.ts'
-import type { Style } from '../view/state-style.ts'
+import type { Page, Style } from '../view/page.ts'
 import { escapeJson, escapeLine, escapeText } from './escape.ts'
 
 export interface JsonFlag {

@@ -3,15 +3,8 @@
  * ANSWER-1 An answer is pure data. commands/verb.ts decides which of the two forms is printed, and how wide it may be.
  * ANSWER-2 The note is for people only: that there is nothing, or that there is more. It never mixes with the data.
  */
-import type { Paint } from './state-style.ts'
+import type { Page } from './page.ts'
 import { type Column, tableLines } from './table.ts'
-
-/** The place that lines are made for. */
-export interface Page {
-  /** Columns of the terminal; Infinity where there is none. */
-  readonly columns: number
-  readonly paint: Paint
-}
 
 export interface Answer {
   /** One line of JSON each. */

@@ -7,8 +7,7 @@
  */
 import { escapeLine } from '../terminal/escape.ts'
 import { fitText, textWidth } from '../terminal/text-width.ts'
-import type { Page } from './answer.ts'
-import type { Style } from './state-style.ts'
+import type { Page, Style } from './page.ts'
 
 export interface Column<Row> {
   readonly header: string

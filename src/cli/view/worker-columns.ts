@@ -4,7 +4,7 @@ import type { Failure } from '../../core/worker/failure.ts'
 import type { UsageReport } from '../../core/worker/usage.ts'
 import { count, tokensText } from './amounts.ts'
 import { failureCause } from './message-line.ts'
-import { stateStyle } from './state-style.ts'
+import { stateStyle } from './page.ts'
 import type { Column } from './table.ts'
 
 /** The widest failure in a table. `troupe worker show` and --json give it whole. */

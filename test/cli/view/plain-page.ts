@@ -1,4 +1,4 @@
-import type { Page } from '../../../src/cli/view/answer.ts'
+import type { Page } from '../../../src/cli/view/page.ts'
 
 /** A page without colours; by default without a terminal. */
 export function plainPage(columns = Number.POSITIVE_INFINITY): Page {

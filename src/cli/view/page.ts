@@ -1,9 +1,15 @@
-/** Duty: the styles of text, and one style for each meaning of a state, wherever a state is shown. */
+/** Duty: the page that lines are made for: its width, the styles of its text, and the style of each state. */
 
 export type Style = 'green' | 'red' | 'yellow' | 'cyan' | 'dim'
 
 /** Applies a style to a text, or returns the text unchanged where styles are not wanted. */
 export type Paint = (style: Style | undefined, text: string) => string
+
+export interface Page {
+  /** Columns of the terminal; Infinity where there is none. */
+  readonly columns: number
+  readonly paint: Paint
+}
 
 const styles: Readonly<Record<string, Style>> = {
   active: 'cyan',
