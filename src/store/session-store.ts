@@ -7,12 +7,12 @@ import { defaultPool, digestAsked, unhostedPool } from '../core/ids.ts'
 import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spending } from '../core/policy.ts'
 import type { Wakeup } from '../core/ports/ports.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
+import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { sessionOfPath } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
 import { guarded, type Reply, type ScriptCaller } from './script/script.ts'
 import { cancelScript, closeScript, dismissScript, limitScript, postScript, redriveScript } from './script/scripts.ts'
-import { type SpawnAnswer, type SpawnSession, Spawns } from './spawns.ts'
 import { pruneOnce, pruneStart } from './upkeep-store.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
@@ -69,7 +69,7 @@ export class SessionStore {
   readonly #keys: PartitionKeys
   readonly #policy: Policy
   readonly #deadlineMs: number
-  readonly #spawns: Spawns
+  readonly #creation: CreateSessions
   readonly #pools = new Map<string, { pool: string; until: number }>()
 
   constructor(
@@ -86,11 +86,16 @@ export class SessionStore {
     this.partition = partition
     this.#policy = policy
     this.#deadlineMs = deadlineMs
-    this.#spawns = new Spawns(caller, keys, policy, deadlineMs)
+    this.#creation = new CreateSessions(caller, keys, policy, deadlineMs)
   }
 
-  spawn(order: SpawnSession): Promise<SpawnAnswer> {
-    return this.#spawns.spawn(order)
+  create(order: SessionOrder): Promise<CreateAnswer> {
+    return this.#creation.create(order)
+  }
+
+  /** Each is answered as if it had been created alone. */
+  createMany(orders: readonly SessionOrder[]): Promise<PromiseSettledResult<CreateAnswer>[]> {
+    return this.#creation.createMany(orders)
   }
 
   async post(workerId: string, mail: string, { digest, isGiven }: MessageKey, event: string): Promise<PostAnswer> {
