@@ -8,7 +8,7 @@ import { InvariantError } from '../errors.ts'
 import type { Json } from '../history/chat-message.ts'
 import type { Failure } from './failure.ts'
 
-/** Control (timers) is read first, then family (results of children), then user (inputs). FIFO for each sender. */
+/** Signals (timers) are read first, then results (of children), then the inbox (inputs). FIFO for each sender. */
 export type Lane = 'signals' | 'results' | 'inbox'
 /** As they are received. */
 export const lanes: readonly Lane[] = ['signals', 'results', 'inbox']
