@@ -14,7 +14,8 @@ const tools = names.map((name) => defineTool({ name, description: 'x', effect: '
 function lists() {
   const agent = new AgentTools(defineWorker({ instructions: 'x', tools }), tools)
   const host = { describeKind: () => '' }
-  return (allowed?: readonly string[]) => agent.specs({ assignment: { permissions: { tools: allowed } }, host } as never)
+  return (allowed?: readonly string[]) =>
+    agent.specs({ assignment: { permissions: { tools: allowed } }, host } as never)
 }
 
 /** Each number as another choice of tools. */
