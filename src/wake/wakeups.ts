@@ -156,7 +156,7 @@ export class BullWaker implements Waker {
   }
 }
 
-/** A queue of wake-ups, as tools of BullMQ name it: `wake-up-<pool>` with this prefix. */
+/** A queue of wake-ups, as tools of BullMQ name it: `wakeup-<pool>` with this prefix. */
 export interface WakeupQueue {
   readonly pool: string
   readonly prefix: string

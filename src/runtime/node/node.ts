@@ -10,6 +10,7 @@ import { unhostedPool } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Assignment, LivePublisher, PoolLoad, Waker, Wakeup, WakeupAnswer } from '../../core/ports/ports.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
+import { ClaimNonces } from '../slot/nonces.ts'
 import { type QueuedWakeup, Slots } from '../slot/slots.ts'
 import { SuspectGate } from '../slot/suspects.ts'
 import { TurnTimes } from '../slot/turn-times.ts'
@@ -72,7 +73,7 @@ export class RuntimeNode {
     const times = new TurnTimes()
     return {
       ...stores,
-      unanswered: Array.from({ length: this.#slots.total }),
+      nonces: new ClaimNonces(this.#slots.total),
       times,
       renewer: new Renewer(stores.turns, policy, wake, log),
       sweeper: new Sweeper(stores.upkeep, policy, {

@@ -193,7 +193,7 @@ export const letterMutants: readonly Mutant[] = [
     guard: 'a count of results that is none tears no commit',
     script: commitScript,
     from: '(tonumber(plan.results) or math.huge)',
-    to: 'tonumber(plan.family)',
+    to: 'tonumber(plan.results)',
     check: checks.aCountOfResultsTearsNoCommit,
   },
   {
