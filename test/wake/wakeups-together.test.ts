@@ -34,7 +34,7 @@ test.each([
   ['came to full nodes', { full: 5 }],
   ['were heard in vain', { hops: 5 }],
 ])('answers all that one job stands for as they %s, while slots are free (B-f)', async (_, again) => {
-  const names = Array.from({ length: 8 }, (_, number) => `bell ${number}`)
+  const names = Array.from({ length: 8 }, (_, number) => `wakeup ${number}`)
   const [answered, gate]: [string[], PromiseWithResolvers<void>] = [[], Promise.withResolvers()]
   let [free, left] = [0, Promise.withResolvers<void>()]
   const answer = async ({ id }: Wakeup, foundWork: () => void) => {
@@ -96,7 +96,7 @@ test('rings each of the others once, and not for ever, where no node can run wha
     return 'unfit'
   })
   const queue = stage.queueOf('default')
-  const names = Array.from({ length: 20 }, (_, number) => `bell ${number}`)
+  const names = Array.from({ length: 20 }, (_, number) => `wakeup ${number}`)
   await queue.add('wakeup', { wakeup: 'first', hops: 3, behind: names })
   await waitUntil('all are heard', () => names.every((name) => heard.includes(name)))
   await waitUntil('nothing is left', async () => (await queue.getJobs()).length === 0)

@@ -38,7 +38,7 @@ describe('ringing', () => {
   })
 
   test('that fails is told, and is never tried again (B-a)', async () => {
-    const wrong = `${stage.places[0]?.prefix}:bell-default:wait`
+    const wrong = `${stage.places[0]?.prefix}:wakeup-default:wait`
     await stage.connection.set(wrong, 'not a list')
     stage.waker.wake(0, [wakeup('a')])
     await waitUntil('it is told', () => stage.told.length === 1)
@@ -57,7 +57,7 @@ describe('ringing', () => {
     const own = openRedis(inject('redisUrl'))
     const other = new BullWaker(own, stage.places, stage.log)
     for (let number = 0; number < 25; number++)
-      other.wake(0, [wakeup(`bell ${number}`), { ...wakeup(`told ${number}`), isTold: true }])
+      other.wake(0, [wakeup(`wakeup ${number}`), { ...wakeup(`told ${number}`), isTold: true }])
     await other.stop()
     own.disconnect()
     expect(await stage.queueOf('default').getWaitingCount()).toBe(50)
@@ -121,7 +121,7 @@ describe('ringing', () => {
     const before = stage.connection.listenerCount('error')
     stage.waker.wake(0, [wakeup('a')])
     const open = stage.connection.listenerCount('error')
-    for (let number = 0; number < 20; number++) stage.waker.wake(0, [wakeup(`bell ${number}`)])
+    for (let number = 0; number < 20; number++) stage.waker.wake(0, [wakeup(`wakeup ${number}`)])
     expect(open).toBeGreaterThan(before)
     expect(stage.connection.listenerCount('error')).toBe(open)
     await stage.waker.stop()
@@ -200,7 +200,7 @@ describe('a listener', () => {
     await listen('default', async () => 'full', { slots: 3 })
     stage.waker.wake(
       0,
-      Array.from({ length: 20 }, (_, number) => wakeup(`bell ${number}`)),
+      Array.from({ length: 20 }, (_, number) => wakeup(`wakeup ${number}`)),
     )
     const queue = stage.queueOf('default')
     const left = () => queue.getJobCountByTypes('wait', 'active')

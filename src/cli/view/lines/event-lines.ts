@@ -7,12 +7,12 @@
  *         to that result.
  */
 
-import type { Member, Roster } from '../../client/activity.ts'
-import type { RawEvent } from '../../core/event/event.ts'
-import type { Failure } from '../../core/worker/failure.ts'
-import { escapeLine } from '../terminal/escape.ts'
-import { inAndOut } from './amounts.ts'
-import { formatDuration, formatTime } from './duration.ts'
+import type { Member, Roster } from '../../../client/activity.ts'
+import type { RawEvent } from '../../../core/event/event.ts'
+import type { Failure } from '../../../core/worker/failure.ts'
+import { escapeLine } from '../../terminal/escape.ts'
+import { inAndOut } from '../amounts.ts'
+import { formatDuration, formatTime } from '../duration.ts'
 import { failureCause, failureSentence, stringOr } from './message-line.ts'
 
 export class EventLines {
