@@ -1,6 +1,6 @@
 /**
  * Duty: puts store, queue and runtime together: `startNode`. Nothing else knows all three.
- * C1 A node that has started is registered, its bells are listened to, and it sweeps. C2 `stop` leaves nothing running.
+ * C1 A node that has started is registered, hears wake-ups, and sweeps. C2 `stop` leaves nothing running.
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -17,18 +17,19 @@ import type { WorkerLog } from './core/definition/worker-log.ts'
 import { ConfigError } from './core/errors.ts'
 import { defaultPool } from './core/ids.ts'
 import { policy as defaultPolicy, type Policy, retentionMsMin } from './core/policy.ts'
-import type { BellRinger, LivePublisher, TurnStore } from './core/ports/ports.ts'
+import type { LivePublisher, TurnStore } from './core/ports/ports.ts'
+import type { Waker } from './core/ports/wake.ts'
 import { type LoggerLike, toWorkerLog } from './log.ts'
 import { openModels } from './models/model-source.ts'
-import { InProcessRinger } from './runtime/node/in-process-ringer.ts'
 import type { Kind } from './runtime/node/kind.ts'
 import { KindMaker } from './runtime/node/kind-maker.ts'
 import { RuntimeNode } from './runtime/node/node.ts'
 import { loadWorkers } from './runtime/node/worker-loader.ts'
-import { type HintListener, hearHints } from './store/hints.ts'
+import { hearCancels } from './store/cancel-notices.ts'
 import { poolsEverHosted } from './store/hosted-pools.ts'
 import { type Place, placesOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
+import { hearChannels } from './store/redis/channels.ts'
 import { awaitRedis, endRedis, openLossyRedis, openRedis, type Redis } from './store/redis/redis.ts'
 import { retentionOf, setRetention } from './store/redis/retention.ts'
 import { checkRights } from './store/redis/rights.ts'
@@ -37,8 +38,9 @@ import { guarded, ScriptCaller } from './store/script/script.ts'
 import { RedisTurnStore } from './store/turn-store.ts'
 import { RedisUpkeepStore } from './store/upkeep-store.ts'
 import { SubmissionListener } from './submit/submission-queue.ts'
-import { type BellAnswerer, BullBellListener, BullBellRinger } from './wake/bells.ts'
-import { LeftBells } from './wake/left-bells.ts'
+import { BullWaker } from './wake/bull-waker.ts'
+import { InProcessWaker } from './wake/in-process-waker.ts'
+import { NodeWakeups } from './wake/node-wakeups.ts'
 
 export { loadWorkers }
 
@@ -140,10 +142,10 @@ export async function unusableKinds(
 export interface InternalNodeOptions extends Omit<StartNodeOptions, 'workers' | 'pools'> {
   readonly kinds: readonly Kind[]
   readonly policy?: Partial<Policy>
-  /** "in-process": bells are answered by this node alone, without BullMQ. */
+  /** "in-process": this node alone gets the wake-ups, without BullMQ. */
   readonly bells?: 'bullmq' | 'in-process'
-  /** Told of each node that answers bells in-process, so that a client in this process can ring it. */
-  readonly onRinger?: (ringer: BellRinger) => void
+  /** Called with the waker of a node that gets its wake-ups in-process, so that a client in this process can wake it. */
+  readonly onRinger?: (ringer: Waker) => void
   /** Goes round the store that turns see, to watch what they ask of it. */
   readonly aroundTurns?: (turns: TurnStore) => TurnStore
   /** When the node has stopped, also because it could not start. */
@@ -244,7 +246,7 @@ function partsOf(
   }
 }
 
-function nodeOf(parts: Parts, ringer: BellRinger): RuntimeNode {
+function nodeOf(parts: Parts, ringer: Waker): RuntimeNode {
   const { id, redis, caller, policy, kinds, concurrency, log } = parts
   const childless = new Set([...kinds.values()].flatMap((kind) => (kind.isChildless ? [kind.name] : [])))
   const stores = parts.places.map(({ partition, keys }) => {
@@ -259,24 +261,26 @@ function nodeOf(parts: Parts, ringer: BellRinger): RuntimeNode {
 
 async function startParts(parts: Parts, connections: Connections, options: InternalNodeOptions): Promise<TroupeNode> {
   const queue = options.bells === 'in-process' ? undefined : connections.open()
-  const ringer = queue ? new BullBellRinger(queue, parts.places, parts.log) : new InProcessRinger()
-  const node = nodeOf(parts, ringer)
+  const waker = queue ? new BullWaker(queue, parts.places, parts.log) : new InProcessWaker()
+  const node = nodeOf(parts, waker)
   const started = new ComposedNode(node, [...parts.kinds.keys()], async () => {
-    if (ringer instanceof BullBellRinger) await ringer.stop()
+    if (waker instanceof BullWaker) await waker.stop()
     connections.close()
     await options.onStopped?.()
   })
   try {
-    if (ringer instanceof InProcessRinger) ringer.attach(node)
+    if (waker instanceof InProcessWaker) waker.onWake((partition, wakeup) => node.wake(partition, wakeup))
     await node.start()
-    if (queue) {
-      const ready = started.listen(listenersOf(parts, queue, node, ringer))
-      await guarded('listening for bells', () => ready, parts.policy.leaseMs)
-    } else options.onRinger?.(ringer)
-    await listenToHints(parts, connections, node, queue !== undefined)
+    const subscriber = connections.open()
+    if (queue && waker instanceof BullWaker) {
+      const ready = started.listen(listenersOf(parts, { queue, subscriber }, node, waker))
+      await guarded('listening for wake-ups', () => ready, parts.policy.leaseMs)
+    } else options.onRinger?.(waker)
+    const { places, policy } = parts
+    await hearCancels(subscriber, places, (place, id) => void node.hearCancel(place.partition, id), policy.leaseMs)
     return started
   } catch (error) {
-    // What was begun would go on claiming workers.
+    // The parts that have begun would go on claiming workers.
     await started.stop({ force: true })
     throw error
   }
@@ -287,39 +291,29 @@ interface Listener {
   stop(): Promise<void>
 }
 
-/** Bells of every pool in every partition, and what is left of those of others; submissions in the first partition. */
-function listenersOf(parts: Parts, connection: Redis, node: RuntimeNode, ringer: BellRinger): readonly Listener[] {
-  const { places, kindsByPool, concurrency, log, redis, caller, namespace, policy } = parts
-  const bells = places.flatMap((place) =>
-    [...kindsByPool.keys()].map((pool) => {
-      const answerer: BellAnswerer = {
-        answer: (bell, claimed) => node.answer(place.partition, bell, claimed),
-        slotCame: (bell) => node.slotCame(place.partition, bell),
-      }
-      return new BullBellListener(connection, place, pool, concurrency, answerer, ringer, log)
-    }),
-  )
-  const submit = openSubmission({ redis, caller, namespace, partitions: places.length, ringer, policy })
-  const first = places[0] as Place
-  const otherPools = async () => (await poolsEverHosted(redis, first.keys)).filter((pool) => !kindsByPool.has(pool))
-  const left = new LeftBells(connection, places, otherPools, log)
-  return [...bells, left, new SubmissionListener(connection, first.prefix, submit, log)]
-}
-
-/** Without a queue whoever puts a bell rings this node itself. */
-async function listenToHints(
+/** Wake-ups of this node's pools in every partition; submissions in the first partition. */
+function listenersOf(
   parts: Parts,
-  connections: Connections,
+  connections: { readonly queue: Redis; readonly subscriber: Redis },
   node: RuntimeNode,
-  hasQueue: boolean,
-): Promise<void> {
-  const { id: nodeId, kindsByPool, places, policy } = parts
-  const pools = hasQueue ? [...kindsByPool.keys()] : []
-  const listener: HintListener<Place> = {
-    cancelled: ({ partition }, sessionId) => void node.hearCancel(partition, sessionId),
-    told: ({ partition }, bell) => void node.answerTold(partition, bell),
-  }
-  await hearHints(connections.open(), places, { nodeId, pools }, listener, policy.leaseMs)
+  waker: BullWaker,
+): readonly Listener[] {
+  const { id, places, kindsByPool, concurrency: slots, log, redis, caller, namespace, policy } = parts
+  const { queue, subscriber } = connections
+  const first = places[0] as Place
+  const wakeups = new NodeWakeups({
+    connection: queue,
+    hear: (handlers) => hearChannels(subscriber, handlers, 'wake-ups', policy.leaseMs),
+    places: places.map((place) => ({ ...place, channel: (pool) => place.keys.wake(pool, id) })),
+    pools: [...kindsByPool.keys()],
+    otherPools: async () => (await poolsEverHosted(redis, first.keys)).filter((pool) => !kindsByPool.has(pool)),
+    slots,
+    onWake: (partition, wakeup) => node.wake(partition, wakeup),
+    waker,
+    log,
+  })
+  const submit = openSubmission({ redis, caller, namespace, partitions: places.length, ringer: waker, policy })
+  return [wakeups, new SubmissionListener(queue, first.prefix, submit, log)]
 }
 
 function nodeFacts(): Record<string, unknown> {

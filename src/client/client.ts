@@ -20,7 +20,8 @@ import { checkRedis, lookAtRedis } from '../store/redis/set-up.ts'
 import { guarded, guardedReads, ScriptCaller } from '../store/script/script.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import { readSubmissionQueue } from '../submit/submission-queue.ts'
-import { BullBellRinger, readPausedBells } from '../wake/bells.ts'
+import { BullWaker } from '../wake/bull-waker.ts'
+import { readPausedWakeups } from '../wake/queue-tidier.ts'
 import { type ConnectOptions, connectRules } from './connect-options.ts'
 import { DeadLetters } from './dead-letters.ts'
 import { EventHub } from './event-hub.ts'
@@ -109,7 +110,7 @@ export class Troupe implements AsyncDisposable {
   readonly #submission: Submission
   readonly #dead: DeadLetters
   readonly #hub: EventHub
-  readonly #bull: BullBellRinger | null
+  readonly #bull: BullWaker | null
   #closing: Promise<void> | undefined
 
   constructor(redis: Redis, redisUrl: string, partitions: number, options: InternalConnectOptions) {
@@ -120,7 +121,7 @@ export class Troupe implements AsyncDisposable {
     const deadlineMs = options.deadlineMs ?? callMs
     this.#deadlineMs = deadlineMs
     const caller = new ScriptCaller(redis)
-    this.#bull = options.ringer ? null : new BullBellRinger(redis, this.#places, log)
+    this.#bull = options.ringer ? null : new BullWaker(redis, this.#places, log)
     const ringer = (options.ringer ?? this.#bull) as BellRinger
     this.#inspect = this.#places.map(({ keys, partition }) =>
       guardedReads(new InspectStore(redis, keys, partition), deadlineMs),
@@ -280,7 +281,7 @@ export class Troupe implements AsyncDisposable {
   async health(): Promise<Health> {
     const read = async (now: number, pools: readonly string[]) => ({
       submissions: await Promise.all(this.#places.map((place) => readSubmissionQueue(this.#redis, place, now))),
-      pausedBells: await readPausedBells(this.#redis, this.#places, pools),
+      pausedBells: await readPausedWakeups(this.#redis, this.#places, pools),
     })
     const queues = (now: number, pools: readonly string[]) =>
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)

@@ -113,7 +113,7 @@ export class DeadLetters {
     const { store } = this.#placeOf(parseId(workerId, 'worker'))
     const answer = await store.redrive(workerId, id, encodeEvents([['message.redriven', { letter: id }]]))
     if (!('position' in answer)) throw refusal(answer, letter)
-    this.#ringer.ring(store.partition, answer.bells)
+    this.#ringer.wake(store.partition, answer.bells)
     const status = answer.kind === 'ok' ? 'redriven' : 'again'
     return { ...whose(letter), status, messageId: `user-${answer.position}`, refusal: null }
   }

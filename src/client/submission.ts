@@ -1,5 +1,5 @@
 /**
- * Duty: makes sessions and messages: checks what a caller gave, builds ids, first mail and event, calls the store, rings.
+ * Duty: makes sessions and messages: checks what a caller gave, builds ids, first mail and event, calls the store, wakes slots.
  * Used by the client and by the listener of the submission queue alike, so that both refuse the same things in the same words.
  */
 import { performance } from 'node:perf_hooks'
@@ -13,7 +13,7 @@ import { encodeEvents } from '../core/event/event-notes.ts'
 import { digestKey, newId, parseId, parseKind, partitionOf, partitionOfKey, unhostedPool } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
 import { defaultSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
-import type { Bell, BellRinger } from '../core/ports/ports.ts'
+import type { Waker, Wakeup } from '../core/ports/wake.ts'
 import { encodeInput } from '../core/worker/message.ts'
 import { partitionNotFound, refusalError } from '../core/worker/refusal.ts'
 import { checkGrant, encodeGrant, type WorkerGrant } from '../core/worker/worker-grant.ts'
@@ -68,7 +68,7 @@ export interface SubmissionContext {
   readonly caller: ScriptCaller
   readonly namespace: string
   readonly partitions: number
-  readonly ringer: BellRinger
+  readonly ringer: Waker
   readonly policy: Policy
   readonly deadlineMs?: number
 }
@@ -131,7 +131,7 @@ export class Submission {
         ['session.created', { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }) }],
       ]),
     })
-    this.#ring(partition, made.bells, wasQuiet ? pool : '')
+    this.#wake(partition, made.bells, wasQuiet ? pool : '')
     const { workerId } = made
     const isOther = made.kind === 'other'
     const isNew = made.sessionId === sessionId
@@ -150,7 +150,7 @@ export class Submission {
     const wasQuiet = this.#wasQuiet()
     const answer = await store.post(id, mail, { digest, isGiven }, event)
     if (!('position' in answer)) throw postError(answer, id)
-    this.#ring(store.partition, answer.bells, wasQuiet ? answer.wokenIn : '')
+    this.#wake(store.partition, answer.bells, wasQuiet ? answer.wokenIn : '')
     // A key made here is known only to a call that was sent again.
     const again = isGiven && answer.kind !== 'ok'
     const isOther = again && answer.kind === 'other'
@@ -158,12 +158,12 @@ export class Submission {
   }
 
   /**
-   * The rule puts no bell while a slot that is awake may come soon; but its turn may last, and on an idle system others have nothing to do:
-   * then one more is rung, in this pool, if one is given.
+   * A script puts no wake-up while an awake slot may come to the work soon. But the turn of that slot may last, and on an idle system other slots
+   * have nothing to do. If `pool` is not empty, one more wake-up is sent there then.
    */
-  #ring(partition: number, bells: readonly Bell[], pool: string): void {
-    const isExtra = bells.length === 0 && pool !== '' && pool !== unhostedPool
-    this.#context.ringer.ring(partition, isExtra ? [extraBell(pool)] : bells)
+  #wake(partition: number, wakeups: readonly Wakeup[], pool: string): void {
+    const isExtra = wakeups.length === 0 && pool !== '' && pool !== unhostedPool
+    this.#context.ringer.wake(partition, isExtra ? [extraBell(pool)] : wakeups)
   }
 
   #wasQuiet(): boolean {

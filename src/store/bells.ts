@@ -1,34 +1,36 @@
-/** Duty: names of bells: `b<seed>-<pool>-<number>`, unique by a seed for each call, and legal as BullMQ job ids. */
+/**
+ * Duty: ids of wake-ups, as lua/shared/wakeups.lua makes them: `<letter><seed>-<pool>-<number>`. A seed is unique for each call of a script, and
+ * the ids are legal as BullMQ job ids.
+ */
 import { randomBytes } from 'node:crypto'
-import type { Bell } from '../core/ports/ports.ts'
+import type { Wakeup } from '../core/ports/wake.ts'
 
 const ofThisProcess = randomBytes(6).toString('hex')
 let calls = 0
 
-/** Unique for each call: what this process is, and a count. */
+/** Unique for each call: the process, and a count. */
 export function newSeed(): string {
   return ofThisProcess + (calls++).toString(36)
 }
 
-/** A bell that no script put: one that was not needed finds nothing. */
-export function extraBell(pool: string): Bell {
-  return { id: `b${newSeed()}-${pool}-1`, pool }
+/** A wake-up that no script put. If it was not needed, its claim finds nothing. */
+export function extraBell(pool: string): Wakeup {
+  return { id: `w${newSeed()}-${pool}-1`, pool }
 }
 
-/** As scripts give them, comma-separated: the name of one, with a `!` before it when a node was told, or `<count>*<name without its number>`. */
-export function parseBells(text: unknown): readonly Bell[] {
+/** Parses the wake-ups that a script put: comma-separated, each an id, or `<count>*<id without its number>`. */
+export function parseBells(text: unknown): readonly Wakeup[] {
   if (typeof text !== 'string' || text === '') return none
-  return text.split(',').flatMap((word): Bell | Bell[] => {
-    if (word.startsWith('!')) return { ...bellOf(word.slice(1)), isTold: true }
+  return text.split(',').flatMap((word): Wakeup | Wakeup[] => {
     const star = word.indexOf('*')
-    if (star < 0) return bellOf(word)
+    if (star < 0) return wakeupOf(word)
     const name = word.slice(star + 1)
-    return Array.from({ length: Number(word.slice(0, star)) }, (_, index) => bellOf(`${name}-${index + 1}`))
+    return Array.from({ length: Number(word.slice(0, star)) }, (_, index) => wakeupOf(`${name}-${index + 1}`))
   })
 }
 
-function bellOf(id: string): Bell {
+function wakeupOf(id: string): Wakeup {
   return { id, pool: id.slice(id.indexOf('-') + 1, id.lastIndexOf('-')) }
 }
 
-const none: readonly Bell[] = []
+const none: readonly Wakeup[] = []

@@ -147,7 +147,7 @@ export class SessionStore {
       {
         sessionId,
         reason: JSON.stringify(reason),
-        hint: this.#keys.hints,
+        channel: this.#keys.cancelNotices,
         event: JSON.stringify([['session.cancelRequested', { reason }]]),
       },
       { deadlineMs: this.#deadlineMs },

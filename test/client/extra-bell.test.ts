@@ -1,14 +1,14 @@
 /** The bell that a client rings beside those of scripts, where the system may be idle. */
 import { expect, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
-import type { Bell } from '../../src/core/ports/ports.ts'
+import type { Wakeup } from '../../src/core/ports/wake.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 /** Sessions that a client creates before anything else, in one moment; what it rings. */
-async function rungFor(troupe: TestTroupe, ...created: readonly string[]): Promise<readonly Bell[]> {
-  const rung: Bell[] = []
-  const ringer = { ring: (_: number, bells: readonly Bell[]) => void rung.push(...bells) }
+async function rungFor(troupe: TestTroupe, ...created: readonly string[]): Promise<readonly Wakeup[]> {
+  const rung: Wakeup[] = []
+  const ringer = { wake: (_: number, bells: readonly Wakeup[]) => void rung.push(...bells) }
   const { redisUrl, namespace } = troupe
   await using client = await connectInternal({ redisUrl, namespace, ringer, policy: { bellMs: 60_000 } })
   await Promise.all(created.map((kind) => client.sessions.create({ kind, input: 1 })))

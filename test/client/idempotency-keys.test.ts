@@ -74,7 +74,7 @@ test('a message that was sent again since its answer was lost was not sent befor
   await using troupe = await TestTroupe.connect()
   const { root } = await troupe.create('nobody', 1, { keepOpen: true })
   const { redis, namespace } = troupe
-  const ringer = { ring() {} }
+  const ringer = { wake() {} }
   const caller = fixedAnswer(['again', '3', '', ''])
   const submission = new Submission({ redis, caller, namespace, partitions: 1, ringer, policy })
   const { sent: made } = await submission.send(root.id, 'x')

@@ -20,7 +20,7 @@ function lettersWith(redrive: (letter: string) => Promise<unknown>, rung: unknow
   const store = { partition: 0, redrive: (_: string, letter: string) => redrive(letter) } as unknown as SessionStore
   const letters = { newestLetters: async () => rows.slice(-1), lettersBehind: async () => rows }
   const place = { letters, store } as unknown as DeadLettersPlace
-  return new DeadLetters([place], { ring: (...given) => void rung.push(given) }, () => place.store)
+  return new DeadLetters([place], { wake: (...given) => void rung.push(given) }, () => place.store)
 }
 
 test('several letters are put back oldest first, and a bell is rung for each', async () => {
@@ -41,7 +41,7 @@ test('letters of all partitions are listed newest first, and no more than asked 
     return { letters: { newestLetters: async () => rows } } as unknown as DeadLettersPlace
   }
   const places = [placeOf(['5-0', '2-0']), placeOf(['9-0', '3-0'])]
-  const letters = new DeadLetters(places, { ring() {} }, () => (places[0] as DeadLettersPlace).store)
+  const letters = new DeadLetters(places, { wake() {} }, () => (places[0] as DeadLettersPlace).store)
   const ids = async (limit: number) => (await letters.list(limit)).map(({ id }) => id)
   expect(await ids(100)).toEqual(['9-0', '5-0', '3-0', '2-0'])
   expect(await ids(3)).toEqual(['9-0', '5-0', '3-0'])
@@ -65,7 +65,7 @@ test('an id that letters of two partitions have names both workers, and with one
     return { letters: { letter: async () => row('1-0', of) }, store: { partition, redrive } }
   }) as unknown as readonly DeadLettersPlace[]
   const placeOf = (id: string) => (places[id === second ? 1 : 0] as DeadLettersPlace).store
-  const letters = new DeadLetters(places, { ring: (...given) => void rung.push(given) }, placeOf)
+  const letters = new DeadLetters(places, { wake: (...given) => void rung.push(given) }, placeOf)
   const told = `a dead letter 1-0 of each of these workers: ${first}, ${second}. Name the worker, too (workerId).`
   await expect(letters.redrive({ letter: '1-0' })).rejects.toThrow(told)
   expect(rung).toEqual([])

@@ -4,7 +4,7 @@ import { policy } from '../../src/core/policy.ts'
 import { Harness } from '../support/harness.ts'
 import { expectInvariants } from '../support/oracle.ts'
 
-const silent = { ringer: { ring() {} } }
+const silent = { ringer: { wake() {} } }
 
 describe('work whose bell was never rung', () => {
   test('is run by a sweep', async () => {

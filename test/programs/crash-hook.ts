@@ -5,7 +5,7 @@
 import type { CommitRequest } from '../../src/core/ports/ports.ts'
 import { ScriptCaller } from '../../src/store/script/script.ts'
 import { RedisTurnStore } from '../../src/store/turn-store.ts'
-import { BullBellRinger } from '../../src/wake/bells.ts'
+import { BullWaker } from '../../src/wake/bull-waker.ts'
 import { isArmed, isAt, passes } from '../support/crash-moment.ts'
 
 if (isArmed) {
@@ -54,9 +54,9 @@ function aroundTurns(): void {
 
 function aroundBells(): void {
   // oxlint-disable-next-line typescript/unbound-method -- called with its own receiver below
-  const ring = BullBellRinger.prototype.ring
-  BullBellRinger.prototype.ring = function (this: BullBellRinger, partition, bells) {
-    if (bells.length > 0) passes('ring')
-    ring.call(this, partition, bells)
+  const wake = BullWaker.prototype.wake
+  BullWaker.prototype.wake = function (this: BullWaker, partition, wakeups) {
+    if (wakeups.length > 0) passes('ring')
+    wake.call(this, partition, wakeups)
   }
 }

@@ -8,7 +8,7 @@ import type { NodeOrder } from './node-order.ts'
 
 export async function postBeforeEnds(order: NodeOrder, count: number): Promise<void> {
   const { redisUrl, namespace } = order
-  const client = await connectInternal({ redisUrl, namespace, ringer: { ring() {} } })
+  const client = await connectInternal({ redisUrl, namespace, ringer: { wake() {} } })
   const sent = new Map<string, number>()
   // oxlint-disable-next-line typescript/unbound-method -- called with its own receiver below
   const commit = RedisTurnStore.prototype.commit

@@ -320,7 +320,7 @@ describe('a bell', () => {
       { slow },
       { concurrency, bells: 'in-process', onRinger: (made) => (ringer = made), policy: { sweepEveryMs: 600_000 } },
     )
-    const ring = () => ringer?.ring(0, [{ id: 'by hand', pool: 'default' }])
+    const ring = () => ringer?.wake(0, [{ id: 'by hand', pool: 'default' }])
     const first = await troupe.create('slow', 'first')
     ring()
     await waitUntil('the first runs', () => seen.length === 1)

@@ -170,7 +170,7 @@ test('a node that Redis gives no further connections does not start, and says so
   )
   await expect(starting).rejects.toMatchObject({
     code: 'store_unavailable',
-    message: expect.stringMatching(/^Redis cannot be reached \(listening for bells: no answer within/),
+    message: expect.stringMatching(/^Redis cannot be reached \(listening for wake-ups: no answer within/),
   })
   expect(await waitUntil('all of its connections have ended', () => proxy.connections === 0)).toBe(true)
 })

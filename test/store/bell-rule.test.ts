@@ -1,5 +1,5 @@
 /**
- * The bell rule: while bells out < min(workers queued, max(1, slots − busy)), one more bell. Seen through post, the only script
+ * The rule for wake-ups: while fewer are out than min(workers queued, max(1, slots − busy)), one more. Seen through post, the only script
  * that does nothing else.
  */
 import { describe, expect, test } from 'vitest'
@@ -116,10 +116,10 @@ describe('bells', () => {
     for (const { id, pool } of answer.bells) expect(await place.redis.zscore(place.keys.bells(pool), id)).not.toBeNull()
   })
 
-  test('are named as BullMQ takes names: no colon, and not a number', async () => {
+  test('have ids that BullMQ accepts: no colon, and not a number', async () => {
     await using place = await Place.open()
     const { bells } = await place.create()
-    expect(bells).toEqual([expect.stringMatching(/^b[\w.]{12,}-default-1$/)])
+    expect(bells).toEqual([expect.stringMatching(/^w[\w.]{12,}-default-1$/)])
   })
 
   test('a claim rings none, or a bell that nobody can answer would ring for ever', async () => {

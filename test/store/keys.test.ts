@@ -73,10 +73,9 @@ test('bells are told apart by call, pool and number, and come back from an answe
   const seeds = Array.from({ length: 1_000 }, () => newSeed())
   expect(new Set(seeds).size).toBe(1_000)
   for (const pool of ['default', 'a-b_c', 'gpu-2']) {
-    const bell = { id: `b${seeds[0]}-${pool}-1`, pool }
-    expect(parseBells(`${bell.id},bx-${pool}-12`)).toEqual([bell, { id: `bx-${pool}-12`, pool }])
+    const bell = { id: `w${seeds[0]}-${pool}-1`, pool }
+    expect(parseBells(`${bell.id},wx-${pool}-12`)).toEqual([bell, { id: `wx-${pool}-12`, pool }])
     const second = { id: `${bell.id.slice(0, -1)}2`, pool }
-    expect(parseBells(`2*${bell.id.slice(0, -2)},bx-${pool}-1`)).toEqual([bell, second, { id: `bx-${pool}-1`, pool }])
-    expect(parseBells(`!${bell.id}`)).toEqual([{ ...bell, isTold: true }])
+    expect(parseBells(`2*${bell.id.slice(0, -2)},wx-${pool}-1`)).toEqual([bell, second, { id: `wx-${pool}-1`, pool }])
   }
 })

@@ -1,30 +1,30 @@
-/** A bell that is put is told to a node that listens, before its job comes. */
+/** A script publishes a wake-up to one node that listens. The first letter of its id says whether a node heard it. */
 import { Redis } from 'ioredis'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { waitUntil } from '../support/wait-until.ts'
 import { Place } from './support/place.ts'
 
-/** Registers these nodes; those in `listening` hear bells of the pool. */
+/** Registers these nodes; those in `listening` hear wake-ups of the pool. */
 async function nodesOf(place: Place, known: readonly string[], listening: readonly string[], pool = 'default') {
   for (const node of known) await place.redis.hset(place.keys.nodes, node, '0 1 default echo {}')
   const redis = new Redis(inject('redisUrl'))
   onTestFinished(() => redis.disconnect())
   const heard: string[] = []
   redis.on('message', (channel: string, text: string) => heard.push(`${channel.split(':').at(-1)} ${text}`))
-  await redis.subscribe(...listening.map((node) => place.keys.told(pool, node)))
+  await redis.subscribe(...listening.map((node) => place.keys.wake(pool, node)))
   return {
-    /** Nodes and bells, when all that was published before has come. */
+    /** Nodes and ids, once everything that was published before has come. */
     heard: async (): Promise<string[]> => {
       const before = heard.length
-      await place.redis.publish(place.keys.told(pool, listening[0] as string), 'last')
+      await place.redis.publish(place.keys.wake(pool, listening[0] as string), 'last')
       await waitUntil('the last one was heard', () => heard.slice(before).some((text) => text.endsWith(' last')))
       return heard.filter((text) => !text.endsWith(' last'))
     },
   }
 }
 
-describe('a bell', () => {
-  test('is told to the node that listens, and is answered as one that was told', async () => {
+describe('a wake-up', () => {
+  test('is published to the node that listens, and its id begins with p', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     const { root, bells } = await place.create()
@@ -32,11 +32,11 @@ describe('a bell', () => {
     const turn = await place.node().claim()
     await place.redis.del(place.keys.bells('default'))
     const answer = await turn.park('control', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
-    expect(answer.bells).toEqual([{ id: expect.stringMatching(/^b\w+-default-1$/), pool: 'default', isTold: true }])
+    expect(answer.bells).toEqual([{ id: expect.stringMatching(/^p\w+-default-1$/), pool: 'default' }])
     expect((await heard()).at(-1)).toBe(`node-a ${answer.bells[0]?.id}`)
   })
 
-  test('is put again to nobody by a call that is sent again, and has the same answer', async () => {
+  test('is published once, and a call that is sent again has the same answer', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     const { root } = await place.create({ mode: 'conversation' })
@@ -44,11 +44,11 @@ describe('a bell', () => {
     await place.redis.del(place.keys.bells('default'))
     const first = await place.post(root, 'hello')
     expect(await place.post(root, 'hello')).toEqual({ ...first, kind: 'again' })
-    expect(first).toMatchObject({ bells: [{ isTold: true }] })
+    expect(first).toMatchObject({ bells: [{ id: expect.stringMatching(/^p/) }] })
     expect(await heard()).toHaveLength(2)
   })
 
-  test('is told to one alone of several that listen', async () => {
+  test('is published to one node when several listen', async () => {
     await using place = await Place.open()
     const nodes = ['node-a', 'node-b', 'node-c', 'node-d']
     const { heard } = await nodesOf(place, nodes, nodes)
@@ -56,7 +56,7 @@ describe('a bell', () => {
     expect(await heard()).toHaveLength(1)
   })
 
-  test('is told to one that listens, though others are gone', async () => {
+  test('is published to a node that listens, though others are gone', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['gone', 'node-a', 'went'], ['node-a'])
     for (let number = 0; number < 10; number++) {
@@ -68,9 +68,9 @@ describe('a bell', () => {
 
   test.each<[string, (place: Place) => Promise<unknown>]>([
     ['there is no node', async () => {}],
-    ['none of its pool listens', (place) => nodesOf(place, ['node-a'], ['node-a'], 'gpu')],
-    ['the register of nodes is none', (place) => place.redis.set(place.keys.nodes, 'no hash')],
-  ])('is put all the same, and is not told, when %s', async (_, prepare) => {
+    ['no node of its pool listens', (place) => nodesOf(place, ['node-a'], ['node-a'], 'gpu')],
+    ['something else was written over the register of nodes', (place) => place.redis.set(place.keys.nodes, 'no hash')],
+  ])('is put all the same, and its id begins with w, when %s', async (_, prepare) => {
     await using place = await Place.open()
     await prepare(place)
     const { root } = await place.create({ mode: 'conversation' })
@@ -80,12 +80,12 @@ describe('a bell', () => {
     expect(answer).toEqual({
       kind: 'ok',
       position: 1,
-      bells: [{ id: expect.stringMatching(/^b\w+-default-1$/), pool: 'default' }],
+      bells: [{ id: expect.stringMatching(/^w\w+-default-1$/), pool: 'default' }],
       wokenIn: '',
     })
   })
 
-  test('is told to nobody while others of its pool are out', async () => {
+  test('is not published while others of its pool are out', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     await place.redis.set(place.keys.slots('default'), 8)
@@ -95,7 +95,7 @@ describe('a bell', () => {
     expect(await heard()).toHaveLength(1)
   })
 
-  test('of several that are put at once the first is told, and all are rung at once', async () => {
+  test('that is the first of several is published, and its job is not delayed: all ids begin with w', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     await place.redis.set(place.keys.slots('default'), 8)
@@ -105,7 +105,7 @@ describe('a bell', () => {
     const spawns = [1, 2, 3].map((call) => place.child(root, call, `child ${call}`))
     const { bells } = await turn.park('control', { spawns, awaits: [1, 2, 3] })
     expect(bells).toHaveLength(3)
-    expect(bells.filter(({ isTold }) => isTold)).toEqual([])
+    expect(bells.map(({ id }) => id[0])).toEqual(['w', 'w', 'w'])
     expect((await heard()).at(-1)).toBe(`node-a ${bells[0]?.id}`)
   })
 })

@@ -258,7 +258,7 @@ function judgeMisplaced({ misplaced, submitPrefix }: Health): Finding[] {
 function judgeBells({ pausedBells }: Health): Finding[] {
   return [...Map.groupBy(pausedBells, ({ pool }) => pool)].map(([pool, queues]) => {
     const where = queues.map(({ prefix }) => prefix).join(', ')
-    const what = `the queue bell-${pool} (prefix ${where}) is paused in BullMQ: work may begin a second late`
+    const what = `the queue wakeups-${pool} (prefix ${where}) is paused in BullMQ: work may begin a second late`
     return { level: 'warning', what, todo: resume }
   })
 }

@@ -3,11 +3,11 @@ import { unhostedPool } from '../../core/ids.ts'
 import type { InspectStore } from '../../store/inspect-store.ts'
 import type { RecordFields } from '../../store/script/replies.ts'
 import type { SubmissionQueue } from '../../submit/submission-queue.ts'
-import type { BellQueue } from '../../wake/bells.ts'
+import type { WakeupQueue } from '../../wake/queue-tidier.ts'
 import type { KindSummary, NodeSummary } from '../summaries.ts'
 import type { Stranded } from './stranded.ts'
 
-export type { BellQueue }
+export type { WakeupQueue }
 
 export interface Health {
   readonly redis: {
@@ -44,8 +44,8 @@ export interface Health {
   readonly submitPrefix: string
   /** Jobs in queues of this name of other partitions, which no node takes: `submitPrefix` is where they belong. */
   readonly misplaced: readonly { readonly prefix: string; readonly jobs: number }[]
-  /** Queues of bells that somebody paused likewise, `bell-<pool>` each with its prefix in BullMQ: work of theirs may begin late. */
-  readonly pausedBells: readonly BellQueue[]
+  /** Queues of wake-ups that somebody paused likewise, `wakeups-<pool>`, each with its prefix in BullMQ: their work may begin late. */
+  readonly pausedBells: readonly WakeupQueue[]
   readonly running: number
   readonly expiredLeases: number
   readonly timers: number
@@ -60,7 +60,7 @@ export interface Health {
 export interface Queues {
   /** By partition. */
   readonly submissions: readonly SubmissionQueue[]
-  readonly pausedBells: readonly BellQueue[]
+  readonly pausedBells: readonly WakeupQueue[]
 }
 
 export async function readHealth(

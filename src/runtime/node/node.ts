@@ -7,7 +7,8 @@
 import { spokenOf, type WorkerLog } from '../../core/definition/worker-log.ts'
 import { unhostedPool } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Bell, BellAnswer, BellRinger, Grant, LivePublisher, PoolShare } from '../../core/ports/ports.ts'
+import type { Grant, LivePublisher, PoolShare } from '../../core/ports/ports.ts'
+import type { FirstClaim, Waker, Wakeup, Waking } from '../../core/ports/wake.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
 import { Pace } from '../slot/pace.ts'
 import { Relay } from '../slot/relay.ts'
@@ -17,7 +18,6 @@ import type { Turn } from '../turn/turn.ts'
 import type { TurnHost } from '../turn/turn-host.ts'
 import { Renewer } from '../upkeep/renewer.ts'
 import { Sweeper } from '../upkeep/sweeper.ts'
-import { HeardBells } from './heard-bells.ts'
 import type { Kind } from './kind.ts'
 import type { Partition, PartitionStores } from './partition.ts'
 
@@ -27,7 +27,7 @@ export interface NodeOptions {
   readonly concurrency: number
   readonly policy: Policy
   readonly stores: readonly PartitionStores[]
-  readonly ringer: BellRinger
+  readonly ringer: Waker
   readonly live: LivePublisher
   readonly log: WorkerLog
 }
@@ -40,9 +40,6 @@ export class RuntimeNode {
   readonly #slotHost: SlotHost
   readonly #partitions: readonly Partition[]
   readonly #awake = new Set<Promise<unknown>>()
-  readonly #told = new HeardBells()
-  /** Bells for which a slot came that could run nothing of their line. */
-  readonly #inVain = new HeardBells()
   #kindPools: ReadonlyMap<string, string> = new Map()
   #draining = false
   /** Stopping, it waits for nothing more: also where it was to drain first, and is then to stop at once. */
@@ -68,20 +65,20 @@ export class RuntimeNode {
   #partition(stores: PartitionStores): Partition {
     const { policy, log, ringer } = this.#o
     const number = stores.turns.partition
-    const ring = (bells: readonly Bell[]) => ringer.ring(number, bells)
+    const wake = (wakeups: readonly Wakeup[]) => ringer.wake(number, wakeups)
     const pace = new Pace()
     return {
       ...stores,
       unanswered: Array.from({ length: this.#slots.total }),
       pace,
       relay: new Relay(),
-      renewer: new Renewer(stores.turns, policy, ring, log),
+      renewer: new Renewer(stores.turns, policy, wake, log),
       sweeper: new Sweeper(stores.upkeep, policy, {
         log,
         slots: this.#slots.total,
         shares: () => this.#shares(pace),
-        answer: (bell) => void this.answer(number, bell),
-        ring,
+        answer: (wakeup) => void this.wake(number, wakeup),
+        ring: wake,
         learnKinds: (pools) => {
           this.#kindPools = pools
         },
@@ -90,7 +87,7 @@ export class RuntimeNode {
     }
   }
 
-  /** Registers kinds and slots. Bells may be answered from now on. */
+  /** Registers kinds and slots. Wake-ups may come from now on. */
   async start(): Promise<void> {
     for (const { upkeep, sweeper } of this.#partitions) {
       await upkeep.registerKinds(this.#kindLines())
@@ -114,67 +111,47 @@ export class RuntimeNode {
   }
 
   /**
-   * Answers a bell with a free slot; one that was answered early has been answered. Without a slot those that are awake claim what there
-   * is, or come to its line (N1). `claimed` is called when the slot has found something to run, or nothing left, long before it leaves.
+   * Wakes a free slot, which claims in the run queue of this pool and partition until it leaves. Without a free slot the queue waits: slots that are
+   * awake there claim what there is, and others come when they leave their own queue (N1).
    */
-  async answer(partition: number, bell: Bell, claimed?: () => void): Promise<BellAnswer> {
-    if (this.#told.take(bell.id)) return 'done'
-    return this.#inVain.take(bell.id) ? 'unfit' : this.#answer(partition, bell, claimed)
+  wake(partition: number, wakeup: Wakeup): Waking {
+    const rung = { partition, bell: wakeup }
+    if (this.#draining) return { firstClaim: Promise.resolve(null), end: null }
+    const slot = this.#slots.take(rung)
+    if (slot === null) return { firstClaim: this.#slots.came(rung), end: null }
+    const { promise: firstClaim, resolve } = Promise.withResolvers<FirstClaim | null>()
+    const onFirstClaim = (first: FirstClaim | null) => {
+      resolve(first)
+      this.#slots.tellCame(rung, first)
+    }
+    return { firstClaim, end: this.#runSlot(rung, slot, onFirstClaim) }
   }
 
-  /**
-   * Resolves when a slot has come to the line of a bell that found none, or when none will, as the node drains. Until then a slot that
-   * ends goes there anyway (N1): what is rung there meanwhile is for other nodes.
-   */
-  async slotCame(partition: number, bell: Bell): Promise<void> {
-    if (!this.#draining) await this.#slots.came({ partition, bell })
-  }
-
-  /**
-   * Answers a bell that a hint told of, before its job comes; without a free slot that is left to the job. What is left in line and cannot
-   * be run here is rung again: the job may come here, or have come and gone.
-   */
-  async answerTold(partition: number, bell: Bell): Promise<void> {
-    if (this.#draining || this.#slots.free === 0) return
-    this.#told.note(bell.id)
-    const answer = await this.#answer(partition, bell)
-    if (answer === 'unfit') this.#o.ringer.ring(partition, [{ ...bell, isAgain: true, hops: 1 }])
-  }
-
-  async #answer(partition: number, bell: Bell, claimed?: () => void): Promise<BellAnswer> {
-    const rung = { partition, bell }
-    const slot = this.#draining ? null : this.#slots.take(rung)
-    if (slot === null) return 'full'
+  /** Until the slot has left the queue, or has failed; then it goes to the queue that waits for longest. */
+  async #runSlot(
+    rung: Rung,
+    slot: number,
+    onFirstClaim: (first: FirstClaim | null) => void,
+  ): Promise<'done' | 'unfit'> {
+    const { partition, bell: wakeup } = rung
     const place = this.#partitions.find(({ turns }) => turns.partition === partition) as Partition
-    const working = new AwakeSlot(this.#slotHost, place, slot, bell).run(claimed)
-    const work = working.catch((error: unknown): BellAnswer => {
-      this.#told.take(bell.id)
-      this.#slots.tellCame(rung)
-      const where = { partition, pool: bell.pool, bell: bell.id, slot }
-      this.#o.log.warn('a slot failed; the bell goes stale and is put again', { ...where, error: String(error) })
-      return 'done'
-    })
+    const awake = new AwakeSlot(this.#slotHost, place, slot, wakeup)
+    const work = awake
+      .run((isUnfit) => onFirstClaim({ wakeup: wakeup.id, isUnfit }))
+      .catch((error: unknown) => {
+        onFirstClaim(null)
+        const where = { partition, pool: wakeup.pool, wakeup: wakeup.id, slot }
+        this.#o.log.warn('a slot failed; its wake-up goes stale and is replaced', { ...where, error: String(error) })
+        return 'done' as const
+      })
     this.#awake.add(work)
-    const answer = await work
+    const end = await work
     this.#awake.delete(work)
     this.#suspects.giveBack(slot)
     this.#slots.give(slot)
     const next = this.#slots.waitingAfter(rung)
-    if (next) void this.#come(next)
-    return answer
-  }
-
-  /**
-   * A slot comes to a line that waits, whose bell was rung again meanwhile. When that job is heard here it counts as answered, or as heard in
-   * vain: else it would find the node full and call the next slot, for ever.
-   */
-  async #come({ partition, bell }: Rung): Promise<void> {
-    let hasClaimed = false
-    const answer = await this.#answer(partition, bell, () => {
-      hasClaimed = true
-      this.#told.note(bell.id)
-    })
-    if (answer === 'unfit' && !hasClaimed) this.#inVain.note(bell.id)
+    if (next) this.wake(next.partition, next.bell)
+    return end
   }
 
   #turnHost(place: Partition, bell: string, next: TurnHost['next']): TurnHost {
@@ -185,7 +162,7 @@ export class RuntimeNode {
       policy: this.#o.policy,
       bell,
       ring: (bells) => {
-        if (bells.length > 0) this.#o.ringer.ring(number, bells)
+        if (bells.length > 0) this.#o.ringer.wake(number, bells)
       },
       next,
       noteTimer: (ms) => place.sweeper.dueIn(ms),
@@ -196,7 +173,7 @@ export class RuntimeNode {
     }
   }
 
-  /** A session was cancelled, says a hint: its turns here are told at once instead of at their next renew or commit. */
+  /** A session was cancelled: renews its turns here at once, so that they learn it now instead of at their next renewal or commit. */
   async hearCancel(partition: number, sessionId: string): Promise<void> {
     const place = this.#partitions.find(({ turns }) => turns.partition === partition)
     await place?.renewer.runOnce(sessionId)

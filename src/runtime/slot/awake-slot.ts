@@ -9,7 +9,7 @@
 import { performance } from 'node:perf_hooks'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Bell, BellAnswer, ClaimAnswer, Grant, NextClaim, SpawnOrder } from '../../core/ports/ports.ts'
+import type { Bell, ClaimAnswer, Grant, NextClaim, SpawnOrder } from '../../core/ports/ports.ts'
 import type { Kind } from '../node/kind.ts'
 import { nonceOf, type Partition } from '../node/partition.ts'
 import type { Step } from '../turn/step.ts'
@@ -58,12 +58,11 @@ export class AwakeSlot {
     this.#host = node.turnHost(place, bell.id, (turn, step) => this.#next(turn, step))
   }
 
-  /** Until it has nothing left to run. `claimed` is called when it has found something, or nothing. */
-  async run(claimed?: () => void): Promise<BellAnswer> {
+  /** Until it has nothing left to run. Calls `onFirstClaim` once: did the first claim find only work that this node cannot run? */
+  async run(onFirstClaim: (isUnfit: boolean) => void): Promise<'done' | 'unfit'> {
     // A claim that fails is not tried again here: the bell goes stale, and a sweep of a node that reaches Redis puts a new one.
     let answer = await this.#claim()
-    if (answer.kind !== 'unfit') claimed?.()
-    this.#node.slots.tellCame(this.#rung)
+    onFirstClaim(answer.kind === 'unfit')
     while (answer.kind === 'grant') {
       const turn = this.#turnOf(answer.grant)
       await this.#runTurn(turn)

@@ -1,25 +1,26 @@
 /**
  * Duty: the slots of a node: how many turns may run at once, over all partitions and pools.
- * A bell that finds no slot free is remembered, one for each line (a pool of a partition). A slot goes to the line which has been without
- * one for longest: so each line that waits has its turn, and one that seldom has work is not behind all that always have.
+ * SLOTS-1 A wake-up that finds no slot free is remembered, one for each run queue (a pool of a partition). A slot that leaves its queue goes to the
+ *     waiting queue that has had no slot for longest. Each queue that waits has its turn, and a queue that seldom has work does not wait
+ *     behind all that always have some.
  */
-import type { Bell } from '../../core/ports/ports.ts'
+import type { FirstClaim, Wakeup } from '../../core/ports/wake.ts'
 
-/** A bell, and the partition that it was rung in: together they name a line. */
+/** A wake-up and its partition: together they name a run queue. */
 export interface Rung {
   readonly partition: number
-  readonly bell: Bell
+  readonly bell: Wakeup
 }
 
 export class Slots {
   readonly total: number
   readonly #free: number[]
   readonly #waiting = new Map<string, Rung>()
-  /** By line: which of all comings and goings of slots was its last. */
+  /** By queue: the number of its last coming or going of a slot, counted over all queues. */
   readonly #served = new Map<string, number>()
   #servings = 0
-  /** Of lines that wait, those of whom somebody is to hear when a slot has come. */
-  readonly #coming = new Map<string, PromiseWithResolvers<void>>()
+  /** By waiting queue: resolves with the first claim of the slot that comes. */
+  readonly #coming = new Map<string, PromiseWithResolvers<FirstClaim | null>>()
 
   constructor(total: number) {
     this.total = total
@@ -30,7 +31,7 @@ export class Slots {
     return this.#free.length
   }
 
-  /** Number of a free slot, or null. Never waits: a bell that finds no slot is answered by those of its pool that are awake. */
+  /** Number of a free slot, or null: then the queue waits for one. */
   take(rung: Rung): number | null {
     const slot = this.#free.pop() ?? null
     if (slot === null) this.#waiting.set(lineOf(rung), rung)
@@ -41,28 +42,28 @@ export class Slots {
     return slot
   }
 
-  /** Resolves when a slot has come to a line that waits. */
-  async came(rung: Rung): Promise<void> {
+  /** Resolves when a slot has come to a queue that waits, with its first claim there; null if none came, or none waits. */
+  async came(rung: Rung): Promise<FirstClaim | null> {
     const line = lineOf(rung)
-    if (!this.#waiting.has(line)) return
-    const coming = this.#coming.get(line) ?? Promise.withResolvers()
+    if (!this.#waiting.has(line)) return null
+    const coming = this.#coming.get(line) ?? Promise.withResolvers<FirstClaim | null>()
     this.#coming.set(line, coming)
-    await coming.promise
+    return coming.promise
   }
 
-  tellCame(rung: Rung): void {
-    this.#coming.get(lineOf(rung))?.resolve()
+  tellCame(rung: Rung, first: FirstClaim | null): void {
+    this.#coming.get(lineOf(rung))?.resolve(first)
     this.#coming.delete(lineOf(rung))
   }
 
-  /** Where no slot will come any more. */
+  /** No slot will come any more. */
   tellAll(): void {
     this.#waiting.clear()
-    for (const { resolve } of this.#coming.values()) resolve()
+    for (const { resolve } of this.#coming.values()) resolve(null)
     this.#coming.clear()
   }
 
-  /** The bell of a slot that is to go to another line waits, too. */
+  /** The slot goes to another queue; this one waits from now on. */
   leave(rung: Rung): void {
     this.#serve(rung)
     this.#waiting.set(lineOf(rung), rung)
@@ -76,7 +77,7 @@ export class Slots {
     this.#free.push(slot)
   }
 
-  /** The bell of another line that found no slot free: slots that are awake here may never claim there. */
+  /** The wake-up of another queue that waits: slots that are awake in this one never claim there. */
   waitingElsewhere(than: Rung): Rung | undefined {
     const own = lineOf(than)
     let first: Rung | undefined
@@ -90,7 +91,7 @@ export class Slots {
     return first
   }
 
-  /** What a slot that ends answers next: the line that it was in comes last. */
+  /** Where a slot that ends goes next. The queue that it was in comes last. */
   waitingAfter(last: Rung): Rung | undefined {
     this.#serve(last)
     return this.waitingElsewhere(last) ?? this.#waiting.get(lineOf(last))

@@ -30,7 +30,7 @@ Returns {"ok", version, bells, claimed, spent or nothing, caps or nothing, grant
         claimed: nothing, or what claim answers: "grant" and its parts, "empty", "unfit"
         granted: the ids of children that slots took
 Builds  T:w:<id> and its keys of this worker, of recipients, children, the parent, the root and the next worker; the keys of
-        T:s:<session>; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:told; for a claim T:run, T:bells, T:busy, T:slots, T:grants.
+        T:s:<session>; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:wake; for a claim T:run, T:bells, T:busy, T:slots, T:grants.
 Events  what the node says happened, then session.completed and its like. Writes nothing unless it returns "ok". ]]
 local recordKey, logKey, userKey = KEYS[1], KEYS[2], KEYS[3]
 local token, sequence, version, runState, open, userUsed = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])

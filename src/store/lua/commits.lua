@@ -7,7 +7,7 @@ ARGV[3] turns         for each: worker, token, sequence, version, runState, open
 Returns {answer, answer, ...} with what `commit` answers each turn, or {"failed"}: another was recorded, and this one met an error, which it
         meets again when it is sent alone. The bells of all are in the answer of the last that was recorded.
 Builds  T:w:<id> and its keys of these workers, of recipients, children, parents, roots and the next workers; the keys of
-        T:s:<session>; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:told; for claims T:run, T:bells, T:busy, T:slots, T:grants.
+        T:s:<session>; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:wake; for claims T:run, T:bells, T:busy, T:slots, T:grants.
 Events  as `commit`. Nothing is written of a turn that is not answered "ok". ]]
 local leasesKey = KEYS[1]
 local bellMs, seed = tonumber(ARGV[1]), ARGV[2]

@@ -7,7 +7,7 @@ ARGV[6] event         ARGV[7] asked        digest of a mail that was sent under 
 Returns {"ok", position, bells, pool} | {"again", position, bells, pool} | {"other", position, bells, pool}: the key sent something else
         | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
         pool: of a worker that was idle and stands in line without a bell of its own; else empty
-Builds  T:w:<root>; T:bells, T:busy, T:slots, T:share and T:told of the worker's pool; T:nodes.
+Builds  T:w:<root>; T:bells, T:busy, T:slots, T:share and T:wake of the worker's pool; T:nodes.
 Events  message.accepted. A known key gets the first answer again, as "again" or "other".
 Writes nothing unless it returns "ok". ]]
 local recordKey, idemKey = KEYS[1], KEYS[5]

@@ -11,7 +11,7 @@ ARGV[8] facts         then, each a name and its value, what is not as it is with
   idem         digest of an idempotency key             idemMs       how long it is known
   asked        digest of what is asked for under it
 Returns {"ok", session, bells} | {"again", session, bells} | {"other", session, bells}: the key began something else
-Builds  T:run, T:bells, T:busy, T:slots, T:share and T:told of the pool; T:nodes, T:idem.
+Builds  T:run, T:bells, T:busy, T:slots, T:share and T:wake of the pool; T:nodes, T:idem.
 Events  session.created. A session that exists, or a key that is known, gets the first answer again, as "again" or "other".
 Writes nothing unless it returns "ok". ]]
 local recordKey, userKey, sessionsKey = KEYS[1], KEYS[2], KEYS[3]

@@ -4,7 +4,7 @@ KEYS[1] sessions  zset               KEYS[2] events   stream declared
 ARGV[1] bellMs        ARGV[2] seed         names of new bells
 ARGV[3] orders        for each: session, kind, pool, mail, event json, then its facts as `spawn` has them, then a word . behind them
 Returns {"ok", bells}: all are there. Sent again, the same again: one whose record is there is not written.
-Builds  T:w:<id> and its mail:user of the roots; T:run, T:bells, T:busy, T:slots, T:share and T:told of the pools; T:nodes.
+Builds  T:w:<id> and its mail:user of the roots; T:run, T:bells, T:busy, T:slots, T:share and T:wake of the pools; T:nodes.
 Events  session.created, of each. Writes nothing unless it returns "ok". ]]
 local sessionsKey = KEYS[1]
 local bellMs, seed = tonumber(ARGV[1]), ARGV[2]

@@ -15,7 +15,19 @@ interface Piece {
 }
 
 /** Each file builds on those before it. */
-const parts = ['checks', 'records', 'spending', 'mail', 'sessions', 'claims', 'children', 'turns', 'commits', 'letters']
+const parts = [
+  'checks',
+  'records',
+  'spending',
+  'wakeups',
+  'mail',
+  'sessions',
+  'claims',
+  'children',
+  'turns',
+  'commits',
+  'letters',
+]
 const shared: readonly Piece[] = parts.flatMap((name) => piecesOf(read(`shared/${name}.lua`)))
 
 export function scriptSource(file: string): string {

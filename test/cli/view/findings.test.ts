@@ -111,7 +111,7 @@ describe('judge', () => {
       'bells that are held back',
       { ...well, pausedBells: [1, 3].map((partition) => ({ pool: 'gpu', prefix: `{troupe.${partition}}:q` })) },
       'warning',
-      /^the queue bell-gpu \(prefix {troupe\.1}:q, {troupe\.3}:q\) is paused in BullMQ: work may begin a second late$/,
+      /^the queue wakeups-gpu \(prefix {troupe\.1}:q, {troupe\.3}:q\) is paused in BullMQ: work may begin a second late$/,
     ],
     [
       'work and a submitted job without a node',
