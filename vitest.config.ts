@@ -13,11 +13,11 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    // Tests of faults mostly wait; with one process on two cores, most of the machine would do so as well.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
-    // What hangs is found all the same: a test that starts a dozen commands needs a minute where the machine does much else.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    // Most tests wait for most of their time, for a lease to end or a process to start. Two for each core keep the cores busy.
+    maxWorkers: 2 * availableParallelism(),
+    // A test that hangs is found all the same. A test that starts a dozen processes needs minutes beside ten busy programs for each core.
+    testTimeout: 400_000,
+    hookTimeout: 400_000,
     teardownTimeout: 60_000,
     restoreMocks: true,
   },

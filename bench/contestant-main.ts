@@ -1,11 +1,11 @@
 /**
- * Duty: the process of one contestant: it opens it, measures a window and closes it, each time it is asked. It lives as long as the bench,
- * so that its code is as warm as that of a process that has worked for a while, and is compiled for this contestant alone.
+ * Duty: the program of one contestant's process. Each time the bench asks, it opens the contestant, measures a window and closes it.
+ * It lives as long as the bench, so that its code is as warm as in a process that has worked for a while.
  * Started by measure/contestant-process.ts, with the contestant's id as its argument; ends with its parent.
  */
 import type { Contestant } from './contestant.ts'
 import { contestants } from './contestants.ts'
-import type { Ask, Told } from './measure/contestant-process.ts'
+import type { Answer, Ask } from './measure/contestant-process.ts'
 import { measureSteadyWindow } from './measure/steady-window.ts'
 import { plainConnection } from './peers/connections.ts'
 
@@ -17,7 +17,7 @@ function contestantOf(wanted: string | undefined): Contestant {
   return found
 }
 
-async function measure({ place, load }: Ask): Promise<Told> {
+async function measure({ place, load }: Ask): Promise<Answer> {
   const redis = plainConnection(place.redisUrl)
   try {
     const open = await contestant.open(place)
@@ -33,5 +33,5 @@ async function measure({ place, load }: Ask): Promise<Told> {
   }
 }
 
-process.on('message', (ask: Ask) => void measure(ask).then((told) => process.send?.(told)))
+process.on('message', (ask: Ask) => void measure(ask).then((answer) => process.send?.(answer)))
 process.once('disconnect', () => process.exit(0))

@@ -1,7 +1,8 @@
 /**
- * Duty: the figures to reach, P1a to P7: what each compares, its target and its stretch, and how it comes out of the
- * measurements. The table here is the one of docs/performance.md.
- * F1 A ratio is taken within each round and then the median over the rounds: two halves of a ratio share their minute.
+ * Duty: the figures that must hold, P1a to P8c: what each compares, its target, and how it is computed from the
+ * measurements. The table of bench/README.md shows the same targets (test/bench/figures.test.ts).
+ * FIGURE-1 A ratio is taken within each round, and the figure is the median over the rounds: both halves of a ratio were
+ * measured in the same minute.
  */
 import { median } from './measure/statistics.ts'
 import type { Window } from './measure/steady-window.ts'
@@ -13,6 +14,8 @@ import type { Windows } from './trials/throughput.ts'
 /** What was measured; null or absent where it was not asked for or failed. */
 export interface Measurements {
   readonly windows: Windows
+  /** The same while every core has another busy process; a contestant that no figure asked for is absent. */
+  readonly loaded: Windows
   readonly growth: GrowthOfTurns | null
   readonly memory: MemoryAbovePayload | null
   readonly idle: IdleLatency | null
@@ -20,79 +23,93 @@ export interface Measurements {
 
 export type Trial = 'growth' | 'memory' | 'idle'
 
+/** What must be measured for a figure: contestants by id, on an idle or on a loaded machine, or a trial of its own. */
+export type Needs =
+  | { readonly contestants: readonly string[] }
+  | { readonly loaded: readonly string[] }
+  | { readonly trial: Trial }
+
 export interface Figure {
   readonly id: string
   readonly what: string
   readonly unit: '×' | 'commands' | 'scripts' | 'B'
   readonly better: 'higher' | 'lower'
   readonly target: number
-  readonly stretch: number
-  /** What must be measured for it: contestants by id, or a trial of its own. */
-  readonly needs: { readonly contestants: readonly string[] } | { readonly trial: Trial }
+  readonly needs: Needs
   /** Null: not measured. */
   readonly value: (measured: Measurements) => number | null
 }
 
-/** Id, what it is, unit, target, stretch. */
-type Row = readonly [string, string, Figure['unit'], number, number]
+/** Id, what it is, unit, target. */
+type Row = readonly [string, string, Figure['unit'], number]
 
 export interface FigureResult {
   readonly figure: Figure
   readonly value: number | null
   readonly ok: boolean
-  readonly stretched: boolean
 }
 
 export const figures: readonly Figure[] = [
-  ratio(['P1a', 'agent runs/s over the bound', '×', 0.8, 0.95], 'agent', 'agent-bound'),
-  ratio(['P1b', 'trees/s over the bound', '×', 0.65, 0.85], 'tree', 'tree-bound'),
-  ratio(['P2', 'agent runs/s over the hand-written BullMQ agent', '×', 2.5, 4], 'agent', 'agent-handwritten'),
-  ratio(['P3a', 'trees/s over FlowProducer without history', '×', 1.6, 2.5], 'tree', 'tree-flow'),
-  ratio(['P3b', 'trees/s over the hand-written BullMQ tree', '×', 3, 5], 'tree', 'tree-handwritten'),
-  perRun(['P4a', 'Redis commands per agent run', 'commands', 40, 30], (window) => window.commandsPerUnit),
-  perRun(['P4b', 'scripts per agent run', 'scripts', 4.5, 4], (window) => window.scriptsPerUnit),
-  perRun(['P4c', 'AOF bytes per agent run', 'B', 3_000, 2_200], (window) => window.aofBytesPerUnit),
+  ratio(['P1a', 'agent runs/s over the bound', '×', 0.8], 'agent', 'agent-bound'),
+  ratio(['P1b', 'trees/s over the bound', '×', 0.65], 'tree', 'tree-bound'),
+  ratio(['P2', 'agent runs/s over the hand-written BullMQ agent', '×', 2.3], 'agent', 'agent-handwritten'),
+  ratio(['P3a', 'trees/s over FlowProducer without history', '×', 1.2], 'tree', 'tree-flow'),
+  ratio(['P3b', 'trees/s over the hand-written BullMQ tree', '×', 2], 'tree', 'tree-handwritten'),
+  perRun(['P4a', 'Redis commands per agent run', 'commands', 40], (window) => window.commandsPerUnit),
+  perRun(['P4b', 'scripts per agent run', 'scripts', 4.5], (window) => window.scriptsPerUnit),
+  perRun(['P4c', 'AOF bytes per agent run', 'B', 3_300], (window) => window.aofBytesPerUnit),
   trial(
-    ['P5a', 'time of a turn at a history of 10 000 messages over that at 10', '×', 1.2, 1.05],
+    ['P5a', 'time of a turn at a history of 10 000 messages over that at 10', '×', 1.2],
     'growth',
     (measured) => measured.growth?.timeRatio,
   ),
-  trial(['P5b', 'AOF bytes of a turn, likewise', '×', 1.1, 1], 'growth', (measured) => measured.growth?.bytesRatio),
+  trial(['P5b', 'AOF bytes of a turn, likewise', '×', 1.1], 'growth', (measured) => measured.growth?.bytesRatio),
   trial(
-    ['P6a', 'Redis bytes of an idle worker above its 10 messages', 'B', 1_000, 700],
+    ['P6a', 'Redis bytes of an idle worker above its 10 messages', 'B', 1_000],
     'memory',
     (measured) => measured.memory?.idleWorker,
   ),
   trial(
-    ['P6b', 'Redis bytes of a finished session of one worker above its payload', 'B', 2_000, 1_200],
+    ['P6b', 'Redis bytes of a finished session of one worker above its payload', 'B', 2_000],
     'memory',
     (measured) => measured.memory?.finishedSession,
   ),
   trial(
-    ['P7', "submit → result on an idle system over BullMQ's own add → result", '×', 1.5, 1.1],
+    ['P7', "submit → result on an idle system over BullMQ's own add → result", '×', 1.5],
     'idle',
     (measured) => measured.idle?.ratio,
   ),
+  loadedRatio(['P8a', 'loaded: agent runs/s over the hand-written BullMQ agent', '×', 1], 'agent', 'agent-handwritten'),
+  loadedRatio(['P8b', 'loaded: trees/s over FlowProducer without history', '×', 1], 'tree', 'tree-flow'),
+  loadedRatio(['P8c', 'loaded: trees/s over the hand-written BullMQ tree', '×', 1], 'tree', 'tree-handwritten'),
 ]
 
 export function judge(figure: Figure, measured: Measurements): FigureResult {
   const value = figure.value(measured)
-  return { figure, value, ok: reaches(value, figure.target), stretched: reaches(value, figure.stretch) }
+  return { figure, value, ok: value !== null && isReached(figure, value) }
+}
 
-  function reaches(reached: number | null, goal: number): boolean {
-    if (reached === null || Number.isNaN(reached)) return false
-    return figure.better === 'higher' ? reached >= goal : reached <= goal
-  }
+/** A value that is not a number reaches nothing. */
+function isReached({ better, target }: Figure, value: number): boolean {
+  return better === 'higher' ? value >= target : value <= target
 }
 
 /** Higher is better: how many times as fast one contestant is as another. */
-function ratio(row: Row, of: string, over: string): Figure {
-  return figure(row, 'higher', { contestants: [of, over] }, ({ windows }) => {
-    const upper = windows.get(of) ?? []
-    const lower = windows.get(over) ?? []
-    if (upper.length === 0 || upper.length !== lower.length) return null
-    return median(upper.map(({ perSecond }, round) => perSecond / (lower[round]?.perSecond ?? Number.NaN)))
-  })
+function ratio(row: Row, faster: string, slower: string): Figure {
+  const ids = [faster, slower]
+  return figure(row, 'higher', { contestants: ids }, ({ windows }) => ratioOfRounds(windows, faster, slower))
+}
+
+/** The same on a machine whose cores are busy with something else. */
+function loadedRatio(row: Row, faster: string, slower: string): Figure {
+  return figure(row, 'higher', { loaded: [faster, slower] }, ({ loaded }) => ratioOfRounds(loaded, faster, slower))
+}
+
+function ratioOfRounds(windows: Windows, faster: string, slower: string): number | null {
+  const upper = windows.get(faster) ?? []
+  const lower = windows.get(slower) ?? []
+  if (upper.length === 0 || upper.length !== lower.length) return null
+  return median(upper.map(({ perSecond }, round) => perSecond / (lower[round]?.perSecond ?? Number.NaN)))
 }
 
 /** Lower is better: what one agent run of troupe costs. */
@@ -109,10 +126,10 @@ function trial(row: Row, name: Trial, read: (measured: Measurements) => number |
 }
 
 function figure(
-  [id, what, unit, target, stretch]: Row,
+  [id, what, unit, target]: Row,
   better: Figure['better'],
   needs: Figure['needs'],
   value: Figure['value'],
 ): Figure {
-  return { id, what, unit, better, target, stretch, needs, value }
+  return { id, what, unit, better, target, needs, value }
 }

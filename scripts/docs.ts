@@ -1,8 +1,11 @@
 /**
- * Duty: keeps docs/ and the sources together: `node scripts/docs.ts` writes what is generated, `--check` names what is not true.
- * D1 What stands between `<!-- generated: name -->` and `<!-- end -->` comes from the sources alone.
- * D2 Tables that people write (errors, events, states) name exactly what the sources name.
- * D3 A link to a file of the repository leads to one, and no page names a folder of somebody's machine.
+ * Duty: keeps the documentation and the sources together. `node scripts/docs.ts` writes the generated blocks; `--check` lists
+ * every statement that is not true.
+ * DOCS-1 The text between `<!-- generated: name -->` and `<!-- end -->` comes from the sources alone.
+ * DOCS-2 Tables that people write (errors, events, states) name exactly what the sources name.
+ * DOCS-3 A link leads to a file and a heading that exist, a comment cites an existing page, and no page names a folder of
+ * somebody's machine.
+ * DOCS-4 A log or report line that the operations page quotes is in the sources.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
@@ -20,20 +23,28 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
 /** The generated blocks of each page. */
 const pages: Readonly<Record<string, Readonly<Record<string, () => string | Promise<string>>>>> = {
-  'docs/redis-keys.md': {
+  'docs/reference/redis-keys.md': {
     partition: () => keyTable('partitionKeys', partitionKeys('T')),
     worker: () => keyTable('workerKeys', workerKeys('T', '<id>')),
     session: () => keyTable('sessionKeys', sessionKeys('T', '<id>')),
   },
-  'docs/defaults.md': { policy: policyTable, limits: limitsTable },
-  'docs/commands.md': { commands: commandPages },
-  'docs/lifecycles.md': { 'agent run': agentRunDiagram, projections: projectionTable },
-  'docs/protocol.md': { scripts: scriptTable },
+  'docs/reference/defaults.md': { policy: policyTable, limits: limitsTable },
+  'docs/reference/commands.md': { commands: commandPages },
+  'docs/reference/lifecycles.md': { 'agent run': agentRunDiagram, projections: projectionTable },
+  'docs/reference/scripts.md': { scripts: scriptTable },
 }
 
-const checks: readonly (() => string[])[] = [checkErrors, checkEvents, checkStates, checkFaults, checkLinks]
+const checks: readonly (() => string[])[] = [
+  checkErrors,
+  checkEvents,
+  checkStates,
+  checkFaults,
+  checkLinks,
+  checkCitations,
+  checkQuotations,
+]
 
-/** What is not as it should be, a sentence each; with `write`, generated blocks are mended instead. */
+/** Every statement that is not true, a sentence each. With `write`, generated blocks are written anew instead. */
 export async function docsProblems(write = false): Promise<string[]> {
   const problems: string[] = []
   for (const [page, blocks] of Object.entries(pages)) {
@@ -80,7 +91,7 @@ function keyText(key: unknown): string {
   return (key as (...pieces: string[]) => string)(...parameters.split(',').map((parameter) => `<${parameter.trim()}>`))
 }
 
-/** Meanings of those that have no comment of their own in core/policy.ts. */
+/** Meanings of the values that have no comment of their own in core/policy.ts. */
 const meanings: Readonly<Record<string, string>> = {
   renewEveryMs: 'A turn that lasts is renewed this often.',
   sweepEveryMs: 'Each node sweeps about this often; earlier when a timer is due earlier.',
@@ -209,8 +220,8 @@ function scriptTable(): string {
   const rows = globSync('src/store/lua/*.lua', { cwd: root })
     .sort()
     .flatMap((file) => {
-      const header = /^--\[\[ (\w+) – ([^\n]+)\n(?:Why a script\s+([^\n]+))?/.exec(read(file))
-      return header?.[3] === undefined ? [] : [[`[${header[1]}](../${file})`, header[2] ?? '', header[3]]]
+      const header = /^--\[\[ ([\w-]+) – ([^\n]+)\n(?:Why a script\s+([^\n]+))?/.exec(read(file))
+      return header?.[3] === undefined ? [] : [[`[${header[1]}](../../${file})`, header[2] ?? '', header[3]]]
     })
   return table(['script', 'does', 'why one script'], rows)
 }
@@ -241,7 +252,7 @@ function isUsed(literal: string, but: readonly string[], folders: readonly strin
 }
 
 function checkErrors(): string[] {
-  const page = 'docs/errors.md'
+  const page = 'docs/reference/errors.md'
   const source = read('src/core/errors.ts')
   const aliases = new Map(
     [...source.matchAll(/type (\w+Code) =([^\n]*(?:\n {2}\|[^\n]*)*)/g)].map(([, name, of]) => [name, of]),
@@ -268,7 +279,7 @@ function checkErrors(): string[] {
 }
 
 function checkEvents(): string[] {
-  const page = 'docs/events.md'
+  const page = 'docs/reference/events.md'
   const rows = rowsOf(page)
   const problems = compare(page, rows.keys(), eventTypes)
   const catalogues = ['src/core/event/event.ts', 'src/core/event/event-details.ts']
@@ -282,9 +293,9 @@ function checkEvents(): string[] {
   return problems
 }
 
-/** Names in each diagram of docs/lifecycles.md are the states of the sources. */
+/** Names in each diagram of docs/reference/lifecycles.md are the states of the sources. */
 function checkStates(): string[] {
-  const page = 'docs/lifecycles.md'
+  const page = 'docs/reference/lifecycles.md'
   const report = read('src/client/report.ts')
   const sessionStates = [...(/type SessionState =(.*)/.exec(report)?.[1] ?? '').matchAll(/'(\w+)'/g)].map(
     ([, name]) => name as string,
@@ -321,16 +332,50 @@ function checkFaults(): string[] {
 }
 
 function checkLinks(): string[] {
-  const files = globSync(['*.md', 'docs/**/*.md', 'workers/*.md'], { cwd: root })
+  const files = globSync(['*.md', 'docs/**/*.md', 'workers/*.md', 'bench/*.md'], { cwd: root })
   return files.flatMap((file) => {
     const text = read(file)
-    const dead = [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)]
-      .map(([, target]) => target as string)
-      .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(root, dirname(file), target)))
-      .map((target) => `${file} links to ${target}, which is not there`)
+    const links = [...text.matchAll(/\]\(([^)#\s]*)(?:#([^)]*))?\)/g)].filter(
+      ([, target = '']) => !/^[a-z]+:/.test(target),
+    )
+    const dead = links.flatMap(([, target = '', anchor]) => {
+      const page = target === '' ? file : join(dirname(file), target)
+      if (!existsSync(join(root, page))) return [`${file} links to ${target}, which is not there`]
+      const isMissing = anchor !== undefined && page.endsWith('.md') && !anchorsOf(read(page)).has(anchor)
+      return isMissing ? [`${file} links to ${target}#${anchor}, a heading that is not there`] : []
+    })
     const place = /(?<![\w.])\/(?:work|root|home|Users)\/[\w./-]*/.exec(text)?.[0]
     return place === undefined ? dead : [...dead, `${file} names a folder of somebody's machine: ${place}`]
   })
+}
+
+/** The anchors that the headings of a page get: lower case, without punctuation, spaces as hyphens. */
+function anchorsOf(page: string): Set<string> {
+  const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading.toLowerCase())
+  return new Set(headings.map((heading) => heading.replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')))
+}
+
+/** A comment that cites a page of the documentation cites one that exists. */
+function checkCitations(): string[] {
+  const files = globSync('{src,workers,test,bench,scripts}/**/*.{ts,lua,mjs}', { cwd: root })
+  return files.flatMap((file) =>
+    [...read(file).matchAll(/\b(?:docs|bench)\/[\w/-]+\.md\b/g)]
+      .filter(([page]) => !existsSync(join(root, page)))
+      .map(([page]) => `${file} cites ${page}, which is not there`),
+  )
+}
+
+/** What docs/operations.md quotes from logs and reports in "When work stands still" is what the sources say. */
+function checkQuotations(): string[] {
+  const page = 'docs/operations.md'
+  const section = /## When work stands still\n([\s\S]*?)\n## /.exec(read(page))?.[1] ?? ''
+  const sources = globSync('src/**/*.ts', { cwd: root }).map(read).join('\n')
+  const quoted = [...section.matchAll(/^\| ([^|]*) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text.replace(/ ?…$/, '').replace(/^(why:|waits for) /, '')),
+  )
+  return quoted
+    .filter((text) => !sources.includes(text))
+    .map((text) => `${page} quotes "${text}", which no source says`)
 }
 
 if (import.meta.main) {

@@ -18,6 +18,7 @@ import { ConfigError } from './core/errors.ts'
 import { defaultPool } from './core/ids.ts'
 import { policy as defaultPolicy, type Policy, retentionMsMin } from './core/policy.ts'
 import type { LivePublisher, TurnStore } from './core/ports/ports.ts'
+import { safeTelemetry, type Telemetry } from './core/ports/telemetry.ts'
 import type { Waker } from './core/ports/wake.ts'
 import { type LoggerLike, toWorkerLog } from './log.ts'
 import { openModels } from './models/model-source.ts'
@@ -61,6 +62,8 @@ export interface StartNodeOptions {
   readonly models?: ModelSettings | undefined
   /** Told, as `(fields, message)`, what workers log and what goes wrong: pino(), console, … Default: none, and nothing is told. */
   readonly logger?: LoggerLike | undefined
+  /** Receives spans of turns, model calls and tool calls, and counts of tokens. Default: none. */
+  readonly telemetry?: Telemetry | undefined
   /** How long to wait for Redis at the start. Default 5 s. */
   readonly deadlineMs?: number | undefined
   /**
@@ -86,6 +89,10 @@ const nodeRules: Rules<StartNodeOptions> = {
   concurrency: wholeNumberRule(1, defaultPolicy.slotsMax),
   retentionMs: wholeNumberRule(retentionMsMin, Number.MAX_SAFE_INTEGER),
   drainMs: wholeNumberRule(0, Math.floor(defaultPolicy.timeoutMsMax / 2)),
+  telemetry: {
+    expects: 'an object with startSpan and count',
+    fits: (value) => isObject(value) && typeof value.startSpan === 'function' && typeof value.count === 'function',
+  },
   models: { expects: 'an object like { default: "openai/gpt-5", env: { OPENAI_API_KEY: "…" } }', fits: isObject },
 }
 
@@ -112,7 +119,7 @@ export async function startNode(options: StartNodeOptions): Promise<TroupeNode> 
   const entries = definitions instanceof Map ? [...definitions] : Object.entries(definitions)
   if (entries.length === 0) throw new ConfigError(noKinds(options.workers))
   checkPools(pools ?? [], [...new Set(entries.map(([, definition]) => poolOf(definition)))].sort())
-  const maker = new KindMaker(openModels(options.models ?? readModelSettings()))
+  const maker = new KindMaker(openModels(options.models ?? readModelSettings()), safeTelemetry(options.telemetry))
   const kinds = entries
     .filter(([, definition]) => pools === undefined || pools.includes(poolOf(definition)))
     .map(([name, definition]) => maker.make(name, definition))

@@ -1,6 +1,6 @@
 /**
- * Duty: configuration from the environment; the only file that reads process.env. Flag over environment over default.
- * Throws a ConfigError that names the variable or flag and what it takes.
+ * Duty: read the configuration. Only this file reads process.env. A flag overrides the environment, which overrides the default.
+ * Throws a ConfigError that names the variable or flag and says which values it takes.
  */
 
 import type { ModelSettings } from './core/definition/model.ts'
@@ -20,20 +20,20 @@ export interface ConfigFlags {
 }
 
 export interface Config {
-  /** Undefined when neither flag nor environment names a Redis. */
+  /** Undefined if neither a flag nor the environment names a Redis. */
   readonly redisUrl: string | undefined
   readonly namespace: string
-  /** Undefined: what the namespace was set up with, or 1. */
+  /** Undefined: the number with which the namespace was set up, or 1. */
   readonly partitions: number | undefined
   readonly workers: string | undefined
   readonly concurrency: number
   readonly logLevel: string
-  /** `provider/model` of agents that name none. */
+  /** `provider/model` of agents that name no model. */
   readonly model: string | undefined
   readonly modelSettings: ModelSettings
-  /** Where programs are looked for. */
+  /** Folders in which programs are searched, as in PATH. */
   readonly path: string | undefined
-  /** Folder in which the user typed the command, when npm changed it. */
+  /** The folder in which the user typed the command, if npm runs it in another one. */
   readonly typedIn: string | undefined
 }
 
@@ -41,19 +41,19 @@ export const defaultRedisUrl = 'redis://127.0.0.1:6379'
 export const defaultNamespace = 'troupe'
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
-/** For programs that start a node themselves: the default model and the providers, from the environment. */
+/** The default model and the settings of providers from the environment, for programs that start a node themselves. */
 export function readModelSettings(env: NodeJS.ProcessEnv = process.env): ModelSettings {
   return { default: filled(env.TROUPE_MODEL), env: providerVariables(env) }
 }
 
-/** Does the terminal say that it cannot move its cursor, as those in editors do? */
+/** True if the terminal says that it cannot move its cursor. Terminals inside editors often say so. */
 export function isDumbTerminal(env: NodeJS.ProcessEnv = process.env): boolean {
   return env.TERM === 'dumb'
 }
 
 export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = process.env): Config {
-  const of = (flag: string, given: string | number | undefined, ...variables: string[]) =>
-    settingOf(env, flag, given, variables)
+  const of = (flag: string, value: string | number | undefined, ...variables: string[]) =>
+    settingOf(env, flag, value, variables)
   const model = modelOf(of('--model', flags.model, 'TROUPE_MODEL'))
   const concurrency = of('--concurrency', flags.concurrency, 'TROUPE_CONCURRENCY')
   return {
@@ -70,13 +70,13 @@ export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = pro
   }
 }
 
-/** Those that end in _API_KEY or _BASE_URL, and no others. */
+/** The variables whose names end in _API_KEY or _BASE_URL. */
 function providerVariables(env: NodeJS.ProcessEnv): Record<string, string> {
   const isOfProvider = ([name, value]: [string, string | undefined]) => /_(API_KEY|BASE_URL)$/.test(name) && value
   return Object.fromEntries(Object.entries(env).filter(isOfProvider)) as Record<string, string>
 }
 
-/** What was set, and by what: the flag, or the first of the variables that is not empty. */
+/** A value, and the flag or variable that set it: the flag, or else the first variable that is not empty. */
 interface Setting {
   readonly name: string
   readonly value: string | number
@@ -85,10 +85,10 @@ interface Setting {
 function settingOf(
   env: NodeJS.ProcessEnv,
   flag: string,
-  given: string | number | undefined,
+  value: string | number | undefined,
   variables: readonly string[],
 ): Setting | undefined {
-  if (given !== undefined) return { name: flag, value: given }
+  if (value !== undefined) return { name: flag, value }
   const name = variables.find((variable) => filled(env[variable]) !== undefined)
   return name === undefined ? undefined : { name, value: env[name] as string }
 }
@@ -100,7 +100,7 @@ function redisUrlOf(setting: Setting | undefined): string | undefined {
     checkRedisUrl(url)
   } catch (thrown) {
     if (!(thrown instanceof ConfigError) || setting.name.startsWith('--')) throw thrown
-    throw new ConfigError(`${thrown.message} It is taken from ${setting.name}.`)
+    throw new ConfigError(`${thrown.message} The URL comes from ${setting.name}.`)
   }
   return url
 }

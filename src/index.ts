@@ -34,7 +34,7 @@ export type {
   SessionsQuery,
   WorkersQuery,
 } from './client/queries.ts'
-export type { Report, SessionReport, SessionStanding, UsageReport, WorkerReport } from './client/report.ts'
+export type { Report, SessionReport, SessionStanding, WorkerReport } from './client/report.ts'
 export type { Session } from './client/session.ts'
 export type { EventsQuery } from './client/session-events.ts'
 export type { CreateSession } from './client/submission.ts'
@@ -149,6 +149,7 @@ export type {
 export { ConversationHistory } from './core/history/history.ts'
 export { chat } from './core/history/message-factories.ts'
 export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'
+export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/ports/telemetry.ts'
 export type { Failure } from './core/worker/failure.ts'
 export type {
   InputMessage,
@@ -160,5 +161,6 @@ export type {
   TimerMessage,
 } from './core/worker/message.ts'
 export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run-state.ts'
+export type { UsageReport } from './core/worker/usage.ts'
 export type { WorkerGrant } from './core/worker/worker-grant.ts'
 export type { LoggerLike } from './log.ts'

@@ -1,10 +1,10 @@
-/** Duty: logs by pino as the one-method-per-level interface the layers below know. Data goes to stdout, logs go to stderr. */
+/** Duty: make pino, the console or another logger usable as the log that the layers below know. Data goes to stdout, logs go to stderr. */
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { WorkerLog } from './core/definition/worker-log.ts'
 
 export type { Logger }
 
-/** What a program may log with: a logger of pino, the console, or an object of its own. */
+/** The loggers that a program may pass: one of pino, the console, or its own object. */
 export interface LoggerLike {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
@@ -12,7 +12,7 @@ export interface LoggerLike {
   error(fields: object, message: string): void
 }
 
-/** JSON lines on stderr. */
+/** Writes JSON lines to stderr. */
 export function stderrLogger(level: string): Logger {
   return pino({ level, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }) as DestinationStream)
 }
@@ -22,8 +22,8 @@ export function silentLogger(): Logger {
 }
 
 /**
- * Without a logger nothing is told. One that throws, since nobody reads its pipe any more, loses its line, and breaks no turn and no
- * sweep.
+ * Without a logger nothing is logged. If a logger throws, for example because its pipe is closed, its line is lost. It must break neither a
+ * turn nor a sweep.
  */
 export function toWorkerLog(logger: LoggerLike = silentLogger()): WorkerLog {
   const at = (level: keyof WorkerLog) => (message: string, fields?: Record<string, unknown>) => {

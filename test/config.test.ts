@@ -24,7 +24,7 @@ describe('readConfig', () => {
     [
       {},
       { TROUPE_REDIS_URL: '', REDIS_URL: 'localhost' },
-      'the Redis URL must begin with redis://, rediss://, unix:// or redis+sentinel://, like redis://127.0.0.1:6379. It is taken from REDIS_URL.',
+      'the Redis URL must begin with redis://, rediss://, unix:// or redis+sentinel://, like redis://127.0.0.1:6379. The URL comes from REDIS_URL.',
     ],
     [
       { redisUrl: 'localhost' },

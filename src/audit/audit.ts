@@ -215,7 +215,7 @@ class PartitionAudit {
       if (missing.length > 0 || about === null) continue
       for (const { keys } of broken) suspicions.push(...damaged(keys, null, id))
       if (about.damage.length > 0) continue
-      if (about.fields === null)
+      if (about.record === null)
         say('I16', 'orphan', id, `worker ${id} is of session ${sessionId}, which has no record`)
       else if (about.isIndexed === false)
         say('I16', 'index', id, `worker ${id} is of session ${sessionId}, which is not in the index`)

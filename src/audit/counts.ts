@@ -66,7 +66,7 @@ function countsOf({ picture, fold }: Seen, sort: Sort): MessageCounts {
   const dead = sort === 'input' ? fold.deadRuns : 0
   const active = fold.open.received[sort]
   // Nothing receives what lies with a worker that was cancelled for good.
-  const stays = picture.fields.place === 'terminal' ? left : 0
+  const stays = picture.record.status === 'terminal' ? left : 0
   // Results and timers of a run that ended before them are dropped with it.
   const dropped = sort === 'input' ? 0 : Math.max(0, accepted - left - completed - failed - cancelled - active)
   const known = { completed, failed, cancelled: cancelled + dropped + stays }

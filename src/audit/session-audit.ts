@@ -11,8 +11,9 @@ import {
   type SessionPicture,
   type WorkerPicture,
 } from '../store/audit-store.ts'
+import { damageText } from '../store/record/field.ts'
+import { encodeResultLine, isOfSession } from '../store/record/session-record.ts'
 import { damaged, nameOf, type Suspicion, sayOf } from './finding.ts'
-import { malformedSession, malformedWorker } from './form-rules.ts'
 import { HistoryFold } from './history-fold.ts'
 import { historyPages } from './history-pages.ts'
 import { arrivals, groupRules } from './session-rules.ts'
@@ -98,7 +99,7 @@ async function auditGroup(
   }
   // Children that were born since the list was read are seen by the next audit.
   const isWhole =
-    session.damage.length === 0 && group.size === session.listed + 1 && Number(session.fields?.retired ?? 0) === 0
+    session.damage.length === 0 && group.size === session.listed + 1 && (session.record?.retired ?? 0) === 0
   groupRules({ session, seen: group, missing: picture.missing, isWhole }, suspicions)
   await resultRules(store, sessionId, group.get(root), session)
   return [...group.values()]
@@ -117,12 +118,18 @@ function relationsAcross(groups: readonly (readonly Seen[])[]): Map<string, stri
 }
 
 function formed(session: SessionPicture): SessionPicture {
-  return { ...session, damage: [...session.damage, ...malformedSession(session.id, session.fields)] }
+  // What is wrong with the root as a worker is said of the root.
+  const malformed = session.fieldDamage.filter(isOfSession)
+  const where = `the record of session ${session.id}`
+  return { ...session, damage: [...session.damage, ...malformed.map((one) => damageText(one, where))] }
 }
 
 /** Says of which workers something is not what it should be, and gives the others. */
 function readable(picture: Picture, sessionId: string, found: Suspicion[], unread: Set<string>): WorkerPicture[] {
-  const malformed = picture.workers.map(({ id, fields }) => ({ id, keys: malformedWorker(fields) }))
+  const malformed = picture.workers.map(({ id, fieldDamage }) => ({
+    id,
+    keys: fieldDamage.map((one) => damageText(one, 'its record')),
+  }))
   for (const { id, keys } of [...picture.damaged, ...malformed]) {
     if (keys.length === 0) continue
     unread.add(id)
@@ -188,10 +195,10 @@ function toldRules(seen: Seen, told: Told, ahead: Ahead[]): void {
 
 // I16: each run of the root has its result in the session.
 async function resultRules(store: AuditStore, sessionId: string, root: Seen | undefined, session: SessionPicture) {
-  if (root === undefined || session.fields === null || session.damage.length > 0) return
+  if (root === undefined || session.record === null || session.damage.length > 0) return
   const { fold, say } = root
-  const [status, , run, position] = (session.fields.ended ?? '').split(' ')
-  const runs = fold.runs.filter((one) => String(one.run) !== run)
+  const last = session.record.end?.result
+  const runs = fold.runs.filter((one) => one.run !== last?.run)
   for (let from = 0; from < runs.length; from += 500) {
     const page = runs.slice(from, from + 500)
     const results = await store.results(
@@ -199,7 +206,7 @@ async function resultRules(store: AuditStore, sessionId: string, root: Seen | un
       page.map((one) => one.run),
     )
     for (const [index, one] of page.entries()) {
-      if (results[index] !== `${one.status} ${one.position}`)
+      if (results[index] !== encodeResultLine(one))
         say(
           'I16',
           `result-${one.run}`,
@@ -207,9 +214,10 @@ async function resultRules(store: AuditStore, sessionId: string, root: Seen | un
         )
     }
   }
-  if (run === undefined) return
-  const last = fold.runs.find((one) => String(one.run) === run)
-  if (last?.status !== status || String(last?.position) !== position)
+  if (last == null) return
+  const { run, status, position } = last
+  const known = fold.runs.find((one) => one.run === run)
+  if (known?.status !== status || known.position !== position)
     say(
       'I16',
       'end',

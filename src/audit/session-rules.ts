@@ -4,8 +4,9 @@
  */
 import { decodeTally, spendingOf } from '../core/history/agent-tally.ts'
 import { childId, rootIdOf } from '../core/ids.ts'
-import { decodeSpending } from '../core/policy.ts'
-import { decodeGrant, isWithinFolder } from '../core/worker/worker-grant.ts'
+import { decodeHead, resultChildOf } from '../core/worker/message.ts'
+import { addSpending } from '../core/worker/usage.ts'
+import { isWithinFolder } from '../core/worker/worker-grant.ts'
 import type { Picture, SessionPicture } from '../store/audit-store.ts'
 import { type Say, type Suspicion, sayOf } from './finding.ts'
 import type { SpawnedChild } from './history-fold.ts'
@@ -36,7 +37,7 @@ export function groupRules(group: Group, found: Suspicion[]): void {
 
 // I1, I8: whoever was created has a record until the session is pruned.
 function missingRules({ session, missing, seen }: Group, say: Say): void {
-  if (session.fields === null || session.damage.length > 0) return
+  if (session.record === null || session.damage.length > 0) return
   for (const { id, isListed } of missing) {
     if (!isListed) continue
     const parent = [...seen.values()].find(({ fold }) => fold.children.some((child) => child.id === id))
@@ -60,7 +61,7 @@ function childRules(parent: Seen, child: SpawnedChild, { session, seen, missing,
       involved,
     )
   const results = fold.resultsOf.get(child.id) ?? 0
-  const waiting = picture.lanes.family.heads.filter((head) => head.startsWith(`r\t${child.id}\t`)).length
+  const waiting = picture.lanes.family.heads.filter((head) => resultChildOf(head) === child.id).length
   if (results + waiting > 1)
     say(
       'I8',
@@ -69,11 +70,11 @@ function childRules(parent: Seen, child: SpawnedChild, { session, seen, missing,
     )
   const seenChild = seen.get(child.id)
   if (seenChild === undefined) return
-  const { fields } = seenChild.picture
-  if (fields.parent !== id)
-    say('I8', 'parent', `its child ${child.id} does not know it: its parent is ${fields.parent}`, involved)
+  const { record } = seenChild.picture
+  if (record.parentId !== id)
+    say('I8', 'parent', `its child ${child.id} does not know it: its parent is ${record.parentId}`, involved)
   const awaits = isOpen(picture) && fold.run === child.run && !child.detached
-  const hasEnded = Number(fields.run ?? 1) > 1
+  const hasEnded = record.run > 1
   if (!awaits || !picture.lanes.family.isWhole || isStopped(session)) return
   if (hasEnded && results + waiting === 0)
     say('I8', 'result', `its child ${child.id} has ended, and its result is not here: it waits for ever`, involved)
@@ -81,8 +82,8 @@ function childRules(parent: Seen, child: SpawnedChild, { session, seen, missing,
     say('I8', 'early', `it has a result of its child ${child.id}, which has not ended`, involved)
 }
 
-function isStopped({ fields, cancelled, damage }: SessionPicture): boolean {
-  return damage.length > 0 || cancelled.length > 0 || fields?.cancel !== undefined
+function isStopped({ record, cancelled, damage }: SessionPicture): boolean {
+  return damage.length > 0 || cancelled.length > 0 || (record !== null && record.cancelReasonJson !== null)
 }
 
 // I1, I2: as many messages as were sent, or given at birth, came.
@@ -101,16 +102,16 @@ function deliveryRules({ picture, fold, say }: Seen, seen: ReadonlyMap<string, S
 export function arrivals({ picture, fold }: Seen, from: string | null): number | null {
   const { user } = picture.lanes
   if (!user.isWhole || fold.deadRuns > 0) return null
-  const waiting = user.heads.filter((head) => head.split('\t')[1] === (from ?? '-')).length
+  const waiting = user.heads.map(decodeHead).filter((head) => head?.kind === 'input' && head.from === from).length
   return (fold.arrived.get(from) ?? 0) + waiting
 }
 
 // I13: what a worker may not use itself it may not give.
 function grantRule({ picture, say }: Seen, seen: ReadonlyMap<string, Seen>): void {
-  const parent = seen.get(picture.fields.parent ?? '')?.picture
-  if (parent?.fields.grant === undefined) return
-  const own = decodeGrant(picture.fields.grant ?? '')
-  const given = decodeGrant(parent.fields.grant)
+  const parent = seen.get(picture.record.parentId ?? '')?.picture
+  const given = parent?.record.permissions ?? null
+  if (parent === undefined || given === null) return
+  const own = picture.record.permissions ?? {}
   const isWithin = (mine: readonly string[] | undefined, its: readonly string[] | undefined) =>
     its === undefined || (mine?.every((name) => its.includes(name)) ?? false)
   const { folder } = given
@@ -121,28 +122,26 @@ function grantRule({ picture, say }: Seen, seen: ReadonlyMap<string, Seen>): voi
 
 // I12, I16: the session's state agrees with its workers, its counts and the sets.
 function stateRules({ session, seen }: Group, say: Say): void {
-  const { id, fields } = session
+  const { id, record } = session
   const root = rootIdOf(id)
   if (session.damage.length > 0) return
-  if (fields === null) {
+  if (record === null) {
     if (session.isIndexed) say('I16', 'session', `session ${id} is in the index and has no record`)
     return
   }
   if (session.isIndexed === false) say('I16', 'index', `session ${id} has a record and is not in the index`)
-  const count = session.listed + 1 + Number(fields.retired ?? 0)
-  if (Number(fields.workers ?? 1) !== count)
-    say('I16', 'count', `session ${id} counts ${fields.workers ?? 1} workers and lists ${count}`)
+  const count = session.listed + 1 + record.retired
+  if (record.workers !== count) say('I16', 'count', `session ${id} counts ${record.workers} workers and lists ${count}`)
   const unfinished = isCancelling(session) || session.cancelled.length > 0
   if (unfinished && session.isCancelling === false)
     say('I12', 'unfinished', `a cancel in session ${id} is not finished, and no sweep knows of it`)
-  const status = fields.ended?.split(' ')[0]
-  if (status === 'cancelled') {
+  if (record.end?.status === 'cancelled') {
     for (const { picture } of seen.values())
-      if (picture.fields.place !== 'terminal')
-        say('I12', 'alive', `session ${id} is cancelled and worker ${picture.id} is ${picture.fields.place}`, [
+      if (picture.record.status !== 'terminal')
+        say('I12', 'alive', `session ${id} is cancelled and worker ${picture.id} is ${picture.record.status}`, [
           picture.id,
         ])
-  } else if (status !== undefined) {
+  } else if (record.end !== null) {
     const picture = seen.get(root)?.picture
     if (picture && (isOpen(picture) || picture.lanes.user.length > 0))
       say('I16', 'ended', `session ${id} has ended, and its root has a run open or mail waiting`, [root])
@@ -154,7 +153,8 @@ function reportedRule({ session, seen }: Group, say: Say): void {
   const runs = [...seen.values()].flatMap(({ picture, fold }) =>
     fold.runsWithMissing.map((run) => ({ ...run, worker: picture.id })),
   )
-  const marks = Number(session.fields?.marks ?? 0) - (session.fields?.cancel === undefined ? 0 : 1)
+  if (session.record === null) return
+  const marks = session.record.cancelCount - (session.record.cancelReasonJson === null ? 0 : 1)
   if (runs.length <= marks) return
   const which = runs.slice(0, 3).map(({ worker, run, children }) => `${children.join(', ')} in run ${run} of ${worker}`)
   say(
@@ -166,16 +166,13 @@ function reportedRule({ session, seen }: Group, say: Say): void {
 
 // I16: what all have used together is the sum of what each has.
 function spentRule({ session, seen }: Group, say: Say): void {
-  const { id, fields } = session
-  if (fields?.spent === undefined) return
-  const told = decodeSpending(fields.spent)
-  const sum = { modelCalls: 0, tokens: 0 }
+  const { id } = session
+  const told = session.record?.spent ?? null
+  if (told === null) return
+  let sum = { modelCalls: 0, tokens: 0 }
   for (const { picture } of seen.values()) {
-    const tally = decodeTally(picture.fields.data ?? '')
-    if (tally === null) continue
-    const { modelCalls, tokens } = spendingOf(tally)
-    sum.modelCalls += modelCalls
-    sum.tokens += tokens
+    const tally = decodeTally(picture.record.data)
+    if (tally !== null) sum = addSpending(sum, spendingOf(tally))
   }
   if (sum.modelCalls === told.modelCalls && sum.tokens === told.tokens) return
   say(

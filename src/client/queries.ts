@@ -2,7 +2,7 @@
 
 import type { AuditProgress } from '../audit/audit.ts'
 import { keyRule, type Rule, type Rules, signalRule, wholeNumberRule, yesOrNo } from '../core/check/check-options.ts'
-import { type ListedState, listedStates } from './report.ts'
+import { type ListedState, listedStates } from './session-summary.ts'
 import type { Dismissed, Redriven } from './summaries.ts'
 
 export interface SessionsQuery {

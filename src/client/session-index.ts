@@ -5,13 +5,14 @@
  *     two clocks.
  */
 
-import { misreadFields } from '../audit/form-rules.ts'
 import { damageOf } from '../core/errors.ts'
 import { isWorkerId, parseId, parseKind, rootIdOf, timeOf } from '../core/ids.ts'
 import { sessionNotFound } from '../core/worker/refusal.ts'
-import type { InspectStore, SessionPlace, SummaryRow } from '../store/inspect-store.ts'
+import type { InspectStore, SessionPlace } from '../store/inspect-store.ts'
+import type { ReadSession } from '../store/record/session-record.ts'
 import type { SessionsQuery, WorkersQuery } from './queries.ts'
-import { type ListedState, type WorkerReport, workerReport } from './report.ts'
+import { type WorkerReport, workerReport } from './report.ts'
+import { factsOf } from './session-summary.ts'
 import type { SessionSummary } from './summaries.ts'
 import { readRows } from './worker-rows.ts'
 
@@ -69,7 +70,7 @@ export class SessionIndex {
   async #workersOf(sessionId: string, limit: number): Promise<WorkerReport[]> {
     const store = this.#storeOf(sessionId)
     const rows = await readRows(store, await store.workerIds(sessionId, limit))
-    const isOfChild = rows.some(({ id, fields }) => id === rootIdOf(sessionId) && fields.parent !== undefined)
+    const isOfChild = rows.some(({ id, record }) => id === rootIdOf(sessionId) && record.parentId !== null)
     return isOfChild ? [] : rows.map((row) => workerReport(row, sessionId))
   }
 
@@ -99,7 +100,7 @@ async function listOf(
   for (let from = start; found.length < limit; ) {
     const most = isPicky ? pageMost : Math.min(pageMost, limit - found.length)
     const page = await store.sessionIds(most, from)
-    const rows = page.length === 0 ? [] : await store.summaries(page.map(({ id }) => id))
+    const rows = page.length === 0 ? [] : await store.sessions(page.map(({ id }) => id))
     for (const [index, place] of page.entries()) {
       const one = summaryOf(place, rows[index] ?? null)
       if (one !== null && (!state || one.state === state) && (!kind || one.kind === kind)) found.push(one)
@@ -110,22 +111,17 @@ async function listOf(
   return found
 }
 
-function summaryOf({ id, createdAt }: SessionPlace, row: SummaryRow | null): SessionSummary | null {
+function summaryOf({ id, createdAt }: SessionPlace, row: ReadSession | 'unreadable' | null): SessionSummary | null {
   if (row === null) return null
-  const { kind, name } = row
-  const isDamaged = row.fields.state === 'damaged' || misreadFields(row.fields).length > 0
-  const { state = 'damaged', finished, workers = 1 } = isDamaged ? {} : row.fields
-  return {
-    id,
-    name: name ?? kind ?? '',
-    kind: kind ?? '',
-    state: state as ListedState,
-    mode: row.mode === 'conversation' ? 'conversation' : 'job',
-    createdAt,
-    finishedAt: finished === undefined ? null : Number(finished),
-    workers: Number(workers),
-  }
+  if (row === 'unreadable') return { ...unreadable, id, createdAt }
+  const { name, kind, mode, state, finishedAt } = factsOf(id, row.session, createdAt)
+  const { workers } = row.session
+  if (row.damage.length > 0) return { ...unreadable, id, name, kind, mode, createdAt }
+  return { id, name, kind, state, mode, createdAt, finishedAt, workers }
 }
+
+/** Of a session whose root cannot be read. */
+const unreadable = { name: '', kind: '', state: 'damaged', mode: 'job', finishedAt: null, workers: 1 } as const
 
 function byAge(a: SessionSummary, b: SessionSummary): number {
   return (b.createdAt ?? 0) - (a.createdAt ?? 0) || (a.id < b.id ? 1 : -1)

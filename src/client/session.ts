@@ -11,18 +11,19 @@ import { decodeEntry, type Entry, type RunResult } from '../core/history/entry.t
 import { rootIdOf } from '../core/ids.ts'
 import { policy, type Spending } from '../core/policy.ts'
 import { sessionNotFound } from '../core/worker/refusal.ts'
-import type { InspectStore, WorkerRow } from '../store/inspect-store.ts'
+import type { InspectStore, SessionRow } from '../store/inspect-store.ts'
 import { sessionKeys } from '../store/keys.ts'
 import { clientClosed, type Redis } from '../store/redis/redis.ts'
 import type { EventHub } from './event-hub.ts'
 import { checkSpending } from './limits.ts'
 import { orAborted } from './or-aborted.ts'
 import { type ResultQuery, resultRules } from './queries.ts'
-import { lastResult, type Report, resultOfRun, type SessionStanding, sessionReport, workerReport } from './report.ts'
+import { type Report, type SessionStanding, sessionReport, workerReport } from './report.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
+import { factsOf, hasEnded, lastRunOf, resultOfRun, runInProgress, stateOf } from './session-summary.ts'
 import type { Submission } from './submission.ts'
 import { Worker } from './worker.ts'
-import { fieldDamage, readRows, resultDamage } from './worker-rows.ts'
+import { type ReadableRow, readRows, sessionDamage } from './worker-rows.ts'
 
 export interface SessionContext {
   readonly submission: Submission
@@ -60,15 +61,14 @@ export class Session {
     return new Worker(this.rootId, this.#context.submission, this.#context.store)
   }
 
-  async #fields(run?: number) {
-    const fields = await this.#context.store.session(this.id, run)
-    if (fields === null) throw sessionNotFound(this.id)
+  /** What the root says of the session, with the line of this run's result where one is named. */
+  async #read(run?: number): Promise<SessionRow> {
     const { store, tag } = this.#context
-    const damage =
-      fieldDamage(store.recordKey(this.rootId), fields) ??
-      resultDamage(sessionKeys(tag, this.id).results, run ?? 0, fields[`result:${run}`])
+    const row = await store.session(this.id, run)
+    if (row === null) throw sessionNotFound(this.id)
+    const damage = sessionDamage(store, this.id, row, sessionKeys(tag, this.id).results, run)
     if (damage !== null) throw damage
-    return fields
+    return row
   }
 
   /** The supervisor's report: the session and the tree of its workers, as the records say now. */
@@ -86,13 +86,14 @@ export class Session {
     return standing
   }
 
-  async #reportOf(createdAt: number | null, rows: readonly WorkerRow[]): Promise<Report> {
+  async #reportOf(createdAt: number | null, rows: readonly ReadableRow[]): Promise<Report> {
     const root = rows.find((row) => row.id === this.rootId)
     if (root?.damage) throw root.damage
     const workers = rows.map((row) => workerReport(row, this.id))
-    const fields = await this.#fields(Number(root?.fields.run ?? 1) - 1)
-    const mode = root?.fields.mode ?? 'job'
-    return { session: sessionReport(this.id, fields, createdAt, workers, mode), workers }
+    const run = (root?.record.run ?? 1) - 1
+    const { session, resultLine } = await this.#read(run)
+    const facts = factsOf(this.id, session, createdAt, { run, line: resultLine })
+    return { session: sessionReport(facts, session, workers), workers }
   }
 
   /**
@@ -146,43 +147,27 @@ export class Session {
       this.#context.hub.forget(this.id)
       return this.#result
     }
-    if (tracked && tracked.position !== null) return this.#read(null, tracked.status, tracked.position)
-    const fields = await this.#fields(run)
-    const finished = fields.state !== 'active' && fields.state !== 'cancelling'
-    let wanted = run
-    if (wanted === undefined && !finished) {
-      const root = await this.#root()
-      if (root.mode !== 'conversation') return undefined
-      wanted = Math.max(1, root.run - (root.place === 'idle' ? 1 : 0))
-    }
-    let result = wanted === undefined ? lastResult(fields) : null
-    if (wanted === undefined && result === null) wanted = await this.#lastRun()
-    if (wanted !== undefined) result = resultOfRun(wanted === run ? fields : await this.#fields(wanted), wanted)
-    if (result) return this.#read(result.run, result.status, result.position)
-    if (!finished) return wanted
-    if (fields.state === 'cancelled') return { status: 'cancelled', run: wanted ?? 1 }
-    throw new NotFoundError(
-      'session_not_found',
-      `session ${this.id} is ${fields.state} and has no result of run ${wanted ?? 1}.`,
-    )
+    if (tracked && tracked.position !== null) return this.#readResult(null, tracked.status, tracked.position)
+    const { session, resultLine } = await this.#read(run)
+    const state = stateOf(session)
+    const isOver = hasEnded(state)
+    const last = session.end?.result
+    if (run === undefined && last) return this.#readResult(last.run, last.status, last.position)
+    const wanted = run ?? (isOver ? lastRunOf(session) : runInProgress(session))
+    if (wanted === null) return undefined
+    const line = wanted === run ? resultLine : (await this.#read(wanted)).resultLine
+    const result = resultOfRun(session, wanted, line)
+    if (result) return this.#readResult(result.run, result.status, result.position)
+    if (!isOver) return wanted
+    if (state === 'cancelled') return { status: 'cancelled', run: wanted }
+    throw new NotFoundError('session_not_found', `session ${this.id} is ${state} and has no result of run ${wanted}.`)
   }
 
-  async #lastRun(): Promise<number> {
-    return Math.max(1, (await this.#root()).run - 1)
-  }
-
-  async #root() {
-    const root = await this.#context.store.root(this.id)
-    // The report names what somebody wrote over.
-    if (!Number.isSafeInteger(root.run)) await this.standing()
-    return root
-  }
-
-  async #read(run: number | null, status: RunResult['status'], position: number): Promise<RunResult> {
+  async #readResult(run: number | null, status: RunResult['status'], position: number): Promise<RunResult> {
     const place = `entry ${position} of the history of worker ${this.rootId}`
     const json = await this.#context.store.entryAt(this.rootId, position)
     // It is gone with its session, where that was pruned in between.
-    if (json === null && status !== 'cancelled') await this.#fields()
+    if (json === null && status !== 'cancelled') await this.#read()
     return resultOf(json === null ? null : decodeEntry(json), status, run, place)
   }
 
@@ -204,8 +189,7 @@ export class Session {
   }
 
   async #hasEnded(): Promise<boolean> {
-    const { state } = await this.#fields()
-    return state !== 'active' && state !== 'cancelling'
+    return hasEnded(stateOf((await this.#read()).session))
   }
 
   /**

@@ -1,7 +1,8 @@
 /** Duty: the rows that lists are made of: sessions, kinds, nodes, dead letters. */
 import type { ErrorCode } from '../core/errors.ts'
 import type { Message } from '../core/worker/message.ts'
-import type { ListedState, SessionReport } from './report.ts'
+import type { SessionReport } from './report.ts'
+import type { ListedState } from './session-summary.ts'
 
 export type SessionSummary = Pick<SessionReport, 'id' | 'name' | 'kind' | 'mode' | 'createdAt' | 'finishedAt'> & {
   readonly state: ListedState

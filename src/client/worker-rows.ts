@@ -1,48 +1,45 @@
 /**
  * Duty: records as reports read them. Rows of any number of workers come in pieces: each has a deadline of its own, and none holds Redis or
- * this process for long. A field that somebody wrote over is named, and told as if it were not there: nobody reads a number that is none.
+ * this process for long. What another program wrote over is named.
  */
 
-import { misreadFields } from '../audit/form-rules.ts'
-import { InvariantError } from '../core/errors.ts'
-import type { InspectStore, WorkerRow } from '../store/inspect-store.ts'
-import type { RecordFields } from '../store/script/replies.ts'
+import { InvariantError, type RuntimeError } from '../core/errors.ts'
+import { rootIdOf } from '../core/ids.ts'
+import type { InspectStore, SessionRow, WorkerRow } from '../store/inspect-store.ts'
+import { damageText, type FieldDamage } from '../store/record/field.ts'
+import { decodeResultLine } from '../store/record/session-record.ts'
 
 const pieceSize = 500
 
+/** A row, and what is damaged of it; null where nothing is. */
+export interface ReadableRow extends WorkerRow {
+  readonly damage: RuntimeError | null
+}
+
 /** Of those that exist, in the order of `ids`. */
-export async function readRows(store: InspectStore, ids: readonly string[]): Promise<WorkerRow[]> {
-  const rows: WorkerRow[] = []
+export async function readRows(store: InspectStore, ids: readonly string[]): Promise<ReadableRow[]> {
+  const rows: ReadableRow[] = []
   for (let from = 0; from < ids.length; from += pieceSize)
-    rows.push(...(await store.workers(ids.slice(from, from + pieceSize))).map((row) => readable(row, store)))
+    for (const row of await store.workers(ids.slice(from, from + pieceSize)))
+      rows.push({ ...row, damage: row.keyDamage ?? fieldDamage(store.recordKey(row.id), row.fieldDamage) })
   return rows
 }
 
-function readable(row: WorkerRow, store: InspectStore): WorkerRow {
-  const wrong = misreadFields(row.fields)
-  if (wrong.length === 0) return row
-  const fields = Object.fromEntries(Object.entries(row.fields).filter(([name]) => !wrong.includes(name)))
-  // Of a record that is none there are no fields: its key is named.
-  const damage = row.damage ?? fieldDamage(store.recordKey(row.id), row.fields)
-  return { ...row, fields: { kind: '', place: 'idle', ...fields }, damage }
+/** What is wrong with what was read of a session, under the key of its results for this run; null where nothing is. */
+export function sessionDamage(
+  store: InspectStore,
+  sessionId: string,
+  { damage, resultLine }: SessionRow,
+  resultsKey: string,
+  run = 0,
+): InvariantError | null {
+  const found = fieldDamage(store.recordKey(rootIdOf(sessionId)), damage)
+  if (found !== null || resultLine === null || decodeResultLine(run, resultLine) !== null) return found
+  return overwritten(damageText({ field: String(run), text: resultLine }, resultsKey))
 }
 
-/** What is wrong with fields of the record under this key; null where nothing is. */
-export function fieldDamage(key: string, fields: RecordFields): InvariantError | null {
-  const wrong = misreadFields(fields)
-  return wrong.length === 0 ? null : overwritten(wrong.map((name) => unfit(name, key, fields[name])).join('; '))
-}
-
-const resultForm = /^(completed|failed|cancelled) \d+$/
-
-/** The same of a run's line in the hash of results, absent or not. */
-export function resultDamage(key: string, run: number, line: string | undefined): InvariantError | null {
-  return line === undefined || resultForm.test(line) ? null : overwritten(unfit(String(run), key, line))
-}
-
-function unfit(name: string, key: string, text: string | undefined): string {
-  const what = text === undefined ? 'be there' : `not be ${JSON.stringify(text.slice(0, 40))}`
-  return `field ${name} of ${key} should ${what}`
+function fieldDamage(key: string, damage: readonly FieldDamage[]): InvariantError | null {
+  return damage.length === 0 ? null : overwritten(damage.map((one) => damageText(one, key)).join('; '))
 }
 
 function overwritten(damaged: string): InvariantError {

@@ -1,6 +1,6 @@
 /**
- * Duty: the error taxonomy. Every error that leaves troupe is one of these classes; `code` is public API (docs/errors.md).
- * Names say the consequence: who is told, and whether trying again can help. Expected outcomes are values, not errors.
+ * Duty: define the errors of troupe. Every error that leaves troupe has one of these classes; `code` is public API (docs/reference/errors.md).
+ * The class says who must act, and whether another attempt can help. Expected outcomes are values and not errors.
  */
 
 export type ErrorCode =
@@ -50,7 +50,7 @@ export interface RuntimeErrorOptions {
   readonly cause?: unknown
 }
 
-/** Base of all errors troupe throws. `retryable` says whether the same call may succeed later without any change. */
+/** Base of all errors of troupe. `retryable`: the same call may succeed later without any change. */
 export abstract class RuntimeError extends Error {
   abstract readonly retryable: boolean
   readonly code: ErrorCode
@@ -64,40 +64,45 @@ export abstract class RuntimeError extends Error {
   }
 }
 
-/** Wrong set-up: the process does not start. One sentence, with what to do. */
-export class ConfigError extends RuntimeError {
-  readonly retryable = false
+/** An error of a class that always has the same code. */
+abstract class SingleCodeError extends RuntimeError {
+  static readonly code: ErrorCode
+
   constructor(message: string, options?: RuntimeErrorOptions) {
-    super('config_invalid', message, options)
+    super((new.target as typeof SingleCodeError).code, message, options)
   }
 }
 
-/** A value given by the caller that can never be right: bad JSON, a malformed id, a value that fails its schema. */
-export class InputError extends RuntimeError {
+/** An error that no retry can mend, of a class that covers several codes. */
+abstract class CodedError<Code extends ErrorCode> extends RuntimeError {
   readonly retryable = false
-  constructor(message: string, options?: RuntimeErrorOptions) {
-    super('input_invalid', message, options)
+
+  // Not useless: it narrows the codes that may be given.
+  constructor(code: Code, message: string, options?: RuntimeErrorOptions) {
+    super(code, message, options)
   }
+}
+
+/** The set-up is wrong: the process does not start. The message is one sentence that says what to do. */
+export class ConfigError extends SingleCodeError {
+  static override readonly code = 'config_invalid'
+  readonly retryable = false
+}
+
+/** A value from the caller that can never be right: bad JSON, a malformed id, a value that does not fit its schema. */
+export class InputError extends SingleCodeError {
+  static override readonly code = 'input_invalid'
+  readonly retryable = false
 }
 
 type NotFoundCode = 'worker_not_found' | 'session_not_found' | 'letter_not_found' | 'kind_unknown' | 'tool_unknown'
 
-export class NotFoundError extends RuntimeError {
-  readonly retryable = false
-  constructor(code: NotFoundCode, message: string, options?: RuntimeErrorOptions) {
-    super(code, message, options)
-  }
-}
+export class NotFoundError extends CodedError<NotFoundCode> {}
 
 type ConflictCode = 'transition_illegal' | 'version_stale' | 'session_finished' | 'worker_terminal' | 'client_closed'
 
 /** The thing exists, but its state does not allow the call. */
-export class ConflictError extends RuntimeError {
-  readonly retryable = false
-  constructor(code: ConflictCode, message: string, options?: RuntimeErrorOptions) {
-    super(code, message, options)
-  }
-}
+export class ConflictError extends CodedError<ConflictCode> {}
 
 export type LimitCode =
   | 'mailbox_full'
@@ -110,15 +115,10 @@ export type LimitCode =
   | 'budget_exceeded'
   | 'grant_exceeded'
 
-/** A limit of core/policy.ts was reached; the message names the limit and the value. */
-export class LimitError extends RuntimeError {
-  readonly retryable = false
-  constructor(code: LimitCode, message: string, options?: RuntimeErrorOptions) {
-    super(code, message, options)
-  }
-}
+/** A limit of core/policy.ts was reached. The message names the limit and the value. */
+export class LimitError extends CodedError<LimitCode> {}
 
-/** May succeed later without any change. A handler throws it to ask for a retry after `retryAfterMs`. */
+/** The same call may succeed later. A handler throws it to ask for a retry after `retryAfterMs`. */
 export class TransientError extends RuntimeError {
   readonly retryable = true
   readonly retryAfterMs: number | undefined
@@ -140,26 +140,20 @@ export class TransientError extends RuntimeError {
   }
 }
 
-/** This node lost the right to run the worker. Never retried by the loser: it aborts and writes nothing. */
-export class LeaseLostError extends RuntimeError {
+/** This node has lost the right to run the worker. It aborts the turn, writes nothing and does not retry. */
+export class LeaseLostError extends SingleCodeError {
+  static override readonly code = 'lease_lost'
   readonly retryable = false
-  constructor(message: string, options?: RuntimeErrorOptions) {
-    super('lease_lost', message, options)
-  }
 }
 
-export class CancelledError extends RuntimeError {
+export class CancelledError extends SingleCodeError {
+  static override readonly code = 'cancelled'
   readonly retryable = false
-  constructor(message: string, options?: RuntimeErrorOptions) {
-    super('cancelled', message, options)
-  }
 }
 
-export class TimeoutError extends RuntimeError {
+export class TimeoutError extends SingleCodeError {
+  static override readonly code = 'deadline_exceeded'
   readonly retryable = true
-  constructor(message: string, options?: RuntimeErrorOptions) {
-    super('deadline_exceeded', message, options)
-  }
 }
 
 type TerminalCode =
@@ -171,7 +165,7 @@ type TerminalCode =
   | 'tool_failed'
   | 'tool_outcome_unknown'
 
-/** The run fails and is not retried; the worker lives on. A handler throws it for what no retry can mend. */
+/** The run fails and is not retried; the worker lives on. A handler throws it for a failure that no retry can mend. */
 export class TerminalError extends RuntimeError {
   readonly retryable = false
   constructor(message: string, options: RuntimeErrorOptions & { code?: TerminalCode } = {}) {
@@ -179,22 +173,20 @@ export class TerminalError extends RuntimeError {
   }
 }
 
-/** A fault of troupe itself; or, with `damaged` among its details, of who wrote over what is stored. */
-export class InvariantError extends RuntimeError {
+/** A fault of troupe itself; or, with `damaged` in its details, of a program that wrote over stored data. */
+export class InvariantError extends SingleCodeError {
+  static override readonly code = 'bug'
   readonly retryable = false
-  constructor(message: string, options?: RuntimeErrorOptions) {
-    super('bug', message, options)
-  }
 }
 
-/** What somebody wrote over, in words; undefined where nobody did. */
+/** Names the stored data that another program wrote over. Undefined if the error has another cause. */
 export function damageOf(thrown: unknown): string | undefined {
   return thrown instanceof InvariantError ? (thrown.details.damaged as string | undefined) : undefined
 }
 
 /**
- * Turns any thrown value into a RuntimeError, once, at the layer border. What user code throws is retried (`handler_failed`). Does not
- * throw: an error's own accessors may.
+ * Turns any thrown value into a RuntimeError, once, where the value enters a layer. An error of user code becomes retryable
+ * (`handler_failed`). Does not throw, even if the accessors of the value do.
  */
 export function toRuntimeError(thrown: unknown): RuntimeError {
   try {
@@ -209,20 +201,23 @@ export function toRuntimeError(thrown: unknown): RuntimeError {
   )
 }
 
-/** Of causes of causes, and of errors that were gathered, so many are told. */
+/** How deep causes are followed, and how many errors of an AggregateError are quoted. */
 const causesMax = 3
 
-/** What it says, and why: many libraries leave that to the cause ("fetch failed"), Node's sockets to the errors that they gather. */
+/**
+ * The message of an error with those of its causes. Many libraries put the reason into the cause ("fetch failed"); Node's sockets put it
+ * into the errors of an AggregateError.
+ */
 function messageOf(error: Error, depth = 0): string {
   const { message, name } = error as { message: unknown; name: unknown }
   const own = typeof message === 'string' ? message : message == null ? '' : describe(message)
   const inner: unknown = error instanceof AggregateError ? error.errors : [error.cause]
   if (depth === causesMax || !Array.isArray(inner)) return own || (typeof name === 'string' ? name : 'Error')
   const whys = inner.slice(0, causesMax).map((why) => (why instanceof Error ? messageOf(why, depth + 1) : why))
-  const told = [...new Set(whys)].filter((why) => typeof why === 'string' && why !== '' && !own.includes(why))
-  if (told.length === 0) return own || (typeof name === 'string' ? name : 'Error')
+  const reasons = [...new Set(whys)].filter((why) => typeof why === 'string' && why !== '' && !own.includes(why))
+  if (reasons.length === 0) return own || (typeof name === 'string' ? name : 'Error')
   const more = inner.length > causesMax ? [`and ${inner.length - causesMax} more`] : []
-  return `${own === '' ? '' : `${own}: `}${[...told, ...more].join('; ')}`
+  return `${own === '' ? '' : `${own}: `}${[...reasons, ...more].join('; ')}`
 }
 
 export const unreadableText = 'a value was thrown that cannot be read'
@@ -232,7 +227,7 @@ function describe(value: unknown): string {
   try {
     return JSON.stringify(value)?.slice(0, 200) ?? String(value)
   } catch {
-    // A circle, a bigint, or an object whose own methods throw: its sort is all there is to say.
+    // A circular object, a bigint, or an object whose methods throw: only its type can be named.
     return typeof value === 'bigint' ? `${value}n` : `${typeof value} without a JSON form`
   }
 }

@@ -1,20 +1,20 @@
-/** Duty: values of authors and callers as JSON text, once, with a clear error where that cannot be. */
+/** Duty: write values of authors and callers as JSON text, or refuse them with an error that says why they cannot be written. */
 import { InputError, LimitError } from './errors.ts'
 import { policy } from './policy.ts'
 
 /**
- * Built-in objects of which nothing would be left: `{}`. A Promise is a forgotten await. One is known by its name: where the class itself
- * is named, Node loads all that fetches, at the start of each process.
+ * Built-in objects that JSON would write as `{}`: type, name, and what to pass instead. A Promise is usually a forgotten await. A Response is
+ * recognised by its name, because mentioning the class makes Node load its whole fetch code in each process.
  */
 const emptied: readonly (readonly [(new (...args: never[]) => object) | string, string, string])[] = [
   [Promise, 'a Promise', 'await it first'],
-  [Map, 'a Map', 'give an object, like Object.fromEntries(map)'],
-  [Set, 'a Set', 'give a list, like [...set]'],
-  [Error, 'an Error', 'give its message'],
+  [Map, 'a Map', 'pass an object, like Object.fromEntries(map)'],
+  [Set, 'a Set', 'pass a list, like [...set]'],
+  [Error, 'an Error', 'pass its message'],
   ['Response', 'a Response', 'await its text() or json()'],
 ]
 
-/** `undefined` becomes null. Throws an InputError for what JSON cannot hold, a LimitError for what is too big. */
+/** `undefined` becomes null. Throws an InputError for a value that JSON cannot hold, and a LimitError for one that is too large. */
 export function toJson(value: unknown, what: string, bytesMax: number = policy.messageBytesMax): string {
   let text: string | undefined
   try {
@@ -23,10 +23,10 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
     throw new InputError(`${what} cannot be written as JSON: ${whyNoJson(cause)}`, { cause })
   }
   if (text === undefined) throw new InputError(`${what} cannot be written as JSON: ${withoutJson(value)}`)
-  const nothing = emptiedBy(value, text)
-  if (nothing !== null) throw new InputError(`${what} is ${nothing}`)
+  const emptied = emptiedBy(value, text)
+  if (emptied !== null) throw new InputError(`${what} is ${emptied}`)
   if (text.includes('{}')) checkWithin(value, what)
-  // A UTF-16 unit is at most three bytes: most values need no count.
+  // A UTF-16 unit has at most three bytes in UTF-8, so most values need not be measured.
   if (text.length * 3 > bytesMax) {
     const bytes = Buffer.byteLength(text)
     if (bytes > bytesMax) {
@@ -39,32 +39,32 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
   return text
 }
 
-/** Why `JSON.stringify` threw. What V8 says of a circle has several lines, of which the last names the place. */
+/** Why `JSON.stringify` threw. V8's message about a circular value has several lines; the last one names where the circle closes. */
 export function whyNoJson(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown)
   const { message } = thrown
   if (!(thrown instanceof TypeError)) return message
   if (message.startsWith('Do not know how to serialize a BigInt'))
-    return 'a bigint has no JSON form: give a number, or its digits as a text.'
+    return 'a bigint has no JSON form: pass a number, or its digits as a text.'
   const [, place] = /^Converting circular structure to JSON.*--- (.*) closes the circle/s.exec(message) ?? []
-  return place === undefined ? message : `it contains itself, by ${place}: give a value without circles.`
+  return place === undefined ? message : `it contains itself, by ${place}: pass a value without circles.`
 }
 
-/** Of a value that `JSON.stringify` passes over. */
+/** Why `JSON.stringify` returned undefined for this value. */
 export function withoutJson(value: unknown): string {
-  return typeof value === 'object' ? 'its toJSON() gave nothing.' : `a ${typeof value} has no JSON form.`
+  return typeof value === 'object' ? 'its toJSON() returned undefined.' : `a ${typeof value} has no JSON form.`
 }
 
 /**
- * What it is, if nothing of it would be left, and what to give instead. Of the value itself alone. What has a `toJSON` says itself what is
- * left of it.
+ * If JSON would write this value as an empty object, says what it is and what to pass instead; otherwise null. Values within it are not
+ * checked. A value with a `toJSON` decides for itself.
  */
 export function emptiedBy(value: unknown, json: string): string | null {
   if (json !== '{}' && !(value instanceof Error)) return null
   const found = builtIn(value as object)
   if (found !== null || hasOwnForm(value as object)) return found
   const isIterable = Symbol.iterator in (value as object) || Symbol.asyncIterator in (value as object)
-  return isIterable ? 'a stream or another iterable, which has no JSON form: give a list of what it yields.' : null
+  return isIterable ? 'a stream or another iterable, which has no JSON form: pass a list of what it yields.' : null
 }
 
 function builtIn(value: object): string | null {
@@ -78,7 +78,7 @@ function hasOwnForm(value: object): boolean {
   return typeof (value as { toJSON?: unknown }).toJSON === 'function'
 }
 
-/** A part of a value: what holds it, and under which name. */
+/** A part of a value, the part that holds it, and its name there. */
 interface Part {
   readonly value: object
   readonly holder: Part | null
@@ -86,8 +86,9 @@ interface Part {
 }
 
 /**
- * A state that came back without the Map it held would break a later turn. Without recursion: a value may be nested deeper than the stack
- * is. It has no circles, or it would have no text. A state may be large, and is looked at each time: what is no object costs nothing.
+ * Refuses a value that holds, for example, a Map: it would come back without its content and break a later turn. The walk does not recurse,
+ * because a value may be nested deeper than the stack allows. The value has no circles; otherwise JSON.stringify would have thrown. The walk
+ * skips everything that is no object, because a large state is checked each time it is set.
  */
 function checkWithin(value: unknown, what: string): void {
   const open: Part[] = []
@@ -97,24 +98,24 @@ function checkWithin(value: unknown, what: string): void {
   note(value, null, '')
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     if (Array.isArray(part.value)) {
-      for (const [place, member] of part.value.entries()) note(member, part, place)
+      for (const [index, member] of part.value.entries()) note(member, part, index)
       continue
     }
     const names = Object.keys(part.value)
     for (const name of names) note((part.value as Record<string, unknown>)[name], part, name)
-    const nothing = names.length === 0 ? builtIn(part.value) : null
-    if (nothing !== null) throw new InputError(`${what} holds, at ${placeOf(part)}, ${nothing}`)
+    const emptied = names.length === 0 ? builtIn(part.value) : null
+    if (emptied !== null) throw new InputError(`${what} holds, at ${pathOf(part)}, ${emptied}`)
   }
 }
 
-function placeOf(part: Part): string {
-  let place = ''
+function pathOf(part: Part): string {
+  let path = ''
   for (let { name, holder } = part; holder !== null; { name, holder } = holder)
-    place = (typeof name === 'number' ? `[${name}]` : `.${name}`) + place
-  return place
+    path = (typeof name === 'number' ? `[${name}]` : `.${name}`) + path
+  return path
 }
 
-/** Of a text that others may have written over: null for what is no JSON. */
+/** Parses a stored text that another program may have damaged. Null if it is not JSON. */
 export function fromJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -123,7 +124,7 @@ export function fromJson(text: string): unknown {
   }
 }
 
-/** Without recursion: a value may be nested deeper than the stack is. One without brackets has depth 0. */
+/** Does not recurse, because a value may be nested deeper than the stack allows. A value that is no object or list has depth 0. */
 export function isDeeperThan(value: unknown, depthMax: number): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth += 1) {

@@ -97,8 +97,8 @@ export const policy = {
   suspectAfterStarts: 2,
   /** Starts alone without a commit before the run is quarantined. */
   poisonAfterStartsAlone: 3,
-  /** How long code that goes on after its turn was taken from it keeps its node from claiming workers that run apart. */
-  outlastMs: 60_000,
+  /** How long code that goes on after the end of its turn keeps its node from claiming suspects. */
+  overrunMs: 60_000,
 
   /** A timeout that code may set: longer timers of Node fire at once. */
   timeoutMsMax: 2_147_483_647,

@@ -1,7 +1,8 @@
 /**
- * Duty: the address of a Redis as text: what is wrong with it, and how it is shown.
- * U-a What a client would misread (a password that is cut at its "#", a database that is no number) is refused before a connection
- *     is opened. U-b No error holds any of the address, and none that is shown holds a password.
+ * Duty: check the address of a Redis, and show it without passwords.
+ * REDIS-URL-1 An address that a client would misread is refused before a connection is opened: for example, a password that is cut at its
+ *             "#", or a database that is not a number.
+ * REDIS-URL-2 No error quotes any part of the address, and no address that is shown holds a password.
  */
 import { ConfigError } from './errors.ts'
 
@@ -10,19 +11,19 @@ const sentinelExample = 'redis+sentinel://host1:26379,host2:26379/mymaster'
 const sentinelPort = 26_379
 const portMax = 65_535
 const ownTimes = 'troupe has deadlines of its own (deadlineMs in code)'
-/** Options of the client that an address may hold, but not for troupe. It takes times as text for no times. */
+/** Options that the Redis client accepts in an address but troupe refuses. The client would also ignore times, because it reads them as text. */
 const refusedOptions: Readonly<Record<string, string>> = {
-  keyPrefix: 'keys are told apart by a namespace, TROUPE_NAMESPACE (namespace in code)',
+  keyPrefix: 'troupe separates keys by a namespace, TROUPE_NAMESPACE (namespace in code)',
   connectTimeout: ownTimes,
   commandTimeout: ownTimes,
   socketTimeout: ownTimes,
   blockingTimeout: ownTimes,
 }
 
-/** What an address with sentinels may say behind its "?". `db` is understood wherever a database is. */
+/** Options that an address with sentinels may hold after its "?". */
 const sentinelOptions = ['username', 'password', 'sentinelUsername', 'sentinelPassword', 'family', 'db']
 
-/** Throws a ConfigError that says what is wrong with an address that no client could connect to, or not where it was meant. */
+/** Throws a ConfigError for an address to which no client could connect, or which would lead a client to another place than meant. */
 export function checkRedisUrl(url: string): void {
   if (sentinelScheme.test(url)) checkSentinels(url)
   else if (url.startsWith('unix://')) checkSocket(url)
@@ -31,7 +32,7 @@ export function checkRedisUrl(url: string): void {
 }
 
 function checkServer(url: string): void {
-  // Of what begins with two slashes the scheme was left out.
+  // An address that begins with two slashes has no scheme.
   const [, rest] = /^(?:rediss?:)?\/\/(.*)$/s.exec(url) ?? []
   if (rest === undefined)
     throw new ConfigError(
@@ -39,13 +40,13 @@ function checkServer(url: string): void {
     )
   const { authority, behind } = split(rest)
   const query = queryOf(behind)
-  // Behind host and port no "@" is meant, but in the value of an option that may hold one.
+  // After host and port, an "@" is only allowed in the value of an option such as a password.
   const asWritten = behind.replace(/([?&](?:\w*name|\w*password|path)=)[^&#]*/gi, '$1')
   if (asWritten.includes('@') || !canDecode(authority)) throw unencoded()
   if (!URL.canParse(`redis://${rest}`)) throw unreadablePlace(authority)
   const { hostname, port, pathname, hash } = new URL(`redis://${rest}`)
   if (hash !== '') {
-    throw new ConfigError('the Redis URL has a "#", which has no meaning there: write %23 if it is part of a password.')
+    throw new ConfigError('the Redis URL has a "#", which has no meaning in it: write %23 if it is part of a password.')
   }
   if (hostname === '' && !query.has('host') && !query.has('path')) throw noHost()
   if (port !== '') checkPort(port)
@@ -53,14 +54,14 @@ function checkServer(url: string): void {
   checkQuery(query)
 }
 
-/** An address as a client takes it: that of one server, and which sentinels to ask, by which name, where that server is now. */
+/** An address in the form that the client takes: a server; or sentinels, and the name by which they know the server. */
 export interface RedisPlace {
   readonly url: string
   readonly sentinels?: { readonly host: string; readonly port: number }[]
   readonly name?: string
 }
 
-/** Where an address that was checked leads. */
+/** Reads an address that has been checked. */
 export function redisPlace(url: string): RedisPlace {
   if (!sentinelScheme.test(url)) return { url }
   const { servers, name } = readSentinels(url)
@@ -73,7 +74,7 @@ export function redisPlace(url: string): RedisPlace {
 
 const sentinelScheme = /^redis\+sentinel:\/\//
 
-/** `servers`: each sentinel in the address that the Redis would have in its place. */
+/** `servers`: for each sentinel, the address of a plain Redis with the sentinel's host, so that the same checks can be used. */
 function readSentinels(url: string): { servers: string[]; name: string; database: string | undefined } {
   const { authority, behind } = split(url.replace(sentinelScheme, ''))
   const hostsAt = authority.lastIndexOf('@') + 1
@@ -97,24 +98,24 @@ function checkSentinels(url: string): void {
     const refused = [...queryOf(server).keys()].find((option) => !sentinelOptions.includes(option))
     if (refused !== undefined) {
       throw new ConfigError(
-        `behind its "?" the Redis URL with sentinels takes ${sentinelOptions.join(', ')}, and nothing else.`,
+        `a Redis URL with sentinels takes only these options after its "?": ${sentinelOptions.join(', ')}.`,
       )
     }
   }
   if (!/^[\w.-]+$/.test(name)) {
     throw new ConfigError(
-      `the Redis URL must say by which name its sentinels know the Redis, in letters, digits and "._-", like ${sentinelExample}.`,
+      `the Redis URL must name the Redis as its sentinels know it, in letters, digits and "._-", like ${sentinelExample}.`,
     )
   }
 }
 
-/** A client takes what follows `unix://` for the path of a socket, and nothing for a user. */
+/** The client reads everything after `unix://` as the path of a socket, and never as a user. */
 function checkSocket(url: string): void {
   const rest = url.slice('unix://'.length)
   const { authority, behind } = split(rest)
   if (authority.includes('@')) {
     throw new ConfigError(
-      'the Redis URL of a socket takes no user before its path: end it with ?username=…&password=….',
+      'the Redis URL of a socket takes no user before its path: add ?username=…&password=… at its end.',
     )
   }
   if (rest.includes('#') || !/[^/]/.test(rest.replace(/\?.*$/s, ''))) {
@@ -124,7 +125,7 @@ function checkSocket(url: string): void {
 }
 
 function checkQuery(query: URLSearchParams): void {
-  // Of several with one name the last counts.
+  // If an option is repeated, the client uses the last value.
   const [database, port] = [query.getAll('db').at(-1), query.getAll('port').at(-1)]
   if (database !== undefined) checkDatabase(database)
   if (port !== undefined) checkPort(port)
@@ -135,7 +136,7 @@ function checkQuery(query: URLSearchParams): void {
 
 function checkDatabase(text: string, like = example): void {
   if (!/^\d+$/.test(text)) {
-    throw new ConfigError(`the database in the Redis URL must be a whole number from 0 on, like ${like}/3.`)
+    throw new ConfigError(`the database in the Redis URL must be a whole number, 0 or more, like ${like}/3.`)
   }
 }
 
@@ -145,9 +146,9 @@ function checkPort(text: string): void {
   }
 }
 
-/** Why user, host and port are none. */
+/** Says why user, host and port cannot be read. */
 function unreadablePlace(authority: string): ConfigError {
-  // The colons of an IPv6 address are in brackets.
+  // The colons of an IPv6 address stand in brackets.
   const place = authority.slice(authority.lastIndexOf('@') + 1).replace(/^\[[^\]]*\]/, 'host')
   const [, port] = /^[^:]*:([^:]*)$/.exec(place) ?? []
   if (place === '' || (place.startsWith(':') && /^\d*$/.test(port ?? 'x'))) return noHost()
@@ -167,11 +168,11 @@ function noHost(like = example): ConfigError {
 
 function unencoded(): ConfigError {
   return new ConfigError(
-    'the Redis URL cannot be read: it looks as if user or password hold #, /, ? or % as they are. Percent-encode user and password: # is %23, / is %2F, ? is %3F, % is %25, @ is %40.',
+    'the Redis URL cannot be read: its user or password seems to hold a plain #, /, ? or %. Percent-encode user and password: # is %23, / is %2F, ? is %3F, % is %25, @ is %40.',
   )
 }
 
-/** User, host and port; and what follows them. */
+/** Splits user, host and port from the rest of the address. */
 function split(rest: string): { authority: string; behind: string } {
   const end = rest.search(/[/?#]/)
   return end < 0 ? { authority: rest, behind: '' } : { authority: rest.slice(0, end), behind: rest.slice(end) }
@@ -195,7 +196,7 @@ function canDecode(authority: string): boolean {
 export function safeUrl(url: string): string {
   const shown = url.replace(/([?&]\w*password=)[^&#]*/gi, '$1***')
   if (url.startsWith('/')) return shown
-  // Several hosts are no URL to Node.
+  // Node cannot parse a URL with several hosts.
   if (sentinelScheme.test(url)) return shown.replace(/^([^:]*:\/\/[^:@/]*):.*@/s, '$1:***@')
   try {
     const parsed = new URL(shown)

@@ -8,17 +8,11 @@ import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../core/ids.
 import type { Lane } from '../core/worker/message.ts'
 import { poolsEverHosted } from './hosted-pools.ts'
 import { type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from './keys.ts'
-import { readRecord, sessionOfPath } from './record/record-fields.ts'
+import type { FieldDamage } from './record/field.ts'
+import { readSession, type SessionRecord } from './record/session-record.ts'
+import { readRecord, sessionOfPath, type WorkerRecord } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
-import {
-  type EventEntry,
-  fieldsNamed,
-  orElse,
-  type RecordFields,
-  toEntries,
-  toEventEntries,
-  toFields,
-} from './script/replies.ts'
+import { type EventEntry, orElse, type RecordFields, toEntries, toEventEntries, toFields } from './script/replies.ts'
 import type { Reply, ScriptCaller } from './script/script.ts'
 import { lookScript } from './script/scripts.ts'
 
@@ -32,7 +26,9 @@ export interface LanePicture {
 
 export interface WorkerPicture {
   readonly id: string
-  readonly fields: RecordFields
+  readonly record: WorkerRecord
+  /** Fields of its record that another program wrote over. */
+  readonly fieldDamage: readonly FieldDamage[]
   readonly historyLength: number
   readonly failureJson: string
   readonly lanes: Readonly<Record<Lane, LanePicture>>
@@ -54,8 +50,10 @@ export interface Damaged {
 
 export interface SessionPicture {
   readonly id: string
-  /** `sessionFields`; null without a record. */
-  readonly fields: RecordFields | null
+  /** What its root says of it; null without a record. */
+  readonly record: SessionRecord | null
+  /** Fields of its root's record that another program wrote over. */
+  readonly fieldDamage: readonly FieldDamage[]
   readonly listed: number
   readonly cancelled: readonly string[]
   readonly isIndexed: boolean | null
@@ -93,7 +91,6 @@ const pageSize = 1_000
 /** Heads of mails end behind ids, call and status. */
 const headBytes = 80
 const budgetBytes = 16_777_216
-const sessionFields = 'kind ended workers cancel marks retired resting spent caps'.split(' ')
 
 export class AuditStore {
   readonly partition: number
@@ -304,18 +301,20 @@ export class AuditStore {
 const isThere = (answer: number | null) => (answer === null ? null : answer === 1)
 
 function sessionPicture(id: string, reply: Reply): SessionPicture {
-  const [values, listed, cancelled, isIndexed, isCancelling, damage] = reply as [
-    (string | null)[],
+  const [flat, listed, cancelled, isIndexed, isCancelling, damage] = reply as [
+    string[],
     number,
     string[],
     number | null,
     number | null,
     string[],
   ]
-  const fields = fieldsNamed(sessionFields, values)
+  const fields = toFields(flat)
+  const { session, damage: fieldDamage } = readSession(fields)
   return {
     id,
-    fields: fields.kind === undefined ? null : fields,
+    record: fields.kind === undefined ? null : session,
+    fieldDamage: fields.kind === undefined ? [] : fieldDamage,
     listed,
     cancelled,
     isIndexed: isThere(isIndexed),
@@ -338,9 +337,11 @@ function workerPicture(reply: Reply, unreadPools: readonly string[]): WorkerPict
     string[],
     number | null,
   ]
+  const { record, damage } = readRecord(id, toFields(flat))
   return {
     id,
-    fields: readRecord(toFields(flat)),
+    record,
+    fieldDamage: damage,
     historyLength,
     failureJson,
     lanes: { control: lanePicture(control), family: lanePicture(family), user: lanePicture(user) },

@@ -7,18 +7,25 @@ import type { RuntimeError } from '../core/errors.ts'
 import { writtenAt } from '../core/history/entry.ts'
 import { rootIdOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
-import type { Lane } from '../core/worker/message.ts'
+import { type Lane, lanes } from '../core/worker/message.ts'
 import type { PartitionKeys } from './keys.ts'
 import { rootKey, sessionKeys, workerKeys } from './keys.ts'
-import { readRecord } from './record/record-fields.ts'
-import { sessionFields, sessionNames } from './record/session-fields.ts'
+import type { FieldDamage } from './record/field.ts'
+import {
+  isOfSession,
+  type ReadSession,
+  readSession,
+  readSessionValues,
+  sessionFieldNames,
+} from './record/session-record.ts'
+import { readRecord, unreadableRecord, type WorkerRecord } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
 import { orElse, type RecordFields, repliesOf, scored } from './script/replies.ts'
 import { refusalOf, storeError } from './script/script.ts'
 
 export interface WorkerRow {
   readonly id: string
-  readonly fields: RecordFields
+  readonly record: WorkerRecord
   readonly failureJson: string | null
   /** The live node that holds it; null when none does. */
   readonly node: string | null
@@ -27,9 +34,11 @@ export interface WorkerRow {
   readonly historyLength: number
   /** When its newest history entry was written; null without one that can be read. */
   readonly updatedAt: number | null
-  readonly pending: { readonly user: number; readonly family: number; readonly control: number }
-  /** Names a key of it, or a field, that somebody wrote over; what that held is told as if there were nothing. */
-  readonly damage: RuntimeError | null
+  readonly pending: Readonly<Record<Lane, number>>
+  /** Fields of its record that another program wrote over: they are told as if they were absent. */
+  readonly fieldDamage: readonly FieldDamage[]
+  /** Names a key of it that another program wrote over: what it held is told as if there were nothing. */
+  readonly keyDamage: RuntimeError | null
 }
 
 /** Where a session stands among all, by their age. */
@@ -38,17 +47,10 @@ export interface SessionPlace {
   readonly createdAt: number
 }
 
-/** What lists show of a session; null what its root does not have. Its state is "damaged" where it cannot be read. */
-export interface SummaryRow {
-  readonly fields: RecordFields
-  readonly kind: string | null
-  readonly name: string | null
-  readonly mode: string | null
+/** What the root says of a session, and the line of the result of one run, where that was asked for. */
+export interface SessionRow extends ReadSession {
+  readonly resultLine: string | null
 }
-
-/** Instead of records that cannot be read. */
-const damaged: RecordFields = { state: 'damaged' }
-const unreadable: RecordFields = { kind: '', place: 'idle', runState: 'Failed' }
 
 /** A node that was not seen for this long is not counted as live. */
 const liveMs = 15_000
@@ -63,9 +65,6 @@ export interface LaneRow {
   /** A mail that was consumed before one ahead of it is empty. */
   readonly mails: readonly string[]
 }
-
-/** As they are received. */
-const lanes: readonly Lane[] = ['control', 'family', 'user']
 
 export interface NodeRow {
   readonly id: string
@@ -97,14 +96,15 @@ export class InspectStore {
     return workerKeys(this.#keys.tag, workerId).record
   }
 
-  /** How the session stands, with the result of one run if asked: a long conversation has thousands, which are never read at once. */
-  async session(id: string, run?: number): Promise<RecordFields | null> {
-    const names = [...sessionNames, 'caps']
-    const reading = this.#redis.hmget(rootKey(this.#keys.tag, id), ...names)
-    if (run === undefined) return sessionFields(names, await reading)
+  /** What the root says, with the result of one run if asked: a long conversation has thousands, which are never read at once. */
+  async session(id: string, run?: number): Promise<SessionRow | null> {
     const { results } = sessionKeys(this.#keys.tag, id)
-    const [values, result] = await Promise.all([reading, this.#redis.hget(results, String(run))])
-    return sessionFields([...names, `result:${run}`], [...values, result])
+    const [values, resultLine] = await Promise.all([
+      this.#redis.hmget(rootKey(this.#keys.tag, id), ...sessionFieldNames),
+      run === undefined ? null : this.#redis.hget(results, String(run)),
+    ])
+    const read = readSessionValues(values)
+    return read && { ...read, resultLine }
   }
 
   async createdAt(id: string): Promise<number | null> {
@@ -127,24 +127,12 @@ export class InspectStore {
       .slice(0, limit)
   }
 
-  /** What lists show of these sessions, in their order; null of one that is gone. Nothing is read that may be long. */
-  async summaries(ids: readonly string[]): Promise<(SummaryRow | null)[]> {
+  /** What the roots of these sessions say, in their order; null of one that is gone. Nothing is read that may be long. */
+  async sessions(ids: readonly string[]): Promise<(ReadSession | 'unreadable' | null)[]> {
     const pipeline = this.#redis.pipeline()
-    for (const id of ids) pipeline.hmget(rootKey(this.#keys.tag, id), ...sessionNames, 'name', 'mode')
+    for (const id of ids) pipeline.hmget(rootKey(this.#keys.tag, id), ...sessionFieldNames)
     const replies = (await repliesOf(pipeline)) as ((string | null)[] | Error)[]
-    return replies.map((root) => {
-      if (root instanceof Error) return { fields: damaged, kind: null, name: null, mode: null }
-      const fields = sessionFields(sessionNames, root)
-      const [name = null, mode = null] = root.slice(sessionNames.length)
-      return fields && { fields, kind: fields.kind as string, name, mode }
-    })
-  }
-
-  /** What says which run of its root a session is at: little, since thousands may wait for results at the same time. */
-  async root(sessionId: string): Promise<{ mode: string; place: string | null; run: number }> {
-    const { record } = workerKeys(this.#keys.tag, rootIdOf(sessionId))
-    const [mode, place, run] = await this.#redis.hmget(record, 'mode', 'place', 'run')
-    return { mode: mode ?? 'job', place: place ?? null, run: Number(run ?? 1) }
+    return replies.map((values) => (values instanceof Error ? 'unreadable' : readSessionValues(values)))
   }
 
   /** The root first; at most `limit`. */
@@ -158,7 +146,6 @@ export class InspectStore {
 
   /** Rows of the workers that exist, in the order of `ids`: as many as one answer may hold. */
   async workers(ids: readonly string[]): Promise<WorkerRow[]> {
-    const rows: Omit<WorkerRow, 'node' | 'isHosted' | 'updatedAt'>[] = []
     const pipeline = this.#redis.pipeline()
     for (const id of ids) {
       const keys = workerKeys(this.#keys.tag, id)
@@ -171,32 +158,16 @@ export class InspectStore {
         .llen(keys.log)
     }
     const replies = await repliesOf(pipeline)
-    for (const [index, id] of ids.entries()) {
-      const read = replies.slice(index * 6, index * 6 + 6)
-      const error = read.find((reply) => reply instanceof Error)
-      const [fields = unreadable, failureJson = null, user = 0, family = 0, control = 0, historyLength = 0] = read.map(
-        (reply) => (reply instanceof Error ? undefined : reply),
-      ) as [RecordFields?, (string | null)?, number?, number?, number?, number?]
-      const damage = error === undefined ? null : storeError(error, 'reading workers')
-      if (fields.place !== undefined)
-        rows.push({
-          id,
-          fields: readRecord({ ...fields }),
-          failureJson,
-          historyLength,
-          pending: { user, family, control },
-          damage,
-        })
-    }
-    const isAny = (place: string) => rows.some(({ fields }) => fields.place === place)
+    const rows = ids.flatMap((id, index) => rowOf(id, replies.slice(index * 6, index * 6 + 6)) ?? [])
+    const isAny = (status: string) => rows.some(({ record }) => record.status === status)
     const holders = isAny('running') ? await this.#holders() : undefined
     const hosted = isAny('queued') ? new Set((await this.liveNodes()).flatMap(({ kinds }) => kinds)) : undefined
     const times = await this.#updateTimes(rows)
     return rows.map((row, index) => ({
       ...row,
       updatedAt: times[index] ?? null,
-      node: holders?.get(row.fields.token?.split(':')[1] ?? '') ?? null,
-      isHosted: row.fields.place !== 'queued' || hosted?.has(row.fields.kind as string) === true,
+      node: holders?.get(row.record.token.split(':')[1] ?? '') ?? null,
+      isHosted: row.record.status !== 'queued' || hosted?.has(row.record.kind) === true,
     }))
   }
 
@@ -356,6 +327,29 @@ export class InspectStore {
       if (colon > 0 && !line.startsWith('#')) fields[line.slice(0, colon)] = line.slice(colon + 1)
     }
     return fields
+  }
+}
+
+/** By the record, the failure, the lengths of the lanes and of the history; null without a record. */
+function rowOf(id: string, read: readonly unknown[]): Omit<WorkerRow, 'node' | 'isHosted' | 'updatedAt'> | null {
+  const error = read.find((reply) => reply instanceof Error)
+  const [fields, failureJson = null, user = 0, family = 0, control = 0, historyLength = 0] = read.map((reply) =>
+    reply instanceof Error ? undefined : reply,
+  ) as [RecordFields?, (string | null)?, number?, number?, number?, number?]
+  // A score may be written for a root that is gone: that alone is no record.
+  if (fields !== undefined && fields.place === undefined) return null
+  const { record, damage } =
+    fields === undefined ? { record: unreadableRecord(id), damage: [] } : readRecord(id, fields)
+  const ofSession = readSession(fields ?? {}).damage.filter(isOfSession)
+  const keyDamage = error === undefined ? null : storeError(error, 'reading workers')
+  return {
+    id,
+    record,
+    failureJson,
+    historyLength,
+    pending: { user, family, control },
+    fieldDamage: [...damage, ...ofSession],
+    keyDamage,
   }
 }
 

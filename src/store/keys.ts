@@ -2,7 +2,7 @@
  * Duty: every Redis key of troupe is built here; nothing else in TypeScript knows how a key looks. (Scripts build those they
  * cannot be given, from the tag of KEYS[1], and list them in their headers.)
  * All keys of a partition share one hash tag, so that every script is atomic in a Redis Cluster too.
- * docs/redis-keys.md is generated from the comments: type; what it holds; when it goes.
+ * docs/reference/redis-keys.md is generated from the comments: type; what it holds; when it goes.
  */
 import { rootIdOf } from '../core/ids.ts'
 
@@ -113,12 +113,6 @@ export function workerKeys(tag: string, id: string) {
     /** list; mailbox lane: input; until consumed. */
     user: `${record}:mail:user`,
   }
-}
-
-/** What every commit is given: it builds the others where it needs them. */
-export function commitKeys({ tag, leases, events }: PartitionKeys, workerId: string) {
-  const record = `${tag}:w:${workerId}`
-  return { record, log: `${record}:log`, user: `${record}:mail:user`, leases, events }
 }
 
 /** What creates a session is given. */

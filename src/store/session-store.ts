@@ -8,7 +8,7 @@ import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spen
 import type { Bell } from '../core/ports/ports.ts'
 import { newSeed, parseBells } from './bells.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
-import { sessionOfPath } from './record/record-fields.ts'
+import { sessionOfPath } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
 import { guarded, type Reply, type ScriptCaller } from './script/script.ts'
 import { cancelScript, closeScript, dismissScript, limitScript, postScript, redriveScript } from './script/scripts.ts'

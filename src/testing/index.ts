@@ -3,5 +3,6 @@ export { call, type ScriptedModel, type ScriptedReply, say, scriptedModel, toget
 export type { UserCode } from './journal.ts'
 export { crashMatrix } from './matrix.ts'
 export type { Replies } from './node-order.ts'
+export type { Progress } from './progress.ts'
 export { CrashMatrixError, type CrashReport, type Violation } from './report.ts'
-export type { CodeRun, Outcome, Progress, RunPlace, Scenario, WorkerHistory } from './scenario.ts'
+export type { CodeRun, Outcome, RunPlace, Scenario, WorkerHistory } from './scenario.ts'

@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { ConfigError } from '../core/errors.ts'
 import type { NodeNews, NodeOrder, NodeWord } from './node-order.ts'
 
-const startMsMax = 60_000
+const startMsMax = 180_000
 const logChars = 4_000
 
 export class NodeProcess {

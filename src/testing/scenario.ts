@@ -10,6 +10,7 @@ import { parseKind } from '../core/ids.ts'
 import { checkRedisUrl } from '../core/redis-url.ts'
 import type { UserCode } from './journal.ts'
 import type { Replies } from './node-order.ts'
+import { type Progress, progressTo } from './progress.ts'
 
 /** Where one run of the scenario happens. */
 export interface RunPlace {
@@ -42,16 +43,6 @@ export interface Outcome extends RunPlace {
   readonly point: string | null
 }
 
-export interface Progress {
-  /** Runs done, and runs there will be. */
-  readonly done: number
-  readonly total: number
-  /** The point that was just tried; null for the run without a crash. */
-  readonly point: string | null
-  /** Violations so far. */
-  readonly violations: number
-}
-
 export interface Scenario {
   /** A folder of worker files, or a module that exports `workers`: definitions by kind. A path or a file URL. */
   readonly workers: string | URL
@@ -71,12 +62,13 @@ export interface Scenario {
   readonly sameResult?: boolean
   /** `report`: violations are told by the report alone. Default `throw`. */
   readonly violations?: 'throw' | 'report'
+  /** Called after each run. Default: a line for each on stderr, if that is a terminal. */
   readonly onProgress?: (progress: Progress) => void
   /** Points tried at most; of more, so many are chosen evenly. Default 200. */
   readonly pointsMax?: number
   /** Try these points alone, by the names that a report gives them: to look into a violation. */
   readonly only?: readonly string[]
-  /** Runs at the same time. Default 2. */
+  /** Runs at the same time; most of a run is waiting for a lease to end. Default 4. */
   readonly concurrency?: number
   /** How long a killed node's work waits for another node. Code that blocks its node for longer loses its lease. Default 1 000. */
   readonly leaseMs?: number
@@ -150,10 +142,10 @@ export async function planOf(scenario: Scenario): Promise<Plan> {
     redisUrl,
     sameResult: scenario.sameResult ?? true,
     violations,
-    onProgress: scenario.onProgress ?? (() => {}),
+    onProgress: scenario.onProgress ?? progressTo(process.stderr),
     pointsMax: whole('pointsMax', scenario.pointsMax ?? 200, 1),
     only: scenario.only ?? null,
-    concurrency: whole('concurrency', scenario.concurrency ?? 2, 1),
+    concurrency: whole('concurrency', scenario.concurrency ?? 4, 1),
     leaseMs: whole('leaseMs', scenario.leaseMs ?? 1_000, leaseMsMin),
     runMsMax: whole('runMsMax', scenario.runMsMax ?? 30_000, 1),
     nodeArguments: scenario.nodeArguments ?? [],

@@ -7,6 +7,7 @@ import type { Self } from '../core/definition/define-worker.ts'
 import { type HandlerDefinition, isAgentDefinition, type WorkerDefinition } from '../core/definition/define-worker.ts'
 import type { Model, ModelSource } from '../core/definition/model.ts'
 import { defaultPool } from '../core/ids.ts'
+import { noTelemetry } from '../core/ports/telemetry.ts'
 import type { Message } from '../core/worker/message.ts'
 import { agentBehaviour } from '../runtime/agent/agent.ts'
 import { HistoryCache } from '../runtime/agent/history-cache.ts'
@@ -35,6 +36,7 @@ export class WatchedKinds {
       models: { open: (model: unknown) => watchedModel(models.open(model), this.#watch, name) },
       executor: new WatchedExecutor(this.#threads, this.#watch, name),
       histories: this.#histories,
+      telemetry: noTelemetry,
     }
     const { pool = defaultPool, description = '', spawns = [] } = definition
     const behaviour = agentBehaviour(definition, parts)

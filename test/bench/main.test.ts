@@ -1,4 +1,4 @@
-/** `npm run bench` when somebody dies: how it ends, and what it leaves. */
+/** How `npm run bench` ends when its Redis or the bench itself is killed, and that nothing it started outlives it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -14,35 +14,40 @@ afterEach(() => {
   started.clear()
 })
 
-/** A bench that has begun to measure a contestant. */
-async function measuring() {
-  const bench = spawn(process.execPath, ['--conditions=troupe-source', program, '--only', 'P4'], {
+/** A bench that has begun to measure a contestant of this figure. */
+async function measuring(figure: string) {
+  const bench = spawn(process.execPath, ['--conditions=troupe-source', program, '--only', figure], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   started.add(bench)
   const ended = once(bench, 'exit') as Promise<[code: number | null, signal: string | null]>
-  let told = ''
+  let printed = ''
   bench.stderr.setEncoding('utf8').on('data', (text: string) => {
-    told += text
+    printed += text
   })
-  await waitUntil('it measures', () => told.includes('rehearsal:'), 120_000)
-  const redis = Number(/process (\d+)/.exec(told)?.[1])
+  await waitUntil('the bench measures a contestant', () => printed.includes('rehearsal:'), 120_000)
+  const redis = Number(/process (\d+)/.exec(printed)?.[1])
   expect(isAlive(redis)).toBe(true)
-  return { bench, redis, ended, told: () => told }
+  return { bench, redis, ended, printed: () => printed }
 }
 
 describe('the bench', () => {
-  test('whose Redis is killed says so and ends', async () => {
-    const { redis, ended, told } = await measuring()
+  test('says so and ends when its Redis is killed', async () => {
+    const { redis, ended, printed } = await measuring('P4')
     process.kill(redis, 'SIGKILL')
     expect(await ended).toEqual([69, null])
-    expect(told()).toContain(`, process ${redis}, has ended: nothing more can be measured.\n`)
+    expect(printed()).toContain(`, process ${redis}, has ended: nothing more can be measured.\n`)
   })
 
-  test.each(['SIGKILL', 'SIGTERM'] as const)('that gets a %s leaves no Redis behind', async (signal) => {
-    const { bench, redis, ended } = await measuring()
-    bench.kill(signal)
-    expect(await ended).toEqual(signal === 'SIGKILL' ? [null, signal] : [130, null])
-    await waitUntil('its Redis is gone', () => !isAlive(redis))
-  })
+  test.each(['SIGKILL', 'SIGTERM'] as const)(
+    'leaves no Redis and no busy process behind after a %s',
+    async (signal) => {
+      const { bench, redis, ended, printed } = await measuring('P8a')
+      const busy = (/busy process \(processes ([\d, ]+)\)/.exec(printed())?.[1] ?? '').split(', ').map(Number)
+      expect(busy.every(isAlive)).toBe(true)
+      bench.kill(signal)
+      expect(await ended).toEqual(signal === 'SIGKILL' ? [null, signal] : [130, null])
+      await waitUntil('its Redis and its busy processes are gone', () => ![redis, ...busy].some(isAlive))
+    },
+  )
 })

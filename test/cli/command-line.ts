@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compileCacheEnv } from '../support/compile-cache.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
@@ -36,7 +37,7 @@ export class RunningCommand {
     const { PATH = '', HOME = '' } = process.env
     this.child = spawn(process.execPath, ['--conditions=troupe-source', main, ...args], {
       cwd,
-      env: { PATH, HOME, ...env },
+      env: { PATH, HOME, ...compileCacheEnv(), ...env },
       stdio: 'pipe',
     })
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))
@@ -106,8 +107,7 @@ export class Project implements AsyncDisposable {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'troupe-cli-')))
     await mkdir(join(folder, 'node_modules'))
     await symlink(repository, join(folder, 'node_modules', 'troupe'), 'junction')
-    // The commands of a project run the same sources: the first one compiles them for all.
-    const project = new Project(folder, { NODE_COMPILE_CACHE: join(folder, '.compiled'), ...env })
+    const project = new Project(folder, env)
     for (const [path, text] of Object.entries(files)) await project.write(path, text)
     return project
   }

@@ -8,11 +8,12 @@ import { type LogLevel, logLine } from '../../src/cli/view/log-line.ts'
 import { Roster } from '../../src/cli/view/roster.ts'
 import { tokensText } from '../../src/cli/view/tokens.ts'
 import { usageColumns, usageText } from '../../src/cli/view/worker-columns.ts'
-import type { UsageReport, WorkerReport } from '../../src/client/report.ts'
+import type { WorkerReport } from '../../src/client/report.ts'
 import { defineTool, type Tool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker, type WorkerDefinition } from '../../src/core/definition/define-worker.ts'
 import type { EventType, RawEvent } from '../../src/core/event/event.ts'
 import { decodeEntry, type Entry } from '../../src/core/history/entry.ts'
+import type { UsageReport } from '../../src/core/worker/usage.ts'
 
 const at = new Date(2026, 10, 21, 12, 0, 1).getTime()
 const head = { v: 1, at, run: 3, epoch: 7 }

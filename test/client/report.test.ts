@@ -1,21 +1,30 @@
 /** What the report says of agents, from their records. */
 import { describe, expect, test } from 'vitest'
-import { sessionReport, type UsageReport, workerReport } from '../../src/client/report.ts'
+import { sessionReport, workerReport } from '../../src/client/report.ts'
+import { factsOf } from '../../src/client/session-summary.ts'
+import type { ReadableRow } from '../../src/client/worker-rows.ts'
 import { encodeTally } from '../../src/core/history/agent-tally.ts'
 import { childId, newId, rootIdOf, timeOf } from '../../src/core/ids.ts'
 import { encodeRunState } from '../../src/core/worker/run-state.ts'
-import type { WorkerRow } from '../../src/store/inspect-store.ts'
-import { readRecord } from '../../src/store/record/record-fields.ts'
+import type { UsageReport } from '../../src/core/worker/usage.ts'
+import { readSession } from '../../src/store/record/session-record.ts'
+import { readRecord } from '../../src/store/record/worker-record.ts'
 import type { RecordFields } from '../../src/store/script/replies.ts'
 
 const sessionId = newId(0)
 const root = rootIdOf(sessionId)
 const pending = { user: 0, family: 0, control: 0 }
 
-function row(fields: RecordFields, id = root): WorkerRow {
-  const record = { kind: 'planner', session: sessionId, place: 'running', open: '1', ...fields }
-  const none = { failureJson: null, damage: null, node: null, isHosted: true, historyLength: 0, updatedAt: null }
-  return { id, fields: record, ...none, pending }
+function row(fields: RecordFields, id = root): ReadableRow {
+  const { record, damage } = readRecord(id, { kind: 'planner', place: 'running', open: '1', ...fields })
+  const none = { failureJson: null, damage: null, keyDamage: null, node: null, isHosted: true, historyLength: 0 }
+  return { id, record, fieldDamage: damage, ...none, updatedAt: null, pending }
+}
+
+/** What the report of the session says, by fields of its root. */
+function reportOf(fields: RecordFields, workers: Parameters<typeof sessionReport>[2] = []) {
+  const { session } = readSession({ kind: 'planner', place: 'idle', ...fields })
+  return sessionReport(factsOf(sessionId, session, null), session, workers)
 }
 
 const used: UsageReport = {
@@ -69,10 +78,8 @@ describe('the report of a worker', () => {
     [{ wait: 'control' }, 'a timer'],
     [{ wait: 'any' }, 'input'],
     [{}, 'input'],
-    [{ wait: 'what a newer troupe knows' }, 'what a newer troupe knows'],
     [{ wait: 'retry', attempt: '1' }, 'a retry after 1 failed try'],
     [{ wait: 'retry', attempt: '3 model:2' }, 'a retry after 3 failed tries'],
-    [{ wait: 'retry' }, 'a retry after 1 failed try'],
     [{ wait: `result:${third}`, run: '2', calls: '3', awaits: '3' }, `the result of its child number 3 (${third})`],
     [
       { wait: `result:${third}`, run: '2', calls: '5', awaits: '3-5' },
@@ -94,7 +101,7 @@ describe('the report of a worker', () => {
 
   test.each<[RecordFields, number]>([
     [{ token: '2:' }, 2],
-    [{ token: '9:', commit: '5:n.1' }, 4],
+    [{ token: '9:', commit: '5:n.1:1:1' }, 4],
     [{ token: '4:', alone: '2' }, 4],
   ])('that is queued and must run apart from others tells so, and why: %j', (fields, starts) => {
     const told = `a free slot of a node that runs no other suspect: it was started ${starts} times without a commit`
@@ -103,8 +110,8 @@ describe('the report of a worker', () => {
 
   test.each<[RecordFields]>([
     [{ token: '1:' }],
-    [{ token: '9:', commit: '9:n.1' }],
-    [{ commit: '9:n.1' }],
+    [{ token: '9:', commit: '9:n.1:1:1' }],
+    [{ commit: '9:n.1:1:1' }],
     // Claimed for its failing end alone, beside any other.
     [{ token: '5:', alone: '3' }],
   ])('that is queued and may run beside others waits for any slot: %j', (fields) => {
@@ -129,7 +136,7 @@ describe('the report of a worker', () => {
     const later = workerReport({ ...old, failureJson: JSON.stringify(failure), updatedAt: 123 })
     expect(later).toMatchObject({ updatedAt: 123, lastFailure: failure })
     // The id of a child carries no time: its session's does.
-    expect(workerReport(row({}, childId(root, 1, 1))).updatedAt).toBe(made)
+    expect(workerReport(row({ depth: '1', path1: `${root}:1` }, childId(root, 1, 1))).updatedAt).toBe(made)
   })
 
   test('counts what waits in all of its lanes, and what goes before all others', () => {
@@ -138,20 +145,20 @@ describe('the report of a worker', () => {
   })
 
   test('of a root needs no field that names its session', () => {
-    const fields = readRecord({ kind: 'planner', place: 'idle' })
-    const report = workerReport({ ...row({}), fields })
+    const report = workerReport(row({ place: 'idle', open: '0' }))
     expect(report).toMatchObject({ sessionId, name: 'planner', parentId: null, depth: 0, grant: null, place: 'idle' })
     expect(report.updatedAt).toBe(workerReport(row({})).updatedAt)
-    expect(workerReport({ ...row({}), fields: readRecord({ kind: '', place: 'idle' }) })).toMatchObject({ name: '' })
+    expect(workerReport(row({ kind: '' }))).toMatchObject({ name: '' })
   })
 })
 
 test('the report of a session names a failure only where the session has failed, and not while it goes on', () => {
   const failureJson = JSON.stringify({ code: 'run_failed', message: 'no' })
   const workers = [workerReport({ ...row({ place: 'idle' }), failureJson })]
-  const failureOf = (state: string) => sessionReport(sessionId, { state }, 0, workers, 'conversation').failure
-  expect(failureOf('failed')).toMatchObject({ message: 'no' })
-  for (const state of ['active', 'completed', 'cancelled']) expect(failureOf(state)).toBeNull()
+  const failureOf = (fields: RecordFields) => reportOf({ mode: 'conversation', ...fields }, workers).failure
+  expect(failureOf({ ended: 'failed 1' })).toMatchObject({ message: 'no' })
+  for (const fields of [{}, { ended: 'completed 1' }, { ended: 'cancelled 1' }, { cancel: '"why"' }])
+    expect(failureOf(fields)).toBeNull()
 })
 
 test('the report of a session tells the sum over its workers', () => {
@@ -160,12 +167,9 @@ test('the report of a session tells the sum over its workers', () => {
     row({ data: tally }, childId(root, 1, 1)),
     row({ data: '{}' }, childId(root, 1, 2)),
   ]
-  const { usage } = sessionReport(
-    sessionId,
+  const { usage } = reportOf(
     { workers: '3' },
-    null,
     workers.map((one) => workerReport(one)),
-    'job',
   )
   expect(usage).toEqual({
     workers: 3,
@@ -188,7 +192,6 @@ describe('the report of a worker over whose words somebody wrote', () => {
     expect({ state, code: lastFailure?.code }).toEqual({ state: 'inactiveFailed', code: 'bug' })
     expect(lastFailure?.message).toContain('cannot be read')
     expect(updatedAt).toBe(timeOf(sessionId))
-    const session = sessionReport(sessionId, { state: 'cancelled', cancel: '{bad' }, 0, [], 'job')
-    expect(session.cancelReason).toBe('{bad')
+    expect(reportOf({ ended: 'cancelled 1', cancel: '{bad' }).cancelReason).toBe('{bad')
   })
 })

@@ -7,10 +7,12 @@ test('rows of many workers come in order, and no read is of very many', async ()
   const sizes: number[] = []
   const workers = async (ids: readonly string[]) => {
     sizes.push(ids.length)
-    return ids.filter((id) => id !== 'gone').map((id) => ({ id, fields: { kind: 'some' } }) as unknown as WorkerRow)
+    return ids
+      .filter((id) => id !== 'gone')
+      .map((id) => ({ id, keyDamage: null, fieldDamage: [] }) as unknown as WorkerRow)
   }
   const ids = Array.from({ length: 1_700 }, (_, number) => (number === 3 ? 'gone' : `worker ${number}`))
-  const rows = await readRows({ workers } as unknown as InspectStore, ids)
+  const rows = await readRows({ workers, recordKey: String } as unknown as InspectStore, ids)
   expect(rows.map(({ id }) => id)).toEqual(ids.filter((id) => id !== 'gone'))
   expect(Math.max(...sizes)).toBeLessThanOrEqual(500)
 })

@@ -35,19 +35,23 @@ describe('toJson', () => {
     [
       'a circle',
       circular,
-      "the input cannot be written as JSON: it contains itself, by property 'self': give a value without circles.",
+      "the input cannot be written as JSON: it contains itself, by property 'self': pass a value without circles.",
     ],
     [
       'a longer circle',
       { list: [0, circle] },
-      "the input cannot be written as JSON: it contains itself, by property 'on': give a value without circles.",
+      "the input cannot be written as JSON: it contains itself, by property 'on': pass a value without circles.",
     ],
     [
       'a bigint',
       { price: 1n },
-      /^the input cannot be written as JSON: a bigint has no JSON form: give a number, or its digits as a text\.$/,
+      /^the input cannot be written as JSON: a bigint has no JSON form: pass a number, or its digits as a text\.$/,
     ],
-    ['what gives nothing', { toJSON() {} }, /the input cannot be written as JSON: its toJSON\(\) gave nothing\.$/],
+    [
+      'what gives nothing',
+      { toJSON() {} },
+      /the input cannot be written as JSON: its toJSON\(\) returned undefined\.$/,
+    ],
     ['a function', () => 1, /the input cannot be written as JSON: a function has no JSON form/],
     ['a symbol', Symbol('x'), /the input cannot be written as JSON: a symbol has no JSON form/],
     ['what throws itself', throwing, /the input cannot be written as JSON: not today/],
@@ -58,16 +62,16 @@ describe('toJson', () => {
 
   test.each([
     [Promise.resolve(1), 'the reply is a Promise, which has no JSON form: await it first.'],
-    [new Map([[1, 2]]), 'the reply is a Map, which has no JSON form: give an object, like Object.fromEntries(map).'],
-    [new Set([1]), 'the reply is a Set, which has no JSON form: give a list, like [...set].'],
-    [new TypeError('x'), 'the reply is an Error, which has no JSON form: give its message.'],
-    [Object.assign(new Error('x'), { code: 1 }), 'the reply is an Error, which has no JSON form: give its message.'],
+    [new Map([[1, 2]]), 'the reply is a Map, which has no JSON form: pass an object, like Object.fromEntries(map).'],
+    [new Set([1]), 'the reply is a Set, which has no JSON form: pass a list, like [...set].'],
+    [new TypeError('x'), 'the reply is an Error, which has no JSON form: pass its message.'],
+    [Object.assign(new Error('x'), { code: 1 }), 'the reply is an Error, which has no JSON form: pass its message.'],
   ])('%o, of which nothing would be left, is refused', (value, message) => {
     expect(() => toJson(value, 'the reply')).toThrow(new InputError(message))
   })
 
   test.each([
-    [{ seen: new Map() }, 'the state holds, at .seen, a Map, which has no JSON form: give an object'],
+    [{ seen: new Map() }, 'the state holds, at .seen, a Map, which has no JSON form: pass an object'],
     [{ a: [{}, { 'b c': new Set([1]) }] }, 'the state holds, at .a[1].b c, a Set, which has no JSON form'],
     [[1, Promise.resolve(2)], 'the state holds, at [1], a Promise, which has no JSON form: await it first.'],
     [{ status: 'rejected', reason: new Error('x') }, 'the state holds, at .reason, an Error, which has no JSON form'],

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../../src/core/errors.ts'
 import { checkRedisUrl, redisPlace, safeUrl } from '../../src/core/redis-url.ts'
 
-const database = /^the database in the Redis URL must be a whole number from 0 on/
+const database = /^the database in the Redis URL must be a whole number, 0 or more/
 const port = /^the port in the Redis URL must be a whole number from 1 to 65535/
 const password = /^the Redis URL cannot be read: .*Percent-encode user and password: # is %23/
 const noHost = /^the Redis URL names no host: it should be like redis:/
@@ -30,7 +30,7 @@ const wrong: readonly [url: string, why: RegExp][] = [
   ['redis://127.0.0.1:0', port],
   ['redis://127.0.0.1:six', port],
   ['redis://host?port=99999', port],
-  ['redis://host?db=1&keyPrefix=hush', /takes no keyPrefix: keys are told apart by a namespace/],
+  ['redis://host?db=1&keyPrefix=hush', /takes no keyPrefix: troupe separates keys by a namespace/],
   ['redis://host?connectTimeout=700', /takes no connectTimeout: troupe has deadlines of its own/],
   ['redis://user:hush', port],
   ['redis://:hush', port],
@@ -67,8 +67,9 @@ const wrong: readonly [url: string, why: RegExp][] = [
 ]
 
 const noSentinel = /^the Redis URL names no host: it should be like redis\+sentinel:/
-const master = /^the Redis URL must say by which name its sentinels know the Redis/
-const options = /behind its "\?" the Redis URL with sentinels takes username, password, sentinelUsername/
+const master = /^the Redis URL must name the Redis as its sentinels know it/
+const options =
+  /a Redis URL with sentinels takes only these options after its "\?": username, password, sentinelUsername/
 
 const wrongWithSentinels: readonly [url: string, why: RegExp][] = [
   ['redis+sentinel://host', master],

@@ -78,7 +78,7 @@ describe.concurrent('a Redis that refuses', () => {
     expect(submit.stderr).toMatch(/^troupe: Redis refused .*MISCONF.* cannot save to disk: free some space.*\n$/)
     expect({ code: submit.code, error: submit.objects[0]?.code }).toEqual({ code: 69, error: 'store_refused' })
     expect(list).toMatchObject({ code: 0, objects: [{ kind: 'echo', state: 'active' }] })
-    for (const what of ['could not write the last snapshot', 'refuses what is written (MISCONF'])
+    for (const what of ['could not write the last snapshot', 'refuses writes (MISCONF'])
       expect(doctor.objects).toContainEqual(
         expect.objectContaining({ level: 'problem', what: expect.stringContaining(what) }),
       )
@@ -99,7 +99,7 @@ describe.concurrent('a Redis that refuses', () => {
     })
     const problems = findings.filter(({ level }) => level === 'problem').map(({ what }) => what)
     expect(problems).toEqual([
-      expect.stringMatching(/^it refuses what is written \(OOM .*\)$/),
+      expect.stringMatching(/^it refuses writes \(OOM .*\)$/),
       expect.stringMatching(/of memory \(\d+ %\)/),
     ])
   })

@@ -26,7 +26,7 @@ test.concurrent('a node that is told to stop hands a chain of steps over between
   await waitUntil('it drains', () => old.drainsSeen === 1)
   const before = harness.ledger.lines('link').length
   expect(await stopped).toBe(0)
-  expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({
+  expect(await session.result({ signal: AbortSignal.timeout(120_000) })).toMatchObject({
     status: 'completed',
     value: steps,
   })
@@ -51,7 +51,7 @@ test.concurrent('a second signal gives back what runs, at once', async () => {
   await waitUntil('the other node has begun', isTakenOver)
   expect(await old.gone).toBe(0)
   expect(harness.ledger.lines('aborted').map((line) => line.node)).toEqual([old.name])
-  expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({ status: 'completed' })
+  expect(await session.result({ signal: AbortSignal.timeout(120_000) })).toMatchObject({ status: 'completed' })
   expect(harness.ledger.lines('done').map((line) => line.node)).toEqual([other.name])
   await expectInvariants(harness.redis, harness.namespace)
 })
@@ -62,7 +62,7 @@ test.concurrent('a handler that does not end is given back after the drain time'
   const { session, old } = await running(harness, 'slow', { ms: 6_000, deaf: true }, 'begun', settings)
   expect(await old.stop()).toBe(0)
   expect(harness.ledger.lines('done')).toEqual([])
-  expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({ status: 'completed' })
+  expect(await session.result({ signal: AbortSignal.timeout(120_000) })).toMatchObject({ status: 'completed' })
   await expectInvariants(harness.redis, harness.namespace)
 })
 

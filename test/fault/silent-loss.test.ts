@@ -6,7 +6,7 @@ import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
-const msMax = 60_000
+const msMax = 120_000
 
 describe('when all connections were lost without a word', { concurrent: true, timeout: 2 * msMax }, () => {
   test('a node opens each of them again, and works', async () => {

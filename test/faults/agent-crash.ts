@@ -34,7 +34,7 @@ export async function agentCrash(stage: Stage, { crashAt, plan = '' }: AgentDeat
   const heir = await harness.start('heir', settings)
   const result = await session.result({ signal: AbortSignal.timeout(240_000) })
   assert.deepEqual(result, { status: 'completed', run: 1, value: { text: delegationResult(n) } })
-  await expectInvariants(harness.redis, harness.namespace, 120_000)
+  await expectInvariants(harness.redis, harness.namespace)
   await watch.look()
   for (const { what, pid, at } of harness.ledger.lines()) if (what === 'killed') kills.set(pid, at)
   for (const [pid, at] of provider.kills) kills.set(pid, at)

@@ -3,6 +3,7 @@ import { startInternalNode } from '../../src/compose.ts'
 import { stderrLogger } from '../../src/log.ts'
 import { openModels } from '../../src/models/model-source.ts'
 import { KindMaker } from '../../src/runtime/node/kind-maker.ts'
+import { keepCompiled } from '../support/compile-cache.ts'
 import { agentKinds } from './agent-kinds.ts'
 import type { NodeNews, NodeOrder } from './node-order.ts'
 
@@ -20,3 +21,4 @@ const node = await startInternalNode({
   logger: stderrLogger('warn'),
 })
 process.send?.({ ready: node.id } satisfies NodeNews)
+keepCompiled()

@@ -4,23 +4,23 @@
  */
 import type { Entry } from '../../src/core/history/entry.ts'
 import type { CommitRequest } from '../../src/core/ports/ports.ts'
-import { type EntryFacts, Journal } from '../../src/runtime/agent/journal.ts'
+import { Journal } from '../../src/runtime/agent/journal.ts'
 import { RedisTurnStore } from '../../src/store/turn-store.ts'
 
 const version = 2
 const marks = { v: version, mood: 'new' }
-const observed = { type: 'observed', by: 'a later version' } as unknown as EntryFacts
+const observed = { type: 'observed', by: 'a later version' }
 
 // oxlint-disable-next-line typescript/unbound-method -- called with its own receiver below
-const { add, makeEntry } = Journal.prototype
+const { add, entry } = Journal.prototype
 
 /** What agents record: each entry is marked, and a step that does not end the run is followed by one of an unknown type. */
 Journal.prototype.add = function (this: Journal, entries, parts, options) {
-  add.call(this, parts?.outcome === undefined ? [...entries, observed] : entries, parts, options)
+  const more = parts?.outcome === undefined ? [this.entry(observed.type as Entry['type'], observed as never)] : []
+  add.call(this, [...entries, ...more], parts, options)
 }
-Journal.prototype.makeEntry = function (this: Journal, facts, run) {
-  const made = marked(makeEntry.call(this, facts, run).entry)
-  return { entry: made, json: JSON.stringify(made) }
+Journal.prototype.entry = function (this: Journal, type, parts, run) {
+  return marked(entry.call(this, type, parts as never, run))
 }
 
 function marked(entry: Entry): Entry {

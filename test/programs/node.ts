@@ -5,6 +5,7 @@
 import { startInternalNode } from '../../src/compose.ts'
 import { stderrLogger } from '../../src/log.ts'
 import { handlerKind } from '../../src/runtime/node/kind-maker.ts'
+import { keepCompiled } from '../support/compile-cache.ts'
 import { faultKinds } from './fault-kinds.ts'
 import { postBeforeEnds } from './late-message.ts'
 import type { NodeNews, NodeOrder } from './node-order.ts'
@@ -30,3 +31,4 @@ process.on('SIGTERM', () => {
   if (signals === 1) void stopped.then(() => process.exit(0))
 })
 tell({ ready: node.id })
+keepCompiled()

@@ -10,6 +10,7 @@ import { stderrLogger } from '../../src/log.ts'
 import { openModels } from '../../src/models/model-source.ts'
 import { call, type ScriptedReply, say, scriptedModel, together } from '../../src/models/scripted-model.ts'
 import { KindMaker } from '../../src/runtime/node/kind-maker.ts'
+import { keepCompiled } from '../support/compile-cache.ts'
 import { appendLine } from '../support/ledger.ts'
 import { slowNode, sumOfPrompt, type TalkPlan } from '../support/talk.ts'
 import type { NodeNews, NodeOrder } from './node-order.ts'
@@ -66,3 +67,4 @@ const node = await startInternalNode({
   logger: stderrLogger('warn'),
 })
 process.send?.({ ready: node.id } satisfies NodeNews)
+keepCompiled()

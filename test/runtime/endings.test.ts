@@ -70,7 +70,7 @@ describe('receive', () => {
     expect(told()).toEqual([])
     expect(await troupe.run('returns')).toMatchObject({ status: 'completed', value: null })
     expect(told().map(({ msg }) => msg)).toEqual([
-      'receive returned a value and did not reply: the result is null; self.reply(value) sets it',
+      'receive returned a value and did not reply, so the result is null: call self.reply(value) to set it',
     ])
   })
 
@@ -98,7 +98,7 @@ describe('receive', () => {
         kind: 'forgets',
         worker: session.rootId,
         session: session.id,
-        msg: `worker forgets (${session.rootId}) of session ${session.id}: ${late} It has no effect.`,
+        msg: `worker forgets (${session.rootId}) of session ${session.id}: ${late} The call has no effect.`,
       },
     ])
   })
@@ -153,7 +153,7 @@ describe('receive', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('state set by a receive that throws or fails is dropped; state set before a reply is kept (R2)', async () => {
+  test('state set by a receive that throws or fails is dropped; state set before a reply is kept (HANDLER-2)', async () => {
     await using troupe = await TestTroupe.start({ workers: { counter } })
     const session = await troupe.create('counter', 'count', { keepOpen: true })
     expect(await session.result({ run: 1 })).toMatchObject({ value: 1 })
@@ -170,7 +170,7 @@ describe('receive', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('spawns, sends and timers of a receive that throws never leave (R2)', async () => {
+  test('spawns, sends and timers of a receive that throws never leave (HANDLER-2)', async () => {
     const seen: unknown[] = []
     await using troupe = await TestTroupe.start({
       workers: {
@@ -227,7 +227,7 @@ describe('receive', () => {
     expect(timer).toEqual({ ...head, message: expect.objectContaining({ kind: 'timer', value: 3 }) })
   })
 
-  test('state changed in place without setState is not seen by the next receive, in this turn or after it (R3)', async () => {
+  test('state changed in place without setState is not seen by the next receive, in this turn or after it (HANDLER-3)', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('careless', 1, { keepOpen: true })
     await session.root.send(2)
@@ -259,31 +259,34 @@ describe('receive', () => {
     ['fail', (self) => self.fail('late')],
     ['after', (self) => self.after(0, 'late')],
     ['setState', (self) => self.setState('late')],
-  ])('self is closed after receive has returned: a late %s is an error, not a lost effect (F2)', async (call, ask) => {
-    const late = Promise.withResolvers<unknown>()
-    await using troupe = await TestTroupe.start({
-      workers: {
-        careless: defineWorker({
-          // It replies nothing: of the calls that end a run it is the first.
-          receive(_, self) {
-            setImmediate(() => {
-              try {
-                ask(self)
-                late.resolve('accepted')
-              } catch (error) {
-                late.resolve(error)
-              }
-            })
-          },
-        }),
-      },
-    })
-    expect(await troupe.run('careless')).toMatchObject({ value: null })
-    expect(await late.promise).toMatchObject({
-      code: 'run_failed',
-      message: `self.${call} was called after receive had returned: await everything before it returns.`,
-    })
-  })
+  ])(
+    'self is closed after receive has returned: a late %s is an error, not a lost effect (SELF-2)',
+    async (call, ask) => {
+      const late = Promise.withResolvers<unknown>()
+      await using troupe = await TestTroupe.start({
+        workers: {
+          careless: defineWorker({
+            // It replies nothing: of the calls that end a run it is the first.
+            receive(_, self) {
+              setImmediate(() => {
+                try {
+                  ask(self)
+                  late.resolve('accepted')
+                } catch (error) {
+                  late.resolve(error)
+                }
+              })
+            },
+          }),
+        },
+      })
+      expect(await troupe.run('careless')).toMatchObject({ value: null })
+      expect(await late.promise).toMatchObject({
+        code: 'run_failed',
+        message: `self.${call} was called after receive had returned: await everything before it returns.`,
+      })
+    },
+  )
 
   test.each([
     ['reply', 'reply', 'replied twice to one message'],

@@ -1,8 +1,8 @@
 /** Parents that gather all results: woken once, by the last child, and in call order whatever order the children end in. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { readRecord } from '../../src/store/record/record-fields.ts'
 import { expectInvariants } from '../support/oracle.ts'
+import { namedFields } from '../support/record-fields.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -36,7 +36,7 @@ function gates(numbers: readonly number[]) {
 }
 
 async function rootRecord(troupe: TestTroupe, rootId: string): Promise<Record<string, string>> {
-  return readRecord(await troupe.redis.hgetall(`{${troupe.namespace}.0}:w:${rootId}`))
+  return namedFields(await troupe.redis.hgetall(`{${troupe.namespace}.0}:w:${rootId}`))
 }
 
 describe('a parent that gathers all', () => {

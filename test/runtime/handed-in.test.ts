@@ -39,7 +39,7 @@ const changes: [string, (order: Order) => void][] = [
 
 describe('a handler', () => {
   test.each(changes)(
-    'that makes %s of its input is received once, and recorded with what it was sent (R4)',
+    'that makes %s of its input is received once, and recorded with what it was sent (HANDLER-4)',
     async (_, to) => {
       let received = 0
       const careless = defineWorker({
@@ -76,7 +76,7 @@ describe('a handler', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('is handed what its schema makes of an input, JSON or not, and the input is recorded as it was sent (R4)', async () => {
+  test('is handed what its schema makes of an input, JSON or not, and the input is recorded as it was sent (HANDLER-4)', async () => {
     const large = defineWorker({
       input: z.object({ id: z.coerce.bigint(), times: z.number().default(1) }),
       receive(message, self) {
@@ -113,7 +113,7 @@ describe('a handler', () => {
 })
 
 describe('a tool', () => {
-  test('that changes its arguments and is tried again is handed those that were recorded, as is the model (AR3)', async () => {
+  test('that changes its arguments and is tried again is handed those that were recorded, as is the model (ARGUMENTS-3)', async () => {
     const tries: unknown[] = []
     const add = defineTool<{ items: string[] }>({
       name: 'add',
@@ -135,7 +135,7 @@ describe('a tool', () => {
     expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toContain('a gift')
   })
 
-  test('that changes a fact in place, or the input of the run, changes it for nobody else (AT3)', async () => {
+  test('that changes a fact in place, or the input of the run, changes it for nobody else (ATTEMPT-3)', async () => {
     const seen: unknown[] = []
     const set = defineTool({
       name: 'set',
@@ -166,7 +166,7 @@ describe('a tool', () => {
     expect(seen).toEqual([first, first])
   })
 
-  test('that changes what children established changes it for no other tool (AT3)', async () => {
+  test('that changes what children established changes it for no other tool (ATTEMPT-3)', async () => {
     const seen: unknown[] = []
     const establish = defineTool({
       name: 'establish',

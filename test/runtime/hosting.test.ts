@@ -344,7 +344,7 @@ describe('a bell', () => {
     expect(seen).toEqual(['first', 'second'])
   })
 
-  test('is not answered by a node that drains, though it has free slots (N3)', async () => {
+  test('is not answered by a node that drains, though it has free slots (NODE-1)', async () => {
     await using troupe = await TestTroupe.connect()
     const { node, seen, gate, first, claims } = await busyNode(troupe, 3)
     const stopped = node.stop()

@@ -210,12 +210,14 @@ describe('limits', () => {
       failure: {
         code: 'step_too_big',
         attempt: 1,
-        message: expect.stringMatching(/^self\.after was called when many had given away 33\d{6} bytes, and this/),
+        message: expect.stringMatching(
+          /^self\.after was called when many had already passed 33\d{6} bytes, and with this call/,
+        ),
       },
     })
   })
 
-  test('message size: refused at the call that gives it, from outside and from within (F1)', async () => {
+  test('message size: refused at the call that gives it, from outside and from within (SELF-1)', async () => {
     const big = 'x'.repeat(1_048_577)
     await using troupe = await TestTroupe.start({
       workers: {

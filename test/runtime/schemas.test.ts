@@ -155,7 +155,7 @@ const checks: readonly [string, z.ZodType, string][] = [
   [
     'is async',
     unlessNull(async () => true),
-    'the schema could not check it: it is async, and schemas are checked at once',
+    'the schema could not check it: it is asynchronous, but schemas must answer at once',
   ],
 ]
 

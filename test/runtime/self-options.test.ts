@@ -63,7 +63,7 @@ describe('self', () => {
     [
       'state that is assigned',
       (self) => Object.assign(self, { state: 1 }),
-      /^self\.state cannot be assigned: give the new state to self\.setState\(state\)\.$/,
+      /^self\.state cannot be assigned: call self\.setState\(state\) with the new state\.$/,
     ],
     ['after no number', (self) => self.after(Number.NaN, 1), /^after takes a number of milliseconds .*, not NaN\.$/],
   ])('.%s is refused', async (_, ask, message) => {

@@ -34,7 +34,7 @@ test.each([
   )
 })
 
-test('a node that stops receives no message of a worker that it was granted at that moment (N3)', async () => {
+test('a node that stops receives no message of a worker that it was granted at that moment (NODE-1)', async () => {
   const received: unknown[] = []
   const notes = defineWorker({
     receive(message, self) {

@@ -2,6 +2,8 @@
 import { performance } from 'node:perf_hooks'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { CommitAnswer, Refusal, RunPosition } from '../../src/core/ports/ports.ts'
+import { forAny, forRetry, goOn } from '../../src/core/worker/wait.ts'
+import { mayCall } from '../../src/runtime/turn/permit.ts'
 import { afterRun } from '../../src/runtime/turn/run-ending.ts'
 import { emptyStep, type Step } from '../../src/runtime/turn/step.ts'
 import { Turn } from '../../src/runtime/turn/turn.ts'
@@ -44,9 +46,9 @@ describe('steps', () => {
     expect(store.commits.map(({ request }) => request.event)).toEqual(['', '[["run.started"]]'])
   })
 
-  test('and the end that follows them directly are one commit (U3)', async () => {
+  test('and the end that follows them directly are one commit (TURN-3)', async () => {
     turn.add(step('a'))
-    void turn.end('any')
+    void turn.end(forAny)
     await answer(0)
     expect(sent()).toEqual([['a', 'any']])
     expect(await turn.finished).toBe('ended')
@@ -55,7 +57,7 @@ describe('steps', () => {
   test('that end a run stand alone before what comes after them', async () => {
     turn.add(step('a', { outcome: 'completed', position: afterRun(1) }))
     turn.add(step('b'))
-    void turn.end('any')
+    void turn.end(forAny)
     await answer(0)
     await answer(1)
     expect(sent()).toEqual([['a'], ['b', 'any']])
@@ -111,11 +113,11 @@ describe('steps', () => {
 
 describe('an end', () => {
   test('comes once, and nothing is recorded after it', async () => {
-    void turn.end('any')
-    void turn.end('again')
+    void turn.end(forAny)
+    void turn.end(goOn)
     void turn.release()
     turn.add(step('late'))
-    expect(turn.mayBegin()).toBe(false)
+    expect(mayCall(turn)).toBe(false)
     await answer(0)
     await soon()
     expect(sent()).toEqual([['any']])
@@ -131,7 +133,7 @@ describe('an end', () => {
         ],
       }),
     )
-    void turn.end('retry', 250)
+    void turn.end(forRetry, 250)
     await answer(0)
     expect(noted).toEqual([400, 250])
     expect(store.commits[0]?.request.end).toMatchObject({ wait: 'retry', retryMs: 250 })
@@ -140,11 +142,11 @@ describe('an end', () => {
   test('leaves what the record says then, and cannot be undone', async () => {
     turn.add(step('a'))
     await answer(0)
-    void turn.end('any')
+    void turn.end(forAny)
     await answer(1, { ...ok, version: 2 })
     turn.abandon('fenced')
     await turn.cancel()
-    expect(turn.left).toEqual({ over: 'ended', aborted: false, commitId: `${turn.grant.token}:2`, version: 2 })
+    expect(turn.outcome).toEqual({ over: 'ended', aborted: false, commitId: `${turn.grant.token}:2`, version: 2 })
   })
 
   test('leaves no timer behind that would keep it in memory', async () => {
@@ -152,7 +154,7 @@ describe('an end', () => {
     try {
       turn.add(step('a'), { lazy: true })
       expect(vi.getTimerCount()).toBe(1)
-      void turn.end('any')
+      void turn.end(forAny)
       while (store.commits.length === 0) await soon()
       store.commits[0]?.answer(ok)
       await turn.finished
@@ -163,18 +165,18 @@ describe('an end', () => {
   })
 
   test('without a retry has none', async () => {
-    void turn.end('any')
+    void turn.end(forAny)
     await answer(0)
     expect(noted).toEqual([])
     expect(store.commits[0]?.request.end).not.toHaveProperty('retryMs')
   })
 
   test('counts how long its commits took', async () => {
-    void turn.end('any')
+    void turn.end(forAny)
     const began = performance.now()
     await waitUntil('some time has passed', () => performance.now() > began + 5)
     await answer(0)
-    expect(turn.committingMs).toBeGreaterThan(4)
+    expect(performance.now() - turn.startedAt - turn.busyMs).toBeGreaterThan(4)
   })
 })
 
@@ -192,7 +194,7 @@ describe('a turn that is given back', () => {
     expect(await turn.finished).toBe('ended')
   })
 
-  test('is so once the commit on its way is answered (U1)', async () => {
+  test('is so once the commit on its way is answered (TURN-1)', async () => {
     turn.add(step('a'))
     await soon()
     void turn.release()
@@ -205,7 +207,7 @@ describe('a turn that is given back', () => {
   test('is not, when it is over already', async () => {
     turn.abandon('fenced')
     await turn.release()
-    await turn.end('any')
+    await turn.end(forAny)
     await soon()
     expect([store.commits, turn.over]).toEqual([[], 'fenced'])
   })
@@ -223,18 +225,18 @@ describe('a turn that is given up', () => {
   })
 
   test('stays so when its ending commit is answered after all (U2)', async () => {
-    void turn.end('any')
+    void turn.end(forAny)
     await soon()
     turn.abandon('unreachable')
     await answer(0)
-    expect([turn.over, turn.left.over]).toEqual(['unreachable', 'unreachable'])
+    expect([turn.over, turn.outcome.over]).toEqual(['unreachable', 'unreachable'])
   })
 
   test('may begin nothing; one whose lease has run out is given up when it asks', () => {
-    expect(turn.mayBegin()).toBe(true)
-    turn.trustedUntil = performance.now() - 1
-    expect([turn.mayBegin(), turn.over]).toEqual([false, 'unreachable'])
-    expect(turn.mayBegin()).toBe(false)
+    expect(mayCall(turn)).toBe(true)
+    vi.spyOn(turn.lease, 'isTrusted').mockReturnValue(false)
+    expect([mayCall(turn), turn.over]).toEqual([false, 'unreachable'])
+    expect(mayCall(turn)).toBe(false)
   })
 
   test.each<[CommitAnswer, string]>([
@@ -247,9 +249,9 @@ describe('a turn that is given up', () => {
   })
 
   test('leaves its slot what was claimed with the answer', async () => {
-    void turn.end('any')
+    void turn.end(forAny)
     await answer(0, { kind: 'fenced', claimed: { kind: 'empty' } })
-    expect(turn.claimed).toEqual({ kind: 'empty' })
+    expect(turn.endAnswer).toEqual({ kind: 'fenced', claimed: { kind: 'empty' } })
   })
 })
 
@@ -276,7 +278,7 @@ describe('a cancel', () => {
     void turn.cancel()
     void turn.cancel()
     turn.add(step('late'))
-    expect(turn.mayBegin()).toBe(false)
+    expect(mayCall(turn)).toBe(false)
     await answer(0)
     await turn.release()
     await soon()
@@ -288,14 +290,14 @@ describe('a cancel', () => {
     turn.add(step('a'))
     await answer(0, { kind: 'cancelled' })
     turn.add(step('late'))
-    expect([turn.aborted, turn.mayBegin()]).toEqual([true, false])
+    expect([turn.aborted, mayCall(turn)]).toEqual([true, false])
     await answer(1)
     await soon()
     expect(sent()).toEqual([['a'], ['cancelled', 'any']])
   })
 })
 
-describe('a refusal (U4)', () => {
+describe('a refusal (TURN-4)', () => {
   const failing = (name: string) =>
     step(name, { refused: () => ({ ...emptyStep(afterRun(1)), entries: [`${name} failed`], outcome: 'failed' }) })
 
@@ -314,7 +316,7 @@ describe('a refusal (U4)', () => {
 
   test('of the last steps of a turn leaves its end to the last of them', async () => {
     for (const name of ['a', 'b']) turn.add(failing(name))
-    void turn.end('any')
+    void turn.end(forAny)
     await answer(0, { kind: 'refused', refusals: [refusal] })
     await answer(1)
     await answer(2)
@@ -325,7 +327,7 @@ describe('a refusal (U4)', () => {
   test('lets nothing begin while the failing end is on its way', async () => {
     turn.add(failing('a'))
     await answer(0, { kind: 'refused', refusals: [refusal] })
-    expect([sent(), turn.over, turn.mayBegin()]).toEqual([[['a'], ['a failed', 'any']], undefined, false])
+    expect([sent(), turn.over, mayCall(turn)]).toEqual([[['a'], ['a failed', 'any']], undefined, false])
   })
 
   test('of one that may be declined drops it, tells why, and goes on from before it', async () => {
@@ -334,7 +336,7 @@ describe('a refusal (U4)', () => {
     await answer(0, { kind: 'refused', refusals: [refusal] })
     expect(told).toEqual([expect.stringContaining('depth')])
     expect([turn.position.calls, turn.isSettled, turn.over]).toEqual([0, true, undefined])
-    void turn.end('any')
+    void turn.end(forAny)
     await answer(1)
     expect(sent()).toEqual([['a'], ['any']])
   })

@@ -12,9 +12,9 @@ import {
   sweepScript,
 } from '../../src/store/script/scripts.ts'
 import * as agentChecks from './support/agent-checks.ts'
+import { batchMutants } from './support/batch-mutants.ts'
 import { bellMutants } from './support/bell-mutants.ts'
 import * as checks from './support/checks.ts'
-import { jointMutants } from './support/joint-mutants.ts'
 import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, type Mutant } from './support/mutant.ts'
@@ -77,7 +77,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'end-of-turn test of the family lane',
     script: commitScript,
-    from: "if wakes('parked', wait, 'family', unseen[index], seen + index) then again = true end",
+    from: "if endsWait(wait, 'family', unseen[index], seen + index) then again = true end",
     to: '',
     check: checks.aResultBeforeTheEndQueuesTheParent,
   },
@@ -133,7 +133,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'bell rule after a turn that leaves',
     script: commitScript,
-    from: "    if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.leave) end\n    woke.pools[pool] = true",
+    from: "    if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.leave) end\n    batch.pools[pool] = true",
     to: '',
     check: checks.aTurnThatLeavesRingsForTheNext,
   },
@@ -154,7 +154,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'starts alone',
     script: claimScript,
-    from: 'changes[#changes + 1] = digits(tonumber(record.alone or 0) + 1)',
+    from: 'changes[#changes + 1] = digits(tonumber(record.alone or atStart.alone) + 1)',
     to: "changes[#changes + 1] = '0'",
     check: checks.fiveLostLeasesAreQuarantined,
   },
@@ -196,7 +196,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'path of ancestors in the cancel check',
     script: commitScript,
-    from: 'for level = 1, tonumber(record.depth or 0) do',
+    from: 'for level = 1, tonumber(record.depth or atStart.depth) do',
     to: 'for level = 1, 0 do',
     check: checks.aChildOfACancelledRunCannotCommit,
   },
@@ -266,7 +266,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'limit of workers',
     script: commitScript,
-    from: 'elseif tonumber(others.counted[1] or 1) + #born > limits.workers then',
+    from: 'elseif tonumber(others.counted[1] or atStart.workers) + #born > limits.workers then',
     to: 'elseif false then',
     check: checks.tooManyWorkersAreRefused,
   },
@@ -329,8 +329,8 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'a result is for the run that spawned',
     script: commitScript,
-    from: "if parentPlan and parentPlan.open == '1' and parentPlan.run == record.parentRun then return parentPlan end",
-    to: 'if parentPlan then return parentPlan end',
+    from: "if plan and plan.open == '1' and plan.run == record.parentRun then return plan end",
+    to: 'if plan then return plan end',
     check: checks.aResultOfAnOldRunIsDropped,
   },
   {
@@ -350,8 +350,8 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'a retry waits',
     script: postScript,
-    from: "if place ~= 'parked' or wait == 'retry' then return false end",
-    to: "if place ~= 'parked' then return false end\n  if wait == 'retry' then return true end",
+    from: "if wait == 'retry' then return false end",
+    to: "if wait == 'retry' then return true end",
     check: checks.inputDoesNotCutARetryShort,
   },
   {
@@ -384,7 +384,7 @@ for (const mutant of withNames([
   ...lineMutants,
   ...bellMutants,
   ...spendingMutants,
-  ...jointMutants,
+  ...batchMutants,
   ...spawnMutants,
 ])) {
   test(`without its guard a test goes red: ${mutant.guard} [${mutant.caughtBy}]`, async () => {

@@ -59,7 +59,7 @@ export async function runFaulty({ surface, acts, worker, others = {}, meanwhile 
   })
   const session = await troupe.create('agent', 'go', { keepOpen: true })
   await meanwhile?.(session)
-  const signal = AbortSignal.timeout(20_000)
+  const signal = AbortSignal.timeout(120_000)
   const result = await session.result({ run: 1, signal }).catch(async (error: unknown) => {
     const stuck = JSON.stringify([await session.report(), (await troupe.history(session.rootId)).slice(-3)])
     throw new Error(`The run has not ended: ${stuck.slice(0, 2_000)}`, { cause: error })
@@ -95,6 +95,6 @@ async function expectAnswer(session: Session): Promise<void> {
     return root !== undefined && root.lifecycle !== 'busy'
   })
   await session.root.send(again)
-  const result = await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })
+  const result = await session.result({ run: 2, signal: AbortSignal.timeout(120_000) })
   expect(result).toMatchObject({ status: 'completed', value: { text: 'Here again.' } })
 }

@@ -12,7 +12,7 @@ import { type Snapshot, takeSnapshot } from './snapshot.ts'
 import { waitUntil } from './wait-until.ts'
 
 /** Waits until nothing is queued, running or being cancelled, then checks all. Throws with the first violated lines. */
-export async function expectInvariants(redis: Redis, namespace: string, restMsMax = 30_000): Promise<Snapshot> {
+export async function expectInvariants(redis: Redis, namespace: string, restMsMax = 120_000): Promise<Snapshot> {
   const atRest = await waitUntil(
     'nothing is queued, running or being cancelled',
     async () => {

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { compileCacheEnv } from './compile-cache.ts'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
@@ -87,7 +88,7 @@ export class PackedProject implements AsyncDisposable {
     const { PATH = '', HOME = '' } = process.env
     const child = spawn(process.execPath, args, {
       cwd: this.folder,
-      env: { PATH, HOME, ...this.#env, ...env },
+      env: { PATH, HOME, ...compileCacheEnv(), ...this.#env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let [stdout, stderr] = ['', '']

@@ -3,9 +3,8 @@ import type { Redis } from 'ioredis'
 import { decodeEntry, type Entry } from '../../src/core/history/entry.ts'
 import { sessionIdOfRoot } from '../../src/core/ids.ts'
 import { decodeMail, type Lane, type Mail } from '../../src/core/worker/message.ts'
-import { InspectStore } from '../../src/store/inspect-store.ts'
-import { partitionKeys, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
-import { readRecord } from '../../src/store/record/record-fields.ts'
+import { partitionKeys, rootKey, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
+import { namedFields, namedSessionFields } from './record-fields.ts'
 
 export interface WorkerSnapshot {
   readonly id: string
@@ -101,7 +100,7 @@ async function readWorker(redis: Redis, tag: string, id: string): Promise<Worker
   })
   return {
     id,
-    record: { ...recordStart, ...readRecord(record) },
+    record: { ...recordStart, ...namedFields(record) },
     history: history.map(decodeEntry),
     mail: Object.fromEntries(decoded) as unknown as WorkerSnapshot['mail'],
     failure,
@@ -112,9 +111,9 @@ async function readWorker(redis: Redis, tag: string, id: string): Promise<Worker
 async function readSession(redis: Redis, tag: string, id: string): Promise<SessionSnapshot> {
   const keys = sessionKeys(tag, id)
   const [record, children, cancelled] = await Promise.all([
-    new InspectStore(redis, partitionKeys(tag), 0).session(id),
+    redis.hgetall(rootKey(tag, id)),
     redis.lrange(keys.workers, 0, -1),
     redis.smembers(keys.cancelled),
   ])
-  return { id, record: { ...sessionStart, ...record }, children, cancelled }
+  return { id, record: { ...sessionStart, ...namedSessionFields(record) }, children, cancelled }
 }

@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { inspect } from 'node:util'
 
 const pollMs = 10
-/** Of what takes some milliseconds: a machine that does much else may hold it up for as long as this. */
-const usualMsMax = 30_000
+/** Most conditions come true within milliseconds. A machine with ten busy programs for each core holds them up for a minute. */
+const usualMsMax = 120_000
 
 /** Resolves with the condition's first truthy value. */
 export async function waitUntil<T>(

@@ -33,16 +33,12 @@ type Kind =
   | 'waiter'
   | 'quitter'
 
-/** Most of a run is waiting for a lease to end. */
-const concurrency = 3
-
 function scenario(kind: Kind, more: Partial<Scenario> = {}): Scenario {
   return {
     workers: new URL('./scenarios/payments.ts', import.meta.url),
     kind,
     input: ({ folder }) => ({ folder, cents: 250 }),
     redisUrl: inject('redisUrl'),
-    concurrency,
     ...more,
   }
 }
@@ -59,7 +55,7 @@ async function reportOf(running: Promise<CrashReport>): Promise<{ report: CrashR
 
 const lines = (folder: string, file: string) => readFileSync(join(folder, file), 'utf8').trimEnd().split('\n')
 
-describe('correct workers pass', { timeout: 400_000 }, () => {
+describe.concurrent('correct workers pass', () => {
   test('an agent with an idempotent tool, killed at every point', async () => {
     const told: Progress[] = []
     const lives = new Map<string | null, readonly number[]>()
@@ -113,7 +109,7 @@ describe('correct workers pass', { timeout: 400_000 }, () => {
   })
 })
 
-describe('a run is over', () => {
+describe.concurrent('a run is over', () => {
   test('when a child at work behind the result has ended as well', async () => {
     const point = 'after commit of sender #1'
     const check: Scenario['check'] = ({ folder }) => expect(readdirSync(folder)).toEqual(['letter'])
@@ -127,14 +123,14 @@ describe('a run is over', () => {
   })
 })
 
-test('a point that no further run passes is tried three times, and told as missed', async () => {
+test.concurrent('a point that no further run passes is tried three times, and told as missed', async () => {
   let runs = 0
   const point = 'before receive of stamp #1'
   const report = await crashMatrix(scenario('moody', { input: () => runs++ === 0, only: [point] }))
   expect(report).toMatchObject({ points: [], missed: [point], runs: 4, violations: [] })
 })
 
-describe('a fault is found', { timeout: 400_000 }, () => {
+describe.concurrent('a fault is found', () => {
   test('of a tool that calls itself idempotent and counts twice under one key', async () => {
     const { report, message } = await reportOf(
       crashMatrix(
@@ -166,39 +162,9 @@ describe('a fault is found', { timeout: 400_000 }, () => {
     const what = expect.stringMatching(/^check: /)
     expect(report.violations).toEqual([{ point: 'after receive of careless-clerk #1', what }])
   })
-
-  test('of an agent that keeps in its process what should be a fact, without a check of its own', async () => {
-    const point = 'before model of forgetful #3'
-    const replies = { forgetful: [call('price'), call('recall'), say('done')] }
-    await using redis = Object.assign(new Redis(inject('redisUrl')), {
-      async [Symbol.asyncDispose](this: Redis) {
-        this.disconnect()
-      },
-    })
-    let place = { id: '', folder: '' }
-    const check: Scenario['check'] = async (outcome) => {
-      place = outcome
-      expect(await redis.keys(`{${place.id}.0}*`)).not.toEqual([])
-    }
-    const { violations } = await crashMatrix(
-      scenario('forgetful', { replies, check, only: [point], violations: 'report' }),
-    )
-    expect(violations).toEqual([
-      {
-        point,
-        what:
-          'the result is {"status":"completed","value":{"text":"done","facts":{"price":null}}}, ' +
-          'and without a crash it is {"status":"completed","value":{"text":"done","facts":{"price":250}}}',
-      },
-    ])
-    // Nothing is left of it: no process, no key, no folder (M2, CR1).
-    expect(process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
-    expect(await redis.keys(`{${place.id}.0}*`)).toEqual([])
-    expect(existsSync(dirname(place.folder))).toBe(false)
-  })
 })
 
-describe('a scenario that cannot be run', () => {
+describe.concurrent('a scenario that cannot be run', () => {
   test('is not tried further when it fails without a crash', async () => {
     const { report, message } = await reportOf(
       crashMatrix(
@@ -287,6 +253,37 @@ describe('a scenario that cannot be run', () => {
   test('is refused: nothing at all', async () => {
     await expect(crashMatrix(undefined as never)).rejects.toThrow('crashMatrix: it takes a scenario: { workers, kind')
   })
+})
+
+// Not beside the others: it looks at the processes that are left.
+test('a fault is found of an agent that keeps in its process what should be a fact, without a check of its own', async () => {
+  const point = 'before model of forgetful #3'
+  const replies = { forgetful: [call('price'), call('recall'), say('done')] }
+  await using redis = Object.assign(new Redis(inject('redisUrl')), {
+    async [Symbol.asyncDispose](this: Redis) {
+      this.disconnect()
+    },
+  })
+  let place = { id: '', folder: '' }
+  const check: Scenario['check'] = async (outcome) => {
+    place = outcome
+    expect(await redis.keys(`{${place.id}.0}*`)).not.toEqual([])
+  }
+  const { violations } = await crashMatrix(
+    scenario('forgetful', { replies, check, only: [point], violations: 'report' }),
+  )
+  expect(violations).toEqual([
+    {
+      point,
+      what:
+        'the result is {"status":"completed","value":{"text":"done","facts":{"price":null}}}, ' +
+        'and without a crash it is {"status":"completed","value":{"text":"done","facts":{"price":250}}}',
+    },
+  ])
+  // Nothing is left of it: no process, no key, no folder (M2, CR1).
+  expect(process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
+  expect(await redis.keys(`{${place.id}.0}*`)).toEqual([])
+  expect(existsSync(dirname(place.folder))).toBe(false)
 })
 
 async function messages(child: ChildProcess, most: number): Promise<void> {

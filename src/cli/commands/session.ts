@@ -1,7 +1,7 @@
 /** `troupe session …`: what was submitted, how it stands, and its end. */
 import { type Command, Option } from 'commander'
-import { type ListedState, listedStates } from '../../client/report.ts'
 import type { Session } from '../../client/session.ts'
+import { type ListedState, listedStates } from '../../client/session-summary.ts'
 import type { SessionSummary } from '../../client/summaries.ts'
 import { damageOf } from '../../core/errors.ts'
 import { withTroupe } from '../host/connection.ts'

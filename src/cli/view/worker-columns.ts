@@ -1,5 +1,6 @@
 /** Duty: how workers are named and listed, the same wherever they are shown. */
-import type { UsageReport, WorkerReport } from '../../client/report.ts'
+import type { WorkerReport } from '../../client/report.ts'
+import type { UsageReport } from '../../core/worker/usage.ts'
 import type { Column } from '../terminal/table.ts'
 import { count } from './count.ts'
 import { failureCause } from './failure-text.ts'

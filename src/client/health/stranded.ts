@@ -46,11 +46,12 @@ async function look(ids: readonly string[], stores: readonly AuditStore[]): Prom
 }
 
 /** Null of a worker that something wakes, also where that cannot be read. */
-function whatStrands({ fields, queuedIn, unreadPools, isLeased, hasRetryTimer, timers }: WorkerPicture): string | null {
-  const { place, wait } = fields
-  if (place === 'queued' && queuedIn.length + unreadPools.length === 0) return 'is queued and stands in no line'
-  if (place === 'running' && isLeased === false) return 'is running and holds no lease'
-  if (place === 'parked' && wait === 'retry' && hasRetryTimer === false) return 'waits for a retry that is never due'
-  if (place === 'idle' || place === 'terminal') return null
+function whatStrands({ record, queuedIn, unreadPools, isLeased, hasRetryTimer, timers }: WorkerPicture): string | null {
+  const { status, wait } = record
+  if (status === 'queued' && queuedIn.length + unreadPools.length === 0) return 'is queued and stands in no line'
+  if (status === 'running' && isLeased === false) return 'is running and holds no lease'
+  if (status === 'parked' && wait.kind === 'retry' && hasRetryTimer === false)
+    return 'waits for a retry that is never due'
+  if (status === 'idle' || status === 'terminal') return null
   return timers.some(({ isTimed }) => isTimed === false) ? 'waits for a timer that is never due' : null
 }

@@ -1,7 +1,7 @@
 /**
- * Duty: options as callers gave them: a misspelt name, or a value of a wrong sort, is one sentence that names it.
- * A list of rules names every option there is, so that a new one cannot be forgotten. Undefined is the same as absent; null is not.
- * No schemas here: sessions are created by the thousand in a second.
+ * Duty: check options that callers passed. A misspelt name or a value of a wrong type gives one sentence that names it.
+ * CHECK-1 The rules name every option of a type, so that the compiler reports an option without a rule. Undefined means absent; null does not.
+ * CHECK-2 No zod schemas are used here, because sessions are created by the thousand in a second.
  */
 
 import type { ConfigError, InputError } from '../errors.ts'
@@ -10,9 +10,9 @@ import { isObject } from './is-object.ts'
 import { shown } from './shown.ts'
 
 export interface Rule {
-  /** Ends the sentence "… must be". */
+  /** What comes after "must be" in the error. */
   readonly expects: string
-  /** May hold a password: a text that does not fit is not shown. */
+  /** The value may hold a password: an error never quotes it. */
   readonly isSecret?: boolean
   readonly isRequired?: boolean
   fits(value: unknown): boolean
@@ -20,32 +20,32 @@ export interface Rule {
 
 export type Rules<Options> = { readonly [Name in keyof Required<Options>]: Rule }
 
-type Refused = typeof ConfigError | typeof InputError
+type OptionError = typeof ConfigError | typeof InputError
 
-/** `call` is the name of what was called. Throws the given error. */
+/** `call` names the called function in the error, which has the class `Problem`. */
 export function checkOptions(
   call: string,
-  given: unknown,
+  options: unknown,
   rules: Readonly<Record<string, Rule>>,
-  Refused: Refused,
+  Problem: OptionError,
 ): void {
-  if (!isObject(given)) {
-    const what = holdsText(given) ? '' : `, not ${shown(given)}`
-    throw new Refused(`${call} takes an object with ${Object.keys(rules).join(', ')}${what}.`)
+  if (!isObject(options)) {
+    const what = holdsText(options) ? '' : `, not ${shown(options)}`
+    throw new Problem(`${call} takes an object with ${Object.keys(rules).join(', ')}${what}.`)
   }
-  for (const name of Object.keys(given)) {
-    if (!Object.hasOwn(rules, name)) throw new Refused(unknownOption(call, name, Object.keys(rules)))
+  for (const name of Object.keys(options)) {
+    if (!Object.hasOwn(rules, name)) throw new Problem(unknownOption(call, name, Object.keys(rules)))
   }
   for (const name in rules) {
-    const value = given[name]
+    const value = options[name]
     const rule = rules[name] as Rule
     if ((value === undefined && !rule.isRequired) || rule.fits(value)) continue
     const what = rule.isSecret && holdsText(value) ? '' : `, not ${shown(value)}`
-    throw new Refused(`${name} of ${call} must be ${rule.expects}${what}.`)
+    throw new Problem(`${name} of ${call} must be ${rule.expects}${what}.`)
   }
 }
 
-/** It may be an address with a password. */
+/** Such a value may be an address with a password, so errors do not quote it. */
 function holdsText(value: unknown): boolean {
   return typeof value === 'string' || Array.isArray(value)
 }
@@ -54,7 +54,7 @@ function unknownOption(call: string, name: string, known: readonly string[]): st
   return `${call} does not know the option ${shown(name)}; it takes ${known.join(', ')}.${didYouMean(name, known)}`
 }
 
-/** What is checked elsewhere, or not at all. */
+/** For a value that is checked elsewhere, or not at all. */
 export const anything: Rule = { expects: 'anything', fits: () => true }
 
 export const yesOrNo: Rule = { expects: 'true or false', fits: (value) => typeof value === 'boolean' }

@@ -1,12 +1,12 @@
-/** Duty: "did you mean": the known word that a mistyped one is nearest to. */
+/** Duty: find the known word that is nearest to a mistyped one, for "Did you mean …?". */
 
-/** A sentence to go behind an error about this word; empty when no known one is near enough. */
+/** A sentence to append to an error about this word. Empty if no known word is near enough. */
 export function didYouMean(word: string, known: readonly string[]): string {
   const near = closest(word, known)
   return near === undefined ? '' : ` Did you mean ${near}?`
 }
 
-/** The nearest word, if a third of its letters at most differ; undefined when none is near enough. */
+/** The nearest known word, if at most a third of the letters differ. Otherwise undefined. */
 export function closest(word: string, known: readonly string[]): string | undefined {
   let best: string | undefined
   let least = Math.max(1, Math.floor(word.length / 3)) + 1
@@ -20,7 +20,7 @@ export function closest(word: string, known: readonly string[]): string | undefi
   return best
 }
 
-/** Letters to insert, delete, change or swap with their neighbour; at least `enough` is all the same. */
+/** How many letters must be inserted, deleted, changed or swapped with their neighbour. Counts no further than `enough`. */
 function editDistance(a: string, b: string, enough: number): number {
   if (Math.abs(a.length - b.length) >= enough) return enough
   let before: number[] = []

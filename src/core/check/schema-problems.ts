@@ -1,7 +1,7 @@
 /**
- * Duty: what a schema finds wrong with a value, as people and models read it: each problem with the path to it, on one line, and no
- * more of them than anybody reads.
- * SP1 A schema of an author that throws, or that must be awaited, finds the value wrong: that is no reason for another try.
+ * Duty: check a value against a schema, and say what is wrong in words for people and models: each problem with its path, on one line, and
+ * only as many problems as anybody reads.
+ * SCHEMA-1 If an author's schema throws or is asynchronous, the value counts as wrong. It is not an error that could be retried.
  */
 import { z } from 'zod'
 import { toRuntimeError } from '../errors.ts'
@@ -17,14 +17,14 @@ interface Problems {
 const problemsMax = 8
 const charsMax = 200
 
-/** What the schema makes of the value, or why it does not fit. Does not throw (SP1). */
+/** The value that the schema returns, or why the value does not fit. Does not throw (SCHEMA-1). */
 export function fitTo<Value>(schema: z.ZodType<Value>, value: unknown): Fit<Value> {
   try {
-    // Not `safeParse`: of a schema that must be awaited it leaves the promise to nobody, and one that rejects ends the process.
+    // Not `safeParse`: it drops the promise of an asynchronous schema, and if that promise rejects, the process ends.
     const checked = schema._zod.run({ value, issues: [] }, {})
     if (checked instanceof Promise) {
       checked.catch(() => {})
-      return unchecked('it is async, and schemas are checked at once')
+      return unchecked('it is asynchronous, but schemas must answer at once')
     }
     if (checked.issues.length === 0) return { ok: true, value: checked.value as Value }
     const issues = checked.issues.map((issue) => z.core.util.finalizeIssue(issue, {}, z.core.config()))
@@ -38,13 +38,13 @@ function unchecked(why: string): Fit<never> {
   return { ok: false, reasons: [oneLine(`the schema could not check it: ${why}`)] }
 }
 
-/** One line for each problem; of many the first ones, and how many more there are. */
+/** One line for each problem. If there are many, the first ones and the number of the others. */
 function problemsOf({ issues }: Problems): string[] {
   const more = issues.length - problemsMax
   return [...issues.slice(0, problemsMax).map(problemOf), ...(more > 0 ? [`and ${more} more`] : [])]
 }
 
-/** All in one line. */
+/** All problems in one line. */
 export function problemText(problems: Problems): string {
   return problemsOf(problems).join('; ')
 }
@@ -59,7 +59,7 @@ function oneLine(lines: string): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()} …`
 }
 
-/** A union's own message says nothing: those of its members do. What may be anything but must be there has a word of zod's own. */
+/** The message of a union says nothing useful, so those of its members are used. Zod calls a missing required value `nonoptional`. */
 function messageOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.expected === 'nonoptional') return 'is missing'
   const members =

@@ -1,4 +1,4 @@
-/** Duty: a value that somebody gave, as an error shows it: in few words, and without a call of anything that the value itself brings. */
+/** Duty: quote a value in an error, in few words, without calling any code of the value. */
 
 const itemsMax = 5
 

@@ -1,7 +1,7 @@
 /**
- * Duty: what an author writes for a model to use: a tool. Pure: a definition does nothing until a worker's model calls it.
- * D1 The effect class decides what a crash may do: `pure` and `idempotent` tools may run again (the latter under the same key);
- *    a `once` tool is recorded as started before it runs and is never silently run again.
+ * Duty: define what an author writes for a tool that models use. Pure: a definition does nothing until a model calls the tool.
+ * TOOL-1 The effect class decides what may happen after a crash. `pure` and `idempotent` tools may run again, the latter under the same
+ *        key. A `once` tool is recorded as started before it runs, and never runs again without an answer of its `reconcile`.
  */
 import type { z } from 'zod'
 import { schemaProblem } from '../check/check-schema.ts'
@@ -14,17 +14,17 @@ import type { WorkerLog } from './worker-log.ts'
 
 export type Effect = 'pure' | 'idempotent' | 'once'
 
-/** The folder a worker's tools may touch. Paths are resolved to their real place and refused outside of it. */
+/** The folder that a worker's tools may touch. Paths are resolved to their real place, and refused if that lies outside. */
 export interface Workspace {
   /** Real path of the folder. */
   readonly root: string
-  /** Real path of an existing file or folder inside; throws an InputError for what lies outside or does not exist. */
+  /** Returns the real path of an existing file or folder inside. Throws an InputError if it lies outside or does not exist. */
   resolve(path: string): Promise<string>
-  /** Real path of what may be created: its folder exists inside, and it is no link. */
+  /** Returns the real path of a file that may be created: its folder exists inside, and it is not a link. */
   resolveNew(path: string): Promise<string>
 }
 
-/** What a tool is run with. In a worker thread all of it is there, too. */
+/** What a tool gets beside its input. A tool in a worker thread gets all of it too. */
 export interface ToolContext {
   readonly workerId: string
   readonly sessionId: string
@@ -32,46 +32,46 @@ export interface ToolContext {
   /** The root has depth 0; a spawn at `limits.depth` is refused. */
   readonly depth: number
   readonly limits: SessionLimits
-  /** What this run was asked: the value of the input that began it; a text that is JSON comes as what it says. */
+  /** The input that began this run. An input that is JSON text is parsed. */
   readonly input: Json
-  /** Which try it is, from 1. */
+  /** Which attempt it is, from 1. */
   readonly attempt: number
-  /** The same for each try of this call: pass it to what must not happen twice. */
+  /** The same for each attempt of this call. Pass it to services that must not do the same work twice. */
   readonly idempotencyKey: string
-  /** Aborted when the run is cancelled, the time is over, the lease is lost or the node stops. */
+  /** Aborts when the run is cancelled, the time is over, the lease is lost or the node stops. */
   readonly signal: AbortSignal
-  /** Null for a worker without a folder. */
+  /** Null if the worker has no folder. */
   readonly workspace: Workspace | null
   readonly log: WorkerLog
-  /** Shown to who follows the session; not recorded. */
+  /** Publishes a value to those who follow the session. It is not recorded. */
   readonly progress: (value: unknown) => void
-  /** Values established by tools of this run, and those given to this worker by its parent. */
+  /** Facts that tools of this run set, and facts that the parent passed to this worker. */
   readonly facts: Readonly<Record<string, Json>>
-  /** Recorded with this call's result: for other tools, and for who asked for this run; never shown to the model. */
+  /** Sets a fact. It is recorded with the result of this call, for other tools and for the sender of the input. The model never sees it. */
   readonly setFact: (name: string, value: Json) => void
   /** Children of this run that have reported, in call order. */
   readonly children: readonly ChildFacts[]
 }
 
-/** Was the call carried out, as far as the outside world can tell? */
+/** Whether the call was carried out. */
 export type Reconciled = { readonly done: true; readonly output: unknown } | { readonly done: false }
 
 export interface ToolDefinition<Input = unknown> {
   /** Letters, digits, "_" and "-", at most 64. */
   readonly name: string
   readonly description: string
-  /** Default: any JSON. A schema that is no object reaches the model as `{ arguments: … }` and `run` as itself. */
+  /** Default: any JSON. A schema that is not an object is shown to the model as `{ arguments: … }`; `run` gets the bare value. */
   readonly input?: z.ZodType<Input>
   readonly effect: Effect
-  /** A run that takes longer is aborted. Default 120 000. */
+  /** A call that takes longer is aborted. Default 120 000. */
   readonly timeoutMs?: number
-  /** More output is cut, with a note. Default 100 000. */
+  /** Longer output is cut, and a note is added. Default 100 000. */
   readonly outputBytesMax?: number
-  /** For tools that compute: `import.meta.url` of the module that exports this tool. It then runs in a worker thread. */
+  /** For tools that compute: `import.meta.url` of the module that exports this tool. The tool then runs in a worker thread. */
   readonly thread?: string
   /**
-   * Asked about a `once` call of unknown outcome; throwing means that it is still unknown. When the arguments no longer fit `input`,
-   * since it was changed meanwhile, they come as the model gave them, and only `done: true` is believed.
+   * Says whether a `once` call of unknown outcome was carried out. If it throws, the outcome stays unknown. If the arguments no longer fit
+   * `input`, because the schema was changed, `reconcile` gets them as the model wrote them, and only `done: true` is believed.
    */
   reconcile?(input: Input, context: Pick<ToolContext, 'idempotencyKey' | 'signal' | 'log'>): Promise<Reconciled>
   run(input: Input, context: ToolContext): unknown
@@ -107,13 +107,13 @@ const reservedNames = new Set(['spawn_workers', 'send_message'])
  */
 export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool {
   if (typeof tool !== 'object' || tool === null)
-    throw new ConfigError('defineTool takes an object with name, effect and run.')
+    throw new ConfigError('defineTool takes an object with name, description, effect and run.')
   const name = (tool as { name?: unknown }).name
   if (typeof name !== 'string' || !namePattern.test(name)) {
-    throw new ConfigError(`${shown(name)} is not a tool's name: 1 to 64 letters, digits, "_" or "-".`)
+    throw new ConfigError(`${shown(name)} is not a valid name of a tool: use 1 to 64 letters, digits, "_" or "-".`)
   }
   const wrong = (what: string) => new ConfigError(`tool "${name}": ${what}`)
-  if (reservedNames.has(name)) throw wrong('this name is reserved for a tool of troupe; choose another.')
+  if (reservedNames.has(name)) throw wrong('this name is reserved for a tool of troupe: choose another name.')
   for (const key of Object.keys(tool)) {
     if (!knownKeys.has(key))
       throw wrong(
@@ -121,19 +121,19 @@ export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool {
       )
   }
   if (typeof tool.description !== 'string' || tool.description === '') {
-    throw wrong('it needs a description: a model chooses by it.')
+    throw wrong('it needs a description, because models choose tools by their description.')
   }
   if (typeof tool.run !== 'function') throw wrong('it needs a run function: run(input, context) { … }.')
   if (!['pure', 'idempotent', 'once'].includes(tool.effect)) {
     throw wrong(
-      'effect says what a crash may do: "pure" (may run again), "idempotent" (again under the same key) or "once".',
+      'effect says what may happen after a crash: "pure" (may run again), "idempotent" (may run again under the same key) or "once" (must not run again).',
     )
   }
   if (tool.reconcile !== undefined && typeof tool.reconcile !== 'function') throw wrong('reconcile must be a function.')
   if (tool.reconcile !== undefined && tool.effect !== 'once')
     throw wrong('only a tool of effect "once" has a reconcile function.')
   if (tool.thread !== undefined && !(typeof tool.thread === 'string' && tool.thread.startsWith('file:'))) {
-    throw wrong('thread is the URL of the module that exports the tool: thread: import.meta.url.')
+    throw wrong('thread must be the URL of the module that exports the tool: thread: import.meta.url.')
   }
   const problem = schemaProblem('input', tool.input)
   if (problem !== null) throw wrong(problem)

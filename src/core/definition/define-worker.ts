@@ -1,7 +1,7 @@
 /**
- * Duty: what an author writes: a worker kind. Pure: a definition does nothing until a node runs it.
- * A handler worker is a function of one message; its reply, spawns, sends, timers and new state are committed together after
- * `receive` returns, or not at all.
+ * Duty: define what an author writes for a worker kind. Pure: a definition does nothing until a node runs it.
+ * A handler is a function of one message. Its reply, spawns, sends, timers and new state are committed together after `receive` has
+ * returned, or not at all.
  */
 import type { z } from 'zod'
 import { schemaProblem } from '../check/check-schema.ts'
@@ -13,9 +13,10 @@ import { toJson } from '../json.ts'
 import { policy, type SessionLimits } from '../policy.ts'
 import type { Message } from '../worker/message.ts'
 import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
+import type { WorkerIdentity } from './worker-identity.ts'
 import type { WorkerLog } from './worker-log.ts'
 
-/** A child that was spawned, or any worker one may send to. */
+/** A spawned child, or any other worker to which messages may be sent. */
 export interface WorkerRef {
   readonly id: string
   readonly name: string
@@ -23,75 +24,69 @@ export interface WorkerRef {
 }
 
 export interface SpawnOptions {
-  /** Shown to people; default: the kind and the number of the call. At most 64 bytes. */
+  /** A name for people to read. Default: the kind and the number of the spawn. At most 64 bytes. */
   readonly name?: string | undefined
-  /** A detached child outlives this run and posts no result; cancelling the session still reaches it. Default false. */
+  /** A detached child outlives this run and returns no result. A cancel of the session still stops it. Default false. */
   readonly detached?: boolean | undefined
 }
 
-/** What `receive` may do. Nothing of it leaves before the commit; values must be JSON. It may be taken apart: `{ state, reply }`. */
-export interface Self<State = unknown> {
-  readonly id: string
-  readonly name: string
-  readonly kind: string
-  readonly sessionId: string
-  readonly parentId: string | null
-  /** The root has depth 0; a spawn at `limits.depth` is refused. */
-  readonly depth: number
+/** What `receive` may do. Nothing takes effect before the commit. Values must be JSON. It may be destructured: `{ state, reply }`. */
+export interface Self<State = unknown> extends WorkerIdentity {
   /** Number of the run, from 1. */
   readonly run: number
-  /** Which try of this message it is, from 1. */
+  /** Which attempt of this message it is, from 1. */
   readonly attempt: number
   readonly limits: SessionLimits
-  /** Children of this run whose results have not been received yet, spawns of this call included. */
+  /** How many children of this run have not returned a result yet, including those spawned in this receive. */
   readonly openChildren: number
-  /** The state as of the last commit or the last `setState`. */
+  /** The state after the last commit or the last `setState`. */
   readonly state: State
-  /** Aborted when the run is cancelled, `timeoutMs` is over, the lease is lost or the node stops: stop working, nothing of it will be committed. */
+  /** Aborts when the run is cancelled, `timeoutMs` is over, the lease is lost or the node stops. Then nothing will be committed: stop working. */
   readonly signal: AbortSignal
   readonly log: WorkerLog
-  /** Same for each try of this message: pass it to what must not happen twice outside. */
+  /** The same for each attempt of this message. Pass it to services that must not do the same work twice. */
   readonly idempotencyKey: string
-  /** Throws a LimitError when depth or children would be exceeded; the workers of the session are counted at the commit. */
+  /** Starts a child. Throws a LimitError if the session allows no deeper or no more children. The workers of the session are counted by the commit. */
   spawn(this: void, kind: string, input: unknown, options?: SpawnOptions): WorkerRef
-  /** An input message to any worker of the same partition; by reference or id. */
+  /** Sends an input message to any worker of the same partition, by reference or id. */
   send(this: void, to: WorkerRef | string, value: unknown): void
-  /** Ends the run with this result. Children still running are cancelled unless detached; open timers are dropped. */
+  /** Ends the run with this result. Children that still run are cancelled unless they are detached. Open timers are dropped. */
   reply(this: void, value: unknown): void
-  /** Ends the run as failed, without a retry: with `run_failed`, or with the code of an error of troupe. */
+  /** Ends the run as failed, without a retry. The code is `run_failed`, or that of the error if it is one of troupe's. */
   fail(this: void, error: Error | string): void
-  /** A durable timer: this run receives `{ kind: 'timer', value }` after about `ms`. */
+  /** Sets a durable timer. This run receives `{ kind: 'timer', value }` after about `ms`. */
   after(this: void, ms: number, value: unknown): void
   setState(this: void, next: State): void
 }
 
 interface HandlerFields<State, Input> {
   readonly description?: string
-  /** Schema of the state; checked when it is read and set. Needs `initial`. */
+  /** Schema of the state. The state is checked when it is read and when it is set. Needs `initial`. */
   readonly state?: z.ZodType<State>
-  /** The state of a worker before its first `setState`. Without it that is null, and the type of the state must have null in it. */
+  /** The state of a worker before its first `setState`. Without `initial` that state is null, so the state's type must include null. */
   readonly initial?: State
-  /** Schema of input messages, and the type of their values; an input that does not fit fails the run with `input_invalid`. */
+  /** Schema of input messages, and the type of their values. An input that does not fit fails the run with `input_invalid`. */
   readonly input?: z.ZodType<Input>
-  /** Kinds it may spawn. Default: any. */
+  /** Kinds that it may spawn. Default: any. */
   readonly spawns?: readonly string[]
-  /** Kinds hosted by the same nodes share a pool. Default: "default". */
+  /** The pool of this kind. Kinds that the same nodes host share a pool. Default: "default". */
   readonly pool?: string
-  /** Retries of a message whose `receive` threw, before the run fails. Default 3. */
+  /** How often a message is retried after `receive` threw, before the run fails. Default 3. */
   readonly retries?: number
   /**
-   * When a parent that waits for its children is woken. `each` (default): by the next result in call order, so that it may act on it at
-   * once. `all`: when the last of them has reported; then it receives all results, in call order, in one turn. That costs a fraction.
+   * When a parent that waits for its children continues. `each` (default): with the next result, in the order of the spawns, so that it can
+   * act on it at once. `all`: when the last child has reported; it then receives all results, in that order, in one turn, which costs a
+   * fraction of the commits.
    */
   readonly gather?: 'each' | 'all'
-  /** A `receive` that takes longer is aborted and counts as thrown. Default: none. */
+  /** A `receive` that takes longer is aborted, as if it had thrown. Default: no limit. */
   readonly timeoutMs?: number
-  /** Only an agent has them. */
+  /** Only an agent has `instructions`. */
   readonly instructions?: undefined
   receive(message: Message<Input>, self: Self<State>): void | Promise<void>
 }
 
-/** Without `initial` a state begins as null, which a state of this type may not be. */
+/** Requires `initial` if the type of the state does not include null, because without `initial` the state begins as null. */
 type Beginning<State> = null extends State ? unknown : { readonly initial: State }
 
 export type HandlerWorker<State = unknown, Input = unknown> = HandlerFields<State, Input> & Beginning<State>
@@ -116,8 +111,8 @@ const handlerKeys = new Set([
 ])
 
 /**
- * Defines a worker kind; a file in the workers folder default-exports it, and the file's name is the kind. With `receive` it is a
- * handler, with `instructions` an agent.
+ * Defines a worker kind. A file in the workers folder exports it by default, and the name of the file is the kind. A definition with
+ * `receive` is a handler, one with `instructions` is an agent.
  *
  *     export default defineWorker({
  *       state: z.object({ n: z.number() }), initial: { n: 0 },
@@ -133,7 +128,7 @@ const handlerKeys = new Set([
  */
 export function defineWorker(worker: AgentWorker): AgentDefinition
 export function defineWorker<State = unknown, Input = unknown>(worker: HandlerWorker<State, Input>): HandlerDefinition
-// The compiler tells what is wrong in the words of the last one, which knows agents and handlers apart.
+// The compiler reports errors in terms of the last overload, which distinguishes agents and handlers.
 export function defineWorker<State = unknown, Input = unknown>(
   worker: AgentWorker | HandlerWorker<State, Input>,
 ): WorkerDefinition
@@ -174,14 +169,16 @@ function checkHandler(worker: HandlerWorker<never, never> | HandlerWorker<unknow
   checkInitial(worker.initial)
   checkNumber('timeoutMs', worker.timeoutMs, 1, policy.timeoutMsMax)
   if (worker.gather !== undefined && worker.gather !== 'each' && worker.gather !== 'all')
-    throw new ConfigError(`gather is 'each' or 'all', not ${shown(worker.gather)}.`)
+    throw new ConfigError(`gather must be 'each' or 'all', not ${shown(worker.gather)}.`)
 }
 
 function checkCommon(worker: { input?: unknown; pool?: unknown; spawns?: unknown; retries?: unknown }): void {
   const { input, pool, spawns, retries } = worker
   checkSchema('input', input)
   if (pool !== undefined && !isPool(pool)) {
-    throw new ConfigError(`pool ${shown(pool)} is not a pool name: up to 32 lower-case letters, digits, "_" or "-".`)
+    throw new ConfigError(
+      `pool ${shown(pool)} is not a valid name of a pool: use up to 32 lower-case letters, digits, "_" or "-".`,
+    )
   }
   if (pool === unhostedPool) {
     throw new ConfigError(
@@ -189,7 +186,7 @@ function checkCommon(worker: { input?: unknown; pool?: unknown; spawns?: unknown
     )
   }
   if (spawns !== undefined && !Array.isArray(spawns)) {
-    throw new ConfigError('spawns is the list of kinds a worker may spawn: spawns: ["reader"].')
+    throw new ConfigError('spawns must be the list of kinds that a worker may spawn: spawns: ["reader"].')
   }
   for (const kind of (spawns as readonly unknown[] | undefined) ?? []) {
     if (!isKind(kind)) throw new ConfigError(`spawns names ${shown(kind)}, which is not a worker kind: ${kindRule}.`)
@@ -202,7 +199,7 @@ function checkSchema(field: string, schema: unknown): void {
   if (problem !== null) throw new ConfigError(problem)
 }
 
-/** It is the state of a worker before the first commit, and states are kept as JSON. */
+/** `initial` is the state before the first commit, and states are stored as JSON. */
 function checkInitial(initial: unknown): void {
   try {
     toJson(initial, 'initial', Number.POSITIVE_INFINITY)

@@ -1,13 +1,14 @@
 /**
- * Duty: the port to language models: one call, one reply. Adapters live in models/; the runtime knows only this.
- * L1 A model does not retry by itself: it throws a typed error, and the run waits on a durable timer.
- * L2 `reply` throws a TransientError (`model_overloaded`, `model_unavailable`, `model_garbled`; with `retryAfterMs` where the provider
- *    says so) for what may pass, a TerminalError (`model_refused`) for what no retry can mend, and the signal's reason when it fires.
- * L3 Keys of providers come from the environment and never appear in a request, a reply, an error or a log.
+ * Duty: the port to language models: one call, one reply. Adapters live in models/; the runtime knows only this port.
+ * MODEL-1 A model does not retry by itself. It throws a typed error, and the run waits on a durable timer.
+ * MODEL-2 `reply` throws a TransientError (`model_overloaded`, `model_unavailable`, `model_garbled`) for a failure that may pass, with
+ *         `retryAfterMs` if the provider names a wait. It throws a TerminalError (`model_refused`) for a failure that no retry can mend,
+ *         and the reason of the signal when the signal fires.
+ * MODEL-3 Keys of providers come from the environment. They never appear in a request, a reply, an error or a log.
  */
 import type { AssistantBlock, FinishReason, ToolOutput, Usage, UserBlock } from '../history/chat-message.ts'
 
-/** A tool as a model is shown it. */
+/** A tool as a model sees it. */
 export interface ToolSpec {
   readonly name: string
   readonly description: string
@@ -15,7 +16,7 @@ export interface ToolSpec {
   readonly inputSchema: Readonly<Record<string, unknown>>
 }
 
-/** What is sent: paired and alternating, whatever the history went through. The system prompt is `instructions`. */
+/** A message to the model. Roles alternate, and each call has its result, whatever the history holds. The system prompt is `instructions`. */
 export type PromptMessage =
   | { readonly role: 'user'; readonly content: readonly UserBlock[] }
   | { readonly role: 'assistant'; readonly model: string; readonly content: readonly AssistantBlock[] }
@@ -32,7 +33,7 @@ export interface ModelRequest {
   readonly instructions: string
   readonly messages: readonly PromptMessage[]
   readonly tools: readonly ToolSpec[]
-  /** The same each time this very reply is asked for: `<worker>/<run>/<iteration>`, after blank replies with `.<how many>` behind it. */
+  /** The same each time this reply is asked for: `<worker>/<run>/<iteration>`, followed by `.<number>` after that number of blank replies. */
   readonly idempotencyKey: string
 }
 
@@ -43,13 +44,13 @@ export interface ModelDelta {
 
 export interface ModelCall {
   readonly signal: AbortSignal
-  /** The first byte of the reply was seen. */
+  /** Called when the first byte of the reply has arrived. */
   onFirstByte(): void
   onDelta(delta: ModelDelta): void
 }
 
 export interface ModelReply {
-  /** `provider/model`, as the provider named it. */
+  /** `provider/model`, as the provider names it. */
   readonly model: string
   readonly content: readonly AssistantBlock[]
   readonly finishReason: FinishReason
@@ -62,15 +63,15 @@ export interface Model {
   reply(request: ModelRequest, call: ModelCall): Promise<ModelReply>
 }
 
-/** Opens models by what a definition says: `provider/model`, a language model of the AI SDK, or a Model; undefined: the default. */
+/** Opens the model that a definition names: `provider/model`, a language model of the AI SDK, or a Model. Undefined opens the default. */
 export interface ModelSource {
-  /** Throws a ConfigError that says what is missing. Opening the same name again is cheap. */
+  /** Throws a ConfigError that says what is missing. It is cheap to open the same name again. */
   open(model: unknown): Model
 }
 
-/** What models are opened with. */
+/** The settings with which models are opened. */
 export interface ModelSettings {
-  /** What a definition without a model means. Default: the offline model. */
+  /** The model of a definition that names none. Default: the offline model. */
   readonly default?: string | undefined
   /** Keys and addresses of providers: `<NAME>_API_KEY`, `<NAME>_BASE_URL`. */
   readonly env: Readonly<Record<string, string | undefined>>

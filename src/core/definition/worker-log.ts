@@ -1,7 +1,7 @@
-/** Duty: the log that code of workers and tools is given. */
+/** Duty: the log for code of workers and tools, and the forms in which such code may call it. */
 import { isObject } from '../check/is-object.ts'
 
-/** Logs with the ids of session, worker and run attached. Not part of what is committed. */
+/** Logs with the ids of session, worker and run. Log lines are not part of a commit. */
 export interface WorkerLog {
   debug(message: string, fields?: Record<string, unknown>): void
   info(message: string, fields?: Record<string, unknown>): void
@@ -9,22 +9,22 @@ export interface WorkerLog {
   error(message: string, fields?: Record<string, unknown>): void
 }
 
-/** How something was logged: a message and its fields. */
-type Spoken = readonly [message: string, fields: Readonly<Record<string, unknown>>]
+/** A log line: a message and its fields. */
+type LogLine = readonly [message: string, fields: Readonly<Record<string, unknown>>]
 
 /**
- * What was said, in whatever form loggers elsewhere take it: fields first, as pino wants them; fields alone; an Error, of which a copy
- * of its fields would hold nothing; a value that is no fields.
+ * Reads a call of a log in any form that loggers elsewhere accept: a message and fields, fields first as in pino, fields alone, an Error, or
+ * another value. An Error is written out, because a copy of its fields would be empty.
  */
-export function spokenOf(message: unknown, fields: unknown): Spoken {
+export function readLogCall(message: unknown, fields: unknown): LogLine {
   if (typeof message === 'string') return [message, fieldsOf(fields)]
   if (typeof fields === 'string') return [fields, fieldsOf(message)]
   const isError = message instanceof Error
   return [isError ? message.message : '', { ...fieldsOf(message), ...fieldsOf(fields) }]
 }
 
-function fieldsOf(given: unknown): Readonly<Record<string, unknown>> {
-  if (given === undefined) return {}
-  if (given instanceof Error) return { error: `${given.name}: ${given.message}`, stack: given.stack }
-  return isObject(given) ? given : { value: given }
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (value === undefined) return {}
+  if (value instanceof Error) return { error: `${value.name}: ${value.message}`, stack: value.stack }
+  return isObject(value) ? value : { value }
 }

@@ -1,4 +1,4 @@
-/** Duty: what may be the name of a worker, or of a session, which is that of its first one. */
+/** Duty: check names of workers. The name of a session is the name of its root, so the same rule holds. */
 import type { Rule } from '../check/check-options.ts'
 import { shown } from '../check/shown.ts'
 import { InputError } from '../errors.ts'
@@ -14,13 +14,14 @@ export const nameRule: Rule = {
     !/\p{Cc}/u.test(name),
 }
 
-/** Of a child that is given none: its kind and the number of its spawn; a long kind is cut. */
+/** The name of a child without one: its kind, cut if it is long, and the number of its spawn. */
 export function defaultName(kind: string, call: number): string {
   const number = `-${call}`
   return `${kind.slice(0, policy.nameBytesMax - number.length)}${number}`
 }
 
 export function checkName(name: string): string {
-  if (!nameRule.fits(name)) throw new InputError(`${shown(name)} is not a worker name: expected ${nameRule.expects}.`)
+  if (!nameRule.fits(name))
+    throw new InputError(`${shown(name)} is not a valid name of a worker: use ${nameRule.expects}.`)
   return name
 }

@@ -1,17 +1,18 @@
 /**
- * Duty: what each type of event tells, for whoever follows a session in TypeScript, and for whoever writes one here. docs/events.md says when.
- * Stored events are for ever: a field that is added is optional, since those of before do not have it.
+ * Duty: say which details each type of event has, for code that follows a session and for code that writes events. docs/reference/events.md says when
+ * each event is written.
+ * Stored events are kept: a field that is added later must be optional, because older events do not have it.
  */
 import type { FinishReason } from '../history/chat-message.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 
-// Types and no interfaces: only they can be taken for details of which nobody has looked at the type.
+// These are types and not interfaces, because only types are assignable to Record<string, unknown>.
 type RetryDetails = {
   readonly run: number
-  /** The try that failed, from 1. */
+  /** The attempt that failed, from 1. */
   readonly attempt: number
-  /** Milliseconds until the next one. */
+  /** Milliseconds until the next attempt. */
   readonly retryMs: number
   readonly failure: Failure
 }
@@ -22,7 +23,7 @@ type CallDetails = {
 }
 
 type DeltaDetails = {
-  /** What was added. */
+  /** The text that was added. */
   readonly text: string
   readonly iteration: number
 }
@@ -53,7 +54,7 @@ export interface EventDetails {
   readonly 'turn.parked': Nothing
   readonly 'turn.retried': RetryDetails
   readonly 'run.started': Nothing
-  /** Of a job's own run, with which its session may end, the number unless it is 1, and the value where it is small. */
+  /** Only set for a run of a job's root: the number of the run unless it is 1, and the value if it is small. */
   readonly 'run.completed': { readonly run?: number; readonly value?: unknown }
   readonly 'model.replied': {
     readonly model: string

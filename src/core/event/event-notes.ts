@@ -1,10 +1,10 @@
 /**
- * Duty: events as the stream keeps them. A field of a stream entry is whom it tells of, `<session>`, or `<session> <worker>` where
- * that is not the root; its value is what one commit changed, a JSON array of notes: [type, details], or [type, value, ...] where `orders`
- * has an order for the type, since names in each event would take more room than what they name.
- * N1 What is appended to an order later is missing in notes of before; nothing of it ever changes its place.
- * N2 The note with which a session ended is the last of its array: ["session.<status>"], with the position of its result where there is one. Scripts
- *    write it, behind what the node says of the run that ended with it.
+ * Duty: encode and decode events as the stream stores them. An entry of the stream holds what one commit changed. Its field is the subject:
+ * `<session>`, or `<session> <worker>` if the worker is not the root. Its value is a JSON array of notes. A note is [type, details]; if `orders`
+ * lists the type, it is [type, value, ...], because names of details in each event would take more room than the values.
+ * EVENT-1 A detail that is appended to an order later is missing in older notes. No detail ever changes its position.
+ * EVENT-2 The note of a session's end is the last in its array: ["session.<status>"], with the position of the result if there is one. Scripts
+ *         write it behind the notes that the node wrote about the run that ended with it.
  */
 import type { ResultStatus, RunResult } from '../history/entry.ts'
 import { idLength, rootIdOf } from '../ids.ts'
@@ -13,7 +13,7 @@ import type { EventDetails } from './event-details.ts'
 
 type Orders = { readonly [Type in EventType]?: readonly (keyof EventDetails[Type] & string)[] }
 
-/** Of what is told most: of each detail its place; one without a place is not written. */
+/** For the most frequent types: the order of their details. A detail that is not listed is not written. */
 const orders = {
   'session.created': ['kind', 'name', 'mode'],
   'worker.spawned': ['id', 'kind', 'name', 'detached'],
@@ -24,14 +24,14 @@ const orders = {
   'tool.failed': ['toolCallId', 'toolName', 'ms'],
 } as const satisfies Orders
 
-/** The parent of a worker that was spawned is the worker that tells of it. */
+/** Details that are not stored: the parent of a spawned worker is the subject of the event. */
 type Derived = { readonly 'worker.spawned': 'parent' }
-type Placed<Type extends keyof typeof orders> =
+type Listed<Type extends keyof typeof orders> =
   | (typeof orders)[Type][number]
   | (Type extends keyof Derived ? Derived[Type] : never)
-/** Details without a place: there must be none. */
-type Unplaced = { [Type in keyof typeof orders]: Exclude<keyof EventDetails[Type], Placed<Type>> }[keyof typeof orders]
-true satisfies Unplaced extends never ? true : Unplaced
+/** Details that no order lists. There must be none. */
+type Unlisted = { [Type in keyof typeof orders]: Exclude<keyof EventDetails[Type], Listed<Type>> }[keyof typeof orders]
+true satisfies Unlisted extends never ? true : Unlisted
 
 type Details = Readonly<Record<string, unknown>>
 type StoredNote = readonly [type: EventType, ...values: unknown[]]
@@ -46,26 +46,26 @@ function toStored([type, details]: EventNote): StoredNote {
   const stored: [EventType, ...unknown[]] = [type]
   for (const [index, name] of order.entries()) {
     const value = (details as Details)[name]
-    // Those between it and the one before that is there become null.
+    // Absent details before it become null.
     if (value !== undefined) stored[index + 1] = value
   }
   return stored
 }
 
-/** The session that a field tells of. */
-export function sessionIn(about: string): string {
-  return about.slice(0, idLength)
+/** The session in the field of a stream entry. */
+export function sessionIn(subject: string): string {
+  return subject.slice(0, idLength)
 }
 
-/** No commit makes more events. */
+/** More than the number of events of any commit. */
 const partSize = 100_000
 
 /**
- * What a stream entry tells of one commit, as events; `part`: its number within the entry. Types of a newer troupe are passed on as they
- * are. Throws for what is no JSON array.
+ * Decodes the events of one commit. `part`: the number of the commit within the stream entry. Events of types that a newer version added are
+ * passed on as they are. Throws if the notes are not a JSON array.
  */
-export function decodeEvents(id: string, about: string, notes: string, part = 0): RawEvent[] {
-  const [sessionId, workerId = rootIdOf(sessionId)] = about.split(' ') as [string, string?]
+export function decodeEvents(id: string, subject: string, notes: string, part = 0): RawEvent[] {
+  const [sessionId, workerId = rootIdOf(sessionId)] = subject.split(' ') as [string, string?]
   const head = { sessionId, workerId, at: Number(id.split('-')[0]) }
   return (JSON.parse(notes) as StoredNote[]).map((note, index) => {
     const [type] = note
@@ -91,7 +91,7 @@ function endOf([type, position = null]: StoredNote): Omit<Ended, 'result'> | nul
   return status === undefined ? null : { status, position: position as number | null }
 }
 
-/** The result of a run, by the note of its end. */
+/** The result of a run, from the note of its end. */
 function resultIn([type, details]: StoredNote): RunResult | null {
   if (type === 'worker.failed') return { status: 'failed', ...(details as EventDetails['worker.failed']) }
   if (type !== 'run.completed' || details === undefined) return null
@@ -99,23 +99,23 @@ function resultIn([type, details]: StoredNote): RunResult | null {
   return { status: 'completed', run, value }
 }
 
-const mayTellOfEnd = /"session\.(?:completed|failed|cancelled)"/
+const mayHoldSessionEnd = /"session\.(?:completed|failed|cancelled)"/
 
-/** How these notes say that the session ended, or null. */
+/** How the session ended, if these notes say that it did; otherwise null. */
 export function endIn(notes: string): Ended | null {
-  if (!mayTellOfEnd.test(notes)) return null
+  if (!mayHoldSessionEnd.test(notes)) return null
   const stored = JSON.parse(notes) as StoredNote[]
   const [last, before] = [stored.at(-1), stored.at(-2)]
   const ended = last === undefined ? null : endOf(last)
   if (ended === null) return null
-  // A conversation that was closed has no result: what is told before its end is not what it ended with.
+  // A conversation that was closed has no result: the note before the end belongs to another run.
   const result = before === undefined || ended.position === null ? null : resultIn(before)
   return { ...ended, result: result?.status === ended.status ? result : null }
 }
 
-const mayTellOfRunEnd = /"(?:run\.completed|worker\.failed|worker\.cancelled|session\.(?:completed|failed|cancelled))"/
+const mayHoldRunEnd = /"(?:run\.completed|worker\.failed|worker\.cancelled|session\.(?:completed|failed|cancelled))"/
 
-/** False only for notes with which no run has ended; told without decoding them. */
+/** False only if no run ended with these notes. Decided without decoding them. */
 export function mayEndRun(notes: string): boolean {
-  return mayTellOfRunEnd.test(notes)
+  return mayHoldRunEnd.test(notes)
 }

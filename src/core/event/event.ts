@@ -1,7 +1,7 @@
 /**
- * Duty: the one catalogue of events. Past-tense facts, `noun.verb`; a stream entry holds all that one script changed (its form:
- * core/event/event-notes.ts). The stream id is the event id from which a follower resumes. An event is for watching, never for deciding:
- * records decide.
+ * Duty: list all types of events. An event is a past-tense fact, `noun.verb`. An entry of the stream holds all events of one script
+ * (core/event/event-notes.ts has its form). A follower resumes from the id of an event. Events are for watching; decisions are made by records
+ * only.
  */
 import type { ResultStatus, RunResult } from '../history/entry.ts'
 import type { EventDetails } from './event-details.ts'
@@ -22,7 +22,7 @@ export const eventTypes = [
   'message.consumed',
   'message.deadLettered',
   'message.redriven',
-  // Reserved, too.
+  // Reserved: nothing writes it.
   'turn.parked',
   'turn.retried',
   'run.started',
@@ -33,9 +33,9 @@ export const eventTypes = [
   'tool.succeeded',
   'tool.failed',
   'tool.unknown',
-  // Not in the stream: a follower is told that events it asked for are no longer kept.
+  // Not stored: it tells a follower that some events it asked for have been deleted.
   'events.trimmed',
-  // Transient: told to who listens now, never stored.
+  // Transient: published to those who listen now, never stored.
   'text.delta',
   'reasoning.delta',
   'tool.progress',
@@ -46,44 +46,44 @@ export type TransientType = (typeof transientTypes)[number]
 
 export type EventType = (typeof eventTypes)[number]
 
-/** The types whose events need tell nothing beside it. */
+/** The types whose events may have no details. */
 type BareType = {
   [Type in EventType]: Readonly<Record<string, never>> extends EventDetails[Type] ? Type : never
 }[EventType]
 type NoteOf<Type extends EventType> = readonly [type: Type, details: EventDetails[Type]]
 
-/** What is written of an event. */
+/** What the runtime writes about an event. */
 export type EventNote = readonly [type: BareType] | { [Type in EventType]: NoteOf<Type> }[EventType]
 
-/** How a session ended, as its event says it. */
+/** How a session ended, according to its event. */
 export interface Ended {
   readonly status: ResultStatus
-  /** Position of the result in the root's history; null when the event does not say. */
+  /** Position of the result in the root's history. Null if the event does not name it. */
   readonly position: number | null
-  /** Spares who waits for the result a question, where the event before this one has it; else null. */
+  /** The result, if the event before this one holds it; then nobody needs to ask for it. Otherwise null. */
   readonly result: RunResult | null
 }
 
 export interface EventHead {
-  /** `<stream id>.<number within the entry>`: resume after it. A transient event has the id of the stored one before it. */
+  /** `<stream id>.<number within the entry>`. A follower resumes after it. A transient event has the id of the stored event before it. */
   readonly id: string
   readonly sessionId: string
   readonly workerId: string
-  /** Milliseconds since the epoch, by Redis's clock; of what is not stored, by the follower's. */
+  /** Milliseconds since 1970, by the clock of Redis; for an event that is not stored, by the clock of the follower. */
   readonly at: number
-  /** Set on what is told to who listens now and never stored (`transientTypes`). */
+  /** Set on events that are never stored (`transientTypes`). */
   readonly transient?: true
   /** Set on the event with which the session ended. */
   readonly ended?: Pick<Ended, 'status' | 'position'>
 }
 
-/** As it is read: nobody has looked at its details, and a newer troupe may write other types. */
+/** An event as it is read. Its details are not checked, and a newer version of troupe may have written an unknown type. */
 export interface RawEvent extends EventHead {
   readonly type: EventType
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** As a follower gets it: `type` tells what is in `details`. Be ready for types that this version does not know: they are passed on. */
+/** An event as a follower gets it: `type` determines `details`. Types that this version does not know are passed on too: be ready for them. */
 export type TroupeEvent = {
   [Type in EventType]: EventHead & { readonly type: Type; readonly details: EventDetails[Type] }
 }[EventType]
@@ -91,19 +91,19 @@ export type TroupeEvent = {
 // Redis counts to 2^64: 19 digits always fit.
 const eventIdPattern = /^\d{1,19}(?:-\d{1,19}(?:\.\d{1,19})?)?$/
 
-/** An event's id, or that of a stream entry: after all of its events; or a millisecond alone: after all of that. */
+/** The id of an event; or of a stream entry, meaning after all of its events; or a millisecond alone, meaning after all events of it. */
 export function isEventId(value: unknown): value is string {
   return typeof value === 'string' && eventIdPattern.test(value)
 }
 
-/** Order of event ids; a stream id without a number stands behind all events of its entry. */
+/** Compares event ids. The id of a stream entry stands behind all events of that entry. */
 export function isEventBefore(a: string, b: string): boolean {
   const [left, right] = [a, b].map((id) => {
     const [entry = '', number] = id.split('.')
     return [...entry.split('-').map(Number), number === undefined ? Number.POSITIVE_INFINITY : Number(number)]
   }) as [number[], number[]]
-  for (const place of [0, 1, 2]) {
-    const [l = 0, r = 0] = [left[place], right[place]]
+  for (const index of [0, 1, 2]) {
+    const [l = 0, r = 0] = [left[index], right[index]]
     if (l !== r) return l < r
   }
   return false

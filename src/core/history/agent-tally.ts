@@ -1,45 +1,35 @@
 /**
- * Duty: what an agent has used so far, as its record keeps it: `a ` and numbers in base 36, without the zeros at their end but the first.
- * T1 It never takes more than 64 bytes, so that the record stays small: a number that would need more digits stays at the highest
- *    one it can say.
- * T2 Handlers keep JSON in the same field; no JSON begins with `a`.
+ * Duty: encode what an agent has used so far for its record: `a ` and numbers in base 36. Zeros at the end are left out, except the first.
+ * TALLY-1 The text never takes more than 64 bytes, so that the record stays small. A number that needs more digits stays at the largest value
+ *         that its digits can hold.
+ * TALLY-2 Handlers keep JSON in the same field. No JSON begins with `a`.
  */
 import type { Spending } from '../policy.ts'
+import { noUsage, tokensOf, type UsageReport } from '../worker/usage.ts'
 
-export interface AgentTally {
-  /** Model calls of the current run; the others are totals of the worker's life. */
+export interface AgentTally extends UsageReport {
+  /** Iterations of the current run. All other numbers are totals of the worker's life. */
   readonly iterations: number
-  readonly modelCalls: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly cacheReadTokens: number
-  readonly cacheWriteTokens: number
-  readonly reasoningTokens: number
-  /** Results and other mail that came when nothing waited for them. */
+  /** Results and other mail that came although nothing waited for them. */
   readonly ignoredEvents: number
 }
 
 export const emptyTally: AgentTally = {
   iterations: 0,
-  modelCalls: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  reasoningTokens: 0,
+  ...noUsage,
   ignoredEvents: 0,
 }
 
-/** What of it counts towards the limits of a session. */
-export function spendingOf({ modelCalls, inputTokens, outputTokens }: AgentTally): Spending {
-  return { modelCalls, tokens: inputTokens + outputTokens }
+/** The part that counts towards the limits of a session. */
+export function spendingOf(tally: AgentTally): Spending {
+  return { modelCalls: tally.modelCalls, tokens: tokensOf(tally) }
 }
 
-const mark = 'a '
+const prefix = 'a '
 const radix = 36
 
-/** In the order they are written, with the digits each may take: 55, and with the mark and 7 spaces 64 bytes. */
-const places: readonly (readonly [name: keyof AgentTally, digits: number])[] = [
+/** The numbers in the order in which they are written, with their most digits: 55 digits, 2 bytes of prefix and 7 spaces are 64 bytes. */
+const fields: readonly (readonly [name: keyof AgentTally, digits: number])[] = [
   ['iterations', 4],
   ['modelCalls', 6],
   ['inputTokens', 8],
@@ -50,26 +40,31 @@ const places: readonly (readonly [name: keyof AgentTally, digits: number])[] = [
   ['ignoredEvents', 5],
 ]
 
-/** The highest number that so many digits say. */
-const mosts = places.map(([, digits]) => radix ** digits - 1)
+/** The largest value of each number. */
+const largest = fields.map(([, digits]) => radix ** digits - 1)
 
 export function encodeTally(tally: AgentTally): string {
   let text = 'a'
   let length = 0
-  for (let index = 0; index < places.length; index++) {
-    const number = encodeNumber(tally[(places[index] as (typeof places)[0])[0]], mosts[index] as number)
+  for (let index = 0; index < fields.length; index++) {
+    const number = encodeNumber(tally[(fields[index] as (typeof fields)[0])[0]], largest[index] as number)
     text += ` ${number}`
     if (number !== '0' || index === 0) length = text.length
   }
   return text.slice(0, length)
 }
 
-/** Null for what is no tally, such as the state of a handler. Numbers that a newer troupe adds behind are passed over. */
+/** Is this an agent's, and no state of a handler? */
+export function isTally(text: string): boolean {
+  return text.startsWith(prefix)
+}
+
+/** Null for a text that is no tally, such as the state of a handler. Further numbers, which a newer version may write, are ignored. */
 export function decodeTally(text: string): AgentTally | null {
-  if (!text.startsWith(mark)) return null
-  const words = text.slice(mark.length).split(' ')
+  if (!isTally(text)) return null
+  const words = text.slice(prefix.length).split(' ')
   const tally = { ...emptyTally } as Record<keyof AgentTally, number>
-  for (const [index, [name]] of places.entries()) {
+  for (const [index, [name]] of fields.entries()) {
     const word = words[index] ?? '0'
     if (!/^[0-9a-z]{1,8}$/.test(word)) return null
     tally[name] = Number.parseInt(word, radix)
@@ -77,7 +72,7 @@ export function decodeTally(text: string): AgentTally | null {
   return tally
 }
 
-/** What a provider counted may be a fraction or missing; the record holds whole numbers. */
+/** A provider's count may be a fraction or NaN. The record holds whole numbers. */
 function encodeNumber(value: number, most: number): string {
   if (value === 0) return '0'
   const whole = Number.isNaN(value) ? 0 : Math.trunc(value)

@@ -1,17 +1,19 @@
 /**
- * Duty: reads a message of a conversation from recorded JSON, also what a newer troupe wrote.
- * C1 Nothing is taken away: fields and blocks that are unknown here are kept, and stay data. Of words that are unknown (a new finish
- *    reason or status) the nearest known one is read.
- * C2 The schema decides. Our own entries are not put to it: a check of the fields that are used costs a small part (some thousand
- *    entries are read whenever a worker moves to another node), and accepts nothing that the schema refuses.
+ * Duty: read a message of a conversation from recorded JSON, including messages that a newer version of troupe wrote.
+ * CODEC-1 Nothing is removed: unknown fields and unknown blocks are kept as data. An unknown word (a new finish reason or status) is read
+ *         as the nearest known word.
+ * CODEC-2 The schema decides what is a message. Entries of our own form skip it: thousands of entries are read whenever a worker moves
+ *         to another node, and checking only the fields in use costs a small part of the schema. That check accepts nothing that the
+ *         schema refuses.
  */
 
 import { isObject } from '../check/is-object.ts'
+import { problemText } from '../check/schema-problems.ts'
 import { type ChatMessage, chatMessageSchema, finishReasons, toolStatuses } from './chat-message.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Null for what is no message of a conversation, or of a type that is not known here: it is passed over. */
+/** Null for a value that is no message of a conversation, or that has an unknown type. Readers pass over it. */
 export function readChatMessage(value: unknown): ChatMessage | null {
   if (!isObject(value)) return null
   if (isOurs(value)) return value as unknown as ChatMessage
@@ -21,9 +23,17 @@ export function readChatMessage(value: unknown): ChatMessage | null {
       ? (understood as unknown as ChatMessage)
       : null
   } catch {
-    // Nested more deeply than a stack reaches: nothing of ours is.
+    // The value is nested so deeply that the stack overflowed. Nothing that troupe wrote is.
     return null
   }
+}
+
+/** Says why these fields are no reply of a model that can be recorded; null if they are. */
+export function replyProblem(reply: Fields): string | null {
+  const message = { type: 'assistant', id: '', at: 0, ...reply }
+  if (readChatMessage(message) !== null) return null
+  const { error } = chatMessageSchema.safeParse(message)
+  return error ? problemText(error) : 'it cannot be read'
 }
 
 const knownReasons = new Set<unknown>(finishReasons)
@@ -107,7 +117,7 @@ function isOutput(output: unknown): boolean {
   return (output.type === 'text' || output.type === 'error-text') && typeof output.value === 'string'
 }
 
-/** Words that a newer troupe added, as the nearest of ours; the record keeps them. */
+/** Replaces words that a newer version added by the nearest known word. The record keeps the original word. */
 function inKnownWords(message: Fields): Fields {
   if (
     message.type === 'assistant' &&
@@ -126,7 +136,7 @@ function inKnownWords(message: Fields): Fields {
   }
 }
 
-/** Without the blocks that the schema cannot know. */
+/** The message without blocks of unknown types, which the schema would refuse. */
 function withKnownBlocks(message: Fields): Fields {
   if (!Array.isArray(message.content)) return message
   const known = message.type === 'user' ? userTypes : assistantTypes
@@ -146,7 +156,7 @@ function isOptionalText(value: unknown): boolean {
   return value === undefined || typeof value === 'string'
 }
 
-/** By provider, then by name. */
+/** Options by provider, then by name. */
 function isProviderOptions(value: unknown): boolean {
   return value === undefined || (isObject(value) && Object.values(value).every(isObject))
 }
@@ -155,7 +165,7 @@ function isFacts(value: unknown): boolean {
   return value === undefined || isObject(value)
 }
 
-/** Why its call ended the run; most did not. */
+/** Why this call ended the run. Most calls did not. */
 function isFailure(value: unknown): boolean {
   return value === undefined || (isObject(value) && typeof value.code === 'string' && typeof value.message === 'string')
 }

@@ -1,13 +1,14 @@
 /**
- * Duty: what is said in a conversation: one tagged union of six kinds. Plain JSON, with the part
- * names of the AI SDK, so that an adapter only copies.
- * M-a A message is never changed after it was recorded. M-b Ids of tool calls are unique within a history: what a provider repeats
- *     or leaves out gets a new one before it is recorded. M-c What a newer troupe added is kept and passed over.
+ * Duty: define the messages of a conversation: one tagged union of six types. They are plain JSON with the part names of the AI SDK, so that
+ * adapters can copy them.
+ * CHAT-1 A message is never changed after it was recorded.
+ * CHAT-2 Ids of tool calls are unique within a history. An id that a provider repeats or leaves out is replaced before it is recorded.
+ * CHAT-3 Fields and blocks that a newer version of troupe added are kept and passed over.
  */
 import { z } from 'zod'
 import type { Failure } from '../worker/failure.ts'
 
-/** Whatever a provider wants back as it gave it (signatures, item ids): opaque, recorded, never read. */
+/** Data that a provider wants back unchanged, such as signatures and item ids. It is recorded and never read. */
 const providerOptionsSchema = z.record(z.string(), z.record(z.string(), z.json())).optional()
 
 const textBlockSchema = z.looseObject({
@@ -16,11 +17,11 @@ const textBlockSchema = z.looseObject({
   providerOptions: providerOptionsSchema,
 })
 
-/** `data` is base64, or `url` names it; one of the two. */
+/** Either `data`, in base64, or `url`. */
 const mediaFields = { mediaType: z.string(), data: z.string().optional(), url: z.string().optional() }
 const imageBlockSchema = z.looseObject({ type: z.literal('image'), ...mediaFields })
 const audioBlockSchema = z.looseObject({ type: z.literal('audio'), ...mediaFields })
-/** A file by reference: its bytes are not part of the history. */
+/** A file by reference. Its bytes are not part of the history. */
 const fileBlockSchema = z.looseObject({
   type: z.literal('file'),
   mediaType: z.string(),
@@ -38,9 +39,9 @@ const toolCallBlockSchema = z.looseObject({
   type: z.literal('tool-call'),
   toolCallId: z.string(),
   toolName: z.string(),
-  /** The arguments as JSON; null when they could not be parsed. */
+  /** The arguments as JSON. Null if they could not be parsed. */
   input: z.json(),
-  /** The arguments as the model wrote them, when they are not JSON. */
+  /** The arguments as the model wrote them, if they are not JSON. */
   inputText: z.string().optional(),
   providerOptions: providerOptionsSchema,
 })
@@ -69,20 +70,23 @@ const toolOutputSchema = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('error-text'), value: z.string() }),
 ])
 
-/** ok; error: it failed and says why; cancelled: it did not run or was stopped; unknown: nobody knows whether it took effect. */
+/**
+ * `ok`. `error`: the tool failed and says why. `cancelled`: the call did not run or was stopped. `unknown`: nobody knows whether the tool
+ * took effect.
+ */
 export const toolStatuses = ['ok', 'error', 'cancelled', 'unknown'] as const
 
-/** Each message has an id that is unique in its history, and the time it was recorded (ms since the epoch). */
+/** Each message has an id that is unique in its history, and the time when it was recorded (milliseconds since 1970). */
 const head = { id: z.string(), at: z.number() }
 
 const systemMessageSchema = z.looseObject({ type: z.literal('system'), ...head, text: z.string() })
 const userMessageSchema = z.looseObject({
   type: z.literal('user'),
   ...head,
-  /** The worker that sent it, set by the runtime; absent when it came from outside. */
+  /** The worker that sent it, set by the runtime. Absent if it came from outside the session. */
   from: z.string().optional(),
   content: z.array(userBlockSchema),
-  /** Values that the sender's tools established and that came along, by name: for tools, never shown to the model. */
+  /** Facts that the sender passed along, by name. They are for tools; the model never sees them. */
   facts: z.record(z.string(), z.json()).optional(),
 })
 const assistantMessageSchema = z.looseObject({
@@ -90,7 +94,7 @@ const assistantMessageSchema = z.looseObject({
   ...head,
   /** `provider/model`, as the provider names it. */
   model: z.string(),
-  /** In the order the model gave them. */
+  /** In the order in which the model wrote them. */
   content: z.array(assistantBlockSchema),
   finishReason: z.enum(finishReasons),
   usage: usageSchema,
@@ -102,9 +106,9 @@ const toolResultMessageSchema = z.looseObject({
   toolName: z.string(),
   status: z.enum(toolStatuses),
   output: toolOutputSchema,
-  /** Values that the tool established, by name: for other tools and for who asked, never shown to the model. */
+  /** Facts that the tool set, by name. They are for other tools and for the sender of the input; the model never sees them. */
   facts: z.record(z.string(), z.json()).optional(),
-  /** The run is to fail with this, whoever goes on with it. */
+  /** If set, the run must fail with this failure, on whatever node it continues. */
   failure: z.looseObject({ code: z.string(), message: z.string() }).optional(),
 })
 const errorMessageSchema = z.looseObject({ type: z.literal('error'), ...head, message: z.string() })
@@ -135,7 +139,7 @@ export interface TextBlock {
 export interface MediaBlock {
   readonly type: 'image' | 'audio'
   readonly mediaType: string
-  /** Base64; or `url`. */
+  /** In base64. Either `data` or `url` is set. */
   readonly data?: string | undefined
   readonly url?: string | undefined
 }
@@ -176,16 +180,16 @@ export type ToolOutput =
   | { readonly type: 'json'; readonly value: Json }
   | { readonly type: 'error-text'; readonly value: string }
 
-/** What a child established, as its tools recorded it. */
+/** The result of a child, with the facts that its tools set. */
 export interface ChildFacts {
   readonly workerId: string
   readonly name: string
   readonly kind: string
   readonly status: 'completed' | 'failed' | 'cancelled'
   readonly facts: Readonly<Record<string, Json>>
-  /** Names of the facts it was given. */
+  /** Names of the facts that it got from its parent. */
   readonly given: readonly string[]
-  /** Why it failed, in words; absent unless it did. */
+  /** Why it failed, in words. Absent if it did not fail. */
   readonly failure?: string | undefined
 }
 
@@ -240,7 +244,7 @@ export function toolCallsOf(message: AssistantMessage): ToolCallBlock[] {
   return message.content.filter((block) => block.type === 'tool-call')
 }
 
-/** The text of a message as a person reads it: text blocks joined, nothing else. */
+/** The text of a message as a person reads it: its text blocks, joined. */
 export function textOf(content: readonly (UserBlock | AssistantBlock)[]): string {
   return content
     .filter((block) => block.type === 'text')

@@ -1,9 +1,9 @@
 /**
- * Duty: what an agent knows: its agent prompt, its conversation, the metadata of its session, and the pending turn (what the model
- * asked for and is not answered yet). All but the prompt is a fold over the entries of the worker's history: the same entries give
- * the same container, in any process, after any crash.
- * C-a `apply` is the only way in; it costs the same however long the history is. C-b An entry of a type this version does not know
- *     is passed over and counted.
+ * Duty: hold what an agent knows: its prompt, its conversation, the metadata of its session, and the pending turn (what the model asked for and
+ * is not answered yet). Everything except the prompt is built from the entries of the worker's history. The same entries give the same
+ * container in any process, after any crash.
+ * CONTAINER-1 `apply` is the only way to add entries. It costs the same however long the history is.
+ * CONTAINER-2 An entry of a type that this version does not know is passed over and counted.
  */
 
 import { isObject } from '../check/is-object.ts'
@@ -11,6 +11,7 @@ import type { ToolSpec } from '../definition/model.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { ResultMessage } from '../worker/message.ts'
+import { tokensOf } from '../worker/usage.ts'
 import { readChatMessage } from './chat-codec.ts'
 import {
   type AssistantMessage,
@@ -20,7 +21,6 @@ import {
   type ToolCallBlock,
   type ToolResultMessage,
   textOf,
-  type Usage,
 } from './chat-message.ts'
 import type { DelegatedEntry, Entry, FailedEntry } from './entry.ts'
 import { ConversationHistory } from './history.ts'
@@ -35,21 +35,21 @@ export interface SessionMetadata {
   readonly depth: number
 }
 
-/** What the newest assistant message asked for and what became of it so far. */
+/** What the newest assistant message asked for, and how far it is carried out. */
 export interface PendingTurn {
   /** Calls without a result, in call order. */
   readonly calls: readonly ToolCallBlock[]
-  /** `once` calls that were recorded as started. */
+  /** `once` calls that are recorded as started. */
   readonly started: ReadonlySet<string>
-  /** Calls that became children. */
+  /** Calls that started children. */
   readonly delegated: ReadonlyMap<string, DelegatedEntry['spawned']>
-  /** Results of those children that were recorded so far, by spawning call. */
+  /** Results of these children that are recorded so far, by the number of the spawn. */
   readonly childResults: ReadonlyMap<number, ResultMessage>
 }
 
-/** What the run in progress has used and established so far. */
+/** What the run in progress has used so far, and the facts that its tools have set. */
 export interface RunSoFar {
-  /** Replies of the model that were no blanks. */
+  /** Replies of the model that were not blank. */
   readonly iterations: number
   /** Blank replies in a row. */
   readonly blanks: number
@@ -59,19 +59,19 @@ export interface RunSoFar {
   readonly children: readonly ChildFacts[]
   /** Iterations in a row that ended with the same errors. */
   readonly sameErrors: number
-  /** Those of the last iteration that ended, a line for each: the tool, and what the model was told. */
+  /** The errors of the last finished iteration, one line each: the tool, and the error that the model saw. */
   readonly errors: string
-  /** Why the run is to fail: recorded with the result of the call that decided it. */
+  /** Why the run must fail. It is recorded with the result of the call that decided it. */
   readonly failure: Failure | null
 }
 
-/** Continue with the model, stop, or a tool is to be called. */
+/** Ask the model, stop, or call a tool. */
 export type FlowAction = 'continue' | 'stop' | { readonly callTool: string }
 
 interface MutableRun {
   number: number
   inputText: string | undefined
-  /** What the text says, once somebody asked: of JSON this may take many times as much memory. */
+  /** The parsed input, once somebody has read it. Parsed JSON may take many times the memory of its text. */
   input: Json | undefined
   iterations: number
   blanks: number
@@ -83,11 +83,11 @@ interface MutableRun {
   failure: Failure | null
 }
 
-/** Why a run fails whose input does not fit, or names no folder that it may have. */
+/** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
 const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'grant_exceeded'])
 
 export class ContextContainer {
-  /** The system prompt; a field and no message, and set by whoever runs the agent, since it is code and not history. */
+  /** The system prompt. It comes from code and not from the history, so it is set before each model call. */
   agentPrompt = ''
   readonly history = new ConversationHistory()
   readonly session: SessionMetadata
@@ -98,12 +98,12 @@ export class ContextContainer {
   #childResults = new Map<number, ResultMessage>()
   /** Results of the calls of the newest assistant message. */
   #results: ToolResultMessage[] = []
-  #given: Record<string, Json> = emptyFacts()
+  #passedFacts: Record<string, Json> = emptyFacts()
   #passedOver = 0
-  // An empty context waits for what the model says first.
+  // An empty conversation may begin with the model.
   #isRunOpen = true
   #firstText: string | undefined
-  /** The run that it began. */
+  /** The run that began with this first text. */
   #firstRun = 0
 
   constructor(session: SessionMetadata) {
@@ -128,34 +128,34 @@ export class ContextContainer {
     return this.#lastReply
   }
 
-  /** Facts that the worker was given, and those of this run. */
+  /** Facts that the worker got from its parent, and facts of this run. */
   get facts(): Readonly<Record<string, Json>> {
-    return Object.assign(emptyFacts(), this.#given, this.#run.facts)
+    return Object.assign(emptyFacts(), this.#passedFacts, this.#run.facts)
   }
 
-  /** What comes next: a projection of the pending turn, never stored. */
+  /** What comes next. It is computed from the pending turn and never stored. */
   get action(): FlowAction {
     const [call] = this.history.openCalls()
     if (call !== undefined) return { callTool: call.toolName }
     return this.#isRunOpen ? 'continue' : 'stop'
   }
 
-  /** Something is said by someone who is no worker's history: for contexts that are made by hand, and converters. */
+  /** Adds a message that comes from no worker's history. For contexts made by hand, and for converters. */
   push(message: ChatMessage): void {
     this.#say(message)
   }
 
-  /** Called input, not user: another worker may have sent it. */
+  /** Adds a user message. It is called an input, because another worker may have sent it. */
   pushInput(text: string, stamp: { readonly id: string; readonly at: number }, from?: string): void {
     this.push({ type: 'user', ...stamp, content: [{ type: 'text', text }], ...(from !== undefined && { from }) })
   }
 
-  /** Bytes of prompt and messages over four; an estimate, not what a provider will count. */
+  /** An estimate from the number of bytes. A provider will count differently. */
   estimatedTokens(tools: readonly ToolSpec[] = []): number {
     return this.history.estimatedTokens(tools)
   }
 
-  /** The prompt first, as a system message, then what was said: how others keep a conversation. */
+  /** The conversation in the form that other libraries use: the prompt first, as a system message. */
   toMessages(): ChatMessage[] {
     const said = this.history.toVec()
     return this.agentPrompt === '' ? said : [{ type: 'system', id: 'prompt', at: 0, text: this.agentPrompt }, ...said]
@@ -166,11 +166,12 @@ export class ContextContainer {
     return this.#passedOver
   }
 
-  /** The input of the worker's first run that was not refused, and that of the run in progress; null before it. */
+  /** The input of the worker's first run that was not refused. Null before that run. */
   get firstInput(): Json {
     return this.#firstText === undefined ? null : inputOf(this.#firstText)
   }
 
+  /** The input of the run in progress. Null between runs. */
   get input(): Json {
     const run = this.#run
     if (run.inputText === undefined) return null
@@ -223,7 +224,7 @@ export class ContextContainer {
         this.#firstText = this.#run.inputText
         this.#firstRun = this.#run.number
       }
-      for (const [name, value] of Object.entries(message.facts ?? {})) this.#given[name] = value
+      for (const [name, value] of Object.entries(message.facts ?? {})) this.#passedFacts[name] = value
     } else if (message.type === 'assistant') this.#replied(message)
     else if (message.type === 'toolResult') this.#answered(message)
   }
@@ -243,7 +244,7 @@ export class ContextContainer {
     this.#results.push(message)
     this.#run.failure ??= message.failure ?? null
     if (this.history.openCount > 0) return
-    // The iteration is over: did it end with the very errors of the one before?
+    // The iteration is over. Compare its errors with those of the iteration before.
     const errors = this.#results
       .filter(({ status }) => status === 'error')
       .map(({ toolName, output }) => `${toolName}: ${JSON.stringify(output.value)}`)
@@ -263,7 +264,7 @@ export class ContextContainer {
     this.#run.children.push({ workerId, name, kind, status, facts, given, ...(failure !== undefined && { failure }) })
   }
 
-  /** Nothing was begun with an input that was refused: the next one is the first. */
+  /** A refused input does not count as the first one. The next input becomes the first. */
   #failed({ failure }: FailedEntry): void {
     const isRefused = refusals.has(failure.code) && this.#run.iterations === 0
     if (isRefused && this.#run.number === this.#firstRun) this.#firstText = undefined
@@ -290,17 +291,13 @@ export class ContextContainer {
   }
 }
 
-function tokensOf(usage: Usage): number {
-  return usage.inputTokens + usage.outputTokens
-}
-
-/** What a child replied may be anything, and so may what it calls its facts. */
+/** A child's reply may be any value, and so may its `facts`. */
 function factsOf(value: unknown): Record<string, Json> {
   const facts = (value as { facts?: unknown } | null)?.facts
   return isObject(facts) ? (facts as Record<string, Json>) : {}
 }
 
-// Names of facts come from tools and models: "__proto__" must be a name like any other.
+// Tools and models choose the names of facts: "__proto__" must be a name like any other.
 function emptyFacts(): Record<string, Json> {
   return Object.create(null) as Record<string, Json>
 }
@@ -321,7 +318,7 @@ function newRun(number: number): MutableRun {
   }
 }
 
-/** An input that was JSON came into the conversation as its text. */
+/** An input that was JSON is in the conversation as its text. */
 function inputOf(text: string): Json {
   if (!/^\s*[[{"\d\-tfn]/.test(text)) return text
   try {

@@ -1,6 +1,6 @@
 /**
- * Duty: a conversation as others look at it: entries with one side each, and the text of any message. Nothing here
- * is kept: all of it follows from the messages.
+ * Duty: present a conversation to others: entries with one side each, and the text of any message. Everything follows from the messages;
+ * nothing is stored.
  */
 import {
   type AssistantMessage,
@@ -11,7 +11,7 @@ import {
   type UserMessage,
 } from './chat-message.ts'
 
-/** Exactly one side is set. What a model did not say itself is said to it: inputs, results of tools, summaries. */
+/** Exactly one side is set. Everything that the model did not say itself is on the user's side: inputs, results of tools, summaries. */
 export type ConversationEntry =
   | { readonly user: UserMessage | ToolResultMessage | SummaryMessage; readonly assistant: null }
   | { readonly user: null; readonly assistant: AssistantMessage }
@@ -24,7 +24,7 @@ export function entriesOf(messages: readonly ChatMessage[]): ConversationEntry[]
   })
 }
 
-/** What a message says, as text. */
+/** The text of a message. */
 export function contentOf(message: ChatMessage): string {
   switch (message.type) {
     case 'system':

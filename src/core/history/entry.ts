@@ -1,8 +1,10 @@
 /**
- * Duty: what a history entry holds. Entries are appended and never changed; readers pass over types they do not know.
- * `v` is the schema version of the entry. Every entry names the run and the epoch (how often the worker had been claimed) that
- * wrote it, so that an audit can see that epochs never decrease (I5). Most workers have one run and are claimed once: what is 1 is not
- * written, but for `cancelled`, of which a missing one is not known.
+ * Duty: define the entries of a worker's history, and how they are written and read. An entry is appended once and never changed.
+ * `v` is the schema version of the entry. Each entry names the run and the epoch (how often the worker had been claimed) in which it was
+ * written. An audit checks by them that epochs never decrease (I5).
+ * ENTRY-1 A run or an epoch of 1 is not written, because most workers have one run and are claimed once. The type `cancelled` is the
+ *         exception: scripts write it too, and there a missing run means that the run is unknown.
+ * ENTRY-2 Readers pass over entries of a type that they do not know.
  */
 
 import { isObject } from '../check/is-object.ts'
@@ -14,7 +16,7 @@ export const entryVersion = 1
 
 export interface EntryHead {
   readonly v: number
-  /** Milliseconds since the epoch, by the node's clock; for people, never for decisions. */
+  /** Milliseconds since 1970, by the node's clock. For people to read; nothing is decided by it. */
   readonly at: number
   readonly run: number
   readonly epoch: number
@@ -28,12 +30,12 @@ export interface SpawnNote {
   readonly detached?: true
 }
 
-/** A message was received; with it, what the handler asked for. */
+/** A message was received. The entry also holds what the handler asked for while it received it. */
 export interface ReceivedEntry extends EntryHead {
   readonly type: 'received'
   readonly message: Message
   readonly spawned?: readonly SpawnNote[]
-  /** Workers that were sent to, in order. */
+  /** Ids of the workers to which the handler sent messages, in order. */
   readonly sent?: readonly string[]
   readonly timers?: readonly { readonly id: string; readonly ms: number }[]
 }
@@ -49,12 +51,12 @@ export interface FailedEntry extends EntryHead {
   readonly failure: Failure
 }
 
-/** One try of a message failed; another follows after `retryMs`. */
+/** One attempt failed; the next one follows after `retryMs`. */
 export interface AttemptFailedEntry extends EntryHead {
   readonly type: 'attemptFailed'
   readonly failure: Failure
   readonly retryMs: number
-  /** Calls of `once` tools that said themselves that nothing took effect: they may run again. */
+  /** Calls of `once` tools that reported that nothing took effect. These calls may run again. */
   readonly toolCallIds?: readonly string[]
 }
 
@@ -64,25 +66,25 @@ export interface CancelledEntry extends Partial<EntryHead> {
   readonly at: number
 }
 
-/** Something was said in an agent's conversation. */
+/** A message of an agent's conversation. */
 export type ChatEntry = EntryHead & ChatMessage
 
-/** A `once` tool is about to run: after a crash without its result, nobody knows whether it took effect. */
+/** A `once` tool is about to run. If no result follows because of a crash, nobody knows whether the tool took effect. */
 export interface ToolStartedEntry extends EntryHead {
   readonly type: 'toolStarted'
   readonly toolCallId: string
   readonly toolName: string
 }
 
-/** A tool call became children: its result follows when all that are not detached have reported. */
+/** A tool call started children. The result of the call follows when all children that are not detached have reported. */
 export interface DelegatedEntry extends EntryHead {
   readonly type: 'delegated'
   readonly toolCallId: string
-  /** With the names of facts that were given along. */
+  /** Each with the names of the facts that the child received. */
   readonly spawned: readonly (SpawnNote & { readonly facts?: readonly string[] })[]
 }
 
-/** A reply that said nothing and asked for nothing. */
+/** A model's reply without text and without tool calls. */
 export interface BlankEntry extends EntryHead {
   readonly type: 'blank'
   readonly model: string
@@ -101,15 +103,15 @@ export type Entry =
   | DelegatedEntry
   | BlankEntry
 
-/** What an agent's run replies with. */
+/** The result of an agent's run. */
 export interface AgentResult {
-  /** The model's last words. */
+  /** The text of the model's last reply. */
   readonly text: string
-  /** What its tools established, by name. */
+  /** Facts that its tools set, by name. */
   readonly facts?: Readonly<Record<string, Json>>
 }
 
-/** Its words, and perhaps facts; nothing else: a handler may well reply with a text and more, and all of that is told. */
+/** True for an object with a text, perhaps facts, and no other field. A handler's reply may have a text too; with other fields it is shown whole. */
 export function isAgentResult(value: unknown): value is AgentResult {
   if (!isObject(value) || typeof value.text !== 'string') return false
   return Object.keys(value).every((name) => name === 'text' || name === 'facts')
@@ -117,14 +119,17 @@ export function isAgentResult(value: unknown): value is AgentResult {
 
 export type ResultStatus = 'completed' | 'failed' | 'cancelled'
 
-/** How a run ended, as a program sees it. */
+/** How a run ended. */
 export type RunResult =
   | { readonly status: 'completed'; readonly run: number; readonly value: unknown }
   | { readonly status: 'failed'; readonly run: number; readonly failure: Failure }
   | { readonly status: 'cancelled'; readonly run: number }
 
-function entryHead(type: Entry['type'], run: number, epoch: number, at: number): string {
-  let head = `"type":"${type}","v":${entryVersion},"at":${at}`
+/** The fields of an entry of this type, without its head. */
+export type EntryParts<Type extends Entry['type']> = Omit<Extract<Entry, { type: Type }>, keyof EntryHead | 'type'>
+
+function entryHead(type: Entry['type'], run: number, epoch: number, at: number, v = entryVersion): string {
+  let head = `"type":"${type}","v":${v},"at":${at}`
   if (run !== 1 || type === 'cancelled') head += `,"run":${run}`
   if (epoch !== 1 || type === 'cancelled') head += `,"epoch":${epoch}`
   return head
@@ -134,12 +139,12 @@ function withHead(head: string, more: string): string {
   return more === '{}' ? `{${head}}` : `{${head},${more.slice(1)}`
 }
 
-/** The entry of a completed run from a value that is JSON already: large replies are serialised once. */
+/** The entry of a completed run. The value is JSON already, so that a large value is serialised only once. */
 export function completedEntry(run: number, epoch: number, at: number, valueJson: string): string {
   return `{${entryHead('completed', run, epoch, at)},"value":${valueJson}}`
 }
 
-/** The entry of a message that was received, as the JSON it was before anybody was handed it; with what was asked for. */
+/** The entry of a received message. `messageJson` was made before the handler got the message, because a handler may change it. */
 export function receivedEntry(
   run: number,
   epoch: number,
@@ -160,7 +165,12 @@ export function entryJson(
   return withHead(entryHead(type, run, epoch, at), JSON.stringify(withPlainText(facts)))
 }
 
-/** What is said in one text and nothing more, as most is, is written as that text; `toEntry` makes a block of it. */
+/** An entry as it is stored. */
+export function encodeEntry({ type, v, at, run = 1, epoch = 1, ...parts }: Entry): string {
+  return withHead(entryHead(type, run, epoch, at, v), JSON.stringify(withPlainText(parts)))
+}
+
+/** Content of a single text block, the most frequent content, is stored as that text. `toEntry` turns it into a block again. */
 function withPlainText(facts: Record<string, unknown>): Record<string, unknown> {
   const { content } = facts
   if (!Array.isArray(content) || content.length !== 1) return facts
@@ -168,7 +178,7 @@ function withPlainText(facts: Record<string, unknown>): Record<string, unknown> 
   return block.type === 'text' && Object.keys(block).length === 2 ? { ...facts, content: block.text } : facts
 }
 
-/** What is no JSON object, or lacks what its type must have, comes as an entry of an unknown type, which readers pass over. */
+/** Text that is no JSON object, or that lacks a required field, is read as an entry of an unknown type, which readers pass over. */
 export function decodeEntry(json: string): Entry {
   try {
     return toEntry(JSON.parse(json))
@@ -177,7 +187,7 @@ export function decodeEntry(json: string): Entry {
   }
 }
 
-/** The same of what was JSON; what is not written is added to it. */
+/** Adds the fields that were left out when the entry was written. */
 function toEntry(entry: unknown): Entry {
   if (!isObject(entry) || !hasItsParts(entry)) return unreadable
   if (entry.type === 'cancelled') return entry as unknown as Entry
@@ -190,7 +200,7 @@ function toEntry(entry: unknown): Entry {
 
 const unreadable = { type: 'unreadable' } as unknown as Entry
 
-/** When an entry was written; null without one, and of one over which somebody wrote. */
+/** When an entry was written. Null if there is no entry, or if it is damaged. */
 export function writtenAt(json: string | null): number | null {
   const at: unknown = json === null ? null : decodeEntry(json).at
   return typeof at === 'number' ? at : null
@@ -198,7 +208,7 @@ export function writtenAt(json: string | null): number | null {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What readers rely on. What is said in a conversation is checked where it is read (core/history/chat-codec.ts). */
+/** Checks the fields that readers rely on. Messages of a conversation are checked when they are read (core/history/chat-codec.ts). */
 function hasItsParts(entry: Fields): boolean {
   switch (entry.type) {
     case 'received':

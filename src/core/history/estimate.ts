@@ -1,6 +1,6 @@
 /**
- * Duty: how much a conversation is, without asking anybody: close enough to see that it will not fit.
- * Bytes are those of UTF-8. Ids are not counted.
+ * Duty: estimate the size of a conversation without asking a provider, closely enough to see that it will not fit.
+ * Bytes are those of UTF-8. Ids do not count.
  */
 
 import type { ToolSpec } from '../definition/model.ts'
@@ -8,7 +8,7 @@ import type { AssistantBlock, ChatMessage, Json, ToolCallBlock, UserBlock } from
 
 const bytesPerToken = 4
 
-/** What of it a model reads: texts, media as base64, names and arguments of calls, outputs, reasoning with what is signed or encrypted. */
+/** The bytes that a model reads: texts, media in base64, names and arguments of calls, outputs, reasoning with its signed or encrypted data. */
 export function estimatedBytes(message: ChatMessage): number {
   switch (message.type) {
     case 'system':
@@ -44,7 +44,7 @@ function blockBytes(block: UserBlock | AssistantBlock): number {
     case 'tool-call':
       return bytes(block.toolName) + argumentBytes(block)
     default:
-      // A type that a newer troupe wrote: it is no part of a prompt.
+      // A type that a newer version of troupe wrote. It is not part of a prompt.
       return 0
   }
 }
@@ -53,7 +53,7 @@ function argumentBytes({ input, inputText }: ToolCallBlock): number {
   return inputText === undefined ? bytes(JSON.stringify(input)) : bytes(inputText)
 }
 
-/** Signatures and encrypted reasoning: what providers keep there beside ids. */
+/** Bytes of signatures and encrypted reasoning, which providers keep there beside ids. */
 function secretBytes(value: unknown): number {
   if (typeof value === 'string') return bytes(value)
   if (typeof value !== 'object' || value === null) return 0

@@ -1,8 +1,8 @@
 /**
- * Duty: a conversation: messages in the order they were said, and what follows from them: what a model is sent, which calls are
- * open. In memory only; the record is the worker's history in Redis.
- * H1 Messages are only ever appended, and never changed: a clone shares them and nothing else.
- * H2 Adding a message costs the same however long the history is.
+ * Duty: hold a conversation: its messages in order, the prompt that a model gets, and the open calls. In memory only; the record is the worker's
+ * history in Redis.
+ * HISTORY-1 Messages are only appended, and never changed. A clone shares the messages and nothing else.
+ * HISTORY-2 Adding a message costs the same however long the history is.
  */
 
 import type { PromptMessage, ToolSpec } from '../definition/model.ts'
@@ -31,7 +31,7 @@ export class ConversationHistory {
     return history
   }
 
-  /** A branch: what is added to one is not seen by the other. */
+  /** A branch: messages that are added to one do not appear in the other. */
   clone(): ConversationHistory {
     const copy = new ConversationHistory()
     copy.#messages = [...this.#messages]
@@ -55,8 +55,8 @@ export class ConversationHistory {
   }
 
   /**
-   * An assistant message together with the results of all its calls, which are put into call order: all of them or nothing.
-   * Throws an InputError where calls and results do not match one to one.
+   * Adds an assistant message together with the results of all its calls, in the order of the calls. Throws an InputError, and adds nothing,
+   * if calls and results do not match one to one.
    */
   pushAssistantTurn(message: AssistantMessage, results: readonly ToolResultMessage[]): void {
     const byId = new Map(results.map((result) => [result.toolCallId, result]))
@@ -94,27 +94,27 @@ export class ConversationHistory {
     return this.#messages.at(-1)
   }
 
-  /** The newest assistant message, whatever came after it. */
+  /** The newest assistant message, even if other messages followed. */
   get lastAssistant(): AssistantMessage | undefined {
     return this.#lastAssistant
   }
 
-  /** What the last message says, as text. */
+  /** The text of the last message. */
   get lastContent(): string | undefined {
     return this.last && contentOf(this.last)
   }
 
-  /** Not a copy: it grows with the history. */
+  /** Not a copy: the list grows with the history. */
   get messages(): readonly ChatMessage[] {
     return this.#messages
   }
 
-  /** The same with a user and an assistant side: one of the two is set in each. */
+  /** The messages as entries with a user side and an assistant side. One of the two is set. */
   entries(): ConversationEntry[] {
     return entriesOf(this.#messages)
   }
 
-  /** Calls of the newest assistant message that wait for a result, in call order. None once something else was said. */
+  /** Calls of the newest assistant message that have no result, in call order. Any later message except a result closes them. */
   openCalls(): readonly ToolCallBlock[] {
     return this.#fold.openCalls()
   }
@@ -123,32 +123,32 @@ export class ConversationHistory {
     return this.#fold.openCount
   }
 
-  /** Was this id ever given to a call? */
+  /** True if any call of this history has this id. */
   hasCall(toolCallId: string): boolean {
     return this.#callIds.has(toolCallId)
   }
 
-  /** Nothing after this moment will answer the open calls: prompts say this of them. It is no message, and not recorded. */
+  /** Closes the open calls: prompts show this text as their result. It is not a message and is not recorded. */
   closeCalls(status: ToolStatus, text: string): void {
     this.#fold.closeCalls({ type: status === 'ok' ? 'text' : 'error-text', value: text })
   }
 
-  /** What a model is sent. Parts that nothing was added to are the same objects as in the prompt before. */
+  /** The prompt for a model. Parts to which nothing was added are the same objects as in the previous prompt. */
   prompt(): readonly PromptMessage[] {
     return this.#fold.messages()
   }
 
-  /** About how many tokens it has, with the tools that are sent along. */
+  /** An estimate of its tokens, including the tools that are sent with it. */
   estimatedTokens(tools: readonly ToolSpec[] = []): number {
     return estimatedTokens(this.#messages, tools)
   }
 
-  /** Another conversation that begins anew: system messages only. This one is as before. */
+  /** A new conversation with only the system messages of this one. */
   clearConversation(): ConversationHistory {
     return ConversationHistory.from(this.#messages.filter(({ type }) => type === 'system'))
   }
 
-  /** A list that does not grow with the history. */
+  /** A copy of the messages, which does not grow with the history. */
   toVec(): ChatMessage[] {
     return [...this.#messages]
   }

@@ -1,6 +1,7 @@
 /**
- * Duty: messages of a conversation by hand: for tests, and for conversations that begin elsewhere.
- * F1 Only a tool's result names a call. F2 Whoever makes a message says its id and its time, in ms: there is no clock here.
+ * Duty: create messages of a conversation by hand, for tests and for conversations that begin elsewhere.
+ * FACTORY-1 Only the result of a tool names a call.
+ * FACTORY-2 The caller provides the id and the time of each message, because nothing here reads a clock.
  */
 import type {
   AssistantBlock,
@@ -14,7 +15,7 @@ import type {
   UserMessage,
 } from './chat-message.ts'
 
-/** `chat.user({ id: 'm1', at: Date.now() }, 'hello')`; text alone is one block of text. */
+/** For example `chat.user({ id: 'm1', at: Date.now() }, 'hello')`. A plain text becomes one text block. */
 export const chat = {
   system(head: MessageHead, text: string): SystemMessage {
     return { type: 'system', ...head, text }
@@ -24,7 +25,7 @@ export const chat = {
     return { type: 'user', ...head, content: blocksOf(content) }
   },
 
-  /** A reply of nobody in particular: its usage is not known, which counts as nothing. */
+  /** A reply with unknown usage, which counts as 0 tokens. */
   assistant(head: MessageHead, model: string, content: string | readonly AssistantBlock[]): AssistantMessage {
     const blocks = blocksOf(content)
     const finishReason = blocks.some(({ type }) => type === 'tool-call') ? 'tool-calls' : 'stop'
@@ -38,7 +39,7 @@ export const chat = {
     }
   },
 
-  /** What a call gave: text, or any other JSON. */
+  /** The result of a call: text, or any other JSON. */
   tool(
     head: MessageHead,
     { toolCallId, toolName }: Pick<ToolCallBlock, 'toolCallId' | 'toolName'>,

@@ -1,8 +1,10 @@
 /**
- * Duty: the calls that an agent's history holds without a result, as its newest entries tell; and what answers them when nothing
- * else will, because their run has failed or is cancelled.
- * O1 Only the newest reply can have such calls: what came before it is never needed. O2 What cannot be read is passed over.
- * O3 Of a `once` call that was started it is never said that it did not finish: whoever reads that would make it again.
+ * Duty: find the tool calls without a result in the newest entries of an agent's history, and answer them when their run fails or is
+ * cancelled and nothing else will answer them.
+ * OPEN-CALLS-1 Only the newest reply can have open calls. Entries before it are not needed.
+ * OPEN-CALLS-2 Entries that cannot be read are passed over.
+ * OPEN-CALLS-3 A `once` call that was started is never answered with "it did not finish", because a model that reads this would make
+ *              the call again.
  */
 import { readChatMessage } from './chat-codec.ts'
 import { type Json, type ToolOutput, type ToolStatus, toolCallsOf } from './chat-message.ts'
@@ -11,13 +13,13 @@ import { type Entry, entryJson } from './entry.ts'
 export interface OpenCall {
   readonly toolCallId: string
   readonly toolName: string
-  /** A `once` call that was recorded as started. */
+  /** True for a `once` call that is recorded as started. */
   readonly isStarted?: true
 }
 
 export interface OpenCalls {
   readonly calls: readonly OpenCall[]
-  /** The run of the reply that made them, and the newest epoch among the entries. */
+  /** The run of the reply that made these calls, and the newest epoch among the entries. */
   readonly run: number
   readonly epoch: number
 }
@@ -25,21 +27,21 @@ export interface OpenCalls {
 const none: OpenCalls = { calls: [], run: 0, epoch: 0 }
 const runEnds: ReadonlySet<string> = new Set<Entry['type']>(['completed', 'failed', 'cancelled'])
 
-/** By the newest entries of a history, in order; null when they do not reach back to its newest reply. */
+/** Reads the newest entries of a history, in order. Returns null if they do not reach back to the newest reply. */
 export function openCallsIn(newest: readonly Entry[]): OpenCalls | null {
   const last = newest.findLastIndex((entry) => runEnds.has(entry.type) || callsOfReply(entry) !== null)
   const reply = newest[last]
   if (reply === undefined) return null
   if (runEnds.has(reply.type)) return none
   const since = newest.slice(last)
-  // Of a number over which somebody wrote nothing is said: what answers the calls must be readable.
+  // A damaged number is read as 1: the entries that answer the calls must be readable.
   const epochs = since.map(({ epoch }) => wholeOr1(epoch))
   return { calls: since.reduce(openCallsAfter, []), run: wholeOr1(reply.run), epoch: Math.max(...epochs) }
 }
 
 const wholeOr1 = (number: unknown) => (Number.isSafeInteger(number) ? (number as number) : 1)
 
-/** The open calls when this entry has followed. */
+/** The calls that are open after this entry. */
 export function openCallsAfter(open: readonly OpenCall[], entry: Entry): readonly OpenCall[] {
   switch (entry.type) {
     case 'assistant':
@@ -55,7 +57,7 @@ export function openCallsAfter(open: readonly OpenCall[], entry: Entry): readonl
   }
 }
 
-/** Null of what is no reply, or cannot be read. */
+/** Null for an entry that is no reply, or that cannot be read. */
 function callsOfReply(entry: Entry): OpenCall[] | null {
   if (entry.type !== 'assistant') return null
   const reply = readChatMessage(entry)
@@ -66,7 +68,7 @@ function notStarted({ toolCallId, toolName }: OpenCall): OpenCall {
   return { toolCallId, toolName }
 }
 
-/** What a model is told of a call that nothing will answer any more. */
+/** The result that a model sees for a call that nothing will answer any more. */
 export const cancelledText = 'This call was cancelled: it did not finish.'
 
 export function unknownOutcomeText(name: string): string {
@@ -76,17 +78,17 @@ export function unknownOutcomeText(name: string): string {
   )
 }
 
-/** How a call of a tool ended, by the tool's own word. */
-export interface OwnWord {
+/** How a tool call ended, as the tool itself reported it. */
+export interface CallOutcome {
   readonly status: ToolStatus
   readonly output: ToolOutput
   readonly facts?: Readonly<Record<string, Json>>
 }
 
-/** The result of a call that nothing else will answer. Of one that was started its tool may have said what became of it. */
-export function lastResult({ toolCallId, toolName, isStarted }: OpenCall, id: string, word?: OwnWord) {
-  const head = { type: 'toolResult', id, toolCallId, toolName } as const
-  if (isStarted && word !== undefined) return { ...head, ...word }
+/** The result of a call that nothing else will answer. `reported`: what the tool of a started call reported, if it did. */
+export function lastResult({ toolCallId, toolName, isStarted }: OpenCall, id: string, reported?: CallOutcome) {
+  const head = { id, toolCallId, toolName }
+  if (isStarted && reported !== undefined) return { ...head, ...reported }
   const [status, value] = isStarted
     ? (['unknown', unknownOutcomeText(toolName)] as const)
     : (['cancelled', cancelledText] as const)
@@ -94,10 +96,9 @@ export function lastResult({ toolCallId, toolName, isStarted }: OpenCall, id: st
   return { ...head, status, output }
 }
 
-/** The history entries that answer them, written when nobody runs the agent. */
+/** The history entries that answer these calls. The store writes them when no node runs the agent. */
 export function lastEntries({ calls, run, epoch }: OpenCalls, at: number): string[] {
   return calls.map((call) => {
-    const { type, ...facts } = lastResult(call, `cancelled-${call.toolCallId}`)
-    return entryJson(type, run, epoch, at, facts)
+    return entryJson('toolResult', run, epoch, at, lastResult(call, `cancelled-${call.toolCallId}`))
   })
 }

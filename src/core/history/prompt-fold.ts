@@ -1,12 +1,11 @@
 /**
- * Duty: what a model is sent of a conversation, made while messages are added, so that a long history costs nothing anew.
- * The parts of a prompt:
- * P1 It begins with a user message. After an assistant message with calls comes one tool message with one result for each call, in call
- *    order. No two neighbours have the same role: what would be is merged.
- * P2 A call is answered only by a result that comes before anything else is said. Without one it is said to be cancelled, in this and
- *    every later prompt; a result that comes later, twice, or for a call that was never made is left out.
- * P3 A part that nothing was added to is the same object in each prompt: adapters keep what they made of it.
- * P4 System messages, errors, facts, and blocks of types unknown here are no part of a prompt.
+ * Duty: build the prompt of a conversation while messages are added, so that a long history is not converted again for each prompt.
+ * PROMPT-1 A prompt begins with a user message. An assistant message with calls is followed by one tool message with one result for each call,
+ *          in call order. Neighbours with the same role are merged.
+ * PROMPT-2 Only a result that comes before any other message answers its call. A call without one is shown as cancelled, in this and every
+ *          later prompt. A result that comes later, twice, or for an unknown call is left out.
+ * PROMPT-3 A part to which nothing was added is the same object in each prompt, because adapters keep what they built from it.
+ * PROMPT-4 System messages, errors, facts, and blocks of unknown types are not part of a prompt.
  */
 
 import { isObject } from '../check/is-object.ts'
@@ -37,7 +36,7 @@ type Tail =
   | { readonly role: 'user'; readonly blocks: UserBlock[]; part: PromptMessage | null }
   | { readonly role: 'assistant'; model: string; blocks: AssistantBlock[]; part: PromptMessage | null }
 
-/** A call of the newest assistant message, and what answered it. */
+/** A call of the newest assistant message, and its output. */
 interface Slot {
   readonly call: ToolCallBlock
   output: ToolOutput | null
@@ -47,9 +46,9 @@ export class PromptFold {
   /** Parts that never change again. */
   #parts: PromptMessage[] = []
   #tail: Tail | null = null
-  /** Empty once something else was said. */
+  /** The calls of the newest assistant message. Empty after any other message. */
   #slots: Slot[] = []
-  /** Those without an answer, by the id of the call. */
+  /** The slots without an output, by the id of the call. */
   #open = new Map<string, Slot[]>()
   #results: PromptMessage | null = null
 
@@ -93,7 +92,7 @@ export class PromptFold {
     return count
   }
 
-  /** Answers the open calls; what answers them later is left out. */
+  /** Answers the open calls. Results that come later are left out. */
   closeCalls(output: ToolOutput): void {
     if (this.#open.size === 0) return
     for (const slot of this.#slots) slot.output ??= output
@@ -101,7 +100,7 @@ export class PromptFold {
     this.#results = null
   }
 
-  /** A list of its own: whoever is sending it does not see what is added meanwhile. Only references are copied. */
+  /** A new list, so that a prompt does not change while it is sent. Only references are copied. */
   messages(): PromptMessage[] {
     const parts = [...this.#parts]
     if (this.#tail !== null) parts.push(partOf(this.#tail))
@@ -122,7 +121,7 @@ export class PromptFold {
   #addAssistant(message: AssistantMessage): void {
     if (this.#slots.length > 0) this.#sealTail()
     const blocks = assistantBlocks(message)
-    // Providers refuse reasoning that led to nothing, as they refuse a message without content.
+    // Providers refuse a message without content, and also one that holds only reasoning.
     if (!blocks.some(({ type }) => type !== 'reasoning')) return
     const tail = this.#tail
     if (tail?.role === 'assistant') {
@@ -189,21 +188,21 @@ function partOf(tail: Tail): PromptMessage {
   return tail.part
 }
 
-/** One by one: a spread into `push` has as many arguments as there are blocks, and a stack is finite. */
+/** Appends one by one: spreading many blocks into `push` could overflow the stack. */
 function append<Block>(to: Block[], blocks: readonly Block[]): void {
   for (const block of blocks) to.push(block)
 }
 
-/** Providers refuse a text of nothing but white space. */
+/** Providers refuse a text that is only white space. */
 function isBlank(block: UserBlock | AssistantBlock): boolean {
   return block.type === 'text' && block.providerOptions === undefined && block.text.trim() === ''
 }
 
 const userTypes = new Set<string>(['text', 'image', 'audio', 'file'])
-/** What the fold itself writes at the beginning of a line. */
+/** Lines that only this file may begin: they name the sender of a message, or mark a summary. */
 const marks = /^(?=[ \t]*\[(?:message from worker |Previous conversation handoff\]))/gm
 
-/** The sender is told from the field that the runtime set. A text that imitates such a line is quoted. */
+/** Adds a line that names the sender, from the field that the runtime set. A text that imitates such a line is quoted. */
 function userBlocks({ from, content }: UserMessage): UserBlock[] {
   const blocks = content
     .filter((block) => userTypes.has(block.type) && !isBlank(block))
@@ -233,14 +232,14 @@ function assistantBlocks({ content }: AssistantMessage): AssistantBlock[] {
     .map((block) => (block.type === 'tool-call' ? withObjectInput(block) : block))
 }
 
-/** Providers take objects alone: any other JSON, or a text that is no JSON, travels under a name. */
+/** Providers accept only objects as arguments. Any other value, or text that is not JSON, is sent under the name `arguments`. */
 function withObjectInput(call: ToolCallBlock): ToolCallBlock {
   if (isObject(call.input)) return call
   const { inputText, ...rest } = call
   return { ...rest, input: { arguments: call.input ?? inputText ?? null } }
 }
 
-/** What one model signed means nothing to another: only what was said and called is left. */
+/** Removes reasoning and signatures, which only the model that made them understands. Text and calls stay. */
 function withoutSignatures(blocks: readonly AssistantBlock[]): AssistantBlock[] {
   return blocks.flatMap((block): AssistantBlock[] => {
     if (block.type === 'reasoning') return []

@@ -145,7 +145,7 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly sends: readonly { readonly workerId: string; readonly mail: string }[]
   readonly timers: readonly { readonly id: string; readonly ms: number; readonly valueJson: string }[]
   readonly event: string
-  /** Set when the turn ends: what the worker waits for. */
+  /** Set when the turn ends: what the worker waits for, as `encodeWait` writes it. */
   readonly end?: { readonly wait: string; readonly retryMs?: number; readonly next: SlotNext } | undefined
   /** The bell that this turn answers; empty for none. */
   readonly bell: string

@@ -1,7 +1,7 @@
 /**
  * Duty: the state machine of an agent's run, as one table: what happened decides, with the state, which state is next.
  * F1 An event that does not apply changes nothing: events may come twice, and late. It is counted and told, never thrown.
- * F2 All that is not in the table is not possible: the diagram in docs/lifecycles.md is made from it.
+ * F2 All that is not in the table is not possible: the diagram in docs/reference/lifecycles.md is made from it.
  */
 import { type RunState, runStates } from './run-state.ts'
 

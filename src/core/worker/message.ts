@@ -10,6 +10,8 @@ import type { Failure } from './failure.ts'
 
 /** Control (timers) is read first, then family (results of children), then user (inputs). FIFO for each sender. */
 export type Lane = 'control' | 'family' | 'user'
+/** As they are received. */
+export const lanes: readonly Lane[] = ['control', 'family', 'user']
 
 export interface InputMessage<Value = unknown> {
   readonly kind: 'input'
@@ -102,6 +104,34 @@ function resultBodyJson(child: { name: string; kind: string }, outcome: Outcome)
   const head = `{"name":${JSON.stringify(child.name)},"kind":${JSON.stringify(child.kind)},"value":`
   if (outcome.status === 'completed') return `${head}${outcome.valueJson}}`
   return `${head}null,"failure":${JSON.stringify(outcome.failure)}}`
+}
+
+/** What the head of a mail says. */
+export type MailHead =
+  | { readonly kind: 'input'; readonly from: string | null }
+  | { readonly kind: 'result'; readonly child: string; readonly call: number }
+  | { readonly kind: 'timer'; readonly id: string }
+
+/** Reads the beginning of a mail, whose value may be cut off. Null of one that was consumed, and of what is no mail. */
+export function decodeHead(text: string): MailHead | null {
+  const [sort, first = '', second] = text.split('\t', 3)
+  switch (sort) {
+    case 'i':
+    case 'g':
+      return { kind: 'input', from: first === '-' ? null : first }
+    case 'r':
+      return { kind: 'result', child: first, call: Number(second) }
+    case 't':
+      return { kind: 'timer', id: first }
+    default:
+      return null
+  }
+}
+
+/** The child whose result it is. */
+export function resultChildOf(text: string): string | undefined {
+  const head = decodeHead(text)
+  return head?.kind === 'result' ? head.child : undefined
 }
 
 /** Must not throw: one mail that cannot be read must not keep its worker, or a slot, from going on. */

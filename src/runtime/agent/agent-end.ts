@@ -1,12 +1,14 @@
 /**
- * Duty: the ends of an agent's run that are not its answer: failed, cancelled, quarantined.
- * Q1 At rest each call has its result: calls that are open when a run ends are answered as cancelled or, where nobody knows what became
- *    of them, as unknown (O3 of core/history/open-calls.ts), in the ending commit.
+ * Duty: end an agent's run without an answer: failed, cancelled, quarantined.
+ * Does not own: the end with an answer (think.ts).
+ * AGENT-END-1 When no run is open, each call has its result. The commit that ends a run answers its open calls as cancelled, or as
+ *             unknown if nobody knows whether they took effect (OPEN-CALLS-3 of core/history/open-calls.ts).
  */
 
 import { CancelledError, type RuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import { encodeTally } from '../../core/history/agent-tally.ts'
+import { type Entry, encodeEntry } from '../../core/history/entry.ts'
 import { lastResult, type OpenCall } from '../../core/history/open-calls.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
 import { type Failure, type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
@@ -14,13 +16,13 @@ import type { Mail } from '../../core/worker/message.ts'
 import { evidenceJson, quarantined } from '../slot/quarantine.ts'
 import { afterRun, endingOf } from '../turn/run-ending.ts'
 import { emptyStep, type Step } from '../turn/step.ts'
-import { type EntryFacts, type Journal, openCallsOf, type StepParts } from './journal.ts'
+import { type Journal, openCallsOf, type StepParts } from './journal.ts'
 
-/** What goes into the same commit, before the failure. */
-export interface Last {
-  readonly entries?: readonly EntryFacts[]
+/** What the commit of a failure also records, before the failure. */
+export interface BeforeFailure {
+  readonly entries?: readonly Entry[]
   readonly parts?: StepParts
-  /** Calls of a reply among these entries. */
+  /** The calls of the reply among these entries. None of them was run. */
   readonly notRun?: readonly OpenCall[]
 }
 
@@ -31,20 +33,22 @@ export class AgentEnd {
     this.#journal = journal
   }
 
-  fail(error: RuntimeError, origin: FailureOrigin, attempt: number, last: Last = {}): void {
-    this.failWith(toFailure(error, origin, attempt, Date.now()), last)
+  fail(error: RuntimeError, origin: FailureOrigin, attempt: number, before: BeforeFailure = {}): void {
+    this.failWith(toFailure(error, origin, attempt, Date.now()), before)
   }
 
-  failWith(failure: Failure, last: Last = {}): void {
+  failWith(failure: Failure, before: BeforeFailure = {}): void {
     const { grant } = this.#journal.turn
     const { position, container } = this.#journal
-    const { entries = [], parts = {} } = last
+    const { entries = [], parts = {} } = before
     const { code, message: error, origin, attempt } = failure
     this.#journal.log.warn('a run failed', { attempt, code, origin, error })
-    const open = last.notRun ?? openCallsOf(container)
-    const results = open.map((call, index) => lastResult(call, this.#journal.nextId(entries.length + index)))
+    const open = before.notRun ?? openCallsOf(container)
+    const results = open.map((call, index) =>
+      this.#journal.entry('toolResult', lastResult(call, this.#journal.nextId(entries.length + index))),
+    )
     this.#journal.add(
-      [...entries, ...results, { type: 'failed', failure }],
+      [...entries, ...results, this.#journal.entry('failed', { failure })],
       {
         ...parts,
         ...endingOf(grant, position.run, { status: 'failed', failure }),
@@ -57,7 +61,10 @@ export class AgentEnd {
     )
   }
 
-  /** By the stored history: what was added and not committed is gone, but for what a started call is known to have come to. */
+  /**
+   * Ends the stored history. Entries that were added and not committed are dropped. What a started call reported in this turn is kept as
+   * its result.
+   */
   cancelledStep(position: RunPosition): Step {
     const { turn, tally } = this.#journal
     const { grant } = turn
@@ -68,15 +75,15 @@ export class AgentEnd {
       position.attempt + 1,
       Date.now(),
     )
-    const entries = [
-      ...this.#journal
-        .storedOpenCalls()
-        .map((call) => lastResult(call, `cancelled-${call.toolCallId}`, this.#journal.wordOf(call.toolCallId))),
-      { type: 'cancelled' as const },
-    ]
+    const results = this.#journal.storedOpenCalls().map((call) => {
+      const { toolCallId } = call
+      const result = lastResult(call, `cancelled-${toolCallId}`, this.#journal.reportedOutcome(toolCallId))
+      return this.#journal.entry('toolResult', result, run)
+    })
+    const entries = [...results, this.#journal.entry('cancelled', {}, run)]
     return {
       ...emptyStep(afterRun(run)),
-      entries: entries.map((facts) => this.#journal.makeEntry(facts, run).json),
+      entries: entries.map(encodeEntry),
       stateJson: encodeTally(tally),
       ...endingOf(grant, run, { status: 'cancelled', failure }),
       awaiting: position.awaits.length,
@@ -84,7 +91,10 @@ export class AgentEnd {
     }
   }
 
-  /** The worker was started several times apart from others and never committed: what it was doing is put aside with evidence. */
+  /**
+   * The worker was started several times apart from others and never committed. Its run, or the message that would begin one, goes to
+   * the dead letters together with the evidence.
+   */
   quarantine(head: Mail | null): void {
     const { turn, position } = this.#journal
     const { grant } = turn
@@ -92,7 +102,7 @@ export class AgentEnd {
     const error = quarantined(grant, step)
     const failure = toFailure(error, 'runtime', position.attempt + 1, Date.now())
     const dead = evidenceJson(grant, position, step, failure)
-    // Between runs what is put aside was not received.
+    // Between runs the message goes to the dead letters without being received.
     if (position.open || head === null) {
       this.failWith(failure, { parts: { dead } })
       return

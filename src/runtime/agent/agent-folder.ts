@@ -1,5 +1,6 @@
 /**
- * Duty: the folder that an agent's tools may touch: the one its kind names for its first input, within the one it was granted.
+ * Duty: find the folder that an agent's tools may touch. The kind names it for the first input; it must lie within the folder that the
+ * parent permits.
  */
 import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, relative, sep } from 'node:path'
@@ -9,7 +10,7 @@ import type { ContextContainer } from '../../core/history/context-container.ts'
 import type { Grant } from '../../core/ports/ports.ts'
 import { isWithinFolder } from '../../core/worker/worker-grant.ts'
 
-/** Null for none. Throws an InputError or a LimitError that fails the run. */
+/** Null if the agent has no folder. Throws an InputError or a LimitError that fails the run. */
 export async function agentFolder(
   { folder: named }: AgentDefinition,
   grant: Grant,
@@ -19,13 +20,13 @@ export async function agentFolder(
   const who = `worker ${grant.name} (${grant.workerId})`
   const own = named === undefined ? granted : nameFolder(named, container, who)
   if (own === null && granted === null) return null
-  if (own === null) throw beyondGrant(who, granted, 'none in particular')
+  if (own === null) throw beyondGrant(who, granted, 'no folder in particular')
   const inner = await real(own, who)
   if (granted === null || own === granted) return own
   const path = relative(await real(granted, who), inner)
   if (path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path)) throw beyondGrant(who, granted, own)
-  // As it was named, not its real path: grants are compared as they are written. What is within only by a link is called as the
-  // granted folder calls it, so that it can be given on.
+  // Returned as it was named, not as its real path, because permissions are compared as texts. A folder that lies within the permitted
+  // one only through a link is named from the permitted folder, so that the agent can pass it on to its children.
   if (isWithinFolder(own, granted)) return own
   return path === '' ? granted : `${granted}${sep}${path}`
 }
@@ -33,7 +34,7 @@ export async function agentFolder(
 function beyondGrant(who: string, granted: string | null, asked: string): LimitError {
   return new LimitError(
     'grant_exceeded',
-    `${who} may use the folder ${granted} and asked for ${asked}, which is not within it.`,
+    `${who} may use the folder ${granted}, but asked for ${asked}, which is not within it.`,
   )
 }
 
@@ -63,6 +64,6 @@ async function real(path: string, who: string): Promise<string> {
     const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be opened'
     throw new InputError(`the folder ${path} of ${who} ${why}.`, { cause })
   }
-  if (!isFolder) throw new InputError(`${path}, which ${who} was to work in, is no folder.`)
+  if (!isFolder) throw new InputError(`${path}, the folder of ${who}, is not a folder.`)
   return place
 }

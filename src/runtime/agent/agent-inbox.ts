@@ -1,6 +1,6 @@
 /**
- * Duty: the mail of an agent's turn. Between runs the head of the user lane starts the next run; while a run is open, results of its
- * children are taken as they came. Other input waits for the end of the run, first in, first out.
+ * Duty: hand out the mail of an agent's turn. Between runs the first input starts the next run. While a run is open, the results of its
+ * children are taken in the order in which they came; further input waits for the end of the run, first in, first out.
  */
 import type { Mail, ResultMessage } from '../../core/worker/message.ts'
 import type { Journal } from './journal.ts'
@@ -14,7 +14,7 @@ export class AgentInbox {
   readonly #journal: Journal
   readonly #user: Mail[]
   #family: Mail[]
-  /** Mails of the family lane that were consumed for ever, this turn's included. */
+  /** How many results this worker has ever taken, including those of this turn. */
   #familyTaken: number
 
   constructor(journal: Journal) {
@@ -37,7 +37,7 @@ export class AgentInbox {
     return this.#familyTaken
   }
 
-  /** All results that are there. */
+  /** Takes all results that have arrived. */
   takeResults(): readonly FamilyMail[] {
     const taken = this.#family
     this.#family = []

@@ -1,65 +1,71 @@
 /**
- * Duty: the behaviour of agent workers: input, model call, tool calls, until the model has answered.
- * G1 What happens next is a function of what is recorded: a turn that another node began is taken up where its last commit left it.
- * G2 No model call, and no effect of a tool, before the reply it follows from is acknowledged.
- * G3 Every wait is an ending commit that names it: a retry's timer, the results of children. G4 No throw leaves the loop.
+ * Duty: run the turns of agent workers: take an input, call the model, run the tool calls, until the model has answered.
+ * Owns: the order of these steps within a turn. Does not own: what is recorded (journal.ts), the commits (runtime/turn).
+ * AGENT-1 The next step follows only from what is recorded. A turn therefore goes on where the last commit of an earlier turn ended, on
+ *         whatever node that turn ran.
+ * AGENT-2 No model call starts, and no tool changes anything, before the reply that led to it is acknowledged by Redis.
+ * AGENT-3 A worker waits only after a commit that ends the turn and names what the worker waits for: a timer, or results of children.
+ * AGENT-4 Nothing is thrown out of the loop while a run is open: an unforeseen error fails the run, and the worker lives on.
  */
 
-import { performance } from 'node:perf_hooks'
 import { fitTo } from '../../core/check/schema-problems.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { InputError, InvariantError } from '../../core/errors.ts'
+import type { Entry } from '../../core/history/entry.ts'
 import type { Mail } from '../../core/worker/message.ts'
+import { forAny, goOn } from '../../core/worker/wait.ts'
 import type { Behaviour } from '../node/kind.ts'
+import { mayGoOn } from '../turn/permit.ts'
+import { type AgentKind, type AgentParts, AgentTurn, type Pause } from './agent-turn.ts'
 import { act, breakCircuit, failAsRecorded } from './call/act.ts'
-import { AgentTools } from './call/agent-tools.ts'
-import { type EntryFacts, Journal } from './journal.ts'
+import { Toolbox } from './call/agent-tools.ts'
+import { Journal } from './journal.ts'
 import { loadHistory } from './load.ts'
-import { type AgentKind, type AgentParts, Scene, type Wait } from './scene.ts'
 import { think } from './think.ts'
-import { userEntry } from './user-message.ts'
+import { userMessage } from './user-message.ts'
 
-/** Throws a ConfigError when its model or a tool cannot be used. */
+/** Throws a ConfigError when the model or a tool of the definition cannot be used. */
 export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): Behaviour {
-  const kind: AgentKind = { definition, model: parts.models.open(definition.model), tools: new AgentTools(definition) }
+  const kind: AgentKind = { definition, model: parts.models.open(definition.model), toolbox: new Toolbox(definition) }
   return async (turn) => {
     const known = await loadHistory(turn, parts.histories)
-    await advance(new Scene(kind, parts, new Journal(turn, known)))
+    const tools = await kind.toolbox.open()
+    await advance(new AgentTurn(kind, parts, tools, new Journal(turn, known)))
   }
 }
 
-async function advance(scene: Scene): Promise<void> {
-  const { turn, end, inbox, journal, parts } = scene
+async function advance(agentTurn: AgentTurn): Promise<void> {
+  const { turn, end, inbox, journal, parts } = agentTurn
   turn.whenCancelled((position) => end.cancelledStep(position))
   if (turn.grant.mark === 'cancelled') return turn.cancel()
   if (turn.grant.mark === 'poison') {
     end.quarantine(inbox.nextInput())
-    return turn.end('any')
+    return turn.end(forAny)
   }
-  for (let steps = 0; !scene.isOver; steps++) {
-    const wait = await proceedOrFail(scene, steps)
+  for (let steps = 0; !agentTurn.isOver; steps++) {
+    const wait = await proceedOrFail(agentTurn, steps)
     if (wait === null) {
       if (turn.isRetaken) await turn.settled()
       continue
     }
-    // Given back before the commit: its answer may bring this very worker's next turn.
-    if (!isLast(scene, wait)) parts.histories.give(turn.grant.workerId, turn.left, journal.known)
+    // The cache gets the history before the commit, because the answer of the commit may start this worker's next turn here.
+    if (!isLast(agentTurn, wait)) parts.histories.give(turn.grant.workerId, turn.outcome, journal.known)
     return turn.end(wait.for, wait.retryMs)
   }
 }
 
-/** The root of a job has answered: what it knows is not needed again, unless it had more input, and is then read anew. */
-function isLast({ turn, journal }: Scene, wait: Wait): boolean {
-  return turn.grant.isJob && !journal.position.open && wait.for === 'any'
+/** True when the root of a job has answered: its history is not needed again. If more input waits, the next turn reads the history anew. */
+function isLast({ turn, journal }: AgentTurn, wait: Pause): boolean {
+  return turn.grant.isJob && !journal.position.open && wait.for.kind === 'any'
 }
 
-/** G4: what nobody foresaw fails the run, and the worker lives on; the next node would meet it again. */
-async function proceedOrFail(scene: Scene, steps: number): Promise<Wait | null> {
+/** AGENT-4: an unforeseen error fails the run, because the next node would meet the same error. */
+async function proceedOrFail(agentTurn: AgentTurn, steps: number): Promise<Pause | null> {
   try {
-    return await proceed(scene, steps)
+    return await proceed(agentTurn, steps)
   } catch (cause) {
-    if (scene.isOver) return null
-    const { journal, end, who } = scene
+    if (agentTurn.isOver) return null
+    const { journal, end, who } = agentTurn
     const reason = cause instanceof Error ? cause.message : String(cause)
     const error = new InvariantError(`the turn of ${who} broke: ${reason}`, { cause })
     journal.log.error('a turn broke', { error: (cause instanceof Error && cause.stack) || reason })
@@ -70,34 +76,33 @@ async function proceedOrFail(scene: Scene, steps: number): Promise<Wait | null> 
   }
 }
 
-/** One thing more: null to go on, or what the turn ends with. */
-function proceed(scene: Scene, steps: number): Promise<Wait | null> | Wait | null {
-  const { container, position } = scene.journal
-  if (!position.open) return receive(scene, steps)
-  if (failAsRecorded(scene)) return null
-  if (sliceIsOver(scene, steps)) return { for: 'again' }
-  if (container.history.openCount > 0) return act(scene)
-  return breakCircuit(scene) ? null : think(scene)
+/** Does one thing more. Returns null when the turn goes on, or what the worker waits for when the turn ends. */
+function proceed(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | Pause | null {
+  const { container, position } = agentTurn.journal
+  if (!position.open) return receive(agentTurn, steps)
+  if (failAsRecorded(agentTurn)) return null
+  if (sliceIsOver(agentTurn, steps)) return { for: goOn }
+  if (container.history.openCount > 0) return act(agentTurn)
+  return breakCircuit(agentTurn) ? null : think(agentTurn)
 }
 
-/** A model call and its tools are two steps. */
-function sliceIsOver({ turn }: Scene, steps: number): boolean {
-  const { turnSliceSteps, turnSliceMs } = turn.host.policy
-  return turn.draining || steps >= 2 * turnSliceSteps || performance.now() - turn.startedAt > turnSliceMs
+/** A model call and the tools it asked for count as two steps. */
+function sliceIsOver({ turn }: AgentTurn, steps: number): boolean {
+  return !mayGoOn(turn, steps, 2 * turn.host.policy.turnSliceSteps)
 }
 
-function receive(scene: Scene, steps: number): Wait | null {
-  const { inbox, journal, turn, end } = scene
+function receive(agentTurn: AgentTurn, steps: number): Pause | null {
+  const { inbox, journal, turn, end } = agentTurn
   const mail = inbox.nextInput()
-  if (mail === null) return { for: 'any' }
-  if (sliceIsOver(scene, steps)) return { for: 'again' }
-  // What ended the run before does not wait for this run's first reply.
+  if (mail === null) return { for: forAny }
+  if (sliceIsOver(agentTurn, steps)) return { for: goOn }
+  // The end of the run before is sent now: it must not wait until this run has its first reply.
   turn.flush()
   const { machine } = journal
   machine.apply('inputReceived')
   journal.tally = { ...journal.tally, iterations: 0 }
-  const problem = inputProblem(scene, mail)
-  const entries = [entryOf(mail, journal.nextId())]
+  const problem = inputProblem(agentTurn, mail)
+  const entries = [entryOf(mail, journal)]
   if (problem) {
     machine.apply('limitReached')
     end.fail(problem, 'runtime', 1, { entries, parts: { userUsed: 1, notes: [['run.started']] } })
@@ -110,11 +115,12 @@ function receive(scene: Scene, steps: number): Wait | null {
   return null
 }
 
-function entryOf({ message }: Mail, id: string): EntryFacts {
-  return message.kind === 'input' ? userEntry(id, message) : { type: 'received', message }
+function entryOf({ message }: Mail, journal: Journal): Entry {
+  if (message.kind !== 'input') return journal.entry('received', { message })
+  return journal.entry('user', userMessage(journal.nextId(), message))
 }
 
-function inputProblem({ turn, kind }: Scene, { message, malformed }: Mail): InputError | null {
+function inputProblem({ turn, kind }: AgentTurn, { message, malformed }: Mail): InputError | null {
   const { grant } = turn
   if (malformed !== undefined) {
     return new InputError(`message ${message.id} of worker ${grant.workerId} cannot be read: ${malformed}`)

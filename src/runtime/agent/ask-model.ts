@@ -1,21 +1,43 @@
 /**
- * Duty: one model call of a turn: its time limit, its first byte, and its text to those who listen.
- * A1 It ends when the turn's signal fires or the time is over, even if the model ignores its signal.
+ * Duty: make one model call of a turn: limit its time, note its first byte, publish its text while it streams.
+ * Does not own: retries (retries.ts), what the reply means (think.ts).
+ * ASK-1 The call ends when the turn's signal fires or the time is over, even if the model ignores its signal.
  */
 
 import type { Model, ModelDelta, ModelReply, ModelRequest } from '../../core/definition/model.ts'
-import { TimeoutError, TransientError } from '../../core/errors.ts'
+import { TimeoutError } from '../../core/errors.ts'
 import type { LiveNote } from '../../core/ports/ports.ts'
+import { type Attributes, noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
 import type { Turn } from '../turn/turn.ts'
-import { checkedReply } from './reply.ts'
 
-/** Throws what the model throws; the signal's reason when the turn was cancelled or is over. */
+/** Throws what the model throws, or the reason of the turn's signal when the turn is aborted. */
 export async function askModel(
   turn: Turn,
   model: Model,
   request: ModelRequest,
   iteration: number,
+  telemetry: Telemetry = noTelemetry,
 ): Promise<ModelReply> {
+  const { sessionId, workerId } = turn.grant
+  const attributes = { sessionId, workerId, model: model.id, iteration }
+  const span = telemetry.startSpan('model_call', attributes)
+  try {
+    const reply = await answerOf(turn, model, request, iteration)
+    span.end({ outcome: 'replied' })
+    countTokens(telemetry, reply, attributes)
+    return reply
+  } catch (thrown) {
+    span.end({ outcome: 'failed' })
+    throw thrown
+  }
+}
+
+function countTokens(telemetry: Telemetry, reply: Partial<ModelReply> | undefined, attributes: Attributes): void {
+  telemetry.count('tokens.input', reply?.usage?.inputTokens ?? 0, attributes)
+  telemetry.count('tokens.output', reply?.usage?.outputTokens ?? 0, attributes)
+}
+
+async function answerOf(turn: Turn, model: Model, request: ModelRequest, iteration: number): Promise<ModelReply> {
   const { policy } = turn.host
   const deltas = new Deltas(turn, iteration)
   const asked = new AbortController()
@@ -30,45 +52,31 @@ export async function askModel(
     () => stop(new TimeoutError(`model ${model.id} gave no reply within ${policy.modelCallMs} ms.`)),
     policy.modelCallMs,
   )
-  turn.doing = { run: 'AwaitingLLMResponse', firstByteSeen: false }
+  turn.report('AwaitingLLMResponse')
   try {
     const asking = model.reply(request, {
       signal: asked.signal,
       onFirstByte: () => {
-        turn.doing = { run: 'AwaitingLLMResponse', firstByteSeen: true }
+        turn.report('AwaitingLLMResponse', true)
       },
       onDelta: (delta) => deltas.add(delta),
     })
-    const reply = checkedReply(await Promise.race([asking, stopped]), model.id)
-    checkSize(reply, model.id, policy.messageBytesMax)
-    return reply
+    return await Promise.race([asking, stopped])
   } finally {
     clearTimeout(timer)
     unlisten()
     deltas.close()
-    turn.doing = undefined
+    turn.report()
   }
 }
 
-/** A history entry has a limit; a model that writes more is asked again, and may be briefer. */
-function checkSize(reply: ModelReply, id: string, most: number): void {
-  const json = JSON.stringify(reply.content)
-  // A UTF-16 unit is at most three bytes: most replies need no count.
-  if (json.length * 3 <= most) return
-  const bytes = Buffer.byteLength(json)
-  if (bytes <= most) return
-  throw new TransientError(`model ${id} replied with ${bytes} bytes; a reply may have ${most}.`, {
-    code: 'model_garbled',
-  })
-}
-
-/** Text that streams, published in pieces: many words make one message. */
+/** Collects streamed text and publishes it in larger pieces, because one message per word would be too many. */
 class Deltas {
   readonly #turn: Turn
   readonly #iteration: number
   #waiting: ModelDelta[] = []
   #timer: NodeJS.Timeout | undefined
-  #isHeard = false
+  #hasPublished = false
   #closed = false
 
   constructor(turn: Turn, iteration: number) {
@@ -84,16 +92,16 @@ class Deltas {
     this.#timer ??= setTimeout(() => this.#publish(), this.#turn.host.policy.deltaEveryMs)
   }
 
-  /** A reply that nobody saw coming is not published in pieces; one that was is published to its end. */
+  /** Publishes the rest of a reply of which a part was published. A reply that came at once is not published here at all. */
   close(): void {
     this.#closed = true
     clearTimeout(this.#timer)
-    if (this.#isHeard && this.#waiting.length > 0) this.#publish()
+    if (this.#hasPublished && this.#waiting.length > 0) this.#publish()
   }
 
   #publish(): void {
     this.#timer = undefined
-    this.#isHeard = true
+    this.#hasPublished = true
     const iteration = this.#iteration
     const notes = this.#waiting.map(
       ({ type, text }): LiveNote => [type === 'text' ? 'text.delta' : 'reasoning.delta', { text, iteration }],

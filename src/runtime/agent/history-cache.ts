@@ -1,32 +1,39 @@
 /**
- * Duty: keeps what agents of this node know in memory, so that the next turn of a worker reads only what is new.
- * H1 A container is in one turn or in the cache, never in both: a turn takes it out and gives it back when it has ended.
- * H2 It is used again only if the history still begins with what it was made of. H3 The least used ones go first.
+ * Duty: keep in memory what the agents of this node know, so that the next turn of a worker reads only new entries.
+ * Owns: the memory of these histories and its limit. Does not own: reading entries (load.ts), adding them (journal.ts).
+ * CACHE-1 A container belongs to one turn or to the cache, never to both: a turn takes it out, and gives it back when it ends.
+ * CACHE-2 A container is used again only if the stored history still begins with the entries that the container was built from.
+ * CACHE-3 When the limit is reached, the histories that were used longest ago are dropped first.
  */
 import { getHeapStatistics } from 'node:v8'
 import type { ContextContainer } from '../../core/history/context-container.ts'
 import { policy } from '../../core/policy.ts'
 import type { Grant } from '../../core/ports/ports.ts'
-import type { Left } from '../turn/turn.ts'
+import type { TurnOutcome } from '../turn/turn-state.ts'
 
 export interface KnownHistory {
   readonly container: ContextContainer
-  /** Entries of the log that the container was made of, and what their text takes in memory. */
+  /** Position in the stored history of the first entry that the container was built from. 0: the container holds the whole history. */
+  readonly base: number
+  /** How many entries the container was built from, and how many bytes of memory their text takes. */
   readonly length: number
   readonly bytes: number
-  /** The last of them, as it is stored. */
+  /** The last of these entries, as it is stored. */
   readonly lastJson: string
 }
 
 interface Kept {
   readonly known: KnownHistory
-  readonly left: Left
+  readonly outcome: TurnOutcome
 }
 
-/** What V8 needs for a worker beside its entries, and for an entry beside its text: as measured, with one or forty short ones. */
+/** What V8 needs for a worker beside its entries, and for an entry beside its text; measured with one and with forty short entries. */
 const workerBytes = 3_000
 const entryBytes = 200
-/** Of what V8 lets the process have, which is much more than what may grow old in it: 285 MB with `--max-old-space-size=80`. */
+/**
+ * The share of the heap limit that the cache may take. The limit is much more than what the old generation may hold: V8 reports 285 MB
+ * for `--max-old-space-size=80`.
+ */
 const heapShare = 1 / 8
 
 export class HistoryCache {
@@ -34,31 +41,31 @@ export class HistoryCache {
   readonly #kept = new Map<string, Kept>()
   #bytes = 0
 
-  /** `bytesMax`: of memory. Default: that of the policy, where the heap is large enough. */
+  /** `bytesMax`: bytes of memory. Default: the limit of the policy, or less if the heap is small. */
   constructor(
     bytesMax = Math.min(policy.historyCacheBytes, Math.floor(getHeapStatistics().heap_size_limit * heapShare)),
   ) {
     this.#bytesMax = bytesMax
   }
 
-  /** What is known of this worker: all of its history (`isWhole`), or perhaps a beginning of it. */
+  /** Takes out what is known of this worker. `isWhole`: no entry was added since; otherwise the caller must check the stored history. */
   take(grant: Grant): { readonly known: KnownHistory; readonly isWhole: boolean } | null {
     const kept = this.#kept.get(grant.workerId)
     if (kept === undefined) return null
     this.#drop(grant.workerId, kept)
-    // It was given back before the ending commit was answered: only its turn knows whether that was accepted.
-    const { over, aborted, commitId, version } = kept.left
+    // The turn gave the history before its ending commit was answered. The turn knows by now whether that commit was accepted.
+    const { over, aborted, commitId, version } = kept.outcome
     if (over !== 'ended' || aborted) return null
     return { known: kept.known, isWhole: commitId === grant.commitId && version === grant.version }
   }
 
-  /** To be called just before the turn's ending commit, with what will be true after it; `left` is that of the turn. */
-  give(workerId: string, left: Left, known: KnownHistory): void {
+  /** Called just before the turn's ending commit, with what will be known after that commit. `outcome` tells how the turn ended. */
+  give(workerId: string, outcome: TurnOutcome, known: KnownHistory): void {
     const old = this.#kept.get(workerId)
     if (old) this.#drop(workerId, old)
     const bytes = memoryOf(known)
     if (bytes > this.#bytesMax) return
-    this.#kept.set(workerId, { known, left })
+    this.#kept.set(workerId, { known, outcome })
     this.#bytes += bytes
     for (const [id, kept] of this.#kept) {
       if (this.#bytes <= this.#bytesMax) break
@@ -72,11 +79,16 @@ export class HistoryCache {
   }
 }
 
+/** Position in the stored history of the entry that will be added next. */
+export function nextPosition({ base, length }: KnownHistory): number {
+  return base + length
+}
+
 function memoryOf({ bytes, length }: KnownHistory): number {
   return workerBytes + length * entryBytes + bytes
 }
 
-/** V8 keeps a text with a letter beyond Latin-1 (a dash, an emoji) in two bytes for each of its letters. */
+/** Bytes of memory that a text takes. V8 keeps a text with any character beyond Latin-1 in two bytes for each character. */
 export function textBytes(json: string): number {
   return /[\u0100-\uffff]/.test(json) ? 2 * json.length : json.length
 }

@@ -1,8 +1,9 @@
 /**
- * Duty: one iteration as six stages on one value: parse, validate, guard, approve, dispatch, inject (then the loop decides).
- * The first four are here and pure: the same reply gives the same value, so that an iteration which a crash cut in two is taken up
- * by running them again; dispatch and inject record as they go (local-calls.ts, delegated-calls.ts).
- * P1 A stage leaves the value untouched once it has an error or a decision. P2 Each call of the reply ends with exactly one result.
+ * Duty: work out what a reply means, as stages on one value: parse, validate, guard, approve. Dispatch and inject follow.
+ * Owns: the first four stages, which only compute. An iteration that a crash interrupted is therefore taken up by running them again.
+ * Does not own: dispatch and inject, which record as they go (call/local-calls.ts, call/delegated-calls.ts).
+ * ITERATION-1 A stage leaves the value untouched once it has an error or a decision.
+ * ITERATION-2 Each call of the reply ends with exactly one result.
  */
 
 import { LimitError, type RuntimeError } from '../../core/errors.ts'
@@ -11,31 +12,31 @@ import { textOf, toolCallsOf } from '../../core/history/chat-message.ts'
 
 export type CheckedCall =
   | { readonly kind: 'accepted'; readonly call: ToolCallBlock; readonly input: unknown }
-  /** It cannot be run: the model is told why. */
+  /** The call cannot be run. `text` tells the model why. */
   | { readonly kind: 'invalid'; readonly call: ToolCallBlock; readonly text: string }
 
 export interface Iteration {
   readonly reply: Pick<AssistantMessage, 'content'>
-  /** Which iteration of the run it is, from 1, and how many there may be. */
+  /** The number of this iteration in its run, from 1, and how many iterations the run may have. */
   readonly number: number
   readonly most: number
   readonly calls: readonly ToolCallBlock[]
   readonly checked: readonly CheckedCall[]
-  /** continue: calls are to be run; done: the reply is the answer; blank: it says nothing. */
+  /** `continue`: run the calls. `done`: the reply is the answer. `blank`: the reply has no text and no calls. */
   readonly decision: 'continue' | 'done' | 'blank' | null
   readonly error: RuntimeError | null
   /** What each stage did, for logs and tests. */
   readonly trace: readonly string[]
 }
 
-/** What the stages need to know of the worker. */
+/** What the stages need to know about the worker. */
 export interface IterationRules {
   readonly who: string
-  /** An accepted call's input, or the text that tells the model what is wrong. */
+  /** Returns the input of an accepted call, or the text that tells the model what is wrong. */
   check(call: ToolCallBlock): CheckedCall
 }
 
-/** While the stages work on it. */
+/** The value while the stages work on it. */
 type Draft = { -readonly [Name in keyof Iteration]: Iteration[Name] } & { trace: string[] }
 type Stage = (draft: Draft, rules: IterationRules) => void
 
@@ -54,7 +55,7 @@ const validate: Stage = (draft, rules) => {
   draft.trace.push('validate_calls')
 }
 
-/** Tools run only if another model call may read their results. */
+/** Refuses the calls if no further model call could read their results. */
 const guard: Stage = (draft, { who }) => {
   if (draft.number < draft.most) {
     draft.trace.push('budget_ok')
@@ -62,12 +63,12 @@ const guard: Stage = (draft, { who }) => {
   }
   draft.error = new LimitError(
     'iterations_exceeded',
-    `${who} has made ${draft.number} of ${draft.most} model calls of this run and asked for ${draft.calls.length} more tool calls, which were not run. Raise limits.iterations.`,
+    `${who} has made ${draft.number} of ${draft.most} model calls of this run, and the last reply asked for ${draft.calls.length} more tool calls. They were not run. Raise limits.iterations.`,
   )
   draft.trace.push('budget_exceeded_iterations')
 }
 
-/** The place where calls will wait for a person; no call needs one yet. */
+/** Here calls will wait for the approval of a person. No call needs an approval yet. */
 const approve: Stage = (draft) => {
   draft.decision = 'continue'
   draft.trace.push('approve_all')

@@ -1,7 +1,9 @@
 /**
- * Duty: one turn of an agent as it is recorded: makes entries, applies them to what the agent knows, and hands steps to the turn.
- * J1 Container and history hold the same entries in the same order. J2 What was added and is not acknowledged is told apart, so that
- *    a cancel answers exactly the calls that the stored history holds open.
+ * Duty: record one turn of an agent: create entries, apply them to what the agent knows, and hand steps to the turn.
+ * Owns: the container and the tally while the turn runs. Does not own: commits and their order (runtime/turn).
+ * JOURNAL-1 The container and the history hold the same entries in the same order.
+ * JOURNAL-2 Entries that are not acknowledged yet are known as such. A cancel therefore answers exactly the calls that are open in the
+ *           stored history.
  */
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
@@ -9,24 +11,16 @@ import type { EventNote } from '../../core/event/event.ts'
 import { type AgentTally, decodeTally, emptyTally, encodeTally, spendingOf } from '../../core/history/agent-tally.ts'
 import type { Usage } from '../../core/history/chat-message.ts'
 import type { ContextContainer } from '../../core/history/context-container.ts'
-import { type Entry, entryJson, entryVersion } from '../../core/history/entry.ts'
-import { type OpenCall, type OwnWord, openCallsAfter } from '../../core/history/open-calls.ts'
+import { type Entry, type EntryParts, encodeEntry, entryVersion } from '../../core/history/entry.ts'
+import { type CallOutcome, type OpenCall, openCallsAfter } from '../../core/history/open-calls.ts'
 import type { Spending } from '../../core/policy.ts'
 import type { Grant, RunPosition } from '../../core/ports/ports.ts'
 import { RunMachine } from '../../core/worker/lifecycle.ts'
 import type { RunState } from '../../core/worker/run-state.ts'
+import { addUsage } from '../../core/worker/usage.ts'
 import { emptyStep, type Step } from '../turn/step.ts'
 import type { Turn } from '../turn/turn.ts'
-import { type KnownHistory, textBytes } from './history-cache.ts'
-
-interface MadeEntry {
-  readonly entry: Entry
-  /** As it is stored. */
-  readonly json: string
-}
-
-/** An entry without its head. */
-export type EntryFacts = { readonly type: Entry['type'] } & Readonly<Record<string, unknown>>
+import { type KnownHistory, nextPosition, textBytes } from './history-cache.ts'
 
 export interface StepParts extends Partial<Omit<Step, 'entries' | 'position' | 'notes'>> {
   readonly position?: Partial<RunPosition>
@@ -38,23 +32,20 @@ export class Journal {
   readonly container: ContextContainer
   readonly machine: RunMachine
   tally: AgentTally
-  #length: number
-  #bytes: number
-  #lastJson: string
-  /** Entries of this turn with the number of the step they went with. */
+  #known: KnownHistory
+  /** Entries of this turn, each with the number of the step that records it. */
   readonly #added: { readonly step: number; readonly entry: Entry }[] = []
-  /** Open calls of the stored history when the turn began. */
+  /** Calls that were open in the stored history when the turn began. */
   readonly #openBefore: readonly OpenCall[]
   #steps = 0
-  readonly #words = new Map<string, OwnWord>()
+  /** By the id of a call: what its tool reported in this turn. */
+  readonly #reported = new Map<string, CallOutcome>()
 
   constructor(turn: Turn, known: KnownHistory) {
     const { grant } = turn
     this.turn = turn
     this.container = known.container
-    this.#length = known.length
-    this.#bytes = known.bytes
-    this.#lastJson = known.lastJson
+    this.#known = known
     this.tally = (grant.stateJson === null ? null : decodeTally(grant.stateJson)) ?? emptyTally
     this.#openBefore = openCallsOf(known.container)
     this.machine = new RunMachine(recordedState(grant, known.container), (state, event) =>
@@ -66,22 +57,22 @@ export class Journal {
     return this.turn.position
   }
 
-  /** Of its run. */
+  /** A log with the ids of the worker and of its run. */
   get log(): WorkerLog {
     return this.turn.host.workerLog(this.turn.grant, this.position.run)
   }
 
   /** What the cache keeps when this turn has ended. */
   get known(): KnownHistory {
-    return { container: this.container, length: this.#length, bytes: this.#bytes, lastJson: this.#lastJson }
+    return this.#known
   }
 
-  /** Ids of messages are their places in the history. */
+  /** The id of a message is its position in the history. `ahead`: how many entries come before it in the same step. */
   nextId(ahead = 0): string {
-    return `m${this.#length + ahead}`
+    return `m${nextPosition(this.#known) + ahead}`
   }
 
-  /** Something came that nothing waits for: duplicates are normal where messages are delivered at least once. */
+  /** Counts something that came although nothing waited for it. Messages are delivered at least once, so duplicates are normal. */
   noteIgnored(what: string): void {
     this.tally = { ...this.tally, ignoredEvents: this.tally.ignoredEvents + 1 }
     this.log.info('ignored', { what })
@@ -92,49 +83,53 @@ export class Journal {
     this.tally = {
       ...tally,
       iterations: tally.iterations + (isBlank ? 0 : 1),
-      modelCalls: tally.modelCalls + 1,
-      inputTokens: tally.inputTokens + usage.inputTokens,
-      outputTokens: tally.outputTokens + usage.outputTokens,
-      cacheReadTokens: tally.cacheReadTokens + (usage.cacheReadTokens ?? 0),
-      cacheWriteTokens: tally.cacheWriteTokens + (usage.cacheWriteTokens ?? 0),
-      reasoningTokens: tally.reasoningTokens + (usage.reasoningTokens ?? 0),
+      ...addUsage(tally, { ...usage, modelCalls: 1 }),
     }
   }
 
-  /** What the agents of the session have used as of the last commit, which has all replies of this turn once they are acknowledged. */
+  /** What all agents of the session had used at the last commit. It includes every acknowledged reply of this turn. */
   get sessionSpent(): Spending {
     return this.turn.spending.spent ?? spendingOf(this.tally)
   }
 
-  /** Adds a step to the turn, which has it recorded, and applies it. The run's state is the machine's. */
-  add(entries: readonly EntryFacts[], parts: StepParts = {}, options: { lazy?: boolean } = {}): void {
-    const made = entries.map((facts) => this.makeEntry(facts))
-    const step = this.#step(made, parts)
-    this.#note(made)
-    this.#apply(made)
+  /** Creates an entry. Nothing is recorded before it is added. */
+  entry<Type extends Entry['type']>(type: Type, parts: EntryParts<Type>, run: number = this.position.run): Entry {
+    const { epoch } = this.turn.grant
+    return { type, v: entryVersion, at: Date.now(), run, epoch, ...parts } as unknown as Entry
+  }
+
+  /** Adds a step to the turn, which records it, and applies its entries. The run's state in it is that of the machine. */
+  add(entries: readonly Entry[], parts: StepParts = {}, options: { lazy?: boolean } = {}): void {
+    const jsons = entries.map(encodeEntry)
+    const step = this.#step(jsons, parts)
+    this.#note(entries)
+    this.#apply(entries, jsons)
     this.turn.add(step, options)
   }
 
-  /** Adds a step that the store may decline; resolves with why it did, or null when it stands. Nothing else is under way. */
-  async propose(entries: readonly EntryFacts[], parts: StepParts): Promise<Error | null> {
-    const made = entries.map((facts) => this.makeEntry(facts))
+  /**
+   * Adds a step that the store may decline, and waits for the answer. Resolves with the reason of a refusal, or with null when the step is
+   * recorded. No other step of this turn may be on its way.
+   */
+  async propose(entries: readonly Entry[], parts: StepParts): Promise<Error | null> {
+    const jsons = entries.map(encodeEntry)
     let declined: Error | null = null
     const step: Step = {
-      ...this.#step(made, parts),
+      ...this.#step(jsons, parts),
       declined: (error) => {
         declined = error
-        this.#added.length -= made.length
+        this.#added.length -= entries.length
       },
     }
-    // A cancel may be heard before this goes on, and answers what the store holds open by then (J2).
-    this.#note(made)
+    // Noted before the answer comes: a cancel that arrives in between answers the calls that are open in the store by then (JOURNAL-2).
+    this.#note(entries)
     this.turn.add(step)
     await this.turn.settled()
-    if (declined === null) this.#apply(made)
+    if (declined === null) this.#apply(entries, jsons)
     return declined
   }
 
-  /** What the end of a cancelled run answers: by the stored history, not by what was on its way. */
+  /** The calls that the end of a cancelled run must answer: those open in the stored history, whatever is still on its way. */
   storedOpenCalls(): readonly OpenCall[] {
     let open = this.#openBefore
     for (const { step, entry } of this.#added) {
@@ -144,10 +139,10 @@ export class Journal {
     return open
   }
 
-  /** What the tool of a call said of it in this turn, though it is not recorded (yet). */
-  wordOf(toolCallId: string): OwnWord | undefined {
-    const said = this.#words.get(toolCallId)
-    if (said !== undefined) return said
+  /** How a call ended, as its tool reported in this turn, although that may not be recorded yet. */
+  reportedOutcome(toolCallId: string): CallOutcome | undefined {
+    const reported = this.#reported.get(toolCallId)
+    if (reported !== undefined) return reported
     for (const { entry } of this.#added) {
       if (entry.type !== 'toolResult' || entry.toolCallId !== toolCallId) continue
       const { status, output, facts } = entry
@@ -156,48 +151,33 @@ export class Journal {
     return undefined
   }
 
-  /** Of a call that is to be tried again: recorded with the others that are, or as its result where the run is cancelled before. */
-  noteWord(toolCallId: string, word: OwnWord): void {
-    this.#words.set(toolCallId, word)
+  /** Keeps what the tool of a call reported, for a call that will be tried again. It becomes the result if the run is cancelled first. */
+  noteReported(toolCallId: string, outcome: CallOutcome): void {
+    this.#reported.set(toolCallId, outcome)
   }
 
-  /** The entry, and as it is stored. */
-  makeEntry({ type, ...facts }: EntryFacts, run: number = this.position.run): MadeEntry {
-    const at = Date.now()
-    const { epoch } = this.turn.grant
-    const entry = { type, v: entryVersion, at, run, epoch, ...facts } as unknown as Entry
-    return { entry, json: entryJson(type, run, epoch, at, facts) }
-  }
-
-  #step(made: readonly MadeEntry[], parts: StepParts): Step {
+  #step(entries: readonly string[], parts: StepParts): Step {
     const step = emptyStep({ ...this.position, runState: this.machine.state, ...parts.position })
-    return {
-      ...step,
-      ...parts,
-      position: step.position,
-      entries: made.map(({ json }) => json),
-      stateJson: encodeTally(this.tally),
-    }
+    return { ...step, ...parts, position: step.position, entries, stateJson: encodeTally(this.tally) }
   }
 
-  #note(made: readonly MadeEntry[]): void {
+  #note(entries: readonly Entry[]): void {
     this.#steps++
-    for (const { entry } of made) this.#added.push({ step: this.#steps, entry })
+    for (const entry of entries) this.#added.push({ step: this.#steps, entry })
   }
 
-  #apply(made: readonly MadeEntry[]): void {
-    for (const { entry, json } of made) {
-      this.container.apply(entry)
-      this.#length++
-      this.#bytes += textBytes(json)
-      this.#lastJson = json
-    }
+  #apply(entries: readonly Entry[], jsons: readonly string[]): void {
+    let { bytes } = this.#known
+    for (const entry of entries) this.container.apply(entry)
+    for (const json of jsons) bytes += textBytes(json)
+    const length = this.#known.length + entries.length
+    this.#known = { ...this.#known, length, bytes, lastJson: jsons.at(-1) ?? this.#known.lastJson }
   }
 }
 
 /**
- * Of a model call the record tells from where the renewer sees it, also while what led to it waits to be recorded (U5 of turn.ts). When that
- * is lost with its node, the run goes on from where it was before.
+ * The state of the run where the recorded history has led it. While a model call is made, the renewer writes `AwaitingLLMResponse` into
+ * the record, perhaps before the step that led to the call is recorded. If that step was lost with its node, the run goes on from before it.
  */
 function recordedState({ runState, open }: Grant, { history }: ContextContainer): RunState {
   if (runState !== 'AwaitingLLMResponse') return runState

@@ -1,29 +1,40 @@
-/** Duty: what an agent knows, from the node's memory and the stored history: reads only what the node has not seen. */
+/**
+ * Duty: build what an agent knows from the node's memory and the stored history, reading only entries that the node has not seen.
+ * LOAD-1 A kept history is extended only if its last entry still stands at its position in the stored history (CACHE-2).
+ */
 import { ContextContainer } from '../../core/history/context-container.ts'
 import { decodeEntry } from '../../core/history/entry.ts'
+import { type EntryList, historyBase } from '../../core/history/entry-list.ts'
 import type { Turn } from '../turn/turn.ts'
-import { type HistoryCache, type KnownHistory, textBytes } from './history-cache.ts'
+import { type HistoryCache, type KnownHistory, nextPosition, textBytes } from './history-cache.ts'
 
 export async function loadHistory(turn: Turn, cache: HistoryCache): Promise<KnownHistory> {
-  const { grant, host } = turn
-  if (grant.commitId === '' && grant.version === 0) return empty(turn)
+  const { grant } = turn
+  if (grant.commitId === '' && grant.version === 0) return empty(turn, historyBase)
   const cached = cache.take(grant)
   if (cached?.isWhole) return cached.known
   if (cached && cached.known.length > 0) {
     const { known } = cached
-    const [last, ...rest] = await host.store.readHistory(grant.workerId, known.length - 1)
-    if (last === known.lastJson) return extend(turn, known, rest)
+    const { base, entries } = await read(turn, nextPosition(known) - 1)
+    const [last, ...rest] = entries
+    if (last === known.lastJson) return extend(turn, known, { base: base + 1, entries: rest })
   }
-  return extend(turn, empty(turn), await host.store.readHistory(grant.workerId, 0))
+  const stored = await read(turn, historyBase)
+  return extend(turn, empty(turn, stored.base), stored)
 }
 
-function empty({ grant }: Turn): KnownHistory {
+async function read({ grant, host }: Turn, base: number): Promise<EntryList> {
+  return { base, entries: await host.store.readHistory(grant.workerId, base) }
+}
+
+function empty({ grant }: Turn, base: number): KnownHistory {
   const { sessionId, workerId, name, kind, parentId, depth } = grant
   const container = new ContextContainer({ sessionId, workerId, name, kind, parentId, depth })
-  return { container, length: 0, bytes: 0, lastJson: '' }
+  return { container, base, length: 0, bytes: 0, lastJson: '' }
 }
 
-function extend(turn: Turn, known: KnownHistory, entries: readonly string[]): KnownHistory {
+/** The list must begin where the known history ends. */
+function extend(turn: Turn, known: KnownHistory, { entries }: EntryList): KnownHistory {
   const { container } = known
   const before = container.passedOver
   let { bytes } = known
@@ -36,5 +47,6 @@ function extend(turn: Turn, known: KnownHistory, entries: readonly string[]): Kn
     const what = { entries: container.passedOver - before }
     host.workerLog(grant, grant.run).warn('entries of the history could not be read and were passed over', what)
   }
-  return { container, length: known.length + entries.length, bytes, lastJson: entries.at(-1) ?? known.lastJson }
+  const length = known.length + entries.length
+  return { ...known, length, bytes, lastJson: entries.at(-1) ?? known.lastJson }
 }

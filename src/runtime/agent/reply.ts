@@ -1,53 +1,69 @@
 /**
- * Duty: a model's reply as it is recorded: of the form that everything else relies on, with ids of calls that are unique in the
- * history. Models of authors are checked like those of providers.
- * M-b of core/history/chat-message.ts: what a provider repeats, leaves out or makes too long is renamed here, before anything refers to it.
+ * Duty: accept or refuse a model's reply. An accepted reply has the form that everything else relies on, and ids of calls that are unique
+ * in the history. Replies of models that authors write are checked like those of providers.
+ * Does not own: the call (ask-model.ts), what the reply means (iteration.ts).
+ * REPLY-1 An id of a call that the provider repeats, leaves out or makes too long is replaced here, before anything refers to the call
+ *         (CHAT-2 of core/history/chat-message.ts).
+ * REPLY-2 On its way to Redis a reply has five forms: the parts of the stream (models/sdk-reply.ts), the ModelReply, the Iteration, the
+ *         entry, and the JSON of the entry.
  */
 
-import { problemText } from '../../core/check/schema-problems.ts'
 import type { ModelReply } from '../../core/definition/model.ts'
 import { TransientError } from '../../core/errors.ts'
-import { readChatMessage } from '../../core/history/chat-codec.ts'
-import { type AssistantBlock, chatMessageSchema } from '../../core/history/chat-message.ts'
+import { replyProblem } from '../../core/history/chat-codec.ts'
+import type { AssistantBlock } from '../../core/history/chat-message.ts'
 import type { ConversationHistory } from '../../core/history/history.ts'
 
 const idCharsMax = 128
-/** Of what a provider calls its model: it is told with each reply. */
+/** Longest name of a model. A provider chooses the name, and each entry and each event of a reply repeats it. */
 const modelCharsMax = 320
-
-/** Throws a TransientError (`model_garbled`) for what is no reply. */
-export function checkedReply(reply: ModelReply, model: string): ModelReply {
-  const given = (reply ?? {}) as Partial<ModelReply>
-  const { content, finishReason = 'other', usage = noUsage } = given
-  const checked = { model: given.model ?? model, content: content as ModelReply['content'], finishReason, usage }
-  const message = { type: 'assistant', id: '', at: 0, ...checked }
-  if (readChatMessage(message) !== null) return { ...checked, model: checked.model.slice(0, modelCharsMax) }
-  const { error } = chatMessageSchema.safeParse(message)
-  const why = error ? problemText(error) : 'it cannot be read'
-  throw new TransientError(`model ${model} gave a reply that is none: ${why}`, { code: 'model_garbled' })
-}
-
 const noUsage = { inputTokens: 0, outputTokens: 0 }
 
-export function withOwnCallIds(
-  reply: ModelReply,
-  history: ConversationHistory,
-  run: number,
-  iteration: number,
-): ModelReply {
+export interface ReplyRules {
+  /** Id of the model that was asked. */
+  readonly model: string
+  readonly history: ConversationHistory
+  readonly run: number
+  readonly iteration: number
+  readonly bytesMax: number
+}
+
+/** Throws a TransientError (`model_garbled`) for a value that is no reply, or for a reply that is too large. */
+export function acceptReply(reply: ModelReply, rules: ReplyRules): ModelReply {
+  const { model = rules.model, content, finishReason = 'other', usage = noUsage } = (reply ?? {}) as Partial<ModelReply>
+  const problem = replyProblem({ model, content, finishReason, usage }) ?? sizeProblem(content, rules.bytesMax)
+  if (problem !== null || content === undefined)
+    throw new TransientError(`model ${rules.model} gave a reply that cannot be used: ${problem}`, {
+      code: 'model_garbled',
+    })
+  return { model: model.slice(0, modelCharsMax), content: withOwnCallIds(content, rules), finishReason, usage }
+}
+
+/** A history entry has a size limit. A model that writes more is asked again, because its next reply may be shorter. */
+function sizeProblem(content: unknown, bytesMax: number): string | null {
+  const json = JSON.stringify(content)
+  // A UTF-16 unit has at most three bytes in UTF-8, so most replies need not be measured.
+  if (json.length * 3 <= bytesMax) return null
+  const bytes = Buffer.byteLength(json)
+  return bytes <= bytesMax ? null : `it has ${bytes} bytes; a reply may have ${bytesMax}.`
+}
+
+function withOwnCallIds(
+  content: readonly AssistantBlock[],
+  { history, run, iteration }: ReplyRules,
+): readonly AssistantBlock[] {
   const seen = new Set<string>()
   const isTaken = (id: string) => seen.has(id) || history.hasCall(id)
   let number = 0
-  const content = reply.content.map((block): AssistantBlock => {
+  return content.map((block): AssistantBlock => {
     if (block.type !== 'tool-call') return block
     number++
     const { toolCallId } = block
     const fine = typeof toolCallId === 'string' && toolCallId !== '' && toolCallId.length <= idCharsMax
     let id = fine && !isTaken(toolCallId) ? toolCallId : `call-${run}-${iteration}-${number}`
-    // The model may have given that one to another call.
+    // The model may have chosen the same id for another call.
     while (isTaken(id)) id += '_'
     seen.add(id)
     return id === toolCallId ? block : { ...block, toolCallId: id }
   })
-  return { ...reply, content }
 }

@@ -1,11 +1,13 @@
 /**
- * Duty: what may be tried again: model calls and tools that failed for the time being, on a durable timer and not in a slot.
- * The record holds how often what is retried has failed; where it failed decides where the run goes on.
+ * Duty: decide whether a failed model call or a failed tool is tried again, and after which wait. The wait is a durable timer, so that it
+ * occupies no slot.
+ * RETRY-1 The worker's record holds how often the same call has failed. Its origin, model or tool, decides where the run goes on.
  */
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { type RuntimeError, TransientError } from '../../core/errors.ts'
 import { retryDelayMs, retryWaitMs } from '../../core/policy.ts'
 import { toFailure } from '../../core/worker/failure.ts'
+import { forRetry, type Wait } from '../../core/worker/wait.ts'
 import type { Journal } from './journal.ts'
 
 export class Retries {
@@ -17,48 +19,49 @@ export class Retries {
     this.#journal = journal
   }
 
-  /** Failed tries so far. */
+  /** How many attempts have failed so far. */
   failed(origin: 'model' | 'tool'): number {
     const { attempt, retrying } = this.#journal.position
     return retrying === this.#key(origin) ? attempt : 0
   }
 
-  /** Tries in all. */
+  /** How many attempts there may be. */
   get most(): number {
     return (this.#definition.retries ?? this.#journal.turn.host.policy.retries) + 1
   }
 
-  /** Adds the failed try and gives the wait for the next one; null, and nothing is added, when there is none. */
+  /** Records the failed attempt and returns the wait until the next one. Returns null, and records nothing, if there is no next one. */
   tryAgain(
     error: RuntimeError,
     origin: 'model' | 'tool',
     toolCallIds: readonly string[] = [],
-  ): { for: 'retry'; retryMs: number } | null {
+  ): { readonly for: Wait; readonly retryMs: number } | null {
     const { machine, position } = this.#journal
     const attempt = this.failed(origin) + 1
     if (!error.retryable || attempt >= this.most) return null
     const retryMs = this.#waitMs(error, origin, attempt)
     const failure = toFailure(error, origin, attempt, Date.now())
-    const what = origin === 'model' ? 'a model call failed and is made again' : 'tools failed and are tried again'
+    const what =
+      origin === 'model' ? 'a model call failed and will be made again' : 'tools failed and will be run again'
     this.#journal.log.warn(what, { attempt, of: this.most, retryMs, code: failure.code, error: failure.message })
     machine.apply(origin === 'model' ? 'replyFailed' : 'toolFailed')
     const calls = toolCallIds.length > 0 ? { toolCallIds } : {}
-    this.#journal.add([{ type: 'attemptFailed', failure, retryMs, ...calls }], {
+    this.#journal.add([this.#journal.entry('attemptFailed', { failure, retryMs, ...calls })], {
       failure,
       position: { attempt, retrying: this.#key(origin) },
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
     })
-    return { for: 'retry', retryMs }
+    return { for: forRetry, retryMs }
   }
 
   #waitMs(error: RuntimeError, origin: 'model' | 'tool', attempt: number): number {
     const { policy } = this.#journal.turn.host
-    const given = error instanceof TransientError ? error.retryAfterMs : undefined
-    if (origin === 'tool') return retryWaitMs(given, attempt, Math.random(), policy)
+    const asked = error instanceof TransientError ? error.retryAfterMs : undefined
+    if (origin === 'tool') return retryWaitMs(asked, attempt, Math.random(), policy)
     const { modelBackoffMs, retryBackoffMsMax } = policy
     const own = retryDelayMs(attempt, Math.random(), { retryBackoffMs: modelBackoffMs, retryBackoffMsMax })
-    // A provider names the least: after a 0, or a date that has passed by this node's clock, all tries would be over in no time.
-    return given === undefined ? own : Math.max(own, retryWaitMs(given, attempt, 0))
+    // The provider's wait is only a minimum. If it is 0, or a date that has passed by this node's clock, all attempts would follow at once.
+    return asked === undefined ? own : Math.max(own, retryWaitMs(asked, attempt, 0))
   }
 
   #key(origin: 'model' | 'tool'): string {

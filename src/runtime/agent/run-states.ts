@@ -1,4 +1,4 @@
-/** Duty: the way of a run's state to its next model call, from wherever the last commit left it. */
+/** Duty: move the state of a run to its next model call, from any state in which the last commit left it. */
 import type { RunEvent, RunMachine } from '../../core/worker/lifecycle.ts'
 import type { RunState } from '../../core/worker/run-state.ts'
 
@@ -13,7 +13,7 @@ const nextEvent: Partial<Record<RunState, RunEvent>> = {
   TransientFailure: 'modelRetried',
 }
 
-/** To where nothing but the request is to be sent: what forbids it ends the run from there. */
+/** Moves to the state in which only the request is left to send. If a limit forbids the request, the run ends from this state. */
 export function advanceToRequest(machine: RunMachine): void {
   for (let event = nextEvent[machine.state]; event !== undefined; event = nextEvent[machine.state]) {
     if (event === 'requestSent') return
@@ -21,7 +21,7 @@ export function advanceToRequest(machine: RunMachine): void {
   }
 }
 
-/** On to where a reply is awaited: the request is about to be sent. */
+/** Moves on to the state in which a reply is awaited, because the request is about to be sent. */
 export function advanceToReply(machine: RunMachine): void {
   if (nextEvent[machine.state] === 'requestSent') machine.apply('requestSent')
 }

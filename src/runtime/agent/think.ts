@@ -1,67 +1,72 @@
 /**
- * Duty: one model call and what its reply means: an answer, tool calls, nothing, or a failure.
- * T1 The call is made when the reply and the effects it follows from are acknowledged, and while the lease is trusted. The result of a
- *    pure tool may still be on its way: after a crash that tool runs again.
- * T2 The reply is recorded as it came, with all its calls, before anything of it runs; invalid calls are answered with it.
+ * Duty: make one model call and act on the meaning of its reply: an answer, tool calls, a blank reply, or a failure.
+ * Does not own: the call itself (ask-model.ts), running tools (call/act.ts).
+ * THINK-1 The call is made only while the lease is trusted, and after the last reply and the effects of its calls are acknowledged. Only
+ *         the result of a pure tool may still be on its way: after a crash that tool runs again.
+ * THINK-2 The reply is recorded as it came, with all its calls, before any call runs. Invalid calls are answered in the same step.
  */
 
 import type { ModelReply } from '../../core/definition/model.ts'
 import { LimitError, TerminalError, toRuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import type { ToolCallBlock } from '../../core/history/chat-message.ts'
-import type { AgentResult } from '../../core/history/entry.ts'
+import type { AgentResult, Entry } from '../../core/history/entry.ts'
 import { toJson } from '../../core/json.ts'
 import { cutOffText } from '../tool/messages.ts'
+import { mayCall } from '../turn/permit.ts'
 import { afterRun, completedNote, endingOf } from '../turn/run-ending.ts'
+import type { AgentTurn, Pause } from './agent-turn.ts'
 import { askModel } from './ask-model.ts'
 import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
-import type { EntryFacts, StepParts } from './journal.ts'
-import { withOwnCallIds } from './reply.ts'
+import type { Journal, StepParts } from './journal.ts'
+import { acceptReply } from './reply.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
-import type { Scene, Wait } from './scene.ts'
 
-/** Null to go on with what is recorded. */
-export async function think(scene: Scene): Promise<Wait | null> {
-  const { journal, kind, turn } = scene
+/** Returns null when the turn goes on with what is recorded. */
+export async function think(agentTurn: AgentTurn): Promise<Pause | null> {
+  const { journal, kind, parts, tools, turn } = agentTurn
   const { container, machine, position } = journal
   advanceToRequest(machine)
-  const ownLimit = overOwnLimit(scene)
-  if (ownLimit !== null) return overBudget(scene, ownLimit)
+  const ownLimit = overOwnLimit(agentTurn)
+  if (ownLimit !== null) return overBudget(agentTurn, ownLimit)
   advanceToReply(machine)
   if (!turn.isSettled) await turn.settled()
-  if (!turn.mayBegin()) return null
-  // The last commit's answer tells what the others have used.
-  const limit = overLimitOfSession(scene)
-  if (limit !== null) return overBudget(scene, limit)
+  if (!mayCall(turn)) return null
+  // The answer of the last commit says what the other agents of the session have used.
+  const limit = overLimitOfSession(agentTurn)
+  if (limit !== null) return overBudget(agentTurn, limit)
   const { iterations, blanks } = container.run
   const number = iterations + 1
   try {
-    const folder = scene.folder()
-    container.agentPrompt = kind.tools.instructions(turn, folder && (await folder))
+    const folder = agentTurn.folder()
+    container.agentPrompt = tools.instructions(turn, folder && (await folder))
   } catch (thrown) {
-    return cannotAsk(scene, thrown)
+    return cannotAsk(agentTurn, thrown)
   }
-  if (!turn.mayBegin()) return null
+  if (!mayCall(turn)) return null
   let reply: ModelReply
   try {
     const request = {
       instructions: container.agentPrompt,
       messages: container.history.prompt(),
-      tools: kind.tools.specs(turn),
+      tools: tools.specs(turn),
       idempotencyKey: `${turn.grant.workerId}/${position.run}/${number}${blanks > 0 ? `.${blanks}` : ''}`,
     }
-    reply = withOwnCallIds(await askModel(turn, kind.model, request, number), container.history, position.run, number)
+    const { history } = container
+    const rules = { model: kind.model.id, history, run: position.run, iteration: number }
+    const answered = await askModel(turn, kind.model, request, number, parts.telemetry)
+    reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
   } catch (thrown) {
-    return scene.isOver ? null : modelFailed(scene, thrown)
+    return agentTurn.isOver ? null : modelFailed(agentTurn, thrown)
   }
-  if (scene.isOver) return null
+  if (agentTurn.isOver) return null
   machine.apply('replyReceived')
-  return replied(scene, reply)
+  return replied(agentTurn, reply)
 }
 
-/** The stages of an iteration that need no doing; the same for a reply that was recorded in an earlier turn. */
+/** Runs the stages of an iteration that only compute. They give the same result for a reply that an earlier turn recorded. */
 export function iterate(
-  { journal, kind, turn, who }: Scene,
+  { journal, kind, tools, turn, who }: AgentTurn,
   reply: Pick<ModelReply, 'content'> & Partial<ModelReply>,
   number: number,
 ): Iteration {
@@ -69,61 +74,66 @@ export function iterate(
   const check = (call: ToolCallBlock): CheckedCall =>
     isCutOff(reply, call)
       ? { kind: 'invalid', call, text: cutOffText(call.toolName) }
-      : kind.tools.check(call, journal.turn.grant)
+      : tools.check(call, journal.turn.grant)
   return runStages(reply, number, most, { who, check })
 }
 
-/** No argument may be all that was left of them: a tool would take that for "all of it". */
+/**
+ * True for a call whose arguments were cut off at the length limit. Empty arguments count as cut off, because a tool would take them for
+ * a request without restrictions.
+ */
 function isCutOff({ content, finishReason }: Partial<ModelReply>, call: ToolCallBlock): boolean {
   if (finishReason !== 'length' || content?.at(-1) !== call) return false
   const { input, inputText } = call
   return inputText !== undefined || (typeof input === 'object' && input !== null && Object.keys(input).length === 0)
 }
 
-function replied(scene: Scene, reply: ModelReply): Wait | null {
-  const { journal, end } = scene
+function replied(agentTurn: AgentTurn, reply: ModelReply): Pause | null {
+  const { journal, end } = agentTurn
   const { container, machine } = journal
-  const iteration = iterate(scene, reply, container.run.iterations + 1)
-  scene.iteration = iteration
+  const iteration = iterate(agentTurn, reply, container.run.iterations + 1)
+  agentTurn.iteration = iteration
   journal.countUsage(reply.usage, iteration.decision === 'blank')
-  if (iteration.decision === 'blank') return blank(scene, reply)
+  if (iteration.decision === 'blank') return blank(agentTurn, reply)
   const { inputTokens, outputTokens } = reply.usage
   const { model, finishReason } = reply
-  // What was cut off, or filtered, is an answer like any other: who reads it must be able to see that.
+  // A reply that was cut off or filtered is an answer like any other. The event names the reason so that readers can see it.
   const odd = finishReason === 'stop' || finishReason === 'tool-calls' ? {} : { finishReason }
   const note = { model, iteration: iteration.number, calls: iteration.calls.length, inputTokens, outputTokens, ...odd }
   const parts: StepParts = {
     notes: [['model.replied', note]],
-    ...noFailure(scene),
+    ...noFailure(agentTurn),
   }
-  const entry: EntryFacts = { type: 'assistant', id: journal.nextId(), ...reply }
-  if (iteration.decision === 'done') answer(scene, reply, entry, parts)
+  const entry = journal.entry('assistant', { id: journal.nextId(), ...reply })
+  if (iteration.decision === 'done') answer(agentTurn, reply, entry, parts)
   else if (iteration.error) {
     machine.apply('limitReached')
     end.fail(iteration.error, 'runtime', 1, { entries: [entry], parts, notRun: iteration.calls })
   } else {
     const invalid = iteration.checked.flatMap((call) => (call.kind === 'invalid' ? [call] : []))
     machine.apply(invalid.length === iteration.checked.length ? 'callsInvalid' : 'callsAccepted')
-    const results = invalid.map((call, index) => invalidResult(call, journal.nextId(index + 1)))
+    const results = invalid.map((call, index) => invalidResult(journal, call, index + 1))
     journal.add([entry, ...results], parts)
   }
   return null
 }
 
-export function invalidResult({ call, text }: CheckedCall & { kind: 'invalid' }, id: string): EntryFacts {
+/** `ahead`: how many entries come before it in the same step. */
+export function invalidResult(journal: Journal, { call, text }: CheckedCall & { kind: 'invalid' }, ahead = 0): Entry {
   const { toolCallId, toolName } = call
-  return { type: 'toolResult', id, toolCallId, toolName, status: 'error', output: { type: 'error-text', value: text } }
+  const output = { type: 'error-text', value: text } as const
+  return journal.entry('toolResult', { id: journal.nextId(ahead), toolCallId, toolName, status: 'error', output })
 }
 
-function answer(scene: Scene, reply: ModelReply, entry: EntryFacts, parts: StepParts): void {
-  const { journal, end, turn } = scene
+function answer(agentTurn: AgentTurn, reply: ModelReply, entry: Entry, parts: StepParts): void {
+  const { journal, end, turn } = agentTurn
   const { container, machine, position } = journal
   const text = reply.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
   const { facts } = container.run
   const value: AgentResult = { text, ...(Object.keys(facts).length > 0 && { facts }) }
   let valueJson: string
   try {
-    valueJson = toJson(value, `the result of ${scene.who}`)
+    valueJson = toJson(value, `the result of ${agentTurn.who}`)
   } catch (thrown) {
     machine.apply('limitReached')
     end.fail(toRuntimeError(thrown), 'runtime', 1, { entries: [entry], parts })
@@ -131,7 +141,7 @@ function answer(scene: Scene, reply: ModelReply, entry: EntryFacts, parts: StepP
   }
   machine.apply('answered')
   journal.add(
-    [entry, { type: 'completed', value }],
+    [entry, journal.entry('completed', { value })],
     {
       ...parts,
       ...endingOf(turn.grant, position.run, { status: 'completed', valueJson }),
@@ -143,14 +153,14 @@ function answer(scene: Scene, reply: ModelReply, entry: EntryFacts, parts: StepP
   )
 }
 
-function blank(scene: Scene, reply: ModelReply): null {
-  const { journal, end, kind, turn } = scene
+function blank(agentTurn: AgentTurn, reply: ModelReply): null {
+  const { journal, end, kind, turn } = agentTurn
   const { model, finishReason, usage } = reply
-  const entries: EntryFacts[] = [{ type: 'blank', model, finishReason, usage }]
+  const entries = [journal.entry('blank', { model, finishReason, usage })]
   const blanks = journal.container.run.blanks + 1
   if (blanks >= turn.host.policy.blankStops) {
     const error = new TerminalError(
-      `model ${model} gave ${blanks} blank replies in a row to ${scene.who}, the last one with finish reason "${finishReason}".`,
+      `model ${model} gave ${blanks} blank replies in a row to ${agentTurn.who}, the last one with finish reason "${finishReason}".`,
       { code: 'model_blank' },
     )
     journal.machine.apply('limitReached')
@@ -160,52 +170,52 @@ function blank(scene: Scene, reply: ModelReply): null {
   journal.machine.apply('blankReply')
   const { nudge } = kind.definition
   if (nudge !== undefined) {
-    entries.push({ type: 'user', id: journal.nextId(1), content: [{ type: 'text', text: nudge }] })
+    entries.push(journal.entry('user', { id: journal.nextId(1), content: [{ type: 'text', text: nudge }] }))
   }
   const note: EventNote = ['model.blanked', { model, blanks, finishReason }]
-  journal.add(entries, { notes: [note], ...noFailure(scene) })
+  journal.add(entries, { notes: [note], ...noFailure(agentTurn) })
   return null
 }
 
-/** The model has replied: what an earlier try left in the record is over. */
-function noFailure({ journal }: Scene): StepParts {
+/** Clears the failure of earlier attempts from the record, because the model has replied. */
+function noFailure({ journal }: AgentTurn): StepParts {
   return { failure: journal.position.attempt > 0 ? null : undefined, position: { attempt: 0, retrying: '' } }
 }
 
-/** What has been used up, in words; null when a further model call may be made. */
-function overOwnLimit({ journal, kind, who }: Scene): string | null {
+/** Says in words which limit is used up. Null when another model call may be made. */
+function overOwnLimit({ journal, kind, who }: AgentTurn): string | null {
   const limit = kind.definition.limits?.tokens
   const { tokens } = journal.container.run
   if (limit === undefined || tokens < limit) return null
   return `${who} has used ${tokens} tokens in this run and may use ${limit}: no further model call was made. Raise limits.tokens.`
 }
 
-function overLimitOfSession({ journal, turn, who }: Scene): string | null {
+function overLimitOfSession({ journal, turn, who }: AgentTurn): string | null {
   const { sessionSpent: spent } = journal
   const { allowed } = turn.spending
   const name = spent.modelCalls >= allowed.modelCalls ? 'modelCalls' : spent.tokens >= allowed.tokens ? 'tokens' : null
   if (name === null) return null
   const { sessionId, isJob } = turn.grant
   const of = name === 'tokens' ? 'tokens' : 'model calls'
-  // The session of a job ends with its root, and nothing would be left to go on.
+  // The session of a job ends with its root: a higher limit would come too late.
   const raise = isJob ? '' : `, or raise it for this one: troupe session limit ${sessionId} ${name}=${2 * spent[name]}`
-  return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that all its agents have together: ${who} made no further model call. Create sessions with a higher limits.${name}${raise}`
+  return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that its agents share: ${who} made no further model call. Create sessions with a higher limits.${name}${raise}`
 }
 
-function overBudget({ journal, end }: Scene, what: string): null {
+function overBudget({ journal, end }: AgentTurn, what: string): null {
   journal.machine.apply('limitReached')
   end.fail(new LimitError('budget_exceeded', what), 'runtime', 1)
   return null
 }
 
-/** Its instructions or its folder cannot be had: no try will mend that. */
-function cannotAsk({ journal, end }: Scene, thrown: unknown): null {
+/** The instructions or the folder cannot be found. Another attempt would fail in the same way. */
+function cannotAsk({ journal, end }: AgentTurn, thrown: unknown): null {
   journal.machine.apply('replyRefused')
   end.fail(toRuntimeError(thrown), 'runtime', 1)
   return null
 }
 
-function modelFailed({ journal, end, retries }: Scene, thrown: unknown): Wait | null {
+function modelFailed({ journal, end, retries }: AgentTurn, thrown: unknown): Pause | null {
   const error = toRuntimeError(thrown)
   const wait = retries.tryAgain(error, 'model')
   if (wait) return wait

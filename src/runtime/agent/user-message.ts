@@ -1,18 +1,17 @@
-/** Duty: an input message as what a user says in the conversation: text, blocks, or any JSON as its text. */
+/** Duty: turn an input message into the user's words in the conversation: text, content blocks, or any JSON as its text. */
 import { z } from 'zod'
 import { fitTo } from '../../core/check/schema-problems.ts'
 import { type UserBlock, userBlockSchema } from '../../core/history/chat-message.ts'
+import type { EntryParts } from '../../core/history/entry.ts'
 import type { InputMessage } from '../../core/worker/message.ts'
-import type { EntryFacts } from './journal.ts'
 
-/** `{ content: [...] }` with blocks that a model takes. */
+/** `{ content: [...] }` with content blocks that a model accepts. */
 const contentSchema = z.strictObject({ content: z.array(userBlockSchema).min(1) })
 
-/** Does not throw: a message that breaks its turn would be met again by every node. */
-export function userEntry(id: string, message: InputMessage): EntryFacts {
+/** Does not throw: a message that breaks one turn would break it on every other node as well. */
+export function userMessage(id: string, message: InputMessage): EntryParts<'user'> {
   const { from, facts } = message
   return {
-    type: 'user',
     id,
     ...(from !== null && { from }),
     content: blocksOf(message.value),
@@ -22,7 +21,7 @@ export function userEntry(id: string, message: InputMessage): EntryFacts {
 
 function blocksOf(value: unknown): readonly UserBlock[] {
   if (typeof value === 'string') return [{ type: 'text', text: value.toWellFormed() }]
-  // What is nested deeply is more than the stack of a schema holds, and of what writes it.
+  // A value that is nested too deeply overflows the stack of the schema check, and that of JSON.stringify.
   const fit = fitTo(contentSchema, value)
   return fit.ok ? fit.value.content : [{ type: 'text', text: jsonText(value) }]
 }

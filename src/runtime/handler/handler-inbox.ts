@@ -1,13 +1,16 @@
 /**
- * Duty: which message a handler worker receives next: a pure function of what was granted and what was received since.
- * H1 While a run is open: timers first, then results in call order; other input waits for the end of the run.
- * H2 Between runs: the head of the user lane.
- * H3 What a worker waits for names exactly the message that `next` would give; or, where all results are gathered and none is in
- *    hand, as many as are still to come.
+ * Duty: decide which message a handler worker receives next, as a pure function of the messages that the claim brought and those that
+ * this turn has received.
+ * HANDLER-INBOX-1 While a run is open, timers come first, then results in the order of their spawns. Further input waits for the end of
+ *                 the run.
+ * HANDLER-INBOX-2 Between runs the first input comes next.
+ * HANDLER-INBOX-3 The wait of a worker names exactly the message that `next` would return. Exception: a handler that waits for all results
+ *                 and has none yet waits for a number of results.
  */
 import { childId } from '../../core/ids.ts'
 import type { Grant, RunPosition } from '../../core/ports/ports.ts'
 import type { Mail } from '../../core/worker/message.ts'
+import { forAny, forResult, forResults, forSignal, type Wait } from '../../core/worker/wait.ts'
 
 export type OpenWork = Pick<RunPosition, 'open' | 'run' | 'awaits'>
 
@@ -16,7 +19,7 @@ export class HandlerInbox {
   readonly #control: Mail[]
   readonly #family: Mail[]
   readonly #user: Mail[]
-  /** Results that this worker was ever given, this turn's included. */
+  /** How many results this worker has ever received, including those of this turn. */
   readonly #seen: number
   readonly #gathersAll: boolean
 
@@ -29,7 +32,7 @@ export class HandlerInbox {
     this.#user = [...grant.mail.user]
   }
 
-  /** The next message, still in the inbox; null when there is nothing to receive now. */
+  /** The next message, which stays in the inbox. Null when there is nothing to receive now. */
   next(work: OpenWork): Mail | null {
     if (!work.open) return this.#user[0] ?? null
     const timer = this.#control[0]
@@ -43,18 +46,18 @@ export class HandlerInbox {
     lane.splice(lane.indexOf(mail), 1)
   }
 
-  /** A run ended: what was waiting for it alone is gone. */
+  /** Called when a run has ended: drops the timers and results that only this run waited for. */
   dropRun(): void {
     this.#control.length = 0
     this.#family.length = 0
   }
 
-  /** What the worker waits for when `next` gives nothing. */
-  wait(work: OpenWork): string {
-    if (!work.open) return 'any'
+  /** What the worker waits for when `next` returns null. */
+  wait(work: OpenWork): Wait {
+    if (!work.open) return forAny
     const expected = work.awaits[0]
-    if (expected === undefined) return 'control'
-    if (this.#gathersAll && this.#family.length === 0) return `family:${this.#seen + work.awaits.length}`
-    return `result:${childId(this.#workerId, work.run, expected)}`
+    if (expected === undefined) return forSignal
+    if (this.#gathersAll && this.#family.length === 0) return forResults(this.#seen + work.awaits.length)
+    return forResult(childId(this.#workerId, work.run, expected))
   }
 }

@@ -1,9 +1,10 @@
 /**
- * Duty: the `self` of one receive: it collects what the handler asks for; nothing leaves before the commit.
- * F1 Every value is made JSON, and checked for size, at the call that gives it, so that the error points at the author's line.
- * F2 After receive has returned, self is closed: a late call is an error, not a lost effect. It is logged as well, since nobody may
- *    catch what is thrown then, and the process ends of it.
- * F3 What an author calls may be taken out of self: `receive(message, { reply })`.
+ * Duty: the `self` of one receive. It collects what the handler asks for; nothing takes effect before the commit.
+ * Does not own: what becomes of these requests (handler.ts).
+ * SELF-1 Each value is turned into JSON, and checked for its size, by the call that passes it. The error then points at the author's line.
+ * SELF-2 After receive has returned, self is closed. A later call throws and has no effect. It is also logged, because often nobody catches
+ *        that error, and then the process ends.
+ * SELF-3 Methods may be taken out of self: `receive(message, { reply })`.
  */
 import { inspect } from 'node:util'
 import { checkOptions, type Rules, yesOrNo } from '../../core/check/check-options.ts'
@@ -24,7 +25,7 @@ import { refusalError } from '../../core/worker/refusal.ts'
 import { encodeGrant } from '../../core/worker/worker-grant.ts'
 
 /** What a handler asked for in one receive. */
-export interface Wishes {
+export interface Requests {
   readonly spawns: SpawnOrder[]
   readonly spawnNotes: SpawnNote[]
   readonly sends: { workerId: string; mail: string }[]
@@ -38,7 +39,7 @@ export interface SelfContext {
   readonly grant: Grant
   readonly run: number
   readonly attempt: number
-  /** Children spawned in this run before this receive. */
+  /** How many children this run had spawned before this receive. */
   readonly calls: number
   readonly openChildren: number
   readonly state: unknown
@@ -48,14 +49,14 @@ export interface SelfContext {
   readonly signal: () => AbortSignal
   readonly log: WorkerLog
   readonly message: Message
-  /** Pool of a kind; "unhosted" when no node ever registered it. */
+  /** Pool of a kind. "unhosted" if no node has ever registered the kind. */
   poolOf(kind: string): string
 }
 
 const spawnRules: Rules<SpawnOptions> = { name: nameRule, detached: yesOrNo }
 
 export class HandlerSelf implements Self<unknown> {
-  readonly wishes: Wishes = {
+  readonly requests: Requests = {
     spawns: [],
     spawnNotes: [],
     sends: [],
@@ -66,9 +67,9 @@ export class HandlerSelf implements Self<unknown> {
   }
   readonly #context: SelfContext
   #state: unknown
-  /** Of the mails and values asked for so far. */
+  /** Bytes of all mails and values that the handler has passed so far. */
   #bytes = 0
-  /** What receive had done when it closed. */
+  /** How receive had ended when self was closed, as the end of a sentence. Undefined while self is open. */
   #closed: string | undefined
 
   constructor(context: SelfContext) {
@@ -104,14 +105,14 @@ export class HandlerSelf implements Self<unknown> {
     return { ...this.#context.limits, ...this.#context.spending }
   }
   get openChildren(): number {
-    return this.#context.openChildren + this.wishes.spawns.filter((spawn) => !spawn.detached).length
+    return this.#context.openChildren + this.requests.spawns.filter((spawn) => !spawn.detached).length
   }
   get state(): unknown {
     return this.#state
   }
-  /** Else JavaScript would say that there is only a getter, and the message would be tried again. */
+  /** Without a setter, JavaScript would throw an unclear TypeError, and the message would be retried. */
   set state(_next: unknown) {
-    throw new InputError('self.state cannot be assigned: give the new state to self.setState(state).')
+    throw new InputError('self.state cannot be assigned: call self.setState(state) with the new state.')
   }
   get signal(): AbortSignal {
     return this.#context.signal()
@@ -124,7 +125,7 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly spawn = (kind: string, input: unknown, options: SpawnOptions = {}): WorkerRef => {
-    this.#openForMore('spawn')
+    this.#mayAskForMore('spawn')
     const { grant, limits, definition } = this.#context
     parseKind(kind)
     checkOptions('spawn', options, spawnRules, InputError)
@@ -150,115 +151,116 @@ export class HandlerSelf implements Self<unknown> {
       const refusal = { reason: 'children_exceeded', limit: limits.children, id: this.id }
       throw refusalError(refusal, `worker ${this.name} (${this.id})`)
     }
-    const call = this.#context.calls + this.wishes.spawns.length + 1
+    const call = this.#context.calls + this.requests.spawns.length + 1
     const id = childId(this.id, this.run, call)
     const name = checkName(options.name ?? defaultName(kind, call))
     const mail = encodeInput(this.id, toJson(input, `the input of ${name}`))
-    this.#weigh('spawn', mail)
+    this.#countBytes('spawn', mail)
     const order = { id, kind, name, pool: this.#context.poolOf(kind), detached, call, mail }
-    this.wishes.spawns.push({ ...order, grant: encodeGrant(grant.allowed) })
-    this.wishes.spawnNotes.push({ call, id, kind, name, ...(detached ? { detached: true as const } : {}) })
+    this.requests.spawns.push({ ...order, grant: encodeGrant(grant.allowed) })
+    this.requests.spawnNotes.push({ call, id, kind, name, ...(detached ? { detached: true as const } : {}) })
     return { id, name, kind }
   }
 
   readonly send = (to: WorkerRef | string, value: unknown): void => {
-    this.#openForMore('send')
-    const given: unknown = isObject(to) ? to.id : to
-    const workerId = typeof given === 'string' ? pastedId(given) : given
-    if (!isId(workerId)) throw new InputError(`send takes a worker's reference or id, not ${shown(given ?? to)}.`)
+    this.#mayAskForMore('send')
+    const recipient: unknown = isObject(to) ? to.id : to
+    const workerId = typeof recipient === 'string' ? pastedId(recipient) : recipient
+    if (!isId(workerId)) throw new InputError(`send takes a worker's reference or id, not ${shown(recipient ?? to)}.`)
     if (partitionOf(workerId) !== partitionOf(this.id)) {
       throw new InputError(
         `worker ${workerId} lives in another partition: sending between partitions is not possible yet.`,
       )
     }
     const mail = encodeInput(this.id, toJson(value, `the message to ${workerId}`))
-    this.#weigh('send', mail)
-    this.wishes.sends.push({ workerId, mail })
+    this.#countBytes('send', mail)
+    this.requests.sends.push({ workerId, mail })
   }
 
   readonly reply = (value: unknown): void => {
-    this.#open('reply')
-    if (this.wishes.replyJson !== undefined || this.wishes.failure !== undefined) {
+    this.#mustBeOpen('reply')
+    if (this.requests.replyJson !== undefined || this.requests.failure !== undefined) {
       throw new TerminalError(`${this.kind} replied twice to one message: a run ends once.`)
     }
-    this.wishes.replyJson = toJson(value, 'the reply')
+    this.requests.replyJson = toJson(value, 'the reply')
   }
 
   readonly fail = (error: Error | string): void => {
-    this.#open('fail')
-    if (this.wishes.replyJson !== undefined || this.wishes.failure !== undefined) {
+    this.#mustBeOpen('fail')
+    if (this.requests.replyJson !== undefined || this.requests.failure !== undefined) {
       throw new TerminalError(`${this.kind} ended its run twice: a run ends once.`)
     }
-    this.wishes.failure = failureOf(error)
+    this.requests.failure = failureOf(error)
   }
 
   readonly after = (ms: number, value: unknown): void => {
-    this.#openForMore('after')
+    this.#mayAskForMore('after')
     if (!Number.isFinite(ms) || ms < 0 || ms > policy.timerMsMax)
       throw new InputError(
         `after takes a number of milliseconds from 0 to ${policy.timerMsMax} (a year), not ${shown(ms)}.`,
       )
     const valueJson = toJson(value, 'the value of the timer')
-    this.#weigh('after', valueJson)
-    this.wishes.timers.push({ id: newId(partitionOf(this.id)), ms: Math.round(ms), valueJson })
+    this.#countBytes('after', valueJson)
+    this.requests.timers.push({ id: newId(partitionOf(this.id)), ms: Math.round(ms), valueJson })
   }
 
   readonly setState = (next: unknown): void => {
-    this.#open('setState')
+    this.#mustBeOpen('setState')
     const schema = this.#context.definition.state
     const fit = schema && fitTo(schema, next)
     if (fit?.ok === false)
       throw new TerminalError(`the new state of ${this.kind} does not fit its schema: ${fit.reasons.join('; ')}`)
-    this.wishes.stateJson = toJson(next, 'the state')
+    this.requests.stateJson = toJson(next, 'the state')
     this.#state = next
   }
 
-  /** From now on every call is an error. `isLate`: receive goes on, though its time is over. */
+  /** From now on every call throws. `isLate`: receive still runs, although its time is over. */
   close({ isLate = false } = {}): void {
     this.#closed = isLate
       ? 'taken longer than its timeoutMs: let it end when self.signal fires'
       : 'returned: await everything before it returns'
   }
 
-  #openForMore(call: string): void {
-    this.#open(call)
-    const { spawns, sends, timers } = this.wishes
+  /** Throws if self is closed, or if this receive has already made as many requests as it may. */
+  #mayAskForMore(call: string): void {
+    this.#mustBeOpen(call)
+    const { spawns, sends, timers } = this.requests
     if (spawns.length + sends.length + timers.length < policy.stepPartsMax) return
-    throw this.#tooBig(call, `had asked for ${policy.stepPartsMax} spawns, sends and timers, as many`)
+    throw this.#tooBig(call, `had already made ${policy.stepPartsMax} spawns, sends and timers, which is the limit`)
   }
 
-  /** What a refused call gave is not counted. */
-  #weigh(call: string, text: string): void {
+  /** Counts the bytes of a value. Those of a refused call are not counted. */
+  #countBytes(call: string, text: string): void {
     const bytes = this.#bytes + Buffer.byteLength(text)
     if (bytes > policy.stepBytesMax)
       throw this.#tooBig(
         call,
-        `had given away ${this.#bytes} bytes, and this would be more than ${policy.stepBytesMax}, as many`,
+        `had already passed ${this.#bytes} bytes, and with this call it would pass more than ${policy.stepBytesMax} bytes, the limit`,
       )
     this.#bytes = bytes
   }
 
   #tooBig(call: string, what: string): LimitError {
-    const advice = 'ask for the rest in another one (self.after(0, rest))'
+    const advice = 'ask for the rest in another receive (self.after(0, rest))'
     return new LimitError(
       'step_too_big',
-      `self.${call} was called when ${this.kind} ${what} as one receive may: ${advice}.`,
+      `self.${call} was called when ${this.kind} ${what} of one receive: ${advice}.`,
     )
   }
 
-  #open(call: string): void {
+  #mustBeOpen(call: string): void {
     if (this.#closed === undefined) return
     const late = `self.${call} was called after receive had ${this.#closed}.`
-    this.log.error(`worker ${this.name} (${this.id}) of session ${this.sessionId}: ${late} It has no effect.`)
+    this.log.error(`worker ${this.name} (${this.id}) of session ${this.sessionId}: ${late} The call has no effect.`)
     throw new TerminalError(late)
   }
 }
 
-/** A run that was told to fail fails, whatever it was told as the reason; only what is thrown is taken for passing. */
+/** `self.fail` always fails the run, whatever value it gets. Only a thrown error may be retried. */
 function failureOf(error: unknown): RuntimeError {
   if (error instanceof RuntimeError) return error
   if (error instanceof Error) return new TerminalError(toRuntimeError(error).message, { cause: error })
   if (typeof error === 'string' && error !== '') return new TerminalError(error)
-  const given = error === undefined || error === '' ? 'without a reason' : `with ${inspect(error, { depth: 2 })}`
-  return new TerminalError(`self.fail was called ${given}: it takes an Error or a text.`)
+  const argument = error === undefined || error === '' ? 'without a reason' : `with ${inspect(error, { depth: 2 })}`
+  return new TerminalError(`self.fail was called ${argument}: it takes an Error or a text.`)
 }

@@ -1,10 +1,11 @@
 /**
- * Duty: the behaviour of handler workers: one message, one receive, one step.
- * R1 Every way a receive can return is matched in one place (`stepOf`): reply, fail, parked, ended without a result. What it throws is
- *    retried, or fails the run, where it is called.
- * R2 What a receive asked for is recorded whole or not at all; a receive that throws records only its failure.
- * R3 The next receive sees the state of the step before it, also of one whose commit is on its way.
- * R4 A message is recorded as it was accepted, whatever a schema or `receive` makes of what it is handed.
+ * Duty: run the turns of handler workers: one message, one receive, one step.
+ * Does not own: which message is next (handler-inbox.ts), what a handler may ask for (handler-self.ts), the commits (runtime/turn).
+ * HANDLER-1 Every way in which a receive can return is matched in one place (`stepOf`): a reply, a failure, a wait, an end without a
+ *           result. An error that it throws is retried, or fails the run, where receive is called.
+ * HANDLER-2 What a receive asked for is recorded whole or not at all. A receive that throws records only its failure.
+ * HANDLER-3 The next receive sees the state of the step before it, even if the commit of that step is still on its way.
+ * HANDLER-4 A message is recorded as it was accepted. A schema or `receive` may change what it gets, but not what is recorded.
  */
 
 import { fitTo } from '../../core/check/schema-problems.ts'
@@ -16,9 +17,11 @@ import { retryWaitMs } from '../../core/policy.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
 import { type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
 import type { Mail, Message } from '../../core/worker/message.ts'
+import { forAny, forRetry, goOn } from '../../core/worker/wait.ts'
 import { watchLoop } from '../node/event-loop.ts'
 import type { Behaviour } from '../node/kind.ts'
 import { evidenceJson, quarantined } from '../slot/quarantine.ts'
+import { mayGoOn, mayRecord } from '../turn/permit.ts'
 import { afterRun, completedNote, endingOf } from '../turn/run-ending.ts'
 import { emptyStep, type Step } from '../turn/step.ts'
 import { triesOf, withoutTries, withTries } from '../turn/tries.ts'
@@ -31,7 +34,7 @@ export function handlerBehaviour(definition: HandlerDefinition): Behaviour {
   return (turn) => new HandlerTurn(turn, definition).advance()
 }
 
-/** A try failed: the turn ends with it, and the same message is received again after this long. */
+/** An attempt failed. The turn ends with this step, and the same message is received again after `retryMs`. */
 interface RetryStep extends Step {
   readonly retryMs: number
 }
@@ -58,29 +61,23 @@ class HandlerTurn {
       const position = turn.position
       const mail = this.#inbox.next(position)
       if (mail === null) return turn.end(this.#inbox.wait(position))
-      if (this.#sliceIsOver(steps)) return turn.end('again')
+      if (!mayGoOn(turn, steps, turn.host.policy.turnSliceSteps)) return turn.end(goOn)
       const step = await this.#receive(mail, position)
-      // Cancelled or given back meanwhile: what comes next is not this turn's to receive.
-      if (turn.over || turn.aborted) return
+      // If the turn was cancelled or given up during receive, it must not receive the next message.
+      if (!mayRecord(turn)) return
       if ('retryMs' in step) {
         turn.add(step)
-        return turn.end('retry', step.retryMs)
+        return turn.end(forRetry, step.retryMs)
       }
       this.#inbox.take(mail)
       if (step.outcome !== undefined) this.#inbox.dropRun()
-      // What nobody else sees may wait a moment for what comes of the next message, which is here.
-      turn.add(step, { lazy: isOwnAffair(step) && this.#inbox.next(step.position) !== null })
+      // If only this worker sees the step, its commit may wait for the next message, which is already here, and go out with its step.
+      turn.add(step, { lazy: changesOnlyItself(step) && this.#inbox.next(step.position) !== null })
       if (turn.isRetaken) await turn.settled()
     }
   }
 
-  #sliceIsOver(steps: number): boolean {
-    const { draining, startedAt, host } = this.#turn
-    const { turnSliceSteps, turnSliceMs } = host.policy
-    return draining || steps >= turnSliceSteps || performance.now() - startedAt > turnSliceMs
-  }
-
-  // Read anew for each receive: what a handler changes in place without setState is not part of what is committed (R3).
+  // Parsed anew for each receive: a change in place, without setState, is not committed and must not be seen by the next receive (HANDLER-3).
   #readState(): unknown {
     const { grant } = this.#turn
     const { state: schema, initial } = this.#definition
@@ -96,10 +93,10 @@ class HandlerTurn {
     }
   }
 
-  async #receive(given: Mail, position: RunPosition): Promise<Step | RetryStep> {
-    const mail = toRecord(given)
+  async #receive(accepted: Mail, position: RunPosition): Promise<Step | RetryStep> {
+    const mail = toRecord(accepted)
     const { grant, host } = this.#turn
-    const attempt = triesOf(placeOf(mail), position) + 1
+    const attempt = triesOf(nameOfMail(mail), position) + 1
     const timeout = timeoutOf(this.#definition, this.#turn)
     let self: HandlerSelf | undefined
     try {
@@ -111,20 +108,22 @@ class HandlerTurn {
         returned = await (timeout.expired ? Promise.race([returned, timeout.expired]) : returned)
       self.close()
       const step = this.#stepOf(mail, self, position, attempt)
-      if (returned !== undefined && step.outcome === 'completed' && self.wishes.replyJson === undefined)
-        self.log.warn('receive returned a value and did not reply: the result is null; self.reply(value) sets it')
+      if (returned !== undefined && step.outcome === 'completed' && self.requests.replyJson === undefined)
+        self.log.warn(
+          'receive returned a value and did not reply, so the result is null: call self.reply(value) to set it',
+        )
       return step
     } catch (thrown) {
       self?.close({ isLate: timeout.reason !== undefined })
       const error = toRuntimeError(timeout.reason ?? thrown)
-      const tries = error.retryable ? (this.#definition.retries ?? host.policy.retries) + 1 : attempt
+      const attempts = error.retryable ? (this.#definition.retries ?? host.policy.retries) + 1 : attempt
       host.workerLog(grant, position.run).warn('receive failed', {
         attempt,
-        of: tries,
+        of: attempts,
         error: error.message,
         ...stackOf(thrown),
       })
-      if (attempt < tries) return this.#retryStep(mail, error, position, attempt)
+      if (attempt < attempts) return this.#retryStep(mail, error, position, attempt)
       return this.#failedStep(mail, error, position, attempt)
     } finally {
       timeout.clear()
@@ -165,31 +164,31 @@ class HandlerTurn {
     }
   }
 
-  // R1: all outcomes of a receive that did not throw.
+  // HANDLER-1: all outcomes of a receive that did not throw.
   #stepOf(mail: Recorded, self: HandlerSelf, position: RunPosition, attempt: number): Step {
-    const { wishes } = self
-    if (wishes.failure !== undefined) return this.#failedStep(mail, wishes.failure, position, attempt)
+    const { requests } = self
+    if (requests.failure !== undefined) return this.#failedStep(mail, requests.failure, position, attempt)
     const { grant } = this.#turn
     const at = Date.now()
-    const joining = wishes.spawns.filter((spawn) => !spawn.detached).map((spawn) => spawn.call)
-    const awaits = [...position.awaits.filter((call) => !isResultOf(mail, call)), ...joining]
-    const timersOpen = position.timersOpen - (mail.message.kind === 'timer' ? 1 : 0) + wishes.timers.length
-    const ends = wishes.replyJson !== undefined || (awaits.length === 0 && timersOpen === 0)
+    const awaited = requests.spawns.filter((spawn) => !spawn.detached).map((spawn) => spawn.call)
+    const awaits = [...position.awaits.filter((call) => !isResultOf(mail, call)), ...awaited]
+    const timersOpen = position.timersOpen - (mail.message.kind === 'timer' ? 1 : 0) + requests.timers.length
+    const ends = requests.replyJson !== undefined || (awaits.length === 0 && timersOpen === 0)
     const { run } = position
-    const entries = [this.#receivedEntry(mail, run, at, wishes)]
+    const entries = [this.#receivedEntry(mail, run, at, requests)]
     const notes: EventNote[] = this.#receivedNotes(mail, position)
-    for (const { id, kind, name, detached } of wishes.spawnNotes)
+    for (const { id, kind, name, detached } of requests.spawnNotes)
       notes.push(['worker.spawned', { id, kind, name, parent: grant.workerId, ...(detached && { detached }) }])
-    this.#stateJson = wishes.stateJson ?? this.#stateJson
-    const calls = position.calls + wishes.spawns.length
+    this.#stateJson = requests.stateJson ?? this.#stateJson
+    const calls = position.calls + requests.spawns.length
     const step = {
       ...this.#consumed(mail),
       entries,
-      stateJson: wishes.stateJson,
-      failure: position.open && triesOf(placeOf(mail), position) === 0 ? undefined : null,
-      spawns: wishes.spawns,
-      sends: wishes.sends,
-      timers: wishes.timers,
+      stateJson: requests.stateJson,
+      failure: position.open && triesOf(nameOfMail(mail), position) === 0 ? undefined : null,
+      spawns: requests.spawns,
+      sends: requests.sends,
+      timers: requests.timers,
       notes,
       refused: (error: RuntimeError) => this.#failedStep(mail, error, position, attempt),
     }
@@ -197,7 +196,7 @@ class HandlerTurn {
       return {
         ...step,
         position: {
-          ...withoutTries(placeOf(mail), position),
+          ...withoutTries(nameOfMail(mail), position),
           run,
           calls,
           runState: runStateOf(awaits),
@@ -207,14 +206,14 @@ class HandlerTurn {
         },
       }
     }
-    const valueJson = wishes.replyJson ?? 'null'
+    const valueJson = requests.replyJson ?? 'null'
     entries.push(completedEntry(run, grant.epoch, at, valueJson))
     notes.push(completedNote(grant, run, valueJson))
     return {
       ...step,
       ...endingOf(grant, run, { status: 'completed', valueJson }),
       awaiting: awaits.length,
-      // Also that of another message, which waits for its next try and will have none.
+      // The failure of another message that waits for its retry is cleared too, because the run ends and it will not be retried.
       failure: position.open && position.attempt === 0 ? undefined : null,
       position: afterRun(run),
     }
@@ -239,7 +238,7 @@ class HandlerTurn {
       entries,
       failure,
       ...endingOf(grant, run, { status: 'failed', failure }),
-      // The result in hand is received by this very step, though it fails.
+      // If the message is a result, this step receives it, although receive failed. It is no longer awaited.
       awaiting: position.awaits.filter((call) => mail === null || !isResultOf(mail, call)).length,
       notes: [...(mail ? this.#receivedNotes(mail, position) : []), ['worker.failed', { run, failure }]],
     }
@@ -248,10 +247,10 @@ class HandlerTurn {
   #retryStep(mail: Mail, error: RuntimeError, position: RunPosition, attempt: number): RetryStep {
     const at = Date.now()
     const failure = toFailure(error, 'handler', attempt, at)
-    const given = error instanceof TransientError ? error.retryAfterMs : undefined
-    const retryMs = retryWaitMs(given, attempt, Math.random(), this.#turn.host.policy)
+    const asked = error instanceof TransientError ? error.retryAfterMs : undefined
+    const retryMs = retryWaitMs(asked, attempt, Math.random(), this.#turn.host.policy)
     return {
-      ...emptyStep({ ...position, runState: 'TransientFailure', ...withTries(placeOf(mail), attempt, position) }),
+      ...emptyStep({ ...position, runState: 'TransientFailure', ...withTries(nameOfMail(mail), attempt, position) }),
       entries: [entryJson('attemptFailed', position.run, this.#turn.grant.epoch, at, { failure, retryMs })],
       failure,
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
@@ -277,7 +276,7 @@ class HandlerTurn {
     }
   }
 
-  // The worker was started several times apart from others and never committed: what it was given is put aside with evidence.
+  // The worker was started several times apart from others and never committed. Its next message goes to the dead letters with the evidence.
   async #quarantine(): Promise<void> {
     const { grant } = this.#turn
     const position = this.#turn.position
@@ -292,7 +291,7 @@ class HandlerTurn {
       dead: evidenceJson(grant, position, next, step.failure ?? undefined),
       notes: toDead ? [...step.notes, ['message.deadLettered', { id: mail.message.id }]] : step.notes,
     })
-    return this.#turn.end('any')
+    return this.#turn.end(forAny)
   }
 
   #consumed(mail: Mail): Pick<Step, 'controlUsed' | 'userUsed' | 'familyUsed'> {
@@ -303,11 +302,11 @@ class HandlerTurn {
     }
   }
 
-  #receivedEntry({ json }: Recorded, run: number, at: number, wishes?: HandlerSelf['wishes']): string {
+  #receivedEntry({ json }: Recorded, run: number, at: number, requests?: HandlerSelf['requests']): string {
     const asked: { -readonly [key in 'spawned' | 'sent' | 'timers']?: ReceivedEntry[key] } = {}
-    if (wishes && wishes.spawnNotes.length > 0) asked.spawned = wishes.spawnNotes
-    if (wishes && wishes.sends.length > 0) asked.sent = wishes.sends.map((send) => send.workerId)
-    if (wishes && wishes.timers.length > 0) asked.timers = wishes.timers.map(({ id, ms }) => ({ id, ms }))
+    if (requests && requests.spawnNotes.length > 0) asked.spawned = requests.spawnNotes
+    if (requests && requests.sends.length > 0) asked.sent = requests.sends.map((send) => send.workerId)
+    if (requests && requests.timers.length > 0) asked.timers = requests.timers.map(({ id, ms }) => ({ id, ms }))
     return receivedEntry(run, this.#turn.grant.epoch, at, json, asked)
   }
 
@@ -322,7 +321,7 @@ class HandlerTurn {
   }
 }
 
-/** Of what the handler's own code threw, for its author; troupe's errors say what to do by themselves. */
+/** The stack of an error that the handler's own code threw, for its author. Errors of troupe already say what to do. */
 function stackOf(thrown: unknown): { stack?: string } {
   try {
     const isForeign = thrown instanceof Error && !(thrown instanceof RuntimeError)
@@ -332,12 +331,12 @@ function stackOf(thrown: unknown): { stack?: string } {
   }
 }
 
-/** Of whatever make: queries of databases begin when they are awaited. */
-function isAwaitable(given: unknown): given is PromiseLike<unknown> {
-  return given != null && typeof (given as { then?: unknown }).then === 'function'
+/** True for anything with a `then`. For example, a database query may start only when it is awaited. */
+function isAwaitable(value: unknown): value is PromiseLike<unknown> {
+  return value != null && typeof (value as { then?: unknown }).then === 'function'
 }
 
-/** A mail with its message as it will be recorded (R4). */
+/** A mail with its message as it will be recorded (HANDLER-4). */
 interface Recorded extends Mail {
   readonly json: string
 }
@@ -346,7 +345,10 @@ function toRecord(mail: Mail): Recorded {
   return { ...mail, json: jsonOf(mail.message) }
 }
 
-/** Does not throw: whoever sent it may have a larger stack than this thread, and each turn that receives it would break. */
+/**
+ * Does not throw. The sender may have a larger stack than this thread, so a message may be too deep to be written here; if that threw, every
+ * turn that receives the message would break.
+ */
 function jsonOf(message: Message): string {
   try {
     return JSON.stringify(message)
@@ -355,8 +357,8 @@ function jsonOf(message: Message): string {
   }
 }
 
-/** Where a mail is: its lane and its place there. */
-function placeOf(mail: Mail): string {
+/** Names a mail by its lane and its position there. */
+function nameOfMail(mail: Mail): string {
   return `${mail.lane}:${mail.sequence}`
 }
 
@@ -364,13 +366,13 @@ function isResultOf(mail: Mail, call: number): boolean {
   return mail.message.kind === 'result' && mail.message.call === call
 }
 
-/** A handler parked on children waits as an agent does while its tools run; on timers alone it still works on its message. */
+/** A handler that waits for children has the state of an agent whose tools run. One that waits only for timers still works on its message. */
 function runStateOf(awaits: readonly number[]): RunPosition['runState'] {
   return awaits.length > 0 ? 'ExecutingTools' : 'ProcessingUserMessage'
 }
 
-/** Nothing but the worker's own state and history changes. */
-function isOwnAffair({ outcome, spawns, sends, timers }: Step): boolean {
+/** True if the step changes nothing but the worker's own state and history. */
+function changesOnlyItself({ outcome, spawns, sends, timers }: Step): boolean {
   return outcome === undefined && spawns.length + sends.length + timers.length === 0
 }
 

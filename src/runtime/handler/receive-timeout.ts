@@ -1,6 +1,7 @@
 /**
- * Duty: the time one receive may take: a signal that fires with the turn's or after that time, and a promise that rejects with it.
- * Classes and no literals with accessors: V8 makes a hidden class for each of those, which keeps what its accessor closes over.
+ * Duty: limit the time of one receive: a signal that fires with the turn's signal or when the time is over, and a promise that then rejects.
+ * These are classes, not object literals with accessors, because V8 makes a hidden class for each such literal, which keeps alive whatever
+ * its accessor closes over.
  */
 import type { HandlerDefinition } from '../../core/definition/define-worker.ts'
 import { TimeoutError } from '../../core/errors.ts'
@@ -18,7 +19,7 @@ export function timeoutOf(definition: HandlerDefinition, turn: Turn): ReceiveTim
   return timeoutMs === undefined ? new Unlimited(turn) : new Limited(turn, timeoutMs)
 }
 
-/** The signal is the turn's, made only for who asks. */
+/** No time limit: the signal is the turn's, created only if it is read. */
 class Unlimited implements ReceiveTimeout {
   readonly #turn: Turn
   readonly reason = undefined
@@ -44,7 +45,7 @@ class Limited implements ReceiveTimeout {
     const { promise, reject } = Promise.withResolvers<never>()
     promise.catch(() => {})
     this.expired = promise
-    // Also after the receive: what it left running hears of the turn's end.
+    // Stays registered after receive has returned: work that receive left running must learn of the turn's end.
     turn.whenAborted((reason) => this.#controller.abort(reason))
     this.#timer = setTimeout(() => {
       this.reason = new TimeoutError(`receive took longer than ${ms} ms.`)

@@ -1,4 +1,7 @@
-/** Duty: makes the kinds that a node runs out of definitions: handlers, and agents with what those of one node share. */
+/**
+ * Duty: make the kinds that a node runs from their definitions: handlers, and agents with the parts that all agents of a node share.
+ * KIND-MAKER-1 Each turn of a kind is reported to telemetry as one span.
+ */
 
 import { shown } from '../../core/check/shown.ts'
 import {
@@ -10,9 +13,10 @@ import {
 import type { ModelSource } from '../../core/definition/model.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { defaultPool, isKind, kindRule } from '../../core/ids.ts'
+import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
 import { agentBehaviour } from '../agent/agent.ts'
+import type { AgentParts } from '../agent/agent-turn.ts'
 import { HistoryCache } from '../agent/history-cache.ts'
-import type { AgentParts } from '../agent/scene.ts'
 import { handlerBehaviour } from '../handler/handler.ts'
 import { ToolExecutor } from '../tool/executor.ts'
 import { ThreadPool } from '../tool/thread/thread-pool.ts'
@@ -22,22 +26,25 @@ export class KindMaker {
   readonly #threads = new ThreadPool()
   readonly #parts: AgentParts
 
-  constructor(models: ModelSource) {
+  constructor(models: ModelSource, telemetry: Telemetry = noTelemetry) {
     this.#parts = {
+      telemetry,
       models,
       executor: new ToolExecutor(this.#threads),
       histories: new HistoryCache(),
     }
   }
 
-  /** Throws a ConfigError that names the kind: it is none, was not defined, or its model or a tool cannot be used. */
+  /** Throws a ConfigError that names the kind: its name is invalid, defineWorker did not make it, or its model or a tool cannot be used. */
   make(name: string, definition: WorkerDefinition): Kind {
     if (!isKind(name)) throw new ConfigError(`${shown(name)} is not a worker kind: ${kindRule}.`)
     if (!isWorkerDefinition(definition))
       throw new ConfigError(`the worker of kind "${name}" is ${shown(definition)}: make it with defineWorker({ … }).`)
-    if (!isAgentDefinition(definition)) return handlerKind(name, definition)
+    const { telemetry } = this.#parts
+    if (!isAgentDefinition(definition)) return handlerKind(name, definition, telemetry)
     try {
-      return kindOf(name, definition, definition.spawns ?? [], agentBehaviour(definition, this.#parts), false)
+      const behaviour = reported(agentBehaviour(definition, this.#parts), telemetry)
+      return kindOf(name, definition, definition.spawns ?? [], behaviour, false)
     } catch (cause) {
       if (cause instanceof ConfigError) throw new ConfigError(`kind "${name}": ${cause.message}`, { cause })
       throw cause
@@ -50,11 +57,25 @@ export class KindMaker {
   }
 }
 
-export function handlerKind(name: string, definition: HandlerDefinition): Kind {
-  return kindOf(name, definition, definition.spawns, handlerBehaviour(definition), true)
+export function handlerKind(name: string, definition: HandlerDefinition, telemetry: Telemetry = noTelemetry): Kind {
+  const behaviour = reported(handlerBehaviour(definition), telemetry)
+  return kindOf(name, definition, definition.spawns, behaviour, true)
 }
 
-/** `spawns`: undefined for any kind. */
+function reported(behaviour: Behaviour, telemetry: Telemetry): Behaviour {
+  if (telemetry === noTelemetry) return behaviour
+  return async (turn) => {
+    const { sessionId, workerId, kind, run } = turn.grant
+    const span = telemetry.startSpan('turn', { sessionId, workerId, kind, run })
+    try {
+      await behaviour(turn)
+    } finally {
+      span.end({ outcome: turn.over ?? 'broken' })
+    }
+  }
+}
+
+/** `spawns`: undefined if the kind may spawn any kind. */
 function kindOf(
   name: string,
   { pool = defaultPool, description = '' }: WorkerDefinition,

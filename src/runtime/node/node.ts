@@ -1,19 +1,19 @@
 /**
  * Duty: a node: its slots claim workers and run their turns, in all partitions.
- * What a slot that is awake does: awake-slot.ts (N1, N2).
- * N3 Draining: no new claim; each turn ends at its next step, at the latest after the drain time, when it is given back.
+ * What a slot that is awake does: awake-slot.ts (SLOT-1, SLOT-2).
+ * NODE-1 A node that drains claims nothing. Each of its turns ends at the next step. A turn that goes on after the drain time is released:
+ *    its worker goes on elsewhere.
  */
 
-import { spokenOf, type WorkerLog } from '../../core/definition/worker-log.ts'
+import { readLogCall, type WorkerLog } from '../../core/definition/worker-log.ts'
 import { unhostedPool } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Grant, LivePublisher, PoolShare } from '../../core/ports/ports.ts'
 import type { FirstClaim, Waker, Wakeup, Waking } from '../../core/ports/wake.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
-import { Pace } from '../slot/pace.ts'
-import { Relay } from '../slot/relay.ts'
 import { type Rung, Slots } from '../slot/slots.ts'
 import { SuspectGate } from '../slot/suspects.ts'
+import { TurnTimes } from '../slot/turn-times.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { TurnHost } from '../turn/turn-host.ts'
 import { Renewer } from '../upkeep/renewer.ts'
@@ -47,7 +47,7 @@ export class RuntimeNode {
 
   constructor(options: NodeOptions) {
     this.id = options.id
-    this.#suspects = new SuspectGate(options.policy.outlastMs)
+    this.#suspects = new SuspectGate(options.policy.overrunMs)
     this.#o = options
     this.#slots = new Slots(options.concurrency)
     this.#slotHost = {
@@ -57,7 +57,7 @@ export class RuntimeNode {
       slots: this.#slots,
       suspects: this.#suspects,
       isDraining: () => this.#draining,
-      turnHost: (place, bell, next) => this.#turnHost(place, bell, next),
+      turnHost: (partition, bell, slot) => this.#turnHost(partition, bell, slot),
     }
     this.#partitions = options.stores.map((stores) => this.#partition(stores))
   }
@@ -66,17 +66,16 @@ export class RuntimeNode {
     const { policy, log, ringer } = this.#o
     const number = stores.turns.partition
     const wake = (wakeups: readonly Wakeup[]) => ringer.wake(number, wakeups)
-    const pace = new Pace()
+    const times = new TurnTimes()
     return {
       ...stores,
       unanswered: Array.from({ length: this.#slots.total }),
-      pace,
-      relay: new Relay(),
+      times,
       renewer: new Renewer(stores.turns, policy, wake, log),
       sweeper: new Sweeper(stores.upkeep, policy, {
         log,
         slots: this.#slots.total,
-        shares: () => this.#shares(pace),
+        shares: () => this.#shares(times),
         answer: (wakeup) => void this.wake(number, wakeup),
         ring: wake,
         learnKinds: (pools) => {
@@ -99,20 +98,20 @@ export class RuntimeNode {
     return [...this.#o.kinds.values()].map(({ name, pool, description }) => ({ kind: name, pool, description }))
   }
 
-  #shares(pace: Pace): PoolShare[] {
+  #shares(times: TurnTimes): PoolShare[] {
     const byPool = Map.groupBy(this.#o.kinds.values(), (kind) => kind.pool)
     const free = this.#draining ? 0 : this.#slots.free
     return [...byPool].map(([pool, kinds]) => ({
       pool,
       kinds: kinds.map((kind) => kind.name),
       free,
-      share: pace.take(pool),
+      share: times.endPeriod(pool),
     }))
   }
 
   /**
    * Wakes a free slot, which claims in the run queue of this pool and partition until it leaves. Without a free slot the queue waits: slots that are
-   * awake there claim what there is, and others come when they leave their own queue (N1).
+   * awake there claim what there is, and others come when they leave their own queue (SLOT-1).
    */
   wake(partition: number, wakeup: Wakeup): Waking {
     const rung = { partition, bell: wakeup }
@@ -154,9 +153,10 @@ export class RuntimeNode {
     return end
   }
 
-  #turnHost(place: Partition, bell: string, next: TurnHost['next']): TurnHost {
+  #turnHost(place: Partition, bell: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost {
     const number = place.turns.partition
     return {
+      ...slot,
       store: place.turns,
       log: this.#o.log,
       policy: this.#o.policy,
@@ -164,7 +164,6 @@ export class RuntimeNode {
       ring: (bells) => {
         if (bells.length > 0) this.#o.ringer.wake(number, bells)
       },
-      next,
       noteTimer: (ms) => place.sweeper.dueIn(ms),
       poolOf: (kind) => this.#o.kinds.get(kind)?.pool ?? this.#kindPools.get(kind) ?? unhostedPool,
       describeKind: (kind) => this.#o.kinds.get(kind)?.description ?? '',
@@ -185,14 +184,14 @@ export class RuntimeNode {
   }
 
   /**
-   * Drains (N3), then says goodbye. With `force` turns are given back at once. Ends also when Redis does not answer: what could not
+   * Drains (NODE-1), then says goodbye. With `force` turns are given back at once. Ends also when Redis does not answer: what could not
    * be given back is healed by others when its lease has ended. Safe to call twice.
    */
   async stop(options: { force?: boolean } = {}): Promise<void> {
     this.#draining = true
     this.#slots.tellAll()
     const drained = Promise.allSettled(this.#awake)
-    for (const turn of this.#turns()) turn.draining = true
+    for (const turn of this.#turns()) turn.drain()
     const { drainMs, goodbyeMs } = this.#o.policy
     const release = () => {
       const why = options.force ? 'this node is to stop at once' : `the drain time of ${drainMs / 1_000} s is over`
@@ -237,7 +236,7 @@ export class RuntimeNode {
 function childLog(log: WorkerLog, grant: Grant, run: number): WorkerLog {
   const ids = { session: grant.sessionId, worker: grant.workerId, kind: grant.kind, run }
   const at = (level: keyof WorkerLog) => (message: string, fields?: Record<string, unknown>) => {
-    const [words, more] = spokenOf(message, fields)
+    const [words, more] = readLogCall(message, fields)
     log[level](words, { ...ids, ...more })
   }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }

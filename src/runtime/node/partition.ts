@@ -1,8 +1,7 @@
 /** Duty: what a node keeps of one partition. */
 import type { TurnStore, UpkeepStore } from '../../core/ports/ports.ts'
 import { newNonce } from '../slot/nonce.ts'
-import type { Pace } from '../slot/pace.ts'
-import type { Relay } from '../slot/relay.ts'
+import type { TurnTimes } from '../slot/turn-times.ts'
 import type { Renewer } from '../upkeep/renewer.ts'
 import type { Sweeper } from '../upkeep/sweeper.ts'
 
@@ -12,11 +11,9 @@ export interface PartitionStores {
 }
 
 export interface Partition extends PartitionStores {
-  /** By slot: the nonce of its last claim, while that has no answer. No Map: it changes with each turn (decision 0013). */
+  /** By slot: the nonce of its last claim, while that has no answer. No Map: it changes with each turn. */
   readonly unanswered: (string | undefined)[]
-  readonly pace: Pace
-  /** For slots that go on with children. */
-  readonly relay: Relay
+  readonly times: TurnTimes
   readonly renewer: Renewer
   readonly sweeper: Sweeper
 }

@@ -1,21 +1,25 @@
 /**
- * Duty: a slot that is awake: it runs turn after turn, of the workers that it claims from the line of its bell (a pool of a partition).
- * N1 It claims until there is nothing left, its bell job has lasted its bound, or the node drains. Where a bell of another line found no
- *    slot, the bound is short, and the slot that ends goes there, first to the line that had none for longest: no line starves the others.
- *    Then it comes back: the bell that is rung for what it left may come to a node that is full.
- * N2 The nonce of a claim is random and not used again, but by a slot that was never answered: what Redis gave it meanwhile it is
- *    given again, instead of keeping a lease that nobody knows of.
+ * Duty: a slot that is awake: it runs turn after turn, of the workers that it claims from one line (the queue of a pool in a partition).
+ * Owns: what the slot does next, which each turn's ending commit carries out (SlotPlan). Does not own: the turns, the children that the
+ * slot runs itself (inline-children.ts), which slots are free (slots.ts).
+ * SLOT-1 The slot claims until the line is empty, its time is over, or the node drains. If another line's wake-up found no free slot
+ *    here, that time is short, and the slot then goes to the line that has been without one for longest: no line starves the others. It
+ *    comes back later, because the wake-up that is sent for the rest of its line may reach a node that is full.
+ * SLOT-2 Each claim has a fresh random nonce. Exception: if a claim got no answer, the slot repeats its nonce, so that Redis hands out the
+ *    same worker again instead of leaving it leased to nobody.
+ * SLOT-3 If a turn of the slot lasted, its wake-up is among the busy ones. The next claim that is answered, or leaving, takes it out.
  */
 import { performance } from 'node:perf_hooks'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Bell, ClaimAnswer, Grant, NextClaim, SpawnOrder } from '../../core/ports/ports.ts'
+import type { Bell, ClaimAnswer, CommitAnswer, Grant, NextClaim } from '../../core/ports/ports.ts'
 import type { Kind } from '../node/kind.ts'
 import { nonceOf, type Partition } from '../node/partition.ts'
+import type { EndingTurn, SlotPlan } from '../turn/slot-plan.ts'
 import type { Step } from '../turn/step.ts'
 import { Turn } from '../turn/turn.ts'
-import type { EndingTurn, SlotEnd, TurnHost } from '../turn/turn-host.ts'
-import { EagerChildren, offerFor } from './eager-children.ts'
+import type { TurnHost } from '../turn/turn-host.ts'
+import { type ChildOffer, childrenOf, InlineChildren, offerOf } from './inline-children.ts'
 import { warnOfSuspect } from './quarantine.ts'
 import type { Rung, Slots } from './slots.ts'
 import type { SuspectGate } from './suspects.ts'
@@ -28,45 +32,52 @@ export interface SlotHost {
   readonly slots: Slots
   readonly suspects: SuspectGate
   isDraining(): boolean
-  turnHost(place: Partition, bell: string, next: TurnHost['next']): TurnHost
+  turnHost(partition: Partition, bell: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost
 }
 
-const staying: SlotEnd = { next: 'stay' }
-const leaving: SlotEnd = { next: null }
+const none: readonly never[] = []
 
 export class AwakeSlot {
   readonly #node: SlotHost
-  readonly #place: Partition
+  readonly #partition: Partition
   readonly #slot: number
   readonly #bell: Bell
   readonly #rung: Rung
   readonly #wokenAt = performance.now()
   readonly #host: TurnHost
-  /** The bell is among the busy ones, as far as Redis was told: the next claim that is answered, or leaving, takes it out. */
+  /** SLOT-3, as far as Redis was told. */
   #isBusy = false
   #bellSetAt = Number.NEGATIVE_INFINITY
-  #children: EagerChildren | undefined
-  /** The last turn that ended asked for nothing, so the slot has to claim by itself. */
-  #stays = false
+  /** The last plan claimed nothing and the slot does not leave: it has to claim by itself. */
+  #mustClaim = false
+  /** What the last plan offered. */
+  #offer: ChildOffer | undefined
+  #children: InlineChildren | undefined
 
-  constructor(node: SlotHost, place: Partition, slot: number, bell: Bell) {
+  constructor(node: SlotHost, partition: Partition, slot: number, bell: Bell) {
     this.#node = node
-    this.#place = place
+    this.#partition = partition
     this.#slot = slot
     this.#bell = bell
-    this.#rung = { partition: place.turns.partition, bell }
-    this.#host = node.turnHost(place, bell.id, (turn, step) => this.#next(turn, step))
+    this.#rung = { partition: partition.turns.partition, bell }
+    this.#host = node.turnHost(partition, bell.id, {
+      plan: (turn, step) => this.#plan(turn, step),
+      noteBusy: () => {
+        this.#isBusy = true
+      },
+    })
   }
 
   /** Until it has nothing left to run. Calls `onFirstClaim` once: did the first claim find only work that this node cannot run? */
   async run(onFirstClaim: (isUnfit: boolean) => void): Promise<'done' | 'unfit'> {
-    // A claim that fails is not tried again here: the bell goes stale, and a sweep of a node that reaches Redis puts a new one.
+    // A claim that fails is not repeated here: the wake-up goes stale, and a sweep of a node that reaches Redis sends a new one.
     let answer = await this.#claim()
     onFirstClaim(answer.kind === 'unfit')
     while (answer.kind === 'grant') {
       const turn = this.#turnOf(answer.grant)
       await this.#runTurn(turn)
-      answer = turn.granted.length > 0 ? await this.#runChildren(turn) : await this.#after(turn)
+      const children = this.#takeChildren(turn)
+      answer = await this.#after(children.length > 0 ? await this.#runChildren(turn, children) : turn)
     }
     return answer.kind === 'unfit' ? 'unfit' : 'done'
   }
@@ -74,142 +85,154 @@ export class AwakeSlot {
   #turnOf(grant: Grant): Turn {
     if (!grant.suspect) this.#node.suspects.giveBack(this.#slot)
     const turn = new Turn(grant, this.#host)
-    // A grant that was asked for before the drain began is given back at its first step.
-    turn.draining = this.#node.isDraining()
+    // A worker that was claimed before the drain began is given back at its first step.
+    if (this.#node.isDraining()) turn.drain()
     return turn
-  }
-
-  /** What is next: claimed with the end of this turn, or now where that did not claim, or was not answered. */
-  async #after({ claimed, over }: Turn): Promise<ClaimAnswer> {
-    if (claimed.kind !== 'none') {
-      this.#place.unanswered[this.#slot] = undefined
-      this.#isBusy = false
-      return claimed
-    }
-    if (over === 'ended' && !this.#stays) return claimed
-    return this.#node.isDraining() ? claimed : this.#claim()
-  }
-
-  /**
-   * Those that this turn spawned. The last of them claims for the slot. Where it is not certain that the slot holds them, or that they may
-   * run (the turn was given up before its commit was answered: Redis is silent, or a cancel came), they are given back.
-   */
-  async #runChildren(turn: Turn): Promise<ClaimAnswer> {
-    const areToBegin = turn.over === 'ended'
-    const passOn = areToBegin ? await this.#place.relay.enter() : undefined
-    this.#children = new EagerChildren(turn.granted, {
-      longMs: this.#node.policy.eagerChildrenMs,
-      passOn,
-      make: (grant) => this.#turnOf(grant),
-      run: (child) => this.#runTurn(child),
-    })
-    const last = await this.#children.run({ areToBegin })
-    this.#children = undefined
-    return this.#after(last)
   }
 
   async #runTurn(turn: Turn): Promise<void> {
     const { kinds, log, suspects } = this.#node
+    const { renewer, times, sweeper } = this.#partition
     const { grant } = turn
     const kind = kinds.get(grant.kind) as Kind
-    this.#place.renewer.add(turn)
+    const isGivenBack = turn.isDraining
+    const renewal = renewer.add(turn)
     warnOfSuspect(grant, log)
     try {
       const behaving = kind.behaviour(turn).catch((error: unknown) => turn.giveUp(error))
-      // A handler that ignores its signal must not hold the slot: the turn being over is enough.
+      // A handler that ignores its signal must not hold the slot: it is enough that the turn is over.
       const over = await turn.finished
       if (over === 'ended') {
-        // Cancelled: its end was committed without asking the behaviour.
-        if (turn.aborted) await suspects.outlastIfDeaf(behaving)
+        // A cancel ends a turn without asking its behaviour.
+        if (turn.aborted) await suspects.noteOverrunIfDeaf(behaving)
         return
       }
       const what = 'a turn was given up, as its lease is not certain any more; the worker goes on elsewhere'
       log.warn(what, { worker: grant.workerId, kind: grant.kind, why: over })
-      suspects.outlast(behaving)
+      suspects.noteOverrun(behaving)
     } finally {
-      this.#place.renewer.remove(turn)
-      if (turn.bellIsBusy) this.#isBusy = true
-      // One that was given back says nothing of how long turns are.
-      const busyMs = performance.now() - turn.startedAt - turn.committingMs
-      if (!turn.draining && this.#place.pace.note(grant.pool, busyMs)) this.#place.sweeper.dueIn(0)
+      renewer.remove(renewal)
+      // A turn that was given back does not show how long turns are.
+      if (!isGivenBack && !this.#node.isDraining() && times.note(grant.pool, turn.busyMs)) sweeper.dueIn(0)
     }
   }
 
-  /** A turn is about to end. */
-  #next(turn: EndingTurn, { spawns, outcome }: Step): SlotEnd {
+  // What the slot does next.
+
+  /** A turn of this slot is about to end. */
+  #plan(turn: EndingTurn, step: Step): SlotPlan {
+    const isDraining = this.#node.isDraining()
     const children = this.#children
-    // Whichever turn says next that the slot claims or leaves says for all of them that the bell is busy.
-    turn.bellIsBusy ||= this.#isBusy || children?.isAnyBusy === true
-    this.#stays =
-      children !== undefined && !(children.isLast(turn) && (children.areAllBegun || this.#node.isDraining()))
     children?.noteEnding(turn)
-    if (this.#stays) {
-      // No other turn of this slot may come to say that it leaves: one that drains says so with each.
-      return this.#node.isDraining() ? leaving : staying
+    // The last child speaks for the slot, unless one that was given back may end after it.
+    this.#mustClaim = children !== undefined && !(children.isLast(turn) && (children.areAllBegun || isDraining))
+    this.#offer = undefined
+    if (isDraining || (!this.#mustClaim && this.#isOver())) return { kind: 'leave', wasBusy: this.#isBusy }
+    if (this.#mustClaim) return { kind: 'stay' }
+    this.#offer = this.#offerOf(turn, step)
+    this.#mustClaim = this.#offer !== undefined
+    if (this.#offer) return { kind: 'stay', children: this.#offer.offer }
+    return { kind: 'claim', claim: this.#nextClaim(turn.aborted) }
+  }
+
+  /** What the plan has brought. Claims now if the plan did not, or if its commit was not answered. */
+  async #after({ endAnswer, over }: Turn): Promise<ClaimAnswer> {
+    const claimed = claimedWith(endAnswer)
+    if (claimed.kind !== 'none') {
+      this.#partition.unanswered[this.#slot] = undefined
+      this.#isBusy = false
+      return claimed
     }
-    if (this.#isLast()) return leaving
-    // Those of a run that ends with them are cancelled as they are born.
-    const offer = spawns.length > 0 && outcome === undefined && !turn.bellIsBusy ? this.#offerFor(spawns) : undefined
-    this.#stays = offer !== undefined
-    return offer ? { next: 'stay', offer } : { next: this.#nextClaim(turn.bellIsBusy, turn.aborted) }
+    if (over === 'ended' && !this.#mustClaim) return claimed
+    return this.#node.isDraining() ? claimed : this.#claim()
   }
 
-  /** Children of a turn that was claimed from the line, where turns are short: their own children stand in line. */
-  #offerFor(spawns: readonly SpawnOrder[]): SlotEnd['offer'] {
-    const { pool } = this.#bell
-    const share = this.#place.pace.expectedShare(pool)
-    if (this.#children !== undefined || share === 1) return undefined
-    return offerFor(spawns, this.#slot, { kinds: this.#node.kinds, pool, share })
-  }
-
-  #isLast(): boolean {
+  /** SLOT-1. */
+  #isOver(): boolean {
     const { policy, slots } = this.#node
     const forMs = performance.now() - this.#wokenAt
     const isOver = forMs > policy.bellJobMs
-    if (this.#node.isDraining()) return true
     if (forMs <= policy.bellMs && !isOver) return false
     if (slots.waitingElsewhere(this.#rung) === undefined) return isOver
     slots.leave(this.#rung)
     return true
   }
 
-  #nextClaim(wasBusy: boolean, isAborted = false): NextClaim {
+  // Children that the slot runs itself.
+
+  /** Only a turn that was claimed from the line offers its children, and only where turns are short. Their own children stand in line. */
+  #offerOf(turn: EndingTurn, step: Step): ChildOffer | undefined {
+    const { pool } = this.#bell
+    const most = this.#partition.times.expectedWorkersPerWake(pool)
+    if (this.#children !== undefined || this.#isBusy || most === 1) return undefined
+    return offerOf(turn, step, this.#slot, { kinds: this.#node.kinds, pool, most })
+  }
+
+  /** Those that the slot got with the end of this turn. */
+  #takeChildren({ endAnswer }: Turn): readonly Grant[] {
+    const offer = this.#offer
+    if (offer === undefined) return none
+    this.#offer = undefined
+    const { leaseMs, leaseMarginMs } = this.#node.policy
+    return childrenOf(offer, endAnswer, performance.now() + leaseMs - leaseMarginMs)
+  }
+
+  /** They begin only if the parent's turn ended: if it was given up, the slot may not hold them, or a cancel came. */
+  async #runChildren(parent: Turn, grants: readonly Grant[]): Promise<Turn> {
+    this.#children = new InlineChildren(grants, {
+      inlineMs: this.#node.policy.eagerChildrenMs,
+      make: (grant) => this.#turnOf(grant),
+      run: (turn) => this.#runTurn(turn),
+    })
+    const last = await this.#children.run({ areToBegin: parent.over === 'ended' })
+    this.#children = undefined
+    return last
+  }
+
+  // Claims.
+
+  #nextClaim(isAborted = false): NextClaim {
     return {
       pool: this.#bell.pool,
       bell: this.#bell.id,
       slot: String(this.#slot),
-      nonce: nonceOf(this.#place, this.#slot),
-      // Whether code goes on though it was told to stop is known only when its turn is over.
+      nonce: nonceOf(this.#partition, this.#slot),
+      // A cancelled turn may overrun, which is known only when it is over.
       maySuspect: !isAborted && this.#node.suspects.ask(this.#slot),
-      wasBusy,
-      keepBell: this.#keepsBell(wasBusy),
+      wasBusy: this.#isBusy,
+      keepBell: this.#keepsBell(),
     }
   }
 
-  /** The bell was set when it was rung; it is set anew when it left the awake ones or would soon be stale. */
-  #keepsBell(wasBusy: boolean): boolean {
+  /** A wake-up was set when it was sent. It is set anew if it left the awake ones, or would soon be stale. */
+  #keepsBell(): boolean {
     const now = performance.now()
-    if (!wasBusy && now - this.#bellSetAt < this.#node.policy.bellMs / 4) return false
+    if (!this.#isBusy && now - this.#bellSetAt < this.#node.policy.bellMs / 4) return false
     this.#bellSetAt = now
     return true
   }
 
+  /** SLOT-2. */
   async #claim(): Promise<ClaimAnswer> {
-    const { unanswered, turns } = this.#place
-    const isAgain = unanswered[this.#slot] !== undefined
-    const answer = await turns.claim(this.#nextClaim(this.#isBusy))
+    const { unanswered, turns } = this.#partition
+    const isRepeated = unanswered[this.#slot] !== undefined
+    const answer = await turns.claim(this.#nextClaim())
     this.#isBusy = false
-    // It may have been granted long ago: then its lease is older than this question.
-    const grant = isAgain && answer.kind === 'grant' ? await this.#renewed(answer.grant) : null
+    // Redis may have handed this worker out long ago: then its lease is older than this question.
+    const grant = isRepeated && answer.kind === 'grant' ? await this.#renewed(answer.grant) : null
     unanswered[this.#slot] = undefined
-    if (!isAgain) return answer
+    if (!isRepeated) return answer
     return grant ? { kind: 'grant', grant } : this.#claim()
   }
 
   async #renewed(grant: Grant): Promise<Grant | null> {
     const { workerId, token } = grant
     const turn = { workerId, token, bell: this.#bell.id, becomesBusy: false }
-    const { verdicts, trustedUntil } = await this.#place.turns.renew([turn])
+    const { verdicts, trustedUntil } = await this.#partition.turns.renew([turn])
     return verdicts[0] === 'fenced' ? null : { ...grant, trustedUntil }
   }
+}
+
+function claimedWith(answer: CommitAnswer | undefined): ClaimAnswer {
+  return answer?.kind === 'ok' || answer?.kind === 'fenced' ? answer.claimed : { kind: 'none' }
 }

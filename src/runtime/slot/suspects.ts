@@ -1,22 +1,23 @@
 /**
- * Duty: a node runs at most one suspect (a worker that was started repeatedly without a commit) at a time, so that the innocent
- * are not blamed for its deaths. The permission to claim one is given to one slot at a time.
- * A turn that is over, and whose behaviour goes on all the same, may block or end this node again: no suspect is claimed meanwhile,
- * for a while. One that never ends must not keep suspects from running for ever.
+ * Duty: lets a node run one suspect at a time. A suspect is a worker that was started repeatedly and never committed; if it ends the
+ * node again, no innocent worker shall be blamed for that.
+ * SUSPECT-1 One slot at a time has the permission to claim a suspect.
+ * SUSPECT-2 No slot has it while a behaviour goes on although its turn is over (an overrun): it may block or end the node as well. An
+ *    overrun counts for a limited time, else one that never ends would keep suspects from running for ever.
  */
 export class SuspectGate {
-  readonly #msMax: number
+  readonly #overrunMs: number
   #holder: number | null = null
-  #outlasting = 0
+  #overruns = 0
 
-  /** `msMax`: how long a behaviour that goes on counts. */
-  constructor(msMax: number) {
-    this.#msMax = msMax
+  /** `overrunMs`: how long an overrun counts at most. */
+  constructor(overrunMs: number) {
+    this.#overrunMs = overrunMs
   }
 
-  /** Asks for a slot; a slot that holds the permission keeps it. */
+  /** May this slot claim a suspect? A slot that has the permission keeps it. */
   ask(slot: number): boolean {
-    if (this.#outlasting > 0) return false
+    if (this.#overruns > 0) return false
     this.#holder ??= slot
     return this.#holder === slot
   }
@@ -25,23 +26,23 @@ export class SuspectGate {
     if (this.#holder === slot) this.#holder = null
   }
 
-  /** The turn of this behaviour was ended for it. One that has heeded its signal returns within this pass of the event loop. */
-  async outlastIfDeaf(behaving: Promise<void>): Promise<void> {
+  /** The turn of this behaviour was cancelled. A behaviour that obeys its signal returns within this pass of the event loop. */
+  async noteOverrunIfDeaf(behaving: Promise<void>): Promise<void> {
     const isDeaf = await Promise.race([
       behaving.then(() => false),
       new Promise<boolean>((resolve) => setImmediate(resolve, true)),
     ])
-    if (isDeaf) this.outlast(behaving)
+    if (isDeaf) this.noteOverrun(behaving)
   }
 
-  /** The turn of this behaviour is over without having ended. */
-  outlast(behaving: Promise<void>): void {
-    this.#outlasting++
+  /** The turn of this behaviour is over, and the behaviour did not end it. */
+  noteOverrun(behaving: Promise<void>): void {
+    this.#overruns++
     const { promise: late, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, this.#msMax).unref()
+    const timer = setTimeout(resolve, this.#overrunMs).unref()
     void Promise.race([behaving, late]).finally(() => {
       clearTimeout(timer)
-      this.#outlasting--
+      this.#overruns--
     })
   }
 }

@@ -1,7 +1,9 @@
 /**
- * Duty: are these arguments what the tool takes? What a model writes is never trusted: its size and depth are checked before its
- * schema, and the tool gets what the schema made of it.
- * AR1 Never throws. AR2 No key of the arguments reaches a prototype. AR3 What the tool gets shares nothing with what is recorded.
+ * Duty: check the arguments that a model wrote for a tool, and make the tool's input from them.
+ * Does not own: how a schema looks to a model (input-form.ts).
+ * ARGUMENTS-1 Arguments are not trusted: their size and depth are checked before their schema. No function here throws.
+ * ARGUMENTS-2 No key of the arguments reaches a prototype.
+ * ARGUMENTS-3 The tool gets the value that the schema returned. It shares nothing with the recorded call.
  */
 
 import type { z } from 'zod'
@@ -14,12 +16,12 @@ import { policy } from '../../core/policy.ts'
 import { type InputForm, inputFormOf } from './input-form.ts'
 import { brief } from './messages.ts'
 
-type Given = Pick<ToolCallBlock, 'input' | 'inputText'>
+type Written = Pick<ToolCallBlock, 'input' | 'inputText'>
 
-export function checkArguments(tool: Tool, call: Given): Fit<unknown> {
+export function checkArguments(tool: Tool, call: Written): Fit<unknown> {
   const form = inputFormOf(tool)
   const { inputText: text } = call
-  // The beginning of a wrapped argument is no argument: its end was lost.
+  // A text that begins like a wrapped argument is not the argument itself, but a wrapped one whose end was lost.
   if (text !== undefined && form.isText && tool.input && !/^\s*\{\s*"arguments"/.test(text)) {
     const bytes = Buffer.byteLength(text)
     return bytes > policy.messageBytesMax ? refused(tooBig(bytes)) : checkSchema(tool.input, text)
@@ -28,15 +30,15 @@ export function checkArguments(tool: Tool, call: Given): Fit<unknown> {
   return read.ok ? checkValue(tool, form, read.value) : read
 }
 
-/** As a value; what a model's adapter could not read is read here, or refused with the reason. */
-export function readArguments({ input, inputText }: Given): Fit<unknown> {
+/** The arguments as a value. Text that the model's adapter could not parse is parsed here, or refused with the reason. */
+export function readArguments({ input, inputText }: Written): Fit<unknown> {
   if (inputText !== undefined) return readText(inputText)
-  // Depth first: what is nested deeper than the stack cannot be measured as text.
+  // The depth is checked first, because JSON.stringify overflows the stack on a value that is nested too deeply.
   if (isDeeperThan(input, policy.jsonDepthMax)) {
     return refused(`arguments are nested deeper than ${policy.jsonDepthMax} levels`)
   }
   const json = JSON.stringify(input) ?? ''
-  // A UTF-16 unit is at most three bytes: most arguments need no count.
+  // A UTF-16 unit has at most three bytes in UTF-8, so most arguments need not be measured.
   const bytes = json.length * 3 > policy.messageBytesMax ? Buffer.byteLength(json) : json.length
   if (bytes > policy.messageBytesMax) return refused(tooBig(bytes))
   return { ok: true, value: json === '' ? undefined : JSON.parse(json) }
@@ -65,7 +67,7 @@ function checkValue(tool: Tool, form: InputForm, value: unknown): Fit<unknown> {
   return refusal as Fit<unknown>
 }
 
-/** What the value may mean, the likeliest first. */
+/** The values that the model may have meant, the likeliest first. */
 function readings(form: InputForm, value: unknown): unknown[] {
   if (!form.wrapped || !isObject(value)) return [value]
   const keys = Object.keys(value)

@@ -1,7 +1,10 @@
 /**
- * Duty: one try of a tool call, with the context that the tool sees; the same in the node and in a thread.
- * AT1 `run` never throws. AT2 After `close` the context tells and records nothing.
- * AT3 What is told as progress is cut like an output, before it leaves a thread: while Redis is slow, a thousand of them may wait in memory.
+ * Duty: make one attempt of a tool call, with the context that the tool sees. It works alike in the node and in a thread.
+ * Does not own: time limits and the meaning of an outcome (executor.ts).
+ * ATTEMPT-1 `run` never throws.
+ * ATTEMPT-2 After `close` the context publishes and records nothing.
+ * ATTEMPT-3 Progress is cut to a size limit before it leaves a thread, because up to a thousand values may wait in memory while Redis is
+ *           slow.
  */
 
 import type { Tool, ToolContext, Workspace } from '../../core/definition/define-tool.ts'
@@ -12,16 +15,16 @@ import { FactCollector, type Facts } from './fact-collector.ts'
 import { toOutput } from './output.ts'
 import { ProgressGate } from './progress-gate.ts'
 
-/** What the context of a call is made of. The signal is that of the run: the time limit comes on top. */
+/** The parts of a call's context. The signal is that of the run; the executor adds the time limit. */
 export interface ToolCallParts extends Omit<ToolContext, 'workspace' | 'progress' | 'setFact'> {
-  /** Absolute path of the worker's folder; null for none. */
+  /** Absolute path of the worker's folder. Null if it has none. */
   readonly folder: string | null
-  /** Absolute path of the folder it was granted, which that one lies in; absent or null for any. */
+  /** Absolute path of the folder that the worker's permissions name. `folder` must lie in it. Absent or null: any folder is allowed. */
   readonly bound?: string | null
   readonly onProgress: (value: unknown) => void
 }
 
-/** How a try ended, if it did. */
+/** How the tool's function ended. */
 export type Attempt =
   | { readonly kind: 'returned'; readonly output: ToolOutput; readonly facts: Facts }
   | { readonly kind: 'threw'; readonly error: unknown; readonly facts: Facts }
@@ -37,8 +40,8 @@ export class ToolAttempt {
     const { folder: _folder, bound: _bound, onProgress: _onProgress, ...plain } = parts
     this.#tool = tool
     this.#collector = new FactCollector(tool.name)
-    const tell = (value: unknown) => parts.onProgress(toOutput(value, policy.progressBytesMax).value)
-    this.#progress = new ProgressGate(tell, policy.deltaEveryMs)
+    const publish = (value: unknown) => parts.onProgress(toOutput(value, policy.progressBytesMax).value)
+    this.#progress = new ProgressGate(publish, policy.deltaEveryMs)
     this.#context = callContext({
       ...plain,
       signal,
@@ -46,11 +49,14 @@ export class ToolAttempt {
       progress: (value: unknown) => this.#progress.push(value),
       setFact: (name: string, value: unknown) => {
         if (!this.#closed) return this.#collector.set(name, value)
-        plain.log.warn('a fact was set after its call had ended, and is not recorded', {
-          tool: tool.name,
-          toolCallId: plain.toolCallId,
-          fact: name,
-        })
+        plain.log.warn(
+          'a fact was set after its tool call had ended and is not recorded: await all work before the tool returns',
+          {
+            tool: tool.name,
+            toolCallId: plain.toolCallId,
+            fact: name,
+          },
+        )
       },
     })
   }

@@ -1,14 +1,17 @@
 /**
- * Duty: what a tool sees of its call. Input, facts and children are the call's own: a tool may change them, and nobody else sees it.
- * CC1 They are copied when they are asked for, since most tools ask for none. CC2 The accessors are the same for all calls: with some
- *     of its own, what is made for each call would outlive it (decision 0013). CC3 They are its own properties: `{ ...context }` has them.
- * CC4 They are found as well through what wraps it, a Proxy or an object made after it: no private field is.
+ * Duty: build what a tool sees of its call. Input, facts and children are the call's own copies: a tool may change them, and nobody else
+ * sees the change.
+ * CALL-CONTEXT-1 The copies are made when the tool first reads them, because most tools read none.
+ * CALL-CONTEXT-2 All calls share the same accessors. Accessors made for each call would outlive it (decision 0013).
+ * CALL-CONTEXT-3 They are own properties: `{ ...context }` has them.
+ * CALL-CONTEXT-4 They work through a Proxy or an object created from the context. That is why the values are under a symbol and not in a
+ *                private field.
  */
 import type { ToolContext } from '../../core/definition/define-tool.ts'
 
 type Shared = Pick<ToolContext, 'input' | 'facts' | 'children'>
 
-/** Of one call: what others hold as well, and the copies that were asked for. */
+/** The values of one call that other code also holds, and the copies that the tool has read so far. */
 interface Values {
   readonly shared: Shared
   readonly own: { -readonly [name in keyof Shared]?: unknown }
@@ -46,14 +49,14 @@ export function callContext(parts: ToolContext): ToolContext {
 
 function ownCopy(name: keyof Shared, value: unknown): unknown {
   const copy: unknown = structuredClone(value)
-  if (name === 'facts') return namesAlone(copy)
+  if (name === 'facts') return withoutPrototype(copy)
   if (name === 'children') {
-    for (const child of copy as { facts: unknown }[]) child.facts = namesAlone(child.facts)
+    for (const child of copy as { facts: unknown }[]) child.facts = withoutPrototype(child.facts)
   }
   return copy
 }
 
-/** Names of facts come from tools and models: what is not there must not be found on a prototype. */
-function namesAlone(facts: unknown): object {
+/** Facts without a prototype: tools and models choose their names, and a missing name must not be found on Object.prototype. */
+function withoutPrototype(facts: unknown): object {
   return Object.assign(Object.create(null) as object, facts)
 }

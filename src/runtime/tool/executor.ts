@@ -1,9 +1,10 @@
 /**
- * Duty: runs one tool call and says how it ended. Keeps nothing between calls.
- * EX1 `run` and `reconcile` never throw, and answer at the latest when the time is over, even if the tool ignores its signal.
- * EX2 The first end counts: what a tool returns, throws, tells or records later is dropped.
- * EX3 What a tool throws is told to the model, unless it is a TransientError (may pass: the call is made again) or a TerminalError
- *     (the run fails).
+ * Duty: run one tool call and return how it ended. Keeps nothing between calls.
+ * Does not own: what is recorded about a call (agent/call/local-calls.ts), the tool's context (attempt.ts).
+ * EXECUTOR-1 `run` and `reconcile` never throw. They answer when the time is over at the latest, even if the tool ignores its signal.
+ * EXECUTOR-2 The first end counts. Whatever a tool returns, throws, publishes or records later is dropped.
+ * EXECUTOR-3 An error that a tool throws goes to the model, with two exceptions: a TransientError makes the call run again, a TerminalError
+ *            fails the run.
  */
 
 import type { Tool, ToolContext, Workspace } from '../../core/definition/define-tool.ts'
@@ -21,18 +22,18 @@ import { openWorkspace } from './workspace.ts'
 
 export interface ToolRun {
   readonly tool: Tool
-  /** As `checkArguments` gave it. */
+  /** The value that `checkArguments` returned. */
   readonly input: unknown
   readonly parts: ToolCallParts
 }
 
 export type ToolOutcome =
   | { readonly kind: 'done'; readonly output: ToolOutput; readonly facts: Facts }
-  /** An error for the model. */
+  /** The tool failed; the output tells the model why. */
   | { readonly kind: 'failed'; readonly output: ToolOutput; readonly facts: Facts }
-  /** It gave no sign of its end: its time is over, or its thread died. Part of what it does may have taken effect. */
+  /** The tool did not end: its time is over, or its thread died. Part of its work may have taken effect. */
   | { readonly kind: 'unfinished'; readonly output: ToolOutput }
-  /** The signal fired: nothing is known. */
+  /** The signal fired. Nothing is known about the effects of the tool. */
   | { readonly kind: 'aborted' }
   | { readonly kind: 'transient'; readonly error: TransientError }
   | { readonly kind: 'fatal'; readonly error: TerminalError }
@@ -42,9 +43,9 @@ export type Reconciliation =
   | { readonly done: false }
   | { readonly unknown: true; readonly why: string }
 
-/** Where tools run that name a thread. */
+/** Runs the tools that ask for a thread. */
 export interface ToolThreads {
-  /** Never rejects. `started` is called when a thread takes the call. `signal` also fires when the time is over. */
+  /** Never rejects. Calls `started` when a thread takes the call. `signal` also fires when the time is over. */
   attempt(call: ToolRun, signal: AbortSignal, workspace: Workspace | null, started: () => void): Promise<Attempt>
 }
 
@@ -52,7 +53,7 @@ export class ToolExecutor {
   readonly #threads: ToolThreads
   readonly #blockedMs: number
 
-  /** A tool that keeps the event loop of its node for longer than `blockedMs` is named in the log. */
+  /** A tool that blocks the event loop of its node for longer than `blockedMs` is named in the log. */
   constructor(threads: ToolThreads, blockedMs: number = policy.renewEveryMs) {
     this.#threads = threads
     this.#blockedMs = blockedMs
@@ -69,7 +70,7 @@ export class ToolExecutor {
     return { kind: 'unfinished', output: { type: 'error-text', value: timedOutText(tool.name, timeoutMs) } }
   }
 
-  /** Asks a `once` tool whether a call of unknown outcome was carried out. */
+  /** Asks a `once` tool whether it carried out a call of unknown outcome. */
   async reconcile(
     tool: Tool,
     input: unknown,
@@ -92,7 +93,7 @@ export class ToolExecutor {
     const { tool, input, parts } = call
     try {
       const workspace = parts.folder === null ? null : await openWorkspace(parts.folder, parts.bound)
-      // Stopped while its folder was opened: it has not begun, and must not.
+      // If the signal fired while the folder was opened, the tool has not begun and must not begin.
       signal.throwIfAborted()
       if (tool.thread !== undefined) return await this.#threads.attempt(call, signal, workspace, started)
       started()
@@ -113,7 +114,7 @@ function outcomeOf(attempt: Attempt, outputBytesMax: number | undefined): ToolOu
   const { error, facts } = attempt
   const { message } = toRuntimeError(error)
   const failed: ToolOutcome = { kind: 'failed', output: errorOutput(message, outputBytesMax), facts }
-  // Not even its class can be asked for.
+  // The thrown value is so broken that not even its class can be read.
   if (message === unreadableText) return failed
   if (error instanceof ThreadDeath) return { kind: 'unfinished', output: errorOutput(message, outputBytesMax) }
   if (error instanceof TerminalError) return { kind: 'fatal', error }

@@ -1,7 +1,8 @@
 /**
- * Duty: the facts that one tool call establishes.
- * FC1 A fact that cannot be recorded fails the call, even if the tool caught the error: others would build on what is not there.
- * FC2 A fact is plain JSON that shares nothing with the tool's own objects.
+ * Duty: collect the facts that one tool call sets.
+ * FACTS-1 A fact that cannot be recorded fails the call, even if the tool catches the error, because other tools would rely on a fact
+ *         that does not exist.
+ * FACTS-2 A fact is plain JSON that shares nothing with the tool's own objects.
  */
 
 import { InputError, LimitError, type RuntimeError } from '../../core/errors.ts'
@@ -22,7 +23,7 @@ export class FactCollector {
     this.#tool = tool
   }
 
-  /** The first fact that was refused. */
+  /** The error of the first fact that was refused. */
   get error(): RuntimeError | null {
     return this.#error
   }
@@ -44,7 +45,7 @@ export class FactCollector {
     const isName = typeof name === 'string' && name !== '' && name !== '__proto__'
     if (!isName || Buffer.byteLength(name) > policy.nameBytesMax) {
       throw new InputError(
-        `tool "${this.#tool}": ${brief(JSON.stringify(name) ?? typeof name)} is not a fact's name: text of 1 to ${policy.nameBytesMax} bytes.`,
+        `tool "${this.#tool}": ${brief(JSON.stringify(name) ?? typeof name)} is not a valid name of a fact: use a text of 1 to ${policy.nameBytesMax} bytes.`,
       )
     }
     const what = `fact "${name}" of tool "${this.#tool}"`
@@ -59,7 +60,7 @@ export class FactCollector {
     if (total > policy.factsBytesMax) {
       throw new LimitError(
         'message_too_big',
-        `the facts of tool "${this.#tool}" would have ${total} bytes with "${name}"; the limit is ${policy.factsBytesMax}. Record references to large data.`,
+        `the facts of tool "${this.#tool}" would have ${total} bytes together with "${name}"; the limit is ${policy.factsBytesMax}. Store large data elsewhere and record a reference.`,
       )
     }
     return { value: plain, bytes }

@@ -1,7 +1,8 @@
 /**
- * Duty: the form in which a model gives a tool its arguments. Providers take the schema of an object only: any other is shown as
- * `{ arguments: … }`.
- * IF1 Made once for each tool. IF2 Objects are shown closed unless the author made them loose.
+ * Duty: decide the form in which a model writes the arguments of a tool. Providers accept only the schema of an object, so any other
+ * schema is wrapped: `{ arguments: … }`.
+ * INPUT-FORM-1 The form is made once for each tool.
+ * INPUT-FORM-2 An object's schema forbids further properties, unless the author made it loose.
  */
 import { z } from 'zod'
 import type { Tool } from '../../core/definition/define-tool.ts'
@@ -12,15 +13,15 @@ type JsonSchema = Record<string, unknown>
 export interface InputForm {
   /** JSON Schema of an object. */
   readonly inputSchema: Readonly<JsonSchema>
-  /** The tool's own schema is no object: it stands under `arguments`. */
+  /** The tool's schema is not an object. It stands under `arguments`. */
   readonly wrapped: boolean
-  /** The tool's own schema is a string. */
+  /** The tool's schema is a string. */
   readonly isText: boolean
 }
 
 const forms = new WeakMap<Tool, InputForm>()
 
-/** Longer patterns beside a format say nothing that the format does not, and some providers refuse them. */
+/** A longer pattern beside a format adds nothing to the format, and some providers refuse it. */
 const patternCharsMax = 64
 
 /** Throws a ConfigError that names the tool. */
@@ -41,13 +42,13 @@ function makeForm(tool: Tool): InputForm {
   try {
     const own = toJsonSchema(schema)
     if (own.type === 'object') return { inputSchema: own, wrapped: false, isText: false }
-    // Made anew around the value: references within it count from the root.
+    // Converted again with the wrapper around it, because references in a JSON Schema are paths from its root.
     const inputSchema = toJsonSchema(z.object({ arguments: schema }))
     return { inputSchema, wrapped: true, isText: own.type === 'string' }
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new ConfigError(
-      `tool "${tool.name}": its input schema cannot be shown to a model (${reason}). Use what JSON can hold.`,
+      `tool "${tool.name}": its input schema has no JSON Schema for a model (${reason}). Use only types that JSON can hold.`,
       { cause },
     )
   }
@@ -62,6 +63,6 @@ function simplify({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; json
   const { format, pattern, propertyNames } = jsonSchema
   if (zodSchema._zod.def.type === 'object') jsonSchema.additionalProperties ??= false
   if (format !== undefined && typeof pattern === 'string' && pattern.length > patternCharsMax) delete jsonSchema.pattern
-  // That names are strings goes without saying, and not every provider knows the word.
+  // Property names are always strings, and some providers do not know this keyword.
   if (JSON.stringify(propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames
 }

@@ -1,6 +1,6 @@
 /**
- * Duty: a piece of somebody else's work, under a signal and a time limit.
- * LI1 It ends when the work ends, the time is over or the signal fires, whatever the work does then: what comes later is dropped.
+ * Duty: run work that is not troupe's own under a signal and a time limit.
+ * LIMITED-1 The result is there when the work ends, the time is over or the signal fires. What the work does later is dropped.
  */
 import { TimeoutError } from '../../core/errors.ts'
 
@@ -12,11 +12,11 @@ export type Limited<T> =
 export interface LimitedWork {
   readonly signal: AbortSignal
   readonly timeoutMs: number
-  /** Names the work in the reason that its signal gives. */
+  /** Names the work in the reason of its signal. */
   readonly what: string
 }
 
-/** The time counts from `started`. `work` must not reject. */
+/** The time limit counts from the call of `started`. `work` must not reject. */
 export function limited<T>(
   { signal: outer, timeoutMs, what }: LimitedWork,
   work: (signal: AbortSignal, started: () => void) => Promise<T>,
@@ -30,7 +30,7 @@ export function limited<T>(
     outer.removeEventListener('abort', onAbort)
     resolve(limited)
   }
-  // The answer stands before the work hears of it: what it does then is late.
+  // The result is set before the work learns of the abort, so that whatever the work does then comes too late.
   const onAbort = () => {
     end({ kind: 'aborted' })
     stop.abort(outer.reason)

@@ -1,6 +1,9 @@
-/** Duty: what a model is told of a call that came to nothing. Plain sentences; part of every conversation, so changed with care. */
+/**
+ * Duty: the sentences that a model reads about a call without a normal result. They become part of every such conversation, so change
+ * them with care.
+ */
 
-/** Names and reasons may be the model's own words. */
+/** Longest name or reason in a sentence. Both may repeat what the model itself wrote. */
 const charsMax = 300
 
 export function unknownToolText(name: string, available: readonly string[]): string {
@@ -13,15 +16,15 @@ export function invalidArgumentsText(name: string, reasons: readonly string[]): 
 
 export function cutOffText(name: string): string {
   return (
-    `Error: the reply was cut off at the length that a reply may have, before the arguments of '${brief(name)}' were whole. ` +
-    'The call was not run: make it again, with less in one reply.'
+    `Error: the reply was cut off at the length that a reply may have, before the arguments of '${brief(name)}' were complete. ` +
+    'The call was not run. Make it again, with less in one reply.'
   )
 }
 
 export function timedOutText(name: string, timeoutMs: number): string {
   return (
     `Error: '${brief(name)}' did not finish within ${timeoutMs} ms and was stopped. ` +
-    'Part of what it does may have taken effect.'
+    'Part of its work may have taken effect.'
   )
 }
 

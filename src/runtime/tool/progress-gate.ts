@@ -1,32 +1,32 @@
 /**
- * Duty: progress at a bearable rate: the newest value at most once in `everyMs`, and the last one always.
- * PG1 `tell` throwing changes nothing for the tool.
+ * Duty: limit the rate of progress: publish the newest value at most once in `everyMs`, and always the last one.
+ * PROGRESS-1 If `publish` throws, the tool does not notice.
  */
 import { performance } from 'node:perf_hooks'
 
 export class ProgressGate {
-  readonly #tell: (value: unknown) => void
+  readonly #publish: (value: unknown) => void
   readonly #everyMs: number
-  #toldAt = Number.NEGATIVE_INFINITY
+  #publishedAt = Number.NEGATIVE_INFINITY
   #waiting: { readonly value: unknown } | null = null
   #timer: NodeJS.Timeout | null = null
   #closed = false
 
-  constructor(tell: (value: unknown) => void, everyMs: number) {
-    this.#tell = tell
+  constructor(publish: (value: unknown) => void, everyMs: number) {
+    this.#publish = publish
     this.#everyMs = everyMs
   }
 
   push(value: unknown): void {
     if (this.#closed) return
     this.#waiting = { value }
-    // Asked of the clock and not of the timer: a tool that computes without a pause lets no timer fire.
-    const inMs = this.#toldAt + this.#everyMs - performance.now()
+    // The clock decides, not the timer: no timer fires while a tool computes without a pause.
+    const inMs = this.#publishedAt + this.#everyMs - performance.now()
     if (inMs <= 0) this.#flush()
     else this.#timer ??= setTimeout(() => this.#flush(), inMs)
   }
 
-  /** Tells what waits; nothing is told later. */
+  /** Publishes the value that waits. Nothing is published later. */
   close(): void {
     this.#closed = true
     this.#flush()
@@ -38,11 +38,11 @@ export class ProgressGate {
     const waiting = this.#waiting
     if (waiting === null) return
     this.#waiting = null
-    this.#toldAt = performance.now()
+    this.#publishedAt = performance.now()
     try {
-      this.#tell(waiting.value)
+      this.#publish(waiting.value)
     } catch {
-      // Who listens is no concern of the tool.
+      // A failing listener must not disturb the tool.
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Duty: the tools of one worker kind, by name, and what a model is shown of them.
- * Made when the kind is loaded, so that a tool which cannot be shown stops the node and not a run.
+ * Duty: hold the tools of one worker kind by name, and their specs for the model.
+ * REGISTRY-1 It is made when the kind is loaded, so that a tool without a valid spec stops the node and not a run.
  */
 import type { Tool } from '../../core/definition/define-tool.ts'
 import type { ToolSpec } from '../../core/definition/model.ts'
@@ -28,12 +28,12 @@ export class ToolRegistry {
     return this.#tools.get(name)
   }
 
-  /** In the order they were given. */
+  /** In the order of the definition. */
   list(): readonly Tool[] {
     return [...this.#tools.values()]
   }
 
-  /** The same list each time: adapters may keep what they make of it. */
+  /** Returns the same array each time, because adapters keep what they build from it. */
   specs(): readonly ToolSpec[] {
     return this.#specs
   }

@@ -1,12 +1,10 @@
 /**
- * Duty: a step: what one message changed, as data, before it is committed. Steps that come while a commit is under way are merged
- * and go out together (group commit); a step that ends a run is always the last of its batch.
+ * Duty: a step: what one message changed, as data, before it is committed; and how several steps become one.
  */
 import type { RuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
-import { encodeEvents } from '../../core/event/event-notes.ts'
 import { policy } from '../../core/policy.ts'
-import type { CommitRequest, Grant, RunPosition, SpawnOrder } from '../../core/ports/ports.ts'
+import type { CommitRequest, RunPosition, SpawnOrder } from '../../core/ports/ports.ts'
 import type { Failure } from '../../core/worker/failure.ts'
 
 export interface Step {
@@ -17,7 +15,7 @@ export interface Step {
   readonly stateJson?: string | undefined
   readonly failure?: Failure | null | undefined
   readonly outcome?: CommitRequest['outcome']
-  /** Results that were still to come when the run ended. */
+  /** How many results were still to come when the run ended. */
   readonly awaiting?: number
   /** Mail for the parent when the run ends. */
   readonly result?: string | undefined
@@ -30,7 +28,7 @@ export interface Step {
   readonly notes: readonly EventNote[]
   /** What is recorded instead when the store refuses this step. */
   readonly refused?: (error: RuntimeError) => Step
-  /** Or: the step is dropped, this is told why, and the behaviour, which has waited for it, goes on. */
+  /** Or: the step is dropped, this hears why, and the behaviour goes on. It has waited for the answer. */
   readonly declined?: (error: RuntimeError) => void
 }
 
@@ -49,7 +47,7 @@ export const emptyStep = (position: RunPosition): Step => ({
 const batchSteps = 50
 const batchBytes = 4_194_304
 
-/** How many of these steps may go into one commit: up to the first that ends a run, within the limits. At least one. */
+/** STEP-1: how many of these steps may go into one commit: up to the first that ends a run, within the limits. At least one. */
 export function batchLength(steps: readonly Step[]): number {
   let bytes = 0
   let parts = 0
@@ -90,41 +88,6 @@ export function mergeSteps(steps: readonly Step[]): Step {
   }
   const last = steps.at(-1) as Step
   return { ...last, entries, controlUsed, userUsed, familyUsed, stateJson, failure, spawns, sends, timers, notes }
-}
-
-/** What a commit says of a step, whenever it is sent. */
-export function requestOf(
-  { workerId, pool, token, familySeen }: Grant,
-  { position, notes, awaiting = position.awaits.length, ...step }: Step,
-): Omit<CommitRequest, 'sequence' | 'version' | 'bell' | 'wasBusy'> {
-  const { runState, open, attempt, retrying, awaits, timersOpen } = position
-  const { entries, controlUsed, userUsed, familyUsed, stateJson, failure, outcome, result, dead } = step
-  return {
-    workerId,
-    pool,
-    token,
-    runState,
-    open,
-    attempt,
-    retrying,
-    awaits,
-    awaiting,
-    timersOpen,
-    entries,
-    controlUsed,
-    userUsed,
-    familyUsed,
-    familySeen,
-    stateJson,
-    failure,
-    outcome,
-    result,
-    dead,
-    spawns: step.spawns,
-    sends: step.sends,
-    timers: step.timers,
-    event: notes.length > 0 ? encodeEvents(notes) : '',
-  }
 }
 
 /** Most lists are empty. */

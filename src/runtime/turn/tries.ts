@@ -1,6 +1,6 @@
 /**
  * Duty: how often the messages of a run have failed that wait for their retry, as the record keeps it: `<tries> <what>` of each, the
- * one that was tried last first. There are two at most: the first of the timers, and the result that comes next (H1 of
+ * one that was tried last first. There are two at most: the first of the timers, and the result that comes next (HANDLER-INBOX-1 of
  * handler-inbox.ts).
  */
 import type { RunPosition } from '../../core/ports/ports.ts'

@@ -1,32 +1,22 @@
-/** Duty: what a turn needs of its node. */
+/** Duty: what a turn needs of its node and its slot. */
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Bell, Grant, LivePublisher, SlotNext, SlotOffer, TurnStore } from '../../core/ports/ports.ts'
+import type { Bell, Grant, LivePublisher, TurnStore } from '../../core/ports/ports.ts'
+import type { EndingTurn, SlotPlan } from './slot-plan.ts'
 import type { Step } from './step.ts'
-
-/** A turn, as its slot sees it. */
-export interface EndingTurn {
-  readonly aborted: boolean
-  /** The bell was moved to the busy ones, as far as Redis was told of this slot. */
-  bellIsBusy: boolean
-}
-
-export interface SlotEnd {
-  readonly next: SlotNext
-  /** To those of the spawns of the step that the slot goes on with. */
-  readonly offer?: SlotOffer | undefined
-}
 
 export interface TurnHost {
   readonly store: TurnStore
   readonly log: WorkerLog
   readonly policy: Policy
-  /** The bell this turn's slot answers; empty when it answers none. */
+  /** The wake-up that this turn's slot answers; empty when it answers none. */
   readonly bell: string
   ring(bells: readonly Bell[]): void
-  /** What the slot does when this turn has ended. Asked just before each try of the ending commit, with the step that it records. */
-  next(turn: EndingTurn, step: Step): SlotEnd
+  /** Asked before each attempt of the ending commit, with the step that it records. */
+  plan(turn: EndingTurn, step: Step): SlotPlan
+  /** The slot's wake-up is being moved to the busy ones: the turn lasts. */
+  noteBusy(): void
   /** A timer was committed: the sweeper looks again when it is due. */
   noteTimer(ms: number): void
   /** Pool of a kind; "unhosted" when no node ever registered it. */

@@ -1,135 +1,85 @@
 /**
- * Duty: one turn: what a node does with a grant, from its first step to the ending commit.
- * Owns: the order of commits, their batching, and what is done when one is not accepted. Does not own: what a step is (the
- * behaviour), slots and claims (the node), leases (the renewer).
- * U1 One commit of a turn is in flight at a time; steps added meanwhile go out with the next. U2 Nothing is committed after the turn
- *    is over; a turn is over once, for one reason. U3 The ending commit holds the last steps: a turn of one step costs one script.
- * U4 When Redis refuses a step (a limit, an unknown recipient), the step says what then: its run fails with a typed error, or it is
- *    dropped and the behaviour goes on; steps before it stand.
- * U5 A lazy step waits for the next one, at most `lazyCommitMs`: what only saves work after a crash costs no script of its own.
- * U6 After a start that came to nothing no step waits, and the next thing begins when the one before is recorded: what takes the
- *    process down must not be blamed on what was there before it.
+ * Duty: one turn: what a node does with one worker that it claimed, from the first step to the commit that ends the turn.
+ * Owns: the order of the turn's commits, and what follows from each answer. Does not own: what a step is (the behaviour), which
+ * steps wait (step-queue.ts), what the slot does next (its plan), how long the lease is trusted (lease.ts).
+ * TURN-1 One commit of a turn is under way at a time. Steps that are added in the meantime leave with the next one.
+ * TURN-2 A turn is over once, for one reason. After that it commits nothing.
+ * TURN-3 The ending commit holds the last steps: a turn of one step costs one script.
+ * TURN-4 Redis may refuse a step (a limit, an unknown recipient). Steps before it stand. The step says what follows: its run fails, or the
+ *    step is dropped and the behaviour goes on without it.
+ * TURN-5 If the last start of the worker recorded nothing, no step is lazy, and the behaviour begins the next thing only when the one
+ *    before is recorded. Else what takes the process down would be blamed on an earlier message.
  */
 
 import { performance } from 'node:perf_hooks'
-import { CancelledError, LeaseLostError, toRuntimeError } from '../../core/errors.ts'
-import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, Refusal, RunPosition } from '../../core/ports/ports.ts'
-import { type ChildOffering, childGrants } from '../../core/worker/child-grant.ts'
+import { CancelledError, InvariantError, LeaseLostError, toRuntimeError } from '../../core/errors.ts'
+import type { CommitAnswer, CommitRequest, Grant, Refusal, RunPosition } from '../../core/ports/ports.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
 import { encodeRunState, type RunState } from '../../core/worker/run-state.ts'
+import { forAny, goOn, type TurnWait } from '../../core/worker/wait.ts'
+import { requestOf } from './commit-request.ts'
 import { LazySignal } from './lazy-signal.ts'
-import { batchLength, emptyStep, mergeSteps, requestOf, type Step } from './step.ts'
+import { Lease } from './lease.ts'
+import { emptyStep, mergeSteps, type Step } from './step.ts'
+import { StepQueue } from './step-queue.ts'
 import type { TurnHost } from './turn-host.ts'
-
-const none: readonly never[] = []
+import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
 
 /** How a cancelled run ends; the behaviour knows what its entries look like. */
 export type CancelledStep = (position: RunPosition) => Step
 
-/** What the worker waits for, and how long where that is its retry. */
-interface TurnEnd {
-  readonly wait: string
-  readonly retryMs?: number
-}
-
-export type TurnOver = 'ended' | 'fenced' | 'stale' | 'unreachable' | 'blocked'
-
-/** How a turn ended and what it left in the record: all that must outlive it. Final once `over` is set. */
-export interface Left {
-  readonly over: TurnOver | undefined
-  readonly aborted: boolean
-  readonly commitId: string
-  readonly version: number
-}
+/** The run failed or was cancelled: the worker waits for its next input. */
+const runIsOver: TurnEnd = { wait: forAny }
 
 export class Turn {
   readonly grant: Grant
   readonly host: TurnHost
-  place = -1 // In the renewer's bag.
+  readonly lease: Lease
   readonly startedAt = performance.now()
-  /** Time spent waiting for commits. */
-  committingMs = 0
-  /** The bell was moved to the busy ones by the renewer. */
-  bellIsBusy = false
-  lastRenewedAt = performance.now()
-  /** The node drains: the behaviour ends the turn after the step in hand. */
-  draining = false
-  trustedUntil: number
-  /** What the run is doing between two commits; the renewer writes it into the record. */
-  doing: { readonly run: RunState; readonly firstByteSeen: boolean } | undefined
-  /** Of the session, as the last answer of the store told it. */
-  spending: Grant['spending']
-  /** What the slot got with the ending commit. */
-  claimed: ClaimAnswer = { kind: 'none' }
-  #granted: readonly Grant[] = none
-  /** The last try of the ending commit, if it offered to take children. */
-  #offering: ChildOffering | undefined
-  readonly #left: { -readonly [Name in keyof Left]: Left[Name] }
+  #state: TurnState = { kind: 'running' }
+  readonly #steps: StepQueue
   readonly #abort = new LazySignal()
+  readonly #outcome: { -readonly [Name in keyof TurnOutcome]: TurnOutcome[Name] }
   readonly #finished = Promise.withResolvers<TurnOver>()
   #cancelledStep: CancelledStep | undefined
-  #steps: Step[] = []
-  /** As acknowledged by the store, and with the steps added since. */
-  #position: RunPosition
-  #latest: RunPosition
+  #spending: Grant['spending']
+  #doing: { readonly run: RunState; readonly firstByteSeen: boolean } | undefined
   #sequence = 0
+  #version: number
+  #committingMs = 0
   #inFlight: Promise<void> | undefined
   #pumpAsked = false
-  #lazyTimer: NodeJS.Timeout | undefined
-  /** Steps added, acknowledged, and the place of the last one that may not wait. */
-  #added = 0
-  #acknowledged = 0
-  #eager = 0
-  #ending = false
-  /** It was cancelled, and how such a run ends is not known yet: the behaviour still reads. */
-  #endsCancelled = false
+  #endAnswer: CommitAnswer | undefined
 
   constructor(grant: Grant, host: TurnHost) {
     this.grant = grant
     this.host = host
-    this.trustedUntil = grant.trustedUntil
-    this.spending = grant.spending
-    this.#left = { over: undefined, aborted: false, commitId: '', version: grant.version }
+    this.lease = new Lease(grant.trustedUntil)
+    this.#spending = grant.spending
+    this.#version = grant.version
+    this.#outcome = { over: undefined, aborted: false, commitId: '', version: grant.version }
     const { run, calls, runState, open, attempt, retrying, awaits, timersOpen } = grant
-    this.#position = { run, calls, runState, open, attempt, retrying, awaits, timersOpen }
-    this.#latest = this.#position
+    const position = { run, calls, runState, open, attempt, retrying, awaits, timersOpen }
+    this.#steps = new StepQueue(position, host.policy.lazyCommitMs, () => this.#askPump())
   }
 
-  get signal(): AbortSignal {
-    return this.#abort.signal
+  // What others may ask.
+
+  /** It takes steps. */
+  get isOpen(): boolean {
+    return this.#state.kind === 'running' || this.#state.kind === 'draining'
   }
 
-  /** Has the signal fired? */
-  get aborted(): boolean {
-    return this.#left.aborted
-  }
-
-  /** As a listener of the signal, at a small part of its cost. */
-  whenAborted(listener: (reason: Error) => void): () => void {
-    return this.#abort.whenAborted(listener)
-  }
-
-  /** An earlier start came to nothing (U6). */
-  get isRetaken(): boolean {
-    return this.grant.starts > 1
+  get isDraining(): boolean {
+    return this.#state.kind === 'draining'
   }
 
   get over(): TurnOver | undefined {
-    return this.#left.over
+    return this.#outcome.over
   }
 
-  get left(): Left {
-    return this.#left
-  }
-
-  /** Children that the slot was given with the ending commit; where that was not answered, those that it may have been given. */
-  get granted(): readonly Grant[] {
-    const offering = this.#offering
-    if (offering === undefined || this.#left.over === 'ended') return this.#granted
-    // They are given back, which needs no trust in a lease: who does not hold them is refused.
-    const granted = offering.request.spawns.map(({ id }) => id)
-    const trustedUntil = performance.now() + this.host.policy.leaseMs - this.host.policy.leaseMarginMs
-    return childGrants(offering, { granted, spending: this.spending, trustedUntil })
+  get outcome(): TurnOutcome {
+    return this.#outcome
   }
 
   /** Resolves when the turn is over, whatever the behaviour still does. */
@@ -137,88 +87,124 @@ export class Turn {
     return this.#finished.promise
   }
 
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  /** The signal has fired. */
+  get aborted(): boolean {
+    return this.#abort.aborted
+  }
+
+  /** Like a listener of the signal, at a small part of its cost. */
+  whenAborted(listener: (reason: Error) => void): () => void {
+    return this.#abort.whenAborted(listener)
+  }
+
+  /** The last start of this worker recorded nothing (TURN-5). */
+  get isRetaken(): boolean {
+    return this.grant.starts > 1
+  }
+
   /** After the last step that was added. */
   get position(): RunPosition {
-    return this.#latest
+    return this.#steps.latest
   }
 
-  /** Must be called before the first step. A cancel that came before ends the turn now. */
-  whenCancelled(step: CancelledStep): void {
-    this.#cancelledStep = step
-    if (this.#endsCancelled) void this.#afterInFlight(() => this.#commitCancelled())
+  /** What the agents of the session have used and may use, by the last answer of the store. */
+  get spending(): Grant['spending'] {
+    return this.#spending
   }
 
-  /** A step that a commit is to record: it is, once the turn is `settled`. `lazy`: nothing depends on it but work saved after a crash (U5). */
-  add(step: Step, { lazy = false }: { lazy?: boolean } = {}): void {
-    if (this.#left.over || this.#ending) return
-    this.#steps.push(step)
-    this.#latest = step.position
-    this.#added++
-    if (lazy && !this.isRetaken) this.#waitLazily()
-    else {
-      this.#eager = this.#added
-      this.#askPump()
-    }
+  /** So far, without the time that it waited for commits. */
+  get busyMs(): number {
+    return performance.now() - this.startedAt - this.#committingMs
   }
 
-  #waitLazily(): void {
-    this.#lazyTimer ??= setTimeout(() => this.flush(), this.host.policy.lazyCommitMs)
-  }
-
-  /** What is lazy goes out now. */
-  flush(): void {
-    this.#eager = this.#added
-    this.#askPump()
-  }
-
-  /** Steps that the store has accepted, or declined. */
-  get acknowledged(): number {
-    return this.#acknowledged
-  }
-
-  get isSettled(): boolean {
-    return this.#left.over !== undefined || this.#acknowledged >= this.#eager
-  }
-
-  /** Resolves when all that was added, but what is lazy, is acknowledged, or the turn is over. */
-  async settled(): Promise<void> {
-    while (!this.isSettled) await (this.#inFlight ?? Promise.resolve())
-  }
-
-  /** May an external call begin? Abandons the turn when its lease can no longer be trusted. */
-  mayBegin(): boolean {
-    if (!this.#left.over && performance.now() >= this.trustedUntil) this.abandon('unreachable')
-    return !this.#left.over && !this.#ending
+  /** What Redis answered to the last attempt to end the turn, and so to the plan of its slot; undefined while there is no answer. */
+  get endAnswer(): CommitAnswer | undefined {
+    return this.#endAnswer
   }
 
   /** What the renewer writes into the record; empty for nothing. */
   get runStateSeen(): string {
-    return this.doing === undefined ? '' : encodeRunState(this.doing.run, this.doing.firstByteSeen)
+    return this.#doing === undefined ? '' : encodeRunState(this.#doing.run, this.#doing.firstByteSeen)
   }
 
-  /** Ends the turn: the last steps, what the worker waits for and the slot's next claim in one commit. */
-  async end(wait: string, retryMs?: number): Promise<void> {
-    if (this.#left.over || this.#ending) return
-    this.#ending = true
-    await this.#afterInFlight(() => this.#drain({ wait, ...(retryMs === undefined ? {} : { retryMs }) }))
+  // What the behaviour does.
+
+  /** Must be called before the first step. A cancel that came before ends the turn now. */
+  whenCancelled(step: CancelledStep): void {
+    this.#cancelledStep = step
+    if (this.#state.kind === 'cancelling') void this.#afterInFlight(() => this.#commitCancelled())
   }
 
-  /** The run was cancelled: its signal fires and the cancelling end is committed at once, whatever the behaviour does. */
+  /** Has a commit record this step: it is recorded once the turn is `settled`. `lazy`: nothing but saved work depends on it (STEP-2). */
+  add(step: Step, { lazy = false }: { lazy?: boolean } = {}): void {
+    if (this.isOpen) this.#steps.add(step, lazy && !this.isRetaken)
+  }
+
+  /** Lazy steps leave now. */
+  flush(): void {
+    this.#steps.flush()
+  }
+
+  /** How many steps the store has accepted, or refused so that they were dropped. */
+  get acknowledged(): number {
+    return this.#steps.acknowledged
+  }
+
+  get isSettled(): boolean {
+    return this.over !== undefined || this.#steps.isSettled
+  }
+
+  /** Resolves when every step is acknowledged but lazy ones, or the turn is over. */
+  async settled(): Promise<void> {
+    while (!this.isSettled) await (this.#inFlight ?? Promise.resolve())
+  }
+
+  /** Says what the run does between two commits; without arguments: nothing in particular. */
+  report(run?: RunState, firstByteSeen = false): void {
+    this.#doing = run === undefined ? undefined : { run, firstByteSeen }
+  }
+
+  /** Ends the turn: the last steps, what the worker waits for, and the slot's plan go into one commit. */
+  async end(wait: TurnWait, retryMs?: number): Promise<void> {
+    if (!this.isOpen) return
+    this.#enter({ kind: 'ending', end: { wait, ...(retryMs === undefined ? {} : { retryMs }) } })
+    await this.#afterInFlight(() => this.#commitLastSteps())
+  }
+
+  // What the node does to it.
+
+  /** The node drains. */
+  drain(): void {
+    if (this.#state.kind === 'running') this.#enter({ kind: 'draining' })
+  }
+
+  /** The run was cancelled: the signal fires, and the cancelling end is committed at once, whatever the behaviour does. */
   async cancel(): Promise<void> {
-    if (this.#left.over || this.#left.aborted) return
-    this.#fire(new CancelledError(`the run of worker ${this.grant.workerId} was cancelled.`))
-    this.#ending = true
+    if (this.over || this.aborted) return
+    this.#enterCancelling()
     await this.#afterInFlight(() => this.#commitCancelled())
   }
 
-  /** The lease is gone or no longer trusted: nothing is written any more. */
+  /** The node stops: what was added is recorded, and the message in hand goes back for another node. */
+  async release(): Promise<void> {
+    if (!this.isOpen) return
+    this.#enter({ kind: 'ending', end: { wait: goOn } })
+    this.#abort.abort(new LeaseLostError(`this node is stopping; worker ${this.grant.workerId} goes on elsewhere.`))
+    await this.#afterInFlight(() => this.#commitLastSteps())
+  }
+
+  /** The lease is gone, or no longer trusted: nothing more is written. */
   abandon(why: Exclude<TurnOver, 'ended'>): void {
-    if (this.#left.over) return
-    this.#fire(new LeaseLostError(`this node no longer holds worker ${this.grant.workerId} (${why}).`))
+    if (this.over) return
+    this.#abort.abort(new LeaseLostError(`this node no longer holds worker ${this.grant.workerId} (${why}).`))
     this.#finish(why)
   }
 
-  /** What nobody foresaw, in its behaviour or here: it is abandoned. */
+  /** Abandons the turn after an error that nobody foresaw, in its behaviour or here. */
   giveUp(error: unknown): void {
     this.host.log.error('a turn broke; the worker goes on elsewhere when its lease has ended', {
       worker: this.grant.workerId,
@@ -227,29 +213,34 @@ export class Turn {
     this.abandon('unreachable')
   }
 
-  /** The node stops: what was added is recorded, the message in hand is given back for another node. */
-  async release(): Promise<void> {
-    if (this.#left.over || this.#ending) return
-    this.#ending = true
-    this.#fire(new LeaseLostError(`this node is stopping; worker ${this.grant.workerId} goes on elsewhere.`))
-    await this.#afterInFlight(() => this.#drain({ wait: 'again' }))
+  // States.
+
+  #enter(state: TurnState): void {
+    const { kind } = this.#state
+    if (!mayBecome(this.#state, state))
+      throw new InvariantError(`the turn of worker ${this.grant.workerId} is ${kind} and cannot become ${state.kind}.`)
+    this.#state = state
   }
 
-  #fire(reason: Error): void {
-    this.#left.aborted = true
-    this.#abort.abort(reason)
+  #enterCancelling(): void {
+    if (this.#state.kind !== 'cancelling') this.#enter({ kind: 'cancelling' })
+    this.#abort.abort(new CancelledError(`the run of worker ${this.grant.workerId} was cancelled.`))
   }
 
   #finish(over: TurnOver): void {
-    if (this.#left.over) return
-    this.#left.over = over
-    this.#left.commitId = `${this.grant.token}:${this.#sequence}`
-    // It would keep the turn, and all that it holds, beyond its end: garbage that grows old is dear (decision 0013).
-    clearTimeout(this.#lazyTimer)
+    if (this.over) return
+    this.#outcome.aborted = this.aborted
+    this.#outcome.commitId = `${this.grant.token}:${this.#sequence}`
+    this.#outcome.version = this.#version
+    this.#outcome.over = over
+    this.#enter({ kind: 'over', outcome: this.#outcome })
+    this.#steps.close()
     this.#finished.resolve(over)
   }
 
-  // The pump waits one microtask, so that a step and the end that follows it directly become one commit (U3).
+  // The order of commits.
+
+  // The pump waits one microtask: a step and the end that follows it directly become one commit (TURN-3).
   #askPump(): void {
     if (this.#pumpAsked || this.#inFlight) return
     this.#pumpAsked = true
@@ -260,135 +251,120 @@ export class Turn {
   }
 
   #pump(): void {
-    if (this.#left.over || this.#ending || this.#inFlight || this.#eager <= this.#added - this.#steps.length) return
-    clearTimeout(this.#lazyTimer)
-    this.#lazyTimer = undefined
-    const batch = this.#steps.splice(0, batchLength(this.#steps))
-    if (this.#steps.length > 0) this.#waitLazily()
+    if (!this.isOpen || this.#inFlight || !this.#steps.isDue) return
     const goOn = () => {
       if (this.#inFlight === committing) this.#inFlight = undefined
       this.#pump()
     }
-    const committing = this.#commit(batch, undefined).then(goOn, (error: unknown) => this.giveUp(error))
+    const committing = this.#commit(this.#steps.take()).then(goOn, (error: unknown) => this.giveUp(error))
     this.#inFlight = committing
   }
 
-  // What ends the turn waits for the commit on its way, and for another end that came before it (U1, U2).
+  // What ends the turn waits for the commit that is under way, and for another end that came before it (TURN-1, TURN-2).
   #afterInFlight(work: () => Promise<void>): Promise<void> {
     const before = this.#inFlight ?? Promise.resolve()
-    const working = before
-      .then(() => (this.#left.over ? undefined : work()))
-      .catch((error: unknown) => this.giveUp(error))
+    const working = before.then(() => (this.over ? undefined : work())).catch((error: unknown) => this.giveUp(error))
     this.#inFlight = working
     return working
   }
 
-  async #drain(end: TurnEnd): Promise<void> {
-    while (!this.#left.over) {
-      const batch = this.#steps.splice(0, batchLength(this.#steps))
-      const last = this.#steps.length === 0
-      await this.#commit(batch.length > 0 ? batch : [emptyStep(this.#position)], last ? end : undefined)
-      if (last) return
+  async #commitLastSteps(): Promise<void> {
+    while (this.#state.kind === 'ending') {
+      const { end } = this.#state
+      const batch = this.#steps.take()
+      const steps = batch.length > 0 ? batch : [emptyStep(this.#steps.recorded)]
+      if (this.#steps.isEmpty) return this.#commit(steps, end)
+      await this.#commit(steps)
     }
   }
 
-  async #commit(steps: readonly Step[], end: TurnEnd | undefined): Promise<void> {
-    if (this.#left.over) return
+  /** A cancel may come before the behaviour has said how such a run ends; `whenCancelled` comes back here. */
+  async #commitCancelled(): Promise<void> {
+    if (this.#cancelledStep) await this.#commit([this.#cancelledStep(this.#steps.recorded)], runIsOver)
+  }
+
+  // One commit.
+
+  /** `end`: the turn ends with it. */
+  async #commit(steps: readonly Step[], end?: TurnEnd): Promise<void> {
+    if (this.over) return
     const step = mergeSteps(steps)
-    let answer: CommitAnswer
-    const request = this.#request(step, end)
     const asked = performance.now()
+    let answer: CommitAnswer
     try {
-      answer = await this.host.store.commit(request)
+      answer = await this.host.store.commit(this.#request(step, end))
     } catch (thrown) {
-      const error = toRuntimeError(thrown)
       this.host.log.error('a commit failed; the worker goes on elsewhere when its lease has ended', {
         worker: this.grant.workerId,
-        error: error.message,
+        error: toRuntimeError(thrown).message,
       })
       this.abandon('unreachable')
       return
     }
-    this.committingMs += performance.now() - asked
+    this.#committingMs += performance.now() - asked
+    if (end) this.#endAnswer = answer
     await this.#accept(answer, steps, step, end)
   }
 
+  #request(step: Step, end: TurnEnd | undefined): CommitRequest {
+    const { grant, host } = this
+    this.#sequence++
+    if (end) this.#endAnswer = undefined
+    const plan = end && host.plan(this, step)
+    return requestOf(grant, step, {
+      sequence: this.#sequence,
+      version: this.#version,
+      bell: host.bell,
+      ending: end && plan && { end, plan },
+    })
+  }
+
   async #accept(answer: CommitAnswer, steps: readonly Step[], step: Step, end: TurnEnd | undefined): Promise<void> {
-    // It is known then that none was taken.
-    if (answer.kind !== 'ok') this.#offering = undefined
     switch (answer.kind) {
       case 'ok':
-        this.#left.version = answer.version
-        this.#acknowledged += steps.length
-        this.#position = step.position
-        this.spending = answer.spending
+        this.#version = answer.version
+        this.#spending = answer.spending
+        this.#steps.acknowledge(steps.length, step.position)
         this.host.ring(answer.bells)
         if (step.timers.length > 0) this.host.noteTimer(Math.min(...step.timers.map((timer) => timer.ms)))
-        if (end) {
-          if (end.retryMs !== undefined) this.host.noteTimer(end.retryMs)
-          this.claimed = answer.claimed
-          if (this.#offering && answer.granted) this.#granted = childGrants(this.#offering, answer)
-          this.#finish('ended')
-        }
+        if (end?.retryMs !== undefined) this.host.noteTimer(end.retryMs)
+        if (end) this.#finish('ended')
         return
       case 'fenced':
-        this.claimed = answer.claimed
-        this.abandon('fenced')
-        return
+        return this.abandon('fenced')
       case 'conflict':
-        this.abandon('stale')
-        return
+        return this.abandon('stale')
       case 'cancelled':
-        this.#fire(new CancelledError(`the run of worker ${this.grant.workerId} was cancelled.`))
-        this.#ending = true
-        await this.#commitCancelled()
-        return
+        if (this.over) return
+        this.#enterCancelling()
+        return this.#commitCancelled()
       case 'refused':
-        await this.#refused(answer.refusals, steps, end)
+        if (this.over) return
+        return this.#refused(answer.refusals, steps, end)
     }
   }
 
-  // Alone, each step of a batch is refused or stands by itself (U4); what was added on top of a refused one is dropped.
+  // A refused step (TURN-4).
+
   async #refused(refusals: readonly Refusal[], steps: readonly Step[], end: TurnEnd | undefined): Promise<void> {
-    if (steps.length > 1) {
-      for (const [index, step] of steps.entries())
-        await this.#commit([step], index === steps.length - 1 ? end : undefined)
-      return
-    }
+    const [step] = steps as readonly [Step]
+    if (steps.length > 1) return this.#commitOneByOne(steps, end)
     const error = refusalError(refusals[0] as Refusal, `worker ${this.grant.name} (${this.grant.workerId})`)
-    const declined = steps[0]?.declined
-    if (declined) {
-      this.#acknowledged++
-      this.#latest = this.#position
-      declined(error)
-      if (end) await this.#commit([emptyStep(this.#position)], end)
+    if (step.declined) {
+      this.#steps.drop()
+      step.declined(error)
+      if (end) await this.#commit([emptyStep(this.#steps.recorded)], end)
       return
     }
-    this.#ending = true
-    const failed = steps[0]?.refused?.(error)
-    if (failed) await this.#commit([failed], { wait: 'any' })
-    else this.abandon('stale')
+    const failed = step.refused?.(error)
+    if (failed === undefined) return this.abandon('stale')
+    if (this.#state.kind !== 'cancelling') this.#enter({ kind: 'ending', end: runIsOver })
+    await this.#commit([failed], runIsOver)
   }
 
-  async #commitCancelled(): Promise<void> {
-    this.#endsCancelled = this.#cancelledStep === undefined
-    if (this.#cancelledStep) await this.#commit([this.#cancelledStep(this.#position)], { wait: 'any' })
-  }
-
-  #request(step: Step, end: TurnEnd | undefined): CommitRequest {
-    const ended = end && this.host.next(this, step)
-    this.#sequence++
-    const request = {
-      ...requestOf(this.grant, step),
-      sequence: this.#sequence,
-      version: this.#left.version,
-      offer: ended?.offer,
-      end: end && ended && { ...end, next: ended.next },
-      bell: this.host.bell,
-      wasBusy: this.bellIsBusy,
-    }
-    // The turn may have gone on through several runs since it was granted.
-    this.#offering = ended?.offer ? { parent: { ...this.grant, run: step.position.run }, request } : undefined
-    return request
+  /** Redis refuses a batch as a whole. Sent alone, each step is refused or stands by itself; the first that fails the run is the last. */
+  async #commitOneByOne(steps: readonly Step[], end: TurnEnd | undefined): Promise<void> {
+    for (const [index, step] of steps.entries())
+      await this.#commit([step], index === steps.length - 1 ? end : undefined)
   }
 }

@@ -1,30 +1,38 @@
 /**
  * Duty: keeps the leases of a node's turns in one partition.
- * L1 A turn is first renewed when it has lasted `busyAfterMs`: its bell then counts as busy, so that others may be rung for the
- *    slots that sleep. Short turns are renewed only when their session was cancelled.
- * L2 A turn whose lease is no longer trusted is abandoned before Redis would give the worker to another node.
- * L3 A verdict of the store ends a turn at once: fenced is abandoned, cancelled makes its cancelling end.
- * L4 A lease that is lost since the event loop stood still is told as that: Redis was there.
+ * RENEW-1 A turn is first renewed when it has lasted `busyAfterMs`. The wake-up of its slot then counts as busy, and Redis may wake other
+ *    slots instead. Short turns are renewed only if their session was cancelled.
+ * RENEW-2 A turn whose lease is no longer trusted is abandoned before Redis would give the worker to another node.
+ * RENEW-3 A verdict of the store ends a turn at once: a fenced one is abandoned, a cancelled one makes its cancelling end.
+ * RENEW-4 If a lease ran out because the event loop stood still, the log says that: Redis was there.
  */
 
 import { performance } from 'node:perf_hooks'
-import { Bag } from '../../core/bag.ts'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Bell, TurnStore } from '../../core/ports/ports.ts'
+import { type SwapItem, SwapList } from '../../core/swap-list.ts'
 import { standstillText } from '../node/event-loop.ts'
 import type { Turn } from '../turn/turn.ts'
 
 const batchMax = 100
+
+/** What the renewer knows of one turn. */
+export interface Renewal extends SwapItem {
+  readonly turn: Turn
+  /** It was renewed, or Redis was asked to. */
+  wasAsked: boolean
+  renewedAt: number
+}
 
 export class Renewer {
   readonly #store: TurnStore
   readonly #policy: Policy
   readonly #ring: (bells: readonly Bell[]) => void
   readonly #log: WorkerLog
-  readonly #turns = new Bag<Turn>()
+  readonly #renewals = new SwapList<Renewal>()
   #timer: NodeJS.Timeout | undefined
-  #renewing = false
+  #isRenewing = false
   #lookedAt = 0
 
   constructor(store: TurnStore, policy: Policy, ring: (bells: readonly Bell[]) => void, log: WorkerLog) {
@@ -35,68 +43,78 @@ export class Renewer {
   }
 
   get turns(): readonly Turn[] {
-    return this.#turns.list()
+    return this.#renewals.list().map(({ turn }) => turn)
   }
 
   get size(): number {
-    return this.#turns.size
+    return this.#renewals.size
   }
 
-  add(turn: Turn): void {
-    this.#turns.add(turn)
-    if (this.#timer !== undefined) return
-    this.#lookedAt = performance.now()
-    this.#timer = setInterval(() => void this.runOnce(), this.#policy.busyAfterMs / 2)
+  /** Returns what `remove` takes. */
+  add(turn: Turn): Renewal {
+    const renewal = { turn, wasAsked: false, renewedAt: turn.startedAt, index: -1 }
+    this.#renewals.add(renewal)
+    if (this.#timer === undefined) {
+      this.#lookedAt = performance.now()
+      this.#timer = setInterval(() => void this.runOnce(), this.#policy.busyAfterMs / 2)
+    }
+    return renewal
   }
 
-  remove(turn: Turn): void {
-    this.#turns.remove(turn)
-    if (this.#turns.size === 0) this.stop()
+  remove(renewal: Renewal): void {
+    this.#renewals.remove(renewal)
+    if (this.size === 0) this.stop()
   }
 
-  /** Renews what is due, or every turn of a session that was just cancelled. */
+  /** Renews the turns that are due, or every turn of a session that was just cancelled. */
   async runOnce(sessionId?: string): Promise<void> {
     const now = performance.now()
     this.#abandonLate(now)
-    if (this.#renewing && sessionId === undefined) return
-    const due = this.turns.filter((turn) =>
-      sessionId === undefined ? this.#isDue(turn, now) : turn.grant.sessionId === sessionId,
-    )
+    if (this.#isRenewing && sessionId === undefined) return
+    const due = this.#renewals
+      .list()
+      .filter((renewal) =>
+        sessionId === undefined ? this.#isDue(renewal, now) : renewal.turn.grant.sessionId === sessionId,
+      )
     if (due.length === 0) return
-    this.#renewing = true
+    this.#isRenewing = true
     try {
       for (let from = 0; from < due.length; from += batchMax) await this.#renew(due.slice(from, from + batchMax))
     } catch (error) {
-      const workers = due.slice(0, 5).map((turn) => turn.grant.workerId)
+      const workers = due.slice(0, 5).map(({ turn }) => turn.grant.workerId)
       const what = { partition: this.#store.partition, turns: due.length, workers, error: String(error) }
       this.#log.warn('leases could not be renewed; trying again', what)
     } finally {
-      this.#renewing = false
+      this.#isRenewing = false
     }
   }
 
-  /** L2, L4. */
+  /** RENEW-2, RENEW-4. */
   #abandonLate(now: number): void {
     const sinceMs = now - this.#lookedAt
     this.#lookedAt = now
     // Without a turn nothing looks.
     const stoodStill = this.#timer !== undefined && sinceMs > this.#policy.busyAfterMs / 2 + this.#policy.renewEveryMs
-    const late = this.turns.filter((turn) => !turn.over && now >= turn.trustedUntil)
+    const late = this.turns.filter((turn) => !turn.over && !turn.lease.isTrusted(now))
     if (stoodStill) this.#log.warn(standstillText(sinceMs), { turns: this.size, lost: late.length })
     for (const turn of late) turn.abandon(stoodStill ? 'blocked' : 'unreachable')
   }
 
-  #isDue(turn: Turn, now: number): boolean {
+  /** RENEW-1. */
+  #isDue({ turn, wasAsked, renewedAt }: Renewal, now: number): boolean {
     if (turn.over) return false
-    if (!turn.bellIsBusy) return now - turn.startedAt >= this.#policy.busyAfterMs
-    return now - turn.lastRenewedAt >= this.#policy.renewEveryMs
+    return wasAsked ? now - renewedAt >= this.#policy.renewEveryMs : now - turn.startedAt >= this.#policy.busyAfterMs
   }
 
-  async #renew(turns: readonly Turn[]): Promise<void> {
+  async #renew(renewals: readonly Renewal[]): Promise<void> {
     const asked = performance.now()
-    for (const turn of turns) turn.bellIsBusy = true
+    for (const renewal of renewals) {
+      // Before the answer, which may be lost.
+      renewal.wasAsked = true
+      renewal.turn.host.noteBusy()
+    }
     const { verdicts, bells, trustedUntil } = await this.#store.renew(
-      turns.map((turn) => ({
+      renewals.map(({ turn }) => ({
         workerId: turn.grant.workerId,
         token: turn.grant.token,
         bell: turn.host.bell,
@@ -105,11 +123,12 @@ export class Renewer {
       })),
     )
     this.#ring(bells)
-    for (const [index, turn] of turns.entries()) {
+    for (const [index, renewal] of renewals.entries()) {
+      const { turn } = renewal
       const verdict = verdicts[index]
+      renewal.renewedAt = asked
       if (verdict === 'fenced') turn.abandon('fenced')
-      else turn.trustedUntil = Math.max(turn.trustedUntil, trustedUntil)
-      turn.lastRenewedAt = asked
+      else turn.lease.extend(trustedUntil)
       if (verdict === 'cancelled') void turn.cancel()
     }
   }

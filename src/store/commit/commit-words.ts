@@ -1,4 +1,4 @@
-/** Duty: the form of a commit's arguments and answers, as the headers of lua/commit.lua and lua/commits.lua have them. */
+/** Duty: the form of a commit's arguments and answers, as the header of lua/commit.lua has them. */
 
 import { defaultName } from '../../core/definition/worker-name.ts'
 import { InvariantError } from '../../core/errors.ts'
@@ -18,10 +18,12 @@ export interface CommitContext {
   readonly policy: Policy
 }
 
-/** The words of a commit among others; `lists`: its entries and facts. */
-export function turnWords(request: CommitRequest, lists: readonly Argument[]): Argument[] {
+/** One commit among those of a script. */
+export function commitWords(request: CommitRequest, context: CommitContext): Argument[] {
+  const { nodeId, policy } = context
   const { workerId, token, sequence, version, runState, open, userUsed, end, event } = request
-  return [
+  const { entries, spawns, offer, sends, timers } = request
+  const lists: Argument[] = [
     workerId,
     token,
     sequence,
@@ -31,16 +33,8 @@ export function turnWords(request: CommitRequest, lists: readonly Argument[]): A
     userUsed,
     end?.wait ?? '',
     event,
-    ...lists,
-    '.',
   ]
-}
-
-/** The entries, and what else is not as it is by default. */
-export function commitLists(request: CommitRequest, context: CommitContext): Argument[] {
-  const { nodeId, policy } = context
-  const { entries, spawns, offer, sends, timers } = request
-  const lists: Argument[] = [entries.length, ...entries]
+  lists.push(entries.length, ...entries)
   addFacts(lists, request, policy)
   if (offer) lists.push('eager', nodeId, policy.leaseMs, offer.slot, offer.nonce)
   for (const [index, { id, kind, name, pool, detached, call, grant = '', mail }] of spawns.entries()) {
@@ -51,6 +45,7 @@ export function commitLists(request: CommitRequest, context: CommitContext): Arg
   for (const { workerId, mail } of sends) lists.push('send', workerId, mail)
   for (const { id, ms, valueJson } of timers) lists.push('timer', id, ms, valueJson)
   addSlotEnd(lists, request, context)
+  lists.push('.')
   return lists
 }
 

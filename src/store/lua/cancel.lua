@@ -15,7 +15,7 @@ if not kind or path then return { 'not_found' } end
 local state = stateOf(cancel, ended)
 if state == 'cancelling' then return { 'ok' } end
 checkCount(rootKey, 'workers', workers)
-local left = tonumber(workers or 1) - 1
+local left = tonumber(workers or atStart.workers) - 1
 if state ~= 'active' and left <= 0 then return { 'finished', state } end
 checkSort('set', cancelledKey, cancellingKey)
 checkCount(rootKey, 'marks', marks)

@@ -1,14 +1,15 @@
---[[ commit – records a step, or the end of a turn, exactly once; at the end of a turn it claims the slot's next worker.
+--[[ commit – records steps, and the ends of turns, each exactly once; where a turn ends it claims its slot's next worker. It takes the commits that
+several turns of a node have at the same moment: each is recorded, refused or fenced as if it had been sent alone.
 Why a script   history, state, mail, spawns, the run's outcome and the slot's next claim must happen together or not at all.
-KEYS[1] record    hash               KEYS[2] log      list               KEYS[3] user      list
-KEYS[4] leases    zset declared      KEYS[5] events   stream declared
-ARGV[1] token         ARGV[2] sequence     of this commit under the token, from 1
-ARGV[3] version       the version this commit builds on
-ARGV[4] runState      state of the run     ARGV[5] open         1 while a run is in progress
-ARGV[6] userUsed      mails consumed from the head of the lane
-ARGV[7] wait          empty: the turn goes on; else what the worker waits for; again: nothing, it stands in line again
-ARGV[8] event         json                 ARGV[9] bellMs       ARGV[10] seed       names of new bells
-ARGV[11] entries      count of history entries, then each; then facts: the name of each, then its values. Absent: as without it.
+KEYS[1] leases    zset               KEYS[2] events   stream declared
+ARGV[1] bellMs        ARGV[2] seed         names of new bells
+ARGV[3] turns         for each, then a word . behind it: its head, its count of history entries and each of them, then facts: the name of each,
+                      then its values. Absent: as without it. The head:
+  worker       token        sequence     of this commit under the token, from 1        version      the version this commit builds on
+  runState     state of the run          open         1 while a run is in progress
+  userUsed     mails consumed from the head of the lane
+  wait         empty: the turn goes on; else what the worker waits for; again: nothing, it stands in line again           event        json
+and the facts:
   attempt      "<tries> <what>" of each that waits for its retry, as the node says     retryMs      until then
   state        json, kept in the record    stateKey    json, kept under a key of its own
   failure      json; - : clear it          controlUsed mails consumed from the head of the lane
@@ -25,24 +26,32 @@ ARGV[11] entries      count of history entries, then each; then facts: the name 
   leave        bell (empty: none): no claim follows         wasBusy      1: the bell may be among the busy
   claim        bell, nonce, slot, node, kinds, leaseMs, mailBytes, suspectAfter, poisonAfter
   keepBell     1: the claim sets the bell anew              noSuspect    1: the node runs one now
-Returns {"ok", version, bells, claimed, spent or nothing, caps or nothing, granted or nothing} | {"fenced", claimed} |
-        {"conflict", version} | {"cancelled"} | {"refused", list}
+Returns {answer, answer, ...} for each turn one of {"ok", version, bells, claimed, spent or nothing, caps or nothing, granted or nothing} |
+        {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list} | {"failed"}: another was recorded, and this one met
+        an error, which it meets again when it is sent alone. The bells of all are in the answer of the last that was recorded.
         claimed: nothing, or what claim answers: "grant" and its parts, "empty", "unfit"
         granted: the ids of children that slots took
-Builds  T:w:<id> and its keys of this worker, of recipients, children, the parent, the root and the next worker; the keys of
-        T:s:<session>; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:wake; for a claim T:run, T:bells, T:busy, T:slots, T:grants.
-Events  what the node says happened, then session.completed and its like. Writes nothing unless it returns "ok". ]]
-local recordKey, logKey, userKey = KEYS[1], KEYS[2], KEYS[3]
-local token, sequence, version, runState, open, userUsed = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
-local wait, event, bellMs, seed = ARGV[7], ARGV[8], tonumber(ARGV[9]), ARGV[10]
-local lists, cursor = ARGV, 11
+Builds  T:w:<id> and its keys of these workers, of recipients, children, parents, roots and the next workers; the keys of
+        T:s:<session>; T:dead; T:cancelling; T:timers; T:share, T:nodes, T:wake; for claims T:run, T:bells, T:busy, T:slots, T:grants.
+Events  what the node says happened, then session.completed and its like. Nothing is written of a turn that is not answered "ok". ]]
+local leasesKey = KEYS[1]
+local bellMs, seed = tonumber(ARGV[1]), ARGV[2]
+local lists, cursor = ARGV, 3
 
-local tag = tagOf(recordKey)
-local worker = string.sub(recordKey, #tag + 4)
-local turn = newTurn(worker, recordKey, logKey, userKey, token, sequence, version, runState, open, userUsed, wait, event)
+local tag = tagOf(leasesKey)
 checkArguments(bellMs)
-if readCommit(turn, lists, cursor) ~= #lists + 2 then error('each fact should have as many values as the header says', 0) end
-local joint = newJoint(bellMs, seed)
-local answer = commitTurn(tag, turn, joint)
-if joint.last then finishCommits(tag, joint) end
-return answer
+local turns, answers, batch = {}, {}, newBatch(bellMs, seed)
+while cursor <= #lists do turns[#turns + 1], cursor = readCommit(tag, lists, cursor) end
+for index = 1, #turns do
+  if batch.last then
+    local fine, answer = pcall(commitTurn, tag, turns[index], batch)
+    answers[index] = fine and not answer.err and answer or { 'failed' }
+  else
+    -- Nothing was written yet: an error is that of the whole script, and each commit is sent again by itself.
+    local answer = commitTurn(tag, turns[index], batch)
+    if answer.err then return answer end
+    answers[index] = answer
+  end
+end
+if batch.last then finishBatch(tag, batch) end
+return answers

@@ -30,7 +30,7 @@ if not state then
   return { 'done', '0', '0', {} }
 end
 -- How often something of this session was cancelled so far.
-local marksNow = redis.call('HGET', rootKey, 'marks') or '0'
+local marksNow = redis.call('HGET', rootKey, 'marks') or atStart.marks
 if from == 0 then marks = marksNow end
 local answers, answered = {}, tonumber(lists[cursor])
 checkArguments(from, batch, running, answered)
@@ -82,26 +82,27 @@ for index = 1, #ids do
     record, hit, running = {}, nil, running + 1
   end
   -- An agent's data begins with "a ". Within a run its history may hold calls without results: those are answered in this script.
-  local isAgent = hit and record.open == '1' and string.sub(record.data or '', 1, 2) == 'a '
+  local isAgent = hit and record.open == '1' and string.sub(record.data or atStart.data, 1, 2) == 'a '
   local answer = isAgent and answers[id] or { version = record.version, entries = {} }
   if hit and record.place == 'running' then
     running = running + 1
   elseif isAgent and (not answers[id] or answer.version ~= record.version) then
     if answered == 0 then agents[#agents + 1] = { id, record.version } else running = running + 1 end
   elseif hit then
-    local control, family = writeRunLeftovers(tag, id, record, (record.awaits or '') ~= '')
+    local control, family = writeRunLeftovers(tag, id, record, (record.awaits or atStart.awaits) ~= '')
     -- One that stays in a line it cannot be taken from is passed over by claims.
-    redis.pcall('ZREM', tag .. ':run:' .. (record.pool or 'default'), id)
-    local changes = { 'place', hit == 'whole' and 'terminal' or 'idle', 'wait', 'any', 'open', '0', 'runState', 'Idle', 'token', '',
-      'control', digits(tonumber(record.control or 0) + control), 'family', digits(tonumber(record.family or 0) + family),
-      'awaits', '', 'timersOpen', '0', 'attempt', '0' }
+    redis.pcall('ZREM', tag .. ':run:' .. (record.pool or atStart.pool), id)
+    local changes = { 'place', hit == 'whole' and 'terminal' or 'idle', 'wait', atStart.wait, 'open', atStart.open,
+      'runState', atStart.runState, 'token', atStart.token,
+      'control', digits(tonumber(record.control or atStart.control) + control), 'family', digits(tonumber(record.family or atStart.family) + family),
+      'awaits', atStart.awaits, 'timersOpen', atStart.timersOpen, 'attempt', atStart.attempt }
     if record.open == '1' or record.place == 'queued' or record.wait == 'retry' then
       for place = 1, #answer.entries do redis.call('RPUSH', recordKey .. ':log', answer.entries[place]) end
       local last = digits(redis.call('RPUSH', recordKey .. ':log', entry) - 1)
-      local run = record.run or '1'
+      local run = record.run or atStart.run
       -- It counts as a commit, but as that of nobody: a turn that sends its last one again, or another, is answered as it was before.
       local commit = (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)
-      local more = { 'run', digits(tonumber(run) + 1), 'commit', commit, 'calls', '0' }
+      local more = { 'run', digits(tonumber(run) + 1), 'commit', commit, 'calls', atStart.calls }
       for place = 1, #more do changes[#changes + 1] = more[place] end
       redis.pcall('XADD', eventsKey, '*', sessionId .. ' ' .. id, '[["worker.cancelled"]]')
       if id == root then redis.call('HSET', sessionKey(tag, sessionId) .. ':results', run, 'cancelled ' .. last) end

@@ -14,14 +14,14 @@ if not kind or path then return { 'not_found' } end
 local state = stateOf(cancel, ended)
 checkCount(rootKey, 'workers', workers)
 -- Detached workers that it left go on in a session that has ended, unless it was cancelled.
-local left = tonumber(workers or 1) - 1
+local left = tonumber(workers or atStart.workers) - 1
 if state ~= 'active' and (left <= 0 or string.find(state, '^cancel')) then return { 'finished', state } end
 checkLast(event)
 local function given(number) return number == '' and 0 or tonumber(number) end
 checkArguments(given(modelCalls), given(tokens))
 local before = caps or start
 local calls, most = string.match(before, '^(%d+) (%d+)$')
-if not calls then error('field caps of ' .. rootKey .. ' should be two numbers', 0) end
+if not calls then throwDamage('field caps of ' .. rootKey .. ' should be two numbers') end
 local after = (modelCalls == '' and calls or modelCalls) .. ' ' .. (tokens == '' and most or tokens)
 if after == before then return { 'ok', after } end
 redis.call('HSET', rootKey, 'caps', after)

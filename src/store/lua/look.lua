@@ -5,7 +5,7 @@ KEYS[4] cancelling set
 ARGV[1] session       id; empty: workers alone
 ARGV[2] headBytes     of each mail that are answered             ARGV[3] budget       most bytes of mails that are read in this call
 ARGV[4] asked         count of pools, then their names; then the ids of workers
-Returns {session, workers, pools whose line cannot be read}. session: empty, or {fields, workers listed, cancelled, in the index, being
+Returns {session, workers, pools whose line cannot be read}. session: empty, or {record of its root, workers listed, cancelled, in the index, being
         cancelled, what is wrong with its keys}. Of each worker {id, record, history length, failure, control, family, user, timers,
         leased, pools it is queued in, retry is timed, listed}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
         time}; without a record {id, listed}; with a key that is of another sort {id, "damaged", what is wrong with each}.
@@ -40,7 +40,7 @@ local function brokenOf(thrown, ...)
   local sorted, found = { ... }, {}
   for index = 1, #sorted, 2 do
     local fine, why = pcall(checkSort, sorted[index], sorted[index + 1])
-    if not fine then found[#found + 1] = type(why) == 'table' and why.err or why end
+    if not fine then found[#found + 1] = damageOf(why) end
   end
   return #found > 0 and found or { said }
 end
@@ -99,7 +99,7 @@ local function aboutOf(key)
   -- Read by nobody here; of another sort it fails as the others do.
   redis.call('HLEN', key .. ':results')
   return {
-    redis.call('HMGET', rootKeyOf(tag, session), 'kind', 'ended', 'workers', 'cancel', 'marks', 'retired', 'resting', 'spent', 'caps'),
+    redis.call('HGETALL', rootKeyOf(tag, session)),
     redis.call('LLEN', key .. ':workers'),
     redis.call('SMEMBERS', key .. ':cancelled'), isIn(sessionsKey, session),
     not unread[cancellingKey] and redis.call('SISMEMBER', cancellingKey, session), {},

@@ -46,7 +46,7 @@ local function countAccepted(record)
   counted.workers = counted.workers + 1
   for lane, laneKey in pairs(laneKeys) do
     local given = tonumber(redis.call('HGET', record, lane) or '0')
-    if not isWhole(given) then error('field ' .. lane .. ' of ' .. record .. ' should be a whole number', 0) end
+    if not isWhole(given) then throwDamage('field ' .. lane .. ' of ' .. record .. ' should be a whole number') end
     counted[lane] = counted[lane] + given + redis.call('LLEN', record .. laneKey)
   end
 end
@@ -72,7 +72,7 @@ local function readGoing(id, base, root)
   if field[1] and (finished == 0 or now - finished < retentionMs or redis.call('SISMEMBER', cancellingKey, id) == 1) then return nil end
   checkCounts(root, 'retired', 'resting')
   local length = redis.call('LLEN', base .. ':workers')
-  local resting = math.min(tonumber(field[3] or 0), length)
+  local resting = math.min(tonumber(field[3] or atStart.resting), length)
   local first = resting < length and resting or 0
   local workers = redis.call('LRANGE', base .. ':workers', first, first + budget - 1)
   budget = budget - #workers

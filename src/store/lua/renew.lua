@@ -35,7 +35,7 @@ for index = cursor, #turns, 5 do
     verdicts[#verdicts + 1] = 'fenced'
   else
     verdicts[#verdicts + 1] = hit and 'cancelled' or 'kept'
-    kept[#kept + 1] = { worker = worker, bell = bell, busy = busy, pool = fields.pool or 'default', record = record, runState = runState }
+    kept[#kept + 1] = { worker = worker, bell = bell, busy = busy, pool = fields.pool or atStart.pool, record = record, runState = runState }
   end
 end
 for index = 1, #kept do

@@ -20,7 +20,7 @@ local none = tag .. ':rights'
 local schema = redis.pcall('HGET', metaKey, 'schema')
 if isRefused(schema) then return { 'refused', 'HGET ' } end
 if type(schema) ~= 'string' or not isWhole(tonumber(schema)) then
-  error('field schema of ' .. metaKey .. ' should be a whole number', 0)
+  throwDamage('field schema of ' .. metaKey .. ' should be a whole number')
 end
 local calls = {
   { 'SET', metaKey, '', 'NX' }, { 'GET', none }, { 'MGET', none }, { 'STRLEN', none }, { 'DEL', none }, { 'UNLINK', none },

@@ -60,8 +60,8 @@ local function readExpired(id, record)
     if fields.place == 'running' then
       checkRecord(record, fields)
       checkSort('hash', rootKeyOf(tag, sessionOf(id, fields.path1)))
-      checkSort('zset', tag .. ':run:' .. (fields.pool or 'default'))
-      if not string.find(fields.token or '', '^%d+:') then error('field token of ' .. record .. ' should begin with a number', 0) end
+      checkSort('zset', tag .. ':run:' .. (fields.pool or atStart.pool))
+      if not string.find(fields.token or atStart.token, '^%d+:') then throwDamage('field token of ' .. record .. ' should begin with a number') end
     end
     return fields
   end
@@ -119,8 +119,8 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
       redis.call('ZREM', leasesKey, id)
     end
     if fields and fields.place == 'running' then
-      redis.call('HSET', record, 'place', 'queued', 'token', string.match(fields.token, '^%d+:'), 'crashes', digits(tonumber(fields.crashes or 0) + 1))
-      writeWoken(tag, { id = id, session = sessionOf(id, fields.path1), pool = fields.pool or 'default' }, now, woke)
+      redis.call('HSET', record, 'place', 'queued', 'token', string.match(fields.token, '^%d+:'), 'crashes', digits(tonumber(fields.crashes or atStart.crashes) + 1))
+      writeWoken(tag, { id = id, session = sessionOf(id, fields.path1), pool = fields.pool or atStart.pool }, now, woke)
       healed = healed + 1
     end
   end

@@ -5,20 +5,20 @@
  */
 
 import { performance } from 'node:perf_hooks'
-import { Bag, type Baggable } from '../../core/bag.ts'
+import { type SwapItem, SwapList } from '../../core/swap-list.ts'
 
 const lookEveryMs = 25
 /** Between two looks at most so much counts. */
 const countedMsMost = 4 * lookEveryMs
 
-interface Waiting extends Baggable {
+interface Waiting extends SwapItem {
   readonly until: number
   readonly ms: number
   readonly reject: (error: Error) => void
 }
 
 export class Deadlines {
-  readonly #waiting = new Bag<Waiting>()
+  readonly #waiting = new SwapList<Waiting>()
   #timer: NodeJS.Timeout | undefined
   /** Stands still while the process computes, and while nobody waits. */
   #clock = 0
@@ -31,7 +31,7 @@ export class Deadlines {
       if (this.#timer === undefined) this.#begin(now)
       // What has passed since the last look will be counted at the next one.
       const since = Math.min(now - this.#lookedAt, countedMsMost)
-      const waiting = { until: this.#clock + since + ms, ms, reject, place: -1 }
+      const waiting = { until: this.#clock + since + ms, ms, reject, index: -1 }
       this.#waiting.add(waiting)
       promise.then(
         (value) => {

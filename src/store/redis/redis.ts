@@ -48,7 +48,7 @@ function open(url: string, patience: Patience): Redis {
     sentinelRetryStrategy: pauseBefore,
     maxRetriesPerRequest: null,
     disconnectTimeout: endMsMax,
-    // Replies are plain in either protocol; the older one is decoded faster (docs/performance.md).
+    // Replies are plain in either protocol; the older one is decoded faster (bench/history.md).
     protocol: 2,
     enableReadyCheck: true,
     // Else what Redis says to a connection that it does not take would answer a command that nobody listens to.
@@ -152,7 +152,7 @@ const packetBytes = 4_096
 
 /**
  * Commands issued in one turn of the event loop go out as few packets: a write for each would cost this process and Redis more
- * than the command itself, and one for all would have each wait for the other (docs/performance.md).
+ * than the command itself, and one for all would have each wait for the other (bench/history.md).
  */
 function joinWrites(redis: Redis): void {
   const send = redis.sendCommand.bind(redis)

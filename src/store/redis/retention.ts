@@ -3,6 +3,7 @@
  * command, and would remove what others mean to keep.
  */
 import { partitionKeys, tagOf } from '../keys.ts'
+import { StoredDamage } from '../script/script.ts'
 import type { Redis } from './redis.ts'
 
 const field = 'retentionMs'
@@ -12,7 +13,7 @@ export async function retentionOf(redis: Redis, namespace: string): Promise<numb
   const { meta } = partitionKeys(tagOf(namespace, 0))
   const stored = await redis.hget(meta, field)
   if (stored === null) return undefined
-  if (!/^\d+$/.test(stored)) throw new Error(`field ${field} of ${meta} should be a whole number`)
+  if (!/^\d+$/.test(stored)) throw new StoredDamage(`field ${field} of ${meta} should be a whole number`)
   return Number(stored)
 }
 

@@ -6,6 +6,7 @@
 import { ConfigError } from '../../core/errors.ts'
 import { partitionsMax } from '../../core/ids.ts'
 import { partitionKeys, tagOf } from '../keys.ts'
+import { StoredDamage } from '../script/script.ts'
 import type { Redis } from './redis.ts'
 
 const schemaVersion = 5
@@ -58,7 +59,7 @@ async function readSetUp(
   if (problem !== null) throw new ConfigError(problem)
   const { meta } = partitionKeys(tagOf(namespace, 0))
   const stored = await redis.hmget(meta, 'partitions', 'schema').catch((cause: unknown) => {
-    throw String(cause).includes('WRONGTYPE') ? new Error(`key ${meta} should be a hash`, { cause }) : cause
+    throw String(cause).includes('WRONGTYPE') ? new StoredDamage(`key ${meta} should be a hash`, { cause }) : cause
   })
   if (stored[0] == null) {
     const wanted = (await partitionsInUse(redis, namespace)) ?? partitions ?? 1
@@ -66,7 +67,7 @@ async function readSetUp(
     stored[0] = await setUp(meta, wanted)
   }
   const found = Number(stored[0])
-  if (!isPartitions(found)) throw new Error(`field partitions of ${meta} should be ${partitionsWords}`)
+  if (!isPartitions(found)) throw new StoredDamage(`field partitions of ${meta} should be ${partitionsWords}`)
   if (partitions !== undefined && partitions !== found) {
     throw new ConfigError(
       `namespace "${namespace}" was set up with ${found} partition${found === 1 ? '' : 's'}, not ${partitions}: set TROUPE_PARTITIONS=${found} (partitions in code) or leave it out. A namespace keeps its number: for another, take another namespace.`,

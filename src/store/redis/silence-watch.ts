@@ -10,7 +10,7 @@
  */
 import { performance } from 'node:perf_hooks'
 import type { Redis } from 'ioredis'
-import { Bag, type Baggable } from '../../core/bag.ts'
+import { type SwapItem, SwapList } from '../../core/swap-list.ts'
 
 interface Patience {
   readonly lookEveryMs: number
@@ -21,7 +21,7 @@ interface Patience {
 /** BullMQ blocks for 10 s at most. */
 const patience: Patience = { lookEveryMs: 1_000, askAfterMs: 5_000, lostAfterMs: 15_000 }
 
-interface Watched extends Baggable {
+interface Watched extends SwapItem {
   readonly redis: Redis
   /** Bytes that had come at the last look. */
   heard: number
@@ -30,7 +30,7 @@ interface Watched extends Baggable {
 
 export class SilenceWatch {
   readonly #patience: Patience
-  readonly #connected = new Bag<Watched>()
+  readonly #connected = new SwapList<Watched>()
   #timer: NodeJS.Timeout | undefined
   #lookedAt = 0
 
@@ -40,7 +40,7 @@ export class SilenceWatch {
 
   /** From its next connect on. */
   watch(redis: Redis): void {
-    const watched: Watched = { redis, heard: 0, silentMs: 0, place: -1 }
+    const watched: Watched = { redis, heard: 0, silentMs: 0, index: -1 }
     redis.on('connect', () => {
       watched.silentMs = 0
       this.#connected.add(watched)

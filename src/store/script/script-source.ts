@@ -16,15 +16,18 @@ interface Piece {
 
 /** Each file builds on those before it. */
 const parts = [
+  'defaults',
   'checks',
   'records',
   'spending',
+  'waits',
   'wakeups',
   'mail',
   'sessions',
   'claims',
   'children',
   'turns',
+  'batches',
   'commits',
   'letters',
 ]

@@ -140,8 +140,8 @@ export function guardedReads<Store extends object>(store: Store, deadlineMs: num
 
 /** Errors that say "not now": nothing was written, the same call may succeed later. Redis 6.2 wraps those of a script. */
 const refusedNow = /(?:^|: -)((OOM|READONLY|LOADING|TRYAGAIN|BUSY|MASTERDOWN|CLUSTERDOWN|MISCONF|NOREPLICAS)\b.*)/s
-/** What a script says of something stored that it cannot work with, before its first write. */
-const damage = /\b((?:key|field|record|limits) \S.*? should .*?)(?= script: |$)/s
+/** What a script says of something stored that it cannot work with, before its first write: behind the mark of lua/shared/checks.lua. */
+const damage = /\bDAMAGED (.*?)(?= script: |$)/s
 /** What Redis says to a user whom it does not know, or does not let do this. In a script it has no code for it before 7.0, and since 7.0 other words. */
 const userRefused =
   /(?:^|: -)((?:NOAUTH|WRONGPASS|NOPERM)\b.*)|((?:The user executing the script can't|ACL failure in script:) .*)/s
@@ -152,6 +152,9 @@ const keysElsewhere = /^(?:MOVED|ASK) .*/
 const connectionLost =
   /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|Connection is closed|no answer within|max retries|aborted due to connection/i
 const pipelineLost = /aborted due to connection/i
+
+/** What a reader says of something stored that it cannot work with. */
+export class StoredDamage extends Error {}
 
 export function storeError(thrown: unknown, doing: string): RuntimeError {
   if (thrown instanceof RuntimeError) return thrown
@@ -180,7 +183,7 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
       cause: thrown,
     })
   }
-  const [, damaged] = damage.exec(message) ?? []
+  const damaged = thrown instanceof StoredDamage ? message : damage.exec(message)?.[1]
   if (damaged !== undefined) {
     return new InvariantError(
       `what is stored is not as it should be (${what}: ${damaged}). ${nothingWritten} Another program wrote it: put it back, or remove it.`,

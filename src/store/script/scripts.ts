@@ -32,12 +32,6 @@ export const claimScript = defineScript({
 
 export const commitScript = defineScript({
   file: 'commit.lua',
-  keys: words('record log user leases events'),
-  args: words('token sequence version runState open userUsed wait event bellMs seed entries'),
-})
-
-export const commitsScript = defineScript({
-  file: 'commits.lua',
   keys: words('leases events'),
   args: words('bellMs seed turns'),
 })

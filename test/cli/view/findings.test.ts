@@ -43,33 +43,33 @@ const full = { why: 'OOM command not allowed', todo: 'It is full.' }
 const wrong = (health: Health) => judge(health).filter(({ level }) => level !== 'ok')
 
 describe('judge', () => {
-  it('finds nothing wrong where nothing is', () => {
+  it('reports only ok findings for a healthy system', () => {
     expect(wrong(well)).toEqual([])
     const health = { ...well, pools: [{ ...pool, queued: 0, oldestMs: null }] }
     expect(judge(health).map(({ what }) => what)).toEqual([
       'Redis 8.2.2 answers',
-      'it evicts no keys (maxmemory-policy noeviction)',
+      'it never evicts keys (maxmemory-policy noeviction)',
       expect.stringMatching(/^it writes an append-only file: /),
-      'it uses 1.0 MiB of memory, and has no limit of its own',
-      'its clock agrees with the one here',
+      'it uses 1.0 MiB of memory, and has no memory limit',
+      'its clock agrees with the clock of this machine',
       '1 node with 50 slots live: here (7); 0 turns running',
-      'nothing waits for a slot',
+      'no worker waits for a slot',
       'there are no dead letters',
     ])
   })
 
-  it('names nodes that do not tell where they run, and says nothing of a queue where none is live', () => {
-    const told = (nodes: Health['nodes']) => judge({ ...well, nodes, pools: [pool] }).map(({ what }) => what)
+  it('lists nodes without a known host, and omits the run queue while no node is live', () => {
+    const found = (nodes: Health['nodes']) => judge({ ...well, nodes, pools: [pool] }).map(({ what }) => what)
     const nameless = { ...node, host: null, pid: null }
-    expect(told([node, nameless])).toContain('2 nodes with 100 slots live: here (7), somewhere; 0 turns running')
-    expect(told([])).not.toContainEqual(expect.stringContaining('for a slot'))
+    expect(found([node, nameless])).toContain('2 nodes with 100 slots live: here (7), unknown host; 0 turns running')
+    expect(found([])).not.toContainEqual(expect.stringContaining('for a slot'))
   })
 
-  it('takes what nodes cannot tell of themselves for what it is, where Redis refuses what is written', () => {
+  it('does not blame the nodes for what follows from a Redis that refuses writes', () => {
     const health = { ...withRedis({ refusal: full, role: 'slave' }), nodes: [], pools: [pool], expiredLeases: 3 }
     expect(wrong(health)).toEqual([
-      { level: 'problem', what: 'it refuses what is written (OOM command not allowed)', todo: 'It is full.' },
-      { level: 'warning', what: expect.stringMatching(/^no node can tell that it is live/), todo: expect.anything() },
+      { level: 'problem', what: 'it refuses writes (OOM command not allowed)', todo: 'It is full.' },
+      { level: 'warning', what: expect.stringMatching(/^no node can report that it is live/), todo: expect.anything() },
     ])
     expect(wrong({ ...health, nodes: [node] })).toHaveLength(1)
   })
@@ -77,38 +77,38 @@ describe('judge', () => {
   it.each<[string, Health, 'warning' | 'problem', RegExp]>([
     ['an old version', withRedis({ version: '8.2.1' }), 'warning', /CVE-2025-49844/],
     [
-      'a worker that nothing wakes',
+      'a worker that nothing will wake',
       { ...well, stranded: [{ id: 'w-1', what: 'is queued and stands in no line' }] },
       'problem',
-      /^worker w-1 is queued and stands in no line, since another program removed what would wake it$/,
+      /^worker w-1 is queued and stands in no line, because another program removed the entry that would wake it$/,
     ],
     [
-      'workers that nothing wakes',
+      'several workers that nothing will wake',
       { ...well, stranded: ['w-1', 'w-2'].map((id) => ({ id, what: 'is running and holds no lease' })) },
       'problem',
-      /^worker w-1 is running and holds no lease, .* what would wake it, and so on: 2 of the newest$/,
+      /^worker w-1 is running and holds no lease, because .* would wake it; 2 of the newest workers are in such a state$/,
     ],
     ['submitted jobs without a node', { ...well, nodes: [], submitted: 2 }, 'problem', /and 2 submitted jobs wait$/],
     [
-      'submitted jobs that are held back',
+      'submitted jobs in a paused queue',
       { ...well, submitted: 2, submitIsPaused: true },
       'problem',
       /^the queue submit is paused in BullMQ, and 2 submitted jobs wait$/,
     ],
     [
-      'a queue that holds jobs back',
+      'a paused queue without jobs',
       { ...well, submitIsPaused: true },
       'warning',
-      /^the queue submit is paused in BullMQ: jobs that are added to it wait$/,
+      /^the queue submit is paused in BullMQ: new jobs will wait$/,
     ],
     [
-      'submitted jobs where no node looks',
+      'submitted jobs in a queue that no node reads',
       { ...well, misplaced: [{ prefix: '{troupe.3}:q', jobs: 2 }] },
       'problem',
-      /^2 submitted jobs wait in the queue submit of the prefix {troupe\.3}:q, from which no node takes any$/,
+      /^2 submitted jobs wait in the queue submit with the prefix {troupe\.3}:q, which no node reads$/,
     ],
     [
-      'bells that are held back',
+      'paused queues of wake-ups',
       { ...well, pausedBells: [1, 3].map((partition) => ({ pool: 'gpu', prefix: `{troupe.${partition}}:q` })) },
       'warning',
       /^the queue wakeups-gpu \(prefix {troupe\.1}:q, {troupe\.3}:q\) is paused in BullMQ: work may begin a second late$/,
@@ -120,8 +120,13 @@ describe('judge', () => {
       /no node is live, and \d+ workers? and 1 submitted job wait$/,
     ],
     ['a replica', withRedis({ role: 'slave' }), 'problem', /replica/],
-    ['a replica that calls itself so', withRedis({ role: 'replica' }), 'problem', /replica/],
-    ['replicas that are waited for', withRedis({ info: { min_slaves_good_slaves: '0' } }), 'problem', /and none is$/],
+    ['a replica with the newer name of its role', withRedis({ role: 'replica' }), 'problem', /replica/],
+    [
+      'a Redis that requires replicas and has none',
+      withRedis({ info: { min_slaves_good_slaves: '0' } }),
+      'problem',
+      /no replica is connected$/,
+    ],
     ['eviction', withRedis({ evictionPolicy: 'allkeys-lru' }), 'problem', /allkeys-lru/],
     ['no append-only file', withRedis({ appendOnly: false }), 'problem', /last snapshot/],
     [
@@ -136,14 +141,14 @@ describe('judge', () => {
       'problem',
       /could not write the last snapshot/,
     ],
-    ['memory that gets scarce', withRedis({ usedBytes: 85, maxBytes: 100 }), 'warning', /85 %/],
+    ['memory that is four fifths full', withRedis({ usedBytes: 85, maxBytes: 100 }), 'warning', /85 %/],
     ['memory that is nearly gone', withRedis({ usedBytes: 96, maxBytes: 100 }), 'problem', /96 %/],
-    ['another clock', withRedis({ clockSkewMs: -90_000 }), 'warning', /1m 30s behind/],
+    ['a clock that is behind', withRedis({ clockSkewMs: -90_000 }), 'warning', /1m 30s behind/],
     ['a clock that is ahead', withRedis({ clockSkewMs: 90_000 }), 'warning', /1m 30s ahead of/],
     ['no node', { ...well, nodes: [] }, 'warning', /no node is live/],
     ['no node and work', { ...well, nodes: [], pools: [pool] }, 'problem', /3 workers wait/],
     [
-      'a kind nobody hosts',
+      'a kind that no node hosts',
       { ...well, unhosted: [{ id: 'w', kind: 'x', waitingMs: 65_000 }] },
       'problem',
       /kind x: 1 worker waits, the oldest for 1m 5s/,
@@ -155,71 +160,71 @@ describe('judge', () => {
       /3 workers wait for a slot, the oldest for 2m/,
     ],
     ['expired leases', { ...well, expiredLeases: 2 }, 'warning', /2 leases/],
-    ['dead letters', { ...well, deadLetters: 1 }, 'warning', /^1 message put aside for taking a node down$/],
+    ['dead letters', { ...well, deadLetters: 1 }, 'warning', /^1 message put aside as dead letters/],
     [
       'workers that no node can run',
       { ...well, aside: [{ id: 'w1', kind: 'x', waitingMs: 20_000 }] },
       'problem',
-      /^1 worker waits, though a node hosts its kind: something of it cannot be read$/,
+      /^1 worker waits, although a node hosts its kind: part of the stored data of the worker cannot be read$/,
     ],
     [
-      'dead letters that are left',
+      'dead letters beside a settled one',
       { ...well, deadLetters: 3, settled: 1 },
       'warning',
-      /^2 messages put aside for taking a node down$/,
+      /^2 messages put aside as dead letters/,
     ],
   ])('says what to do about %s', (_, health, level, what) => {
     expect(wrong(health)).toMatchObject([{ level, what: expect.stringMatching(what), todo: expect.any(String) }])
   })
 
-  it('names a worker that no node can run, unless a sweep may take it', () => {
+  it('names a worker that no node can run once a sweep had the time to take it', () => {
     const aside = [20_000, 200, 30_000].map((waitingMs, index) => ({ id: `w${index}`, kind: 'x', waitingMs }))
-    const [told, ...more] = wrong({ ...well, aside })
+    const [found, ...more] = wrong({ ...well, aside })
     expect(more).toEqual([])
-    expect(told).toMatchObject({
-      what: '2 workers wait, though a node hosts their kinds: something of each cannot be read',
+    expect(found).toMatchObject({
+      what: '2 workers wait, although a node hosts their kinds: part of the stored data of each of them cannot be read',
       todo: expect.stringContaining('w2'),
     })
     expect(wrong({ ...well, aside: aside.slice(1, 2) })).toEqual([])
     expect(wrong({ ...well, aside, nodes: [] }).map(({ what }) => what)).toEqual(['no node is live'])
   })
 
-  it('finds nothing wrong with memory that is far from its limit', () => {
+  it('accepts memory use below four fifths of the limit', () => {
     const memory = judge(withRedis({ usedBytes: 79, maxBytes: 100 })).find(({ what }) => what.includes('of memory'))
     expect(memory).toMatchObject({ level: 'ok', what: 'it uses 79 B of 100 B of memory (79 %)' })
   })
 
-  it('warns of no dead letter that was dealt with', () => {
-    const told = judge({ ...well, deadLetters: 2, settled: 2 }).at(-1)
-    expect(told).toEqual({ level: 'ok', what: 'all dead letters were put back or dismissed' })
+  it('does not warn of dead letters that were put back or dismissed', () => {
+    const found = judge({ ...well, deadLetters: 2, settled: 2 }).at(-1)
+    expect(found).toEqual({ level: 'ok', what: 'all dead letters were put back or dismissed' })
   })
 
-  it('knows Valkey by its own version', () => {
+  it('judges Valkey by the version of Valkey', () => {
     const valkey = withRedis({ version: '7.2.4', info: { valkey_version: '8.1.4' } })
     expect(judge(valkey)[0]).toEqual({ level: 'ok', what: 'Valkey 8.1.4 answers' })
   })
 
-  it('does not take a long queue for want of nodes alone: turns that hang hold slots as well', () => {
-    const [told] = wrong({ ...well, pools: [{ ...pool, oldestMs: 120_000 }] })
-    expect(told?.todo).toMatch(/^look whether turns hang .* start another node/)
+  it('advises to check for hanging turns before more nodes are started', () => {
+    const [found] = wrong({ ...well, pools: [{ ...pool, oldestMs: 120_000 }] })
+    expect(found?.todo).toMatch(/^check whether turns hang .* start another node/)
   })
 
-  it('takes all pools of its nodes for one queue, as old as its oldest', () => {
+  it('sums up the run queues of all pools, and reports the oldest worker of all', () => {
     const gpu = { ...pool, pool: 'gpu', queued: 2, oldestMs: 120_000 }
-    const [told] = wrong({ ...well, pools: [pool, gpu, { ...pool, pool: 'new', queued: 1, oldestMs: null }] })
-    expect(told?.what).toBe('6 workers wait for a slot, the oldest for 2m')
+    const [found] = wrong({ ...well, pools: [pool, gpu, { ...pool, pool: 'new', queued: 1, oldestMs: null }] })
+    expect(found?.what).toBe('6 workers wait for a slot, the oldest for 2m')
   })
 
-  it('says of leases that ended who goes on with them, where nobody is there to do so', () => {
-    const [, told] = wrong({ ...well, nodes: [], expiredLeases: 2 })
-    expect(told).toMatchObject({ level: 'problem', todo: 'start a node: it goes on with their workers' })
+  it('asks for a node if leases expired and no node is live', () => {
+    const [, found] = wrong({ ...well, nodes: [], expiredLeases: 2 })
+    expect(found).toMatchObject({ level: 'problem', todo: 'start a node: it continues the work of their workers' })
   })
 
-  it('does not call a short queue a fault', () => {
+  it('accepts a short run queue', () => {
     expect(wrong({ ...well, pools: [pool] })).toEqual([])
   })
 
-  it('tells of workers of kinds that nobody hosts as such, and not as a queue, nor where no node is live at all', () => {
+  it('reports workers of an unhosted kind once: not as a run queue, and not while no node is live', () => {
     const unhosted = [{ id: 'w', kind: 'x', waitingMs: 120_000 }]
     const pools = [{ ...pool, pool: 'unhosted', queued: 1, oldestMs: 120_000 }]
     expect(wrong({ ...well, pools, unhosted }).map(({ what }) => what)).toEqual([
@@ -231,23 +236,23 @@ describe('judge', () => {
   })
 
   it.each(['unhosted', 'gpu'])(
-    'says how many of a long line (%s) of unhosted workers it looked at, and which is the oldest',
+    'says of a long run queue (%s) that there are at least as many unhosted workers as it read, and names the oldest',
     (name) => {
       const unhosted = [5_000, 90_000, 7_000].map((waitingMs, index) => ({ id: `w${index}`, kind: 'x', waitingMs }))
-      const told = (queued: number) =>
+      const found = (queued: number) =>
         judge({ ...well, pools: [pool, { ...pool, pool: name, queued, oldestMs: 9_000 }], unhosted }).filter(
           ({ what }) => /hosts/.test(what),
         )
       const finding = (many: string) => ({
         level: 'problem',
         what: `no live node hosts the kind x: ${many} workers wait, the oldest for 1m 30s`,
-        todo: 'start a node whose workers folder has x.ts, or cancel their sessions: troupe worker show w1 tells that of the oldest',
+        todo: 'start a node whose workers folder has x.ts, or cancel their sessions; troupe worker show w1 shows the session of the oldest',
       })
-      expect([told(5_000), told(3)]).toEqual([[finding('at least 3')], [finding('3')]])
+      expect([found(5_000), found(3)]).toEqual([[finding('at least 3')], [finding('3')]])
     },
   )
 
-  it('doubts the namespace where no node was ever live', () => {
+  it('suggests to check the namespace if no node was ever live in it', () => {
     const todo = (health: Partial<Health>) => wrong({ ...well, nodes: [], ...health })[0]?.todo
     const kinds = [{ kind: 'echo', pool: 'default', description: '', nodes: 0, hosted: false }]
     expect(todo({ kinds })).toBe('start one: troupe node --workers ./workers')
@@ -255,13 +260,13 @@ describe('judge', () => {
     expect(todo({ submitted: 1 })).toMatch(/check --namespace or TROUPE_NAMESPACE$/)
   })
 
-  it('compares versions by their numbers', () => {
+  it('compares the parts of a version as numbers', () => {
     expect(wrong(withRedis({ version: '6.2.9' }))).toHaveLength(1)
     for (const version of ['6.2.20', '7.2.11', '7.2.12', '8.0.10', '7.0.15'])
       expect(wrong(withRedis({ version }))).toEqual([])
   })
 
-  it('says nothing of the last write to an append-only file that there is not', () => {
+  it('ignores the state of the append-only file if there is none', () => {
     const info = { aof_last_write_status: 'err', aof_last_bgrewrite_status: 'err' }
     expect(wrong(withRedis({ appendOnly: false, info }))).toHaveLength(1)
     expect(wrong(withRedis({ info }))).toHaveLength(2)

@@ -70,7 +70,7 @@ const fields = (
     names: 'root',
     words:
       name === 'depth'
-        ? /^its record should have a field path1; its record should have a field path2$/
+        ? /^field path1 of its record should be there; field path2 of its record should be there$/
         : new RegExp(`^field ${name} of its record should not be "${text}"$`),
   }),
 )

@@ -66,7 +66,7 @@ describe('a schema that must be awaited', () => {
     const note = (reason: unknown) => unhandled.push(reason)
     process.on('unhandledRejection', note)
     onTestFinished(() => void process.off('unhandledRejection', note))
-    const reasons = ['the schema could not check it: it is async, and schemas are checked at once']
+    const reasons = ['the schema could not check it: it is asynchronous, but schemas must answer at once']
     expect(fitTo(schema, 'x')).toEqual({ ok: false, reasons })
     expect(fitTo(z.object({ a: schema, b: schema }), { a: 'x', b: 'y' })).toEqual({ ok: false, reasons })
     await setImmediate()

@@ -53,7 +53,7 @@ describe('defineTool', () => {
     ['a function', run],
   ])('%s is a ConfigError that says what it takes', (_, tool) => {
     expect(() => define(tool)).toThrow(ConfigError)
-    expect(() => define(tool)).toThrow('defineTool takes an object with name, effect and run.')
+    expect(() => define(tool)).toThrow('defineTool takes an object with name, description, effect and run.')
   })
 
   test.each([
@@ -77,22 +77,22 @@ describe('defineTool', () => {
     ['no description', { description: undefined }, /tool "look": it needs a description/],
     ['an empty description', { description: '' }, /tool "look": it needs a description/],
     ['no run', { run: 'x' }, /tool "look": it needs a run function/],
-    ['no effect', { effect: undefined }, /tool "look": effect says what a crash may do/],
-    ['an unknown effect', { effect: 'twice' }, /tool "look": effect says what a crash may do/],
+    ['no effect', { effect: undefined }, /tool "look": effect says what may happen after a crash/],
+    ['an unknown effect', { effect: 'twice' }, /tool "look": effect says what may happen after a crash/],
     ['a reconcile that is none', { effect: 'once', reconcile: true }, /tool "look": reconcile must be a function/],
     ['a reconcile that is never asked', { reconcile: run }, /only a tool of effect "once" has a reconcile function/],
-    ['a thread that is no URL', { thread: './tool.ts' }, /thread is the URL of the module that exports the tool/],
+    ['a thread that is no URL', { thread: './tool.ts' }, /thread must be the URL of the module that exports the tool/],
     [
       'a thread that is no text',
       { thread: true },
-      /tool "look": thread is the URL of the module that exports the tool/,
+      /tool "look": thread must be the URL of the module that exports the tool/,
     ],
     ['an input that is no schema', { input: { path: 'string' } }, /tool "look": input must be a zod schema/],
     ['an input that is null', { input: null }, /tool "look": input must be a zod schema, .*, not null\.$/],
     [
       'an input of zod 3',
       { input: zodThree.object({}) },
-      /tool "look": input is a schema of zod 3, and must be one of zod 4: npm install zod@4$/,
+      /tool "look": input is a schema of zod 3, but must be one of zod 4: npm install zod@4$/,
     ],
     ['no time', { timeoutMs: 0 }, /timeoutMs must be a whole number from 1 to 2147483647, not 0/],
     ['more time than timers hold', { timeoutMs: 2 ** 31 }, /timeoutMs must be a whole number/],

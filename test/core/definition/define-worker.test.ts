@@ -52,7 +52,7 @@ describe('defineWorker', () => {
       { receive, recieve: receive },
       /does not know the field "recieve" of a handler; it takes description, /,
     ],
-    ['a way to gather that there is not', { receive, gather: 'some' }, /gather is 'each' or 'all', not "some"/],
+    ['a way to gather that there is not', { receive, gather: 'some' }, /gather must be 'each' or 'all', not "some"/],
     [
       'a field that is nearly one',
       { receive, retrys: 1 },
@@ -66,7 +66,7 @@ describe('defineWorker', () => {
     [
       'an input of zod 3',
       { receive, input: zodThree.string() },
-      /^input is a schema of zod 3, and must be one of zod 4: npm install zod@4$/,
+      /^input is a schema of zod 3, but must be one of zod 4: npm install zod@4$/,
     ],
     ['an input that is null', { receive, input: null }, /^input must be a zod schema, .*, not null\.$/],
     [
@@ -85,12 +85,12 @@ describe('defineWorker', () => {
       /^initial cannot be written as JSON: a function/,
     ],
     ['a state schema without initial', { receive, state: z.string() }, /state schema needs an initial state/],
-    ['a pool with a colon', { receive, pool: 'a:b' }, /pool "a:b" is not a pool name/],
+    ['a pool with a colon', { receive, pool: 'a:b' }, /pool "a:b" is not a valid name of a pool/],
     ['the pool that is reserved', { receive, pool: 'unhosted' }, /pool "unhosted" is reserved/],
     ['a kind that is none', { receive, spawns: ['ok', '../x'] }, /spawns names "\.\.\/x", which is not a worker kind/],
     ['a kind in capitals', { receive, spawns: ['Counter'] }, /"Counter", .*a lower-case letter or a digit first/],
     ['kinds that are no list', { receive, spawns: 'reader' }, /spawns/],
-    ['a pool that is no text', { receive, pool: 1n }, /^pool 1n is not a pool name/],
+    ['a pool that is no text', { receive, pool: 1n }, /^pool 1n is not a valid name of a pool/],
     ['negative retries', { receive, retries: -1 }, /retries/],
     ['half a retry', { receive, retries: 1.5 }, /retries/],
     ['a timeout of nothing', { receive, timeoutMs: 0 }, /timeoutMs/],
@@ -148,21 +148,29 @@ describe('an agent', () => {
     ['a field of handlers', { state: z.string() }, /does not know the field "state" of an agent/],
     ['blank instructions', { instructions: ' ' }, /needs instructions: a text, or a function/],
     ['instructions that are no text', { instructions: 7 }, /needs instructions: a text, or a function/],
-    ['tools that are no list', { tools: look }, /tools is a list/],
+    ['tools that are no list', { tools: look }, /tools must be a list/],
     [
       'a tool that was not defined',
       { tools: [{ name: 'look', run: () => 1 }] },
-      /an object named "look", which is no tool/,
+      /an object named "look", which is not a tool/,
     ],
-    ['a tool that is no object', { tools: ['look'] }, /tools holds "look", which is no tool: make it with defineTool/],
+    [
+      'a tool that is no object',
+      { tools: ['look'] },
+      /tools holds "look", which is not a tool: make it with defineTool/,
+    ],
     ['two tools of one name', { tools: [look, look] }, /two tools have the name "look"/],
-    ['a limit that is none', { limits: { turns: 3 } }, /limits of an agent are iterations and tokens, not "turns"/],
+    [
+      'a limit that is none',
+      { limits: { turns: 3 } },
+      /limits of an agent may hold iterations and tokens, not "turns"/,
+    ],
     ['no iterations', { limits: { iterations: 0 } }, /limits\.iterations must be a whole number from 1, not 0/],
     ['half a token', { limits: { tokens: 1.5 } }, /limits\.tokens must be a whole number from 1, not 1\.5/],
-    ['an unknown onUnknown', { onUnknown: 'ask' }, /onUnknown is "fail" or "tell", not "ask"/],
-    ['a folder that is no function', { folder: '.' }, /folder is a function of the first input/],
-    ['a nudge that is no text', { nudge: true }, /nudge is a text/],
-    ['a pool with a colon', { pool: 'a:b' }, /pool "a:b" is not a pool name/],
+    ['an unknown onUnknown', { onUnknown: 'ask' }, /onUnknown must be "fail" or "tell", not "ask"/],
+    ['a folder that is no function', { folder: '.' }, /folder must be a function of the first input/],
+    ['a nudge that is no text', { nudge: true }, /nudge must be a text/],
+    ['a pool with a colon', { pool: 'a:b' }, /pool "a:b" is not a valid name of a pool/],
     ['a kind that is none', { spawns: ['../x'] }, /spawns names "\.\.\/x", which is not a worker kind/],
     ['negative retries', { retries: -1 }, /retries must be a whole number from 0/],
   ])('with %s is a ConfigError that names it', (_, fields, message) => {
@@ -242,7 +250,7 @@ test('the compiler names the wrong field of an agent or a handler, at its place'
       // @ts-expect-error -- each or all
       gather: 'some',
     })
-  expect(gathers).toThrow(/gather is 'each' or 'all'/)
+  expect(gathers).toThrow(/gather must be 'each' or 'all'/)
   // @ts-expect-error -- an agent has no receive
   expect(() => defineWorker({ instructions: 'You pay.', receive })).toThrow(/not both/)
 })

@@ -1,11 +1,11 @@
 /** What code of workers logs is understood in the forms that other loggers take. */
 import { describe, expect, test } from 'vitest'
-import { spokenOf } from '../../../src/core/definition/worker-log.ts'
+import { readLogCall } from '../../../src/core/definition/worker-log.ts'
 
 const error = new TypeError('no luck')
 const told = { error: 'TypeError: no luck', stack: error.stack }
 
-describe('spokenOf', () => {
+describe('readLogCall', () => {
   test.each([
     ['a message', ['hi', undefined], ['hi', {}]],
     ['a message and fields', ['hi', { a: 1 }], ['hi', { a: 1 }]],
@@ -20,6 +20,6 @@ describe('spokenOf', () => {
     ['a value alone', [5, undefined], ['', { value: 5 }]],
     ['null', [null, null], ['', { value: null }]],
   ] as [string, [unknown, unknown], unknown][])('%s', (_, [message, fields], spoken) => {
-    expect(spokenOf(message, fields)).toEqual(spoken)
+    expect(readLogCall(message, fields)).toEqual(spoken)
   })
 })

@@ -24,7 +24,7 @@ describe('the name of a worker', () => {
     (name) => {
       expect(() => checkName(name as string)).toThrow(InputError)
       expect(() => checkName(name as string)).toThrow(
-        /is not a worker name: expected a text of 1 to 64 bytes without control characters\.$/,
+        /is not a valid name of a worker: use a text of 1 to 64 bytes without control characters\.$/,
       )
     },
   )

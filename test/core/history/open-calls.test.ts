@@ -84,15 +84,10 @@ describe('openCallsIn', () => {
   })
 })
 
-test('of a call that was started its tool has the last word, and of no other (O3)', () => {
+test('the result of a started call is what its tool reported; a call that was not started is cancelled (OPEN-CALLS-3)', () => {
   const word = { status: 'ok', output: { type: 'text', value: 'done' }, facts: { a: 1 } } as const
   const call = { toolCallId: 'a', toolName: 'look' }
-  expect(lastResult({ ...call, isStarted: true }, 'm1', word)).toEqual({
-    type: 'toolResult',
-    id: 'm1',
-    ...call,
-    ...word,
-  })
+  expect(lastResult({ ...call, isStarted: true }, 'm1', word)).toEqual({ id: 'm1', ...call, ...word })
   expect(lastResult({ ...call, isStarted: true }, 'm1')).toMatchObject({ status: 'unknown' })
   expect(lastResult(call, 'm1', word)).toMatchObject({ status: 'cancelled' })
 })

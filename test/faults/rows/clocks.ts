@@ -57,7 +57,7 @@ async function atWork(stage: Stage, trees: number, lenientMs: number): Promise<n
     assert.partialDeepStrictEqual(await session.result({ signal }), { status: 'completed', value: treeResult(tree) })
   for (const session of slow) assert.partialDeepStrictEqual(await session.result({ signal }), { status: 'completed' })
   await client.gone
-  const { workers } = await expectInvariants(harness.redis, harness.namespace, 120_000)
+  const { workers } = await expectInvariants(harness.redis, harness.namespace)
   const talks = [...workers.values()].filter(({ record }) => record.kind === 'tally')
   const inputs = talks.map(({ history }) => history.filter(({ type }) => type === 'completed').length)
   assert.deepEqual(inputs, [4, 4, 4], 'what the client sent was not answered')

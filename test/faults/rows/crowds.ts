@@ -49,7 +49,7 @@ async function parked(stage: Stage, count: number): Promise<number> {
   }
   assert.equal(await harness.redis.zcard(`${harness.tag}:leases`), 0)
   assert.ok(grown < 0.2, `the node's heap grew by ${Math.round(100 * grown)} %`)
-  await expectInvariants(harness.redis, harness.namespace, 120_000)
+  await expectInvariants(harness.redis, harness.namespace)
   return count
 }
 
@@ -86,7 +86,7 @@ async function herd(stage: Stage, count: number, nodes: number): Promise<number>
   await Promise.all(Array.from({ length: nodes }, (_, number) => harness.start(`n${number}`, { concurrency: 20 })))
   const ends = () => harness.redis.zcard(`${harness.tag}:run:default`)
   await waitUntil('all have run', async () => (await ends()) === 0, 120_000 + 20 * count)
-  await expectInvariants(harness.redis, harness.namespace, 120_000)
+  await expectInvariants(harness.redis, harness.namespace)
   const lines = harness.ledger.lines('echo')
   assert.equal(lines.length, count, `${lines.length} handlers ran for ${count} sessions`)
   assert.equal(await rungJobs(harness), 0, 'a sweep rang a bell')
@@ -119,7 +119,7 @@ async function bomb(stage: Stage): Promise<undefined> {
   const limits = { workers: 60, depth: 4 }
   const session = await harness.client.sessions.create({ kind: 'bomb', input: 10, limits })
   await session.result({ signal: AbortSignal.timeout(120_000) })
-  const { workers } = await expectInvariants(harness.redis, harness.namespace, 120_000)
+  const { workers } = await expectInvariants(harness.redis, harness.namespace)
   assert.ok(workers.size <= limits.workers, `${workers.size} workers, ${limits.workers} allowed`)
   assert.ok(workers.size > limits.workers / 2, `only ${workers.size} workers came to be`)
   assert.partialDeepStrictEqual(await harness.client.health(), {})

@@ -66,7 +66,7 @@ async function dark(stage: Stage, ms: number): Promise<undefined> {
   await pause(ms)
   await Promise.all(['d', 'e'].map((name) => harness.start(name)))
   await expectTrees([...before, ...meanwhile])
-  await expectInvariants(harness.redis, harness.namespace, 120_000)
+  await expectInvariants(harness.redis, harness.namespace)
   return undefined
 }
 

@@ -165,6 +165,6 @@ async function goesOn(harness: Harness, nodes: readonly NodeProcess[]): Promise<
     nodes.every((node) => !node.isGone),
     'a node ended',
   )
-  await expectInvariants(redis, namespace, 120_000)
+  await expectInvariants(redis, namespace)
   assert.deepEqual((await client.audit()).findings, [])
 }

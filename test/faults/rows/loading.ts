@@ -55,7 +55,7 @@ async function endure(stage: Stage, trouble: Trouble, ms: number): Promise<undef
     [false, false],
     'a node ended',
   )
-  const { workers, dead } = await expectInvariants(harness.redis, harness.namespace, 120_000)
+  const { workers, dead } = await expectInvariants(harness.redis, harness.namespace)
   assert.deepEqual([workers.size, dead.length], [15 * (tree.children + 1), 0])
   return undefined
 }

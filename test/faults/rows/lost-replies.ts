@@ -46,7 +46,7 @@ async function loseReplies(stage: Stage, script: (typeof all)[number], count: nu
   const lost = proxy.repliesLost
   proxy.mend()
   proxy.loseReplies('', 0)
-  const { sessions, dead } = await expectInvariants(harness.redis, harness.namespace, 120_000)
+  const { sessions, dead } = await expectInvariants(harness.redis, harness.namespace)
   assert.equal(dead.length, 0, 'a message became a dead letter')
   if (script.file !== 'prune.lua') assert.equal(sessions.size, made, 'a session was lost or made twice')
   return lost

@@ -69,5 +69,5 @@ async function underTrouble(stage: Stage, rounds: number, trouble: (proxy: TcpPr
   }
   for (const result of await Promise.all(results))
     assert.partialDeepStrictEqual(result, { status: 'completed', value: treeResult(tree) })
-  await expectInvariants(harness.redis, harness.namespace, 120_000)
+  await expectInvariants(harness.redis, harness.namespace)
 }

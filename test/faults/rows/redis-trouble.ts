@@ -27,7 +27,7 @@ async function killEverySecond(stage: Stage): Promise<undefined> {
   await harness.restartRedis()
   const { lost } = await outcome(harness, sessions)
   stage.say(`${lost} of ${sessions.length} acknowledged sessions lost`)
-  await expectInvariants(harness.redis, harness.namespace, 120_000)
+  await expectInvariants(harness.redis, harness.namespace)
   return undefined
 }
 
@@ -54,7 +54,7 @@ async function cutFile(stage: Stage): Promise<undefined> {
   await harness.restartRedis()
   const { lost } = await outcome(harness, sessions)
   stage.say(`${bytes} of ${size} bytes cut off: ${lost} of ${sessions.length} sessions lost`)
-  await expectInvariants(harness.redis, harness.namespace, 120_000)
+  await expectInvariants(harness.redis, harness.namespace)
   return undefined
 }
 
@@ -131,7 +131,7 @@ async function refuse(stage: Stage, { begin, end }: Refusing): Promise<undefined
     nodes.every((node) => !node.isGone),
     'a node ended',
   )
-  const { workers, dead } = await expectInvariants(harness.redis, harness.namespace, 120_000)
+  const { workers, dead } = await expectInvariants(harness.redis, harness.namespace)
   assert.deepEqual([workers.size, dead.length], [15 * (tree.children + 1), 0])
   return undefined
 }

@@ -45,7 +45,7 @@ async function storm(stage: Stage, size: Size): Promise<number> {
   const killedAt = performance.now()
   for (const result of await Promise.all(trees))
     assert.partialDeepStrictEqual(result, { status: 'completed', value: treeResult(tree) })
-  const { workers, dead } = await expectInvariants(harness.redis, harness.namespace, 120_000)
+  const { workers, dead } = await expectInvariants(harness.redis, harness.namespace)
   stage.say(`${kills} kills; at rest ${Math.round(performance.now() - killedAt)} ms after the last`)
   assert.equal(dead.length, 0, `${dead.length} messages became dead letters`)
   for (const id of talks) {

@@ -48,7 +48,7 @@ async function unheeded(stage: Stage, stops: number): Promise<number> {
     holder = await harness.start(`${stop + 1}`, settings)
   }
   await Promise.all(ends)
-  const { workers, dead } = await expectInvariants(harness.redis, harness.namespace, 120_000)
+  const { workers, dead } = await expectInvariants(harness.redis, harness.namespace)
   assert.deepEqual([workers.size, dead.length], [stops * (stuckTurns + 5 * (tree.children + 1)), 0])
   return stops
 }

@@ -152,7 +152,7 @@ class Pair {
 
   /** Nothing is torn, and both versions have written into the same histories. */
   async expectMixed(): Promise<void> {
-    const { workers } = await expectInvariants(this.#harness.redis, this.#harness.namespace, 120_000)
+    const { workers } = await expectInvariants(this.#harness.redis, this.#harness.namespace)
     const mixed = [...workers.values()].filter(({ history }) => new Set(history.map(({ v }) => v)).size > 1)
     assert.ok(mixed.some(wasReadOn), 'no older node went on behind what it does not know')
     for (const { id, record, history } of workers.values()) {

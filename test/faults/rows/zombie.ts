@@ -79,7 +79,7 @@ async function frozenAgent(stage: Stage): Promise<undefined> {
   zombie.thaw()
   const result = await session.result({ signal: AbortSignal.timeout(120_000) })
   assert.deepEqual(result, { status: 'completed', run: 1, value: { text: delegationResult(n) } })
-  await expectInvariants(harness.redis, harness.namespace, 120_000)
+  await expectInvariants(harness.redis, harness.namespace)
   const effects = harness.ledger.lines('effect').map((line) => ({ ...(line.note as object), worker: line.worker }))
   const keyOf = (effect: object) => JSON.stringify(effect)
   for (const [effect, same] of Map.groupBy(effects, keyOf)) {

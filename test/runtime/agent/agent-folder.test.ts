@@ -52,7 +52,7 @@ test.each([
 })
 
 test.each([
-  [null, 'real', 'asked for none in particular'],
+  [null, 'real', 'asked for no folder in particular'],
   ['', 'real', 'which is not within it'],
   ['outside', 'real', 'which is not within it'],
   ['real/to-outside', 'real', 'which is not within it'],
@@ -70,7 +70,7 @@ test('what is no folder, not there, or no absolute path is refused', async () =>
   })
   await expect(folderOf('real/file', 'real')).rejects.toMatchObject({
     code: 'input_invalid',
-    message: expect.stringContaining('is no folder'),
+    message: expect.stringContaining('is not a folder'),
   })
   await expect(folderOf('real/none', 'real')).rejects.toMatchObject({
     code: 'input_invalid',

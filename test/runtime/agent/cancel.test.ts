@@ -229,7 +229,7 @@ describe('a cancel', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('that comes before the refusal of a message is recorded answers its call, which was not answered (J2)', async () => {
+  test('that comes before the refusal of a message is recorded answers its call, which was not answered (JOURNAL-2)', async () => {
     const model = recordedModel('test/sender', [call('send_message', { to: newId(0), text: 'hi' }), say('no')])
     const sender = defineWorker({ instructions, model, spawns: ['talker'] })
     const late = (turns: TurnStore) =>

@@ -53,7 +53,7 @@ function toldOf(value: unknown, bytesMax = 100_000): unknown {
 const long = `${'long '.repeat(300)}end`
 
 describe('what children said', () => {
-  test('is told in the order of the tasks, with how each ended (E2)', () => {
+  test('is told in the order of the tasks, with how each ended (DELEGATION-2)', () => {
     const at = Date.now()
     const failure = { code: 'run_failed', message: 'no', origin: 'handler', at, attempt: 1, retryable: false } as const
     const notes = [note(2), note(1), note(3, { detached: true }), note(4)]
@@ -192,7 +192,7 @@ describe('tasks', () => {
   const orders = (tasks: readonly SpawnTask[], facts = {}) =>
     delegate(tasks, grant, 3, 4, facts, null, (kind) => `pool of ${kind}`)
 
-  test('become children with ids, names, grants and mail that troupe sets (E1)', () => {
+  test('become children with ids, names, grants and mail that troupe sets (DELEGATION-1)', () => {
     const made = orders([
       { kind: 'reader', input: { a: 1 }, tools: ['b', 'c'] },
       { kind: 'writer', input: 'x', name: 'own name', detached: true },
@@ -237,8 +237,8 @@ describe('tasks', () => {
       facts: { two: { deep: true } },
     })
     const asking = (...names: string[]) => [{ kind: 'reader', input: 'x', name: 'n', facts: names }]
-    expect(() => orders(asking('one', 'no'), facts)).toThrow("no fact 'no' to give to n; there are: one, two.")
-    expect(() => orders(asking('no'))).toThrow("no fact 'no' to give to n; there are: none.")
+    expect(() => orders(asking('one', 'no'), facts)).toThrow("no fact 'no' for n; known facts: one, two.")
+    expect(() => orders(asking('no'))).toThrow("no fact 'no' for n; known facts: none.")
     expect(orders(asking()).orders[0]?.mail).toBe(orders([{ kind: 'reader', input: 'x' }]).orders[0]?.mail)
   })
 
@@ -265,7 +265,7 @@ describe('a message', () => {
     expect(recipientOf('parent', grant)).toBe(parentId)
     expect(recipientOf(` ${parentId.toUpperCase()}\n`, grant)).toBe(parentId)
     expect(() => recipientOf(newId(1), grant)).toThrow('lives in another partition')
-    expect(() => recipientOf('x'.repeat(99), grant)).toThrow(`'${'x'.repeat(64)}' is no worker's id`)
+    expect(() => recipientOf('x'.repeat(99), grant)).toThrow(`'${'x'.repeat(64)}' is not the id of a worker`)
     expect(() => recipientOf('parent', grantByHand())).toThrow('has no parent')
   })
 })

@@ -167,7 +167,9 @@ describe('an agent that does not come to an end', () => {
       ],
     })
     await using _ = troupe
-    const message = expect.stringMatching(/3 iterations in a row, and was ended before it spent more: bad: ".*always"$/)
+    const message = expect.stringMatching(
+      /3 iterations in a row\. Its run was ended so that it spends no more tokens: bad: ".*always"$/,
+    )
     const failure = { code: 'circuit_open', origin: 'tool', attempt: 1, message }
     expect(result).toMatchObject({ status: 'failed', failure })
     expect(model.requests).toHaveLength(5)
@@ -348,7 +350,11 @@ test.each([
     },
     'the instructions of agent threw: no instructions today',
   ],
-  ['are no text', () => 5 as unknown as string, 'the instructions of agent are no text, but number.'],
+  [
+    'are no text',
+    () => 5 as unknown as string,
+    'the instructions of agent must be a text, but its function returned number.',
+  ],
 ])(
   'instructions that %s fail the run, not the turn, in words that promise no further try',
   async (_, instructions, message) => {

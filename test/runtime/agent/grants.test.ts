@@ -120,7 +120,7 @@ describe('tools', () => {
       workers: { ...workers, root: defineWorker({ instructions: 'x', model: root, spawns: ['low'] }) },
     })
     expect(await troupe.run('root', 'go')).toMatchObject({ status: 'completed' })
-    expect(told(root)).toEqual([expect.stringContaining('tasks.0.tools.0: is no name of a tool')])
+    expect(told(root)).toEqual([expect.stringContaining('tasks.0.tools.0: is not the name of a tool')])
   })
 })
 
@@ -155,7 +155,7 @@ describe('folders', () => {
     expect(await session.result()).toMatchObject({ status: 'completed' })
     expect(told(model, 1)).toEqual([await realpath(folder).then((real) => join(real, 'swapped'))])
     expect(told(model, 3)).toEqual([
-      expect.stringMatching(/^Error: the worker's folder .* leads out of the one it was granted\.$/),
+      expect.stringMatching(/^Error: the worker's folder .* leads out of the folder that its permissions name\.$/),
     ])
   })
 

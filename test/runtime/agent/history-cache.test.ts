@@ -3,13 +3,13 @@ import { getHeapStatistics, type HeapInfo } from 'node:v8'
 import { describe, expect, test, vi } from 'vitest'
 import type { Grant } from '../../../src/core/ports/ports.ts'
 import { HistoryCache, type KnownHistory } from '../../../src/runtime/agent/history-cache.ts'
-import type { Left } from '../../../src/runtime/turn/turn.ts'
+import type { TurnOutcome } from '../../../src/runtime/turn/turn-state.ts'
 
 vi.mock('node:v8', { spy: true })
 
 const grantOf = (workerId: string, more: Partial<Grant> = {}) =>
   ({ workerId, commitId: '1:n:1', version: 3, ...more }) as Grant
-const left = (more: Partial<Left> = {}): Left => ({
+const outcome = (more: Partial<TurnOutcome> = {}): TurnOutcome => ({
   over: 'ended',
   aborted: false,
   commitId: '1:n:1',
@@ -24,7 +24,7 @@ describe('what is known of a worker', () => {
   test('is given once, as a whole, when its last commit is that of the turn which gave it back', () => {
     const cache = new HistoryCache(100_000)
     const one = known(10)
-    cache.give('w', left(), one)
+    cache.give('w', outcome(), one)
     expect(cache.take(grantOf('other'))).toBeNull()
     expect(cache.take(grantOf('w'))).toEqual({ known: one, isWhole: true })
     expect(cache.take(grantOf('w'))).toBeNull()
@@ -35,26 +35,26 @@ describe('what is known of a worker', () => {
     ['another version', { version: 4 }],
   ])('is perhaps only a beginning when the record has %s', (_, more) => {
     const cache = new HistoryCache(100_000)
-    cache.give('w', left(), known(10))
+    cache.give('w', outcome(), known(10))
     expect(cache.take(grantOf('w', more))).toMatchObject({ isWhole: false })
   })
 
-  test.each<[string, Partial<Left>]>([
+  test.each<[string, Partial<TurnOutcome>]>([
     ['is not over', { over: undefined }],
     ['was fenced', { over: 'fenced' }],
     ['heard no answer', { over: 'unreachable' }],
     ['was cancelled', { aborted: true }],
   ])('is not given when its turn %s: nobody knows what of it was recorded', (_, more) => {
     const cache = new HistoryCache(100_000)
-    cache.give('w', left(more), known(10))
+    cache.give('w', outcome(more), known(10))
     expect(cache.take(grantOf('w'))).toBeNull()
   })
 
   test('is what was known last', () => {
     const cache = new HistoryCache(100_000)
     const [first, second] = [known(10), known(20)]
-    cache.give('w', left(), first)
-    cache.give('w', left(), second)
+    cache.give('w', outcome(), first)
+    cache.give('w', outcome(), second)
     expect(cache.take(grantOf('w'))?.known).toBe(second)
   })
 })
@@ -64,7 +64,7 @@ describe('the bytes of what is kept', () => {
 
   test('are at most as many as allowed: what was given back longest ago goes first', () => {
     const cache = new HistoryCache(100_000)
-    for (const id of ['a', 'b', 'c']) cache.give(id, left(), known(40))
+    for (const id of ['a', 'b', 'c']) cache.give(id, outcome(), known(40))
     expect(kept(cache, 'a', 'b', 'c')).toEqual(['b', 'c'])
   })
 
@@ -72,42 +72,42 @@ describe('the bytes of what is kept', () => {
     const cache = new HistoryCache(100_000)
     const [short, long] = [known(60, 280), known(60, 1)]
     expect([short.bytes, long.bytes]).toEqual([1_000, 56_800])
-    cache.give('a', left(), short)
-    cache.give('b', left(), short)
+    cache.give('a', outcome(), short)
+    cache.give('b', outcome(), short)
     expect(kept(cache, 'a', 'b')).toEqual(['b'])
   })
 
   test('are at most an eighth of what the process may have, unless told otherwise', () => {
     vi.mocked(getHeapStatistics).mockReturnValue({ heap_size_limit: 800_007 } as HeapInfo)
     const cache = new HistoryCache()
-    cache.give('a', left(), known(100))
-    cache.give('b', left(), known(101))
+    cache.give('a', outcome(), known(100))
+    cache.give('b', outcome(), known(101))
     expect(kept(cache, 'a', 'b')).toEqual(['a'])
   })
 
   test('may be exactly as many', () => {
     const cache = new HistoryCache(100_000)
-    for (const id of ['a', 'b']) cache.give(id, left(), known(50))
-    cache.give('whole', left(), known(100))
+    for (const id of ['a', 'b']) cache.give(id, outcome(), known(50))
+    cache.give('whole', outcome(), known(100))
     expect(kept(cache, 'a', 'b', 'whole')).toEqual(['whole'])
-    for (const id of ['a', 'b']) cache.give(id, left(), known(50))
+    for (const id of ['a', 'b']) cache.give(id, outcome(), known(50))
     expect(kept(cache, 'a', 'b')).toEqual(['a', 'b'])
   })
 
   test('do not count what alone is more; it takes nobody’s place', () => {
     const cache = new HistoryCache(100_000)
-    cache.give('a', left(), known(10))
-    cache.give('long', left(), known(101))
+    cache.give('a', outcome(), known(10))
+    cache.give('long', outcome(), known(101))
     expect(kept(cache, 'a', 'long')).toEqual(['a'])
   })
 
   test('are free again when it is taken, or given anew', () => {
     const cache = new HistoryCache(100_000)
-    cache.give('a', left(), known(60))
+    cache.give('a', outcome(), known(60))
     expect(kept(cache, 'a')).toEqual(['a'])
-    cache.give('b', left(), known(60))
-    cache.give('b', left(), known(50))
-    cache.give('c', left(), known(50))
+    cache.give('b', outcome(), known(60))
+    cache.give('b', outcome(), known(50))
+    cache.give('c', outcome(), known(50))
     expect(kept(cache, 'b', 'c')).toEqual(['b', 'c'])
   })
 })

@@ -33,7 +33,7 @@ describe('a reply', () => {
     expect(stagesOf([text('yes')], 3, 3)).toMatchObject(done)
   })
 
-  test('with calls goes on with each of them checked, in order (P2)', () => {
+  test('with calls goes on with each of them checked, in order (ITERATION-2)', () => {
     checked.length = 0
     const iteration = stagesOf([text('I look'), calling('good'), calling('bad'), calling('other')], 2)
     expect(iteration).toMatchObject({ number: 2, most: 3, decision: 'continue', error: null })
@@ -43,7 +43,7 @@ describe('a reply', () => {
     expect(checked).toEqual(['good', 'bad', 'other'])
   })
 
-  test('with calls whose results no model would read is an error, and nothing is approved (P1)', () => {
+  test('with calls whose results no model would read is an error, and nothing is approved (ITERATION-1)', () => {
     for (const number of [3, 4]) {
       const iteration = stagesOf([calling('good'), calling('good')], number, 3)
       expect(iteration).toMatchObject({ decision: null, error: { code: 'iterations_exceeded', retryable: false } })

@@ -60,7 +60,7 @@ class OneNode {
       version++
       commit?.answer({ kind: 'ok', version, bells: [], claimed: { kind: 'none' }, spending: unspent })
     }
-    return { commitId: turn.left.commitId, version: turn.left.version }
+    return { commitId: turn.outcome.commitId, version: turn.outcome.version }
   }
 
   /** Texts of the last request. */
@@ -133,7 +133,7 @@ test('no more when its own turn had nothing to add; and of each entry it is told
   expect(node.unread).toEqual([1, 2])
 })
 
-test('all of it when what it knows is not how the history begins any more (H2)', async () => {
+test('all of it when what it knows is not how the history begins any more (CACHE-2)', async () => {
   const node = new OneNode()
   await node.run(1, {})
   const last = node.log.length - 1

@@ -53,7 +53,7 @@ describe('an agent', () => {
     expect(reply).toMatchObject({ model: `test/${'x'.repeat(315)}` })
   })
 
-  test('gives each call an id of its own (M-b), though the model gave one that would be made for another', async () => {
+  test('gives each call an id of its own (CHAT-2), though the model gave one that would be made for another', async () => {
     const [longest, tooLong] = ['x'.repeat(128), 'y'.repeat(129)]
     const calls = ['call-1-1-2', '', longest, tooLong].map((id, n) => call('double', { n }, id))
     const model = recordedModel('test/one', [together(...calls), say('2 and 4.')])

@@ -1,8 +1,8 @@
 /**
- * A node that can no longer be sure of a lease begins nothing in its turn (T1 of think.ts, L1 of local-calls.ts): another node may have it.
+ * A node that can no longer be sure of a lease begins nothing in its turn (THINK-1 of think.ts, LOCAL-1 of local-calls.ts): another node may have it.
  * Nobody renews here, and nobody but the turn looks at the time.
  */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { defineTool, type Effect } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { CommitRequest } from '../../../src/core/ports/ports.ts'
@@ -18,6 +18,9 @@ const noUsage = { inputTokens: 0, outputTokens: 0 }
 
 const holds = (type: string) => (request: CommitRequest) => request.entries.some((entry) => entry.includes(`"${type}"`))
 
+/** From now on the lease of this turn is not trusted. */
+const loseTrustIn = (turn: Turn) => void vi.spyOn(turn.lease, 'isTrusted').mockReturnValue(false)
+
 /** What was begun by a turn whose lease is not certain any more when it hears that this commit was accepted. */
 async function begunUntil(effect: Effect, isLast: ((request: CommitRequest) => boolean) | null) {
   const store = new HeldStore()
@@ -30,9 +33,7 @@ async function begunUntil(effect: Effect, isLast: ((request: CommitRequest) => b
   const agent = defineWorker({ instructions: 'x', model, tools: [tool] })
   const kind = new KindMaker(openModels({ env: {} })).make('agent', agent)
   const turn = new Turn(grantByHand(), store.host())
-  const loseTrust = () => {
-    turn.trustedUntil = performance.now() - 1
-  }
+  const loseTrust = () => loseTrustIn(turn)
   if (isLast === null) loseTrust()
   void kind.behaviour(turn)
   for (let number = 0; !turn.over; number++) {
@@ -59,7 +60,7 @@ test.each([
   [1, ['model', 'tool']],
   [2, ['model']],
 ])(
-  'where a turn is start %i of a run, this begins before its first reply is recorded: %j (U6)',
+  'where a turn is start %i of a run, this begins before its first reply is recorded: %j (TURN-5)',
   async (starts, begun) => {
     const store = new HeldStore()
     const seen: string[] = []
@@ -87,7 +88,7 @@ test('no model is asked whose instructions took until the lease is not certain',
   const store = new HeldStore()
   const model = recordedModel('test/m', [say('done')])
   const instructions = () => {
-    turn.trustedUntil = performance.now() - 1
+    loseTrustIn(turn)
     return 'x'
   }
   const turn = new Turn(grantByHand(), store.host())
@@ -124,7 +125,7 @@ test.each([false, true])(
     const host = store.host()
     Object.assign(host.store, { readHistory: async () => history })
     const turn = new Turn(grantByHand({ open: true, runState: 'ExecutingTools', version: 2, commitId: '0:n:2' }), host)
-    turn.trustedUntil = performance.now() - 1
+    loseTrustIn(turn)
     await kind.behaviour(turn)
     expect({ over: turn.over, asked, commits: store.commits }).toEqual({ over: 'unreachable', asked: [], commits: [] })
   },

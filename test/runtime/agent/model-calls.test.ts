@@ -1,4 +1,4 @@
-/** One call of a model: its time, its signal, and what it says when nobody listens any more (A1 of ask-model.ts). */
+/** One call of a model: its time, its signal, and what it says when nobody listens any more (ASK-1 of ask-model.ts). */
 import { pino } from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
@@ -62,7 +62,7 @@ test('a model that fails is told in the log of the node: each try, and the end o
   await session.result()
   const which = { session: session.id, worker: session.rootId, kind: 'agent', run: 1, error: 'the provider is busy' }
   expect(told).toMatchObject([
-    { ...which, msg: 'a model call failed and is made again', attempt: 1, of: 2, code: 'model_overloaded' },
+    { ...which, msg: 'a model call failed and will be made again', attempt: 1, of: 2, code: 'model_overloaded' },
     { ...which, msg: 'a run failed', attempt: 2, code: 'model_overloaded', origin: 'model' },
   ])
 })
@@ -119,7 +119,9 @@ test('a reply of more bytes than an entry may have is asked for again', async ()
   expect(history.find(({ type }) => type === 'attemptFailed')).toMatchObject({
     failure: {
       code: 'model_garbled',
-      message: expect.stringMatching(/^model test\/m replied with 10486\d\d bytes; a reply may have 1048576\.$/),
+      message: expect.stringMatching(
+        /^model test\/m gave a reply that cannot be used: it has 10486\d\d bytes; a reply may have 1048576\.$/,
+      ),
     },
   })
 })

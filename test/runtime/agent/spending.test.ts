@@ -31,7 +31,7 @@ describe('a conversation', () => {
     const third = await session.result({ run: 3 })
     expect(third).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded', retryable: false } })
     const { message } = third.status === 'failed' ? third.failure : { message: '' }
-    expect(message).toContain(`session ${session.id} has used 2 of the 2 model calls that all its agents have together`)
+    expect(message).toContain(`session ${session.id} has used 2 of the 2 model calls that its agents share`)
     expect(message).toContain(`troupe session limit ${session.id} modelCalls=4`)
     expect(model.requests).toHaveLength(2)
     expect(await session.limit({ modelCalls: 3 })).toEqual({ modelCalls: 3, tokens: 2_000_000 })

@@ -44,7 +44,7 @@ test('a blank reply is a model call of its run, and no iteration', async () => {
   expect(await session.root.report()).toMatchObject({ iterations: 1, usage: { modelCalls: 2 } })
 })
 
-test('a node that stops ends the turn of an agent at its next step, and another goes on (N3)', async () => {
+test('a node that stops ends the turn of an agent at its next step, and another goes on (NODE-1)', async () => {
   const begun = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   let runs = 0

@@ -1,4 +1,4 @@
-/** A `once` call that was started and has no result: what becomes of it, in the same turn and in the next one (L2). */
+/** A `once` call that was started and has no result: what becomes of it, in the same turn and in the next one (LOCAL-2). */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

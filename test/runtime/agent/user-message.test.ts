@@ -1,10 +1,10 @@
-/** What a message becomes in the conversation of an agent: whatever was sent, it can be written down and shown to a model. */
+/** How an input becomes a message of an agent's conversation. Any input can be recorded and sent to a model. */
 import { describe, expect, test } from 'vitest'
 import type { InputMessage } from '../../../src/core/worker/message.ts'
-import { userEntry } from '../../../src/runtime/agent/user-message.ts'
+import { userMessage } from '../../../src/runtime/agent/user-message.ts'
 
 const entryOf = (value: unknown, more: Partial<InputMessage> = {}) =>
-  userEntry('m0', { kind: 'input', id: 'i', from: null, value, ...more })
+  userMessage('m0', { kind: 'input', id: 'i', from: null, value, ...more })
 
 const textOf = (value: unknown) => {
   const { content } = entryOf(value) as unknown as { content: { type: string; text: string }[] }
@@ -13,13 +13,13 @@ const textOf = (value: unknown) => {
 }
 
 describe('a message', () => {
-  test('that is blocks is said as those blocks', () => {
+  test('that is a list of content blocks keeps these blocks', () => {
     const content = [
       { type: 'text', text: 'What is this?' },
       { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' },
       { type: 'file', mediaType: 'application/pdf', url: 'https://example.com/a.pdf' },
     ]
-    expect(entryOf({ content })).toEqual({ type: 'user', id: 'm0', content })
+    expect(entryOf({ content })).toEqual({ id: 'm0', content })
   })
 
   test.each([
@@ -27,21 +27,21 @@ describe('a message', () => {
     ['blocks that no model takes', { content: [{ type: 'tool-call', toolCallId: 'a', toolName: 'b', input: {} }] }],
     ['blocks and more', { content: [{ type: 'text', text: 'hello' }], role: 'system' }],
     ['a value', [1, { a: null }]],
-  ])('that is %s is said as its JSON', (_, value) => {
+  ])('that is %s becomes its JSON text', (_, value) => {
     expect(textOf(value)).toBe(JSON.stringify(value))
   })
 
-  test('that is a text is said as it is, but for what no provider can be sent', () => {
+  test('that is a text stays as it is, except for half characters, which providers refuse', () => {
     expect(textOf('hello\n')).toBe('hello\n')
     expect(textOf('half \ud83d of a pair')).toBe('half \ufffd of a pair')
   })
 
-  test('that is nested deeper than it could be written here breaks no turn', () => {
+  test('that is nested too deeply to be written breaks no turn', () => {
     const nested: unknown = JSON.parse('['.repeat(20_000) + ']'.repeat(20_000))
     expect(textOf(nested)).toBe('(a message that is nested too deeply to be written as text)')
   })
 
-  test('tells who sent it, and the facts that came along', () => {
+  test('keeps its sender and the facts that came with it', () => {
     const facts = { total: 5 }
     expect(entryOf('hello', { from: 'worker', facts })).toMatchObject({ from: 'worker', facts })
     expect(entryOf('hello', { facts: {} })).not.toHaveProperty('facts')

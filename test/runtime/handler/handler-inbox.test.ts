@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { childId, newId } from '../../../src/core/ids.ts'
 import type { Mail } from '../../../src/core/worker/message.ts'
+import { forAny, forResult, forResults, forSignal } from '../../../src/core/worker/wait.ts'
 import { HandlerInbox, type OpenWork } from '../../../src/runtime/handler/handler-inbox.ts'
 
 const workerId = newId(0)
@@ -30,7 +31,7 @@ interface Options {
 }
 
 describe('next', () => {
-  test('in a run: timers, then results in the order of calls, and no input (H1)', () => {
+  test('in a run: timers, then results in the order of calls, and no input (HANDLER-INBOX-1)', () => {
     const [tick, tock, one, two] = [timer(0), timer(1), result(1, 1), result(2, 0)]
     const inbox = inboxOf({ control: [tick, tock], family: [two, one], user: [input(0)] })
     expect(inbox.next(waiting(1, 2))).toBe(tick)
@@ -45,11 +46,11 @@ describe('next', () => {
     expect(inbox.next(waiting())).toBeNull()
   })
 
-  test('in a run: no result before that of an earlier call (H1)', () => {
+  test('in a run: no result before that of an earlier call (HANDLER-INBOX-1)', () => {
     expect(inboxOf({ family: [result(2, 0)] }).next(waiting(1, 2))).toBeNull()
   })
 
-  test('between runs: the oldest input, and nothing else (H2)', () => {
+  test('between runs: the oldest input, and nothing else (HANDLER-INBOX-2)', () => {
     const [first, second] = [input(3), input(4)]
     const inbox = inboxOf({ control: [timer(0)], family: [result(1, 0)], user: [first, second] })
     expect(inbox.next(between)).toBe(first)
@@ -70,18 +71,18 @@ describe('next', () => {
 describe('wait', () => {
   const family = [result(2, 0)]
 
-  test('names the message that would be next (H3)', () => {
-    expect(inboxOf({}).wait(between)).toBe('any')
-    expect(inboxOf({}).wait(waiting())).toBe('control')
-    expect(inboxOf({ familySeen: 5 }).wait(waiting(3, 4))).toBe(`result:${childId(workerId, 1, 3)}`)
-    expect(inboxOf({ family }).wait({ ...waiting(1, 2), run: 7 })).toBe(`result:${childId(workerId, 7, 1)}`)
+  test('names the message that would be next (HANDLER-INBOX-3)', () => {
+    expect(inboxOf({}).wait(between)).toEqual(forAny)
+    expect(inboxOf({}).wait(waiting())).toEqual(forSignal)
+    expect(inboxOf({ familySeen: 5 }).wait(waiting(3, 4))).toEqual(forResult(childId(workerId, 1, 3)))
+    expect(inboxOf({ family }).wait({ ...waiting(1, 2), run: 7 })).toEqual(forResult(childId(workerId, 7, 1)))
   })
 
-  test('where all results are gathered, names how many there will be; with some in hand, the one that is missing (H3)', () => {
+  test('where all results are gathered, names how many there will be; with some in hand, the one that is missing (HANDLER-INBOX-3)', () => {
     const all = { gather: 'all', familySeen: 5 } as const
-    expect(inboxOf(all).wait(waiting(3, 4))).toBe('family:7')
-    expect(inboxOf({ ...all, family }).wait(waiting(1, 2))).toBe(`result:${childId(workerId, 1, 1)}`)
-    expect(inboxOf(all).wait(waiting())).toBe('control')
-    expect(inboxOf(all).wait(between)).toBe('any')
+    expect(inboxOf(all).wait(waiting(3, 4))).toEqual(forResults(7))
+    expect(inboxOf({ ...all, family }).wait(waiting(1, 2))).toEqual(forResult(childId(workerId, 1, 1)))
+    expect(inboxOf(all).wait(waiting())).toEqual(forSignal)
+    expect(inboxOf(all).wait(between)).toEqual(forAny)
   })
 })

@@ -23,7 +23,7 @@ test('a line that got a slot after it found none waits for no other', () => {
   expect([slots.take(second), slots.waitingElsewhere(first)]).toEqual([slot, undefined])
 })
 
-test('a slot goes to the line that has been without one for longest, and last to the one that it was in (N1)', () => {
+test('a slot goes to the line that has been without one for longest, and last to the one that it was in (SLOT-1)', () => {
   const [a, b, c] = ['a', 'b', 'c'].map((pool): Rung => ({ partition: 0, bell: { id: `b1-${pool}-1`, pool } })) as [
     Rung,
     Rung,
@@ -117,7 +117,7 @@ describe('a slot that ends goes to the line that had none for longest', () => {
 test.each([
   ['its bell has lasted its bound', { bellJobMs: 50, bellMs: 600_000 }],
   ['a bell in vain would be stale', { bellJobMs: 600_000, bellMs: 300 }],
-])('a slot whose pool always has work serves another pool when %s (N1)', async (_, policy) => {
+])('a slot whose pool always has work serves another pool when %s (SLOT-1)', async (_, policy) => {
   await using troupe = await TestTroupe.start({
     workers: { inBusy, inOther },
     concurrency: 1,
@@ -128,7 +128,7 @@ test.each([
   expect((await busy.root.report()).place).not.toBe('parked')
 })
 
-test('a slot whose partition always has work serves another partition (N1)', async () => {
+test('a slot whose partition always has work serves another partition (SLOT-1)', async () => {
   await using troupe = await TestTroupe.connect({ partitions: 2 })
   await troupe.startNode({ endless, quick }, { concurrency: 1, policy: { turnSliceSteps: 5, bellMs: 300 } })
   const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
@@ -138,7 +138,7 @@ test('a slot whose partition always has work serves another partition (N1)', asy
   expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
 })
 
-test('a slot whose partition always has work serves another one, also where no bell comes from there (N1)', async () => {
+test('a slot whose partition always has work serves another one, also where no bell comes from there (SLOT-1)', async () => {
   await using troupe = await TestTroupe.connect({ partitions: 2 })
   await troupe.startNode({ endless, quick }, { concurrency: 1, policy: { turnSliceSteps: 5, bellMs: 300 } })
   const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
@@ -156,38 +156,41 @@ test('a slot whose partition always has work serves another one, also where no b
 test.each([
   ['a bell there would be stale', { bellJobMs: 600_000, bellMs: 100 }],
   ['its own bell has lasted its bound', { bellJobMs: 100, bellMs: 600_000 }],
-])('a slot that went where another line waited as %s comes back, though no bell calls it (N1)', async (_, bounds) => {
-  const rung = Promise.withResolvers<Waker>()
-  await using troupe = await TestTroupe.connect()
-  let turns = 0
-  const counted = defineWorker({
-    pool: 'busy',
-    receive(_, self) {
-      turns++
-      self.send(self.id, null)
-    },
-  })
-  let before = Number.POSITIVE_INFINITY
-  const inBetween = defineWorker({
-    pool: 'other',
-    receive(message, self) {
-      before = turns
-      self.reply(message.value)
-    },
-  })
-  const policy = { turnSliceSteps: 5, ...bounds, sweepEveryMs: 600_000 }
-  const settings = { concurrency: 1, policy, bells: 'in-process', onRinger: rung.resolve } as const
-  await troupe.startNode({ counted, inBetween }, settings)
-  await troupe.create('counted')
-  const session = await troupe.create('inBetween', 'hello')
-  const ringer = await rung.promise
-  const ring = ringer.wake.bind(ringer)
-  vi.spyOn(ringer, 'wake').mockReturnValue(undefined)
-  ring(0, [{ id: 'one', pool: 'busy' }])
-  ring(0, [{ id: 'two', pool: 'other' }])
-  expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
-  expect(await waitUntil('the first line goes on', () => turns > before)).toBe(true)
-})
+])(
+  'a slot that went where another line waited as %s comes back, though no bell calls it (SLOT-1)',
+  async (_, bounds) => {
+    const rung = Promise.withResolvers<Waker>()
+    await using troupe = await TestTroupe.connect()
+    let turns = 0
+    const counted = defineWorker({
+      pool: 'busy',
+      receive(_, self) {
+        turns++
+        self.send(self.id, null)
+      },
+    })
+    let before = Number.POSITIVE_INFINITY
+    const inBetween = defineWorker({
+      pool: 'other',
+      receive(message, self) {
+        before = turns
+        self.reply(message.value)
+      },
+    })
+    const policy = { turnSliceSteps: 5, ...bounds, sweepEveryMs: 600_000 }
+    const settings = { concurrency: 1, policy, bells: 'in-process', onRinger: rung.resolve } as const
+    await troupe.startNode({ counted, inBetween }, settings)
+    await troupe.create('counted')
+    const session = await troupe.create('inBetween', 'hello')
+    const ringer = await rung.promise
+    const ring = ringer.wake.bind(ringer)
+    vi.spyOn(ringer, 'wake').mockReturnValue(undefined)
+    ring(0, [{ id: 'one', pool: 'busy' }])
+    ring(0, [{ id: 'two', pool: 'other' }])
+    expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
+    expect(await waitUntil('the first line goes on', () => turns > before)).toBe(true)
+  },
+)
 
 test('wake-ups that are one job, as all slots were taken, are all answered when slots leave another queue at once (WAKE-5)', async () => {
   await using troupe = await TestTroupe.connect()

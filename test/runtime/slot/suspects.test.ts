@@ -1,4 +1,4 @@
-/** The permission to claim a suspect: one slot at a time, and none while a turn that was given up goes on. */
+/** The permission to claim a suspect: one slot at a time has it, and none while code goes on after the end of its turn. */
 import { pino } from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
@@ -10,7 +10,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
-test('one slot at a time has the permission', () => {
+test('one slot at a time has the permission (SUSPECT-1)', () => {
   const gate = new SuspectGate(60_000)
   expect([gate.ask(1), gate.ask(2), gate.ask(1)]).toEqual([true, false, true])
   gate.giveBack(2)
@@ -19,12 +19,12 @@ test('one slot at a time has the permission', () => {
   expect(gate.ask(2)).toBe(true)
 })
 
-test('nobody has it while behaviour goes on whose turn was taken away: it may block the node again', async () => {
+test('no slot has it while a behaviour goes on after the end of its turn (SUSPECT-2)', async () => {
   const gate = new SuspectGate(60_000)
   const [one, two] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   expect(gate.ask(1)).toBe(true)
-  gate.outlast(one.promise)
-  gate.outlast(two.promise)
+  gate.noteOverrun(one.promise)
+  gate.noteOverrun(two.promise)
   expect([gate.ask(1), gate.ask(2)]).toEqual([false, false])
   one.resolve()
   await one.promise
@@ -33,24 +33,24 @@ test('nobody has it while behaviour goes on whose turn was taken away: it may bl
   await waitUntil('both have ended', () => gate.ask(1))
 })
 
-test('behaviour that never ends keeps it for as long as was said, and no longer', async () => {
+test('a behaviour that never ends blocks suspects for a limited time (SUSPECT-2)', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const gate = new SuspectGate(60_000)
-  gate.outlast(new Promise(() => {}))
-  gate.outlast(Promise.resolve())
+  gate.noteOverrun(new Promise(() => {}))
+  gate.noteOverrun(Promise.resolve())
   await vi.advanceTimersByTimeAsync(59_999)
   expect([gate.ask(1), vi.getTimerCount()]).toEqual([false, 1])
   await vi.advanceTimersByTimeAsync(1)
   expect(gate.ask(1)).toBe(true)
 })
 
-test('nobody has it while behaviour goes on whose turn was ended for it, unless it is about to return', async () => {
+test('no slot has it while a cancelled behaviour goes on, unless that is about to return (SUSPECT-2)', async () => {
   const gate = new SuspectGate(60_000)
-  await gate.outlastIfDeaf(Promise.resolve().then(() => {}))
+  await gate.noteOverrunIfDeaf(Promise.resolve().then(() => {}))
   expect(gate.ask(1)).toBe(true)
   const deaf = Promise.withResolvers<void>()
-  await gate.outlastIfDeaf(deaf.promise)
+  await gate.noteOverrunIfDeaf(deaf.promise)
   expect(gate.ask(1)).toBe(false)
   deaf.resolve()
   await waitUntil('it has ended', () => gate.ask(1))

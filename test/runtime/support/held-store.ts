@@ -59,7 +59,7 @@ export class HeldStore {
   readonly commits: { readonly request: CommitRequest; answer(answer: CommitAnswer): void }[] = []
 
   host(): TurnHost {
-    const next = {
+    const claim = {
       pool: 'default',
       bell: 'b',
       slot: '0',
@@ -77,7 +77,8 @@ export class HeldStore {
       policy,
       bell: 'b',
       ring() {},
-      next: () => ({ next }),
+      plan: () => ({ kind: 'claim', claim }),
+      noteBusy() {},
       noteTimer() {},
       describeKind: () => '',
       live: { publish() {} },

@@ -131,7 +131,7 @@ test('a schema that throws or must wait refuses, and does not throw', () => {
       z.string().refine(async () => true),
       'x',
     ),
-  ).toEqual(refused('the schema could not check it: it is async, and schemas are checked at once'))
+  ).toEqual(refused('the schema could not check it: it is asynchronous, but schemas must answer at once'))
 })
 
 test('any JSON gives an answer', () => {

@@ -16,7 +16,7 @@ test('what a tool returns is its output, at once or later', async () => {
 })
 
 test('what a tool throws, and what its reconcile found, are cut as its output is', async () => {
-  const cut = expect.stringMatching(/\n\[Output cut: it has \d+ bytes, of which the first 9 are shown\.\]$/) as string
+  const cut = expect.stringMatching(/\n\[Output cut: it has \d+ bytes; only the first 9 are shown\.\]$/) as string
   const long = 'x'.repeat(20)
   const thrown = toolOf(() => Promise.reject(new Error(long)), { outputBytesMax: 9 })
   expect(await runOf(thrown)).toMatchObject({ kind: 'failed', output: { value: cut } })
@@ -50,7 +50,7 @@ test('a tool sees its input and the whole context', async () => {
   expect(context?.signal.aborted).toBe(false)
 })
 
-test('a tool may wrap its context, or hand on a part of it (CC3, CC4)', async () => {
+test('a tool may wrap its context or pass on a part of it (CALL-CONTEXT-3, CALL-CONTEXT-4)', async () => {
   const seen = callParts({ facts: { part: 1 }, input: { order: 1 } })
   const made: unknown[] = []
   const tool = toolOf((_input, context) => {
@@ -62,7 +62,7 @@ test('a tool may wrap its context, or hand on a part of it (CC3, CC4)', async ()
   expect(made).toEqual(Array.from({ length: 3 }, () => [true, true, true, 1]))
 })
 
-test('what it throws is told to the model, whatever it is (EX1, EX3)', async () => {
+test('whatever a tool throws becomes an error for the model (EXECUTOR-1, EXECUTOR-3)', async () => {
   const throwing = (error: unknown) =>
     runOf(
       toolOf(() => {
@@ -127,7 +127,7 @@ test('a tool that ignores its signal is left behind when its time is over', asyn
     kind: 'unfinished',
     output: {
       type: 'error-text',
-      value: "Error: 'a' did not finish within 20 ms and was stopped. Part of what it does may have taken effect.",
+      value: "Error: 'a' did not finish within 20 ms and was stopped. Part of its work may have taken effect.",
     },
   })
   expect(signal?.aborted).toBe(true)
@@ -180,7 +180,8 @@ test('what comes after the end reaches nobody', async () => {
   expect(seen.lines).toEqual([
     {
       level: 'warn',
-      message: 'a fact was set after its call had ended, and is not recorded',
+      message:
+        'a fact was set after its tool call had ended and is not recorded: await all work before the tool returns',
       fields: { tool: 'a', toolCallId: 'call-1', fact: 'late' },
     },
   ])

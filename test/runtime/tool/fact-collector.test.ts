@@ -32,9 +32,9 @@ test('a fact that cannot be recorded fails the call, even if the tool goes on', 
     ['whole', 1n, /^Error: fact "whole" of tool "a" cannot be written as JSON/],
     ['f', () => 1, /^Error: fact "f" of tool "a" cannot be written as JSON/],
     ['deep', deep, /^Error: fact "deep" of tool "a" is nested deeper than 64 levels/],
-    ['', 1, /^Error: tool "a": "" is not a fact's name/],
-    ['__proto__', 1, /^Error: tool "a": "__proto__" is not a fact's name/],
-    ['n'.repeat(policy.nameBytesMax + 1), 1, /is not a fact's name/],
+    ['', 1, /^Error: tool "a": "" is not a valid name of a fact/],
+    ['__proto__', 1, /^Error: tool "a": "__proto__" is not a valid name of a fact/],
+    ['n'.repeat(policy.nameBytesMax + 1), 1, /is not a valid name of a fact/],
   ]
   for (const [name, value, why] of cases) {
     for (const caught of [true, false]) {
@@ -65,11 +65,13 @@ test('all facts of a call have at most 4 MiB, where a name that is set again cou
   })
   expect(await runOf(over)).toMatchObject({
     kind: 'failed',
-    output: { value: expect.stringContaining('would have 4194305 bytes with "e"; the limit is 4194304') as string },
+    output: {
+      value: expect.stringContaining('would have 4194305 bytes together with "e"; the limit is 4194304') as string,
+    },
   })
 })
 
-test('of a fact that was refused the call says so, whatever its tool fails with next, and of the first of several (FC1)', async () => {
+test('a call fails with the first fact that was refused, whatever else its tool throws (FACTS-1)', async () => {
   const tool = toolOf((_input, { setFact }) => {
     for (const [name, value] of [
       ['whole', 1n],

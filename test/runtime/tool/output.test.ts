@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { policy } from '../../../src/core/policy.ts'
 import { errorOutput, toOutput } from '../../../src/runtime/tool/output.ts'
 
-const noteOf = /\n\[Output cut: it has (\d+) bytes, of which the first (\d+) are shown\.\]$/
+const noteOf = /\n\[Output cut: it has (\d+) bytes; only the first (\d+) are shown\.\]$/
 
 test('text stays text, nothing is said to be nothing, other JSON stays JSON', () => {
   expect(toOutput('hello')).toEqual({ type: 'text', value: 'hello' })
@@ -104,14 +104,14 @@ test('JSON that is nested too deep for a record becomes text', () => {
 test('more than the limit is cut, and the note says how much there was and is shown', () => {
   expect(toOutput('x'.repeat(10), 10).value).toBe('x'.repeat(10))
   expect(toOutput('x'.repeat(11), 10).value).toBe(
-    `${'x'.repeat(10)}\n[Output cut: it has 11 bytes, of which the first 10 are shown.]`,
+    `${'x'.repeat(10)}\n[Output cut: it has 11 bytes; only the first 10 are shown.]`,
   )
   expect(toOutput({ a: 'xxxxxxxxxx' }, 10)).toEqual({
     type: 'text',
-    value: '{"a":"xxxx\n[Output cut: it has 18 bytes, of which the first 10 are shown.]',
+    value: '{"a":"xxxx\n[Output cut: it has 18 bytes; only the first 10 are shown.]',
   })
   expect(toOutput('\u{1f600}'.repeat(3), 10).value).toBe(
-    '\u{1f600}\u{1f600}\n[Output cut: it has 12 bytes, of which the first 8 are shown.]',
+    '\u{1f600}\u{1f600}\n[Output cut: it has 12 bytes; only the first 8 are shown.]',
   )
   expect(errorOutput('x'.repeat(20), 10).value).toMatch(noteOf)
   const all = toOutput('y'.repeat(policy.toolOutputBytesMax + 1)).value as string

@@ -143,8 +143,12 @@ test('a refusal says what is wrong with the path', async () => {
   await expect(workspace.resolve('/etc/passwd')).rejects.toThrow(`"/etc/passwd" is outside of the worker's folder`)
   await expect(workspace.resolve('out')).rejects.toThrow(`"out" leads out of the worker's folder`)
   await expect(workspace.resolveNew('.')).rejects.toThrow(`"." is the worker's folder itself`)
-  await expect(workspace.resolveNew('none/new.txt')).rejects.toThrow('"none/new.txt" has no folder to be in')
-  await expect(workspace.resolveNew('file.txt/new.txt')).rejects.toThrow('"file.txt/new.txt" has no folder to be in')
+  await expect(workspace.resolveNew('none/new.txt')).rejects.toThrow(
+    '"none/new.txt" names a folder that does not exist',
+  )
+  await expect(workspace.resolveNew('file.txt/new.txt')).rejects.toThrow(
+    '"file.txt/new.txt" names a folder that does not exist',
+  )
   await expect(workspace.resolveNew('good')).rejects.toThrow('"good" is a link')
 })
 

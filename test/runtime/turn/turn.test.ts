@@ -1,5 +1,5 @@
 /** Turns: what breaks if a cancel, a stop or a lost lease comes while a commit is on its way? The store's answers are held back here. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, expectTypeOf, test } from 'vitest'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { newId } from '../../../src/core/ids.ts'
@@ -24,8 +24,26 @@ const ok = (claimed: ClaimAnswer): CommitAnswer => ({
 })
 const echo = handlerKind('echo', defineWorker({ receive: (message, self) => self.reply(message.value) }))
 
+/** Names of the data of a type that others may write. */
+type Writable<Type> = {
+  [Name in keyof Type]-?: Type[Name] extends (...args: never[]) => unknown
+    ? never
+    : (<Any>() => Any extends { [_ in Name]: Type[Name] } ? 1 : 2) extends <Any>() => Any extends {
+          -readonly [_ in Name]: Type[Name]
+        }
+          ? 1
+          : 2
+      ? Name
+      : never
+}[keyof Type]
+
+test('no other file can write a field of a turn', () => {
+  expectTypeOf<Writable<Pick<Turn, keyof Turn>>>().toEqualTypeOf<never>()
+  expectTypeOf<Writable<{ mine: number; readonly yours: number }>>().toEqualTypeOf<'mine'>()
+})
+
 describe('a turn', () => {
-  test('has one commit in flight at a time, also when a cancel comes while the last one is on its way (U1)', async () => {
+  test('has one commit in flight at a time, also when a cancel comes while the last one is on its way (TURN-1)', async () => {
     const store = new HeldStore()
     const turn = new Turn(grantByHand(), store.host())
     void echo.behaviour(turn)
@@ -48,7 +66,7 @@ describe('a turn', () => {
     await turn.finished
     await new Promise((resolve) => setImmediate(resolve))
     expect(turn.over).toBe('ended')
-    expect(turn.claimed.kind).toBe('grant')
+    expect(turn.endAnswer).toMatchObject({ claimed: { kind: 'grant' } })
   })
 
   test('of a worker with several messages receives no further one after it was released', async () => {
@@ -105,7 +123,7 @@ describe('a turn', () => {
       return { store, turn }
     }
 
-    test('the next message is received when the one before is recorded; else at once (U6)', async () => {
+    test('the next message is received when the one before is recorded; else at once (TURN-5)', async () => {
       const { store, turn } = await begun(noting, 2)
       expect(seen).toEqual([1])
       store.commits[0]?.answer(ok({ kind: 'none' }))
@@ -116,7 +134,7 @@ describe('a turn', () => {
       first.turn.abandon('fenced')
     })
 
-    test('a tool without effects runs when the reply that calls it is recorded; else at once (U6)', async () => {
+    test('a tool without effects runs when the reply that calls it is recorded; else at once (TURN-5)', async () => {
       const { store, turn } = await begun(looking(), 2)
       expect(store.commits[0]?.request.entries.join()).not.toContain('"assistant"')
       store.commits[0]?.answer(ok({ kind: 'none' }))

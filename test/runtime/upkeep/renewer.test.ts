@@ -5,7 +5,7 @@ import { newId } from '../../../src/core/ids.ts'
 import { type Policy, policy } from '../../../src/core/policy.ts'
 import type { Bell, RenewRequest, TurnStore, Verdict } from '../../../src/core/ports/ports.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
-import { Renewer } from '../../../src/runtime/upkeep/renewer.ts'
+import { type Renewal, Renewer } from '../../../src/runtime/upkeep/renewer.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { grantByHand, HeldStore, silentLog } from '../support/held-store.ts'
 
@@ -19,7 +19,15 @@ interface Answer {
 const rare: Policy = { ...policy, busyAfterMs: 1_000_000, renewEveryMs: 500_000 }
 const longAgo = () => performance.now() - 2_000_000
 
+interface More extends Partial<Pick<Renewal, 'wasAsked' | 'renewedAt'>> {
+  readonly startedAt?: number
+  readonly sessionId?: string
+  readonly trustedUntil?: number
+}
+
 class Scene {
+  /** Turns whose slots heard that their wake-ups are busy. */
+  readonly busy: Turn[] = []
   readonly asked: RenewRequest[][] = []
   readonly rung: Bell[] = []
   readonly warned: string[] = []
@@ -40,11 +48,15 @@ class Scene {
     this.renewer = new Renewer(store, times, ring, log)
   }
 
-  /** A turn that began long ago and was never renewed, but for what is said. */
-  turn(more: Partial<Turn> = {}, sessionId = newId(0)): Turn {
-    const turn = new Turn(grantByHand({ sessionId }), new HeldStore().host())
-    this.renewer.add(Object.assign(turn, { startedAt: longAgo(), ...more }))
-    return turn
+  /** A turn that began long ago and was never renewed, but for `more`. */
+  turn(more: More = {}): Turn {
+    return this.renewal(more).turn
+  }
+
+  renewal({ startedAt = longAgo(), sessionId = newId(0), trustedUntil = soon(), ...more }: More = {}): Renewal {
+    const host = { ...new HeldStore().host(), noteBusy: () => void this.busy.push(turn) }
+    const turn = Object.assign(new Turn(grantByHand({ sessionId, trustedUntil }), host), { startedAt })
+    return Object.assign(this.renewer.add(turn), more)
   }
 
   get workersAsked(): string[][] {
@@ -61,28 +73,28 @@ afterEach(() => scene.renewer.stop())
 const soon = () => performance.now() + 60_000
 
 describe('which turns are renewed', () => {
-  test('those that are long, and no short one (L1)', async () => {
+  test('those that are long, and no short one (RENEW-1)', async () => {
     scene.turn({ startedAt: performance.now() })
     const long = scene.turn()
     await scene.renewer.runOnce()
     expect(scene.workersAsked).toEqual([[long.grant.workerId]])
     expect(scene.asked[0]?.[0]).toMatchObject({ token: long.grant.token, bell: 'b', becomesBusy: true, runState: '' })
-    expect(long.bellIsBusy).toBe(true)
+    expect(scene.busy).toEqual([long])
   })
 
   test('those whose last renewal is old enough, and none that was just renewed', async () => {
-    const old = scene.turn({ bellIsBusy: true, lastRenewedAt: longAgo() })
-    scene.turn({ bellIsBusy: true, lastRenewedAt: performance.now() })
+    const old = scene.renewal({ wasAsked: true, renewedAt: longAgo() })
+    scene.turn({ wasAsked: true, renewedAt: performance.now() })
     await scene.renewer.runOnce()
     await scene.renewer.runOnce()
-    expect(scene.workersAsked).toEqual([[old.grant.workerId]])
-    expect(performance.now() - old.lastRenewedAt).toBeLessThan(1_000_000)
+    expect(scene.workersAsked).toEqual([[old.turn.grant.workerId]])
+    expect(performance.now() - old.renewedAt).toBeLessThan(1_000_000)
   })
 
   test('none that is over, or was taken away', async () => {
     const over = scene.turn()
     over.abandon('fenced')
-    scene.renewer.remove(scene.turn())
+    scene.renewer.remove(scene.renewal())
     await scene.renewer.runOnce()
     expect(scene.asked).toEqual([])
     expect(scene.renewer.turns).toEqual([over])
@@ -91,8 +103,8 @@ describe('which turns are renewed', () => {
   test('all of a session that is named, however short they are', async () => {
     const session = newId(0)
     const mine = [
-      scene.turn({ startedAt: performance.now() }, session),
-      scene.turn({ bellIsBusy: true, lastRenewedAt: performance.now() }, session),
+      scene.turn({ startedAt: performance.now(), sessionId: session }),
+      scene.turn({ wasAsked: true, renewedAt: performance.now(), sessionId: session }),
     ]
     scene.turn()
     await scene.renewer.runOnce(session)
@@ -113,9 +125,9 @@ describe('which turns are renewed', () => {
   test('by themselves while there are any, and not once there are none', async () => {
     const times = { ...policy, busyAfterMs: 10, renewEveryMs: 0 }
     const [often, other] = [new Scene(times), new Scene(times)]
-    const [turn] = [often.turn(), other.turn()]
+    const [renewal] = [often.renewal(), other.renewal()]
     await waitUntil('it was renewed again and again', () => often.asked.length > 3)
-    often.renewer.remove(turn)
+    often.renewer.remove(renewal)
     const [asked, meanwhile] = [often.asked.length, other.asked.length]
     await waitUntil('others go on', () => other.asked.length > meanwhile + 3)
     other.renewer.stop()
@@ -126,9 +138,9 @@ describe('which turns are renewed', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     onTestFinished(() => void vi.useRealTimers())
     const timers: number[] = []
-    for (const turn of [scene.turn(), scene.turn()]) {
+    for (const renewal of [scene.renewal(), scene.renewal()]) {
       timers.push(vi.getTimerCount())
-      scene.renewer.remove(turn)
+      scene.renewer.remove(renewal)
     }
     timers.push(vi.getTimerCount())
     expect(timers).toEqual([1, 1, 0])
@@ -138,16 +150,16 @@ describe('which turns are renewed', () => {
     const { promise, resolve } = Promise.withResolvers<Answer>()
     scene.answer = () => promise
     const session = newId(0)
-    const turn = scene.turn({}, session)
+    const renewal = scene.renewal({ sessionId: session })
     const first = scene.renewer.runOnce()
-    Object.assign(turn, { lastRenewedAt: longAgo() })
+    renewal.renewedAt = longAgo()
     await scene.renewer.runOnce()
     expect(scene.asked).toHaveLength(1)
     const named = scene.renewer.runOnce(session)
     expect(scene.asked).toHaveLength(2)
     resolve({})
     await Promise.all([first, named])
-    Object.assign(turn, { lastRenewedAt: longAgo() })
+    renewal.renewedAt = longAgo()
     await scene.renewer.runOnce()
     expect(scene.asked).toHaveLength(3)
   })
@@ -159,12 +171,17 @@ describe('an answer', () => {
     const [short, long] = [scene.turn({ trustedUntil: until - 1 }), scene.turn({ trustedUntil: until + 1 })]
     scene.answer = () => ({ trustedUntil: until, bells: [{ id: 'b1-default-1', pool: 'default' }] })
     await scene.renewer.runOnce()
-    expect([short.trustedUntil, long.trustedUntil]).toEqual([until, until + 1])
+    const trust = [until - 0.5, until, until + 0.5].map((at) => [short.lease.isTrusted(at), long.lease.isTrusted(at)])
+    expect(trust).toEqual([
+      [true, true],
+      [false, true],
+      [false, true],
+    ])
     expect([short.over, long.over, short.aborted]).toEqual([undefined, undefined, false])
     expect(scene.rung).toEqual([{ id: 'b1-default-1', pool: 'default' }])
   })
 
-  test('ends the turns it says are fenced or cancelled, and no other (L3)', async () => {
+  test('ends the turns it says are fenced or cancelled, and no other (RENEW-3)', async () => {
     const [kept, fenced, cancelled] = [scene.turn(), scene.turn(), scene.turn()]
     scene.answer = () => ({ verdicts: ['kept', 'fenced', 'cancelled'], trustedUntil: soon() })
     await scene.renewer.runOnce()
@@ -176,28 +193,27 @@ describe('an answer', () => {
   })
 
   test('that does not come is told, and asked for again', async () => {
-    const turn = scene.turn({ trustedUntil: soon() })
+    const renewal = scene.renewal()
     scene.answer = () => Promise.reject(new Error('gone'))
     await scene.renewer.runOnce()
     expect(scene.warned).toHaveLength(1)
-    expect(turn.over).toBeUndefined()
-    Object.assign(turn, { lastRenewedAt: longAgo() })
+    expect(renewal.turn.over).toBeUndefined()
+    renewal.renewedAt = longAgo()
     scene.answer = () => ({})
     await scene.renewer.runOnce()
     expect(scene.asked).toHaveLength(2)
   })
 
-  test('is not missed by a node that runs nothing (L4)', async () => {
+  test('is not missed by a node that runs nothing (RENEW-4)', async () => {
     scene = new Scene({ ...rare, busyAfterMs: 1, renewEveryMs: 1 })
-    const turn = scene.turn({ startedAt: performance.now() })
-    scene.renewer.remove(turn)
+    scene.renewer.remove(scene.renewal({ startedAt: performance.now() }))
     const began = performance.now()
     await waitUntil('time has passed', () => performance.now() - began > 5)
     await scene.renewer.runOnce(newId(0))
     expect(scene.warned).toEqual([])
   })
 
-  test('that is late since nothing looked for long is told as that, and no other (L4)', async () => {
+  test('that is late since nothing looked for long is told as that, and no other (RENEW-4)', async () => {
     // A whole number, so that what is added and taken away again is exact: else a fraction more than the most is late at times.
     let now = Math.ceil(performance.now())
     vi.spyOn(performance, 'now').mockImplementation(() => now)
@@ -206,7 +222,7 @@ describe('an answer', () => {
       now += ms
       await scene.renewer.runOnce(newId(0))
     }
-    scene.renewer.remove(scene.turn())
+    scene.renewer.remove(scene.renewal())
     // While it ran nothing, nothing looked.
     now += 2 * mostMs
     const [first, second] = [
@@ -219,7 +235,7 @@ describe('an answer', () => {
     expect([second.over, scene.warned]).toEqual(['blocked', [expect.stringContaining('stood still for 1000.0 s')]])
   })
 
-  test('that did not come in time gives up the turn before Redis gives the worker away (L2)', async () => {
+  test('that did not come in time gives up the turn before Redis gives the worker away (RENEW-2)', async () => {
     const [late, trusted] = [scene.turn({ trustedUntil: performance.now() }), scene.turn({ trustedUntil: soon() })]
     await scene.renewer.runOnce()
     expect([late.over, trusted.over]).toEqual(['unreachable', undefined])

@@ -3,10 +3,10 @@ import { describe, expect, test, vi } from 'vitest'
 import { decodeEvents } from '../../../src/core/event/event-notes.ts'
 import { readEvents } from '../../../src/store/event-tail.ts'
 import { toEventEntries } from '../../../src/store/script/replies.ts'
-import { commitsScript } from '../../../src/store/script/scripts.ts'
+import { commitScript } from '../../../src/store/script/scripts.ts'
+import { endOf, siblings, together } from '../support/batch-calls.ts'
 import { completed } from '../support/call-scenes.ts'
 import type { CommitWish, HandTurn } from '../support/hand-node.ts'
-import { endOf, siblings, together } from '../support/joint-calls.ts'
 import { Place } from '../support/place.ts'
 
 /** Everything that is stored but events, which are told in fewer entries, and bells, which ring once for all. */
@@ -106,7 +106,7 @@ describe('commits that go together', () => {
     const [first, second] = asked as [(typeof asked)[0], (typeof asked)[0]]
     const before = one.wire.sent
     const answers = await together(first.scene.node, first.requests)
-    expect([one.wire.sent - before, one.wire.last.sha]).toEqual([1, commitsScript.sha])
+    expect([one.wire.sent - before, one.wire.last.sha]).toEqual([1, commitScript.sha])
     const others = []
     for (const request of second.requests) others.push(await second.scene.node.turns.commit(request))
     expect(answers.map(({ kind }) => kind)).toEqual(others.map(({ kind }) => kind))
@@ -193,7 +193,7 @@ describe('commits that go together', () => {
     expect(answers.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
   })
 
-  test('trust a lease from when they were sent first, also those that are sent again alone (J2)', async () => {
+  test('trust a lease from when they were sent first, also those that are sent again alone (BATCH-2)', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place)
     const [a, b] = children as [HandTurn, HandTurn]

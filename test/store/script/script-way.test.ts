@@ -293,7 +293,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     const again = new ScriptCaller(admin).call(
       scripts.commitScript,
       named(keys, 0),
-      { ...named(args, keyCount), entries: last },
+      { ...named(args, keyCount), turns: last },
       { deadlineMs: 20_000 },
     )
     expect(await again).toEqual(reply)

@@ -7,10 +7,10 @@ import { AuditStore } from '../../../src/store/audit-store.ts'
 import { checkRights } from '../../../src/store/redis/rights.ts'
 import { checkRedis } from '../../../src/store/redis/set-up.ts'
 import { cancelledAgent } from './agent-checks.ts'
+import { batchCalls } from './batch-calls.ts'
 import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'
 import { runFailure } from './hand-node.ts'
-import { jointCalls } from './joint-calls.ts'
 import type { Place } from './place.ts'
 import { family, used } from './spending-checks.ts'
 
@@ -98,7 +98,7 @@ export const calls: readonly Call[] = [
     },
   },
   ...commitCalls,
-  ...jointCalls,
+  ...batchCalls,
   {
     name: 'renew',
     forgetsBells: true,

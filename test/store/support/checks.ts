@@ -55,7 +55,7 @@ export const aCommitSentTwiceIsOk: Check = async (place) => {
   await place.create()
   const turn = await place.node().claim()
   await turn.record({ entries: ['{}'] })
-  expect((await place.wire.again())[0]).toBe('ok')
+  expect(String((await place.wire.again())[0])).toMatch(/^ok,/)
   expect(await place.redis.llen(place.workerKeys(turn.worker).log)).toBe(1)
 }
 
@@ -65,7 +65,7 @@ export const anOlderCommitSentAgainIsOk: Check = async (place) => {
   await turn.record({ entries: ['{}'] })
   const first = place.wire.last
   await turn.record({ entries: ['{}'] })
-  expect((await place.wire.again(first))[0]).toBe('ok')
+  expect(String((await place.wire.again(first))[0])).toMatch(/^ok,/)
 }
 
 export const inputBeforeTheEndQueuesTheWorker: Check = async (place) => {

@@ -233,6 +233,8 @@ const aParentNobodyCountsWith =
     await child.complete({ result: 'r' }).catch(() => {})
     expect(await place.record(child.worker)).toMatchObject({ place: 'idle', version: '1' })
     expect(await place.redis.llen(place.workerKeys(child.worker).log)).toBe(2)
+    // It is woken, so that somebody looks at it.
+    expect(await place.redis.hget(place.workerKeys(root).record, 'place')).toBe('queued')
   }
 
 export const aCountOfResultsTearsNoCommit = aParentNobodyCountsWith('family', 'some')

@@ -171,7 +171,7 @@ export const letterMutants: readonly Mutant[] = [
   {
     guard: 'who has children is not, whatever its kind spawns by now',
     script: claimScript,
-    from: "(record.awaits or '') == '' and string.find(kinds",
+    from: "(record.awaits or atStart.awaits) == '' and string.find(kinds",
     to: 'string.find(kinds',
     check: checks.whoHasChildrenIsNotStartedAgain,
   },

@@ -155,7 +155,7 @@ export const lineMutants: readonly Mutant[] = [
   {
     guard: 'an ended run of a child is marked at the root',
     script: commitScript,
-    from: "redis.call('HSET', rootKey, unpack(ofRoot))",
+    from: "redis.call('HSET', turn.rootKey, unpack(turn.ofRoot))",
     to: '',
     check: checks.grandchildrenOfAnEndedRunAreCancelled,
   },

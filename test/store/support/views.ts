@@ -5,7 +5,7 @@
  */
 import { decodeEvents } from '../../../src/core/event/event-notes.ts'
 import { rootIdOf, sessionIdOfRoot } from '../../../src/core/ids.ts'
-import { readRecord } from '../../../src/store/record/record-fields.ts'
+import { namedFields } from '../../support/record-fields.ts'
 
 type Fields = Readonly<Record<string, string>>
 
@@ -43,7 +43,7 @@ const hidden = new Set(['schema', 'token', 'commit', 'node', 'history', ...ofSes
  * the last commit; `committed` the last commit as nonce and sequence.
  */
 export function workerView(id: string, stored: Fields): Record<string, string> {
-  const fields = readRecord({ ...stored })
+  const fields = namedFields(stored)
   const token = /^(\d+):(.*)$/.exec(fields.token ?? '')
   const commit = /^(\d+):(.*)$/.exec(fields.commit ?? '')
   const committedEpoch = Number(commit?.[1] ?? 0)

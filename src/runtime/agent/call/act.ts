@@ -1,69 +1,70 @@
 /**
- * Duty: what the newest reply asked for and is not answered yet: children, messages, tools; until each call has its result. And what
- * ends a run for its results: a failure that one holds, the same errors again and again.
- * It begins the same in the turn that recorded the reply and in one that takes over after a crash.
+ * Duty: carry out the open calls of the newest reply (children, messages, tools) until each call has its result. Also end a run because
+ * of its results: a result that holds a failure, or the same errors again and again.
+ * ACT-1 It starts in the same way in the turn that recorded the reply and in a turn that takes over after a crash.
  */
 import { TerminalError, toRuntimeError } from '../../../core/errors.ts'
-import type { Scene, Wait } from '../scene.ts'
+import type { AgentTurn, Pause } from '../agent-turn.ts'
 import { invalidResult, iterate } from '../think.ts'
 import { DelegatedCalls } from './delegated-calls.ts'
 import { type CallsEnd, runLocalCalls } from './local-calls.ts'
 
-/** Null to go on with what is recorded. */
-export async function act(scene: Scene): Promise<Wait | null> {
-  const { journal, kind, inbox, retries } = scene
+/** Returns null when the turn goes on with what is recorded. */
+export async function act(agentTurn: AgentTurn): Promise<Pause | null> {
+  const { journal, tools, inbox, retries } = agentTurn
   const { container, machine } = journal
   if (machine.state === 'TransientFailure') machine.apply('toolRetried')
   const { pending } = container
-  // What became children waits for them, whatever their kind may spawn by now (W1 of delegated-calls.ts).
+  // A call that started children waits for them, even if the kind may not spawn any more (DELEGATED-1 of delegated-calls.ts).
   const open = new Set(pending.calls.map(({ toolCallId }) => toolCallId).filter((id) => !pending.delegated.has(id)))
-  // Of a reply that is recorded the number was judged then: 0 is within any limit.
-  const { checked } = scene.iteration ?? iterate(scene, container.lastReply ?? { content: [] }, 0)
-  scene.iteration = null
+  // The number of a recorded reply was checked when it was recorded. 0 is within any limit.
+  const { checked } = agentTurn.iteration ?? iterate(agentTurn, container.lastReply ?? { content: [] }, 0)
+  agentTurn.iteration = null
   const calls = checked.filter(({ call }) => open.has(call.toolCallId))
-  const delegated = new DelegatedCalls(journal, async () => scene.folder())
+  const delegated = new DelegatedCalls(journal, async () => agentTurn.folder())
   for (const one of calls) {
-    // Its effect has the say, and not its arguments (L2 of local-calls.ts).
+    // A started call is reconciled, even if its arguments are no longer valid (LOCAL-2 of local-calls.ts).
     if (pending.started.has(one.call.toolCallId)) continue
-    // Accepted when it was recorded, and no longer: the kind has changed since.
-    if (one.kind === 'invalid') journal.add([invalidResult(one, journal.nextId())])
-    else if (kind.tools.isDelegation(one.call.toolName)) await delegated.begin(one.call, one.input)
-    if (scene.isOver) return null
+    // The call was valid when it was recorded, but the kind has changed since.
+    if (one.kind === 'invalid') journal.add([invalidResult(journal, one)])
+    else if (tools.isDelegation(one.call.toolName)) await delegated.begin(one.call, one.input)
+    if (agentTurn.isOver) return null
   }
-  const ended = await runLocal(scene, kind.tools.locals(calls, pending.started))
-  if (scene.isOver) return null
+  const ended = await runLocal(agentTurn, tools.locals(calls, pending.started))
+  if (agentTurn.isOver) return null
   if (ended === null || container.run.failure) return null
   if (ended.kind === 'retry') return retries.tryAgain(ended.error, 'tool', ended.toolCallIds)
-  return delegated.gather(inbox)
+  return delegated.collectResults(inbox)
 }
 
-/** Null when the run has failed. */
-async function runLocal(scene: Scene, calls: Parameters<typeof runLocalCalls>[1]): Promise<CallsEnd | null> {
+/** Returns null when the run has failed. */
+async function runLocal(agentTurn: AgentTurn, calls: Parameters<typeof runLocalCalls>[1]): Promise<CallsEnd | null> {
   if (calls.length === 0) return { kind: 'done' }
-  const { journal, parts, kind, retries } = scene
+  const { journal, parts, kind, retries } = agentTurn
   try {
-    const folder = scene.folder()
+    const folder = agentTurn.folder()
     return await runLocalCalls(
       {
         journal,
         executor: parts.executor,
         definition: kind.definition,
         folder: folder && (await folder),
-        attempt: retries.failed('tool'),
-        tries: retries.most,
+        failedAttempts: retries.failed('tool'),
+        attempts: retries.most,
+        telemetry: parts.telemetry,
       },
       calls,
     )
   } catch (thrown) {
-    // Its folder cannot be had.
+    // The folder of the worker cannot be found.
     journal.machine.apply('toolRefused')
-    scene.end.fail(toRuntimeError(thrown), 'runtime', 1)
+    agentTurn.end.fail(toRuntimeError(thrown), 'runtime', 1)
     return null
   }
 }
 
-/** Fails the run when a call's result says so; true when it did. */
-export function failAsRecorded({ journal, end }: Scene): boolean {
+/** Fails the run if the result of a call says that the run must fail. Returns true if it did. */
+export function failAsRecorded({ journal, end }: AgentTurn): boolean {
   const { failure } = journal.container.run
   if (failure === null) return false
   journal.machine.apply('toolRefused')
@@ -71,15 +72,15 @@ export function failAsRecorded({ journal, end }: Scene): boolean {
   return true
 }
 
-/** Ends the run when the last iterations all ended with the same errors; true when it did. */
-export function breakCircuit(scene: Scene): boolean {
-  const { journal, end, turn } = scene
+/** Ends the run if the last iterations all ended with the same errors. Returns true if it did. */
+export function breakCircuit(agentTurn: AgentTurn): boolean {
+  const { journal, end, turn } = agentTurn
   const { sameErrors, errors } = journal.container.run
   if (sameErrors < turn.host.policy.sameErrors) return false
   if (journal.machine.state === 'ExecutingTools') journal.machine.apply('toolsFinished')
   journal.machine.apply('circuitOpened')
   const error = new TerminalError(
-    `${scene.who} met the same tool errors in ${sameErrors} iterations in a row, and was ended before it spent more: ${errors.replaceAll('\n', '; ')}`,
+    `${agentTurn.who} met the same tool errors in ${sameErrors} iterations in a row. Its run was ended so that it spends no more tokens: ${errors.replaceAll('\n', '; ')}`,
     { code: 'circuit_open' },
   )
   end.fail(error, 'tool', 1)

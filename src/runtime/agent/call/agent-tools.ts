@@ -1,15 +1,19 @@
 /**
- * Duty: what one kind of agent can call: its tools, and with `spawns` the two of delegation; and the instructions that go with them.
- * A tool that the worker's grant does not name is not shown, and unknown when it is called.
+ * Duty: know what one kind of agent can call, and write its instructions: its own tools and, if it may spawn, the two tools of delegation.
+ * Does not own: running the calls (local-calls.ts, delegated-calls.ts).
+ * AGENT-TOOLS-1 A tool that the worker's permissions do not name is not offered to the model, and is unknown when it is called.
+ * AGENT-TOOLS-2 A kind gets its tools from a source, which is asked once in each turn (TOOL-SOURCE-1 of core/ports/tool-source.ts).
  */
 
 import type { Fit } from '../../../core/check/schema-problems.ts'
 import type { AgentSelf } from '../../../core/definition/define-agent.ts'
+import type { Tool } from '../../../core/definition/define-tool.ts'
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
 import type { ToolSpec } from '../../../core/definition/model.ts'
 import { TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import type { ToolCallBlock } from '../../../core/history/chat-message.ts'
 import type { Grant } from '../../../core/ports/ports.ts'
+import type { ToolSource } from '../../../core/ports/tool-source.ts'
 import { checkArguments, readArguments } from '../../tool/arguments.ts'
 import { invalidArgumentsText, unknownToolText } from '../../tool/messages.ts'
 import { ToolRegistry } from '../../tool/registry.ts'
@@ -18,21 +22,50 @@ import type { CheckedCall } from '../iteration.ts'
 import { delegationSpecs, parseSend, parseSpawn, sendToolName, spawnToolName } from './delegation.ts'
 import type { LocalCall, LostCall } from './local-calls.ts'
 
-/** Lists of tools that an agent's workers share; those of other grants are made anew. */
+/** How many lists of tools are kept for each kind. The list for other permissions is made anew each time. */
 const specsKept = 100
+
+/** The tools of one kind of agent, from its source. */
+export class Toolbox {
+  readonly #definition: AgentDefinition
+  readonly #source: ToolSource
+  #opened: { readonly list: readonly Tool[]; readonly tools: AgentTools }
+
+  /** Throws a ConfigError that names a tool of the definition which no model could call. */
+  constructor(definition: AgentDefinition, source: ToolSource = listedTools(definition)) {
+    const list = definition.tools ?? noTools
+    this.#definition = definition
+    this.#source = source
+    this.#opened = { list, tools: new AgentTools(definition, list) }
+  }
+
+  /** Asks the source. While it returns the same array, the result is the same object. */
+  async open(): Promise<AgentTools> {
+    const list = await this.#source.tools()
+    if (list !== this.#opened.list) this.#opened = { list, tools: new AgentTools(this.#definition, list) }
+    return this.#opened.tools
+  }
+}
+
+const noTools: readonly Tool[] = []
+
+/** The source of an agent whose definition lists its tools. */
+function listedTools({ tools = noTools }: AgentDefinition): ToolSource {
+  return { tools: async () => tools }
+}
 
 export class AgentTools {
   readonly #definition: AgentDefinition
   readonly #registry: ToolRegistry
-  /** Of an agent that is restricted in nothing and spawns nothing. */
+  /** The list for a worker without restrictions that may not spawn. */
   readonly #own: readonly ToolSpec[]
-  /** By what the grant allows and what is known of the kinds: adapters keep what they make of a list. */
+  /** By the names of permitted tools and the descriptions of kinds. Adapters keep what they build from a list, so it must be the same array. */
   readonly #specs = new Map<string, readonly ToolSpec[]>()
 
   /** Throws a ConfigError that names the tool. */
-  constructor(definition: AgentDefinition) {
+  constructor(definition: AgentDefinition, tools: readonly Tool[]) {
     this.#definition = definition
-    this.#registry = new ToolRegistry(definition.tools ?? [])
+    this.#registry = new ToolRegistry(tools)
     this.#own = this.#registry.specs()
   }
 
@@ -49,14 +82,14 @@ export class AgentTools {
     const key = JSON.stringify([own.map(({ name }) => name), kinds.map((kind) => [kind, describe(kind)])])
     const known = this.#specs.get(key)
     if (known) return known
-    // Grants are what models write: there may be as many as they like.
+    // Models write permissions when they spawn, so there may be any number of different lists.
     if (this.#specs.size === specsKept) this.#specs.clear()
     const specs = kinds.length === 0 ? own : [...own, ...delegationSpecs(kinds, describe)]
     this.#specs.set(key, specs)
     return specs
   }
 
-  /** Throws a TerminalError where a function gives none. */
+  /** Throws a TerminalError if the definition's function throws or returns no text. */
   instructions({ grant }: Turn, folder: string | null): string {
     const { workerId: id, name, kind, sessionId, parentId, depth } = grant
     const text = this.#text({ id, name, kind, sessionId, parentId, depth, folder })
@@ -74,7 +107,9 @@ export class AgentTools {
       throw new TerminalError(`the instructions of ${self.kind} threw: ${toRuntimeError(cause).message}`, { cause })
     }
     if (typeof text === 'string') return text
-    throw new TerminalError(`the instructions of ${self.kind} are no text, but ${typeof text}.`)
+    throw new TerminalError(
+      `the instructions of ${self.kind} must be a text, but its function returned ${typeof text}.`,
+    )
   }
 
   isDelegation(name: string): boolean {
@@ -89,7 +124,7 @@ export class AgentTools {
     return { kind: 'accepted', call, input: fit.value }
   }
 
-  /** Null for a tool that the worker does not have. */
+  /** Null if the worker has no such tool. */
   #fitOf(call: ToolCallBlock, grant: Grant): Fit<unknown> | null {
     const { toolName } = call
     const kinds = this.kinds(grant)
@@ -98,7 +133,7 @@ export class AgentTools {
     return tool === undefined ? null : checkArguments(tool, call)
   }
 
-  /** Of these calls those that run in the node, and those that were started in one and cannot be run any more. */
+  /** Of these calls, those that run in this node, and those that an earlier turn started and that cannot run any more. */
   locals(checked: readonly CheckedCall[], started: ReadonlySet<string>): readonly (LocalCall | LostCall)[] {
     return checked.flatMap((one): (LocalCall | LostCall)[] => {
       const { call } = one

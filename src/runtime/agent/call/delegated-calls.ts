@@ -1,19 +1,22 @@
 /**
- * Duty: the calls of one reply that became children or messages: starts them, and gathers what the children report.
- * W1 Children are created in the commit that records the call as delegated; a repeated spawn is the same child.
- * W2 The results of children are recorded as they are taken from the mailbox; a call's result follows when all of its children have
- *    reported.
+ * Duty: carry out the calls of one reply that start children or send messages, and collect what the children report.
+ * Does not own: the form of these two tools (delegation.ts).
+ * DELEGATED-1 Children are created by the commit that records their call as delegated. If the spawn is repeated, it names the same children.
+ * DELEGATED-2 The result of a child is recorded when it is taken from the mailbox. The result of the call follows when all of its
+ *             children have reported.
  */
 
 import { toRuntimeError } from '../../../core/errors.ts'
 import type { EventNote } from '../../../core/event/event.ts'
-import type { ToolCallBlock, ToolOutput } from '../../../core/history/chat-message.ts'
-import type { DelegatedEntry } from '../../../core/history/entry.ts'
+import type { ToolCallBlock, ToolOutput, ToolStatus } from '../../../core/history/chat-message.ts'
+import type { DelegatedEntry, Entry } from '../../../core/history/entry.ts'
 import { toJson } from '../../../core/json.ts'
 import { encodeInput, type ResultMessage } from '../../../core/worker/message.ts'
+import { forResults } from '../../../core/worker/wait.ts'
 import { errorOutput } from '../../tool/output.ts'
 import type { AgentInbox } from '../agent-inbox.ts'
-import type { EntryFacts, Journal } from '../journal.ts'
+import type { Pause } from '../agent-turn.ts'
+import type { Journal } from '../journal.ts'
 import {
   childrenOutput,
   delegate,
@@ -28,13 +31,13 @@ export class DelegatedCalls {
   readonly #journal: Journal
   readonly #folder: () => Promise<string | null>
 
-  /** `folder` tells the worker's own, which its children stay within. */
+  /** `folder` finds the worker's own folder. Its children must stay within that folder. */
   constructor(journal: Journal, folder: () => Promise<string | null>) {
     this.#journal = journal
     this.#folder = folder
   }
 
-  /** Starts what the call asks for. */
+  /** Starts the children of the call, or sends its message. */
   async begin(call: ToolCallBlock, input: unknown): Promise<void> {
     try {
       if (call.toolName === sendToolName) await this.#send(call, input as SendInput)
@@ -50,9 +53,9 @@ export class DelegatedCalls {
     const poolOf = (kind: string) => host.poolOf(kind)
     const folder = await this.#folder()
     const { orders, notes } = delegate(tasks, grant, position.run, position.calls, container.facts, folder, poolOf)
-    const joining = orders.flatMap(({ detached, call: number }) => (detached ? [] : [number]))
-    const entries: EntryFacts[] = [{ type: 'delegated', toolCallId: call.toolCallId, spawned: notes }]
-    if (joining.length === 0) entries.push(this.#result(call, detachedOutput(notes), 1))
+    const awaited = orders.flatMap(({ detached, call: number }) => (detached ? [] : [number]))
+    const entries = [this.#journal.entry('delegated', { toolCallId: call.toolCallId, spawned: notes })]
+    if (awaited.length === 0) entries.push(this.#result(call, detachedOutput(notes), 1))
     const spawned = notes.map(
       ({ id, kind, name, detached }): EventNote => [
         'worker.spawned',
@@ -61,7 +64,7 @@ export class DelegatedCalls {
     )
     const declined = await this.#journal.propose(entries, {
       spawns: orders,
-      position: { calls: position.calls + orders.length, awaits: [...position.awaits, ...joining] },
+      position: { calls: position.calls + orders.length, awaits: [...position.awaits, ...awaited] },
       notes: spawned,
     })
     if (declined) this.#refused(call, declined)
@@ -81,15 +84,16 @@ export class DelegatedCalls {
   }
 
   #refused(call: ToolCallBlock, error: Error): void {
-    this.#journal.add([{ ...this.#result(call, errorOutput(error.message)), status: 'error' }])
+    this.#journal.add([this.#result(call, errorOutput(error.message), 0, 'error')])
   }
 
-  #result({ toolCallId, toolName }: ToolCallBlock, output: ToolOutput, ahead = 0): EntryFacts {
-    return { type: 'toolResult', id: this.#journal.nextId(ahead), toolCallId, toolName, status: 'ok', output }
+  /** `ahead`: how many entries come before it in the same step. */
+  #result({ toolCallId, toolName }: ToolCallBlock, output: ToolOutput, ahead = 0, status: ToolStatus = 'ok'): Entry {
+    return this.#journal.entry('toolResult', { id: this.#journal.nextId(ahead), toolCallId, toolName, status, output })
   }
 
-  /** Takes what children have reported; what to wait for while some have not, or null. */
-  gather(inbox: AgentInbox): { readonly for: string } | null {
+  /** Takes the results that children have reported. Returns what the worker waits for if some have not reported, otherwise null. */
+  collectResults(inbox: AgentInbox): Pause | null {
     const { container, position, turn } = this.#journal
     const { delegated, childResults } = container.pending
     const waiting = container.pending.calls.filter(({ toolCallId }) => delegated.has(toolCallId))
@@ -98,11 +102,11 @@ export class DelegatedCalls {
     const fresh = taken.filter(({ result }) => position.awaits.includes(result.call))
     for (const { result } of taken) {
       if (!position.awaits.includes(result.call))
-        this.#journal.noteIgnored(`a result of worker ${result.from} that nothing awaits`)
+        this.#journal.noteIgnored(`a result of worker ${result.from} for which nothing waits`)
     }
     const all = new Map<number, ResultMessage>(childResults)
     for (const { result } of fresh) all.set(result.call, result)
-    const entries: EntryFacts[] = fresh.map(({ result }) => ({ type: 'received', message: result }))
+    const entries = fresh.map(({ result }) => this.#journal.entry('received', { message: result }))
     const { toolOutputBytesMax } = turn.host.policy
     for (const call of waiting) {
       const notes = delegated.get(call.toolCallId) as DelegatedEntry['spawned']
@@ -117,6 +121,6 @@ export class DelegatedCalls {
         notes: fresh.map(({ result }): EventNote => ['message.consumed', { kind: 'result', from: result.from }]),
       })
     }
-    return awaits.length === 0 ? null : { for: `family:${inbox.familyTaken + awaits.length}` }
+    return awaits.length === 0 ? null : { for: forResults(inbox.familyTaken + awaits.length) }
   }
 }

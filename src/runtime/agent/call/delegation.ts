@@ -1,7 +1,10 @@
 /**
- * Duty: the two tools that a model with `spawns` is given: children, and messages to live workers.
- * E1 Ids, senders and what is given along are set here, never by the model's text. E2 Children of one call report as one result, in
- *    the order of the tasks; the failure of one is told beside the others.
+ * Duty: define the two tools of a model that may spawn: one starts children, the other sends a message to a live worker.
+ * Owns: their schemas, their descriptions, the orders that follow from a call, and the text of results. Does not own: recording
+ * (delegated-calls.ts).
+ * DELEGATION-1 Ids, senders and permissions are set here. No text of the model sets them.
+ * DELEGATION-2 The children of one call report as one result, in the order of the tasks. If one child fails, its failure stands beside
+ *              the results of the others.
  */
 
 import { z } from 'zod'
@@ -22,7 +25,7 @@ import { checkGrant, encodeGrant, grantName, narrowGrant } from '../../../core/w
 export const spawnToolName = 'spawn_workers'
 export const sendToolName = 'send_message'
 
-/** More in one call would be one script too large; the session's limits usually are lower. */
+/** More tasks in one call would make the commit script too large. The limits of a session are usually lower. */
 const tasksMax = 200
 
 const taskSchema = z.strictObject({
@@ -30,7 +33,7 @@ const taskSchema = z.strictObject({
   name: z.string().optional(),
   input: z.json(),
   facts: z.array(z.string()).optional(),
-  tools: z.array(z.string().regex(grantName, 'is no name of a tool')).max(policy.grantNamesMax).optional(),
+  tools: z.array(z.string().regex(grantName, 'is not the name of a tool')).max(policy.grantNamesMax).optional(),
   detached: z.boolean().optional(),
 })
 const spawnSchema = z.strictObject({ tasks: z.array(taskSchema).min(1).max(tasksMax) })
@@ -55,14 +58,14 @@ export function parseSend(input: unknown): Fit<SendInput> {
   return fitTo(sendSchema, input)
 }
 
-/** How the two tools are shown to a model. `describe` tells what is known of a kind. */
+/** The two tools as a model sees them. `describe` returns the description of a kind, or an empty text. */
 export function delegationSpecs(kinds: readonly string[], describe: (kind: string) => string): readonly ToolSpec[] {
   const list = kinds.map((kind) => `- ${kind}${describe(kind) === '' ? '' : `: ${describe(kind)}`}`).join('\n')
   const text = (description: string) => ({ type: 'string', description })
   return [
     {
       name: spawnToolName,
-      description: `Starts workers, one for each task, all at the same time, and gives their results in the order of the tasks. Kinds:\n${list}`,
+      description: `Starts workers, one for each task, all at the same time, and returns their results in the order of the tasks. Kinds:\n${list}`,
       inputSchema: {
         type: 'object',
         properties: {
@@ -79,7 +82,7 @@ export function delegationSpecs(kinds: readonly string[], describe: (kind: strin
                 facts: {
                   type: 'array',
                   items: { type: 'string' },
-                  description: 'Names of facts that your tools established and that this worker is to be given.',
+                  description: 'Names of facts that your tools set and that this worker shall receive.',
                 },
                 tools: {
                   type: 'array',
@@ -88,7 +91,7 @@ export function delegationSpecs(kinds: readonly string[], describe: (kind: strin
                 },
                 detached: {
                   type: 'boolean',
-                  description: 'Do not wait for it: it goes on by itself and reports to nobody.',
+                  description: 'Do not wait for it: it works on by itself and reports to nobody.',
                 },
               },
               required: ['kind', 'input'],
@@ -118,7 +121,7 @@ export interface Delegation {
   readonly notes: readonly (SpawnNote & { readonly facts?: readonly string[] })[]
 }
 
-/** `folder` is the worker's own. Throws an InputError or a LimitError that the model is told. */
+/** `folder` is the worker's own folder. Throws an InputError or a LimitError, which becomes the result that the model sees. */
 export function delegate(
   tasks: readonly SpawnTask[],
   grant: Grant,
@@ -132,7 +135,7 @@ export function delegate(
   const made = tasks.map((task, index) => {
     const call = callsBefore + index + 1
     const { kind, tools } = task
-    const given = encodeGrant(checkGrant(narrowGrant(grant.allowed, { tools, folder: folder ?? undefined })))
+    const allowed = checkGrant(narrowGrant(grant.allowed, { tools, folder: folder ?? undefined }))
     const detached = task.detached ?? false
     const id = childId(grant.workerId, run, call)
     const name = checkName(task.name ?? defaultName(kind, call))
@@ -147,7 +150,7 @@ export function delegate(
       ...(detached && { detached: true as const }),
       ...(task.facts && { facts: task.facts }),
     }
-    return { order: { id, kind, name, pool: poolOf(kind), detached, call, mail, grant: given }, note }
+    return { order: { id, kind, name, pool: poolOf(kind), detached, call, mail, grant: encodeGrant(allowed) }, note }
   })
   return { orders: made.map(({ order }) => order), notes: made.map(({ note }) => note) }
 }
@@ -156,82 +159,89 @@ function tooBig(fitting: number): LimitError {
   const limit = `inputs and facts of more than ${policy.stepBytesMax} bytes in one call`
   return new LimitError(
     'step_too_big',
-    `${limit}: only the first ${fitting} tasks fit; give the others in another call.`,
+    `${limit}: only the first ${fitting} tasks fit; make another call for the others.`,
   )
 }
 
 function mailOf(task: SpawnTask, name: string, from: string, facts: Readonly<Record<string, Json>>): string {
   const inputJson = toJson(task.input, `the input of ${name}`)
   if (task.facts === undefined || task.facts.length === 0) return encodeInput(from, inputJson)
-  const given: Record<string, Json> = Object.create(null) as Record<string, Json>
+  const passed: Record<string, Json> = Object.create(null) as Record<string, Json>
   for (const fact of task.facts) {
     const value = facts[fact]
     if (value === undefined) {
       const known = Object.keys(facts).join(', ') || 'none'
-      throw new InputError(`there is no fact '${fact.slice(0, 64)}' to give to ${name}; there are: ${known}.`)
+      throw new InputError(`there is no fact '${fact.slice(0, 64)}' for ${name}; known facts: ${known}.`)
     }
-    given[fact] = value
+    passed[fact] = value
   }
-  return encodeGivenInput(from, inputJson, toJson(given, `the facts given to ${name}`))
+  return encodeGivenInput(from, inputJson, toJson(passed, `the facts for ${name}`))
 }
 
-/** The recipient of a message. Throws an InputError that the model is told. */
+/** The recipient of a message. Throws an InputError, which becomes the result that the model sees. */
 export function recipientOf(to: string, grant: Grant): string {
   const id = to === 'parent' ? grant.parentId : pastedId(to)
   if (id === null) throw new InputError('this worker has no parent to send to.')
   if (!isId(id))
-    throw new InputError(`'${to.slice(0, 64)}' is no worker's id; use an id as ${spawnToolName} gave it, or "parent".`)
+    throw new InputError(
+      `'${to.slice(0, 64)}' is not the id of a worker; use an id that ${spawnToolName} returned, or "parent".`,
+    )
   if (partitionOf(id) !== partitionOf(grant.workerId)) {
     throw new InputError(`worker ${id} lives in another partition: sending between partitions is not possible yet.`)
   }
   return id
 }
 
-/** What the model is told of children that are not waited for. */
+/** The result of a call whose children are all detached. */
 export function detachedOutput(notes: readonly SpawnNote[]): ToolOutput {
   const value = notes.map(({ id, name, kind }) => ({ workerId: id, name, kind, status: 'started' }))
   return { type: 'json', value }
 }
 
-/** The results of one call's children, in the order of its tasks (E2). */
+/** The results of one call's children, in the order of its tasks (DELEGATION-2). */
 export function childrenOutput(
   notes: readonly SpawnNote[],
   results: ReadonlyMap<number, ResultMessage>,
   bytesMax: number,
 ): ToolOutput {
-  const share = Math.max(1_000, Math.floor(bytesMax / notes.length))
+  const charsMax = Math.max(1_000, Math.floor(bytesMax / notes.length))
   const value = notes.map(({ call, id, name, kind, detached }) => {
     const head = { workerId: id, name, kind }
     if (detached) return { ...head, status: 'started' }
     const result = results.get(call)
     if (result === undefined) return { ...head, status: 'unknown' }
     const { status, failure } = result
-    const told = status === 'completed' ? saidBy(result.value, share) : {}
-    return { ...head, status, ...told, ...(failure && { failure: { code: failure.code, message: failure.message } }) }
+    const summary = status === 'completed' ? summarize(result.value, charsMax) : {}
+    return {
+      ...head,
+      status,
+      ...summary,
+      ...(failure && { failure: { code: failure.code, message: failure.message } }),
+    }
   })
   return { type: 'json', value: value as Json }
 }
 
-/** `{ summary, artifacts, details }`: as the child said it in JSON, or its text as details. */
-function saidBy(value: unknown, charsMax: number): Record<string, Json> {
+/** `{ summary, artifacts, details }`: taken from the child's result if it is JSON of this form; otherwise its text is the details. */
+function summarize(value: unknown, charsMax: number): Record<string, Json> {
   if (!isAgentResult(value)) {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
     const isAsItIs = text.length <= charsMax && !isTooDeep(value)
     if (isAsItIs && isStructured(value)) return { summary: '', ...value }
     return { summary: firstLine(text), details: isAsItIs ? (value as Json) : cut(text, charsMax) }
   }
-  const said = structured(value.text)
-  if (said === null) return { summary: firstLine(value.text), details: cut(value.text, charsMax) }
-  if (JSON.stringify(said).length > charsMax)
+  const parsed = structured(value.text)
+  if (parsed === null) return { summary: firstLine(value.text), details: cut(value.text, charsMax) }
+  if (JSON.stringify(parsed).length > charsMax)
     return {
-      summary: firstLine(typeof said.summary === 'string' ? said.summary : ''),
+      summary: firstLine(typeof parsed.summary === 'string' ? parsed.summary : ''),
       details: cut(value.text, charsMax),
     }
-  const { summary, ...rest } = said
+  const { summary, ...rest } = parsed
   return { summary: typeof summary === 'string' ? summary : '', ...rest }
 }
 
-/** Some of the known keys, and no others. */
+/** True for an object with some of the known keys and no others. */
 function isStructured(value: unknown): value is Record<string, Json> {
   if (!isObject(value) || typeof (value.summary ?? '') !== 'string') return false
   const keys = Object.keys(value)
@@ -240,12 +250,12 @@ function isStructured(value: unknown): value is Record<string, Json> {
 
 const structuredKeys = ['summary', 'artifacts', 'decisions', 'nextSteps', 'details']
 
-/** It can be read, and not be written again; or a provider refuses it: as a text it is told all the same. */
+/** A value that is nested too deeply can be read but not written again, or a provider refuses it. It is passed on as text instead. */
 function isTooDeep(value: unknown): boolean {
   return isDeeperThan(value, policy.jsonDepthMax)
 }
 
-/** An answer that is JSON of the known form, as it stands or in a fence. */
+/** Reads an answer that is JSON of the known form, alone or in a code fence. Otherwise returns null. */
 function structured(text: string): Record<string, Json> | null {
   try {
     const value: unknown = JSON.parse(withoutFence(text))
@@ -257,7 +267,7 @@ function structured(text: string): Record<string, Json> | null {
   }
 }
 
-/** One pattern for all of it would take the cube of the time where a model writes line breaks without end. */
+/** Done in steps, because one pattern for the whole fence would take cubic time on a text of many line breaks. */
 function withoutFence(text: string): string {
   const trimmed = text.trim()
   const [opening] = /^```(?:json)?\s*\n/.exec(trimmed) ?? []

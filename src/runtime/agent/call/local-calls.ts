@@ -1,9 +1,12 @@
 /**
- * Duty: runs the tool calls of one reply that run in this node, side by side, and records what became of each.
- * L1 A pure tool runs at once; an idempotent one once the reply is acknowledged; a `once` tool once it is recorded as started.
- * L2 A call that was started and has no result is unknown: its own `reconcile` says what happened, else the worker's rule. So is one
- *    that is no longer valid, since the kind or the time has changed; of that one only "it was done" is believed.
- * L3 Nothing is recorded of a call that was stopped because the turn is over: the next turn decides by what is recorded.
+ * Duty: run the tool calls of one reply that run in this node, side by side, and record how each of them ended.
+ * Does not own: one attempt of a tool (tool/executor.ts), calls that start children (delegated-calls.ts).
+ * LOCAL-1 A pure tool runs at once. An idempotent tool runs once the reply is acknowledged. A `once` tool runs once it is recorded as
+ *         started.
+ * LOCAL-2 The outcome of a call that was started and has no result is unknown. The tool's `reconcile` decides it, or else the worker's
+ *         rule. The same holds for a started call that is no longer valid because the kind or the time has changed; there only
+ *         the answer "it was done" is believed.
+ * LOCAL-3 Nothing is recorded about a call that was stopped because the turn is over. The next turn decides by what is recorded.
  */
 import { performance } from 'node:perf_hooks'
 import type { Tool } from '../../../core/definition/define-tool.ts'
@@ -11,37 +14,40 @@ import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
 import { type RuntimeError, TerminalError } from '../../../core/errors.ts'
 import type { ToolCallBlock, ToolOutput, ToolStatus } from '../../../core/history/chat-message.ts'
 import { unknownOutcomeText } from '../../../core/history/open-calls.ts'
+import type { Telemetry } from '../../../core/ports/telemetry.ts'
 import { type Failure, toFailure } from '../../../core/worker/failure.ts'
 import { checkArguments } from '../../tool/arguments.ts'
 import type { ToolCallParts } from '../../tool/attempt.ts'
 import type { Reconciliation, ToolExecutor, ToolOutcome } from '../../tool/executor.ts'
+import type { Facts } from '../../tool/fact-collector.ts'
 import { errorOutput } from '../../tool/output.ts'
+import { mayCall, mayRecord } from '../../turn/permit.ts'
 import type { Journal } from '../journal.ts'
 
 export interface LocalCall {
   readonly call: ToolCallBlock
   readonly tool: Tool
   readonly input: unknown
-  /** By an earlier turn: L2 decides whether it runs. */
+  /** True if an earlier turn started it: LOCAL-2 decides whether it runs again. */
   readonly wasStarted: boolean
   readonly isLost: false
 }
 
-/** Started by an earlier turn, and no longer valid: it is not run again. */
+/** A call that an earlier turn started and that is no longer valid. It is not run again. */
 export interface LostCall {
   readonly call: ToolCallBlock
-  /** Undefined when the kind has it no longer. */
+  /** Undefined when the kind no longer has the tool. */
   readonly tool: Tool | undefined
-  /** As the model gave it. */
+  /** As the model wrote it. */
   readonly input: unknown
   readonly isLost: true
 }
 
-/** Some calls are to be tried again later. */
+/** Some calls must be tried again later. */
 interface Retry {
   readonly kind: 'retry'
   readonly error: RuntimeError
-  /** Of `once` tools, which were started and said that nothing took effect. */
+  /** Calls of `once` tools that were started and reported that nothing took effect. */
   readonly toolCallIds: readonly string[]
 }
 
@@ -52,33 +58,34 @@ export interface CallsHost {
   readonly executor: ToolExecutor
   readonly definition: AgentDefinition
   readonly folder: string | null
-  /** Failed tries of this iteration's calls so far, and how many there may be. */
-  readonly attempt: number
-  readonly tries: number
+  /** How often the calls of this iteration have failed so far, and how many attempts there may be. */
+  readonly failedAttempts: number
+  readonly attempts: number
+  readonly telemetry: Telemetry
 }
 
 export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall | LostCall)[]): Promise<CallsEnd> {
   const [only] = calls
-  if (only !== undefined && calls.length === 1 && host.journal.turn.mayBegin()) return runCall(host, only)
+  if (only !== undefined && calls.length === 1 && mayCall(host.journal.turn)) return runCall(host, only)
   const waiting = [...calls]
   const retries: (Retry & { readonly local: LocalCall | LostCall })[] = []
-  const lane = async () => {
+  const runNext = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      // A failure that was added meanwhile ends the run: nothing more begins.
-      if (!host.journal.turn.mayBegin() || host.journal.container.run.failure) return
+      // If another call has added a failure, the run ends, and no further call begins.
+      if (!mayCall(host.journal.turn) || host.journal.container.run.failure) return
       const end = await runCall(host, next)
       if (end.kind === 'retry') retries.push({ ...end, local: next })
     }
   }
-  const lanes = Math.min(calls.length, host.journal.turn.host.policy.toolsAtOnce)
-  await Promise.all(Array.from({ length: lanes }, lane))
+  const atOnce = Math.min(calls.length, host.journal.turn.host.policy.toolsAtOnce)
+  await Promise.all(Array.from({ length: atOnce }, runNext))
   const [first] = retries
   if (first === undefined) return done
   const { container, turn } = host.journal
   if (container.run.failure === null)
     return { kind: 'retry', error: first.error, toolCallIds: retries.flatMap(({ toolCallIds }) => toolCallIds) }
-  // The run fails, so nothing is tried again: what they said is their result.
-  if (turn.over || turn.aborted) return done
+  // The run fails, so no call is tried again: the error of each call is its result.
+  if (!mayRecord(turn)) return done
   for (const { local, error } of retries)
     recordResult(host.journal, local, 'error', errorOutput(error.message), 'tool.failed')
   return done
@@ -96,19 +103,29 @@ async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<Ca
   const { turn } = journal
   if (tool.effect === 'once') {
     const { toolCallId, toolName } = call
-    journal.add([{ type: 'toolStarted', toolCallId, toolName }], {
+    journal.add([journal.entry('toolStarted', { toolCallId, toolName })], {
       notes: [['tool.started', { toolCallId, toolName }]],
     })
   }
   if (tool.effect !== 'pure') await turn.settled()
-  if (!turn.mayBegin()) return done
+  if (!mayCall(turn)) return done
   const startedAt = performance.now()
-  const outcome = await host.executor.run({ tool, input: local.input, parts: partsOf(host, call) })
-  if (turn.over || turn.aborted) return done
+  const outcome = await runTool(host, local)
+  if (!mayRecord(turn)) return done
   return settle(host, local, outcome, Math.round(performance.now() - startedAt))
 }
 
-function partsOf({ journal, folder, attempt }: CallsHost, call: ToolCallBlock): ToolCallParts {
+async function runTool(host: CallsHost, { tool, call, input }: LocalCall): Promise<ToolOutcome> {
+  const { workerId, sessionId } = host.journal.turn.grant
+  const { toolCallId, toolName } = call
+  const attributes = { sessionId, workerId, tool: toolName, toolCallId, attempt: host.failedAttempts + 1 }
+  const span = host.telemetry.startSpan('tool_call', attributes)
+  const outcome = await host.executor.run({ tool, input, parts: partsOf(host, call) })
+  span.end({ outcome: outcome.kind })
+  return outcome
+}
+
+function partsOf({ journal, folder, failedAttempts }: CallsHost, call: ToolCallBlock): ToolCallParts {
   const { turn, container } = journal
   const { grant, host } = turn
   const { toolCallId, toolName } = call
@@ -116,7 +133,7 @@ function partsOf({ journal, folder, attempt }: CallsHost, call: ToolCallBlock): 
     workerId: grant.workerId,
     sessionId: grant.sessionId,
     toolCallId,
-    attempt: attempt + 1,
+    attempt: failedAttempts + 1,
     idempotencyKey: `${grant.workerId}/${journal.position.run}/${toolCallId}`,
     signal: turn.signal,
     folder,
@@ -132,7 +149,7 @@ function partsOf({ journal, folder, attempt }: CallsHost, call: ToolCallBlock): 
   }
 }
 
-/** L2: what became of a call that was started in an earlier turn, or gave no sign of its end. */
+/** LOCAL-2: finds out how a call ended that an earlier turn started, or that ended without a sign. */
 async function reconcile(host: CallsHost, local: LocalCall | LostCall): Promise<'run' | 'settled'> {
   const { journal, definition } = host
   const { tool, call, isLost } = local
@@ -140,7 +157,7 @@ async function reconcile(host: CallsHost, local: LocalCall | LostCall): Promise<
   const answer: Reconciliation = tool
     ? await host.executor.reconcile(tool, ownInput(local, tool), partsOf(host, call))
     : { unknown: true, why: `its kind has no tool "${toolName}" any more` }
-  if (journal.turn.over || journal.turn.aborted) return 'settled'
+  if (!mayRecord(journal.turn)) return 'settled'
   if ('done' in answer && answer.done) {
     recordResult(journal, local, 'ok', answer.output, 'tool.succeeded')
     return 'settled'
@@ -149,34 +166,34 @@ async function reconcile(host: CallsHost, local: LocalCall | LostCall): Promise<
   const why =
     'unknown' in answer
       ? answer.why
-      : `reconcile of tool "${toolName}" says that it did not, but was asked with arguments that are no longer valid`
+      : `reconcile of tool "${toolName}" answered that it did not, but its arguments are no longer valid`
   const output = { type: 'error-text', value: unknownOutcomeText(toolName) } as const
   if (definition.onUnknown === 'tell') {
     recordResult(journal, local, 'unknown', output, 'tool.unknown')
     return 'settled'
   }
   const error = new TerminalError(
-    `call ${call.toolCallId} of tool "${toolName}" was started, and nobody knows whether it took effect (${why}). It was not run again. Look at what it would have changed, then send the worker a message; or set onUnknown: 'tell' to let the model decide.`,
+    `call ${call.toolCallId} of tool "${toolName}" was started, and nobody knows whether it took effect (${why}). It was not run again. Check what the call would have changed, then send the worker a message; or set onUnknown: 'tell' to let the model decide.`,
     { code: 'tool_outcome_unknown' },
   )
   recordResult(journal, local, 'unknown', output, 'tool.unknown', { failure: failureOf(host, error) })
   return 'settled'
 }
 
-/** `reconcile` and `run` are each given their own: what one makes of it is not what the other is asked for. */
+/** A copy of the input for `reconcile`, so that `run` does not see what `reconcile` changes in it. */
 function ownInput({ call, input, isLost }: LocalCall | LostCall, tool: Tool): unknown {
   if (isLost) return structuredClone(input)
   const checked = checkArguments(tool, call)
   return checked.ok ? checked.value : input
 }
 
-/** Recorded with the result, so that whoever takes over fails the run as well. */
-function failureOf({ attempt }: CallsHost, error: RuntimeError): Failure {
-  return toFailure(error, 'tool', attempt + 1, Date.now())
+/** The failure is recorded with the result, so that a node that takes over fails the run too. */
+function failureOf({ failedAttempts }: CallsHost, error: RuntimeError): Failure {
+  return toFailure(error, 'tool', failedAttempts + 1, Date.now())
 }
 
 async function settle(host: CallsHost, local: LocalCall, outcome: ToolOutcome, ms: number): Promise<CallsEnd> {
-  const { journal, attempt, tries } = host
+  const { journal, failedAttempts, attempts } = host
   switch (outcome.kind) {
     case 'done':
       recordResult(journal, local, 'ok', outcome.output, 'tool.succeeded', { facts: outcome.facts, ms })
@@ -190,20 +207,20 @@ async function settle(host: CallsHost, local: LocalCall, outcome: ToolOutcome, m
         return done
       }
       const found = await reconcile(host, local)
-      // It says that it was not done: the model may ask for it again.
+      // reconcile answered that the call was not carried out: the model may make it again.
       if (found === 'run') recordResult(journal, local, 'error', outcome.output, 'tool.failed', { ms })
       return done
     }
     case 'transient': {
       const { error } = outcome
-      // What a `once` tool throws is its own word that nothing took effect, like any other error of it.
-      if (attempt + 1 < tries) {
+      // An error of a `once` tool means, like any other error it throws, that nothing took effect.
+      if (failedAttempts + 1 < attempts) {
         const { toolCallId } = local.call
         const toolCallIds = local.tool.effect === 'once' ? [toolCallId] : []
-        journal.noteWord(toolCallId, { status: 'error', output: errorOutput(error.message) })
+        journal.noteReported(toolCallId, { status: 'error', output: errorOutput(error.message) })
         return { kind: 'retry', error, toolCallIds }
       }
-      const text = `${error.message} (tried ${attempt + 1} times)`
+      const text = `${error.message} (tried ${failedAttempts + 1} times)`
       recordResult(journal, local, 'error', errorOutput(text), 'tool.failed', { ms })
       return done
     }
@@ -223,14 +240,14 @@ function recordResult(
   status: ToolStatus,
   output: ToolOutput,
   note: 'tool.succeeded' | 'tool.failed' | 'tool.unknown',
-  { facts = {}, ms, failure }: { facts?: Readonly<Record<string, unknown>>; ms?: number; failure?: Failure } = {},
+  { facts = {}, ms, failure }: { facts?: Facts; ms?: number; failure?: Failure } = {},
 ): void {
   const { toolCallId, toolName } = call
   const more = { ...(Object.keys(facts).length > 0 && { facts }), ...(failure && { failure }) }
   journal.add(
-    [{ type: 'toolResult', id: journal.nextId(), toolCallId, toolName, status, output, ...more }],
+    [journal.entry('toolResult', { id: journal.nextId(), toolCallId, toolName, status, output, ...more })],
     { notes: [[note, { toolCallId, toolName, ...(ms === undefined ? {} : { ms }) }]] },
-    // Nothing is lost but work if a pure tool runs again.
+    // If the result of a pure tool is lost, the tool runs again, which costs only its work.
     { lazy: tool?.effect === 'pure' && failure === undefined },
   )
 }

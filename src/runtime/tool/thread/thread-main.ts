@@ -1,6 +1,6 @@
 /**
- * Duty: what a thread for tools does: loads the module of each call's tool and runs the tool, with its context over the call's port.
- * Never imported by the node: it is the program of its threads.
+ * Duty: the program of a thread that runs tools: load the module of each call's tool and run the tool, with its context connected to the
+ * call's port. The node starts this file as a thread and never imports it.
  */
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { isTool, type Tool } from '../../../core/definition/define-tool.ts'
@@ -8,16 +8,16 @@ import { isAgentDefinition, isWorkerDefinition } from '../../../core/definition/
 import type { WorkerLog } from '../../../core/definition/worker-log.ts'
 import { type Attempt, ToolAttempt } from '../attempt.ts'
 import { openWorkspace } from '../workspace.ts'
-import { type AbortWord, type ThreadOrder, type ThreadWord, toWire } from './thread-wire.ts'
+import { type AbortMessage, type ThreadMessage, type ThreadOrder, toWire } from './thread-wire.ts'
 
 parentPort?.on('message', (order: ThreadOrder) => void serve(order))
 
 async function serve(order: ThreadOrder): Promise<void> {
   const { port } = order
   const stop = new AbortController()
-  port.on('message', ({ name, message }: AbortWord) => stop.abort(Object.assign(new Error(message), { name })))
+  port.on('message', ({ name, message }: AbortMessage) => stop.abort(Object.assign(new Error(message), { name })))
   const attempt = await attemptOf(order, stop.signal)
-  say(port, { type: 'ended', attempt: toWire(attempt) })
+  post(port, { type: 'ended', attempt: toWire(attempt) })
   port.close()
 }
 
@@ -28,7 +28,7 @@ async function attemptOf(
   try {
     const tool = await findTool(moduleUrl, toolName)
     const workspace = parts.folder === null ? null : await openWorkspace(parts.folder, parts.bound)
-    const onProgress = (value: unknown) => say(port, { type: 'progress', value })
+    const onProgress = (value: unknown) => post(port, { type: 'progress', value })
     const whole = { ...parts, signal, onProgress, log: logOver(port) }
     return await new ToolAttempt(tool, whole, signal, workspace).run(input)
   } catch (error) {
@@ -49,22 +49,22 @@ async function findTool(moduleUrl: string, name: string): Promise<Tool> {
   const found = [...Object.values(module), ...ofWorker].find((value) => isTool(value) && value.name === name)
   if (found !== undefined) return found as Tool
   throw new Error(
-    `${moduleUrl} does not export tool "${name}", so that no thread can run it: export it, or leave out its \`thread\`.`,
+    `${moduleUrl} does not export tool "${name}", and a thread needs that export: export the tool, or leave out its \`thread\`.`,
   )
 }
 
 function logOver(port: MessagePort): WorkerLog {
   const at = (level: keyof WorkerLog) => (message: string, fields?: Record<string, unknown>) => {
     try {
-      say(port, { type: 'log', level, message, fields })
+      post(port, { type: 'log', level, message, fields })
     } catch {
-      // A field that cannot be cloned: the words are worth more than the fields.
-      say(port, { type: 'log', level, message, fields: undefined })
+      // A field cannot be cloned. The message is logged without its fields.
+      post(port, { type: 'log', level, message, fields: undefined })
     }
   }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-function say(port: MessagePort, word: ThreadWord): void {
-  port.postMessage(word)
+function post(port: MessagePort, message: ThreadMessage): void {
+  port.postMessage(message)
 }

@@ -1,10 +1,12 @@
 /**
- * Duty: shares few threads among the tools that ask for one.
- * TP1 Never more than `threadsMax` threads; none before the first call, and idle ones end.
- * TP2 A call that waits gets the next thread that is free or may be started, in order, also after a thread died.
- * TP3 After `close` no thread is left, and no call waits.
- * TP4 A tool that uses up its heap ends its thread, not its process. V8 ends the process where more lives on from one young
- *     collection than the little that Node adds to a full heap: the young generation is kept smaller than that.
+ * Duty: share a few threads among the tools that ask for one.
+ * Does not own: a single thread and its call (tool-thread.ts).
+ * THREAD-POOL-1 There are never more than `threadsMax` threads. None starts before the first call, and idle ones end.
+ * THREAD-POOL-2 Waiting calls get, in order, the next thread that becomes free or may be started, also after a thread died.
+ * THREAD-POOL-3 After `close` no thread is left and no call waits.
+ * THREAD-POOL-4 A tool that uses up its heap ends its thread and not its process. V8 ends the whole process if more objects survive one
+ *               collection of the young generation than the small reserve that Node adds to a full heap. The young generation of a
+ *               thread is therefore kept smaller than that reserve.
  */
 import { availableParallelism } from 'node:os'
 import type { ResourceLimits } from 'node:worker_threads'
@@ -15,19 +17,19 @@ import type { ToolRun, ToolThreads } from '../executor.ts'
 import { ToolThread } from './tool-thread.ts'
 
 export interface ThreadPoolSettings {
-  /** Default: what the machine can run at the same time. */
+  /** Default: the number of threads that the machine can run at the same time. */
   readonly threadsMax?: number
   readonly idleMs?: number
   readonly graceMs?: number
-  /** Of each thread. Default: Node's, but for the young generation (TP4). */
+  /** Limits of each thread. Default: those of Node, except for the young generation (THREAD-POOL-4). */
   readonly resourceLimits?: ResourceLimits
 }
 
 export class ThreadPool implements ToolThreads {
   readonly #settings: Required<Omit<ThreadPoolSettings, 'resourceLimits'>> & ThreadPoolSettings
-  /** Those alive or being ended. */
+  /** Threads that are alive or being ended. */
   readonly #threads = new Set<ToolThread>()
-  /** Timers of those that may be taken. */
+  /** Threads that may be taken, each with the timer that ends it. */
   readonly #idle = new Map<ToolThread, NodeJS.Timeout>()
   readonly #waiting: ((thread: ToolThread | null) => void)[] = []
   #closed = false
@@ -58,39 +60,39 @@ export class ThreadPool implements ToolThreads {
       return { kind: 'threw', error, facts: {} }
     }
     if (thread === null) {
-      const error = new Error(`tool "${call.tool.name}" was not run: the threads of this node were closed.`)
+      const error = new Error(`tool "${call.tool.name}" was not run, because this node has closed its threads.`)
       return { kind: 'threw', error, facts: {} }
     }
     try {
-      // It fired while the call waited: the tool has not begun, and must not.
+      // If the signal fired while the call waited, the tool has not begun and must not begin.
       signal.throwIfAborted()
       started()
       return await thread.run(call, workspace?.root ?? null, signal)
     } catch (error) {
       return { kind: 'threw', error, facts: {} }
     } finally {
-      this.#giveBack(thread)
+      this.#release(thread)
     }
   }
 
-  /** Ends all threads, with the tools they run. */
+  /** Ends all threads and the tools that they run. */
   async close(): Promise<void> {
     this.#closed = true
     for (const next of this.#waiting.splice(0)) next(null)
     await Promise.all([...this.#threads].map((thread) => this.#end(thread)))
   }
 
-  /** Null when the pool is closed. A call that was stopped keeps its place until its turn, and then gives the thread back. */
+  /** Null when the pool is closed. A call that is aborted while it waits stays in the queue, and releases its thread at once. */
   async #take(): Promise<ToolThread | null> {
     if (this.#closed) return null
-    const free = this.#free()
-    if (free) return free
+    const thread = this.#idleOrNew()
+    if (thread) return thread
     const { promise, resolve } = Promise.withResolvers<ToolThread | null>()
     this.#waiting.push(resolve)
     return promise
   }
 
-  #free(): ToolThread | null {
+  #idleOrNew(): ToolThread | null {
     for (const [thread, timer] of this.#idle) {
       clearTimeout(timer)
       this.#idle.delete(thread)
@@ -105,7 +107,7 @@ export class ThreadPool implements ToolThreads {
     return thread
   }
 
-  #giveBack(thread: ToolThread): void {
+  #release(thread: ToolThread): void {
     if (this.#closed) return
     if (thread.alive) {
       this.#idle.set(thread, setTimeout(() => void this.#end(thread), this.#settings.idleMs).unref())
@@ -125,7 +127,7 @@ export class ThreadPool implements ToolThreads {
 
   #serve(): void {
     if (this.#waiting.length === 0) return
-    const next = this.#free()
+    const next = this.#idleOrNew()
     if (next) this.#waiting.shift()?.(next)
   }
 }

@@ -1,4 +1,4 @@
-/** Duty: what a node and the threads of its tools say to each other. Everything can be cloned; classes of errors are named. */
+/** Duty: the messages between a node and the threads of its tools. Each of them can be cloned; errors are sent by the name of their class. */
 import type { MessagePort } from 'node:worker_threads'
 import type { WorkerLog } from '../../../core/definition/worker-log.ts'
 import { TerminalError, TransientError, toRuntimeError } from '../../../core/errors.ts'
@@ -8,7 +8,7 @@ type Settings<E extends abstract new (message: string, options: never) => unknow
   ConstructorParameters<E>[1]
 >
 
-/** A call for a thread; the rest of it is said over the call's own port. */
+/** Starts a call in a thread. All further messages of the call go over its own port. */
 export interface ThreadOrder {
   readonly port: MessagePort
   readonly moduleUrl: string
@@ -17,14 +17,14 @@ export interface ThreadOrder {
   readonly parts: Omit<ToolCallParts, 'signal' | 'log' | 'onProgress'>
 }
 
-/** To the thread: its signal fires, for this reason. */
-export interface AbortWord {
+/** To the thread: the call's signal fires, for this reason. */
+export interface AbortMessage {
   readonly name: string
   readonly message: string
 }
 
-/** From the thread. `ended` is the last. */
-export type ThreadWord =
+/** From the thread. `ended` is the last message. */
+export type ThreadMessage =
   | { readonly type: 'progress'; readonly value: unknown }
   | {
       readonly type: 'log'
@@ -52,7 +52,7 @@ export function fromWire(attempt: WireAttempt): Attempt {
 }
 
 function wireError(thrown: unknown): WireError {
-  // Only the tool's own TransientError is one: others are wrapped in it for want of a better class.
+  // Only a TransientError that the tool itself threw counts as one. toRuntimeError wraps every foreign error in that class too.
   const { message, code } = toRuntimeError(thrown)
   if (thrown instanceof TransientError) {
     const { retryAfterMs } = thrown

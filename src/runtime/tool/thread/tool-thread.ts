@@ -1,7 +1,9 @@
 /**
- * Duty: one thread that runs tools, one call at a time.
- * TT1 A call that was taken is answered, whatever becomes of the thread. TT2 A tool that does not end soon after its signal fired
- *     loses its thread. TT3 An idle thread keeps no process alive.
+ * Duty: run tools in one thread, one call at a time.
+ * Does not own: how many threads there are and which call gets one (thread-pool.ts).
+ * TOOL-THREAD-1 A call that the thread took is answered, even if the thread dies.
+ * TOOL-THREAD-2 If a tool does not end soon after its signal fired, its thread is ended.
+ * TOOL-THREAD-3 An idle thread does not keep the process alive.
  */
 import {
   MessageChannel,
@@ -13,9 +15,9 @@ import {
 import type { Attempt } from '../attempt.ts'
 import type { ToolRun } from '../executor.ts'
 import { ThreadDeath } from './thread-death.ts'
-import { type AbortWord, fromWire, type ThreadOrder, type ThreadWord } from './thread-wire.ts'
+import { type AbortMessage, fromWire, type ThreadMessage, type ThreadOrder } from './thread-wire.ts'
 
-/** Beside this file, under the same ending: sources run as they are, too. */
+/** The program beside this file, with the same extension: `.ts` when the sources run, `.js` in the build. */
 const program = new URL(import.meta.url.replace(/tool-thread(\.\w+)$/, 'thread-main$1'))
 
 export interface ThreadSettings {
@@ -28,13 +30,13 @@ export class ToolThread {
   readonly #settings: ThreadSettings
   #error: Error | null = null
   #alive = true
-  /** What to do when the thread ends before the call did. */
+  /** Called when the thread ends before its call. */
   #onDeath: (() => void) | null = null
   readonly #gone: Promise<void>
 
   constructor(settings: ThreadSettings) {
     this.#settings = settings
-    // Without execArgv a thread has that of its process, its conditions included.
+    // Without execArgv the thread inherits the arguments of its process, including its import conditions.
     this.#worker = new Worker(program, { resourceLimits: settings.resourceLimits })
     this.#worker.on('error', (error: Error) => {
       this.#error = error
@@ -58,20 +60,20 @@ export class ToolThread {
     const { signal: _signal, log, onProgress, ...plain } = parts
     const { port1: port, port2 } = new MessageChannel()
     const { promise: ended, resolve: end } = Promise.withResolvers<Attempt>()
-    const hear = (word: ThreadWord) => {
-      if (word.type === 'ended') end(fromWire(word.attempt))
-      else if (word.type === 'log') log[word.level](word.message, word.fields)
-      else if (!signal.aborted) onProgress(word.value)
+    const receive = (message: ThreadMessage) => {
+      if (message.type === 'ended') end(fromWire(message.attempt))
+      else if (message.type === 'log') log[message.level](message.message, message.fields)
+      else if (!signal.aborted) onProgress(message.value)
     }
-    port.on('message', (word: ThreadWord) => quietly(() => hear(word)))
+    port.on('message', (message: ThreadMessage) => quietly(() => receive(message)))
     this.#onDeath = () => {
-      for (const word of waitingWords(port)) quietly(() => hear(word))
+      for (const message of waitingMessages(port)) quietly(() => receive(message))
       end(threw(new ThreadDeath(this.#deathOf(tool.name))))
     }
     let grace: NodeJS.Timeout | undefined
     const onAbort = () => {
       const { name, message } = signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason))
-      port.postMessage({ name, message } satisfies AbortWord)
+      port.postMessage({ name, message } satisfies AbortMessage)
       grace = setTimeout(() => void this.kill(), this.#settings.graceMs)
     }
     this.#worker.ref()
@@ -104,20 +106,20 @@ export class ToolThread {
   #deathOf(tool: string): string {
     return (
       `the thread of tool "${tool}" ended before the tool did (${this.#error?.message ?? 'for no known reason'}). ` +
-      'Part of what it does may have taken effect.'
+      'Part of its work may have taken effect.'
     )
   }
 }
 
-function* waitingWords(port: MessagePort): Generator<ThreadWord> {
+function* waitingMessages(port: MessagePort): Generator<ThreadMessage> {
   for (;;) {
-    const received: { message: ThreadWord } | undefined = receiveMessageOnPort(port)
+    const received: { message: ThreadMessage } | undefined = receiveMessageOnPort(port)
     if (received === undefined) return
     yield received.message
   }
 }
 
-/** Who listens to progress or keeps the log may throw: that is no concern of the call. */
+/** A listener of progress or a logger may throw. That must not disturb the call. */
 function quietly(action: () => void): void {
   try {
     action()

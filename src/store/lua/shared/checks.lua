@@ -1,5 +1,11 @@
 --[[ checks – what is looked at before a script's first write. ]]
 
+-- Another program wrote over something that is stored. The word in front tells callers that the error is such a one (script/script.ts).
+local damageMark = 'DAMAGED '
+local function throwDamage(what)
+  error(damageMark .. what, 0)
+end
+
 -- Nothing may fail after the first write. What could is checked before it: that keys are of the sort they should be, and that fields and
 -- arguments to count with are whole numbers. Each check throws, and names what is wrong. A check is a command, so scripts that every turn
 -- runs do without where they can: the first write may fail by itself, what was read is of its sort, and what may be missed (events,
@@ -12,7 +18,7 @@ local function checkSort(sort, ...)
     if type(size) == 'table' then
       -- Whatever else it is says so itself.
       if not string.find(size.err, 'WRONGTYPE', 1, true) then redis.call(sizes[sort], keys[index]) end
-      error('key ' .. keys[index] .. ' is a ' .. redis.call('TYPE', keys[index]).ok .. ' and should be a ' .. sort, 0)
+      throwDamage('key ' .. keys[index] .. ' is a ' .. redis.call('TYPE', keys[index]).ok .. ' and should be a ' .. sort)
     end
   end
 end
@@ -26,7 +32,7 @@ local function readAnswer(idemKey, pattern)
     redis.call('GET', idemKey)
   end
   local first, second, third, fourth = string.match(known, pattern)
-  if not first then error('key ' .. idemKey .. ' should be an answer that was given', 0) end
+  if not first then throwDamage('key ' .. idemKey .. ' should be an answer that was given') end
   return first, second, third, fourth
 end
 
@@ -71,37 +77,37 @@ end
 
 -- Fields of a record that scripts count with; absent ones are at their start. All are looked at together: one by one they cost twice as much.
 local function checkRecord(recordKey, record)
-  local depth = record.depth or '0'
+  local depth = record.depth or atStart.depth
   -- One that nothing was recorded of yet has none of them but its depth.
   local isCounted = record.run or record.control or record.family or record.user or record.alone or record.crashes
-  local all = isCounted and (record.run or '1') .. ' ' .. (record.control or '0') .. ' ' ..
-    (record.family or '0') .. ' ' .. (record.user or '0') .. ' ' .. (record.alone or '0') .. ' ' .. (record.crashes or '0')
+  local all = isCounted and (record.run or atStart.run) .. ' ' .. (record.control or atStart.control) .. ' ' ..
+    (record.family or atStart.family) .. ' ' .. (record.user or atStart.user) .. ' ' .. (record.alone or atStart.alone) .. ' ' .. (record.crashes or atStart.crashes)
   if not string.find(depth, '^%d+$') or (isCounted and not string.find(all, '^%d+ %d+ %d+ %d+ %d+ %d+$')) then
     local counters = { 'run', 'depth', 'control', 'family', 'user', 'alone', 'crashes' }
     for index = 1, #counters do
       local text = record[counters[index]]
-      if text and not string.find(text, '^%d+$') then error('field ' .. counters[index] .. ' of ' .. recordKey .. ' should be a whole number', 0) end
+      if text and not string.find(text, '^%d+$') then throwDamage('field ' .. counters[index] .. ' of ' .. recordKey .. ' should be a whole number') end
     end
   end
   for level = 1, tonumber(depth) do
-    if not record['path' .. level] then error('record ' .. recordKey .. ' should have a field path' .. level, 0) end
+    if not record['path' .. level] then throwDamage('record ' .. recordKey .. ' should have a field path' .. level) end
   end
-  if not record.kind or not record.place then error('record ' .. recordKey .. ' should have a kind and a place', 0) end
-  if record.limits and not string.find(record.limits, '^%d+ %d+ %d+ %d+$') then error('field limits of ' .. recordKey .. ' should be four numbers', 0) end
+  if not record.kind or not record.place then throwDamage('record ' .. recordKey .. ' should have a kind and a place') end
+  if record.limits and not string.find(record.limits, '^%d+ %d+ %d+ %d+$') then throwDamage('field limits of ' .. recordKey .. ' should be four numbers') end
 end
 
 -- A field that is counted up; absent: 0. As Redis writes it: it counts nothing up that begins with a zero or is too large.
 local function checkCount(hashKey, name, text)
   local count = tonumber(text or 0)
   if not isWhole(count) or string.format('%.0f', count) ~= (text or '0') then
-    error('field ' .. name .. ' of ' .. hashKey .. ' should be a whole number', 0)
+    throwDamage('field ' .. name .. ' of ' .. hashKey .. ' should be a whole number')
   end
 end
 
 -- Results that are taken, by their places in the lane for ever, stand in it or are the first of it.
 local function checkFamily(recordKey, record, used)
   local familyKey = recordKey .. ':mail:family'
-  local taken, length = tonumber(record.family or 0), lengthOf(familyKey)
+  local taken, length = tonumber(record.family or atStart.family), lengthOf(familyKey)
   for position in string.gmatch(used, '%d+') do
     local place = tonumber(position) - taken
     if place < 0 or place >= length then error('position ' .. position .. ' should be one of the family lane of ' .. recordKey, 0) end
@@ -111,5 +117,7 @@ end
 -- What this error says of something stored that is not as it should be. nil: another error, which may pass by itself.
 local function damageOf(thrown)
   local text = type(thrown) == 'table' and thrown.err or tostring(thrown)
-  return (string.find(text, ' should ', 1, true) or string.find(text, 'WRONGTYPE', 1, true)) and text or nil
+  local _, markEnd = string.find(text, damageMark, 1, true)
+  if markEnd then return string.sub(text, markEnd + 1) end
+  return string.find(text, 'WRONGTYPE', 1, true) and text or nil
 end

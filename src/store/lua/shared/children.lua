@@ -74,7 +74,7 @@ local function planChildren(tag, own, spawns, others, refused)
     refused[#refused + 1] = { 'depth_exceeded', digits(limits.depth), born[1].id }
   elseif own.awaiting > limits.children then
     refused[#refused + 1] = { 'children_exceeded', digits(limits.children), born[1].id }
-  elseif tonumber(others.counted[1] or 1) + #born > limits.workers then
+  elseif tonumber(others.counted[1] or atStart.workers) + #born > limits.workers then
     refused[#refused + 1] = { 'workers_exceeded', digits(limits.workers), born[1].id }
   end
   for index = 1, known > 0 and #born or 0 do checkSort('list', born[index].userKey) end
@@ -95,7 +95,7 @@ local function planOthers(tag, own, step)
     planChildren(tag, own, step.spawns, others, refused)
     others.mails = planMails(tag, own, step.sends, others.byId, refused)
   end
-  local report = reports and planReport(tag, record, step.result, own.results)
+  local report = reports and planReport(tag, record, step.result)
   if report then
     if #others.mails == 0 then others.mails = { report } else table.insert(others.mails, report) end
   end
@@ -135,7 +135,7 @@ end
 -- A child's record and its first mails.
 local function writeChild(spawn, common)
   local fields = common
-  if spawn.name ~= '' or spawn.grant ~= '' or spawn.pool ~= 'default' then
+  if spawn.name ~= '' or spawn.grant ~= '' or spawn.pool ~= atStart.pool then
     fields = { unpack(common) }
     local function set(field, value, absent)
       if value ~= absent then
@@ -145,7 +145,7 @@ local function writeChild(spawn, common)
     end
     set('name', spawn.name, '')
     set('grant', spawn.grant, '')
-    set('pool', spawn.pool, 'default')
+    set('pool', spawn.pool, atStart.pool)
   end
   redis.call('HSET', spawn.key, 'call', spawn.call, 'kind', spawn.kind, unpack(fields))
   for from = 1, #spawn.mails, 1000 do
@@ -172,7 +172,7 @@ local function writeChildren(tag, own, others, now, woke)
       leases[#leases + 1] = spawn.id
     else
       writeChild(spawn, commonFields(own, others, spawn.isDetached, nil))
-      writeWoken(tag, { id = spawn.id, session = own.session, pool = spawn.pool, score = others.counted[2] or 0 }, now, woke)
+      writeWoken(tag, { id = spawn.id, session = own.session, pool = spawn.pool, score = others.counted[2] or atStart.score }, now, woke)
     end
   end
   if #granted == 0 then return false end
@@ -204,7 +204,7 @@ local function writeOthers(tag, own, others, ofRoot, now, woke)
   end
   if #ids > 0 then
     ofRoot[#ofRoot + 1] = 'workers'
-    ofRoot[#ofRoot + 1] = digits(tonumber(others.counted[1] or 1) + #ids)
+    ofRoot[#ofRoot + 1] = digits(tonumber(others.counted[1] or atStart.workers) + #ids)
   end
   for index = 1, #others.mails do
     writeMail(tag, others.mails[index], now, woke)

@@ -23,7 +23,7 @@ end
 
 -- The result that the worker waits for, when the lane's head holds more bytes than one grant hands out: its place and its text.
 local function readAwaited(laneKey, wait, from)
-  local child = string.match(wait or '', '^result:(.*)$')
+  local child = childAwaited(wait or '')
   while child do
     local piece = redis.call('LRANGE', laneKey, digits(from), digits(from + 15))
     for index = 1, #piece do
@@ -41,15 +41,15 @@ local function readGrant(tag, id, record, flat, token, mark, suspect, most, spen
   local base = workerKey(tag, id)
   local control, family, user, awaited = false, false, false, false
   if record.open == '1' then
-    if (record.timersOpen or '0') ~= '0' then control = readLane(base .. laneKeys.control, most, mailsMost) end
-    if (record.awaits or '') ~= '' then
+    if (record.timersOpen or atStart.timersOpen) ~= '0' then control = readLane(base .. laneKeys.control, most, mailsMost) end
+    if (record.awaits or atStart.awaits) ~= '' then
       local more
       family, more = readLane(base .. laneKeys.family, most)
       if more then awaited = readAwaited(base .. laneKeys.family, record.wait, #family) end
     end
   end
   if record.open ~= '1' then user = readLane(base .. laneKeys.user, most, mailsMost) end
-  local state = record.data or ''
+  local state = record.data or atStart.data
   if state == '@' then state = redis.call('GET', base .. ':state') or '' end
   -- The record as one string: many short ones cost Redis and the node several times as much. No value holds a zero byte.
   return { 'grant', id, mark, token, suspect and '1' or '0', table.concat(flat, '\0'), state, control, family, user, awaited, spent, caps }
@@ -58,7 +58,7 @@ end
 -- Has the worker no children, and will it have none? Kinds that spawn nothing stand behind the ! in the list of a node.
 local function isChildless(kinds, record)
   local from = string.find(kinds, ' ! ', 1, true)
-  return from and (record.awaits or '') == '' and string.find(kinds, ' ' .. record.kind .. ' ', from, true)
+  return from and (record.awaits or atStart.awaits) == '' and string.find(kinds, ' ' .. record.kind .. ' ', from, true)
 end
 
 -- Of a worker whose last turn could not commit: is there something that a commit of it could not write to, or count with? Then it is not to
@@ -77,8 +77,8 @@ local function checkWritten(tag, id, record, marks, spent, childless)
     checkCount(rootKey, 'workers', redis.call('HGET', rootKey, 'workers'))
     checkCount(rootKey, 'marks', marks)
   end
-  if not string.find(spent or '0 0', '^%d+ %d+$') then error('field spent of ' .. rootKey .. ' should be two numbers', 0) end
-  if record.parent and (record.run or '1') == '1' and record.parentRun ~= '-' then
+  if not string.find(spent or '0 0', '^%d+ %d+$') then throwDamage('field spent of ' .. rootKey .. ' should be two numbers') end
+  if record.parent and (record.run or atStart.run) == '1' and record.parentRun ~= '-' then
     checkSort('hash', workerKey(tag, record.parent))
     checkSort('list', workerKey(tag, record.parent) .. laneKeys.family)
   end
@@ -99,7 +99,7 @@ local function readCandidate(tag, claim, id)
   local hit, marks, spent, caps = cancelHit(tag, record, id)
   if hit then
     mark = 'cancelled'
-  elseif tonumber(record.alone or 0) >= claim.poisonAfter then
+  elseif tonumber(record.alone or atStart.alone) >= claim.poisonAfter then
     mark = 'poison'
   end
   if mark == 'run' and suspect and claim.maySuspect ~= '1' then return nil, 'unfit' end
@@ -166,9 +166,9 @@ local function writeClaimed(tag, plan)
   if plan.mark == 'run' then
     if plan.suspect then
       changes[#changes + 1] = 'alone'
-      changes[#changes + 1] = digits(tonumber(record.alone or 0) + 1)
+      changes[#changes + 1] = digits(tonumber(record.alone or atStart.alone) + 1)
     end
-    if record.failed == '1' and record.open ~= '1' and (record.attempt or '0') == '0' and #plan.reply[10] > 0 then
+    if record.failed == '1' and record.open ~= '1' and (record.attempt or atStart.attempt) == '0' and #plan.reply[10] > 0 then
       -- A run starts, with the head of the user lane: what the last one failed with is no longer true of this worker.
       changes[#changes + 1] = 'failed'
       changes[#changes + 1] = '0'
@@ -210,43 +210,6 @@ local function claimNext(tag, claim, now)
   return { plan.tag }
 end
 
--- The next workers of several slots of one pool, as long as those who are first in line fit; by the place among the claims what each is answered.
--- The others claim one by one, and find what stops them here.
-local function claimFirst(tag, claims, now)
-  local first = claims[1]
-  local runKey, answers = tag .. ':run:' .. first.pool, {}
-  local candidates, plans = redis.call('ZRANGE', runKey, '0', digits(#claims - 1)), {}
-  for index = 1, #candidates do
-    local fine, found = pcall(readCandidate, tag, claims[index], candidates[index])
-    if not (fine and found) then break end
-    plans[index] = found
-    answers[index] = found.reply
-  end
-  if #plans == 0 then return answers end
-  local leases, ids, held, bells, busy = {}, {}, {}, {}, {}
-  for index = 1, #plans do
-    local claim, id = claims[index], plans[index].id
-    ids[index] = id
-    leases[#leases + 1] = digits(now + claim.leaseMs)
-    leases[#leases + 1] = id
-    held[#held + 1] = claim.slot
-    held[#held + 1] = heldOf(claim, plans[index])
-    if claim.bell ~= '' and claim.keepBell == '1' then
-      bells[#bells + 1] = digits(now + claim.bellMs)
-      bells[#bells + 1] = claim.bell
-      if claim.wasBusy == '1' then busy[#busy + 1] = claim.bell end
-    end
-  end
-  -- The first write, so it may fail.
-  redis.call('ZADD', tag .. ':leases', unpack(leases))
-  redis.call('ZREM', runKey, unpack(ids))
-  for index = 1, #plans do writeClaimed(tag, plans[index]) end
-  redis.pcall('HSET', tag .. ':grants:' .. first.node, unpack(held))
-  if #bells > 0 then redis.pcall('ZADD', tag .. ':bells:' .. first.pool, unpack(bells)) end
-  if #busy > 0 then redis.pcall('ZREM', tag .. ':busy:' .. first.pool, unpack(busy)) end
-  return answers
-end
-
 -- Is this nonce older than that which the slot was granted since? Nonces are "<number>.<random>", numbered by their node.
 local function isOlderNonce(nonce, held)
   local number, heldNumber = string.match(nonce, '^(%w+)%.'), string.match(held, '^(%w+)%.')
@@ -256,7 +219,7 @@ end
 -- The grant of a worker that this claim was granted before; empty when that turn is over.
 local function readHeld(tag, claim, id, mark)
   local record, flat = readRecord(workerKey(tag, id))
-  if string.match(record.token or '', ':(.*)$') ~= claim.nonce then return { 'empty' } end
+  if string.match(record.token or atStart.token, ':(.*)$') ~= claim.nonce then return { 'empty' } end
   local suspect = mark == '' and startsOf(record) > claim.suspectAfter
   local _, spent, caps = readShared(tag, id, record)
   return readGrant(tag, id, record, flat, record.token, mark == '' and 'run' or mark, suspect, claim.mailBytes, spent, caps)
@@ -273,10 +236,4 @@ local function sameGrant(tag, claim)
   local fine, grant = pcall(readHeld, tag, claim, id, mark)
   if not fine and not damageOf(grant) then error(grant, 0) end
   return fine and grant or { 'empty' }
-end
-
--- For a script that may claim: with the time the slot's next worker, without it what its nonce was answered before, or nil.
-local function claimOrSame(tag, claim, now)
-  if now then return claimNext(tag, claim, now) end
-  return sameGrant(tag, claim)
 end

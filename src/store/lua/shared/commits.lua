@@ -1,22 +1,9 @@
---[[ commits – what a turn records, and its end; alone, or with those of other turns of its node. ]]
+--[[ commits – what one turn records, and its end. Commits of one script know nothing of each other: they share a batch, which has their
+time, and does behind the last of them what is done once (batches.lua). ]]
 
--- What the commits of one script do together, behind the last of them: they have one time; a parent gets the results of several children
--- at once (`results`, by its id); leases of turns that ended go together (`ended`), and so do events; slots claim (`claims`; `claimants` are
--- the answers that wait for it) when all has been written. `roots` are the keys of roots, by session, and `shared` is what they say of their
--- sessions, as it was read. `last` is the answer of the last that was recorded, and `lastKey` its record: it keeps the bells.
-local function newJoint(bellMs, seed)
-  return { bellMs = bellMs, seed = seed, woke = newWakes(), shared = {}, results = {}, ended = {}, events = {}, claims = {}, claimants = {},
-    roots = {}, now = false, last = false, lastKey = false }
-end
-
-local function timeOf(joint)
-  joint.now = joint.now or nowMs()
-  return joint.now
-end
-
--- A field of the record that is to become this; absent it is the third.
-local function change(turn, name, value, absent)
-  if (turn.record[name] or absent) ~= value then
+-- A field of the record that is to become this.
+local function change(turn, name, value)
+  if (turn.record[name] or atStart[name]) ~= value then
     local changes = turn.changes
     changes[#changes + 1] = name
     changes[#changes + 1] = value
@@ -75,12 +62,12 @@ end
 -- What the step says of the run, and the handler's state. Fields that are mostly empty exist only when they were ever needed.
 local function writeState(turn)
   local record, given, recordKey = turn.record, turn.given, turn.recordKey
-  change(turn, 'runState', turn.runState, 'Idle')
-  change(turn, 'open', turn.open, '0')
-  if record.alone then change(turn, 'alone', '0') end
-  if given.attempt or record.attempt then change(turn, 'attempt', given.attempt or '0', '0') end
-  if given.awaits or record.awaits then change(turn, 'awaits', given.awaits or '', '') end
-  if given.timersOpen or record.timersOpen then change(turn, 'timersOpen', given.timersOpen or '0', '0') end
+  change(turn, 'runState', turn.runState)
+  change(turn, 'open', turn.open)
+  if record.alone then change(turn, 'alone', atStart.alone) end
+  if given.attempt or record.attempt then change(turn, 'attempt', given.attempt or atStart.attempt) end
+  if given.awaits or record.awaits then change(turn, 'awaits', given.awaits or atStart.awaits) end
+  if given.timersOpen or record.timersOpen then change(turn, 'timersOpen', given.timersOpen or atStart.timersOpen) end
   if given.state then
     if record.data == '@' then redis.call('DEL', recordKey .. ':state') end
     change(turn, 'data', given.state)
@@ -90,7 +77,7 @@ local function writeState(turn)
   end
   if given.failure == '-' then
     if record.failed == '1' then redis.call('DEL', recordKey .. ':failure') end
-    if record.failed then change(turn, 'failed', '0') end
+    if record.failed then change(turn, 'failed', atStart.failed) end
   elseif given.failure then
     redis.call('SET', recordKey .. ':failure', given.failure)
     change(turn, 'failed', '1')
@@ -98,11 +85,11 @@ local function writeState(turn)
 end
 
 -- Children, sends, timers; in `ofRoot` what they change of the session.
-local function writeGiven(tag, turn, joint)
+local function writeGiven(tag, turn, batch)
   local others, ofRoot, worker, spawns, timers = turn.others, turn.ofRoot, turn.worker, turn.spawns, turn.timers
   if #others.born > 0 or #others.mails > 0 then
     local toItself
-    toItself, turn.granted = writeOthers(tag, turn.own, others, ofRoot, timeOf(joint), joint.woke)
+    toItself, turn.granted = writeOthers(tag, turn.own, others, ofRoot, timeOf(batch), turn.woke)
     turn.userLeft = turn.userLeft + toItself
   end
   local spent = others.spent
@@ -114,28 +101,28 @@ local function writeGiven(tag, turn, joint)
   if not turn.outcome then
     for index = 1, #timers do
       redis.call('HSET', turn.recordKey .. ':timers', timers[index].id, timers[index].value)
-      redis.call('ZADD', tag .. ':timers', timeOf(joint) + timers[index].ms, worker .. ':' .. timers[index].id)
+      redis.call('ZADD', tag .. ':timers', timeOf(batch) + timers[index].ms, worker .. ':' .. timers[index].id)
     end
   end
 end
 
 -- The end of a run: its result went to the parent, or goes to the session; what still runs below it is cancelled.
-local function writeRunEnd(tag, turn, joint)
+local function writeRunEnd(tag, turn, batch)
   local record, worker, session, run, outcome, ofRoot, last = turn.record, turn.worker, turn.session, turn.run, turn.outcome, turn.ofRoot, turn.last
   change(turn, 'run', digits(tonumber(run) + 1))
-  if record.calls then change(turn, 'calls', '0') end
+  if record.calls then change(turn, 'calls', atStart.calls) end
   local controlLeft, familyLeft = writeRunLeftovers(tag, worker, record, turn.awaiting > 0)
   turn.control, turn.family = turn.control + controlLeft, turn.family + familyLeft
   if turn.awaiting > 0 then
     redis.call('SADD', sessionKey(tag, session) .. ':cancelled', worker .. ':' .. run)
     ofRoot[#ofRoot + 1] = 'marks'
-    ofRoot[#ofRoot + 1] = digits(tonumber(turn.marks or 0) + 1)
+    ofRoot[#ofRoot + 1] = digits(tonumber(turn.marks or atStart.marks) + 1)
     redis.call('SADD', tag .. ':cancelling', session)
   end
   if not record.parent then
     if turn.endsSession and turn.userLeft <= 0 then
       turn.ended = outcome
-      change(turn, 'ended', outcome .. ' ' .. digits(timeOf(joint)) .. ' ' .. run .. ' ' .. last)
+      change(turn, 'ended', outcome .. ' ' .. digits(timeOf(batch)) .. ' ' .. run .. ' ' .. last)
     else
       redis.call('HSET', sessionKey(tag, session) .. ':results', run, outcome .. ' ' .. last)
     end
@@ -143,7 +130,7 @@ local function writeRunEnd(tag, turn, joint)
 end
 
 -- The end of the turn: is a message there that wakes the worker? Then it is queued again, in this same script.
-local function writeTurnEnd(tag, turn, joint)
+local function writeTurnEnd(tag, turn, batch)
   local record, recordKey, worker, hit, open, wait, ended = turn.record, turn.recordKey, turn.worker, turn.hit, turn.open, turn.wait, turn.ended
   local family, userLeft, outcome = turn.family, turn.userLeft, turn.outcome
   local again = false
@@ -151,7 +138,7 @@ local function writeTurnEnd(tag, turn, joint)
     -- Cancelled for good: its mail is kept for reading, and nothing of it runs again.
     wait = 'any'
   elseif wait == 'retry' then
-    redis.call('ZADD', tag .. ':timers', timeOf(joint) + turn.retryMs, worker .. ':retry')
+    redis.call('ZADD', tag .. ':timers', timeOf(batch) + turn.retryMs, worker .. ':retry')
   elseif wait == 'again' then
     again, wait = not ended, 'any'
   elseif wait == 'any' then
@@ -164,136 +151,80 @@ local function writeTurnEnd(tag, turn, joint)
       local seen = math.max(turn.familySeen, family)
       local unseen = redis.call('LRANGE', recordKey .. laneKeys.family, digits(seen - family), '-1')
       for index = 1, #unseen do
-        if wakes('parked', wait, 'family', unseen[index], seen + index) then again = true end
+        if endsWait(wait, 'family', unseen[index], seen + index) then again = true end
       end
     end
   end
-  change(turn, 'token', '')
-  change(turn, 'wait', wait, 'any')
-  joint.ended[#joint.ended + 1] = worker
+  change(turn, 'token', atStart.token)
+  change(turn, 'wait', wait)
+  batch.ended[#batch.ended + 1] = worker
   if again then
     change(turn, 'place', 'queued')
-    writeWoken(tag, { id = worker, session = turn.session, pool = turn.pool, score = record.score }, timeOf(joint), joint.woke)
+    writeWoken(tag, { id = worker, session = turn.session, pool = turn.pool, score = record.score }, timeOf(batch), turn.woke)
   else
     change(turn, 'place', hit == 'whole' and 'terminal' or (open == '1' or wait == 'retry') and 'parked' or 'idle')
   end
   -- Closed between its last run and this end of its turn: close ends a conversation that rests. No other root has this mode.
   if record.mode == 'job' and not (again or outcome or hit) and open ~= '1' and wait == 'any' and not (record.cancel or record.ended) then
     turn.ended = 'completed'
-    change(turn, 'ended', turn.ended .. ' ' .. digits(timeOf(joint)))
+    change(turn, 'ended', turn.ended .. ' ' .. digits(timeOf(batch)))
   end
 end
 
 -- What the node says happened, and as the last that the session ended with it: kept for the entry that tells of all turns of the script.
-local function tellEvent(turn, joint)
+local function tellEvent(turn, batch)
   local event, ended = turn.event, turn.ended
   if ended then
     local note = '["session.' .. ended .. (turn.outcome and ('",' .. turn.last) or '"') .. ']]'
     event = (event == '' and '[' or (string.sub(event, 1, -2) .. ',')) .. note
   end
   if event == '' then return end
-  local facts = joint.events
-  facts[#facts + 1] = turn.isOfRoot and turn.session or (turn.session .. ' ' .. turn.worker)
+  local facts = batch.events
+  facts[#facts + 1] = turn.record.parent and (turn.session .. ' ' .. turn.worker) or turn.session
   facts[#facts + 1] = event
 end
 
--- What this slot does next, once all has been written: it claims (`finishCommits`), or its bell goes.
-local function writeSlotEnd(tag, turn, joint, answer)
-  local given, pool, woke = turn.given, turn.pool, joint.woke
+-- What this slot does next: it claims, once all commits of the script are written (`finishBatch`), or its bell goes.
+local function writeSlotEnd(tag, turn, batch, answer)
+  local given, pool = turn.given, turn.pool
   if turn.claim then
-    joint.claims[#joint.claims + 1] = turn.claim
-    joint.claimants[#joint.claims] = answer
+    batch.claims[#batch.claims + 1] = { claim = turn.claim, answer = answer }
   elseif (given.leave or '') ~= '' then
     redis.pcall('ZREM', tag .. ':bells:' .. pool, given.leave)
     if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.leave) end
-    woke.pools[pool] = true
+    batch.pools[pool] = true
   end
 end
 
-local function writeResults(plan)
-  if #plan.texts > 0 then redis.call('RPUSH', plan.record .. laneKeys.family, unpack(plan.texts)) end
-end
-
--- One turn. Its answer is whole once the joint part is written.
-local function commitTurn(tag, turn, joint)
-  local worker, recordKey = turn.worker, turn.recordKey
-  -- What others of this script have for it must be there before it ends.
-  local waiting = joint.results[worker]
-  if waiting then
-    writeResults(waiting)
-    joint.results[worker] = nil
-  end
-  local instead = guardTurn(tag, turn, joint) or planTurn(tag, turn, joint)
+-- The commit of one turn. Returns its answer, which gets the slot's claim once all commits of the script are written.
+local function commitTurn(tag, turn, batch)
+  local recordKey = turn.recordKey
+  local instead = guardTurn(tag, turn, batch) or planTurn(tag, turn)
   if instead then return instead end
   local record, outcome = turn.record, turn.outcome
   local version = digits(tonumber(turn.version) + 1)
   turn.changes = { 'commit', turn.token .. ':' .. digits(turn.sequence) .. ':' .. version }
+  turn.woke = newWakes(batch.pools)
   -- What is said of the whole session stands in its root.
   turn.ofRoot = record.parent and {} or turn.changes
   local failed = writeEntries(turn)
   if failed then return failed end
-  turn.control, turn.family = tonumber(record.control or 0) + turn.controlUsed, tonumber(record.family or 0)
+  turn.control, turn.family = tonumber(record.control or atStart.control) + turn.controlUsed, tonumber(record.family or atStart.family)
   writeTaken(tag, turn)
   writeState(turn)
-  writeGiven(tag, turn, joint)
-  if outcome then writeRunEnd(tag, turn, joint) end
+  writeGiven(tag, turn, batch)
+  if outcome then writeRunEnd(tag, turn, batch) end
   if turn.control > 0 then change(turn, 'control', digits(turn.control)) end
   if turn.family > 0 then change(turn, 'family', digits(turn.family)) end
-  if turn.userUsed > 0 then change(turn, 'user', digits(tonumber(record.user or 0) + turn.userUsed)) end
-  if turn.turnEnds then writeTurnEnd(tag, turn, joint) end
-  if record.bells then change(turn, 'bells', '') end
+  if turn.userUsed > 0 then change(turn, 'user', digits(tonumber(record.user or atStart.user) + turn.userUsed)) end
+  if turn.turnEnds then writeTurnEnd(tag, turn, batch) end
+  if record.bells then change(turn, 'bells', atStart.bells) end
   redis.call('HSET', recordKey, unpack(turn.changes))
-  local ofRoot, rootKey = turn.ofRoot, turn.rootKey
-  if record.parent and #ofRoot > 0 then redis.call('HSET', rootKey, unpack(ofRoot)) end
-  if #ofRoot > 0 then joint.shared[rootKey] = nil end
-  turn.isOfRoot = not record.parent
-  tellEvent(turn, joint)
+  if record.parent and #turn.ofRoot > 0 then redis.call('HSET', turn.rootKey, unpack(turn.ofRoot)) end
+  writeScores(tag, turn.woke)
+  tellEvent(turn, batch)
   local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.granted }
-  joint.last, joint.lastKey = answer, recordKey
-  if turn.turnEnds then writeSlotEnd(tag, turn, joint, answer) end
+  batch.last, batch.lastKey = answer, recordKey
+  if turn.turnEnds then writeSlotEnd(tag, turn, batch, answer) end
   return answer
-end
-
--- The slots' next workers. A key that may not be touched just now (a slot that migrates) must not undo what was written before. Where the
--- line is empty, it is for all who ask: those slots sleep.
-local function claimAll(tag, joint)
-  local claims, answers, isOne = joint.claims, joint.claimants, true
-  for index = 2, #claims do isOne = isOne and claims[index].pool == claims[1].pool end
-  local fine, served = false, none
-  if #claims > 1 and isOne then fine, served = pcall(claimFirst, tag, claims, timeOf(joint)) end
-  local isEmpty, asleep = {}, {}
-  for index = 1, #claims do
-    local claim, answer = claims[index], answers[index]
-    local pool = claim.pool
-    if fine and served[index] then
-      answer[4] = served[index]
-    elseif isEmpty[pool] and claim.wasBusy ~= '1' then
-      answer[4] = { 'empty' }
-      if claim.bell ~= '' then
-        asleep[pool] = asleep[pool] or {}
-        table.insert(asleep[pool], claim.bell)
-      end
-    else
-      local isDone, claimed = pcall(claimOrSame, tag, claim, timeOf(joint))
-      answer[4] = isDone and claimed or { 'empty' }
-      isEmpty[pool] = isDone and claimed[1] == 'empty'
-      if answer[4][1] == 'unfit' then joint.woke.pools[pool] = true end
-    end
-  end
-  for pool, bells in pairs(asleep) do redis.pcall('ZREM', tag .. ':bells:' .. pool, unpack(bells)) end
-end
-
--- What is joint, once all turns of the script have been written.
-local function finishCommits(tag, joint)
-  for _, plan in pairs(joint.results) do writeResults(plan) end
-  if #joint.ended > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(joint.ended)) end
-  local woke = joint.woke
-  writeScores(tag, woke)
-  if #joint.events > 0 then redis.pcall('XADD', tag .. ':events', '*', unpack(joint.events)) end
-  claimAll(tag, joint)
-  local bells = next(woke.pools) and writeBellsOf(tag, woke.pools, joint.seed, timeOf(joint), joint.bellMs) or ''
-  if bells ~= '' then
-    joint.last[3] = bells
-    redis.call('HSET', joint.lastKey, 'bells', bells)
-  end
 end

@@ -1,22 +1,5 @@
 --[[ mail – mail into lanes, and the workers that it wakes into the run queue. ]]
 
--- Does a message in this lane wake a worker in this place, waiting for this? `text` is the mail, `tail` the lane's length for ever
--- counted with it. Waits of a record: any | control | retry | result:<child> | family:<length>. A length that nobody can count with
--- wakes: whoever brings mail is not stopped by it, and the claim looks at all of the record.
-local function wakes(place, wait, lane, text, tail)
-  if place == 'idle' then return true end
-  if place ~= 'parked' or wait == 'retry' then return false end
-  if lane == 'control' or wait == 'any' then return true end
-  if lane ~= 'family' then return false end
-  if string.sub(wait, 1, 7) == 'result:' then
-    return string.sub(text, 3, 38) == string.sub(wait, 8)
-  end
-  if string.sub(wait, 1, 7) == 'family:' then
-    return tail >= (tonumber(string.sub(wait, 8)) or 0)
-  end
-  return false
-end
-
 -- Scores and workers into the line. Where it is none, sweeps take them from among the unhosted once it is mended.
 local function writeLine(tag, pool, line)
   local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(line))
@@ -45,9 +28,9 @@ local function planMail(tag, id, lane, text)
   if not field[1] then return nil, 'not_found' end
   if field[1] == 'terminal' then return nil, 'terminal' end
   return {
-    id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), place = field[1], wait = field[2] or 'any',
-    session = sessionOf(id, field[3]), pool = field[4] or 'default', run = field[5] or '1', open = field[6], limits = field[7] or nil,
-    family = field[8] or '0', consumed = tonumber(field[9] or 0),
+    id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), place = field[1], wait = field[2] or atStart.wait,
+    session = sessionOf(id, field[3]), pool = field[4] or atStart.pool, run = field[5] or atStart.run, open = field[6], limits = field[7] or nil,
+    family = field[8] or atStart.family, consumed = tonumber(field[9] or atStart.user),
     -- A root that has no score has had none: its record is not asked for it again.
     score = field[10] or (not field[3] and 0), sessionState = not field[3] and stateOf(field[11], field[12]),
   }
@@ -66,23 +49,10 @@ local function planSend(tag, id, text, ahead)
   return plan
 end
 
--- A result for the parent. Those of several children in one script are written together: `results` has their plan, by the parent's id.
-local function planResult(tag, parent, text, results)
-  local plan = results[parent]
-  if not plan then
-    plan = planMail(tag, parent, 'family', text)
-    if not plan then return nil end
-    plan.texts = {}
-    results[parent] = plan
-  end
-  plan.text = text
-  return plan
-end
-
 -- The result of a run for its parent: a plan, or nothing where nobody waits for it.
-local function planReport(tag, record, result, results)
-  local parentPlan = planResult(tag, record.parent, result, results)
-  if parentPlan and parentPlan.open == '1' and parentPlan.run == record.parentRun then return parentPlan end
+local function planReport(tag, record, result)
+  local plan = planMail(tag, record.parent, 'family', result)
+  if plan and plan.open == '1' and plan.run == record.parentRun then return plan end
 end
 
 -- All that a step sends. Of children it spawns in the same step (`byId`) their first mails grow. Returns the plans; what may not be sent is
@@ -111,9 +81,9 @@ local function planMails(tag, own, sends, byId, refused)
   return plans
 end
 
--- What mail did in this script: who was woken, the last score of each session, which pools got work.
-local function newWakes()
-  return { woken = {}, last = {}, pools = {} }
+-- What mail does: who was woken, the last score of each session, and which pools got work. Commits of one script share `pools`.
+local function newWakes(pools)
+  return { woken = {}, last = {}, pools = pools or {} }
 end
 
 local function writeWoken(tag, plan, now, woke)
@@ -123,21 +93,13 @@ local function writeWoken(tag, plan, now, woke)
   woke.pools[plan.pool] = true
 end
 
--- Appends the mail, or keeps it with others that go together; queues the worker if that wakes it. Returns the lane's length now.
+-- Appends the mail, and queues the worker if that wakes it. Returns the lane's length now.
 local function writeMail(tag, plan, now, woke)
-  local length, texts = nil, plan.texts
-  if texts then
-    texts[#texts + 1] = plan.text
-    length = plan.length + #texts
-  else
-    length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
-  end
+  local length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
   if not woke.woken[plan.id] and (plan.place == 'idle' or plan.place == 'parked') then
-    local tail = length
-    if string.sub(plan.wait, 1, 7) == 'family:' then
-      tail = length + (tonumber(plan.family) or math.huge)
-    end
-    if wakes(plan.place, plan.wait, plan.lane, plan.text, tail) then
+    -- Only results are ever waited for by their number.
+    local count = length + (tonumber(plan.family) or math.huge)
+    if wakes(plan.place, plan.wait, plan.lane, plan.text, count) then
       writeWoken(tag, plan, now, woke)
       redis.call('HSET', plan.record, 'place', 'queued')
     end
@@ -158,7 +120,7 @@ local function planInput(tag, id, text)
   local state = plan.sessionState or sessionState(tag, plan.session)
   if state ~= 'active' then return nil, { 'session_finished', state or 'pruned' } end
   local most = limitsOf(plan).mailbox
-  if not isWhole(plan.consumed) then error('field user of ' .. plan.record .. ' should be a whole number', 0) end
+  if not isWhole(plan.consumed) then throwDamage('field user of ' .. plan.record .. ' should be a whole number') end
   if plan.length >= most then return nil, { 'mailbox_full', digits(most) } end
   return plan
 end
@@ -177,9 +139,9 @@ end
 -- Returns how many mails went from the control and the family lane.
 local function writeRunLeftovers(tag, id, record, awaited)
   local base = workerKey(tag, id)
-  if (record.attempt or '0') ~= '0' then redis.call('ZREM', tag .. ':timers', id .. ':retry') end
+  if (record.attempt or atStart.attempt) ~= '0' then redis.call('ZREM', tag .. ':timers', id .. ':retry') end
   local control, family = 0, 0
-  if (record.timersOpen or '0') ~= '0' then
+  if (record.timersOpen or atStart.timersOpen) ~= '0' then
     local timers = redis.call('HKEYS', base .. ':timers')
     for index = 1, #timers do
       redis.call('ZREM', tag .. ':timers', id .. ':' .. timers[index])

@@ -50,7 +50,7 @@ end
 -- How often the worker was claimed. It stands in the token while there is one ("<epoch>:<nonce>", "<epoch>:" after a lease that
 -- ended), and in the id of the last commit.
 local function epochOf(record)
-  local claimed = tonumber(string.match(record.token or '', '^(%d+)') or '0')
+  local claimed = tonumber(string.match(record.token or atStart.token, '^(%d+)') or '0')
   local committed = tonumber(string.match(record.commit or '', '^(%d+)') or '0')
   return math.max(claimed, committed), committed
 end
@@ -78,7 +78,7 @@ end
 -- An element of a child's path: the worker and its run. It becomes part of keys.
 local function ancestorOf(recordKey, field, record)
   local worker, run = string.match(record[field] or '', '^(%x[%x-]+):([%d-]+)$')
-  if not worker or #worker ~= 36 then error('field ' .. field .. ' of ' .. recordKey .. ' should name a worker and its run', 0) end
+  if not worker or #worker ~= 36 then throwDamage('field ' .. field .. ' of ' .. recordKey .. ' should name a worker and its run') end
   return worker, run
 end
 
@@ -89,10 +89,10 @@ local function readRecord(recordKey)
   local commit, depth = record.commit, record.depth
   if commit then
     record.commit, record.version = string.match(commit, '^(.*):(%d+)$')
-    if not record.version then error('field commit of ' .. recordKey .. ' should end with the number of commits', 0) end
+    if not record.version then throwDamage('field commit of ' .. recordKey .. ' should end with the number of commits') end
   end
   if depth or record.path1 then
-    if not string.find(depth or '', '^%d+$') then error('field depth of ' .. recordKey .. ' should be a whole number', 0) end
+    if not string.find(depth or '', '^%d+$') then throwDamage('field depth of ' .. recordKey .. ' should be a whole number') end
     record.parent, record.parentRun = ancestorOf(recordKey, 'path' .. depth, record)
     -- Who is in between becomes no key.
     if depth ~= '1' then ancestorOf(recordKey, 'path1', record) end
@@ -131,25 +131,15 @@ end
 local startLimits = '200 20 5 1000'
 local function limitsOf(record)
   local workers, children, depth, mailbox = string.match(record.limits or startLimits, '^(%d+) (%d+) (%d+) (%d+)$')
-  if not workers then error('limits "' .. record.limits .. '" should be four numbers', 0) end
+  if not workers then throwDamage('limits "' .. record.limits .. '" should be four numbers') end
   return { workers = tonumber(workers), children = tonumber(children), depth = tonumber(depth), mailbox = tonumber(mailbox) }
 end
 
 -- What a worker is told of its session: its marks, what its agents have spent, and what they may spend, each false where it has none.
--- A root has them in its own record. `known`, where it is given, keeps what was read, by the root's key, for others of the session.
-local function sharedOf(rootKey, known)
-  local shared = known and known[rootKey] or redis.pcall('HMGET', rootKey, 'marks', 'spent', 'caps')
-  if shared.err then
-    checkSort('hash', rootKey)
-    error(shared.err, 0)
-  end
-  if known then known[rootKey] = shared end
-  return unpack(shared)
-end
-
-local function readShared(tag, id, record, rootKey, known)
+-- A root has them in its own record.
+local function readShared(tag, id, record)
   if not record.parent then return record.marks or false, record.spent or false, record.caps or false end
-  return sharedOf(rootKey or rootKeyOf(tag, sessionOf(id, record.path1)), known)
+  return unpack(readFields(rootKeyOf(tag, sessionOf(id, record.path1)), 'marks', 'spent', 'caps'))
 end
 
 -- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only; reserved, since only runs
@@ -157,17 +147,17 @@ end
 -- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
 -- field each, since a value over 64 bytes would make the whole record several times as large in memory.
 -- The session counts what was cancelled in it: only then is the set read. So the root's record is known to be a hash, for who writes to it next.
-local function cancelHit(tag, record, id, rootKey, known)
-  local marks, spent, caps = readShared(tag, id, record, rootKey, known)
+local function cancelHit(tag, record, id)
+  local marks, spent, caps = readShared(tag, id, record)
   if not marks then return nil, marks, spent, caps end
   local probes = {}
-  for level = 1, tonumber(record.depth or 0) do
+  for level = 1, tonumber(record.depth or atStart.depth) do
     local element = record['path' .. level]
     probes[#probes + 1] = element
     probes[#probes + 1] = string.sub(element, 1, 36) .. ':*'
   end
   probes[#probes + 1] = id .. ':*'
-  probes[#probes + 1] = id .. ':' .. (record.run or '1')
+  probes[#probes + 1] = id .. ':' .. (record.run or atStart.run)
   local cancelledKey = sessionKey(tag, sessionOf(id, record.path1)) .. ':cancelled'
   local found = redis.pcall('SMISMEMBER', cancelledKey, unpack(probes))
   if found.err then

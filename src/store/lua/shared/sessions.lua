@@ -32,7 +32,7 @@ local function writeRoot(order, bells)
   end
   set('limits', given.limits)
   set('name', given.name)
-  set('pool', order.pool, 'default')
+  set('pool', order.pool, atStart.pool)
   set('mode', given.mode)
   set('grant', given.grant)
   set('caps', given.caps)

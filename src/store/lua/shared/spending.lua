@@ -18,6 +18,6 @@ local function spentWith(rootKey, tally, record, spent)
   local newCalls, newTokens = math.max(0, calls - (callsBefore or 0)), math.max(0, tokens - tokensBefore)
   if newCalls == 0 and newTokens == 0 then return nil end
   local callsSpent, tokensSpent = string.match(spent or '0 0', '^(%d+) (%d+)$')
-  if not callsSpent then error('field spent of ' .. rootKey .. ' should be two numbers', 0) end
+  if not callsSpent then throwDamage('field spent of ' .. rootKey .. ' should be two numbers') end
   return digits(tonumber(callsSpent) + newCalls) .. ' ' .. digits(tonumber(tokensSpent) + newTokens)
 end

@@ -11,7 +11,7 @@ local function newTurn(worker, recordKey, logKey, userKey, token, sequence, vers
     claim = false, record = false, pool = false, session = false, run = false, rootKey = false, marks = false, spentBefore = false, caps = false,
     hit = false, outcome = false, waitsForOne = false, turnEnds = false, others = false, own = false, hadTimers = false, userLeft = 0,
     endsSession = false, changes = false, ofRoot = false, control = 0, family = 0, last = 0, ended = false, granted = false,
-    isOfRoot = false }
+    woke = false }
 end
 
 -- The entries of a step, behind their count, which was checked. Returns the place behind them.
@@ -30,14 +30,18 @@ local function readClaim(lists, cursor)
   return claim
 end
 
--- A turn as it was sent, from this place on: its entries, then its facts, as the header of commit.lua says, up to the word . or the end.
--- Returns the place behind it.
-local function readCommit(turn, lists, cursor)
+-- A turn as it was sent, from this place on, as the header of commit.lua says, up to its word . Returns it, and the place behind it.
+local function readCommit(tag, lists, cursor)
+  checkLast(lists[cursor + 9])
+  local recordKey = workerKey(tag, lists[cursor])
+  local turn = newTurn(lists[cursor], recordKey, recordKey .. ':log', recordKey .. laneKeys.user, lists[cursor + 1], tonumber(lists[cursor + 2]),
+    lists[cursor + 3], lists[cursor + 4], lists[cursor + 5], tonumber(lists[cursor + 6]), lists[cursor + 7], lists[cursor + 8])
+  cursor = cursor + 9
   local given, spawns, sends, timers = {}, none, none, none
   local count, length = tonumber(lists[cursor]), #lists
   checkArguments(turn.sequence, turn.userUsed, count)
   cursor = readEntries(turn, lists, cursor, count)
-  while cursor <= length do
+  while true do
     local name, first, second = lists[cursor], lists[cursor + 1], lists[cursor + 2]
     local values = 1
     if name == '.' then break end
@@ -67,7 +71,7 @@ local function readCommit(turn, lists, cursor)
       given[name] = first
     end
     cursor = cursor + values + 1
-    if cursor > length + 1 then error('each fact should have as many values as the header says', 0) end
+    if cursor > length then error('each fact should have as many values as the header says', 0) end
   end
   turn.given, turn.spawns, turn.sends, turn.timers = given, spawns, sends, timers
   if given.controlUsed or given.familySeen or given.awaiting or given.retryMs then
@@ -77,43 +81,39 @@ local function readCommit(turn, lists, cursor)
   end
   turn.familyUsed, turn.outcome = given.familyUsed or '', given.outcome or false
   if given.dead then checkArguments(tonumber(given.deadKept)) end
-  return cursor + 1
+  return turn, cursor + 1
 end
 
 -- What a claim at the end of a turn has from the turn.
-local function completeClaim(claim, pool, given, joint)
-  claim.pool, claim.bellMs = pool, joint.bellMs
+local function completeClaim(claim, pool, given, batch)
+  claim.pool, claim.bellMs = pool, batch.bellMs
   claim.wasBusy, claim.keepBell, claim.maySuspect = given.wasBusy, given.keepBell, given.noSuspect == '1' and '0' or '1'
 end
 
 -- May this node write, and has it not written this already? Else what is answered instead.
-local function guardTurn(tag, turn, joint)
+local function guardTurn(tag, turn, batch)
   local worker, recordKey, token, sequence, version = turn.worker, turn.recordKey, turn.token, turn.sequence, turn.version
   local record = readRecord(recordKey)
   local claim = turn.claim
-  if claim then completeClaim(claim, record.pool or 'default', turn.given, joint) end
+  if claim then completeClaim(claim, record.pool or atStart.pool, turn.given, batch) end
   turn.record = record
   local commitToken, commitSequence = string.match(record.commit or '', '^(.*):(%d+)$')
   local repeated = commitToken == token and sequence <= tonumber(commitSequence)
   if repeated or record.token ~= token then
-    local before = claim and claimOrSame(tag, claim) or false
+    local before = claim and sameGrant(tag, claim) or false
     if not repeated then return { 'fenced', before } end
     -- It was recorded, whatever became of its root since.
     local fine, _, spent, caps = pcall(readShared, tag, worker, record)
     local granted = turn.eager and readEager(tag, turn)
-    return { 'ok', record.version, record.bells or '', before, fine and spent, fine and caps, granted }
+    return { 'ok', record.version, record.bells or atStart.bells, before, fine and spent, fine and caps, granted }
   end
   checkRecord(recordKey, record)
   if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end
   local session = sessionOf(worker, record.path1)
-  local rootKey = recordKey
-  if record.parent then
-    rootKey = joint.roots[session] or rootKeyOf(tag, session)
-    joint.roots[session] = rootKey
-  end
-  turn.pool, turn.session, turn.run, turn.rootKey = record.pool or 'default', session, record.run or '1', rootKey
+  turn.pool, turn.session, turn.run = record.pool or atStart.pool, session, record.run or atStart.run
+  turn.rootKey = record.parent and rootKeyOf(tag, session) or recordKey
   local hit, outcome = nil, turn.outcome
-  hit, turn.marks, turn.spentBefore, turn.caps = cancelHit(tag, record, worker, rootKey, joint.shared)
+  hit, turn.marks, turn.spentBefore, turn.caps = cancelHit(tag, record, worker)
   if hit and outcome ~= 'cancelled' then return { 'cancelled' } end
   -- A fail-over lost the cancel that this node was told of: with this end the session would neither go on nor ever be finished.
   if not hit and outcome == 'cancelled' then return { 'conflict', version } end
@@ -121,29 +121,29 @@ local function guardTurn(tag, turn, joint)
 end
 
 -- Checks all that would be written, without writing. Returns what is answered where that is refused.
-local function planTurn(tag, turn, joint)
+local function planTurn(tag, turn)
   local record, given, recordKey, spawns, sends, awaiting = turn.record, turn.given, turn.recordKey, turn.spawns, turn.sends, turn.awaiting
   local outcome, wait, familyUsed, dead, userUsed = turn.outcome, turn.wait, turn.familyUsed, given.dead, turn.userUsed
-  local waitsForOne = string.find(wait, ':', 1, true)
+  local waitsForOne = waitsForResults(wait)
   turn.waitsForOne, turn.turnEnds = waitsForOne, wait ~= ''
   turn.others = noOthers
   local concernsOthers = turn.spentBefore or record.parent or record.calls or #spawns > 0 or #sends > 0 or awaiting > 0 or familyUsed ~= '' or waitsForOne
   if concernsOthers then
-    turn.own = { id = turn.worker, record = record, session = turn.session, rootKey = turn.rootKey, run = turn.run, depth = tonumber(record.depth or 0),
-      awaiting = awaiting, marks = turn.marks, spent = turn.spentBefore, eager = not outcome and turn.eager, results = joint.results }
+    turn.own = { id = turn.worker, record = record, session = turn.session, rootKey = turn.rootKey, run = turn.run, depth = tonumber(record.depth or atStart.depth),
+      awaiting = awaiting, marks = turn.marks, spent = turn.spentBefore, eager = not outcome and turn.eager }
     local ofStep = { spawns = spawns, sends = sends, outcome = outcome, result = given.result, state = given.state, familyUsed = familyUsed,
       waitsForOne = waitsForOne }
     local refused
     turn.others, refused = planOthers(tag, turn.own, ofStep)
     if refused then return { 'refused', refused } end
   end
-  turn.hadTimers = (record.timersOpen or '0') ~= '0'
+  turn.hadTimers = (record.timersOpen or atStart.timersOpen) ~= '0'
   if turn.controlUsed > 0 or (outcome and turn.hadTimers) then checkSort('list', recordKey .. laneKeys.control) end
   -- Read once, to know that it is a list, and whether more waits there.
   local userKey = turn.userKey
   turn.userLeft = (userUsed > 0 or turn.turnEnds or outcome) and lengthOf(userKey) - userUsed or 0
   if dead then checkSort('stream', tag .. ':dead') end
-  if #turn.timers > 0 or wait == 'retry' or (outcome and (turn.hadTimers or (record.attempt or '0') ~= '0')) then
+  if #turn.timers > 0 or wait == 'retry' or (outcome and (turn.hadTimers or (record.attempt or atStart.attempt) ~= '0')) then
     checkSort('zset', tag .. ':timers')
     checkSort('hash', recordKey .. ':timers')
   end

@@ -1,18 +1,18 @@
 /**
- * The lists of tools that an agent's workers are shown: shared where they are the same, and not kept without a bound. And what a model
- * is told of calls that it wrote wrongly.
+ * The tools that an agent's workers see: lists are shared where they are the same, and only few are kept. Also what a model reads about
+ * calls that it wrote wrongly.
  */
 import { describe, expect, test } from 'vitest'
 import { defineTool } from '../../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import type { Json } from '../../../../src/core/history/chat-message.ts'
-import { AgentTools } from '../../../../src/runtime/agent/call/agent-tools.ts'
+import { AgentTools, Toolbox } from '../../../../src/runtime/agent/call/agent-tools.ts'
 
 const names = Array.from({ length: 8 }, (_, number) => `tool_${number}`)
 const tools = names.map((name) => defineTool({ name, description: 'x', effect: 'pure', run: () => 1 }))
 
 function lists() {
-  const agent = new AgentTools(defineWorker({ instructions: 'x', tools }))
+  const agent = new AgentTools(defineWorker({ instructions: 'x', tools }), tools)
   const host = { describeKind: () => '' }
   return (allowed?: readonly string[]) => agent.specs({ grant: { allowed: { tools: allowed } }, host } as never)
 }
@@ -20,7 +20,7 @@ function lists() {
 /** Each number as another choice of tools. */
 const chosen = (number: number) => names.filter((_, bit) => (number >> bit) % 2 === 1)
 
-test('workers with the same tools share one list, whatever else their grants name', () => {
+test('workers with the same tools share one list, even if their permissions name other tools', () => {
   const list = lists()
   expect(list(['tool_1', 'tool_3']).map(({ name }) => name)).toEqual(['tool_1', 'tool_3'])
   expect(list(['tool_3', 'made up', 'tool_1'])).toBe(list(['tool_1', 'tool_3']))
@@ -28,7 +28,7 @@ test('workers with the same tools share one list, whatever else their grants nam
   expect(list()).toHaveLength(8)
 })
 
-test('however many grants there are, few lists are kept', () => {
+test('few lists are kept, however many different permissions there are', () => {
   const list = lists()
   const first = list(chosen(1))
   for (let number = 2; number <= 100; number++) list(chosen(number))
@@ -38,8 +38,8 @@ test('however many grants there are, few lists are kept', () => {
   expect(list(chosen(1))).toEqual(first)
 })
 
-test('arguments that are no JSON are said to be none, those of children and messages too', () => {
-  const agent = new AgentTools(defineWorker({ instructions: 'x', tools, spawns: ['reader'] }))
+test('arguments that are not JSON are refused, also for the tools that spawn and send', () => {
+  const agent = new AgentTools(defineWorker({ instructions: 'x', tools, spawns: ['reader'] }), tools)
   const grant = { allowed: {} } as never
   const told = (toolName: string, inputText: string) => {
     const call = { type: 'tool-call', toolCallId: 'c1', toolName, input: null, inputText } as const
@@ -56,14 +56,14 @@ test('arguments that are no JSON are said to be none, those of children and mess
 })
 
 describe('kinds to spawn', () => {
-  const agent = new AgentTools(defineWorker({ instructions: 'x', tools, spawns: ['reader', 'writer'] }))
+  const agent = new AgentTools(defineWorker({ instructions: 'x', tools, spawns: ['reader', 'writer'] }), tools)
   const listed = (kinds?: readonly string[], describeKind: (kind: string) => string = () => '') =>
     agent.specs({ grant: { allowed: { kinds } }, host: { describeKind } } as never)
   const check = (toolName: string, input: Json, kinds?: readonly string[]) =>
     agent.check({ type: 'tool-call', toolCallId: 'c1', toolName, input }, { allowed: { kinds } } as never)
   const tasks = (kind: string) => ({ tasks: [{ kind, input: 1 }] })
 
-  test('are those that the grant names as well', () => {
+  test('are the kinds of the definition that the permissions name too (AGENT-TOOLS-1)', () => {
     expect(JSON.stringify(listed())).toMatch(/reader.*writer/)
     expect(JSON.stringify(listed(['writer', 'other']))).not.toMatch(/reader|other/)
     expect(check('spawn_workers', tasks('writer'), ['writer', 'other'])).toMatchObject({ kind: 'accepted' })
@@ -71,7 +71,7 @@ describe('kinds to spawn', () => {
       expect(check('spawn_workers', tasks(kind), ['writer', 'other'])).toMatchObject({ kind: 'invalid' })
   })
 
-  test('are there at all, or the tools of delegation are not: also not the one that sends', () => {
+  test('decide whether the two tools of delegation exist: without a kind there is no send_message either', () => {
     expect(listed([])).toHaveLength(tools.length)
     for (const [name, input] of [
       ['spawn_workers', tasks('reader')],
@@ -83,16 +83,39 @@ describe('kinds to spawn', () => {
     }
   })
 
-  test('are shown as they are known by now', () => {
+  test('are described as the node knows them now', () => {
     expect(JSON.stringify(listed())).not.toContain('reads')
     expect(JSON.stringify(listed(undefined, (kind) => `${kind} reads`))).toContain('reader: reader reads')
   })
 })
 
-test('a call that was started and cannot be read any more is told as the model wrote it', () => {
-  const agent = new AgentTools(defineWorker({ instructions: 'x', tools }))
+test('a started call whose arguments cannot be read keeps the text that the model wrote', () => {
+  const agent = new AgentTools(defineWorker({ instructions: 'x', tools }), tools)
   const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'tool_1', input: null, inputText: '{"a":' } as const
   const invalid = [{ kind: 'invalid', call, text: 'x' }] as const
   expect(agent.locals(invalid, new Set(['c1']))).toMatchObject([{ input: '{"a":', isLost: true }])
   expect(agent.locals(invalid, new Set())).toEqual([])
+})
+
+describe('a source of tools', () => {
+  const definition = defineWorker({ instructions: 'x', tools })
+
+  test('is asked each time the toolbox is opened, and may answer later (AGENT-TOOLS-2)', async () => {
+    const [first, second] = [tools.slice(0, 1), tools.slice(1, 2)]
+    const lists = [first, first, second]
+    const toolbox = new Toolbox(definition, { tools: () => Promise.resolve(lists.shift() ?? []) })
+    const opened = [await toolbox.open(), await toolbox.open(), await toolbox.open()] as const
+    const turn = { grant: { allowed: {} }, host: { describeKind: () => '' } } as never
+    expect(opened.map((agent) => agent.specs(turn).map(({ name }) => name))).toEqual([
+      ['tool_0'],
+      ['tool_0'],
+      ['tool_1'],
+    ])
+    expect(opened[1]).toBe(opened[0])
+  })
+
+  test('is the list of the definition by default', async () => {
+    const toolbox = new Toolbox(definition)
+    expect(await toolbox.open()).toBe(await toolbox.open())
+  })
 })

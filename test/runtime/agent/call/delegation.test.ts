@@ -65,7 +65,7 @@ describe('a message to a live worker', () => {
 
   test.each([
     ['that nobody knows', () => newId(0), 'is not known'],
-    ['that is no id', () => 'the boss', "is no worker's id"],
+    ['that is no id', () => 'the boss', 'is not the id of a worker'],
     ['the parent of a root', () => 'parent', 'has no parent'],
   ])('to a worker %s is answered as an error', async (_, to, why) => {
     const model = recordedModel('test/m', [call('send_message', { to: to(), text: 'hello' }), say('ok')])
@@ -162,7 +162,7 @@ describe('children', () => {
     })
     expect(await troupe.run('parent', 'go')).toMatchObject({ status: 'completed' })
     expect(lastOutput(parent.requests[2]?.messages)).toMatchObject({
-      value: expect.stringContaining("no fact 'nothing' to give"),
+      value: expect.stringContaining("no fact 'nothing' for"),
     })
     expect(lastOutput(parent.requests[4]?.messages)).toMatchObject({
       value: [{ status: 'completed', given: ['secret'], facts: { seen: { secret: { code: 'sesame' } } } }],
@@ -252,7 +252,7 @@ describe('children', () => {
     expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: { text: 'all done' } })
   })
 
-  test('are waited for in a turn that finds a part of their results: a call is answered when all of its own are there (W2)', async () => {
+  test('are waited for in a turn that finds a part of their results: a call is answered when all of its own are there (DELEGATED-2)', async () => {
     const release = Promise.withResolvers<void>()
     const child = recordedModel('test/child', async ({ messages }) => {
       const input = textOf(messages[0])

@@ -67,7 +67,7 @@ test('a folder that became a link while its call waited for a thread is not open
   const workspace = { root: folder } as Workspace
   const call = { tool: tools.whereTool, input: {}, parts }
   const attempt = await pool.attempt(call, stop.signal, workspace, () => {})
-  const message = expect.stringContaining('leads out of the one it was granted')
+  const message = expect.stringContaining('leads out of the folder that its permissions name')
   expect(attempt).toMatchObject({ kind: 'threw', error: { message } })
 })
 
@@ -124,7 +124,7 @@ test('a module that cannot be loaded, or has no such tool, fails the call and sa
   )
   expect(textOf(await run(threaded('x', './support/none.ts')))).toMatch(/cannot be loaded in a thread: .*none\.ts/)
   expect(textOf(await run(threaded('unknown', '../support/threaded-tools.ts')))).toMatch(
-    /^Error: file:.+ does not export tool "unknown", so that no thread can run it: export it/,
+    /^Error: file:.+ does not export tool "unknown", and a thread needs that export: export the tool/,
   )
   expect(await run(tools.whereTool)).toMatchObject({ kind: 'done' })
 })
@@ -181,7 +181,7 @@ test('a tool that ends its thread fails, and the node lives', async () => {
   const exited = await run(tools.exitTool)
   expect(exited).toMatchObject({ kind: 'unfinished' })
   expect(textOf(exited)).toBe(
-    'Error: the thread of tool "exit" ended before the tool did (exit code 3). Part of what it does may have taken effect.',
+    'Error: the thread of tool "exit" ended before the tool did (exit code 3). Part of its work may have taken effect.',
   )
   expect(pool.size).toBe(0)
   expect(textOf(await run(tools.strayTool))).toContain('(thrown beside the call)')
@@ -190,7 +190,7 @@ test('a tool that ends its thread fails, and the node lives', async () => {
   expect(await run(tools.whereTool)).toMatchObject({ kind: 'done' })
 })
 
-test('tools that use up their memory fail, and the node lives', { timeout: 240_000 }, async () => {
+test('tools that use up their memory fail, and the node lives', async () => {
   const { run } = open({ threadsMax: 4, resourceLimits: { maxOldGenerationSizeMb: 48 } })
   // With V8's own young generation, four of the second at once end a busy process nearly always, an idle one now and then.
   for (const tool of [tools.greedyTool, tools.greedyForTextTool, tools.greedyForTextTool]) {
@@ -202,7 +202,7 @@ test('tools that use up their memory fail, and the node lives', { timeout: 240_0
   expect(await run(tools.whereTool)).toMatchObject({ kind: 'done' })
 })
 
-test('a thread has a small young generation, whatever else it may have (TP4)', async () => {
+test('a thread has a small young generation, whatever its other limits are (THREAD-POOL-4)', async () => {
   const limitsOf = async (settings: ThreadPoolSettings) => await open(settings).run(tools.limitsTool)
   const young = { maxYoungGenerationSizeMb: policy.threadYoungMb }
   expect(await limitsOf({})).toMatchObject({ output: { value: young } })
@@ -285,7 +285,7 @@ test('a thread that is taken again is not idle, however long its call lasts', as
   expect(await outcome).toMatchObject({ kind: 'done' })
 })
 
-test('a call that comes while an idle thread is being ended is served when that is gone (TP2)', async () => {
+test('a call that comes while an idle thread is being ended is served after that thread has ended (THREAD-POOL-2)', async () => {
   const { run } = open({ idleMs: 1 })
   const late = Promise.withResolvers<ToolOutcome>()
   vi.spyOn(ToolThread.prototype, 'kill').mockImplementationOnce(function (this: ToolThread) {
@@ -331,7 +331,7 @@ test('closing leaves no thread and no waiting call', async () => {
   expect(pool.size).toBe(0)
   expect(running.mock.contexts).toMatchObject([{ alive: false }])
   expect(textOf(await endless)).toContain('ended before the tool did (it was ended)')
-  expect(textOf(await waiting)).toBe('Error: tool "where" was not run: the threads of this node were closed.')
+  expect(textOf(await waiting)).toBe('Error: tool "where" was not run, because this node has closed its threads.')
   expect(await run(tools.whereTool)).toMatchObject({ kind: 'failed' })
   expect(pool.size).toBe(0)
   await pool.close()
@@ -360,7 +360,7 @@ test('sources run in threads wherever their process can run them, and an idle th
       promisify(execFile)(process.execPath, [...args, program], {
         env: { ...process.env, NODE_OPTIONS: '', ...env },
         // One that is kept alive is killed.
-        timeout: 50_000,
+        timeout: 300_000,
       }),
     ),
   )

@@ -21,7 +21,7 @@ const runOf = (tool: Tool, { parts, stop }: SeenCall = callParts(), by = thread)
   by.run({ tool, input: {}, parts }, null, stop.signal)
 const died = { kind: 'threw', error: expect.any(ThreadDeath) as Error }
 
-test('a call that is given to a thread that is gone is answered (TT1)', async () => {
+test('a call handed to a thread that has already ended is answered (TOOL-THREAD-1)', async () => {
   await thread.kill()
   expect(await runOf(tools.whereTool)).toMatchObject(died)
 })
@@ -44,7 +44,7 @@ test('a signal that fires after its call is nothing to the thread', async () => 
   expect(getEventListeners(seen.stop.signal, 'abort')).toEqual([])
 })
 
-test('a tool whose signal had fired before it was handed over loses its thread as well (TT2)', async () => {
+test('a tool whose signal fired before the thread got it also loses its thread (TOOL-THREAD-2)', async () => {
   const seen = callParts()
   seen.stop.abort(new Error('too late'))
   const impatient = new ToolThread({ graceMs: 50, resourceLimits: {} })

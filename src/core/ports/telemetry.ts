@@ -1,0 +1,51 @@
+/**
+ * Duty: the port through which a node reports its work: spans, which have a duration, and counters.
+ * Owns: the names of spans and counters. Does not own: where the reports go. By default they go nowhere.
+ * TELEMETRY-1 Reports change nothing: a port that throws is ignored, and nothing waits for it.
+ */
+
+export type SpanName =
+  /** A node runs a worker, from the claim to the ending commit. */
+  | 'turn'
+  /** An agent asks its model once. */
+  | 'model_call'
+  /** An agent runs a tool once; another attempt is another span. */
+  | 'tool_call'
+
+export type CounterName = 'tokens.input' | 'tokens.output'
+
+export type Attributes = Readonly<Record<string, string | number | boolean>>
+
+export interface Span {
+  /** `attributes`: what is known only at the end, such as the outcome. */
+  end(attributes: Attributes): void
+}
+
+export interface Telemetry {
+  startSpan(name: SpanName, attributes: Attributes): Span
+  count(name: CounterName, by: number, attributes: Attributes): void
+}
+
+const noSpan: Span = { end: () => {} }
+
+export const noTelemetry: Telemetry = { startSpan: () => noSpan, count: () => {} }
+
+/** The same telemetry, with errors of its port ignored (TELEMETRY-1). */
+export function safeTelemetry(port: Telemetry | undefined): Telemetry {
+  if (port === undefined) return noTelemetry
+  return {
+    startSpan(name, attributes) {
+      const span = quietly(() => port.startSpan(name, attributes)) ?? noSpan
+      return { end: (more) => void quietly(() => span.end(more)) }
+    },
+    count: (name, by, attributes) => void quietly(() => port.count(name, by, attributes)),
+  }
+}
+
+function quietly<Result>(report: () => Result): Result | undefined {
+  try {
+    return report()
+  } catch {
+    return undefined
+  }
+}

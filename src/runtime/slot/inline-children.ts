@@ -1,0 +1,148 @@
+/**
+ * Duty: the children that a slot runs itself, right after the turn that spawned them, instead of claiming from its line.
+ * Owns: which children are offered to the slot, which of them it got with the commit, and their order. Does not own: how a turn runs.
+ * INLINE-1 One handler at a time. A child begins when the one before it asks for its end, whose commit may still be under way. The ends of
+ *    all of them then leave in few scripts.
+ * INLINE-2 No child waits for a long one: after `inlineMs` the ones that have not begun are given back, and other slots claim them.
+ * INLINE-3 No child begins once another was told to stop: it is given back as well, and the claim that follows knows of a cancel (I12).
+ * INLINE-4 If the commit was not answered, the slot may hold all that it was offered: it gives all of them back, and runs none.
+ */
+import { performance } from 'node:perf_hooks'
+import type { CommitAnswer, Grant, SlotOffer, SpawnOrder } from '../../core/ports/ports.ts'
+import { childGrant } from '../../core/worker/child-grant.ts'
+import type { Kind } from '../node/kind.ts'
+import type { EndingTurn } from '../turn/slot-plan.ts'
+import type { Step } from '../turn/step.ts'
+import type { Turn } from '../turn/turn.ts'
+import { newNonce } from './nonce.ts'
+
+/** Children that the ending commit of a turn offers to its slot. */
+export interface ChildOffer {
+  /** The grant of the turn, at the run that spawns: the turn may have gone through several runs since its claim. */
+  readonly parent: Grant
+  readonly spawns: readonly SpawnOrder[]
+  readonly offer: SlotOffer
+}
+
+/**
+ * Offers the first children that the slot may run itself: handlers of its own pool, `most` of them. A run that ends with this step has its
+ * children cancelled as they are born.
+ */
+export function offerOf(
+  { grant }: EndingTurn,
+  { spawns, outcome, position }: Step,
+  slot: number,
+  { kinds, pool, most }: { readonly kinds: ReadonlyMap<string, Kind>; readonly pool: string; readonly most: number },
+): ChildOffer | undefined {
+  if (spawns.length === 0 || outcome !== undefined) return undefined
+  let count = 0
+  const takes = spawns.map((spawn) => {
+    const kind = kinds.get(spawn.kind)
+    return count < most && spawn.pool === pool && kind?.pool === pool && kind.isHandler && ++count > 0
+  })
+  if (count === 0) return undefined
+  const parent = { ...grant, run: position.run }
+  return { parent, spawns, offer: { slot: `${slot}+`, nonce: newNonce(), takes } }
+}
+
+/** The children that the slot got with this answer. Without an answer: those that it may have got (INLINE-4). */
+export function childrenOf(
+  { parent, spawns, offer }: ChildOffer,
+  answer: CommitAnswer | undefined,
+  leaseUntil: number,
+): readonly Grant[] {
+  if (answer !== undefined && answer.kind !== 'ok') return []
+  const isMine = ({ id }: SpawnOrder) => answer === undefined || answer.granted?.includes(id) === true
+  // Giving back needs no trust in a lease: Redis refuses a node that does not hold the child.
+  const { spending = parent.spending, trustedUntil = leaseUntil } = answer ?? {}
+  return spawns
+    .filter((spawn, index) => offer.takes[index] && isMine(spawn))
+    .map((spawn) => childGrant(parent, spawn, offer.nonce, { spending, trustedUntil }))
+}
+
+/** What the children need of their slot. */
+export interface ChildRunner {
+  /** No child begins later than this. */
+  readonly inlineMs: number
+  make(grant: Grant): Turn
+  /** Runs a turn until it is over. A draining one ends before it receives anything; a cancelled one ends as cancelled. */
+  run(turn: Turn): Promise<void>
+}
+
+/** For so long one child may follow the other before the event loop goes round. */
+const pauseAfterMs = 1
+
+export class InlineChildren {
+  readonly #grants: readonly Grant[]
+  readonly #runner: ChildRunner
+  readonly #startedAt = performance.now()
+  #pausedAt = this.#startedAt
+  readonly #turns: Turn[] = []
+  readonly #running: Promise<void>[] = []
+  #begun = 0
+
+  constructor(grants: readonly Grant[], runner: ChildRunner) {
+    this.#grants = grants
+    this.#runner = runner
+  }
+
+  /** Runs the children, or gives all of them back. When all are over, resolves with the last one. */
+  async run({ areToBegin }: { readonly areToBegin: boolean }): Promise<Turn> {
+    const late = setTimeout(() => this.#giveBackOthers(), this.#runner.inlineMs)
+    try {
+      if (areToBegin) this.#begin(undefined)
+      else this.#giveBackOthers()
+      // A child that begins is added here before the one before it is over.
+      for (let index = 0; index < this.#running.length; index++) await this.#running[index]
+    } finally {
+      clearTimeout(late)
+    }
+    return this.#turns.at(-1) as Turn
+  }
+
+  isLast(turn: EndingTurn): boolean {
+    return turn === this.#turns[this.#grants.length - 1]
+  }
+
+  /** None was given back: the last one ends last. */
+  get areAllBegun(): boolean {
+    return this.#begun === this.#grants.length
+  }
+
+  /** A child is about to end: the next one begins. A child says this again when its commit was refused. */
+  noteEnding(turn: EndingTurn): void {
+    const now = performance.now()
+    if (now - this.#pausedAt < pauseAfterMs) queueMicrotask(() => this.#begin(turn))
+    // The commit of this child is made before the event loop goes round, and leaves with it.
+    else queueMicrotask(() => setImmediate(() => this.#begin(turn)))
+  }
+
+  /** `after`: the child that ends. A later one may have begun since; then there is nothing to do. */
+  #begin(after: EndingTurn | undefined): void {
+    if (after !== this.#turns.at(-1)) return
+    const now = performance.now()
+    if (now - this.#pausedAt >= pauseAfterMs) this.#pausedAt = now
+    const isLate = now - this.#startedAt >= this.#runner.inlineMs
+    if (isLate || this.#turns.some(({ aborted }) => aborted)) this.#giveBackOthers()
+    const turn = this.#next()
+    if (turn === undefined) return
+    this.#begun++
+    // If the child was abandoned, it never asked for its end.
+    this.#running.push(this.#runner.run(turn).finally(() => this.#begin(turn)))
+  }
+
+  #giveBackOthers(): void {
+    for (let turn = this.#next(); turn; turn = this.#next()) {
+      turn.drain()
+      this.#running.push(this.#runner.run(turn))
+    }
+  }
+
+  #next(): Turn | undefined {
+    const grant = this.#grants[this.#turns.length]
+    if (grant === undefined) return undefined
+    const turn = this.#runner.make(grant)
+    this.#turns.push(turn)
+    return turn
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * Duty: the one place where the code of a turn asks whether it may go on. Today a cancel, a drain, a lost lease and the slice of a turn
+ * can say no. Whatever else shall hold work back (a pause, a budget) says so here.
+ * PERMIT-1 No model call and no tool call begins once the turn ends or its lease is no longer trusted.
+ * PERMIT-2 What came of a call is recorded only if the turn was not stopped in the meantime: the next turn decides by the record.
+ * PERMIT-3 A turn that ends, drains, or has had its slice receives nothing more; its worker goes to the end of the line.
+ */
+import { performance } from 'node:perf_hooks'
+import type { Turn } from './turn.ts'
+
+/** Asked before each model call and each tool call. Abandons the turn if its lease has run out. */
+export function mayCall(turn: Turn): boolean {
+  if (!turn.lease.isTrusted()) turn.abandon('unreachable')
+  return turn.isOpen
+}
+
+/** Asked after whatever took time. */
+export function mayRecord(turn: Turn): boolean {
+  return turn.over === undefined && !turn.aborted
+}
+
+/** Asked before each message, and before each iteration of an agent; `steps`: those of this turn so far. */
+export function mayGoOn(turn: Turn, steps: number, stepsMost: number): boolean {
+  if (!turn.isOpen || turn.isDraining || steps >= stepsMost) return false
+  return performance.now() - turn.startedAt <= turn.host.policy.turnSliceMs
+}

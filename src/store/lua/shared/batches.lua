@@ -1,0 +1,35 @@
+--[[ batches – commits of one script: what is done once for all of them. Each commit is independent. They have one time, one entry of events
+and one command that takes the leases of turns that ended; the slots claim behind the last of them, one after the other, so that no lease is
+taken from a worker that was claimed a moment before; and the bell rule is applied once, at the end. ]]
+
+-- `last` is the answer of the last commit that was recorded, and `lastKey` its record, which keeps the bells of all.
+local function newBatch(bellMs, seed)
+  return { bellMs = bellMs, seed = seed, now = false, pools = {}, events = {}, ended = {}, claims = {}, last = false, lastKey = false }
+end
+
+local function timeOf(batch)
+  batch.now = batch.now or nowMs()
+  return batch.now
+end
+
+-- The slots' next workers. A claim that meets an error (a key that may not be touched while its slot migrates) must not undo what was
+-- written before: its slot finds nothing, and asks again when its next bell comes.
+local function writeClaims(tag, batch)
+  for index = 1, #batch.claims do
+    local claim, answer = batch.claims[index].claim, batch.claims[index].answer
+    local fine, claimed = pcall(claimNext, tag, claim, timeOf(batch))
+    answer[4] = fine and claimed or { 'empty' }
+    if answer[4][1] == 'unfit' then batch.pools[claim.pool] = true end
+  end
+end
+
+local function finishBatch(tag, batch)
+  if #batch.ended > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(batch.ended)) end
+  if #batch.events > 0 then redis.pcall('XADD', tag .. ':events', '*', unpack(batch.events)) end
+  writeClaims(tag, batch)
+  local bells = next(batch.pools) and writeBellsOf(tag, batch.pools, batch.seed, timeOf(batch), batch.bellMs) or ''
+  if bells ~= '' then
+    batch.last[3] = bells
+    redis.call('HSET', batch.lastKey, 'bells', bells)
+  end
+end

@@ -1,0 +1,29 @@
+/** What agents used, and its sums. */
+import { expect, test } from 'vitest'
+import { addSpending, addUsage, noUsage, sumOfUsage, tokensOf, usageOf } from '../../../src/core/worker/usage.ts'
+
+const call = { modelCalls: 1, inputTokens: 10, outputTokens: 3, cacheReadTokens: 4 }
+
+test('what a provider did not count adds nothing', () => {
+  const once = addUsage(noUsage, { ...call, reasoningTokens: undefined })
+  expect(once).toEqual({ ...noUsage, ...call })
+  expect(sumOfUsage([call, {}, once])).toEqual({
+    ...noUsage,
+    modelCalls: 2,
+    inputTokens: 20,
+    outputTokens: 6,
+    cacheReadTokens: 8,
+  })
+})
+
+test('tokens that were read from a cache count once, among those that went in', () => {
+  expect(tokensOf(call)).toBe(13)
+  expect(addSpending({ modelCalls: 1, tokens: 13 }, { modelCalls: 2, tokens: 7 })).toEqual({
+    modelCalls: 3,
+    tokens: 20,
+  })
+})
+
+test('a report names no more than it should of what has more', () => {
+  expect(usageOf({ ...noUsage, ...call, iterations: 3 } as typeof noUsage)).toEqual({ ...noUsage, ...call })
+})

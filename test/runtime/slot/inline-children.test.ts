@@ -1,0 +1,235 @@
+/** Children that a slot runs itself, one after another; which of them are offered to it, and which it got. */
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { CommitAnswer, SpawnOrder } from '../../../src/core/ports/ports.ts'
+import type { Kind } from '../../../src/runtime/node/kind.ts'
+import { childrenOf, InlineChildren, offerOf } from '../../../src/runtime/slot/inline-children.ts'
+import { afterRun } from '../../../src/runtime/turn/run-ending.ts'
+import { emptyStep, type Step } from '../../../src/runtime/turn/step.ts'
+import type { Turn } from '../../../src/runtime/turn/turn.ts'
+import { grantByHand, unspent } from '../support/held-store.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe('a slot that runs children itself', () => {
+  /** Its turns end when the test says so. */
+  function batch(names: readonly string[], inlineMs = 1_000_000) {
+    const done: string[] = []
+    const open = new Map<string, () => void>()
+    const turns = new Map<string, Turn>()
+    const children = new InlineChildren(
+      names.map((name) => grantByHand({ name })),
+      {
+        inlineMs,
+        make: (grant) => {
+          const turn = {
+            grant,
+            aborted: false,
+            isDraining: false,
+            drain() {
+              this.isDraining = true
+            },
+          }
+          turns.set(grant.name, turn as unknown as Turn)
+          return turn as unknown as Turn
+        },
+        run: (turn) => {
+          done.push(`${turn.grant.name} ${turn.isDraining ? 'is given back' : 'runs'}`)
+          return new Promise<void>((resolve) => open.set(turn.grant.name, resolve))
+        },
+      },
+    )
+    const turn = (name: string) => turns.get(name) as Turn
+    return { children, done, turn, end: (name: string) => open.get(name)?.() }
+  }
+
+  const settled = async () => {
+    for (let pass = 0; pass < 3; pass++) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  test('begins each child when the one before it is about to end, and is over when all are (INLINE-1)', async () => {
+    const { children, done, turn, end } = batch(['a', 'b', 'c'])
+    let last: Turn | undefined
+    const running = children.run({ areToBegin: true }).then((one) => (last = one))
+    expect(done).toEqual(['a runs'])
+    children.noteEnding(turn('a'))
+    await settled()
+    expect(done).toEqual(['a runs', 'b runs'])
+    expect([children.areAllBegun, children.isLast(turn('b'))]).toEqual([false, false])
+    end('a')
+    await settled()
+    expect(done).toEqual(['a runs', 'b runs'])
+    children.noteEnding(turn('b'))
+    await settled()
+    expect([children.areAllBegun, children.isLast(turn('c'))]).toEqual([true, true])
+    end('c')
+    await settled()
+    expect([done.at(-1), last]).toEqual(['c runs', undefined])
+    end('b')
+    expect((await running).grant.name).toBe('c')
+  })
+
+  test('begins one child only, when another says again that it is about to end because its commit was refused', async () => {
+    const { children, done, turn, end } = batch(['a', 'b', 'c'])
+    const running = children.run({ areToBegin: true })
+    for (let time = 0; time < 3; time++) {
+      children.noteEnding(turn('a'))
+      await settled()
+    }
+    expect(done).toEqual(['a runs', 'b runs'])
+    for (const name of ['a', 'b']) end(name)
+    await settled()
+    end('c')
+    await running
+    expect(done).toEqual(['a runs', 'b runs', 'c runs'])
+  })
+
+  test('begins no child once another was told to stop, and gives the others back (INLINE-3)', async () => {
+    const { children, done, turn, end } = batch(['a', 'b', 'c'])
+    const running = children.run({ areToBegin: true })
+    Object.assign(turn('a'), { aborted: true })
+    children.noteEnding(turn('a'))
+    await settled()
+    expect(done).toEqual(['a runs', 'b is given back', 'c is given back'])
+    expect(children.areAllBegun).toBe(false)
+    for (const name of ['a', 'b', 'c']) end(name)
+    await running
+  })
+
+  test('goes on after a child that was abandoned before it asked for its end', async () => {
+    const { children, done, end } = batch(['a', 'b'])
+    const running = children.run({ areToBegin: true })
+    end('a')
+    await settled()
+    expect(done).toEqual(['a runs', 'b runs'])
+    end('b')
+    await running
+  })
+
+  test('gives all children back where they are not to begin (INLINE-4)', async () => {
+    const { children, done, end } = batch(['a', 'b'])
+    const running = children.run({ areToBegin: false })
+    for (const name of ['a', 'b']) end(name)
+    await running
+    expect(done).toEqual(['a is given back', 'b is given back'])
+  })
+
+  test('gives back the children that have not begun when one takes long (INLINE-2)', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const { children, done, end } = batch(['a', 'b', 'c'], 100)
+      const running = children.run({ areToBegin: true })
+      vi.advanceTimersByTime(99)
+      expect(done).toEqual(['a runs'])
+      vi.advanceTimersByTime(1)
+      expect(done).toEqual(['a runs', 'b is given back', 'c is given back'])
+      for (const name of ['a', 'b', 'c']) end(name)
+      await running
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('begins a child after the commit of the one before has left, if that child took a while', async () => {
+    let now = Math.ceil(performance.now())
+    vi.spyOn(performance, 'now').mockImplementation(() => now)
+    const { children, done, turn, end } = batch(['a', 'b'])
+    const running = children.run({ areToBegin: true })
+    now += 5
+    children.noteEnding(turn('a'))
+    // As the store does with a commit, which is made next.
+    setImmediate(() => done.push('a leaves'))
+    await settled()
+    expect(done).toEqual(['a runs', 'a leaves', 'b runs'])
+    for (const name of ['a', 'b']) end(name)
+    await running
+  })
+
+  test('gives children back also when one kept the event loop busy, so that no timer fired (INLINE-2)', async () => {
+    let now = Math.ceil(performance.now())
+    vi.spyOn(performance, 'now').mockImplementation(() => now)
+    const { children, done, turn, end } = batch(['a', 'b', 'c', 'd'], 100)
+    const running = children.run({ areToBegin: true })
+    now += 60
+    children.noteEnding(turn('a'))
+    // The event loop goes round first, so that what is recorded leaves.
+    await Promise.resolve()
+    expect(done).toEqual(['a runs'])
+    await settled()
+    expect(done).toEqual(['a runs', 'b runs'])
+    now += 60
+    children.noteEnding(turn('b'))
+    await settled()
+    expect(done.slice(2)).toEqual(['c is given back', 'd is given back'])
+    for (const name of ['a', 'b', 'c', 'd']) end(name)
+    await running
+  })
+})
+
+describe('offered to a slot are', () => {
+  const kind = (name: string, more: Partial<Kind> = {}) =>
+    [name, { name, pool: 'default', isHandler: true, ...more } as Kind] as const
+  const kinds = new Map([kind('quick'), kind('agent', { isHandler: false }), kind('gpu', { pool: 'gpu' })])
+  const spawn = (of: string, pool = 'default') => ({ kind: of, pool }) as SpawnOrder
+  const turn = { grant: grantByHand(), aborted: false }
+  const offered = (spawns: readonly SpawnOrder[], { most = 16, ...more }: { most?: number } & Partial<Step> = {}) =>
+    offerOf(turn, { ...emptyStep(afterRun(1)), spawns, ...more }, 3, { kinds, pool: 'default', most })?.offer
+
+  test('handlers of its pool, in order', () => {
+    expect(offered([spawn('quick'), spawn('agent'), spawn('quick')])).toMatchObject({
+      slot: '3+',
+      takes: [true, false, true],
+    })
+  })
+
+  test('no kind that this node does not host, and none of another pool', () => {
+    expect(offered([spawn('far'), spawn('gpu', 'gpu'), spawn('gpu')])).toBeUndefined()
+  })
+
+  test('no more than one wake-up may be expected to serve', () => {
+    const three = [1, 2, 3].map(() => spawn('quick'))
+    expect(offered(three, { most: 2 })).toMatchObject({ takes: [true, true, false] })
+  })
+
+  test('no children of a run that ends with the step that spawns them', () => {
+    expect(offered([spawn('quick')], { outcome: 'completed' })).toBeUndefined()
+  })
+})
+
+describe('of the children that it was offered, a slot gets', () => {
+  const spawn = (id: string): SpawnOrder => ({
+    id,
+    kind: 'quick',
+    name: id,
+    pool: 'default',
+    detached: false,
+    call: 1,
+    mail: 'i\t-\t1',
+  })
+  const offer = {
+    parent: grantByHand({ run: 2 }),
+    spawns: ['a', 'b', 'c'].map(spawn),
+    offer: { slot: '3+', nonce: 'n', takes: [true, false, true] },
+  }
+  const got = (answer: CommitAnswer | undefined) => childrenOf(offer, answer, 7)
+  const ok: CommitAnswer = { kind: 'ok', version: 1, bells: [], claimed: { kind: 'none' }, spending: unspent }
+
+  test('those that the answer names, with the lease that it gives', () => {
+    expect(got({ ...ok, granted: ['c'], trustedUntil: 99 })).toMatchObject([
+      { workerId: 'c', token: '1:n', parentRun: 2, trustedUntil: 99 },
+    ])
+  })
+
+  test('none, when the answer names none or the commit was not accepted', () => {
+    expect([got(ok), got({ kind: 'conflict', version: 1 })]).toEqual([[], []])
+  })
+
+  test('perhaps all, when no answer came: it has to give them back (INLINE-4)', () => {
+    expect(got(undefined)).toMatchObject([
+      { workerId: 'a', trustedUntil: 7 },
+      { workerId: 'c', trustedUntil: 7 },
+    ])
+  })
+})

@@ -1,0 +1,64 @@
+/** A node reports turns, model calls and tool calls to the telemetry port that it was started with. */
+import { expect, test } from 'vitest'
+import { startNode } from '../../src/compose.ts'
+import { defineTool } from '../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { safeTelemetry, type Telemetry } from '../../src/core/ports/telemetry.ts'
+import { call, say, scriptedModel } from '../../src/models/scripted-model.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+
+class Recording implements Telemetry {
+  readonly spans: [name: string, attributes: object, end: object | null][] = []
+  readonly counts: [name: string, by: number][] = []
+
+  startSpan(...[name, attributes]: Parameters<Telemetry['startSpan']>) {
+    const span: Recording['spans'][number] = [name, attributes, null]
+    this.spans.push(span)
+    return {
+      end(more: object) {
+        span[2] = more
+      },
+    }
+  }
+
+  count(...[name, by]: Parameters<Telemetry['count']>) {
+    this.counts.push([name, by])
+  }
+}
+
+test('a run of an agent is reported as spans of its turn, model calls and tool calls, and as counts of tokens', async () => {
+  const telemetry = new Recording()
+  const look = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => 'seen' })
+  const first = { ...call('look', {}, 'c1'), usage: { inputTokens: 10, outputTokens: 2 } }
+  const model = scriptedModel('test/m', [first, { ...say('done'), usage: { inputTokens: 20, outputTokens: 3 } }])
+  const agent = defineWorker({ instructions: 'x', model, tools: [look] })
+  await using troupe = await TestTroupe.connect()
+  const { redisUrl, namespace } = troupe
+  {
+    await using _node = await startNode({ redisUrl, namespace, workers: { agent }, telemetry })
+    expect(await troupe.run('agent', 'go')).toMatchObject({ status: 'completed' })
+  }
+  const worker = { sessionId: expect.any(String), workerId: expect.any(String) }
+  expect(telemetry.spans).toEqual([
+    ['turn', { ...worker, kind: 'agent', run: 1 }, { outcome: 'ended' }],
+    ['model_call', { ...worker, model: 'test/m', iteration: 1 }, { outcome: 'replied' }],
+    ['tool_call', { ...worker, tool: 'look', toolCallId: 'c1', attempt: 1 }, { outcome: 'done' }],
+    ['model_call', { ...worker, model: 'test/m', iteration: 2 }, { outcome: 'replied' }],
+  ])
+  expect(telemetry.counts).toEqual([
+    ['tokens.input', 10],
+    ['tokens.output', 2],
+    ['tokens.input', 20],
+    ['tokens.output', 3],
+  ])
+})
+
+test('a telemetry port that throws disturbs nothing (TELEMETRY-1)', () => {
+  const thrown = () => {
+    throw new Error('no collector')
+  }
+  expect(() => safeTelemetry({ startSpan: thrown, count: thrown }).startSpan('turn', {}).end({})).not.toThrow()
+  const halfBroken = safeTelemetry({ startSpan: () => ({ end: thrown }), count: thrown })
+  expect(() => halfBroken.startSpan('turn', {}).end({})).not.toThrow()
+  expect(() => halfBroken.count('tokens.input', 1, {})).not.toThrow()
+})

@@ -1,0 +1,84 @@
+/** Mutants of what commits of one script, and children that a slot goes on with, rest on. */
+import { commitScript } from '../../../src/store/script/scripts.ts'
+import * as checks from './batch-checks.ts'
+import type { Mutant } from './mutant.ts'
+
+export const batchMutants: readonly Mutant[] = [
+  {
+    guard: 'leases end with the turns',
+    script: commitScript,
+    from: 'if #batch.ended > 0 then',
+    to: 'if false then',
+    check: checks.noneThatEndedKeepsALease,
+  },
+  {
+    guard: 'leases end before slots claim',
+    script: commitScript,
+    from: "  if #batch.ended > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(batch.ended)) end\n  if #batch.events",
+    to: "  writeClaims(tag, batch)\n  batch.claims = {}\n  if #batch.ended > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(batch.ended)) end\n  if #batch.events",
+    check: checks.noneThatIsClaimedAgainLosesItsLease,
+  },
+  {
+    guard: 'the bell of a slot that finds nothing goes',
+    script: commitScript,
+    from: "    redis.pcall('ZREM', bellsKey, claim.bell)\n",
+    to: '',
+    check: checks.whoSleepsTakesItsBellAlong,
+  },
+  {
+    guard: 'a turn that meets an error stops no other',
+    script: commitScript,
+    from: 'if batch.last then\n    local fine',
+    to: 'if false then\n    local fine',
+    check: checks.damageOfOneStopsNoOther,
+  },
+  {
+    guard: 'starts alone count anew after a commit',
+    script: commitScript,
+    from: "if record.alone then change(turn, 'alone', atStart.alone) end",
+    to: '',
+    check: checks.whoWasSuspectedIsNoMore,
+  },
+  {
+    guard: 'the record says what a turn that ended waits for',
+    script: commitScript,
+    from: "change(turn, 'wait', wait)",
+    to: '',
+    check: checks.aTurnThatEndsEndsItsWait,
+  },
+  {
+    guard: 'a slot is told again of children that it still holds',
+    script: commitScript,
+    from: "isEager(turn.eager, spawn) and redis.pcall('HGET', workerKey(tag, spawn.id), 'token') == '1:' .. turn.eager.nonce",
+    to: 'isEager(turn.eager, spawn)',
+    check: checks.aChildThatALeaseWasTakenFromIsNotGivenAgain,
+  },
+  {
+    guard: 'a child with more than its input stands in line',
+    script: commitScript,
+    from: 'return eager and spawn.isOffered and #spawn.mails == 1',
+    to: 'return eager and spawn.isOffered',
+    check: checks.aChildWithMoreMailStandsInLine,
+  },
+  {
+    guard: 'a child that is cancelled as it is born is given to no slot',
+    script: commitScript,
+    from: 'eager = not outcome and turn.eager',
+    to: 'eager = turn.eager',
+    check: checks.aChildOfAnEndedRunIsGivenToNoSlot,
+  },
+  {
+    guard: 'a child of a slot has a lease',
+    script: commitScript,
+    from: "redis.call('ZADD', tag .. ':leases', unpack(leases))\n  redis.pcall('HSET', tag .. ':grants:' .. eager.node, eager.slot, eager.nonce)",
+    to: "redis.pcall('HSET', tag .. ':grants:' .. eager.node, eager.slot, eager.nonce)",
+    check: checks.aChildOfASlotHasALease,
+  },
+  {
+    guard: 'no child runs where no lease can be written',
+    script: commitScript,
+    from: "if own.eager then checkSort('zset', tag .. ':leases') end",
+    to: '',
+    check: checks.withoutLeasesNoChildRuns,
+  },
+]
