@@ -17,6 +17,8 @@ import { defaultSessionLimits, hardSessionLimits, policy } from '../src/core/pol
 import { busyStates, type RunEvent, runArrows, transition } from '../src/core/worker/lifecycle.ts'
 import { coarseState, fineState, runStates, workerStates } from '../src/core/worker/run-state.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../src/store/keys.ts'
+import { table } from './markdown-table.ts'
+import { typePages } from './type-tables.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -32,6 +34,7 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string | Prom
   'docs/reference/commands.md': { commands: commandPages },
   'docs/reference/lifecycles.md': { 'agent run': agentRunDiagram, projections: projectionTable },
   'docs/reference/scripts.md': { scripts: scriptTable },
+  ...typePages,
 }
 
 const checks: readonly (() => string[])[] = [
@@ -61,11 +64,6 @@ export async function docsProblems(write = false): Promise<string[]> {
     else problems.push(`${page} is stale: run \`node scripts/docs.ts\``)
   }
   return [...problems, ...checks.flatMap((check) => check())]
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
 /** Type, what it holds and when it goes stand in the comment above each key. */
@@ -296,8 +294,8 @@ function checkEvents(): string[] {
 /** Names in each diagram of docs/reference/lifecycles.md are the states of the sources. */
 function checkStates(): string[] {
   const page = 'docs/reference/lifecycles.md'
-  const report = read('src/client/report.ts')
-  const sessionStates = [...(/type SessionState =(.*)/.exec(report)?.[1] ?? '').matchAll(/'(\w+)'/g)].map(
+  const source = read('src/client/session-summary.ts')
+  const sessionStates = [...(/type SessionState =(.*)/.exec(source)?.[1] ?? '').matchAll(/'(\w+)'/g)].map(
     ([, name]) => name as string,
   )
   const diagrams = [...read(page).matchAll(/```mermaid\nstateDiagram-v2\n([\s\S]*?)```/g)].map(([, body]) => body ?? '')

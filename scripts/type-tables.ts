@@ -1,0 +1,200 @@
+/**
+ * Duty: reads the members of an interface or a class, with their doc comments, and makes the tables of docs/reference/ of them.
+ * It reads lines, not syntax: the formatter keeps each member of a declaration at one indentation.
+ * TYPES-1 Every member has a meaning: its doc comment, or a line of `meanings` here. A member without one is an error.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { table } from './markdown-table.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+interface Member {
+  readonly name: string
+  readonly type: string
+  readonly comment: string
+}
+
+const definitions = 'src/core/definition'
+
+/** The declarations of each page, each a block of its name. */
+const pages: Readonly<Record<string, readonly (readonly [file: string, declaration: string])[]>> = {
+  'docs/reference/definitions.md': [
+    [`${definitions}/define-worker.ts`, 'HandlerFields'],
+    [`${definitions}/define-worker.ts`, 'Self'],
+    [`${definitions}/define-worker.ts`, 'SpawnOptions'],
+    ['src/core/worker/message.ts', 'InputMessage'],
+    ['src/core/worker/message.ts', 'ReportedChild'],
+    ['src/core/worker/message.ts', 'TimerMessage'],
+    [`${definitions}/define-agent.ts`, 'AgentWorker'],
+    [`${definitions}/define-agent.ts`, 'AgentLimits'],
+    [`${definitions}/define-agent.ts`, 'AgentSelf'],
+    [`${definitions}/define-tool.ts`, 'ToolDefinition'],
+    [`${definitions}/define-tool.ts`, 'ToolContext'],
+    [`${definitions}/define-tool.ts`, 'Workspace'],
+  ],
+  'docs/reference/client.md': [
+    ['src/client/connect-options.ts', 'ConnectOptions'],
+    ['src/client/client.ts', 'Troupe'],
+    ['src/client/submission.ts', 'CreateSession'],
+    ['src/client/session.ts', 'Session'],
+    ['src/client/worker.ts', 'Worker'],
+    ['src/client/worker.ts', 'SendOptions'],
+    ['src/client/queries.ts', 'ResultQuery'],
+    ['src/client/session-events.ts', 'EventsQuery'],
+    ['src/client/queries.ts', 'SessionsQuery'],
+    ['src/client/queries.ts', 'WorkersQuery'],
+    ['src/client/queries.ts', 'HistoryQuery'],
+    ['src/client/queries.ts', 'MailboxQuery'],
+    ['src/client/queries.ts', 'PruneQuery'],
+    ['src/client/queries.ts', 'DeadLettersQuery'],
+    ['src/client/queries.ts', 'LettersQuery'],
+    ['src/client/queries.ts', 'AuditQuery'],
+    ['src/compose.ts', 'StartNodeOptions'],
+    ['src/compose.ts', 'TroupeNode'],
+  ],
+}
+
+export const typePages = Object.fromEntries(
+  Object.entries(pages).map(([page, declarations]) => [
+    page,
+    Object.fromEntries(declarations.map(([file, declaration]) => [declaration, () => typeTable(file, declaration)])),
+  ]),
+)
+
+/** Meanings of members that have no comment, since their name says nearly everything. */
+const meanings: Readonly<Record<string, string>> = {
+  id: 'Its id.',
+  name: 'Its name, for people.',
+  kind: 'Its kind.',
+  sessionId: 'The session.',
+  parentId: 'The worker that spawned it; null for a root.',
+  rootId: 'The id of the root worker.',
+  limits: 'Limits: see [defaults](defaults.md).',
+  log: 'A log whose lines carry the ids of this worker.',
+  setState: 'Replaces the state.',
+  description: 'A sentence about its purpose, for people and models.',
+  receive: 'Receives one message; may be asynchronous. Its effects are committed together after it returns.',
+  tools: 'The tools of its model, made with `defineTool`.',
+  workerId: 'The worker.',
+  toolCallId: 'The id of this call.',
+  effect: "`'pure'`, `'idempotent'` or `'once'`: see [agents](../agents.md#tools).",
+  run: 'Does the work.',
+  kinds: 'Its kinds.',
+  root: 'The root worker.',
+  'workers.get': 'A worker by id, without asking Redis.',
+  nodes: 'The live nodes.',
+  input: 'The value of the input.',
+  limit: 'The most items to return.',
+  value: 'The value that was sent.',
+  from: 'The sender; null for none.',
+  redisUrl: 'Address of Redis.',
+  idempotencyKey: 'The same key within 24 h has its effect once.',
+  signal: 'Ends the call when it is aborted.',
+  state: 'Only sessions in this state.',
+  report: 'The worker, as its record says now.',
+  letter: 'The id of one letter.',
+  workerKind: 'The kind of the child.',
+  history: 'A page of its history.',
+  mailbox: 'The messages that wait in its mailbox.',
+}
+
+function typeTable(file: string, declaration: string): string {
+  const members = membersOf(file, declaration)
+  const rows = members
+    .filter(({ type }) => type !== 'undefined | absent')
+    .map((member) => {
+      const [meaning, standard] = meaningOf(member, `${file}: ${declaration}`)
+      return [`\`${member.name}\``, `\`${member.type.replace(/ \| absent$/, '')}\``, meaning, standard]
+    })
+  const hasDefaults = members.some(({ type }) => type.endsWith('| absent'))
+  const head = ['name', 'type', 'meaning', ...(hasDefaults ? ['default'] : [])]
+  return table(
+    head,
+    rows.map((row) => row.slice(0, head.length)),
+  )
+}
+
+/** The meaning, and the default of a member that may be left out: its comment says it in a sentence that begins with "Default". */
+function meaningOf({ name, type, comment }: Member, where: string): [meaning: string, standard: string] {
+  const isOptional = type.endsWith('| absent')
+  const inBrackets = /(`\w+`)[^`]*\(default\)/.exec(comment)?.[1]
+  const [, before = '', standard = inBrackets ?? '', after = ''] = (isOptional &&
+    /^([\s\S]*?)\b[Dd]efault: ?([\s\S]*?)(?:\.(?=\s|$)|$)([\s\S]*)$/.exec(
+      comment.replace(/Default (?=\S)/, 'Default: '),
+    )) || ['', comment]
+  const said = [before.trim().replace(/;$/, '.'), after.trim()].filter((part) => part !== '')
+  const meaning = said.length > 0 ? said.join(' ') : meanings[name]
+  if (meaning === undefined) throw new Error(`${where}.${name} has no comment: nothing says what it means`)
+  return [meaning, isOptional && standard === '' ? 'none' : standard]
+}
+
+/** The public members of `interface Name` or `class Name` in this file, in their order. */
+function membersOf(file: string, declaration: string): Member[] {
+  const lines = readFileSync(join(root, file), 'utf8').split('\n')
+  const begin = lines.findIndex((line) => new RegExp(`^(export )?(interface|class) ${declaration}\\b`).test(line))
+  if (begin < 0) throw new Error(`${file} declares no ${declaration}`)
+  return readMembers(lines.slice(begin + 1, lines.indexOf('}', begin)), 2, '')
+}
+
+function readMembers(lines: readonly string[], indent: number, prefix: string): Member[] {
+  const members: Member[] = []
+  let comment = ''
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines[index] as string
+    const text = line.slice(indent)
+    if (!line.startsWith(' '.repeat(indent)) || text.startsWith(' ')) continue
+    if (text.startsWith('/**')) {
+      const end = lines.findIndex((one, at) => at >= index && one.includes('*/'))
+      comment = plainComment(lines.slice(index, end + 1))
+      index = end
+      continue
+    }
+    const isGetter = text.startsWith('get ')
+    const nested = /^readonly (\w+) = \{$/.exec(text)?.[1]
+    if (nested !== undefined) {
+      const end = lines.indexOf(`${' '.repeat(indent)}}`, index)
+      members.push(...readMembers(lines.slice(index + 1, end), indent + 2, `${prefix}${nested}.`))
+      index = end
+    } else {
+      const member = /^(?:readonly |async |get )*([a-z]\w*)(\??)([:(<].*)$/.exec(headOf(lines, index, indent))
+      const [, name = '', optional = '', rest = ''] = member ?? []
+      if (member !== null && name !== 'constructor')
+        members.push({ name: prefix + name, type: typeOf(isGetter ? rest.slice(2) : rest, optional), comment })
+    }
+    comment = ''
+  }
+  return members
+}
+
+/** A member up to its body: its first line, and those that follow while a bracket is open or a union goes on. */
+function headOf(lines: readonly string[], begin: number, indent: number): string {
+  let head = (lines[begin] as string).slice(indent)
+  for (let next = begin + 1; next < lines.length; next++) {
+    const line = lines[next] as string
+    const open = (head.match(/[([]/g)?.length ?? 0) - (head.match(/[)\]]/g)?.length ?? 0)
+    if (open <= 0 && !/^\s+\| /.test(line)) break
+    head += ` ${line.trim()}`
+  }
+  return head
+}
+
+/** `(query: Query = {}): Promise<T> {` and `: async (query): Promise<T> => {` as `(query?: Query) => Promise<T>`. */
+function typeOf(rest: string, optional: string): string {
+  const text = rest
+    .replace(/^: (async )?/, '')
+    .replace(/ (=> )?\{$/, '')
+    .replace(/this: void(, )?/, '')
+    .replaceAll(/(\w+): ([^,()=]+) = [^,)]+/g, '$1?: $2')
+    .replace(/ \| undefined$/, '')
+    .replaceAll(/, \)/g, ')')
+  const method = /^(\(.*\)): (.+)$/.exec(text)
+  const type = method === null ? text : `${method[1]} => ${method[2]}`
+  return optional === '' ? type : `${type} | absent`
+}
+
+function plainComment(lines: readonly string[]): string {
+  const text = lines.map((line) => line.replace(/^\s*(\/\*\*|\*(?!\/))?\s?/, '').replace(/\s*\*\/$/, '')).join(' ')
+  return text.replace(/\s+/g, ' ').trim()
+}
