@@ -24,7 +24,7 @@ const parent = defineWorker({
   initial: { answers: [] },
   spawns: ['child'],
   // As the parents of BullMQ's trees: it does nothing before the last answer is there.
-  gather: 'all',
+  await: 'all',
   receive(message, self) {
     if (message.kind === 'input') {
       for (let index = 0; index < childrenPerTree; index++) self.spawn('child', childQuestion(index))

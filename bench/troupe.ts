@@ -5,7 +5,7 @@
 import { connectInternal } from '../src/client/client.ts'
 import { startInternalNode } from '../src/compose.ts'
 import type { AgentResult, RunResult } from '../src/core/history/entry.ts'
-import type { BellRinger } from '../src/core/ports/ports.ts'
+import type { Waker } from '../src/core/ports/ports.ts'
 import { openModels } from '../src/models/model-source.ts'
 import { KindMaker } from '../src/runtime/node/kind-maker.ts'
 import { agentKindName, benchAgents } from './troupe-agent.ts'
@@ -22,7 +22,7 @@ export interface TroupeOptions {
    * `bullmq`: as users run it. `in-process`: the bound; the same scripts and turns, but a slot of this process is woken
    * directly when this process posted something, and no BullMQ queue or worker is opened.
    */
-  readonly bells: 'bullmq' | 'in-process'
+  readonly wakeups: 'bullmq' | 'in-process'
 }
 
 /** One node and one client in this process. */
@@ -47,21 +47,21 @@ export interface Conversation {
 const asLongAsItTakes = { modelCalls: 1_000_000 }
 
 export async function openTroupe(options: TroupeOptions): Promise<TroupeUnderTest> {
-  const { redisUrl, namespace, concurrency, bells } = options
+  const { redisUrl, namespace, concurrency, wakeups } = options
   const maker = new KindMaker(openModels({ env: {} }))
   const kinds = Object.entries({ ...options.kinds, ...benchAgents }).map(([name, kind]) => maker.make(name, kind))
-  let ringer: BellRinger | undefined
+  let waker: Waker | undefined
   const node = await startInternalNode({
     redisUrl,
     namespace,
     kinds,
     concurrency,
-    bells,
-    onRinger: (of) => {
-      ringer = of
+    wakeups,
+    onWaker: (of) => {
+      waker = of
     },
   })
-  const troupe = await connectInternal({ redisUrl, namespace, ...(ringer ? { ringer } : {}) })
+  const troupe = await connectInternal({ redisUrl, namespace, ...(waker ? { waker } : {}) })
   const run = async (kind: string, input: unknown) => {
     const session = await troupe.sessions.create({ kind, input })
     return replyOf(await session.result())

@@ -10,7 +10,7 @@ import { defaultNamespace, defaultRedisUrl, readModelSettings } from './config.t
 import { checkOptions, type Rules, wholeNumberRule } from './core/check/check-options.ts'
 import { didYouMean } from './core/check/closest.ts'
 import { isObject } from './core/check/is-object.ts'
-import { shown } from './core/check/shown.ts'
+import { preview } from './core/check/preview.ts'
 import { isWorkerDefinition, type WorkerDefinition } from './core/definition/define-worker.ts'
 import type { ModelSettings } from './core/definition/model.ts'
 import type { WorkerLog } from './core/definition/worker-log.ts'
@@ -150,9 +150,9 @@ export interface InternalNodeOptions extends Omit<StartNodeOptions, 'workers' | 
   readonly kinds: readonly Kind[]
   readonly policy?: Partial<Policy>
   /** "in-process": this node alone gets the wake-ups, without BullMQ. */
-  readonly bells?: 'bullmq' | 'in-process'
+  readonly wakeups?: 'bullmq' | 'in-process'
   /** Called with the waker of a node that gets its wake-ups in-process, so that a client in this process can wake it. */
-  readonly onRinger?: (ringer: Waker) => void
+  readonly onWaker?: (waker: Waker) => void
   /** Goes round the store that turns see, to watch what they ask of it. */
   readonly aroundTurns?: (turns: TurnStore) => TurnStore
   /** When the node has stopped, also because it could not start. */
@@ -253,7 +253,7 @@ function partsOf(
   }
 }
 
-function nodeOf(parts: Parts, ringer: Waker): RuntimeNode {
+function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
   const { id, redis, caller, policy, kinds, concurrency, log } = parts
   const childless = new Set([...kinds.values()].flatMap((kind) => (kind.isChildless ? [kind.name] : [])))
   const stores = parts.places.map(({ partition, keys }) => {
@@ -263,11 +263,11 @@ function nodeOf(parts: Parts, ringer: Waker): RuntimeNode {
       upkeep: new RedisUpkeepStore({ ...own, nodeFacts: nodeFacts() }),
     }
   })
-  return new RuntimeNode({ id, kinds, concurrency, policy, stores, ringer, live: parts.live, log })
+  return new RuntimeNode({ id, kinds, concurrency, policy, stores, waker, live: parts.live, log })
 }
 
 async function startParts(parts: Parts, connections: Connections, options: InternalNodeOptions): Promise<TroupeNode> {
-  const queue = options.bells === 'in-process' ? undefined : connections.open()
+  const queue = options.wakeups === 'in-process' ? undefined : connections.open()
   const waker = queue ? new BullWaker(queue, parts.places, parts.log) : new InProcessWaker()
   const node = nodeOf(parts, waker)
   const started = new ComposedNode(node, [...parts.kinds.keys()], async () => {
@@ -282,7 +282,7 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
     if (queue && waker instanceof BullWaker) {
       const ready = started.listen(listenersOf(parts, { queue, subscriber }, node, waker))
       await guarded('listening for wake-ups', () => ready, parts.policy.leaseMs)
-    } else options.onRinger?.(waker)
+    } else options.onWaker?.(waker)
     const { places, policy } = parts
     await hearCancels(subscriber, places, (place, id) => void node.hearCancel(place.partition, id), policy.leaseMs)
     return started
@@ -319,7 +319,7 @@ function listenersOf(
     waker,
     log,
   })
-  const submit = openSubmission({ redis, caller, namespace, partitions: places.length, ringer: waker, policy })
+  const submit = openSubmission({ redis, caller, namespace, partitions: places.length, waker: waker, policy })
   return [wakeups, new SubmissionListener(queue, first.prefix, submit, log)]
 }
 
@@ -337,7 +337,7 @@ function checkPools(wanted: readonly string[], known: readonly string[]): void {
   const empty = wanted.find((pool) => !known.includes(pool))
   if (empty === undefined) return
   const advice = didYouMean(empty, known)
-  throw new ConfigError(`no worker kind is in the pool ${shown(empty)}: the pools are ${known.join(', ')}.${advice}`)
+  throw new ConfigError(`no worker kind is in the pool ${preview(empty)}: the pools are ${known.join(', ')}.${advice}`)
 }
 
 function noKinds(workers: StartNodeOptions['workers']): string {

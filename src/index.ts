@@ -160,7 +160,7 @@ export type {
   ResultMessage,
   TimerMessage,
 } from './core/worker/message.ts'
+export type { Permissions } from './core/worker/permissions.ts'
 export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run-state.ts'
 export type { UsageReport } from './core/worker/usage.ts'
-export type { WorkerGrant } from './core/worker/worker-grant.ts'
 export type { LoggerLike } from './log.ts'

@@ -72,7 +72,7 @@ Why a script   because.
 KEYS[1] record   hash      KEYS[2] run   zset   declared
 ARGV[1] worker   ARGV[2] leaseMs
 ARGV[3] items    count, then each
-Returns {"ok", bells} | {"fenced"} | {"not_found"}
+Returns {"ok", wake-ups} | {"fenced"} | {"not_found"}
 Builds  T:w:<id>, T:dead.
 Events  none. ]]
 local recordKey = KEYS[1]

@@ -1,10 +1,10 @@
-/** Duty: troupe as a contestant: agent runs and trees, each with BullMQ as the bell and on own slots without it (the bound). */
+/** Duty: troupe as a contestant: agent runs and trees, each with BullMQ as the wake-up and on own slots without it (the bound). */
 import { agentAnswer, agentQuestion, expectedTreeAnswer, treeQuestion } from '../agent-script.ts'
 import { type Contestant, type OpenContestant, type Place, runsInFlight, slots, treesInFlight } from '../contestant.ts'
 import { openTroupe, type TroupeOptions, type TroupeUnderTest } from '../troupe.ts'
 import { benchKinds } from '../troupe-kinds.ts'
 
-type Bells = TroupeOptions['bells']
+type Wakeups = TroupeOptions['wakeups']
 
 export const troupeAgent: Contestant = {
   id: 'agent',
@@ -42,16 +42,16 @@ export const boundTree: Contestant = {
   open: (place) => openWith(place, 'in-process', performTree),
 }
 
-export function openBenchTroupe(place: Place, bells: Bells = 'bullmq'): Promise<TroupeUnderTest> {
-  return openTroupe({ ...place, kinds: benchKinds, concurrency: slots, bells })
+export function openBenchTroupe(place: Place, wakeups: Wakeups = 'bullmq'): Promise<TroupeUnderTest> {
+  return openTroupe({ ...place, kinds: benchKinds, concurrency: slots, wakeups })
 }
 
 async function openWith(
   place: Place,
-  bells: Bells,
+  wakeups: Wakeups,
   perform: (troupe: TroupeUnderTest) => Promise<void>,
 ): Promise<OpenContestant> {
-  const troupe = await openBenchTroupe(place, bells)
+  const troupe = await openBenchTroupe(place, wakeups)
   return { perform: () => perform(troupe), close: () => troupe.close() }
 }
 

@@ -35,7 +35,7 @@ const none: MessageCounts = {
   removed: 0,
 }
 
-const laneOf: Readonly<Record<Sort, Lane>> = { input: 'user', result: 'family', timer: 'control' }
+const laneOf: Readonly<Record<Sort, Lane>> = { input: 'inbox', result: 'results', timer: 'signals' }
 
 export class Tally {
   readonly #of: Record<Sort, MessageCounts> = { input: none, result: none, timer: none }

@@ -148,7 +148,7 @@ export class HistoryFold {
 
   // I2, I3: inputs are received in the order they came, each once.
   #checkPlace(id: string): void {
-    const place = Number(/^user-(\d+)$/.exec(id)?.[1] ?? this.#place + 1)
+    const place = Number(/^inbox-(\d+)$/.exec(id)?.[1] ?? this.#place + 1)
     if (place <= this.#place) {
       const isLate = this.holes.delete(place)
       if (isLate) this.#say('I3', 'order', `message ${id} was received after later ones`)

@@ -5,8 +5,8 @@
 import { decodeTally, spendingOf } from '../core/history/agent-tally.ts'
 import { childId, rootIdOf } from '../core/ids.ts'
 import { decodeHead, resultChildOf } from '../core/worker/message.ts'
+import { isWithinFolder } from '../core/worker/permissions.ts'
 import { addSpending } from '../core/worker/usage.ts'
-import { isWithinFolder } from '../core/worker/worker-grant.ts'
 import type { Picture, SessionPicture } from '../store/audit-store.ts'
 import { type Say, type Suspicion, sayOf } from './finding.ts'
 import type { SpawnedChild } from './history-fold.ts'
@@ -27,7 +27,7 @@ export function groupRules(group: Group, found: Suspicion[]): void {
   for (const one of seen.values()) {
     for (const child of one.fold.children) childRules(one, child, group)
     deliveryRules(one, seen)
-    grantRule(one, seen)
+    permissionsRule(one, seen)
   }
   stateRules(group, say)
   if (!group.isWhole) return
@@ -61,7 +61,7 @@ function childRules(parent: Seen, child: SpawnedChild, { session, seen, missing,
       involved,
     )
   const results = fold.resultsOf.get(child.id) ?? 0
-  const waiting = picture.lanes.family.heads.filter((head) => resultChildOf(head) === child.id).length
+  const waiting = picture.lanes.results.heads.filter((head) => resultChildOf(head) === child.id).length
   if (results + waiting > 1)
     say(
       'I8',
@@ -73,9 +73,9 @@ function childRules(parent: Seen, child: SpawnedChild, { session, seen, missing,
   const { record } = seenChild.picture
   if (record.parentId !== id)
     say('I8', 'parent', `its child ${child.id} does not know it: its parent is ${record.parentId}`, involved)
-  const awaits = isOpen(picture) && fold.run === child.run && !child.detached
+  const pendingCalls = isOpen(picture) && fold.run === child.run && !child.detached
   const hasEnded = record.run > 1
-  if (!awaits || !picture.lanes.family.isWhole || isStopped(session)) return
+  if (!pendingCalls || !picture.lanes.results.isWhole || isStopped(session)) return
   if (hasEnded && results + waiting === 0)
     say('I8', 'result', `its child ${child.id} has ended, and its result is not here: it waits for ever`, involved)
   if (!hasEnded && results + waiting > 0)
@@ -100,14 +100,14 @@ function deliveryRules({ picture, fold, say }: Seen, seen: ReadonlyMap<string, S
 
 /** Inputs of this sender that ever came; null where that cannot be told: among the dead letters senders are not known. */
 export function arrivals({ picture, fold }: Seen, from: string | null): number | null {
-  const { user } = picture.lanes
-  if (!user.isWhole || fold.deadRuns > 0) return null
-  const waiting = user.heads.map(decodeHead).filter((head) => head?.kind === 'input' && head.from === from).length
+  const { inbox } = picture.lanes
+  if (!inbox.isWhole || fold.deadRuns > 0) return null
+  const waiting = inbox.heads.map(decodeHead).filter((head) => head?.kind === 'input' && head.from === from).length
   return (fold.arrived.get(from) ?? 0) + waiting
 }
 
 // I13: what a worker may not use itself it may not give.
-function grantRule({ picture, say }: Seen, seen: ReadonlyMap<string, Seen>): void {
+function permissionsRule({ picture, say }: Seen, seen: ReadonlyMap<string, Seen>): void {
   const parent = seen.get(picture.record.parentId ?? '')?.picture
   const given = parent?.record.permissions ?? null
   if (parent === undefined || given === null) return
@@ -117,7 +117,7 @@ function grantRule({ picture, say }: Seen, seen: ReadonlyMap<string, Seen>): voi
   const { folder } = given
   const stays = folder === undefined || (own.folder !== undefined && isWithinFolder(own.folder, folder))
   if (!isWithin(own.tools, given.tools) || !isWithin(own.kinds, given.kinds) || !stays)
-    say('I13', 'grant', `it may use more than its parent ${parent.id}`, [picture.id, parent.id])
+    say('I13', 'permissions', `it may use more than its parent ${parent.id}`, [picture.id, parent.id])
 }
 
 // I12, I16: the session's state agrees with its workers, its counts and the sets.
@@ -143,7 +143,7 @@ function stateRules({ session, seen }: Group, say: Say): void {
         ])
   } else if (record.end !== null) {
     const picture = seen.get(root)?.picture
-    if (picture && (isOpen(picture) || picture.lanes.user.length > 0))
+    if (picture && (isOpen(picture) || picture.lanes.inbox.length > 0))
       say('I16', 'ended', `session ${id} has ended, and its root has a run open or mail waiting`, [root])
   }
 }
@@ -154,13 +154,13 @@ function reportedRule({ session, seen }: Group, say: Say): void {
     fold.runsWithMissing.map((run) => ({ ...run, worker: picture.id })),
   )
   if (session.record === null) return
-  const marks = session.record.cancelCount - (session.record.cancelReasonJson === null ? 0 : 1)
-  if (runs.length <= marks) return
+  const cancelCount = session.record.cancelCount - (session.record.cancelReasonJson === null ? 0 : 1)
+  if (runs.length <= cancelCount) return
   const which = runs.slice(0, 3).map(({ worker, run, children }) => `${children.join(', ')} in run ${run} of ${worker}`)
   say(
     'I8',
     'unreported',
-    `results are not in the history that received them, among ${runs.length - marks} of: ${which.join('; ')}`,
+    `results are not in the history that received them, among ${runs.length - cancelCount} of: ${which.join('; ')}`,
   )
 }
 

@@ -43,34 +43,34 @@ export function workerRules(seen: Seen): void {
 // I7, I9: where a worker stands agrees with the sets.
 function placeRules({ picture, say }: Seen): void {
   const { record, queuedIn, isLeased } = picture
-  const { status: place, token, pool, wait } = record
-  const isQueued = place === 'queued'
+  const { status, token, pool, wait } = record
+  const isQueued = status === 'queued'
   if (isQueued && !picture.unreadPools.includes(pool) && !queuedIn.includes(pool))
     say('I7', 'line', `it is queued and not in the run queue of pool ${pool}`)
   const elsewhere = queuedIn.filter((name) => !isQueued || name !== pool)
   if (elsewhere.length > 0)
-    say('I7', 'elsewhere', `it is ${place} in pool ${pool} and stands in the run queue of ${elsewhere.join(', ')}`)
-  if (place === 'running' && isLeased === false)
+    say('I7', 'elsewhere', `it is ${status} in pool ${pool} and stands in the run queue of ${elsewhere.join(', ')}`)
+  if (status === 'running' && isLeased === false)
     say('I7', 'lease', 'it is running and holds no lease: no sweep would take it back')
-  if (place !== 'running' && isLeased) say('I7', 'leased', `it is ${place} and holds a lease`)
+  if (status !== 'running' && isLeased) say('I7', 'leased', `it is ${status} and holds a lease`)
   const holds = /^\d+:./.test(token)
-  if (place === 'running' && !holds) say('I7', 'no-token', 'it is running and has no token: nobody can write for it')
-  if (place !== 'running' && holds) say('I7', 'token', `it is ${place} and has a token: ${token}`)
-  if (place === 'parked' && !isOpen(picture) && wait.kind !== 'retry')
+  if (status === 'running' && !holds) say('I7', 'no-token', 'it is running and has no token: nobody can write for it')
+  if (status !== 'running' && holds) say('I7', 'token', `it is ${status} and has a token: ${token}`)
+  if (status === 'parked' && !isOpen(picture) && wait.kind !== 'retry')
     say('I9', 'parked', 'it is parked and no run is open')
-  if (place === 'idle' && isOpen(picture)) say('I9', 'idle', 'it is idle and a run is open')
+  if (status === 'idle' && isOpen(picture)) say('I9', 'idle', 'it is idle and a run is open')
 }
 
 // I7: who rests waits for nothing that is there; who is queued has something to do.
 function wakeRules(seen: Seen): void {
   const { picture, say } = seen
   const { record, lanes } = picture
-  const { status: place, wait } = record
-  if (place === 'idle' && lanes.user.length > 0)
-    say('I7', 'asleep', `it is idle and ${lanes.user.length} inputs wait in its mailbox`)
-  if (place === 'parked' && isThere(picture, wait))
+  const { status, wait } = record
+  if (status === 'idle' && lanes.inbox.length > 0)
+    say('I7', 'asleep', `it is idle and ${lanes.inbox.length} inputs wait in its mailbox`)
+  if (status === 'parked' && isThere(picture, wait))
     say('I7', 'asleep', `it is parked and what it waits for (${encodeWait(wait)}) is in its mailbox`)
-  if (place === 'queued' && !isCancelled(seen) && !hasWork(picture))
+  if (status === 'queued' && !isCancelled(seen) && !hasWork(picture))
     say('I1', 'nothing', 'it is queued and nothing is in its mailbox: what woke it is gone')
 }
 
@@ -87,10 +87,10 @@ function isThere(picture: WorkerPicture, wait: Wait): boolean {
 
 function hasWork(picture: WorkerPicture): boolean {
   const { record, lanes } = picture
-  if (!isOpen(picture)) return lanes.user.length > 0
-  if (isAgent(picture) || lanes.control.length > 0 || !lanes.family.isWhole) return true
+  if (!isOpen(picture)) return lanes.inbox.length > 0
+  if (isAgent(picture) || lanes.signals.length > 0 || !lanes.results.isWhole) return true
   const [next] = record.pendingCalls
-  return lanes.family.heads.map(decodeHead).some((head) => head?.kind === 'result' && head.call === next)
+  return lanes.results.heads.map(decodeHead).some((head) => head?.kind === 'result' && head.call === next)
 }
 
 /** Or may be. */
@@ -104,7 +104,7 @@ function timerRules({ picture, say }: Seen): void {
   for (const { id, isTimed } of timers)
     if (isTimed === false) say('I9', `timer-${id}`, `timer ${id} has a value and is never due`)
   const open = record.timersOpen
-  const there = timers.length + lanes.control.length
+  const there = timers.length + lanes.signals.length
   // Who runs may have received timers that are not committed yet; they stay in their lane until then.
   if (open !== there) say('I9', 'timers', `${open} of its timers are open, ${there} are there`)
   const retries = record.status === 'parked' && record.wait.kind === 'retry'
@@ -129,10 +129,10 @@ function openRunRules({ picture, fold, say }: Seen): void {
       say('I4', 'unended', `run ${fold.run} is in its history, is not open and has no end`)
     return
   }
-  const awaits = record.pendingCalls.join()
+  const pendingCalls = record.pendingCalls.join()
   const missing = open.missing.map((child) => open.joined.get(child)).join()
-  if (awaits !== missing)
-    say('I8', 'awaits', `it awaits the calls ${awaits || 'none'}; by its history ${missing || 'none'}`)
+  if (pendingCalls !== missing)
+    say('I8', 'pendingCalls', `it awaits the calls ${pendingCalls || 'none'}; by its history ${missing || 'none'}`)
   const timers = open.timersSet - open.received.timer
   if (record.timersOpen !== timers)
     say('I4', 'timers', `${record.timersOpen} timers are open by its record, ${timers} by its history`)
@@ -148,13 +148,13 @@ function consumedRules({ picture, fold, say }: Seen): void {
   const known = fold.inputs + fold.deadRuns
   if (consumed !== known) {
     const which =
-      fold.holes.size > fold.deadRuns ? `; message user-${[...fold.holes].join(', user-')} is not there` : ''
+      fold.holes.size > fold.deadRuns ? `; message inbox-${[...fold.holes].join(', inbox-')} is not there` : ''
     const what = `${consumed} inputs were consumed, ${fold.inputs} are in its history, ${fold.deadRuns} dead${which}`
     say(consumed > known ? 'I1' : 'I2', 'inputs', what)
   }
   const results = fold.total('result')
-  const taken = record.resultsTaken + lanes.family.heads.filter((head) => head === '').length
-  if (lanes.family.isWhole && results > taken)
+  const taken = record.resultsTaken + lanes.results.heads.filter((head) => head === '').length
+  if (lanes.results.isWhole && results > taken)
     say('I2', 'results', `${results} results are in its history, ${taken} were consumed`)
   const timers = fold.total('timer')
   if (timers > record.signalsTaken)
@@ -194,10 +194,11 @@ function messageOf(failureJson: string): string | null {
 function startRules(seen: Seen): void {
   const { picture, say } = seen
   const { record } = picture
-  const { isolatedStarts: alone, starts } = record
-  const { poisonAfterStartsAlone: aloneMax, suspectAfterStarts: freeMax } = policy
-  if (alone > aloneMax) say('I14', 'alone', `it was started alone ${alone} times, ${aloneMax} are allowed`)
-  const isLast = alone >= aloneMax || record.status === 'terminal' || isCancelled(seen)
-  if (!isLast && starts > freeMax + alone)
-    say('I14', 'starts', `it was started ${starts} times without a commit, ${alone} of them alone`)
+  const { isolatedStarts: isolated, starts } = record
+  const { poisonAfterIsolatedStarts: isolatedStartsMax, suspectAfterStarts: freeMax } = policy
+  if (isolated > isolatedStartsMax)
+    say('I14', 'isolated', `it was started alone ${isolated} times, ${isolatedStartsMax} are allowed`)
+  const isLast = isolated >= isolatedStartsMax || record.status === 'terminal' || isCancelled(seen)
+  if (!isLast && starts > freeMax + isolated)
+    say('I14', 'starts', `it was started ${starts} times without a commit, ${isolated} of them alone`)
 }

@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { nameRule } from '../core/definition/worker-name.ts'
 import { defaultSessionLimits, defaultSpending, type SessionLimits, type Spending } from '../core/policy.ts'
-import { checkGrant, type WorkerGrant } from '../core/worker/worker-grant.ts'
+import { checkPermissions, type Permissions } from '../core/worker/permissions.ts'
 import { parseDuration } from './view/duration.ts'
 
 /** What `connection.ts` needs to find Redis. */
@@ -100,13 +100,13 @@ function limitsOf<Limits>(known: { readonly [Name in keyof Limits]: number }) {
 }
 
 /** `tools=look_up,pay`, `kinds=reader` or `folder=/srv/docs`; several add up. */
-export function grant(text: string, previous: WorkerGrant = {}): WorkerGrant {
+export function permissions(text: string, previous: Permissions = {}): Permissions {
   const [, what, value = ''] = /^(tools|kinds|folder)=(.*)$/s.exec(text) ?? []
   if (what === undefined) throw new InvalidArgumentError('Expected tools=<names>, kinds=<names> or folder=<path>.')
   if (what === 'folder' && previous.folder !== undefined) throw new InvalidArgumentError('A session has one folder.')
   const names = () => [...(previous[what as 'tools' | 'kinds'] ?? []), ...(value === '' ? [] : value.split(','))]
   try {
-    return checkGrant({ ...previous, [what]: what === 'folder' ? value : names() })
+    return checkPermissions({ ...previous, [what]: what === 'folder' ? value : names() })
   } catch (error) {
     throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
   }

@@ -6,7 +6,7 @@ import { checkOptions } from '../core/check/check-options.ts'
 import { ConfigError, InputError } from '../core/errors.ts'
 import { parseId, partitionOf } from '../core/ids.ts'
 import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
-import type { BellRinger } from '../core/ports/ports.ts'
+import type { Waker } from '../core/ports/ports.ts'
 import { partitionNotFound } from '../core/worker/refusal.ts'
 import { toWorkerLog } from '../log.ts'
 import { AuditStore } from '../store/audit-store.ts'
@@ -51,7 +51,7 @@ import { Worker } from './worker.ts'
 
 export interface InternalConnectOptions extends ConnectOptions {
   readonly policy?: Partial<Policy>
-  readonly ringer?: BellRinger
+  readonly waker?: Waker
   /** Default: create. */
   readonly purpose?: Purpose
 }
@@ -121,8 +121,8 @@ export class Troupe implements AsyncDisposable {
     const deadlineMs = options.deadlineMs ?? callMs
     this.#deadlineMs = deadlineMs
     const caller = new ScriptCaller(redis)
-    this.#bull = options.ringer ? null : new BullWaker(redis, this.#places, log)
-    const ringer = (options.ringer ?? this.#bull) as BellRinger
+    this.#bull = options.waker ? null : new BullWaker(redis, this.#places, log)
+    const waker = (options.waker ?? this.#bull) as Waker
     this.#inspect = this.#places.map(({ keys, partition }) =>
       guardedReads(new InspectStore(redis, keys, partition), deadlineMs),
     )
@@ -136,7 +136,7 @@ export class Troupe implements AsyncDisposable {
       caller,
       namespace: this.#namespace,
       partitions,
-      ringer,
+      waker,
       policy: { ...defaultPolicy, ...options.policy },
       deadlineMs,
     })
@@ -146,7 +146,7 @@ export class Troupe implements AsyncDisposable {
         letters: guardedReads(new LetterStore(redis, keys), deadlineMs),
         store: stores[partition] as SessionStore,
       })),
-      ringer,
+      waker,
       (workerId) => this.#submission.store(workerId, 'worker'),
     )
   }
@@ -281,7 +281,7 @@ export class Troupe implements AsyncDisposable {
   async health(): Promise<Health> {
     const read = async (now: number, pools: readonly string[]) => ({
       submissions: await Promise.all(this.#places.map((place) => readSubmissionQueue(this.#redis, place, now))),
-      pausedBells: await readPausedWakeups(this.#redis, this.#places, pools),
+      pausedWakeups: await readPausedWakeups(this.#redis, this.#places, pools),
     })
     const queues = (now: number, pools: readonly string[]) =>
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)

@@ -5,7 +5,7 @@
 import { type ErrorCode, InputError, NotFoundError, RuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
 import { parseId, partitionOf } from '../core/ids.ts'
-import type { BellRinger } from '../core/ports/ports.ts'
+import type { Waker } from '../core/ports/ports.ts'
 import { decodeMail } from '../core/worker/message.ts'
 import { refusalError } from '../core/worker/refusal.ts'
 import type { DeadRow, LetterStore } from '../store/letter-store.ts'
@@ -26,13 +26,13 @@ export interface DeadLettersPlace {
 
 export class DeadLetters {
   readonly #places: readonly DeadLettersPlace[]
-  readonly #ringer: BellRinger
+  readonly #waker: Waker
   readonly #storeOf: (workerId: string) => SessionStore
 
   /** `storeOf` throws where no worker of this id can be. */
-  constructor(places: readonly DeadLettersPlace[], ringer: BellRinger, storeOf: (workerId: string) => SessionStore) {
+  constructor(places: readonly DeadLettersPlace[], waker: Waker, storeOf: (workerId: string) => SessionStore) {
     this.#places = places
-    this.#ringer = ringer
+    this.#waker = waker
     this.#storeOf = storeOf
   }
 
@@ -113,9 +113,9 @@ export class DeadLetters {
     const { store } = this.#placeOf(parseId(workerId, 'worker'))
     const answer = await store.redrive(workerId, id, encodeEvents([['message.redriven', { letter: id }]]))
     if (!('position' in answer)) throw refusal(answer, letter)
-    this.#ringer.wake(store.partition, answer.bells)
+    this.#waker.wake(store.partition, answer.wakeups)
     const status = answer.kind === 'ok' ? 'redriven' : 'again'
-    return { ...whose(letter), status, messageId: `user-${answer.position}`, refusal: null }
+    return { ...whose(letter), status, messageId: `inbox-${answer.position}`, refusal: null }
   }
 }
 
@@ -135,7 +135,7 @@ async function dismissOne(letter: DeadLetter, { store }: DeadLettersPlace): Prom
       throw noLetter(id, workerId)
     case 'redriven':
       throw new InputError(
-        `dead letter ${id} of worker ${workerId} was put back, as message user-${answer.position}: there is nothing to dismiss.`,
+        `dead letter ${id} of worker ${workerId} was put back, as message inbox-${answer.position}: there is nothing to dismiss.`,
       )
     default:
       return { ...whose(letter), status: answer.kind === 'ok' ? 'dismissed' : 'again', refusal: null }
@@ -199,7 +199,7 @@ async function letterOf(
 
 function toLetter({ id, fields, redriven, isDismissed }: DeadRow): DeadLetter {
   const evidence = evidenceOf(fields.evidence)
-  const message = fields.mail === undefined ? null : decodeMail('user', 0, fields.mail).message
+  const message = fields.mail === undefined ? null : decodeMail('inbox', 0, fields.mail).message
   const { step } = evidence
   return {
     id,
@@ -207,7 +207,7 @@ function toLetter({ id, fields, redriven, isDismissed }: DeadRow): DeadLetter {
     workerId: fields.worker ?? '',
     message: message && { ...message, id },
     killedBy: typeof step === 'string' ? step : 'a message',
-    redrivenAs: redriven === null ? null : `user-${redriven}`,
+    redrivenAs: redriven === null ? null : `inbox-${redriven}`,
     dismissed: isDismissed,
     evidence,
   }

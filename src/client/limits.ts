@@ -1,6 +1,6 @@
 /** Duty: limits as callers give them: of a new session all, of one that lives those on spending. */
 import { didYouMean } from '../core/check/closest.ts'
-import { shown } from '../core/check/shown.ts'
+import { preview } from '../core/check/preview.ts'
 import { InputError } from '../core/errors.ts'
 import { defaultSpending, hardSessionLimits, limitNames, type SessionLimits, type Spending } from '../core/policy.ts'
 
@@ -13,7 +13,7 @@ export function checkLimits(given: Partial<SessionLimits> = {}): Partial<Session
 export function checkSpending(given: Partial<Spending>): Partial<Spending> {
   const names = Object.keys(defaultSpending)
   if (typeof given !== 'object' || given === null)
-    throw new InputError(`limit takes an object like { modelCalls: 1000 }, not ${shown(given)}.`)
+    throw new InputError(`limit takes an object like { modelCalls: 1000 }, not ${preview(given)}.`)
   const limits = checked(given, names, (all) => `of a session that is there only ${all} can be set`)
   if (Object.keys(limits).length === 0)
     throw new InputError(`limit takes one of ${names.join(', ')}, such as { modelCalls: 1000 }.`)
@@ -25,12 +25,14 @@ function checked(given: object, known: readonly string[], rule: (names: string) 
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue
     if (!known.includes(name)) {
-      throw new InputError(`${shown(name)} is not a limit: ${rule(known.join(', '))}.${didYouMean(name, known)}`)
+      throw new InputError(`${preview(name)} is not a limit: ${rule(known.join(', '))}.${didYouMean(name, known)}`)
     }
     const most = hardSessionLimits[name as keyof SessionLimits]
     const least = name === 'depth' ? 0 : 1
     if (!Number.isInteger(value) || value < least || value > most) {
-      throw new InputError(`the limit "${name}" must be a whole number from ${least} to ${most}, not ${shown(value)}.`)
+      throw new InputError(
+        `the limit "${name}" must be a whole number from ${least} to ${most}, not ${preview(value)}.`,
+      )
     }
     limits[name] = value
   }

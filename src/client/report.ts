@@ -9,6 +9,7 @@ import { childId, sessionIdOfRoot, timeOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
 import { defaultWorkerLimits, policy, type SessionLimits, type WorkerLimits } from '../core/policy.ts'
 import type { Failure } from '../core/worker/failure.ts'
+import type { Permissions } from '../core/worker/permissions.ts'
 import {
   type CoarseState,
   coarseState,
@@ -19,7 +20,6 @@ import {
 } from '../core/worker/run-state.ts'
 import { sumOfUsage, type UsageReport, usageOf } from '../core/worker/usage.ts'
 import { waitText } from '../core/worker/wait.ts'
-import type { WorkerGrant } from '../core/worker/worker-grant.ts'
 import type { SessionRecord } from '../store/record/session-record.ts'
 import type { WorkerRecord } from '../store/record/worker-record.ts'
 import type { SessionFacts } from './session-summary.ts'
@@ -37,10 +37,10 @@ export interface WorkerReport {
   /** State of the run, one of the eleven. */
   readonly run: RunState
   /** Where it stands with the store: idle, queued, running, parked, paused, terminal. */
-  readonly place: WorkerState
+  readonly status: WorkerState
   readonly limits: WorkerLimits
   /** What it may use, where its session or its parent restricts that; null where nothing does. */
-  readonly grant: WorkerGrant | null
+  readonly permissions: Permissions | null
   /** Code `bug`: another program wrote over a key of it, a field of its record, or its last failure. */
   readonly lastFailure: Failure | null
   /** Runs begun so far. */
@@ -49,7 +49,7 @@ export interface WorkerReport {
   readonly iterations: number
   /** Totals of its life; empty for a worker without a model. */
   readonly usage: Partial<UsageReport>
-  readonly mailbox: { readonly pending: number; readonly control: number }
+  readonly mailbox: { readonly pending: number; readonly signals: number }
   readonly approvals: readonly string[]
   /** The node that runs it now. */
   readonly node: string | null
@@ -99,14 +99,14 @@ export function workerReport(
     lifecycle: coarseState(facts),
     state: fineState(facts),
     run,
-    place: status,
+    status: status,
     limits: record.limits,
-    grant: record.permissions,
+    permissions: record.permissions,
     lastFailure: damage === null ? failureOf(row.failureJson) : overwritten(damageOf(damage) ?? damage.message),
     runs: record.run - (isOpen || status === 'running' ? 0 : 1),
     iterations: tally?.iterations ?? 0,
     usage: tally === null ? {} : usageOf(tally),
-    mailbox: { pending: row.pending.user + row.pending.family + row.pending.control, control: row.pending.control },
+    mailbox: { pending: row.pending.inbox + row.pending.results + row.pending.signals, signals: row.pending.signals },
     approvals: [],
     node: row.node,
     waitsFor: waitsFor(row),
@@ -141,7 +141,7 @@ function waitsFor({ record, isHosted }: ReadableRow): string | null {
 
 /** A suspect is not claimed by just any free slot, but for its failing end (claims.lua). */
 function slotText({ starts, isolatedStarts }: WorkerRecord): string {
-  if (starts < policy.suspectAfterStarts || isolatedStarts >= policy.poisonAfterStartsAlone) return 'a free slot'
+  if (starts < policy.suspectAfterStarts || isolatedStarts >= policy.poisonAfterIsolatedStarts) return 'a free slot'
   return `a free slot of a node that runs no other suspect: it was started ${starts} times without a commit`
 }
 

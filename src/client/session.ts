@@ -3,7 +3,7 @@
  * Results are latched: `result()` may be asked at any time, before or after the end, any number of times.
  */
 import { checkOptions } from '../core/check/check-options.ts'
-import { shown } from '../core/check/shown.ts'
+import { preview } from '../core/check/preview.ts'
 import { ConflictError, InputError, InvariantError, NotFoundError } from '../core/errors.ts'
 import type { TroupeEvent } from '../core/event/event.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
@@ -66,7 +66,7 @@ export class Session {
     const { store, tag } = this.#context
     const row = await store.session(this.id, run)
     if (row === null) throw sessionNotFound(this.id)
-    const damage = sessionDamage(store, this.id, row, sessionKeys(tag, this.id).results, run)
+    const damage = sessionDamage(store, this.id, row, sessionKeys(tag, this.id).runResults, run)
     if (damage !== null) throw damage
     return row
   }
@@ -199,7 +199,7 @@ export class Session {
   async cancel(reason = 'cancelled by the caller'): Promise<boolean> {
     if (typeof reason !== 'string' || Buffer.byteLength(reason) > policy.reasonBytesMax)
       throw new InputError(
-        `reason of cancel must be a text of at most ${policy.reasonBytesMax} bytes, not ${shown(reason)}.`,
+        `reason of cancel must be a text of at most ${policy.reasonBytesMax} bytes, not ${preview(reason)}.`,
       )
     const answer = await this.#context.submission.store(this.id, 'session').cancel(this.id, reason)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
@@ -230,14 +230,14 @@ export class Session {
   }
 }
 
-/** The result that a history entry holds; `place` is where it was read. */
-function resultOf(entry: Entry | null, status: RunResult['status'], run: number | null, place: string): RunResult {
+/** The result that a history entry holds; `where` says where it was read. */
+function resultOf(entry: Entry | null, status: RunResult['status'], run: number | null, where: string): RunResult {
   const number = run ?? entry?.run ?? 1
   if (status === 'cancelled') return { status, run: number }
-  if (entry === null) throw unreadableResult(`${place} should be there`)
+  if (entry === null) throw unreadableResult(`${where} should be there`)
   if (status === 'failed' && entry.type === 'failed') return { status, run: number, failure: entry.failure }
   if (status === 'completed' && entry.type === 'completed') return { status, run: number, value: entry.value }
-  throw unreadableResult(`${place} should be that it ${status}`)
+  throw unreadableResult(`${where} should be that it ${status}`)
 }
 
 function unreadableResult(damaged: string): InvariantError {

@@ -15,13 +15,13 @@ import { toJson } from '../core/json.ts'
 import { defaultSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
 import type { Waker, Wakeup } from '../core/ports/wake.ts'
 import { encodeInput } from '../core/worker/message.ts'
+import { checkPermissions, encodePermissions, type Permissions } from '../core/worker/permissions.ts'
 import { partitionNotFound, refusalError } from '../core/worker/refusal.ts'
-import { checkGrant, encodeGrant, type WorkerGrant } from '../core/worker/worker-grant.ts'
-import { extraBell } from '../store/bells.ts'
 import { placesOf } from '../store/keys.ts'
 import type { Redis } from '../store/redis/redis.ts'
 import type { ScriptCaller } from '../store/script/script.ts'
 import { SessionStore } from '../store/session-store.ts'
+import { extraWakeup } from '../store/wakeups.ts'
 import { checkLimits } from './limits.ts'
 import type { Sent } from './summaries.ts'
 
@@ -34,7 +34,7 @@ export interface CreateSession {
   readonly keepOpen?: boolean | undefined
   readonly limits?: Partial<SessionLimits> | undefined
   /** What its workers may use, beyond what their kinds define; children get no more than their parents. Default: all. */
-  readonly grant?: WorkerGrant | undefined
+  readonly permissions?: Permissions | undefined
   /** The same key within 24 h gives the same session again, and begins none also where that was pruned meanwhile. */
   readonly idempotencyKey?: string | undefined
 }
@@ -45,7 +45,7 @@ const createRules: Rules<CreateSession> = {
   name: nameRule,
   keepOpen: yesOrNo,
   limits: { expects: 'an object like { workers: 500 }', fits: isObject },
-  grant: { expects: 'an object with tools, kinds or folder', fits: isObject },
+  permissions: { expects: 'an object with tools, kinds or folder', fits: isObject },
   idempotencyKey: keyRule,
 }
 
@@ -68,7 +68,7 @@ export interface SubmissionContext {
   readonly caller: ScriptCaller
   readonly namespace: string
   readonly partitions: number
-  readonly ringer: Waker
+  readonly waker: Waker
   readonly policy: Policy
   readonly deadlineMs?: number
 }
@@ -106,7 +106,7 @@ export class Submission {
     const kind = parseKind(request.kind)
     const name = request.name ?? kind
     const limits = { ...defaultSessionLimits, ...checkLimits(request.limits) }
-    const grant = encodeGrant(checkGrant(request.grant ?? {}))
+    const permissions = encodePermissions(checkPermissions(request.permissions ?? {}))
     const key = request.idempotencyKey
     const partition =
       key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
@@ -126,12 +126,12 @@ export class Submission {
       mail,
       keyDigest: key === undefined ? null : digestKey(key, 'session'),
       limits,
-      grant,
+      permissions,
       event: encodeEvents([
         ['session.created', { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }) }],
       ]),
     })
-    this.#wake(partition, made.bells, wasQuiet ? pool : '')
+    this.#wake(partition, made.wakeups, wasQuiet ? pool : '')
     const { workerId } = made
     const isOther = made.kind === 'other'
     const isNew = made.sessionId === sessionId
@@ -150,7 +150,7 @@ export class Submission {
     const wasQuiet = this.#wasQuiet()
     const answer = await store.post(id, mail, { digest, isGiven }, event)
     if (!('position' in answer)) throw postError(answer, id)
-    this.#wake(store.partition, answer.bells, wasQuiet ? answer.wokenIn : '')
+    this.#wake(store.partition, answer.wakeups, wasQuiet ? answer.wokenIn : '')
     // A key made here is known only to a call that was sent again.
     const again = isGiven && answer.kind !== 'ok'
     const isOther = again && answer.kind === 'other'
@@ -163,7 +163,7 @@ export class Submission {
    */
   #wake(partition: number, wakeups: readonly Wakeup[], pool: string): void {
     const isExtra = wakeups.length === 0 && pool !== '' && pool !== unhostedPool
-    this.#context.ringer.wake(partition, isExtra ? [extraBell(pool)] : wakeups)
+    this.#context.waker.wake(partition, isExtra ? [extraWakeup(pool)] : wakeups)
   }
 
   #wasQuiet(): boolean {
@@ -184,7 +184,7 @@ function randomPartition(partitions: number): number {
   return partitions === 1 ? 0 : Math.floor(Math.random() * partitions)
 }
 
-const grantOfJob = z.strictObject({
+const permissionsOfJob = z.strictObject({
   tools: z.array(z.string()).optional(),
   kinds: z.array(z.string()).optional(),
   folder: z.string().optional(),
@@ -195,11 +195,11 @@ const sessionJob = z.strictObject({
   name: z.string().optional(),
   limits: z.record(z.string(), z.number()).optional(),
   keepOpen: z.boolean().optional(),
-  grant: grantOfJob.optional(),
+  permissions: permissionsOfJob.optional(),
 })
 const messageJob = z.strictObject({ worker: z.string(), input: z.unknown() })
 
-/** What the listener of the submission queue calls for each job: `{kind, input, name?, limits?, keepOpen?, grant?}` or `{worker, input}`. */
+/** What the listener of the submission queue calls for each job: `{kind, input, name?, limits?, keepOpen?, permissions?}` or `{worker, input}`. */
 export function openSubmission(
   context: SubmissionContext,
 ): (data: unknown, key: string) => Promise<{ sessionId: string; workerId: string; warning?: string }> {
@@ -229,7 +229,7 @@ function parseJob<Data>(schema: z.ZodType<Data>, data: unknown): Data {
   const fit = fitTo(schema, data)
   if (fit.ok) return fit.value
   throw new InputError(
-    `a submitted job is not valid: ${fit.reasons.join('; ')}. It takes {"kind", "input", "name"?, "limits"?, "keepOpen"?, "grant"?} or {"worker", "input"}.`,
+    `a submitted job is not valid: ${fit.reasons.join('; ')}. It takes {"kind", "input", "name"?, "limits"?, "keepOpen"?, "permissions"?} or {"worker", "input"}.`,
   )
 }
 

@@ -32,7 +32,7 @@ export type ErrorCode =
   | 'circuit_open'
   | 'tool_failed'
   | 'tool_outcome_unknown'
-  | 'grant_exceeded'
+  | 'permission_exceeded'
   | 'lease_lost'
   | 'cancelled'
   | 'deadline_exceeded'
@@ -113,7 +113,7 @@ export type LimitCode =
   | 'depth_exceeded'
   | 'iterations_exceeded'
   | 'budget_exceeded'
-  | 'grant_exceeded'
+  | 'permission_exceeded'
 
 /** A limit of core/policy.ts was reached. The message names the limit and the value. */
 export class LimitError extends CodedError<LimitCode> {}

@@ -7,7 +7,7 @@
  */
 import { hash } from 'node:crypto'
 import { v7 } from 'uuid'
-import { shown } from './check/shown.ts'
+import { preview } from './check/preview.ts'
 import { InputError } from './errors.ts'
 
 /** 12 bits are carried in an id. */
@@ -82,7 +82,7 @@ export function parseId(value: unknown, what: 'worker' | 'session'): string {
   const id = typeof value === 'string' ? pastedId(value) : value
   if (!isId(id))
     throw new InputError(
-      `${shown(value)} is not a ${what} id: one is like ${idExamples[what]}, and \`troupe ${what} list\` prints them.`,
+      `${preview(value)} is not a ${what} id: one is like ${idExamples[what]}, and \`troupe ${what} list\` prints them.`,
     )
   return id
 }
@@ -93,7 +93,7 @@ export function isKind(value: unknown): value is string {
 
 export function parseKind(value: unknown): string {
   if (!isKind(value)) {
-    throw new InputError(`${shown(value)} is not a worker kind: ${kindRule}.`)
+    throw new InputError(`${preview(value)} is not a worker kind: ${kindRule}.`)
   }
   return value
 }

@@ -12,7 +12,7 @@ export interface WorkerLimits {
   readonly children: number
   /** Depth of the tree: the root has depth 0. */
   readonly depth: number
-  /** Messages that may wait in the user lane of one mailbox. */
+  /** Messages that may wait in the inbox lane of one mailbox. */
   readonly mailbox: number
 }
 
@@ -75,14 +75,14 @@ export const policy = {
   /** A node stops trusting its lease this much earlier than Redis would. */
   leaseMarginMs: 1_000,
 
-  /** A bell that was rung and not answered is stale after this. */
-  bellMs: 2_000,
+  /** A wake-up that was rung and not answered is stale after this. */
+  wakeupMs: 2_000,
   /** A turn that lasts longer than this no longer counts as an awake slot. */
   busyAfterMs: 100,
   /** Children that a slot goes on with and that have not begun by then are given back: other slots run them. */
-  eagerChildrenMs: 20,
-  /** A BullMQ job answers bells for at most this long. */
-  bellJobMs: 60_000,
+  inlineChildrenMs: 20,
+  /** A BullMQ job answers wake-ups for at most this long. */
+  wakeupJobMs: 60_000,
 
   sweepEveryMs: 1_000,
   sweepBatch: 100,
@@ -90,13 +90,13 @@ export const policy = {
   pruneEveryMs: 60_000,
   /** Of each sweep while old sessions are left. */
   pruneMs: 200,
-  /** A node unseen for this long is forgotten, with its grants. Later than its leases and bells. */
+  /** A node unseen for this long is forgotten, with its assignments. Later than its leases and wake-ups. */
   nodeForgottenMs: 60_000,
 
   /** Claims without a commit in between after which a worker is run apart from others. */
   suspectAfterStarts: 2,
   /** Starts alone without a commit before the run is quarantined. */
-  poisonAfterStartsAlone: 3,
+  poisonAfterIsolatedStarts: 3,
   /** How long code that goes on after the end of its turn keeps its node from claiming suspects. */
   overrunMs: 60_000,
 
@@ -157,9 +157,9 @@ export const policy = {
   /** A claim hands out at most this many bytes of mail; the rest follows with the next claim. */
   claimMailBytes: 4_194_304,
   nameBytesMax: 64,
-  /** Names that a list of a grant may hold: each record of a child holds them, and a spawn compares them. */
-  grantNamesMax: 256,
-  /** Of the folder that a grant names. */
+  /** Names that a list of an assignment may hold: each record of a child holds them, and a spawn compares them. */
+  permissionNamesMax: 256,
+  /** Of the folder that an assignment names. */
   folderBytesMax: 4_096,
   /** Of the reason that a cancel gives, which each report shows. */
   reasonBytesMax: 1_000,

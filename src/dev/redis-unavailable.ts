@@ -19,7 +19,7 @@ export class ServerFailedError extends RedisUnavailableError {
 }
 
 /** How families of Linux systems (ID and ID_LIKE of os-release) install a Redis or a Valkey. */
-const packageCommands: readonly (readonly [family: RegExp, command: string])[] = [
+const packageCommands: readonly (readonly [results: RegExp, command: string])[] = [
   [/\b(debian|ubuntu)\b/, 'apt-get install redis-server'],
   [/\b(fedora|rhel|centos)\b/, 'dnf install valkey'],
   [/\balpine\b/, 'apk add redis'],
@@ -33,8 +33,8 @@ const containerCommand =
 /** The command that gives this system a Redis. */
 export async function installCommand(): Promise<string> {
   if (process.platform === 'darwin') return 'brew install redis'
-  const family = await systemFamily()
-  const command = packageCommands.find(([pattern]) => pattern.test(family))?.[1]
+  const results = await systemFamily()
+  const command = packageCommands.find(([pattern]) => pattern.test(results))?.[1]
   if (!command) return containerCommand
   return process.getuid?.() === 0 ? command : `sudo ${command}`
 }

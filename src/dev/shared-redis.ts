@@ -71,7 +71,7 @@ export async function startShared(folder: string, program: ServerProgram): Promi
     const release = await takeStartLock(folder)
     if (release) {
       try {
-        return (await joinShared(folder)) ?? (await startAlone(folder, program))
+        return (await joinShared(folder)) ?? (await startIsolated(folder, program))
       } finally {
         await release()
       }
@@ -88,7 +88,7 @@ export async function startShared(folder: string, program: ServerProgram): Promi
 }
 
 /** The caller holds the start lock, and no guard answers. */
-async function startAlone(folder: string, program: ServerProgram): Promise<StartedRedis> {
+async function startIsolated(folder: string, program: ServerProgram): Promise<StartedRedis> {
   const addressFile = join(folder, addressName)
   const folderId = await folderIdOf(folder)
   const known = await readAddress(addressFile, folderId)

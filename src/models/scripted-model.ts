@@ -2,7 +2,7 @@
  * Duty: a model that says what a script says: for tests and measurements. Nothing of the AI SDK is loaded.
  */
 
-import { shown } from '../core/check/shown.ts'
+import { preview } from '../core/check/preview.ts'
 import type { Model, ModelCall, ModelReply, ModelRequest } from '../core/definition/model.ts'
 import { TerminalError } from '../core/errors.ts'
 import type { AssistantBlock, Json } from '../core/history/chat-message.ts'
@@ -66,7 +66,7 @@ function answerOf(script: Script, request: ModelRequest, number: number, id: str
 }
 
 function noReply(id: string, number: number, answer: unknown): TerminalError {
-  const given = `answered call number ${number} with ${shown(answer)}`
+  const given = `answered call number ${number} with ${preview(answer)}`
   return new TerminalError(`the script of ${id} ${given}: replies are made with say, call and together.`)
 }
 

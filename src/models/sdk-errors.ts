@@ -128,8 +128,8 @@ function hint({ status, headers }: Facts, { keyVariable, secrets }: ErrorContext
     .replace(/[?#].*/s, '')
     .replace(/\/\/[^/]*@/, '//')
   if (status !== undefined && status >= 300 && status < 400 && place !== '') {
-    const shown = shortened(place, secrets, messageCharsMax)
-    return ` – it redirects to ${shown} and is not followed there: check the base URL.`
+    const preview = shortened(place, secrets, messageCharsMax)
+    return ` – it redirects to ${preview} and is not followed there: check the base URL.`
   }
   if ((status === 401 || status === 403) && keyVariable !== undefined) return ` – check ${keyVariable}.`
   return status === 404 ? ' – check the name of the model and the base URL.' : ''

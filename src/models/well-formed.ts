@@ -31,9 +31,9 @@ export class TextJoiner {
   add(piece: string): string {
     const whole = this.#held + piece
     this.#held = /[\uD800-\uDBFF]$/.test(whole) ? whole.slice(-1) : ''
-    const shown = (this.#held === '' ? whole : whole.slice(0, -1)).toWellFormed()
-    this.#text += shown
-    return shown
+    const preview = (this.#held === '' ? whole : whole.slice(0, -1)).toWellFormed()
+    this.#text += preview
+    return preview
   }
 
   get text(): string {

@@ -128,14 +128,14 @@ export class AuditStore {
   /** What is wrong with the keys of the whole partition. */
   async damagedKeys(pools: readonly string[]): Promise<string[]> {
     const { meta, nodes, kinds, retired, leases, timers, sessions, redriven, cancelling, events, dead } = this.#keys
-    const { run, bells, busy, slots, share, grants } = this.#keys
+    const { run, wakeups, busy, slots, workersPerWake, claims } = this.#keys
     const nodeIds = await orElse(this.#redis.hkeys(nodes), [])
     const sorted = {
-      hash: [meta, nodes, kinds, retired, ...nodeIds.map(grants)],
-      zset: [leases, timers, sessions, redriven, ...pools.flatMap((pool) => [run(pool), bells(pool), busy(pool)])],
+      hash: [meta, nodes, kinds, retired, ...nodeIds.map(claims)],
+      zset: [leases, timers, sessions, redriven, ...pools.flatMap((pool) => [run(pool), wakeups(pool), busy(pool)])],
       set: [cancelling],
       stream: [events, dead],
-      string: pools.flatMap((pool) => [slots(pool), share(pool)]),
+      string: pools.flatMap((pool) => [slots(pool), workersPerWake(pool)]),
     }
     const all = Object.entries(sorted).flatMap(([sort, keys]) => keys.map((key) => ({ sort, key })))
     const types = await Promise.all(all.map(({ key }) => this.#redis.type(key)))
@@ -223,7 +223,7 @@ export class AuditStore {
 
   /** What the session says of how these runs ended: "<status> <position>", or null. */
   async results(sessionId: string, runs: readonly number[]): Promise<(string | null)[]> {
-    const { results } = sessionKeys(this.#keys.tag, sessionId)
+    const { runResults: results } = sessionKeys(this.#keys.tag, sessionId)
     return orElse(
       this.#redis.hmget(results, ...runs.map(String)),
       runs.map(() => null),
@@ -290,9 +290,9 @@ export class AuditStore {
     return {
       sessions: count('sessions'),
       workers: count('workers'),
-      control: count('control'),
-      family: count('family'),
-      user: count('user'),
+      signals: count('signals'),
+      results: count('results'),
+      inbox: count('inbox'),
     }
   }
 }
@@ -324,7 +324,7 @@ function sessionPicture(id: string, reply: Reply): SessionPicture {
 }
 
 function workerPicture(reply: Reply, unreadPools: readonly string[]): WorkerPicture {
-  const [id, flat, historyLength, failureJson, control, family, user, timers, leased, queuedIn, retry] = reply as [
+  const [id, flat, historyLength, failureJson, signals, results, inbox, timers, leased, queuedIn, retry] = reply as [
     string,
     string[],
     number,
@@ -344,7 +344,7 @@ function workerPicture(reply: Reply, unreadPools: readonly string[]): WorkerPict
     fieldDamage: damage,
     historyLength,
     failureJson,
-    lanes: { control: lanePicture(control), family: lanePicture(family), user: lanePicture(user) },
+    lanes: { signals: lanePicture(signals), results: lanePicture(results), inbox: lanePicture(inbox) },
     timers: timers.map(([timer, isTimed]) => ({ id: timer, isTimed: isThere(isTimed) })),
     isLeased: isThere(leased),
     queuedIn,

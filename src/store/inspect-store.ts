@@ -98,7 +98,7 @@ export class InspectStore {
 
   /** What the root says, with the result of one run if asked: a long conversation has thousands, which are never read at once. */
   async session(id: string, run?: number): Promise<SessionRow | null> {
-    const { results } = sessionKeys(this.#keys.tag, id)
+    const { runResults: results } = sessionKeys(this.#keys.tag, id)
     const [values, resultLine] = await Promise.all([
       this.#redis.hmget(rootKey(this.#keys.tag, id), ...sessionFieldNames),
       run === undefined ? null : this.#redis.hget(results, String(run)),
@@ -123,7 +123,7 @@ export class InspectStore {
     const most = limit + beside
     const range = [createdAt, '-inf', 'WITHSCORES', 'LIMIT', 0, most] as const
     return places(await this.#redis.zrevrangebyscore(this.#keys.sessions, ...range))
-      .filter((place) => place.createdAt < createdAt || place.id < id)
+      .filter((status) => status.createdAt < createdAt || status.id < id)
       .slice(0, limit)
   }
 
@@ -152,9 +152,9 @@ export class InspectStore {
       pipeline
         .hgetall(keys.record)
         .get(keys.failure)
-        .llen(keys.user)
-        .llen(keys.family)
-        .llen(keys.control)
+        .llen(keys.inbox)
+        .llen(keys.results)
+        .llen(keys.signals)
         .llen(keys.log)
     }
     const replies = await repliesOf(pipeline)
@@ -196,8 +196,8 @@ export class InspectStore {
     const nodes = Object.keys(await this.#redis.hgetall(this.#keys.nodes))
     const held = new Map<string, string>()
     for (const node of nodes) {
-      for (const grant of await this.#redis.hvals(this.#keys.grants(node))) {
-        const [nonce = ''] = grant.split(' ')
+      for (const assignment of await this.#redis.hvals(this.#keys.claims(node))) {
+        const [nonce = ''] = assignment.split(' ')
         held.set(nonce, node)
       }
     }
@@ -256,7 +256,13 @@ export class InspectStore {
 
   /** Lengths that doctor looks at. */
   async queueFacts(pools: readonly string[]): Promise<{
-    pools: { pool: string; queued: number; oldest: { id: string; since: number } | null; bells: number; busy: number }[]
+    pools: {
+      pool: string
+      queued: number
+      oldest: { id: string; since: number } | null
+      wakeups: number
+      busy: number
+    }[]
     expiredLeases: number
     running: number
     timers: number
@@ -268,14 +274,14 @@ export class InspectStore {
     const now = await this.now()
     const perPool = await Promise.all(
       pools.map(async (pool) => {
-        const [queued, oldest, bells, busy] = await Promise.all([
+        const [queued, oldest, wakeups, busy] = await Promise.all([
           this.#redis.zcard(this.#keys.run(pool)),
           this.#redis.zrange(this.#keys.run(pool), 0, '0', 'WITHSCORES'),
-          this.#redis.zcount(this.#keys.bells(pool), now, '+inf'),
+          this.#redis.zcount(this.#keys.wakeups(pool), now, '+inf'),
           this.#redis.zcard(this.#keys.busy(pool)),
         ])
         const first = oldest[0] === undefined ? null : { id: oldest[0], since: Number(oldest[1]) }
-        return { pool, queued, oldest: first, bells, busy }
+        return { pool, queued, oldest: first, wakeups, busy }
       }),
     )
     const [expiredLeases, running, timers, cancelling, dead, settled] = await Promise.all([
@@ -333,11 +339,11 @@ export class InspectStore {
 /** By the record, the failure, the lengths of the lanes and of the history; null without a record. */
 function rowOf(id: string, read: readonly unknown[]): Omit<WorkerRow, 'node' | 'isHosted' | 'updatedAt'> | null {
   const error = read.find((reply) => reply instanceof Error)
-  const [fields, failureJson = null, user = 0, family = 0, control = 0, historyLength = 0] = read.map((reply) =>
+  const [fields, failureJson = null, inbox = 0, results = 0, signals = 0, historyLength = 0] = read.map((reply) =>
     reply instanceof Error ? undefined : reply,
   ) as [RecordFields?, (string | null)?, number?, number?, number?, number?]
   // A score may be written for a root that is gone: that alone is no record.
-  if (fields !== undefined && fields.place === undefined) return null
+  if (fields !== undefined && fields.status === undefined) return null
   const { record, damage } =
     fields === undefined ? { record: unreadableRecord(id), damage: [] } : readRecord(id, fields)
   const ofSession = readSession(fields ?? {}).damage.filter(isOfSession)
@@ -347,7 +353,7 @@ function rowOf(id: string, read: readonly unknown[]): Omit<WorkerRow, 'node' | '
     record,
     failureJson,
     historyLength,
-    pending: { user, family, control },
+    pending: { inbox, results, signals },
     fieldDamage: [...damage, ...ofSession],
     keyDamage,
   }

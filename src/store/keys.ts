@@ -33,7 +33,7 @@ export function partitionKeys(tag: string) {
     events: `${tag}:events`,
     /** stream; dead letters with evidence, trimmed. */
     dead: `${tag}:dead`,
-    /** zset; `<dead letter> <place in the mailbox> <bells>` of each that was put back, or `<dead letter> dismissed`, by its time; goes with its letter. */
+    /** zset; `<dead letter> <place in the mailbox> <wake-ups>` of each that was put back, or `<dead letter> dismissed`, by its time; goes with its letter. */
     redriven: `${tag}:redriven`,
     /** hash; sessions and workers that were pruned, and what their lanes had accepted (`user`, `family`, `control`); for ever. */
     retired: `${tag}:retired`,
@@ -44,17 +44,17 @@ export function partitionKeys(tag: string) {
     /** pub/sub channel; `{ worker, notes }` as text streams and tools progress: heard by who listens now, never stored. */
     live: (session: string) => `${tag}:live:${session}`,
     /** hash; slot to `<nonce> <worker> <mark>` of its last claim, `<slot>+` to the nonce of the children that it went on with; goes with the node. */
-    grants: (node: string) => `${tag}:grants:${node}`,
+    claims: (node: string) => `${tag}:claims:${node}`,
     /** zset; queued worker by its place in line; until claimed. */
     run: (pool: string) => `${tag}:run:${pool}`,
-    /** zset; bell by the time it is stale in ms; until answered or stale. */
-    bells: (pool: string) => `${tag}:bells:${pool}`,
-    /** zset; bell whose turn is long, by the end of its lease in ms; until the turn ends. */
+    /** zset; wake-up by the time it is stale in ms; until answered or stale. */
+    wakeups: (pool: string) => `${tag}:wakeups:${pool}`,
+    /** zset; wake-up whose turn is long, by the end of its lease in ms; until the turn ends. */
     busy: (pool: string) => `${tag}:busy:${pool}`,
     /** string; slots of all live nodes of the pool; rewritten by each sweep. */
     slots: (pool: string) => `${tag}:slots:${pool}`,
     /** string; workers a slot that is awake may be expected to take in a row; some seconds. */
-    share: (pool: string) => `${tag}:share:${pool}`,
+    workersPerWake: (pool: string) => `${tag}:per-wake:${pool}`,
     /** string; the answer given under an idempotency key; 24 h, or 10 min for keys the client made. */
     idem: (digest: string) => `${tag}:idem:${digest}`,
     /** string; nothing: commands that are only tried are aimed at it; is never there. */
@@ -96,7 +96,7 @@ export function recordOf(key: string): { readonly partition: number; readonly id
 export function workerKeys(tag: string, id: string) {
   const record = `${tag}:w:${id}`
   return {
-    /** hash; the record: every value but a long grant, or the reason of a cancel, at most 64 bytes, so that the hash stays small. */
+    /** hash; the record: every value but a long assignment, or the reason of a cancel, at most 64 bytes, so that the hash stays small. */
     record,
     /** list; the append-only history, one JSON entry each. */
     log: `${record}:log`,
@@ -107,18 +107,18 @@ export function workerKeys(tag: string, id: string) {
     /** hash; open timer to its value as JSON; until fired or the run ends. */
     timers: `${record}:timers`,
     /** list; mailbox lane: timers (later cancel and approval); until consumed. */
-    control: `${record}:mail:control`,
+    signals: `${record}:mail:signals`,
     /** list; mailbox lane: results of children; until consumed or the run ends. */
-    family: `${record}:mail:family`,
+    results: `${record}:mail:results`,
     /** list; mailbox lane: input; until consumed. */
-    user: `${record}:mail:user`,
+    inbox: `${record}:mail:inbox`,
   }
 }
 
 /** What creates a session is given. */
 export function spawnKeys({ tag, sessions, events }: PartitionKeys, rootId: string) {
   const record = `${tag}:w:${rootId}`
-  return { record, user: `${record}:mail:user`, sessions, events }
+  return { record, inbox: `${record}:mail:inbox`, sessions, events }
 }
 
 /** The record of a session's root, which says how the session stands. */
@@ -131,7 +131,7 @@ export function sessionKeys(tag: string, id: string) {
   const session = `${tag}:s:${id}`
   return {
     /** hash; run of the root to `<status> <place of the result in the history>`, of each that did not end the session; until pruned. */
-    results: `${session}:results`,
+    runResults: `${session}:results`,
     /** list; ids of all workers but the root, in the order they were spawned. */
     workers: `${session}:workers`,
     /** set; `<worker>:<run>`, or `<worker>:*` for good; until every descendant has ended. */

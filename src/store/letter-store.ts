@@ -40,12 +40,12 @@ export class LetterStore {
     const found = toEntries(entries)
     if (found.length === 0) return []
     const times = found.map(({ id }) => Number(id.split('-')[0]))
-    const marks = await this.#redis.zrangebyscore(this.#keys.redriven, Math.min(...times), Math.max(...times))
-    const markOf = new Map(marks.map((mark) => mark.split(' ', 2) as [string, string]))
+    const cancelCount = await this.#redis.zrangebyscore(this.#keys.redriven, Math.min(...times), Math.max(...times))
+    const markOf = new Map(cancelCount.map((disposition) => disposition.split(' ', 2) as [string, string]))
     return found.map((row) => {
-      const mark = markOf.get(row.id)
-      const isDismissed = mark === 'dismissed'
-      return { ...row, isDismissed, redriven: mark === undefined || isDismissed ? null : Number(mark) }
+      const disposition = markOf.get(row.id)
+      const isDismissed = disposition === 'dismissed'
+      return { ...row, isDismissed, redriven: disposition === undefined || isDismissed ? null : Number(disposition) }
     })
   }
 }

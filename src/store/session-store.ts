@@ -5,8 +5,7 @@
 import { InvariantError } from '../core/errors.ts'
 import { defaultPool, digestAsked, unhostedPool } from '../core/ids.ts'
 import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spending } from '../core/policy.ts'
-import type { Bell } from '../core/ports/ports.ts'
-import { newSeed, parseBells } from './bells.ts'
+import type { Wakeup } from '../core/ports/ports.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { sessionOfPath } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
@@ -14,6 +13,7 @@ import { guarded, type Reply, type ScriptCaller } from './script/script.ts'
 import { cancelScript, closeScript, dismissScript, limitScript, postScript, redriveScript } from './script/scripts.ts'
 import { type SpawnAnswer, type SpawnSession, Spawns } from './spawns.ts'
 import { pruneOnce, pruneStart } from './upkeep-store.ts'
+import { newSeed, parseWakeups } from './wakeups.ts'
 
 /** Of a message: its digest, and whether the caller gave it, who may give it to another message as well. */
 interface MessageKey {
@@ -28,8 +28,8 @@ interface MessageKey {
 interface Placed {
   readonly kind: 'ok' | 'again' | 'other'
   readonly position: number
-  readonly bells: readonly Bell[]
-  /** The worker was idle, and stands in the line of this pool without a bell of its own; else empty. */
+  readonly wakeups: readonly Wakeup[]
+  /** The worker was idle, and stands in the line of this pool without a wake-up of its own; else empty. */
   readonly wokenIn: string
 }
 
@@ -85,7 +85,7 @@ export class SessionStore {
       postScript,
       {
         record: worker.record,
-        user: worker.user,
+        inbox: worker.inbox,
         run: this.#keys.run(defaultPool),
         events: this.#keys.events,
         idem: this.#keys.idem(digest),
@@ -95,7 +95,7 @@ export class SessionStore {
         mail,
         idemMs: isGiven ? this.#policy.givenKeyMs : this.#policy.madeKeyMs,
         seed: newSeed(),
-        bellMs: this.#policy.bellMs,
+        wakeupMs: this.#policy.wakeupMs,
         event,
         asked: isGiven ? digestAsked(mail) : '',
       },
@@ -110,8 +110,8 @@ export class SessionStore {
     const { dead, redriven, events } = this.#keys
     const reply = await this.#caller.call(
       redriveScript,
-      { record: worker.record, user: worker.user, dead, redriven, run: this.#keys.run(defaultPool), events },
-      { worker: workerId, letter, seed: newSeed(), bellMs: this.#policy.bellMs, event },
+      { record: worker.record, inbox: worker.inbox, dead, redriven, run: this.#keys.run(defaultPool), events },
+      { worker: workerId, letter, seed: newSeed(), wakeupMs: this.#policy.wakeupMs, event },
       { deadlineMs: this.#deadlineMs },
     )
     if (reply[0] === 'no_letter' || reply[0] === 'no_message') return { kind: reply[0] }
@@ -203,7 +203,7 @@ export class SessionStore {
 
   async sessionOf(workerId: string): Promise<string | null> {
     const { record } = workerKeys(this.#keys.tag, workerId)
-    const read = () => this.#redis.hmget(record, 'place', 'path1')
+    const read = () => this.#redis.hmget(record, 'status', 'path1')
     const [place, path1] = await guarded('reading a session', read, this.#deadlineMs)
     return place == null ? null : sessionOfPath(path1 ?? workerId)
   }
@@ -233,7 +233,7 @@ function decodePost(reply: Reply, script: string): PostAnswer {
       return {
         kind: reply[0],
         position: Number(reply[1]),
-        bells: parseBells(reply[2]),
+        wakeups: parseWakeups(reply[2]),
         wokenIn: String(reply[3] ?? ''),
       }
     case 'not_found':

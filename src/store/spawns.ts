@@ -14,12 +14,12 @@ import {
   type Policy,
   type SessionLimits,
 } from '../core/policy.ts'
-import type { Bell } from '../core/ports/ports.ts'
-import { newSeed, parseBells } from './bells.ts'
+import type { Wakeup } from '../core/ports/ports.ts'
 import { type PartitionKeys, spawnKeys } from './keys.ts'
-import { bytesOf, Gathering } from './script/gathering.ts'
+import { Batcher, bytesOf } from './script/batcher.ts'
 import type { ScriptCaller } from './script/script.ts'
 import { spawnScript, spawnsScript } from './script/scripts.ts'
+import { newSeed, parseWakeups } from './wakeups.ts'
 
 export interface SpawnSession {
   readonly sessionId: string
@@ -31,8 +31,8 @@ export interface SpawnSession {
   /** Digest of a key the caller gave; the ids of a session are its own key otherwise. */
   readonly keyDigest: string | null
   readonly limits: SessionLimits
-  /** As `encodeGrant` writes it; empty or absent: nothing is restricted. */
-  readonly grant?: string | undefined
+  /** As `encodePermissions` writes it; empty or absent: nothing is restricted. */
+  readonly permissions?: string | undefined
   readonly event: string
 }
 
@@ -41,7 +41,7 @@ export interface SpawnAnswer {
   readonly kind: 'ok' | 'again' | 'other'
   readonly sessionId: string
   readonly workerId: string
-  readonly bells: readonly Bell[]
+  readonly wakeups: readonly Wakeup[]
 }
 
 interface Waiting {
@@ -61,7 +61,7 @@ export class Spawns {
   readonly #keys: PartitionKeys
   readonly #policy: Policy
   readonly #deadlineMs: number
-  readonly #gathering = new Gathering<Waiting>(
+  readonly #gathering = new Batcher<Waiting>(
     (some) => this.#send(some),
     (leave) => process.nextTick(leave),
   )
@@ -91,17 +91,17 @@ export class Spawns {
   async #spawnTogether(some: readonly Waiting[]): Promise<void> {
     const give = performance.now() + this.#deadlineMs
     const { sessions, events } = this.#keys
-    const args = { bellMs: this.#policy.bellMs, seed: newSeed(), orders: some.flatMap(({ words }) => words) }
+    const args = { wakeupMs: this.#policy.wakeupMs, seed: newSeed(), orders: some.flatMap(({ words }) => words) }
     try {
       const options = { deadlineMs: this.#deadlineMs }
-      const [, bells] = await this.#caller.call(spawnsScript, { sessions, events }, args, options)
+      const [, wakeups] = await this.#caller.call(spawnsScript, { sessions, events }, args, options)
       // Who is answered none may ring one of its own: those of a pool go to the first session of that pool.
-      const byPool = Map.groupBy(parseBells(bells), ({ pool }) => pool)
+      const byPool = Map.groupBy(parseWakeups(wakeups), ({ pool }) => pool)
       for (const { order, answer } of some) {
         const { sessionId, pool } = order
         const own = byPool.get(pool) ?? none
         byPool.delete(pool)
-        answer.resolve({ kind: 'ok', sessionId, workerId: rootIdOf(sessionId), bells: own })
+        answer.resolve({ kind: 'ok', sessionId, workerId: rootIdOf(sessionId), wakeups: own })
       }
     } catch (error) {
       // Its time is over, or one of them met something that is not as it should be: which, they say themselves (P1).
@@ -115,16 +115,16 @@ export class Spawns {
 
   async #spawnAlone(order: SpawnSession, facts: readonly string[], deadlineMs: number): Promise<SpawnAnswer> {
     const { sessionId: id, kind, pool, mail, event } = order
-    const { bellMs } = this.#policy
+    const { wakeupMs } = this.#policy
     const keys = spawnKeys(this.#keys, rootIdOf(id))
-    const args = { sessionId: id, kind, pool, mail, seed: newSeed(), bellMs, event, facts }
+    const args = { sessionId: id, kind, pool, mail, seed: newSeed(), wakeupMs, event, facts }
     const reply = await this.#caller.call(spawnScript, keys, args, { deadlineMs })
-    const [answer, sessionId, bells] = reply as [SpawnAnswer['kind'], string, string]
-    return { kind: answer, sessionId, workerId: rootIdOf(sessionId), bells: parseBells(bells) }
+    const [answer, sessionId, wakeups] = reply as [SpawnAnswer['kind'], string, string]
+    return { kind: answer, sessionId, workerId: rootIdOf(sessionId), wakeups: parseWakeups(wakeups) }
   }
 
   /** What is not as a session starts by default. */
-  #factsOf({ kind, name, mode, limits, grant, keyDigest, mail }: SpawnSession): string[] {
+  #factsOf({ kind, name, mode, limits, permissions, keyDigest, mail }: SpawnSession): string[] {
     const facts: string[] = []
     if (name !== kind) facts.push('name', name)
     if (mode !== 'job') facts.push('mode', mode)
@@ -132,18 +132,18 @@ export class Spawns {
     if (limitsText !== startLimits) facts.push('limits', limitsText)
     const caps = encodeSpending(limits)
     if (caps !== startCaps) facts.push('caps', caps)
-    if (grant) facts.push('grant', grant)
+    if (permissions) facts.push('permissions', permissions)
     if (keyDigest !== null) {
       // Without caps as versions before this one have it, which knew of no others: their keys are asked for again after an upgrade.
       const rest = caps === startCaps ? [] : [caps]
-      const asked = digestAsked(JSON.stringify([kind, name, mode, limitsText, grant, mail, ...rest]))
+      const asked = digestAsked(JSON.stringify([kind, name, mode, limitsText, permissions, mail, ...rest]))
       facts.push('idem', keyDigest, 'idemMs', String(this.#policy.givenKeyMs), 'asked', asked)
     }
     return facts
   }
 }
 
-const none: readonly Bell[] = []
+const none: readonly Wakeup[] = []
 
 function wordsOf(order: SpawnSession, facts: readonly string[]): string[] {
   return [order.sessionId, order.kind, order.pool, order.mail, order.event, ...facts, '.']

@@ -1,14 +1,13 @@
 /**
  * Duty: claim, commit and renew of one node in one partition.
  * Owns: the form of their arguments and answers. Does not own: what a turn decides, or when.
- * T-a A claim or commit that is sent again gives the same grant: the nonce is kept by the caller across its own re-sends.
+ * T-a A claim or commit that is sent again gives the same assignment: the nonce is kept by the caller across its own re-sends.
  * T-b `trustedUntil` is counted from before the call was sent, so the node stops trusting its lease before Redis does.
  */
 
 import { performance } from 'node:perf_hooks'
 import type { Policy } from '../core/policy.ts'
 import type {
-  Bell,
   ClaimAnswer,
   CommitAnswer,
   CommitRequest,
@@ -16,14 +15,15 @@ import type {
   RenewRequest,
   TurnStore,
   Verdict,
+  Wakeup,
 } from '../core/ports/ports.ts'
-import { newSeed, parseBells } from './bells.ts'
 import { decodeClaim } from './commit/claim-answer.ts'
 import { Commits } from './commit/commits.ts'
 import { type PartitionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis/redis.ts'
 import { guarded, type ScriptCaller } from './script/script.ts'
 import { claimScript, renewScript } from './script/scripts.ts'
+import { newSeed, parseWakeups } from './wakeups.ts'
 
 export interface TurnStoreOptions {
   readonly redis: Redis
@@ -63,25 +63,25 @@ export class RedisTurnStore implements TurnStore {
       {
         run: keys.run(next.pool),
         leases: keys.leases,
-        grants: keys.grants(nodeId),
-        bells: keys.bells(next.pool),
+        claims: keys.claims(nodeId),
+        wakeups: keys.wakeups(next.pool),
         busy: keys.busy(next.pool),
       },
       {
         pool: next.pool,
-        bell: next.bell,
+        wakeup: next.wakeup,
         node: nodeId,
         slot: next.slot,
         nonce: next.nonce,
         kinds: this.#kindLists.get(next.pool) ?? ' ',
         maySuspect: next.maySuspect ? '1' : '0',
         wasBusy: next.wasBusy ? '1' : '0',
-        keepBell: next.keepBell ? '1' : '0',
+        keepWakeup: next.keepWakeup ? '1' : '0',
         leaseMs: policy.leaseMs,
-        bellMs: policy.bellMs,
+        wakeupMs: policy.wakeupMs,
         mailBytes: policy.claimMailBytes,
         suspectAfter: policy.suspectAfterStarts,
-        poisonAfter: policy.poisonAfterStartsAlone,
+        poisonAfter: policy.poisonAfterIsolatedStarts,
       },
       { deadlineMs: policy.leaseMs },
     )
@@ -107,7 +107,7 @@ export class RedisTurnStore implements TurnStore {
 
   async renew(
     turns: readonly RenewRequest[],
-  ): Promise<{ verdicts: Verdict[]; bells: readonly Bell[]; trustedUntil: number }> {
+  ): Promise<{ verdicts: Verdict[]; wakeups: readonly Wakeup[]; trustedUntil: number }> {
     this.#commits.flush()
     const asked = performance.now()
     const { keys, policy } = this.#o
@@ -116,22 +116,22 @@ export class RedisTurnStore implements TurnStore {
       { leases: keys.leases, events: keys.events },
       {
         leaseMs: policy.leaseMs,
-        bellMs: policy.bellMs,
+        wakeupMs: policy.wakeupMs,
         seed: newSeed(),
         turns: turns.flatMap((turn) => [
           turn.workerId,
           turn.token,
-          turn.bell,
+          turn.wakeup,
           turn.becomesBusy ? '1' : '0',
           turn.runState ?? '',
         ]),
       },
       { deadlineMs: policy.leaseMs / 3 },
     )
-    const [bells, ...verdicts] = reply as string[]
+    const [wakeups, ...verdicts] = reply as string[]
     return {
       verdicts: verdicts as Verdict[],
-      bells: parseBells(bells),
+      wakeups: parseWakeups(wakeups),
       trustedUntil: asked + policy.leaseMs - policy.leaseMarginMs,
     }
   }

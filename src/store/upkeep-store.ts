@@ -9,12 +9,12 @@ import { InvariantError } from '../core/errors.ts'
 import { decodeEntry, type Entry, entryVersion } from '../core/history/entry.ts'
 import { lastEntries, type OpenCalls, openCallsIn } from '../core/history/open-calls.ts'
 import type { Policy } from '../core/policy.ts'
-import type { Bell, DamagedSession, PoolShare, UpkeepStore } from '../core/ports/ports.ts'
-import { newSeed, parseBells } from './bells.ts'
+import type { DamagedSession, PoolLoad, UpkeepStore, Wakeup } from '../core/ports/ports.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis/redis.ts'
 import { guarded, type ScriptCaller } from './script/script.ts'
 import { finishScript, fireScript, pruneScript, sweepScript } from './script/scripts.ts'
+import { newSeed, parseWakeups } from './wakeups.ts'
 
 export interface UpkeepStoreOptions {
   readonly redis: Redis
@@ -50,9 +50,9 @@ export class RedisUpkeepStore implements UpkeepStore {
 
   async sweep(
     slots: number,
-    shares: readonly PoolShare[],
+    poolLoads: readonly PoolLoad[],
     leaving: boolean,
-  ): Promise<{ healed: number; bells: readonly Bell[]; damaged: readonly string[]; left: number }> {
+  ): Promise<{ healed: number; wakeups: readonly Wakeup[]; damaged: readonly string[]; left: number }> {
     const { keys, policy, nodeId } = this.#o
     const reply = await this.#o.caller.call(
       sweepScript,
@@ -62,7 +62,7 @@ export class RedisUpkeepStore implements UpkeepStore {
         slots,
         facts: JSON.stringify(this.#o.nodeFacts),
         leaseMs: policy.leaseMs,
-        bellMs: policy.bellMs,
+        wakeupMs: policy.wakeupMs,
         batch: policy.sweepBatch,
         forgottenMs: Math.max(policy.nodeForgottenMs, policy.leaseMs * 2),
         everyMs: policy.sweepEveryMs,
@@ -70,28 +70,33 @@ export class RedisUpkeepStore implements UpkeepStore {
         leaving: leaving ? '1' : '0',
         eventsKept: policy.eventsKept,
         pools: [
-          shares.length,
-          ...shares.flatMap((share) => [share.pool, ` ${share.kinds.join(' ')} `, share.free, share.share]),
+          poolLoads.length,
+          ...poolLoads.flatMap((workersPerWake) => [
+            workersPerWake.pool,
+            ` ${workersPerWake.kinds.join(' ')} `,
+            workersPerWake.free,
+            workersPerWake.workersPerWake,
+          ]),
         ],
       },
       { deadlineMs: policy.leaseMs },
     )
-    const bells = (reply[1] as string[]).map((text) => {
+    const wakeups = (reply[1] as string[]).map((text) => {
       const [pool, id] = text.split(' ') as [string, string]
       return { pool, id }
     })
-    return { healed: Number(reply[0]), bells, damaged: reply[2] as string[], left: Number(reply[3]) }
+    return { healed: Number(reply[0]), wakeups, damaged: reply[2] as string[], left: Number(reply[3]) }
   }
 
-  async fire(): Promise<{ fired: number; dueInMs: number | null; bells: readonly Bell[] }> {
+  async fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }> {
     const { keys, policy } = this.#o
-    const [fired, dueIn, bells] = await this.#o.caller.call(
+    const [fired, dueIn, wakeups] = await this.#o.caller.call(
       fireScript,
       { timers: keys.timers, events: keys.events },
-      { batch: policy.sweepBatch, seed: newSeed(), bellMs: policy.bellMs },
+      { batch: policy.sweepBatch, seed: newSeed(), wakeupMs: policy.wakeupMs },
       { deadlineMs: policy.leaseMs },
     )
-    return { fired: Number(fired), dueInMs: dueIn === 'none' ? null : Number(dueIn), bells: parseBells(bells) }
+    return { fired: Number(fired), dueInMs: dueIn === 'none' ? null : Number(dueIn), wakeups: parseWakeups(wakeups) }
   }
 
   async finishCancelled(): Promise<{ finished: number; damaged: readonly DamagedSession[] }> {
@@ -120,7 +125,7 @@ export class RedisUpkeepStore implements UpkeepStore {
     const entry = JSON.stringify({ type: 'cancelled', v: entryVersion, at: Date.now() })
     let from = '0'
     let running = '0'
-    let marks = '0'
+    let cancelCount = '0'
     let answers: (string | number)[][] = []
     while (from !== 'done' && from !== 'wait') {
       const reply = await this.#o.caller.call(
@@ -131,7 +136,7 @@ export class RedisUpkeepStore implements UpkeepStore {
           from,
           batch: policy.sweepBatch,
           running,
-          marks,
+          cancelCount,
           entry,
           answered: [answers.length, ...answers.flat()],
         },
@@ -139,7 +144,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       )
       from = String(reply[0])
       running = String(reply[1])
-      marks = String(reply[2])
+      cancelCount = String(reply[2])
       answers = await Promise.all((reply[3] as [id: string, version: string][]).map((agent) => this.#answer(...agent)))
     }
     return from === 'done'

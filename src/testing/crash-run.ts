@@ -80,7 +80,7 @@ function timesOf(leaseMs: number): Partial<Policy> {
     leaseMs,
     renewEveryMs: Math.floor(leaseMs * 0.3),
     leaseMarginMs: Math.floor(leaseMs * 0.2),
-    bellMs: 500,
+    wakeupMs: 500,
     sweepEveryMs: 200,
   }
 }
@@ -159,7 +159,7 @@ class CrashRun {
   async #atRest(session: Session, late: AbortSignal): Promise<Report> {
     for (;;) {
       const report = await session.report()
-      if (report.workers.every(({ place }) => place === 'idle' || place === 'terminal')) return report
+      if (report.workers.every(({ status }) => status === 'idle' || status === 'terminal')) return report
       await pause(pollMs, undefined, { signal: late })
     }
   }
@@ -181,7 +181,7 @@ class CrashRun {
 
   async #tooLate(session: Session): Promise<string> {
     const { workers } = await session.report()
-    const open = workers.filter(({ place }) => place !== 'idle' && place !== 'terminal')
+    const open = workers.filter(({ status }) => status !== 'idle' && status !== 'terminal')
     const states = open.map(
       ({ kind, id, state, waitsFor }) => `${kind} ${id} is ${state}${waitsFor ? `: ${waitsFor}` : ''}`,
     )

@@ -33,8 +33,8 @@ export class WatchedTurns implements TurnStore {
     const call = `commit of ${this.#kinds.get(request.workerId) ?? 'an unknown kind'}`
     const answer = await this.#watch.around(call, undefined, () => this.#turns.commit(request))
     if ('claimed' in answer) this.#learn(answer.claimed)
-    const granted = new Set(answer.kind === 'ok' ? answer.granted : [])
-    for (const { id, kind } of request.spawns) if (granted.has(id)) this.#kinds.set(id, kind)
+    const assigned = new Set(answer.kind === 'ok' ? answer.assigned : [])
+    for (const { id, kind } of request.spawns) if (assigned.has(id)) this.#kinds.set(id, kind)
     return answer
   }
 
@@ -47,6 +47,6 @@ export class WatchedTurns implements TurnStore {
   }
 
   #learn(answer: ClaimAnswer): void {
-    if (answer.kind === 'grant') this.#kinds.set(answer.grant.workerId, answer.grant.kind)
+    if (answer.kind === 'assigned') this.#kinds.set(answer.assignment.workerId, answer.assignment.kind)
   }
 }

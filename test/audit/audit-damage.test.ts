@@ -10,7 +10,7 @@ import { TestTroupe } from '../support/test-troupe.ts'
 
 let troupe: TestTroupe
 let queued: string
-const scenes: readonly Scene[] = ['queued', 'family', 'flaky', 'broken', 'backlog', 'cancelled', 'done']
+const scenes: readonly Scene[] = ['queued', 'parentWithChildren', 'flaky', 'broken', 'backlog', 'cancelled', 'done']
 
 beforeAll(async () => {
   troupe = await TestTroupe.connect()
@@ -33,7 +33,7 @@ async function quarantine(worker: string): Promise<void> {
   await troupe.redis.lpop(log)
   const end = (await troupe.redis.lindex(log, 0)) as string
   await troupe.redis.lset(log, 0, end.replace('"code":"run_failed"', '"code":"poison"'))
-  await troupe.redis.hset(sessionKeys(troupe.tag, sessionIdOfRoot(worker)).results, '1', 'failed 0')
+  await troupe.redis.hset(sessionKeys(troupe.tag, sessionIdOfRoot(worker)).runResults, '1', 'failed 0')
   await troupe.redis.xadd(partitionKeys(troupe.tag).dead, '*', 'worker', worker, 'mail', 'i\t-\t0')
 }
 
@@ -61,10 +61,10 @@ describe('a key of a partition that is of another sort', () => {
     [['nodes', 'kinds']],
     [['events']],
     [['dead']],
-    [['retired', 'redriven', 'bells of default', 'busy of default']],
+    [['retired', 'redriven', 'wakeups of default', 'busy of default']],
     [['run of default']],
     [['run of unhosted']],
-    [['grants of n-1']],
+    [['claims of n-1']],
   ])('(%j) is named, and the rest is whole', async (names) => {
     const whole = await troupe.client.audit()
     expect(whole.findings).toEqual([])
@@ -78,11 +78,11 @@ describe('a key of a partition that is of another sort', () => {
   })
 
   test.each(['leases', 'kinds'])('(%s) hides no fault of a worker', async (name) => {
-    const { user } = workerKeys(troupe.tag, queued)
-    await troupe.redis.rename(user, `aside:${user}`)
+    const { inbox } = workerKeys(troupe.tag, queued)
+    await troupe.redis.rename(inbox, `aside:${inbox}`)
     await using _ = await spoilt(troupe.redis, keyOf(name))
     const { findings } = await troupe.client.audit()
-    await troupe.redis.rename(`aside:${user}`, user)
+    await troupe.redis.rename(`aside:${inbox}`, inbox)
     const named = new Set(findings.map(({ invariant, workerId }) => `${invariant} ${workerId}`))
     expect(named).toEqual(new Set([`I1 ${queued}`, 'key null']))
   })

@@ -18,12 +18,12 @@ test('workers of sessions that are not there are found in each partition, by one
   for (const partition of all) {
     const tag = tagOf(namespace, partition)
     const of = (id: string) => workerKeys(tag, id)
-    await redis.hset(of(roots[partition] as string).record, 'kind', 'echo', 'place', 'idle')
+    await redis.hset(of(roots[partition] as string).record, 'kind', 'echo', 'status', 'idle')
     await redis.hset(
       of(children[partition] as string).record,
       'path1',
       `${rootIdOf(newId(partition))}:1`,
-      'place',
+      'status',
       'idle',
     )
     await redis.rpush(of(roots[partition] as string).log, '{}')

@@ -7,7 +7,7 @@ import { newNamespace } from '../support/namespace.ts'
 
 test('a conversation grows beyond what a session may spend by default', async () => {
   const redisUrl = inject('redisUrl')
-  const troupe = await openTroupe({ redisUrl, namespace: newNamespace(), kinds: {}, concurrency: 1, bells: 'bullmq' })
+  const troupe = await openTroupe({ redisUrl, namespace: newNamespace(), kinds: {}, concurrency: 1, wakeups: 'bullmq' })
   try {
     const talk = await troupe.converse(answererKindName, 'hello')
     for (let calls = 1; calls <= defaultSpending.modelCalls; calls += 50) {

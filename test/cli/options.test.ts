@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { grant, idempotencyKey, limits, name, spendingLimits, wholeNumber } from '../../src/cli/options.ts'
+import { idempotencyKey, limits, name, permissions, spendingLimits, wholeNumber } from '../../src/cli/options.ts'
 
 describe('wholeNumber', () => {
   it('reads whole numbers only', () => {
@@ -39,20 +39,24 @@ describe('limits', () => {
   })
 })
 
-describe('grant', () => {
+describe('permissions', () => {
   it('collects what several options say', () => {
-    const one = grant('tools=look_up,mail/send', undefined)
+    const one = permissions('tools=look_up,mail/send', undefined)
     expect(one).toEqual({ tools: ['look_up', 'mail/send'] })
-    expect(grant('tools=pay', one)).toEqual({ tools: ['look_up', 'mail/send', 'pay'] })
-    expect(grant('folder=/srv/a=b, c', grant('kinds=', one))).toEqual({ ...one, kinds: [], folder: '/srv/a=b, c' })
+    expect(permissions('tools=pay', one)).toEqual({ tools: ['look_up', 'mail/send', 'pay'] })
+    expect(permissions('folder=/srv/a=b, c', permissions('kinds=', one))).toEqual({
+      ...one,
+      kinds: [],
+      folder: '/srv/a=b, c',
+    })
   })
 
   it('names the restrictions there are, and what each takes', () => {
     for (const text of ['', 'tools', 'tool=x', 'toString=x', '=x'])
-      expect(() => grant(text, undefined)).toThrow(/tools=<names>, kinds=<names> or folder=<path>/)
+      expect(() => permissions(text, undefined)).toThrow(/tools=<names>, kinds=<names> or folder=<path>/)
     for (const text of ['tools=a b', 'tools=a,,b', 'kinds=*'])
-      expect(() => grant(text, undefined)).toThrow(/list of names/)
-    expect(() => grant('folder=docs', undefined)).toThrow(/absolute path/)
-    expect(() => grant('folder=/a', { folder: '/b' })).toThrow(/one folder/)
+      expect(() => permissions(text, undefined)).toThrow(/list of names/)
+    expect(() => permissions('folder=docs', undefined)).toThrow(/absolute path/)
+    expect(() => permissions('folder=/a', { folder: '/b' })).toThrow(/one folder/)
   })
 })

@@ -18,7 +18,7 @@ const broken = defineWorker({ receive: (_, self) => self.fail('broken') })
 
 const parent = defineWorker({
   spawns: ['echo'],
-  gather: 'all',
+  await: 'all',
   receive(message, self) {
     if (message.kind === 'input') for (const child of ['a', 'b']) self.spawn('echo', child)
     else if (self.openChildren === 0) self.reply(null)
@@ -126,7 +126,7 @@ describe('a key of another sort', () => {
   test.each([
     ['record', 'hash', ''],
     ['log', 'list', 'echo'],
-    ['user', 'list', 'echo'],
+    ['inbox', 'list', 'echo'],
   ] as const)(
     '(%s) of a child is told with it, and keeps nobody from reading the other workers',
     async (name, sort, kind) => {
@@ -164,26 +164,35 @@ describe('a key of another sort', () => {
 })
 
 describe('a field of a record that is not what it should be', () => {
-  test.each(['run', 'depth', 'user', 'limits', 'awaits', 'place', 'runState', 'grant', 'caps', 'ended', 'workers'])(
-    '(%s) is named by who asks for that session or worker, and no number is told that is none',
-    async (name) => {
-      await using troupe = await TestTroupe.start({ workers: { echo } })
-      const [{ session, keys }, other] = [await ended(troupe, 'echo'), await ended(troupe, 'echo')]
-      await troupe.redis.hset(keys.record, name, 'nonsense')
-      const damaged = `field ${name} of ${keys.record} should not be "nonsense"`
-      const refused = { code: 'bug', details: { damaged } }
-      await expect(session.report()).rejects.toMatchObject(refused)
-      await expect(session.standing()).rejects.toMatchObject(refused)
-      await expect(session.root.report()).rejects.toMatchObject(refused)
-      await expect(session.root.report()).rejects.toThrow('Another program wrote over it: put it back.')
-      const workers = await troupe.client.workers.list()
-      expect(workers).toMatchObject([
-        { id: other.session.rootId, lastFailure: null },
-        { id: session.rootId, kind: 'echo', lastFailure: { message: expect.stringContaining(damaged) } },
-      ])
-      expect(numbersIn([workers, await troupe.client.sessions.list()])).not.toContain(Number.NaN)
-    },
-  )
+  test.each([
+    'run',
+    'depth',
+    'inbox',
+    'limits',
+    'pendingCalls',
+    'status',
+    'runState',
+    'permissions',
+    'caps',
+    'ended',
+    'workers',
+  ])('(%s) is named by who asks for that session or worker, and no number is told that is none', async (name) => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const [{ session, keys }, other] = [await ended(troupe, 'echo'), await ended(troupe, 'echo')]
+    await troupe.redis.hset(keys.record, name, 'nonsense')
+    const damaged = `field ${name} of ${keys.record} should not be "nonsense"`
+    const refused = { code: 'bug', details: { damaged } }
+    await expect(session.report()).rejects.toMatchObject(refused)
+    await expect(session.standing()).rejects.toMatchObject(refused)
+    await expect(session.root.report()).rejects.toMatchObject(refused)
+    await expect(session.root.report()).rejects.toThrow('Another program wrote over it: put it back.')
+    const workers = await troupe.client.workers.list()
+    expect(workers).toMatchObject([
+      { id: other.session.rootId, lastFailure: null },
+      { id: session.rootId, kind: 'echo', lastFailure: { message: expect.stringContaining(damaged) } },
+    ])
+    expect(numbersIn([workers, await troupe.client.sessions.list()])).not.toContain(Number.NaN)
+  })
 
   test('beside a key of another sort makes no number that is none, either', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
@@ -192,7 +201,7 @@ describe('a field of a record that is not what it should be', () => {
     await troupe.redis.del(keys.log)
     await troupe.redis.set(keys.log, 'not what it was')
     const workers = await troupe.client.workers.list()
-    expect(workers).toMatchObject([{ place: 'idle', lastFailure: { message: expect.stringContaining(keys.log) } }])
+    expect(workers).toMatchObject([{ status: 'idle', lastFailure: { message: expect.stringContaining(keys.log) } }])
     expect(numbersIn(workers)).not.toContain(Number.NaN)
     await troupe.redis.del(keys.log)
   })
@@ -211,7 +220,7 @@ describe('a field of a record that is not what it should be', () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 'one', { keepOpen: true })
     await session.result({ run: 1 })
-    const { results } = sessionKeys(troupe.tag, session.id)
+    const { runResults: results } = sessionKeys(troupe.tag, session.id)
     await troupe.redis.hset(results, '1', 'nonsense')
     const refused = { details: { damaged: `field 1 of ${results} should not be "nonsense"` } }
     await expect(session.result({ run: 1 })).rejects.toMatchObject(refused)
@@ -222,13 +231,13 @@ describe('a field of a record that is not what it should be', () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 'one', { keepOpen: true })
     await session.result({ run: 1 })
-    const { record, user } = workerKeys(troupe.tag, session.rootId)
+    const { record, inbox } = workerKeys(troupe.tag, session.rootId)
     await troupe.redis.hset(record, 'run', 'nonsense')
     await expect(session.result()).rejects.toThrow(`field run of ${record}`)
-    await troupe.redis.hset(record, { run: 2, user: 'nonsense' })
-    await troupe.redis.rpush(user, 'a mail')
-    await expect(session.root.mailbox()).rejects.toThrow(`field user of ${record}`)
-    await troupe.redis.del(user)
+    await troupe.redis.hset(record, { run: 2, inbox: 'nonsense' })
+    await troupe.redis.rpush(inbox, 'a mail')
+    await expect(session.root.mailbox()).rejects.toThrow(`field inbox of ${record}`)
+    await troupe.redis.del(inbox)
   })
 })
 
@@ -312,7 +321,7 @@ describe('a worker that nothing wakes any more is told to doctor', () => {
     const policy = { retryBackoffMs: 600_000, retryBackoffMsMax: 600_000 }
     await using troupe = await TestTroupe.start({ workers: { flaky, timed }, policy })
     const session = await troupe.create(kind)
-    await waitUntil('it is parked', async () => (await session.root.report()).place === 'parked')
+    await waitUntil('it is parked', async () => (await session.root.report()).status === 'parked')
     expect((await troupe.client.health()).stranded).toEqual([])
     await troupe.redis.del(partitionKeys(troupe.tag).timers)
     expect((await troupe.client.health()).stranded).toEqual([{ id: session.rootId, what }])
@@ -320,13 +329,13 @@ describe('a worker that nothing wakes any more is told to doctor', () => {
 
   test.each([
     ['is queued and stands in no line', {}],
-    ['is running and holds no lease', { place: 'running', token: '1:n.1' }],
+    ['is running and holds no lease', { status: 'running', token: '1:n.1' }],
   ] as const)('which %s', async (what, fields) => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('nobody')
     const { record } = workerKeys(troupe.tag, session.rootId)
     expect((await troupe.client.health()).stranded).toEqual([])
-    await troupe.redis.hset(record, { place: 'queued', ...fields })
+    await troupe.redis.hset(record, { status: 'queued', ...fields })
     await troupe.redis.del(partitionKeys(troupe.tag).run('unhosted'))
     expect((await troupe.client.health()).stranded).toEqual([{ id: session.rootId, what }])
   })
@@ -379,7 +388,7 @@ describe('the name of a worker', () => {
     const { root } = await place.create()
     const spawn = place.child(root, 1, 'c1', { name: 'echo-1' })
     const turn = await place.node().claim()
-    await turn.record({ spawns: [spawn], awaits: [1] })
+    await turn.record({ spawns: [spawn], pendingCalls: [1] })
     expect(await reportOf(place, spawn.id)).toMatchObject({ name: 'echo-1' })
     expect(await place.redis.hexists(place.workerKeys(spawn.id).record, 'name')).toBe(0)
     await place.redis.hset(place.workerKeys(spawn.id).record, 'call', 'zz')

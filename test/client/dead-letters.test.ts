@@ -24,7 +24,7 @@ const agent = defineWorker({
 
 /** As if it had taken its node down again and again. */
 async function blame(troupe: TestTroupe, workerId: string): Promise<void> {
-  await troupe.redis.hset(workerKeys(troupe.tag, workerId).record, 'alone', '3', 'crashes', '5')
+  await troupe.redis.hset(workerKeys(troupe.tag, workerId).record, 'isolated', '3', 'crashes', '5')
 }
 
 test('no more letters are read than are asked for, since each may hold a large message', async () => {
@@ -121,11 +121,11 @@ describe('a message that was put aside', () => {
       told.set(type, details)
       if (told.has('worker.failed') && told.has('message.deadLettered')) break
     }
-    expect(told.get('message.deadLettered')).toEqual({ id: 'user-0' })
+    expect(told.get('message.deadLettered')).toEqual({ id: 'inbox-0' })
     const [letter] = await troupe.client.deadLetters({ workerId: session.rootId })
     expect(letter).toMatchObject({
       sessionId: session.id,
-      killedBy: 'message user-0 (input)',
+      killedBy: 'message inbox-0 (input)',
       redrivenAs: null,
       message: { kind: 'input', value: 'hello' },
       evidence: { kind: 'echo', run: 1, crashes: 5, failure },
@@ -134,14 +134,14 @@ describe('a message that was put aside', () => {
     expect(letter?.message).toMatchObject({ id })
     const [redriven, ...more] = await troupe.client.redrive({ workerId: session.rootId })
     expect(more).toEqual([])
-    expect(redriven).toMatchObject({ letterId: id, status: 'redriven', messageId: 'user-1', refusal: null })
+    expect(redriven).toMatchObject({ letterId: id, status: 'redriven', messageId: 'inbox-1', refusal: null })
     expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value })
     // What was put aside was not received.
     expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual(['failed', ...types])
-    expect(await troupe.client.redrive({ letter: id })).toMatchObject([{ status: 'again', messageId: 'user-1' }])
+    expect(await troupe.client.redrive({ letter: id })).toMatchObject([{ status: 'again', messageId: 'inbox-1' }])
     expect(await troupe.client.redrive({ all: true })).toEqual([])
     await expect(troupe.client.redrive({})).rejects.toMatchObject({ code: 'input_invalid' })
-    expect(await troupe.client.deadLetters()).toMatchObject([{ id, redrivenAs: 'user-1' }])
+    expect(await troupe.client.deadLetters()).toMatchObject([{ id, redrivenAs: 'inbox-1' }])
     expect(await troupe.client.health()).toMatchObject({ deadLetters: 1, settled: 1 })
     await expectInvariants(troupe.redis, troupe.namespace)
   })
@@ -199,13 +199,15 @@ describe('a message that was put aside', () => {
       troupe.redis.xadd(dead, '*', 'worker', worker, 'mail', encodeInput(null, '1'), 'evidence', '{}')
     const [first, second] = [await add(session.rootId), await add(session.rootId)] as [string, string]
     await troupe.client.redrive({ letter: first })
-    const refusal = { code: 'input_invalid', message: expect.stringMatching(/was put back, as message user-1:/) }
+    const refusal = { code: 'input_invalid', message: expect.stringMatching(/was put back, as message inbox-1:/) }
     await expect(troupe.client.dismiss({ letter: first })).rejects.toMatchObject(refusal)
     expect(await troupe.client.dismiss({ workerId: session.rootId })).toMatchObject([{ letterId: second }])
-    expect(await troupe.client.redrive({ letter: second })).toMatchObject([{ status: 'redriven', messageId: 'user-2' }])
+    expect(await troupe.client.redrive({ letter: second })).toMatchObject([
+      { status: 'redriven', messageId: 'inbox-2' },
+    ])
     expect(await troupe.client.deadLetters()).toMatchObject([
-      { redrivenAs: 'user-2', dismissed: false },
-      { redrivenAs: 'user-1', dismissed: false },
+      { redrivenAs: 'inbox-2', dismissed: false },
+      { redrivenAs: 'inbox-1', dismissed: false },
     ])
     // Somebody wrote some by hand, of a worker that can be none, and of none at all.
     const foreign = [await add('w'), await troupe.redis.xadd(dead, '*', 'evidence', '{}')]
@@ -260,7 +262,7 @@ describe('a handler that is killed by a result of a child', () => {
     }
     await using troupe = await TestTroupe.start({ workers })
     const session = await troupe.create('parent', 'go', { keepOpen: true })
-    await waitUntil('it is parked', async () => (await session.root.report()).place === 'parked')
+    await waitUntil('it is parked', async () => (await session.root.report()).status === 'parked')
     await blame(troupe, session.rootId)
     gate.resolve()
     expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed', failure: { code: 'poison' } })

@@ -15,7 +15,7 @@ import { waitUntil } from '../support/wait-until.ts'
 
 /** A client whose next connection is accepted, and served once the proxy is mended. */
 async function clientBehind(proxy: TcpProxy, deadlineMs: number) {
-  const silent = { ringer: { wake() {} } }
+  const silent = { waker: { wake() {} } }
   const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs, ...silent })
   proxy.holdNew()
   return client

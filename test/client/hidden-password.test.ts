@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([locked, withoutLogin].map((server) => server[Symbol.asyncDispose]())))
 
-const as = (user: string, url: string) => url.replace('//', `//${user}:${password}@`)
+const as = (inbox: string, url: string) => url.replace('//', `//${inbox}:${password}@`)
 
 test.each<[where: string, says: RegExp, url: () => string]>([
   ['whose user Redis does not know', /refused the login/, () => as('other', locked.url)],

@@ -74,9 +74,9 @@ test('a message that was sent again since its answer was lost was not sent befor
   await using troupe = await TestTroupe.connect()
   const { root } = await troupe.create('nobody', 1, { keepOpen: true })
   const { redis, namespace } = troupe
-  const ringer = { wake() {} }
+  const waker = { wake() {} }
   const caller = fixedAnswer(['again', '3', '', ''])
-  const submission = new Submission({ redis, caller, namespace, partitions: 1, ringer, policy })
+  const submission = new Submission({ redis, caller, namespace, partitions: 1, waker, policy })
   const { sent: made } = await submission.send(root.id, 'x')
   expect(made).toEqual({ position: 3, again: false, warning: null })
   const { sent: given } = await submission.send(root.id, 'x', 'step')
@@ -102,7 +102,7 @@ test.each<[string, Partial<CreateSession>]>([
   ['mode', { keepOpen: true }],
   ['limits', { limits: { workers: 7 } }],
   ['limit on spending', { limits: { tokens: 7 } }],
-  ['grant', { grant: { tools: ['look'] } }],
+  ['permissions', { permissions: { tools: ['look'] } }],
 ])('a key that began something with another %s began something else, and that is said', async (_, more) => {
   await using troupe = await TestTroupe.connect()
   const asked = { kind: 'echo', name: 'echo', input: 1, idempotencyKey: 'k' }
@@ -116,7 +116,7 @@ test.each<[string, Partial<CreateSession>]>([
 test('what was asked for under a key is kept as it was by versions before: asked for again after an upgrade it is the same', async () => {
   await using troupe = await TestTroupe.connect()
   const { redis, tag } = troupe
-  const asked = { kind: 'echo', name: 'first', input: { a: 1 }, keepOpen: true, grant: { tools: ['look'] } }
+  const asked = { kind: 'echo', name: 'first', input: { a: 1 }, keepOpen: true, permissions: { tools: ['look'] } }
   await troupe.client.sessions.create({ ...asked, idempotencyKey: 'k' })
   const [key] = await redis.keys(`${partitionKeys(tag).idem('')}*`)
   expect((await redis.get(key as string))?.split(' ')[1]).toBe('zzjCWUdtJHgXr5vj5yvK4E')

@@ -63,7 +63,7 @@ describe('connect', () => {
 describe('sessions.create', () => {
   test('takes what is undefined for what is not given', async () => {
     await using troupe = await TestTroupe.connect()
-    const left = { name: undefined, keepOpen: undefined, grant: undefined, idempotencyKey: undefined }
+    const left = { name: undefined, keepOpen: undefined, permissions: undefined, idempotencyKey: undefined }
     const session = await troupe.create('echo', 1, { ...left, limits: { workers: 7, depth: undefined } as never })
     const { limits, name, mode } = (await session.report()).session
     expect({ limits, name, mode }).toEqual({
@@ -90,10 +90,13 @@ describe('sessions.create', () => {
     [{ kind: 'echo', limits: { worker: 5 } }, /^"worker" is not a limit: .*Did you mean workers\?$/],
     [{ kind: 'echo', limits: { toString: 5 } }, /^"toString" is not a limit/],
     [{ kind: 'echo', limits: { depth: 1n } }, /^the limit "depth" must be a whole number from 0 to 64, not 1n\.$/],
-    [{ kind: 'echo', grant: 'all' }, /^grant of sessions\.create must be an object with tools, .*, not "all"\.$/],
     [
-      { kind: 'echo', input: 1, grant: { tool: ['a'] } },
-      /^grant\.tool is no restriction; there are tools, kinds, folder/,
+      { kind: 'echo', permissions: 'all' },
+      /^permissions of sessions\.create must be an object with tools, .*, not "all"\.$/,
+    ],
+    [
+      { kind: 'echo', input: 1, permissions: { tool: ['a'] } },
+      /^permissions\.tool is no restriction; there are tools, kinds, folder/,
     ],
   ])('refuses %o, and stores nothing', async (request, message) => {
     await using troupe = await TestTroupe.connect()

@@ -36,9 +36,9 @@ describe('a user', () => {
     await server[Symbol.asyncDispose]()
   })
 
-  const urlOf = (user: string) => server.url.replace('//', `//${user}:secret@`)
-  const allow = (user: string, ...rules: string[]) =>
-    admin.call('ACL', 'SETUSER', user, 'reset', 'on', '>secret', '~*', '&*', '+@all', ...rules)
+  const urlOf = (inbox: string) => server.url.replace('//', `//${inbox}:secret@`)
+  const allow = (inbox: string, ...rules: string[]) =>
+    admin.call('ACL', 'SETUSER', inbox, 'reset', 'on', '>secret', '~*', '&*', '+@all', ...rules)
 
   const id = newId(0)
   const calls: readonly [forbidden: string, what: string, call: (client: Troupe) => Promise<unknown>][] = [

@@ -13,17 +13,17 @@ import type { RecordFields } from '../../src/store/script/replies.ts'
 
 const sessionId = newId(0)
 const root = rootIdOf(sessionId)
-const pending = { user: 0, family: 0, control: 0 }
+const pending = { inbox: 0, results: 0, signals: 0 }
 
 function row(fields: RecordFields, id = root): ReadableRow {
-  const { record, damage } = readRecord(id, { kind: 'planner', place: 'running', open: '1', ...fields })
+  const { record, damage } = readRecord(id, { kind: 'planner', status: 'running', open: '1', ...fields })
   const none = { failureJson: null, damage: null, keyDamage: null, node: null, isHosted: true, historyLength: 0 }
   return { id, record, fieldDamage: damage, ...none, updatedAt: null, pending }
 }
 
 /** What the report of the session says, by fields of its root. */
 function reportOf(fields: RecordFields, workers: Parameters<typeof sessionReport>[2] = []) {
-  const { session } = readSession({ kind: 'planner', place: 'idle', ...fields })
+  const { session } = readSession({ kind: 'planner', status: 'idle', ...fields })
   return sessionReport(factsOf(sessionId, session, null), session, workers)
 }
 
@@ -62,8 +62,8 @@ describe('the report of an agent', () => {
   })
 
   test('tells that it waits for its children, and for how many', () => {
-    const waits = (awaits: string) =>
-      workerReport(row({ place: 'parked', runState: 'ExecutingTools', wait: 'family:4', awaits })).waitsFor
+    const waits = (pendingCalls: string) =>
+      workerReport(row({ status: 'parked', runState: 'ExecutingTools', wait: 'results:4', pendingCalls })).waitsFor
     expect(waits('1-3')).toBe('results of its children; 3 are open')
     expect(waits('2')).toBe('results of its children; 1 is open')
     expect(waits('')).toBe('results of its children')
@@ -71,38 +71,41 @@ describe('the report of an agent', () => {
 })
 
 describe('the report of a worker', () => {
-  const waits = (fields: RecordFields, place = 'parked') => workerReport(row({ place, ...fields })).waitsFor
+  const waits = (fields: RecordFields, status = 'parked') => workerReport(row({ status, ...fields })).waitsFor
   const third = childId(root, 2, 3)
 
   test.each<[RecordFields, string]>([
-    [{ wait: 'control' }, 'a timer'],
+    [{ wait: 'signals' }, 'a timer'],
     [{ wait: 'any' }, 'input'],
     [{}, 'input'],
     [{ wait: 'retry', attempt: '1' }, 'a retry after 1 failed try'],
     [{ wait: 'retry', attempt: '3 model:2' }, 'a retry after 3 failed tries'],
-    [{ wait: `result:${third}`, run: '2', calls: '3', awaits: '3' }, `the result of its child number 3 (${third})`],
     [
-      { wait: `result:${third}`, run: '2', calls: '5', awaits: '3-5' },
+      { wait: `result:${third}`, run: '2', calls: '3', pendingCalls: '3' },
+      `the result of its child number 3 (${third})`,
+    ],
+    [
+      { wait: `result:${third}`, run: '2', calls: '5', pendingCalls: '3-5' },
       `the result of its child number 3 (${third}); 3 children are open`,
     ],
-    [{ wait: `result:${third}`, run: '1', calls: '5', awaits: '3' }, `the result of worker ${third}`],
-    [{ wait: `result:${third}`, run: '2', calls: '2', awaits: '3' }, `the result of worker ${third}`],
+    [{ wait: `result:${third}`, run: '1', calls: '5', pendingCalls: '3' }, `the result of worker ${third}`],
+    [{ wait: `result:${third}`, run: '2', calls: '2', pendingCalls: '3' }, `the result of worker ${third}`],
     [{ wait: `result:${third}` }, `the result of worker ${third}; 0 children are open`],
   ])('that is parked tells what it waits for: %j', (fields, told) => {
     expect(waits(fields)).toBe(told)
   })
 
   test('that is not parked waits for a slot or for nothing', () => {
-    for (const wait of ['any', 'control', 'retry']) {
+    for (const wait of ['any', 'signals', 'retry']) {
       expect(waits({ wait }, 'queued')).toBe('a free slot')
-      for (const place of ['running', 'idle', 'terminal']) expect(waits({ wait }, place)).toBeNull()
+      for (const status of ['running', 'idle', 'terminal']) expect(waits({ wait }, status)).toBeNull()
     }
   })
 
   test.each<[RecordFields, number]>([
     [{ token: '2:' }, 2],
     [{ token: '9:', commit: '5:n.1:1:1' }, 4],
-    [{ token: '4:', alone: '2' }, 4],
+    [{ token: '4:', isolated: '2' }, 4],
   ])('that is queued and must run apart from others tells so, and why: %j', (fields, starts) => {
     const told = `a free slot of a node that runs no other suspect: it was started ${starts} times without a commit`
     expect(waits(fields, 'queued')).toBe(told)
@@ -113,16 +116,16 @@ describe('the report of a worker', () => {
     [{ token: '9:', commit: '9:n.1:1:1' }],
     [{ commit: '9:n.1:1:1' }],
     // Claimed for its failing end alone, beside any other.
-    [{ token: '5:', alone: '3' }],
+    [{ token: '5:', isolated: '3' }],
   ])('that is queued and may run beside others waits for any slot: %j', (fields) => {
     expect(waits(fields, 'queued')).toBe('a free slot')
   })
 
   test('tells how many children it awaits, and how many runs it has begun', () => {
-    expect(workerReport(row({ awaits: '2-4' })).openChildren).toBe(3)
+    expect(workerReport(row({ pendingCalls: '2-4' })).openChildren).toBe(3)
     expect(workerReport(row({})).openChildren).toBe(0)
     const runs = (fields: RecordFields) => workerReport(row({ run: '4', ...fields })).runs
-    expect([runs({}), runs({ open: '0' }), runs({ place: 'parked' }), runs({ place: 'idle', open: '0' })]).toEqual([
+    expect([runs({}), runs({ open: '0' }), runs({ status: 'parked' }), runs({ status: 'idle', open: '0' })]).toEqual([
       4, 4, 4, 3,
     ])
   })
@@ -140,13 +143,20 @@ describe('the report of a worker', () => {
   })
 
   test('counts what waits in all of its lanes, and what goes before all others', () => {
-    const lanes = { ...row({}), pending: { user: 1, family: 20, control: 300 } }
-    expect(workerReport(lanes).mailbox).toEqual({ pending: 321, control: 300 })
+    const lanes = { ...row({}), pending: { inbox: 1, results: 20, signals: 300 } }
+    expect(workerReport(lanes).mailbox).toEqual({ pending: 321, signals: 300 })
   })
 
   test('of a root needs no field that names its session', () => {
-    const report = workerReport(row({ place: 'idle', open: '0' }))
-    expect(report).toMatchObject({ sessionId, name: 'planner', parentId: null, depth: 0, grant: null, place: 'idle' })
+    const report = workerReport(row({ status: 'idle', open: '0' }))
+    expect(report).toMatchObject({
+      sessionId,
+      name: 'planner',
+      parentId: null,
+      depth: 0,
+      permissions: null,
+      status: 'idle',
+    })
     expect(report.updatedAt).toBe(workerReport(row({})).updatedAt)
     expect(workerReport(row({ kind: '' }))).toMatchObject({ name: '' })
   })
@@ -154,7 +164,7 @@ describe('the report of a worker', () => {
 
 test('the report of a session names a failure only where the session has failed, and not while it goes on', () => {
   const failureJson = JSON.stringify({ code: 'run_failed', message: 'no' })
-  const workers = [workerReport({ ...row({ place: 'idle' }), failureJson })]
+  const workers = [workerReport({ ...row({ status: 'idle' }), failureJson })]
   const failureOf = (fields: RecordFields) => reportOf({ mode: 'conversation', ...fields }, workers).failure
   expect(failureOf({ ended: 'failed 1' })).toMatchObject({ message: 'no' })
   for (const fields of [{}, { ended: 'completed 1' }, { ended: 'cancelled 1' }, { cancel: '"why"' }])
@@ -185,7 +195,7 @@ test('the report of a session tells the sum over its workers', () => {
 describe('the report of a worker over whose words somebody wrote', () => {
   test('tells the rest, and that its failure cannot be read', () => {
     const damaged = {
-      ...row({ place: 'idle', open: '0', runState: 'Failed', failed: '1' }),
+      ...row({ status: 'idle', open: '0', runState: 'Failed', failed: '1' }),
       failureJson: '{bad',
     }
     const { state, updatedAt, lastFailure } = workerReport(damaged)

@@ -112,7 +112,7 @@ describe('session.result', () => {
     await using troupe = await TestTroupe.start({ workers: { gated } })
     const session = await troupe.create('gated', 'first', { keepOpen: true })
     await session.root.send('second')
-    await waitUntil('it runs', async () => (await session.root.report()).place === 'running')
+    await waitUntil('it runs', async () => (await session.root.report()).status === 'running')
     using looks = vi.spyOn(InspectStore.prototype, 'session')
     const result = session.result({ signal: AbortSignal.timeout(20_000) })
     await waitUntil('it is known which', () => looks.mock.settledResults.some(({ type }) => type === 'fulfilled'))
@@ -256,7 +256,7 @@ describe('a result over which somebody wrote', () => {
     await troupe.redis.lset(log, -1, written)
     const told = `entry 1 of the history of worker ${session.rootId} should be that it ${status}`
     await expect(session.result({ run: 1 })).rejects.toThrow(told)
-    expect((await session.report()).workers).toMatchObject([{ place: 'idle', historyLength: 2 }])
+    expect((await session.report()).workers).toMatchObject([{ status: 'idle', historyLength: 2 }])
   })
 
   test('is not one that was pruned just then: its session is not known', async () => {

@@ -6,7 +6,7 @@ import { readSession } from '../../src/store/record/session-record.ts'
 import type { RecordFields } from '../../src/store/script/replies.ts'
 
 const id = newId(0)
-const session = (fields: RecordFields) => readSession({ kind: 'echo', place: 'idle', ...fields }).session
+const session = (fields: RecordFields) => readSession({ kind: 'echo', status: 'idle', ...fields }).session
 
 describe('a session', () => {
   test.each([
@@ -50,9 +50,9 @@ describe('a session', () => {
 
   test('of a conversation waits for its run in progress, or for the last one where the root is idle', () => {
     const wanted = (fields: RecordFields) => runInProgress(session(fields))
-    expect(wanted({ run: '3', place: 'running' })).toBeNull()
+    expect(wanted({ run: '3', status: 'running' })).toBeNull()
     const mode = 'conversation'
-    expect([wanted({ mode, run: '3', place: 'running' }), wanted({ mode, run: '3' }), wanted({ mode })]).toEqual([
+    expect([wanted({ mode, run: '3', status: 'running' }), wanted({ mode, run: '3' }), wanted({ mode })]).toEqual([
       3, 2, 1,
     ])
     expect([lastRunOf(session({ run: '3' })), lastRunOf(session({}))]).toEqual([2, 1])

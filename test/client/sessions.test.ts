@@ -157,7 +157,7 @@ describe('sessions.get and workers.get', () => {
     const { client } = troupe
     await waitUntil('the child waits', async () => {
       const [, child] = await client.workers.list({ sessionId: session.id })
-      return child?.place === 'parked'
+      return child?.status === 'parked'
     })
     const [, child] = await client.workers.list({ sessionId: session.id })
     const id = sessionIdOfRoot(child?.id as string)
@@ -248,7 +248,7 @@ describe('the report', () => {
           lastFailure: null,
           iterations: 0,
           usage: {},
-          mailbox: { pending: 0, control: 0 },
+          mailbox: { pending: 0, signals: 0 },
           approvals: [],
           node: null,
         },
@@ -271,7 +271,7 @@ describe('the report', () => {
       }),
     })
     const session = await troupe.create('gated')
-    await waitUntil('it runs', async () => (await session.root.report()).place === 'running')
+    await waitUntil('it runs', async () => (await session.root.report()).status === 'running')
     expect(await session.root.report()).toMatchObject({ node: node.id, state: 'working', lifecycle: 'busy', runs: 1 })
     gate.resolve()
     await session.result()
@@ -292,7 +292,7 @@ describe('namespaces', () => {
     await expect(two.client.workers.get(session.rootId).send(1)).rejects.toMatchObject({ code: 'worker_not_found' })
     const twin = await two.create('echo', 'other', { idempotencyKey: 'same key' })
     expect(twin.id).not.toBe(session.id)
-    expect((await twin.report()).workers[0]?.place).toBe('queued')
+    expect((await twin.report()).workers[0]?.status).toBe('queued')
     const foreign = (await one.redis.keys(`*${session.id}*`)).filter((key) => !key.startsWith(tagOf(one.namespace, 0)))
     expect(foreign).toEqual([])
   })

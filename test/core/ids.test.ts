@@ -192,7 +192,7 @@ describe('what becomes part of a key (I-c)', () => {
       expect(() => parseKind(value)).toThrow(InputError)
   })
 
-  test('a namespace and a pool hold nothing that could end a hash tag or a bell', () => {
+  test('a namespace and a pool hold nothing that could end a hash tag or a wake-up', () => {
     for (const text of ['{a}', 'a.b', 'a:b', 'a b', '', 'a\n', 'x'.repeat(65)]) expect(isNamespace(text)).toBe(false)
     for (const text of ['a:b', 'a,b', 'a b', '', 'A', '-a', 'x'.repeat(33)]) expect(isPool(text)).toBe(false)
     expect(isNamespace('My_team-1')).toBe(true)

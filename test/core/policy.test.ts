@@ -63,13 +63,13 @@ describe('times agree with each other', () => {
     expect(policy.leaseMs - policy.leaseMarginMs).toBeGreaterThan(2 * policy.renewEveryMs)
   })
 
-  test('a node is forgotten later than its leases and bells', () => {
+  test('a node is forgotten later than its leases and wake-ups', () => {
     expect(policy.nodeForgottenMs).toBeGreaterThan(policy.leaseMs)
-    expect(policy.nodeForgottenMs).toBeGreaterThan(policy.bellMs)
+    expect(policy.nodeForgottenMs).toBeGreaterThan(policy.wakeupMs)
   })
 
-  test('a turn is busy long before its bell is stale', () => {
-    expect(policy.busyAfterMs * 4).toBeLessThan(policy.bellMs)
+  test('a turn is busy long before its wake-up is stale', () => {
+    expect(policy.busyAfterMs * 4).toBeLessThan(policy.wakeupMs)
   })
 })
 

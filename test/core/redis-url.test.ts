@@ -40,10 +40,10 @@ const wrong: readonly [url: string, why: RegExp][] = [
   ['redis://:hu%sh@127.0.0.1:6379', password],
   ['redis://hu%sh:hush@127.0.0.1:6379', password],
   // A client would take all of these for host "user" and port 12.
-  ['redis://user:12#hush@127.0.0.1:6379', password],
-  ['redis://user:12/hush@127.0.0.1:6379', password],
-  ['redis://user:12?hush@127.0.0.1:6379', password],
-  ['redis://user:12?a=hush@127.0.0.1:6379', password],
+  ['redis://inbox:12#hush@127.0.0.1:6379', password],
+  ['redis://inbox:12/hush@127.0.0.1:6379', password],
+  ['redis://inbox:12?hush@127.0.0.1:6379', password],
+  ['redis://inbox:12?a=hush@127.0.0.1:6379', password],
   ['redis://127.0.0.1:6379#hush', /^the Redis URL has a "#"/],
   ['redis://', noHost],
   ['redis:///3', noHost],
@@ -172,7 +172,7 @@ describe('the address of a Redis', () => {
     ['redis+sentinel://:se@c@ret@a:1,b/mymaster', 'redis+sentinel://:***@a:1,b/mymaster'],
     ['redis+sentinel://:se/cret@a:1,b/mymaster', 'redis+sentinel://:***@a:1,b/mymaster'],
     ['redis+sentinel://a:1,b/m?sentinelPassword=secret', 'redis+sentinel://a:1,b/m?sentinelPassword=***'],
-  ])('%s is shown without its password', (url, shown) => {
-    expect(safeUrl(url)).toBe(shown)
+  ])('%s is shown without its password', (url, preview) => {
+    expect(safeUrl(url)).toBe(preview)
   })
 })

@@ -146,7 +146,7 @@ function lastObject(stdout: string): Record<string, unknown> {
 
 /** Does the steps of the instructions, by what has been answered so far. */
 function script(body: string): string[] {
-  const { callIds, results, lastUser } = chat.shown(body)
+  const { callIds, results, lastUser } = chat.preview(body)
   const kind = /kind=(\w+)/.exec(body)?.[1] ?? ''
   const call = (name: string, args: unknown) =>
     chat.events({ calls: [{ id: `${name}-1`, name, args: JSON.stringify(args) }] })

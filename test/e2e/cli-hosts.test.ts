@@ -8,7 +8,7 @@ import { waitUntil } from '../support/wait-until.ts'
 
 const here = new CliProject('hosts', { withNode: false })
 const nowhere = new CliProject('ghosts', { withNode: false })
-const family = new CliProject('family', { withNode: false })
+const results = new CliProject('results', { withNode: false })
 const mixed = new CliProject('mixed', { withNode: false })
 const bare = new CliProject('bare', { withNode: false })
 const busy = new CliProject('busy', { withNode: false })
@@ -82,16 +82,16 @@ describe.concurrent('a run of a kind that nobody has', () => {
 
 describe.concurrent('a run whose children nobody hosts', () => {
   it('says so once, and goes on when somebody does', async () => {
-    const file = await family.project.write('family/parent.ts', source('parent'))
-    const running = family.project.start(['run', 'parent', 'x', '--workers', dirname(file)])
+    const file = await results.project.write('family/parent.ts', source('parent'))
+    const running = results.project.start(['run', 'parent', 'x', '--workers', dirname(file)])
     const line = 'no live node hosts orphan: 2 workers wait for one; start a node whose workers folder has orphan.ts'
     await running.saw(`troupe: ${line}`)
     const [, id = ''] = /troupe: session (\S+)/.exec(running.stderr) ?? []
-    const { stdout: shown } = await family.project.run(['session', 'show', id])
-    expect(shown).toMatch(/^waits for +results? of its children; 2 are open$|^waits for +the result of its child/m)
-    expect(shown).toMatch(/^\S+ +one \(orphan\) .* a node that hosts orphan$/m)
-    const others = dirname(await family.project.write('orphans/orphan.ts', source('orphan')))
-    const node = family.project.start(['node', '--workers', others])
+    const { stdout: preview } = await results.project.run(['session', 'show', id])
+    expect(preview).toMatch(/^waits for +results? of its children; 2 are open$|^waits for +the result of its child/m)
+    expect(preview).toMatch(/^\S+ +one \(orphan\) .* a node that hosts orphan$/m)
+    const others = dirname(await results.project.write('orphans/orphan.ts', source('orphan')))
+    const node = results.project.start(['node', '--workers', others])
     const { code, stdout, stderr } = await running.ended
     node.kill('SIGTERM')
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'both are here\n' })

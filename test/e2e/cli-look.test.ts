@@ -118,8 +118,8 @@ describe.concurrent('troupe session', () => {
     // As of a variable of a shell that was never set.
     const { sessionId: unsaid } = await cli.submit('nobody')
     await cli.project.run(['session', 'cancel', unsaid, '--reason', ''])
-    const { stdout: shown } = await cli.project.run(['session', 'show', unsaid])
-    expect(shown).toMatch(/^state +cancell(ing|ed)$/m)
+    const { stdout: preview } = await cli.project.run(['session', 'show', unsaid])
+    expect(preview).toMatch(/^state +cancell(ing|ed)$/m)
     const late = await cli.project.run(['session', 'cancel', sessionId, '--json'])
     expect(late.objects[0]).toMatchObject({ accepted: false, state: 'completed' })
     expect((await cli.project.run(['session', 'cancel', sessionId])).stdout).toBe(
@@ -166,11 +166,11 @@ describe.concurrent('troupe worker and mailbox', () => {
   })
 
   it('show what a worker may use, as it was submitted', async () => {
-    const grant = ['tools=a,b', 'kinds=', 'folder=/srv/x'].flatMap((what) => ['--grant', what])
-    const granted = await cli.submit('echo', 'x', ...grant)
-    const { text, objects } = await cli.both('worker', 'show', granted.workerId)
-    expect(text).toMatch(/^grant +tools=a,b kinds= folder=\/srv\/x$/m)
-    expect(objects[0]).toMatchObject({ grant: { tools: ['a', 'b'], kinds: [], folder: '/srv/x' } })
+    const permissions = ['tools=a,b', 'kinds=', 'folder=/srv/x'].flatMap((what) => ['--permissions', what])
+    const assigned = await cli.submit('echo', 'x', ...permissions)
+    const { text, objects } = await cli.both('worker', 'show', assigned.workerId)
+    expect(text).toMatch(/^permissions +tools=a,b kinds= folder=\/srv\/x$/m)
+    expect(objects[0]).toMatchObject({ permissions: { tools: ['a', 'b'], kinds: [], folder: '/srv/x' } })
   })
 
   it('read a history', async () => {
@@ -187,7 +187,7 @@ describe.concurrent('troupe worker and mailbox', () => {
     const { workerId: nobody, sessionId: waiting } = await cli.submit('nobody', 'hello')
     const { text, objects } = await cli.both('mailbox', 'list', nobody)
     expect(text).toMatch(/^user +0 +input: hello$/m)
-    expect(objects).toMatchObject([{ lane: 'user', sequence: 0, message: { kind: 'input', value: 'hello' } }])
+    expect(objects).toMatchObject([{ lane: 'inbox', sequence: 0, message: { kind: 'input', value: 'hello' } }])
     await cli.project.run(['session', 'cancel', waiting])
     const empty = await cli.project.run(['mailbox', 'list', workerId])
     expect(empty).toMatchObject({ code: 0, stdout: '', stderr: 'The mailbox is empty.\n' })

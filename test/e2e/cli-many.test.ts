@@ -64,7 +64,7 @@ describe('many dead letters', () => {
     await alone.config('SET', 'maxmemory', '0')
     const rest = await cli.project.run(['mailbox', 'redrive', '--all', '--json', ...at])
     const back = [...objects, ...rest.objects].filter(({ status }) => status === 'redriven')
-    expect(back.map(({ messageId }) => messageId)).toEqual(back.map((_, index) => `user-${index + 1}`))
+    expect(back.map(({ messageId }) => messageId)).toEqual(back.map((_, index) => `inbox-${index + 1}`))
     expect(back).toHaveLength(999)
     // The mailbox is full: what cannot go back is dismissed.
     const { code: dismissed, objects: last } = await cli.project.run(['mailbox', 'dismiss', '--all', '--json', ...at])
@@ -97,13 +97,13 @@ describe('dead letters', () => {
     }
     const one = [workerId, '--id', String(first)]
     const head = ['ID', 'WORKER', 'WHAT', 'PUT BACK AS', 'WHY NOT']
-    expect(await told('redrive', ...one)).toEqual([0, head, [first, workerId, 'redriven', 'user-1']])
-    expect(await told('redrive', ...one)).toEqual([0, head, [first, workerId, 'put back before', 'user-1']])
+    expect(await told('redrive', ...one)).toEqual([0, head, [first, workerId, 'redriven', 'inbox-1']])
+    expect(await told('redrive', ...one)).toEqual([0, head, [first, workerId, 'put back before', 'inbox-1']])
     expect(await told('dead')).toEqual([
       0,
       ['ID', 'PUT ASIDE', 'WORKER', 'KILLED BY', 'MESSAGE', 'SINCE THEN', 'WHY'],
       expect.arrayContaining([second, workerId, '{"starts":6}']),
-      expect.arrayContaining([first, workerId, 'put back as user-1', '{"starts":6}']),
+      expect.arrayContaining([first, workerId, 'put back as inbox-1', '{"starts":6}']),
     ])
     await cli.project.run(['session', 'cancel', sessionId, ...other])
     const refused = [second, workerId, 'refused', expect.stringMatching(/takes no more messages/)]

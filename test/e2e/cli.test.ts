@@ -151,7 +151,7 @@ describe.concurrent('input', () => {
     [['session', 'show', '42'], /"42" is not a session id/],
     [['run', 'No Kind'], /is not a worker kind/],
     [['submit', 'echo', '--limit', 'worker=1'], /workers, children, depth, mailbox/],
-    [['run', 'echo', 'x', '--grant', 'folder=here'], /grant.folder is an absolute path .*not "here"/],
+    [['run', 'echo', 'x', '--permissions', 'folder=here'], /permissions.folder is an absolute path .*not "here"/],
     [['run', 'echo', 'x', '--key', ''], /'--key <key>' argument '' is invalid\. Expected a key that is not empty/],
     [['submit', 'echo', 'x', '--key', ''], /Expected a key that is not empty/],
     [['send', unknownId, 'x', '--key', ''], /Expected a key that is not empty/],

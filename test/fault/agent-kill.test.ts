@@ -17,7 +17,7 @@ import { expectInvariants } from '../support/oracle.ts'
 const program = new URL('../programs/agent-node.ts', import.meta.url)
 const workersOfSession = 7
 /** Long enough for the nodes and the others of a busy machine, where one that dies with its nodes again and again is innocent all the same. */
-const patient = { leaseMs: 1_500, renewEveryMs: 300, leaseMarginMs: 200, poisonAfterStartsAlone: 50 }
+const patient = { leaseMs: 1_500, renewEveryMs: 300, leaseMarginMs: 200, poisonAfterIsolatedStarts: 50 }
 
 /** A provider, nodes that are replaced when they die, and everything that is seen meanwhile. */
 class Stage implements AsyncDisposable {

@@ -37,8 +37,8 @@ function resultsOf(history: readonly Entry[]) {
 }
 
 /** What the model was told of its calls, in the last request. */
-function told({ shown }: Ran): string[] {
-  return shown.at(-1)?.results.map(({ text }) => text) ?? []
+function told({ preview }: Ran): string[] {
+  return preview.at(-1)?.results.map(({ text }) => text) ?? []
 }
 
 describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
@@ -46,7 +46,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
 
   describe('a provider', () => {
     test('that is busy is asked again after the time it named; the worker waits without a slot', async () => {
-      const { result, history, shown } = await run([status(429, { 'retry-after': '1' }), fine], {
+      const { result, history, preview } = await run([status(429, { 'retry-after': '1' }), fine], {
         meanwhile: async (session) => {
           await waitUntil('the worker waits', async () => {
             const [root] = (await session.report()).workers
@@ -55,22 +55,22 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
         },
       })
       expect(result).toMatchObject(completed)
-      expect(shown).toHaveLength(2)
+      expect(preview).toHaveLength(2)
       const [failed] = history.filter((entry) => entry.type === 'attemptFailed')
       expect(failed).toMatchObject({ failure: { code: 'model_overloaded', origin: 'model' } })
       expect(failed?.type === 'attemptFailed' && failed.retryMs).toBeGreaterThanOrEqual(1_000)
     })
 
     test('that stays broken fails the run when the retries are used up', async () => {
-      const { result, shown } = await run([status(500)], { worker: { retries: 2 } })
+      const { result, preview } = await run([status(500)], { worker: { retries: 2 } })
       expect(result).toMatchObject(failedWith('model_unavailable'))
-      expect(shown).toHaveLength(3)
+      expect(preview).toHaveLength(3)
     })
 
     test('that refuses the key fails the run at once', async () => {
-      const { result, shown } = await run([status(401)])
+      const { result, preview } = await run([status(401)])
       expect(result).toMatchObject(failedWith('model_refused'))
-      expect(shown).toHaveLength(1)
+      expect(preview).toHaveLength(1)
     })
 
     test('that hangs up in the middle is asked again, and nothing of the half reply is kept', async () => {
@@ -93,9 +93,9 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
     test('that speaks garbage is asked again, then the run fails', async () => {
       const garbage: Act = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end('\0<p>{"')
       expect((await run([garbage, fine])).result).toMatchObject(completed)
-      const { result, shown } = await run([garbage], { worker: { retries: 1 } })
+      const { result, preview } = await run([garbage], { worker: { retries: 1 } })
       expect(result).toMatchObject(failedWith('model_garbled'))
-      expect(shown).toHaveLength(2)
+      expect(preview).toHaveLength(2)
     })
 
     test.each([2, 10])('whose reply has %i MB, more than can be recorded, fails the run', async (megabytes) => {
@@ -112,20 +112,20 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
 
   describe('a model', () => {
     test('that says nothing is asked three times', async () => {
-      const { result, shown, history } = await run([{ text: '' }, { text: ' \n' }])
+      const { result, preview, history } = await run([{ text: '' }, { text: ' \n' }])
       expect(result).toMatchObject(failedWith('model_blank'))
-      expect(shown).toHaveLength(3)
+      expect(preview).toHaveLength(3)
       expect(history.filter(({ type }) => type === 'blank')).toHaveLength(3)
     })
 
     test('that calls for ever is stopped, and both numbers are named', async () => {
       let runs = 0
-      const { result, shown } = await run((_, number) => calling({ name: 'count', id: `n${number}` }), {
+      const { result, preview } = await run((_, number) => calling({ name: 'count', id: `n${number}` }), {
         worker: { tools: [tool('count', () => ++runs)] },
       })
       expect(result).toMatchObject(failedWith('iterations_exceeded'))
       expect(result.status === 'failed' && result.failure.message).toMatch(/\b10 of 10\b/)
-      expect([shown.length, runs]).toEqual([10, 9])
+      expect([preview.length, runs]).toEqual([10, 9])
     })
 
     test('is told which arguments were no JSON, did not fit, or were for no tool', async () => {
@@ -157,7 +157,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       const ran = await run([calling(call('a'), call('b')), calling(call('c')), fine], { worker: { tools: [keep] } })
       expect(ran.result).toMatchObject(completed)
       expect(texts.toSorted((a, b) => a.localeCompare(b))).toEqual(['a', 'b', 'c'])
-      const last = ran.shown.at(-1)
+      const last = ran.preview.at(-1)
       expect(new Set(last?.callIds).size).toBe(3)
       expect(last?.results.map(({ id }) => id)).toEqual(last?.callIds)
     })
@@ -182,7 +182,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
 
   describe('a tool', () => {
     test('that fails in the same way three times in a row fails the run', async () => {
-      const { result, shown } = await run((_, number) => calling({ name: 'bad', id: `n${number}` }), {
+      const { result, preview } = await run((_, number) => calling({ name: 'bad', id: `n${number}` }), {
         worker: {
           tools: [
             tool('bad', () => {
@@ -192,7 +192,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
         },
       })
       expect(result).toMatchObject(failedWith('circuit_open'))
-      expect(shown).toHaveLength(3)
+      expect(preview).toHaveLength(3)
     })
 
     test('of effect once that says that it is too early is tried again, like any other', async () => {

@@ -1,6 +1,6 @@
 /**
  * What BullMQ was thought to do to jobs when processes, replies or Redis fail, tried on bare BullMQ: a name says whether it does. Our
- * bells are such jobs. Where a trap is there, the comment says why no session notices; the rows of docs/faults.md prove that.
+ * wake-ups are such jobs. Where a trap is there, the comment says why no session notices; the rows of docs/faults.md prove that.
  */
 import type { Processor } from 'bullmq'
 import type { Redis } from 'ioredis'
@@ -30,11 +30,11 @@ function blockLoop(ms: number): void {
 }
 
 describe('a process that blocks for longer than a lock, and takes the job again that it lost (B3)', () => {
-  // Harmless here: the job is a bell. A second and a third run of it are slots that claim, and each claim has a token of its own. Our
+  // Harmless here: the job is a wake-up. A second and a third run of it are slots that claim, and each claim has a token of its own. Our
   // leases are kept by our renewer, which knows turns by their tokens (F09).
   test('reproduced: the end of the lost run ends the renewal of the new one, and a third run begins beside it', async () => {
     await using bare = await BareQueue.open()
-    // As many stalls as bells may have.
+    // As many stalls as wake-ups may have.
     const { runs, renewals, errors } = await takeAgain(bare, 1_000_000_000)
     runs.end(0)
     await waitUntil('the lost run was told that the lock is not its own', () => hasMismatch(errors))
@@ -56,8 +56,8 @@ describe('a process that blocks for longer than a lock, and takes the job again 
 })
 
 describe('the job of a worker that was killed (B4)', () => {
-  // Harmless here: it may take as long as it likes. The bell is stale after 2 s and the lease ends after 15 s at most; sweeps, which
-  // know nothing of BullMQ, have the work run again by then (F02). What comes back is an old bell that finds nothing.
+  // Harmless here: it may take as long as it likes. The wake-up is stale after 2 s and the lease ends after 15 s at most; sweeps, which
+  // know nothing of BullMQ, have the work run again by then (F02). What comes back is an old wake-up that finds nothing.
   test('reproduced: is taken back by the second look for stalled jobs, however long its lock is gone', async () => {
     await using bare = await BareQueue.open()
     await killHolder(bare)
@@ -112,7 +112,7 @@ describe('the job of a worker that was killed (B4)', () => {
 })
 
 describe('a reply of BullMQ that is lost with its connection (B7)', () => {
-  // Harmless here: a bell that is lost is stale after 2 s, a sweep puts another. A stall more costs nothing, as maxStalledCount is out
+  // Harmless here: a wake-up that is lost is stale after 2 s, a sweep puts another. A stall more costs nothing, as maxStalledCount is out
   // of reach. Replies of our own scripts are lost in F14.
   test('reproduced: one job is taken twice over: a second is active beside the first, which nobody runs', async () => {
     await using bare = await BareQueue.open()
@@ -163,7 +163,7 @@ describe('a reply of BullMQ that is lost with its connection (B7)', () => {
 })
 
 describe('a processor that ends well while Redis takes no writes (B9)', () => {
-  // Harmless here: nobody asks what became of a job. A bell's processor ends when its slot has nothing left to do, and what its turns
+  // Harmless here: nobody asks what became of a job. A wake-up's processor ends when its slot has nothing left to do, and what its turns
   // did is in our records, by commits that are sent again (F17, F18).
   test('reproduced: is recorded as failed by READONLY, when Redis is writable again a moment later', async () => {
     await using bare = await BareQueue.open()
@@ -200,7 +200,7 @@ describe('a processor that ends well while Redis takes no writes (B9)', () => {
 })
 
 describe('a worker that looks for jobs while Redis takes no writes (B9)', () => {
-  // Harmless here, but not free: a listener with a bell in line asks a full Redis as fast as it answers. From a read-only one our
+  // Harmless here, but not free: a listener with a wake-up in line asks a full Redis as fast as it answers. From a read-only one our
   // connections part at once, and come back after a pause.
   test.each([
     ['read-only', (redis: Redis) => redis.replicaof('127.0.0.1', '1'), (redis: Redis) => redis.replicaof('NO', 'ONE')],

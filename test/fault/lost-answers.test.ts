@@ -11,15 +11,15 @@ import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-const policy = { leaseMs: 600_000, renewEveryMs: 600_000, busyAfterMs: 600_000, leaseMarginMs: 1_000, bellMs: 300 }
+const policy = { leaseMs: 600_000, renewEveryMs: 600_000, busyAfterMs: 600_000, leaseMarginMs: 1_000, wakeupMs: 300 }
 
 /** Loses the first answer of this call that grants a worker, and keeps what was asked of the store, and under which nonces. */
 function losing(call: 'claim' | 'commit', asked: string[], nonces: string[]) {
   let isLost = false
   const lose = (claimed: ClaimAnswer) => {
-    if (isLost || claimed.kind !== 'grant') return
+    if (isLost || claimed.kind !== 'assigned') return
     isLost = true
-    asked.push(`lost ${claimed.grant.workerId}`)
+    asked.push(`lost ${claimed.assignment.workerId}`)
     throw new TransientError('no answer', { code: 'store_unavailable' })
   }
   return (turns: TurnStore): TurnStore => ({
@@ -44,7 +44,7 @@ function losing(call: 'claim' | 'commit', asked: string[], nonces: string[]) {
   })
 }
 
-describe('a worker that was granted to a slot without its knowledge', () => {
+describe('a worker that was assigned to a slot without its knowledge', () => {
   test.each(['claim', 'commit'] as const)('by a %s is run as soon as the slot claims again', async (call) => {
     const [asked, nonces]: [string[], string[]] = [[], []]
     const echo = defineWorker({
@@ -68,7 +68,7 @@ describe('a worker that was granted to a slot without its knowledge', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('and is put back in line before its lease is renewed is not run by that grant (SLOT-2)', async () => {
+  test('and is put back in line before its lease is renewed is not run by that assignment (SLOT-2)', async () => {
     const [asked, nonces]: [string[], string[]] = [[], []]
     const echo = defineWorker({
       receive(message, self) {
@@ -86,7 +86,7 @@ describe('a worker that was granted to a slot without its knowledge', () => {
           const workerId = requests[0]?.workerId ?? ''
           await troupe.redis.zadd(partitionKeys(troupe.tag).leases, 0, workerId)
           const { record } = workerKeys(troupe.tag, workerId)
-          await waitUntil('it is back in line', async () => (await troupe.redis.hget(record, 'place')) === 'queued')
+          await waitUntil('it is back in line', async () => (await troupe.redis.hget(record, 'status')) === 'queued')
           return store.renew(requests)
         },
       }

@@ -1,15 +1,15 @@
-/** K2, K5, F05: work is stored and nobody rings: no BullMQ job exists. A sweep runs it when the bell is stale. */
+/** K2, K5, F05: work is stored and nobody rings: no BullMQ job exists. A sweep runs it when the wake-up is stale. */
 import { describe, expect, test } from 'vitest'
 import { policy } from '../../src/core/policy.ts'
 import { Harness } from '../support/harness.ts'
 import { expectInvariants } from '../support/oracle.ts'
 
-const silent = { ringer: { wake() {} } }
+const silent = { waker: { wake() {} } }
 
-describe('work whose bell was never rung', () => {
+describe('work whose wake-up was never rung', () => {
   test('is run by a sweep', async () => {
     await using harness = await Harness.open({ client: silent })
-    // Its pool is known, and no node is there that is told of a bell.
+    // Its pool is known, and no node is there that is told of a wake-up.
     await (await harness.start('first')).stop()
     const sessions = await Promise.all(
       Array.from({ length: 20 }, (_, number) => harness.client.sessions.create({ kind: 'echo', input: number })),

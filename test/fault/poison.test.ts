@@ -5,7 +5,7 @@ import { Harness, type NodeProcess } from '../support/harness.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-const startsAtMost = policy.suspectAfterStarts + policy.poisonAfterStartsAlone
+const startsAtMost = policy.suspectAfterStarts + policy.poisonAfterIsolatedStarts
 
 /** Starts a node again each time it ends, until it is told to stop: what a process manager does. */
 function keepAlive(harness: Harness, name: string): { stop(): Promise<void>; readonly deaths: number } {
@@ -55,7 +55,7 @@ describe('a handler that takes its process down', () => {
         const { workers } = await parent.report()
         const child = workers.find(({ kind }) => kind === 'deadly')
         if (child === undefined) throw new Error('the parent has no child')
-        expect(harness.ledger.lines('deadly').length).toBeGreaterThanOrEqual(policy.poisonAfterStartsAlone)
+        expect(harness.ledger.lines('deadly').length).toBeGreaterThanOrEqual(policy.poisonAfterIsolatedStarts)
         expect(harness.ledger.lines('deadly').length).toBeLessThanOrEqual(startsAtMost)
         expect(child.lastFailure).toMatchObject({ code: 'poison', retryable: false })
         const [letter, ...more] = await harness.client.deadLetters()
@@ -66,7 +66,7 @@ describe('a handler that takes its process down', () => {
           message: { kind: 'input', value: how },
           evidence: { failure: { code: 'poison' } },
         })
-        expect(Number(letter?.evidence.crashes)).toBeGreaterThanOrEqual(policy.poisonAfterStartsAlone)
+        expect(Number(letter?.evidence.crashes)).toBeGreaterThanOrEqual(policy.poisonAfterIsolatedStarts)
 
         await harness.client.workers.get(child.id).send('be nice')
         await waitUntil('the worker answers a later message', async () =>

@@ -1,4 +1,4 @@
-/** F08, K14: harm to the queue of bells. */
+/** F08, K14: harm to the queue of wake-ups. */
 import { sabotageRow } from '../faults/rows/sabotage.ts'
 import { testRow } from '../support/row-tests.ts'
 

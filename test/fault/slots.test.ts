@@ -11,7 +11,7 @@ const ms = isLong ? 20_000 : 8_000
 test('fifty long turns, submitted one by one, run at the same time (I17)', async () => {
   await using harness = await Harness.open()
   await harness.start('a', { concurrency: slots, policy: { leaseMs: 15_000, renewEveryMs: 1_000 } })
-  // Short turns before: the bell rule then expects a slot that is awake to take several workers, until one lasts.
+  // Short turns before: the wake-up rule then expects a slot that is awake to take several workers, until one lasts.
   for (let round = 0; round < 3; round++) {
     const short = Array.from({ length: 50 }, () => harness.client.sessions.create({ kind: 'quick', input: null }))
     await Promise.all((await Promise.all(short)).map((session) => session.result()))

@@ -42,7 +42,7 @@ function canSubmit(store: Store, client: number): boolean {
 function actionsOfSlot({ jobs, faults, store }: World, index: number, slot: Slot, fates: readonly Fate[]): Action[] {
   const actions: Action[] = []
   if (store.session.state !== 'absent') actions.push({ kind: 'sweep', slot: index })
-  if (slot.bell === '') {
+  if (slot.wakeup === '') {
     for (const job of jobs.keys()) actions.push({ kind: 'take', slot: index, job })
     return actions
   }
@@ -51,7 +51,7 @@ function actionsOfSlot({ jobs, faults, store }: World, index: number, slot: Slot
   for (const fate of fates) {
     if (slot.turn === null) actions.push({ kind: 'claim', slot: index, fate })
     else {
-      if (hasStep(slot.turn) && !slot.turn.cancelled && slot.turn.grant.mark === 'run')
+      if (hasStep(slot.turn) && !slot.turn.cancelled && slot.turn.assignment.purpose === 'run')
         actions.push({ kind: 'commit', slot: index, how: 'step', fate })
       actions.push({ kind: 'commit', slot: index, how: 'end', fate })
       if (faults.leaves > 0) actions.push({ kind: 'commit', slot: index, how: 'leave', fate })
@@ -63,7 +63,7 @@ function actionsOfSlot({ jobs, faults, store }: World, index: number, slot: Slot
   return actions
 }
 
-/** A lease or bell that nobody keeps ends by itself; else it is a fault. */
+/** A lease or wake-up that nobody keeps ends by itself; else it is a fault. */
 function timeActions({ store, slots, jobs, faults }: World): Action[] {
   const actions: Action[] = []
   for (const { id, over } of store.leases) {
@@ -71,16 +71,16 @@ function timeActions({ store, slots, jobs, faults }: World): Action[] {
     const isKept = slots.some((slot) => slot.pending !== null || isHeldBy(slot, store, id))
     if (!isKept || faults.expiries > 0) actions.push({ kind: 'expire', worker: id, fault: isKept })
   }
-  for (const { id, over } of [...store.bells, ...store.busy]) {
+  for (const { id, over } of [...store.wakeups, ...store.busy]) {
     if (over) continue
-    const isKept = jobs.includes(id) || slots.some((slot) => slot.bell === id)
-    if (!isKept || faults.staleBells > 0) actions.push({ kind: 'stale', bell: id, fault: isKept })
+    const isKept = jobs.includes(id) || slots.some((slot) => slot.wakeup === id)
+    if (!isKept || faults.staleWakeups > 0) actions.push({ kind: 'stale', wakeup: id, fault: isKept })
   }
   return actions
 }
 
 function isHeldBy({ turn }: Slot, store: Store, id: string): boolean {
-  return turn?.grant.worker === id && turn.grant.token.nonce === store.workers[id]?.nonce
+  return turn?.assignment.worker === id && turn.assignment.token.nonce === store.workers[id]?.nonce
 }
 
 /** Free: it happens in the end, if nothing else does. What is not is a fault, a choice of somebody's, or bounded. */
@@ -119,7 +119,7 @@ export interface Outcome {
   readonly executed: { readonly call: Call; readonly answer: Answer } | null
 }
 
-/** `seed`: a number that no bell has yet. */
+/** `seed`: a number that no wake-up has yet. */
 export function act(world: World, action: Action, seed: number, rules: Rules): Outcome {
   const acting = new Acting(world, rules)
   acting.act(action, seed)
@@ -184,8 +184,8 @@ class Acting {
         this.#set({ store: letPass(store, { lease: action.worker }) })
         break
       case 'stale':
-        if (action.fault) this.#spend('staleBells')
-        this.#set({ store: letPass(store, { bell: action.bell }) })
+        if (action.fault) this.#spend('staleWakeups')
+        this.#set({ store: letPass(store, { wakeup: action.wakeup }) })
         break
       case 'loseJob':
         this.#spend('lostJobs')
@@ -215,7 +215,7 @@ class Acting {
     const forget = (one: Executed | null) => (one === null ? null : { ...one, answer: null })
     this.#set({
       store,
-      ghost: { ...ghost, owesBells: true },
+      ghost: { ...ghost, owesWakeups: true },
       replica: null,
       slots: this.world.slots.map((slot) => ({ ...slot, pending: forget(slot.pending) })),
       clients: this.world.clients.map((client) => ({ ...client, pending: forget(client.pending) })),
@@ -249,22 +249,22 @@ class Acting {
     return answer
   }
 
-  #ring(bells: readonly string[]): void {
-    this.#set({ jobs: [...this.world.jobs, ...bells] })
+  #ring(wakeups: readonly string[]): void {
+    this.#set({ jobs: [...this.world.jobs, ...wakeups] })
   }
 
   #fromClient(index: number, call: Call, fate: Fate): void {
     const answer = this.#executeWithFate(call, fate)
     const pending = fate === 'lost' ? { call, answer } : null
     this.#set({ clients: this.world.clients.with(index, { state: pending ? 'new' : 'done', pending }) })
-    if (fate !== 'lost') this.#ring(bellsOf(answer))
+    if (fate !== 'lost') this.#ring(wakeupsOf(answer))
   }
 
   #fromSlot(index: number, call: Call, fate: Fate): void {
     const answer = this.#executeWithFate(call, fate)
     const slot = this.#slot(index)
     this.#setSlot(index, fate === 'lost' ? { ...slot, pending: { call, answer } } : afterAnswer(slot, call, answer))
-    if (fate !== 'lost') this.#ring(bellsOf(answer))
+    if (fate !== 'lost') this.#ring(wakeupsOf(answer))
   }
 
   #commit({ slot: index, how, fate }: Action & { readonly kind: 'commit' }, seed: number): void {
@@ -297,39 +297,39 @@ class Acting {
     const answer = this.#execute(call, earlier)
     if (from === 'slot') this.#setSlot(index, afterAnswer(this.#slot(index), call, answer))
     else this.#set({ clients: this.world.clients.with(index, { state: 'done', pending: null }) })
-    this.#ring(bellsOf(answer))
+    this.#ring(wakeupsOf(answer))
   }
 
   #take(index: number, job: number): void {
-    const bell = this.world.jobs[job] as string
+    const wakeup = this.world.jobs[job] as string
     this.#set({ jobs: this.world.jobs.toSpliced(job, 1) })
-    this.#setSlot(index, { ...this.#slot(index), bell, keepBell: true })
+    this.#setSlot(index, { ...this.#slot(index), wakeup, keepWakeup: true })
   }
 
-  /** Its bells are answered by the sweeping node itself. */
+  /** Its wake-ups are answered by the sweeping node itself. */
   #sweep(index: number, seed: number): void {
     const slot = this.#slot(index)
-    const answer = this.#execute({ kind: 'sweep', free: slot.bell === '' ? 1 : 0, seed })
-    const [bell] = bellsOf(answer)
-    if (bell !== undefined) this.#setSlot(index, { ...slot, bell, keepBell: true })
+    const answer = this.#execute({ kind: 'sweep', free: slot.wakeup === '' ? 1 : 0, seed })
+    const [wakeup] = wakeupsOf(answer)
+    if (wakeup !== undefined) this.#setSlot(index, { ...slot, wakeup, keepWakeup: true })
   }
 
   #renew(index: number, seed: number): void {
     const slot = this.#slot(index)
     if (slot.turn === null) return
     this.#spend('renews')
-    const { worker, token } = slot.turn.grant
-    this.#fromSlot(index, { kind: 'renew', worker, token, bell: slot.bell, seed }, 'fine')
+    const { worker, token } = slot.turn.assignment
+    this.#fromSlot(index, { kind: 'renew', worker, token, wakeup: slot.wakeup, seed }, 'fine')
   }
 
   #crash(index: number): void {
     this.#spend('crashes')
     const slot = this.#slot(index)
     this.#setSlot(index, { ...sleep(slot), node: `${slot.node}x`, claims: 1 })
-    this.#set({ ghost: { ...this.world.ghost, owesBells: true } })
+    this.#set({ ghost: { ...this.world.ghost, owesWakeups: true } })
   }
 }
 
-function bellsOf(answer: Answer): readonly string[] {
-  return 'bells' in answer ? answer.bells : []
+function wakeupsOf(answer: Answer): readonly string[] {
+  return 'wakeups' in answer ? answer.wakeups : []
 }

@@ -44,7 +44,7 @@ function versionRules(before: Store, after: Store): string[] {
     if (steps !== 0 && steps !== 1) lines.push(`I4 the version of ${id} went from ${was.version} to ${is.version}`)
     if (is.log.length > was.log.length && steps !== 1) lines.push(`I4 the history of ${id} grew without a commit`)
     if (was.log.some((entry, place) => is.log[place] !== entry)) lines.push(`I4 the history of ${id} was changed`)
-    if (is.epoch < was.epoch && is.place !== 'terminal') lines.push(`I5 the epoch of ${id} went down`)
+    if (is.epoch < was.epoch && is.status !== 'terminal') lines.push(`I5 the epoch of ${id} went down`)
   }
   return lines
 }
@@ -82,7 +82,7 @@ function cancelRules(before: Store, ghost: Ghost, call: Call, answer: Answer, af
     if (is.version > was.version && !isEnd) lines.push(`I12 ${id} committed after it was cancelled`)
   }
   const claimed = claimedIn(answer)
-  if (claimed?.kind !== 'grant' || claimed.mark !== 'run') return lines
+  if (claimed?.kind !== 'assigned' || claimed.purpose !== 'run') return lines
   const isNew = recordOf(before, claimed.worker).nonce !== claimed.token.nonce
   if (isNew && isCancelled(after, ghost, claimed.worker))
     lines.push(`I12 ${claimed.worker} started after it was cancelled`)
@@ -90,7 +90,7 @@ function cancelRules(before: Store, ghost: Ghost, call: Call, answer: Answer, af
 }
 
 function claimedIn(answer: Answer): Claimed | null {
-  if (answer.kind === 'grant') return answer
+  if (answer.kind === 'assigned') return answer
   return 'claimed' in answer ? answer.claimed : null
 }
 
@@ -98,18 +98,19 @@ function claimedIn(answer: Answer): Claimed | null {
 function duplicateRules(before: Store, call: Call, answer: Answer, after: Store, earlier: Answer | null): string[] {
   if (earlier === null) return []
   const lines: string[] = []
-  const wrote = earlier.kind === 'committed' || earlier.kind === 'grant' || earlier.kind === 'ok'
+  const wrote = earlier.kind === 'committed' || earlier.kind === 'assigned' || earlier.kind === 'ok'
   if (wrote && JSON.stringify(before) !== JSON.stringify(after)) lines.push(`K11 ${call.kind} was executed twice`)
-  if (earlier.kind === 'ok' && (answer.kind !== 'again' || answer.bells.join() !== earlier.bells.join()))
+  if (earlier.kind === 'ok' && (answer.kind !== 'again' || answer.wakeups.join() !== earlier.wakeups.join()))
     lines.push(`K11 ${call.kind} was answered otherwise the second time`)
   if (call.kind === 'commit' && earlier.kind === 'committed')
     lines.push(...commitAgain(before, call, answer, earlier.version))
   const first = claimedIn(earlier)
-  if (first?.kind === 'grant' && recordOf(before, first.worker).nonce === first.token.nonce) {
+  if (first?.kind === 'assigned' && recordOf(before, first.worker).nonce === first.token.nonce) {
     const second = claimedIn(answer)
-    const holds = second?.kind === 'grant' && second.worker === first.worker && second.token.epoch === first.token.epoch
-    const isLatest = before.grants[nodeOf(call)]?.nonce === first.token.nonce
-    if (isLatest && !holds) lines.push('K11 a claim was granted otherwise the second time')
+    const holds =
+      second?.kind === 'assigned' && second.worker === first.worker && second.token.epoch === first.token.epoch
+    const isLatest = before.assignments[nodeOf(call)]?.nonce === first.token.nonce
+    if (isLatest && !holds) lines.push('K11 a claim was assigned otherwise the second time')
   }
   return lines
 }
@@ -145,20 +146,20 @@ function note(ghost: Ghost, before: Store, call: Call, answer: Answer, after: St
   if (wasWritten) {
     delete starts[call.worker]
     for (const { id, mail } of call.spawns) accepted[id] ??= [mail]
-    if (call.outcome !== '' && call.awaiting > 0) add(`${call.worker}:${recordOf(before, call.worker).run}`)
+    if (call.outcome !== '' && call.pendingCount > 0) add(`${call.worker}:${recordOf(before, call.worker).run}`)
   }
   const claimed = claimedIn(answer)
-  if (claimed?.kind === 'grant' && claimed.mark === 'run') {
+  if (claimed?.kind === 'assigned' && claimed.purpose === 'run') {
     const isNew = recordOf(before, claimed.worker).nonce !== claimed.token.nonce
     if (isNew) starts[claimed.worker] = (starts[claimed.worker] ?? 0) + 1
   }
   const swept = call.kind === 'sweep' && (before.leases.some(({ over }) => over) || isStale(before))
-  return { accepted, starts, cancelled, owesBells: !hasBells(after) && (ghost.owesBells || swept) }
+  return { accepted, starts, cancelled, owesWakeups: !hasWakeups(after) && (ghost.owesWakeups || swept) }
 }
 
-const isStale = ({ bells, busy }: Store): boolean => [...bells, ...busy].some(({ over }) => over)
+const isStale = ({ wakeups, busy }: Store): boolean => [...wakeups, ...busy].some(({ over }) => over)
 
-/** The bell rule, in words of its own: as many bells out as workers queued, or as there are slots that are not busy. */
-export function hasBells({ run, bells, busy, slots }: Pick<Store, 'run' | 'bells' | 'busy' | 'slots'>): boolean {
-  return bells.filter(({ over }) => !over).length >= Math.min(run.length, Math.max(1, slots - busy.length))
+/** The wake-up rule, in words of its own: as many wake-ups out as workers queued, or as there are slots that are not busy. */
+export function hasWakeups({ run, wakeups, busy, slots }: Pick<Store, 'run' | 'wakeups' | 'busy' | 'slots'>): boolean {
+  return wakeups.filter(({ over }) => !over).length >= Math.min(run.length, Math.max(1, slots - busy.length))
 }

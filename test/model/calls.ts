@@ -5,10 +5,10 @@ export interface Claiming {
   readonly node: string
   /** `<number>.<node>`; empty: nothing is claimed (leave). */
   readonly nonce: string
-  readonly bell: string
+  readonly wakeup: string
   readonly maySuspect: boolean
   readonly wasBusy: boolean
-  readonly keepBell: boolean
+  readonly keepWakeup: boolean
 }
 
 export interface SpawnCall {
@@ -37,13 +37,13 @@ export interface CommitCall {
   readonly sequence: number
   readonly version: number
   readonly open: boolean
-  readonly awaits: readonly number[]
+  readonly pendingCalls: readonly number[]
   /** How many results were to come when the run ended, or still are. */
-  readonly awaiting: number
+  readonly pendingCount: number
   readonly entries: readonly string[]
-  readonly userUsed: number
-  readonly familyUsed: readonly number[]
-  readonly familySeen: number
+  readonly inputsConsumed: number
+  readonly resultsConsumed: readonly number[]
+  readonly resultsSeen: number
   readonly outcome: '' | 'completed' | 'failed' | 'cancelled'
   /** Mail for the parent; empty for none. */
   readonly result: string
@@ -60,7 +60,7 @@ export interface RenewCall {
   readonly kind: 'renew'
   readonly worker: string
   readonly token: Token
-  readonly bell: string
+  readonly wakeup: string
   readonly seed: number
 }
 
@@ -80,35 +80,35 @@ export interface FinishCall {
 
 export type Call = SpawnCall | PostCall | ClaimCall | CommitCall | RenewCall | SweepCall | CancelCall | FinishCall
 
-export interface Granted {
-  readonly kind: 'grant'
+export interface Assigned {
+  readonly kind: 'assigned'
   readonly worker: string
-  readonly mark: Mark
+  readonly purpose: Mark
   readonly token: Token
   readonly suspect: boolean
   readonly version: number
   readonly run: number
   readonly open: boolean
-  readonly awaits: readonly number[]
-  readonly familyTaken: number
-  readonly family: readonly string[]
-  readonly user: readonly string[]
+  readonly pendingCalls: readonly number[]
+  readonly resultsTaken: number
+  readonly results: readonly string[]
+  readonly inbox: readonly string[]
 }
 
-export type Claimed = Granted | { readonly kind: 'empty' | 'unfit' | 'none' }
+export type Claimed = Assigned | { readonly kind: 'empty' | 'unfit' | 'none' }
 
 export type Answer =
-  | { readonly kind: 'ok' | 'again'; readonly position: number; readonly bells: readonly string[] }
+  | { readonly kind: 'ok' | 'again'; readonly position: number; readonly wakeups: readonly string[] }
   | {
       readonly kind: 'committed'
       readonly version: number
-      readonly bells: readonly string[]
+      readonly wakeups: readonly string[]
       readonly claimed: Claimed
     }
   | { readonly kind: 'fenced'; readonly claimed: Claimed }
   | { readonly kind: 'conflict'; readonly version: number }
   | { readonly kind: 'cancelled' | 'not_found' | 'terminal' | 'done' | 'wait' }
   | { readonly kind: 'session_finished'; readonly state: string }
-  | { readonly kind: 'verdict'; readonly verdict: 'kept' | 'fenced' | 'cancelled'; readonly bells: readonly string[] }
-  | { readonly kind: 'swept'; readonly healed: number; readonly bells: readonly string[] }
+  | { readonly kind: 'verdict'; readonly verdict: 'kept' | 'fenced' | 'cancelled'; readonly wakeups: readonly string[] }
+  | { readonly kind: 'swept'; readonly healed: number; readonly wakeups: readonly string[] }
   | Claimed

@@ -1,30 +1,30 @@
 /** claim.lua, and the claims of shared/claims.lua that commit.lua makes as well. */
-import type { ClaimCall, Claimed, Claiming, Granted } from './calls.ts'
+import type { Assigned, ClaimCall, Claimed, Claiming } from './calls.ts'
 import type { Mark, Store } from './records.ts'
-import { cancelHit, dropBell, type Rules, record, starts, writeBell } from './shared-rules.ts'
+import { dropWakeup, type Rules, readCancellation, record, starts, writeWakeup } from './shared-rules.ts'
 
 interface Plan {
   readonly id: string
-  readonly mark: Mark
+  readonly purpose: Mark
   readonly suspect: boolean
 }
 
 /** The record before the claim, and the lanes that may be received from. */
-function readGrant(store: Store, { id, mark, suspect }: Plan, token: Granted['token']): Granted {
-  const { version, run, open, awaits, familyTaken, family, user } = record(store, id)
+function readAssignment(store: Store, { id, purpose, suspect }: Plan, token: Assigned['token']): Assigned {
+  const { version, run, open, pendingCalls, resultsTaken, results, inbox } = record(store, id)
   return {
-    kind: 'grant',
+    kind: 'assigned',
     worker: id,
-    mark,
+    purpose,
     token,
     suspect,
     version,
     run,
     open,
-    awaits,
-    familyTaken,
-    family: open && awaits.length > 0 ? family : [],
-    user: open ? [] : user,
+    pendingCalls,
+    resultsTaken,
+    results: open && pendingCalls.length > 0 ? results : [],
+    inbox: open ? [] : inbox,
   }
 }
 
@@ -33,11 +33,11 @@ function planClaim(store: Store, claim: Claiming, rules: Rules): Plan | 'empty' 
   for (const id of store.run) {
     const worker = record(store, id)
     const isSuspect = starts(worker) >= rules.suspectAfter
-    let mark: Mark = 'run'
-    if (rules.without !== 'cancel check of claims' && cancelHit(store, id, rules)) mark = 'cancelled'
-    else if (worker.alone >= rules.poisonAfter) mark = 'poison'
-    if (mark === 'run' && isSuspect && !claim.maySuspect) unfit = true
-    else return { id, mark, suspect: isSuspect && mark === 'run' }
+    let purpose: Mark = 'run'
+    if (rules.without !== 'cancel check of claims' && readCancellation(store, id, rules)) purpose = 'cancelled'
+    else if (worker.isolated >= rules.poisonAfter) purpose = 'poison'
+    if (purpose === 'run' && isSuspect && !claim.maySuspect) unfit = true
+    else return { id, purpose, suspect: isSuspect && purpose === 'run' }
   }
   return unfit ? 'unfit' : 'empty'
 }
@@ -45,45 +45,49 @@ function planClaim(store: Store, claim: Claiming, rules: Rules): Plan | 'empty' 
 export function claimNext(store: Store, claim: Claiming, rules: Rules): Claimed {
   const plan = planClaim(store, claim, rules)
   if (typeof plan === 'string') {
-    if (claim.bell !== '') dropBell(store, claim.bell, claim.wasBusy)
+    if (claim.wakeup !== '') dropWakeup(store, claim.wakeup, claim.wasBusy)
     return { kind: plan }
   }
-  const { id, mark, suspect } = plan
+  const { id, purpose, suspect } = plan
   const worker = record(store, id)
   const token = { epoch: worker.epoch + (rules.without === 'starts before work' ? 0 : 1), nonce: claim.nonce }
-  const grant = readGrant(store, plan, token)
+  const assignment = readAssignment(store, plan, token)
   store.run = store.run.filter((other) => other !== id)
-  worker.place = 'running'
+  worker.status = 'running'
   worker.epoch = token.epoch
   worker.nonce = token.nonce
-  if (suspect && rules.without !== 'starts before work') worker.alone++
+  if (suspect && rules.without !== 'starts before work') worker.isolated++
   // A run starts: what the last one failed with is no longer true of this worker.
-  if (mark === 'run' && !worker.open && worker.user.length > 0) worker.failed = false
+  if (purpose === 'run' && !worker.open && worker.inbox.length > 0) worker.failed = false
   store.leases = [...store.leases.filter((lease) => lease.id !== id), { id, over: false }]
-  store.grants[claim.node] = { nonce: claim.nonce, worker: id, mark }
-  if (claim.bell !== '' && claim.keepBell) {
-    writeBell(store, claim.bell)
-    if (claim.wasBusy) store.busy = store.busy.filter((bell) => bell.id !== claim.bell)
+  store.assignments[claim.node] = { nonce: claim.nonce, worker: id, purpose }
+  if (claim.wakeup !== '' && claim.keepWakeup) {
+    writeWakeup(store, claim.wakeup)
+    if (claim.wasBusy) store.busy = store.busy.filter((wakeup) => wakeup.id !== claim.wakeup)
   }
-  return grant
+  return assignment
 }
 
 const numberOf = (nonce: string): number => Number.parseInt(nonce, 10)
 
 /** What this slot was answered under this nonce before; null: the nonce is new. */
-export function sameGrant(store: Store, claim: Claiming, rules: Rules): Claimed | null {
-  const held = store.grants[claim.node]
-  if (held === undefined || rules.without === 'same grant') return null
+export function sameAssignment(store: Store, claim: Claiming, rules: Rules): Claimed | null {
+  const held = store.assignments[claim.node]
+  if (held === undefined || rules.without === 'same assignment') return null
   if (held.nonce !== claim.nonce) {
     const isOlder = numberOf(claim.nonce) < numberOf(held.nonce)
     return isOlder && rules.without !== 'older claims' ? { kind: 'empty' } : null
   }
   const worker = record(store, held.worker)
   if (worker.nonce !== claim.nonce) return { kind: 'empty' }
-  const suspect = held.mark === 'run' && starts(worker) > rules.suspectAfter
-  return readGrant(store, { id: held.worker, mark: held.mark, suspect }, { epoch: worker.epoch, nonce: worker.nonce })
+  const suspect = held.purpose === 'run' && starts(worker) > rules.suspectAfter
+  return readAssignment(
+    store,
+    { id: held.worker, purpose: held.purpose, suspect },
+    { epoch: worker.epoch, nonce: worker.nonce },
+  )
 }
 
 export function claim(store: Store, call: ClaimCall, rules: Rules): Claimed {
-  return sameGrant(store, call, rules) ?? claimNext(store, call, rules)
+  return sameAssignment(store, call, rules) ?? claimNext(store, call, rules)
 }

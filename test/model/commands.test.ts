@@ -19,7 +19,7 @@ const faults = {
   expiries: 4,
   lostJobs: 2,
   doubledJobs: 2,
-  staleBells: 2,
+  staleWakeups: 2,
   renews: 3,
   leaves: 3,
   abandons: 1,
@@ -46,7 +46,7 @@ function prepare(model: Model, action: Action, { stage }: Real): () => Promise<v
   model.world = world
   model.seed += 10
   if (action.kind === 'expire') return () => stage.expire(action.worker)
-  if (action.kind === 'stale') return () => stage.makeStale(action.bell)
+  if (action.kind === 'stale') return () => stage.makeStale(action.wakeup)
   if (executed === null) return async () => {}
   const { call, answer } = executed
   if (action.kind === 'arrive') return () => stage.sendLate(call)
@@ -54,7 +54,7 @@ function prepare(model: Model, action: Action, { stage }: Real): () => Promise<v
 }
 
 async function expectAgreement({ world }: Model, { stage }: Real): Promise<void> {
-  expect(await storedFacts(stage, Object.keys(world.store.grants))).toEqual(modelFacts(world.store))
+  expect(await storedFacts(stage, Object.keys(world.store.assignments))).toEqual(modelFacts(world.store))
 }
 
 /** Sorts of actions, wide enough that one of each sort is possible in nearly every world. */
@@ -190,7 +190,7 @@ test('of two calls that are under way at the same time each is sent again as its
 
 const seenAtOnce: readonly Mutant[] = [
   'run-queue entry',
-  'bell rule',
+  'wake-up rule',
   'starts before work',
   'token cleared with the lease',
   'cancel check of claims',

@@ -1,18 +1,18 @@
 /** commit.lua, in its order: may this node write; check; write; children and mail; the end of a run; of the turn; the next claim. */
 import type { Answer, Claimed, CommitCall } from './calls.ts'
-import { claimNext, sameGrant } from './claim-rules.ts'
+import { claimNext, sameAssignment } from './claim-rules.ts'
 import { newRecord, type Store, type WorkerRecord } from './records.ts'
 import {
-  cancelHit,
-  dropBell,
+  dropWakeup,
   isRoot,
   type Rules,
+  readCancellation,
   record,
   wakes,
-  writeBells,
   writeMail,
   writeQueued,
   writeRunLeftovers,
+  writeWakeups,
 } from './shared-rules.ts'
 
 /** 1. May this node write, and has it not written this already? null: go on. */
@@ -20,11 +20,11 @@ function mayWrite(store: Store, call: CommitCall, rules: Rules): Answer | null {
   const worker = record(store, call.worker)
   const { token, sequence } = call
   const claimedBefore = (): Claimed =>
-    (call.next.nonce !== '' && sameGrant(store, call.next, rules)) || { kind: 'none' }
+    (call.next.nonce !== '' && sameAssignment(store, call.next, rules)) || { kind: 'none' }
   const last = worker.commit
   const isKnown = last?.nonce === token.nonce && last.epoch === token.epoch && sequence <= last.sequence
   if (isKnown && rules.without !== 'commit id')
-    return { kind: 'committed', version: worker.version, bells: worker.bells, claimed: claimedBefore() }
+    return { kind: 'committed', version: worker.version, wakeups: worker.wakeups, claimed: claimedBefore() }
   const holds = worker.nonce === token.nonce && worker.epoch === token.epoch
   if (!holds && rules.without !== 'token check') return { kind: 'fenced', claimed: claimedBefore() }
   if (worker.version !== call.version && rules.without !== 'version check')
@@ -35,23 +35,23 @@ function mayWrite(store: Store, call: CommitCall, rules: Rules): Answer | null {
 /** 3. History and mail taken. */
 function writeStep(store: Store, worker: WorkerRecord, call: CommitCall): void {
   worker.log = [...worker.log, ...call.entries]
-  if (call.dead) store.dead = [...store.dead, ...worker.user.slice(0, 1)]
-  worker.user = worker.user.slice(call.userUsed)
-  worker.userTaken += call.userUsed
-  if (call.familyUsed.length > 0) {
+  if (call.dead) store.dead = [...store.dead, ...worker.inbox.slice(0, 1)]
+  worker.inbox = worker.inbox.slice(call.inputsConsumed)
+  worker.inputsTaken += call.inputsConsumed
+  if (call.resultsConsumed.length > 0) {
     // Results are consumed in call order: those in the middle are emptied, and go when all before them have gone.
-    const used = call.familyUsed.map((position) => position - worker.familyTaken)
-    const family = worker.family.map((text, place) => (used.includes(place) ? '' : text))
-    const left = family.findIndex((text) => text !== '')
-    const gone = left < 0 ? family.length : left
-    worker.family = family.slice(gone)
-    worker.familyTaken += gone
+    const used = call.resultsConsumed.map((position) => position - worker.resultsTaken)
+    const results = worker.results.map((text, place) => (used.includes(place) ? '' : text))
+    const left = results.findIndex((text) => text !== '')
+    const gone = left < 0 ? results.length : left
+    worker.results = results.slice(gone)
+    worker.resultsTaken += gone
   }
   worker.version = call.version + 1
   worker.open = call.open
   worker.commit = { ...call.token, sequence: call.sequence }
-  worker.alone = 0
-  worker.awaits = call.awaits
+  worker.isolated = 0
+  worker.pendingCalls = call.pendingCalls
   if (call.outcome !== '') worker.failed = call.outcome === 'failed'
 }
 
@@ -60,7 +60,7 @@ function writeChildren(store: Store, worker: WorkerRecord, call: CommitCall): bo
   const born = call.spawns.filter((spawn) => !store.workers[spawn.id])
   for (const { id, call: number, mail } of born) {
     const path = [...worker.path, `${call.worker}:${worker.run}`]
-    store.workers[id] = newRecord({ parent: call.worker, parentRun: worker.run, call: number, path, user: [mail] })
+    store.workers[id] = newRecord({ parent: call.worker, parentRun: worker.run, call: number, path, inbox: [mail] })
     writeQueued(store, id)
   }
   return born.length > 0
@@ -71,8 +71,8 @@ function writeOutcome(store: Store, worker: WorkerRecord, call: CommitCall, rule
   const { run } = worker
   const { session } = store
   worker.run = run + 1
-  writeRunLeftovers(worker, call.awaiting > 0)
-  if (call.awaiting > 0 && rules.without !== 'children of an ended run') {
+  writeRunLeftovers(worker, call.pendingCount > 0)
+  if (call.pendingCount > 0 && rules.without !== 'children of an ended run') {
     session.cancelled = [
       ...session.cancelled.filter((mark) => mark !== `${call.worker}:${run}`),
       `${call.worker}:${run}`,
@@ -83,15 +83,15 @@ function writeOutcome(store: Store, worker: WorkerRecord, call: CommitCall, rule
   if (call.result !== '' && worker.parent !== '' && run === 1) {
     const parent = store.workers[worker.parent]
     const isAwaited = parent?.open === true && parent.run === worker.parentRun
-    const takesMail = parent !== undefined && parent.place !== 'terminal'
+    const takesMail = parent !== undefined && parent.status !== 'terminal'
     if (takesMail && (isAwaited || rules.without === 'results of an old run'))
-      touched = writeMail(store, worker.parent, 'family', call.result, rules)
+      touched = writeMail(store, worker.parent, 'results', call.result, rules)
   }
   if (
     isRoot(call.worker) &&
     session.mode !== 'conversation' &&
     call.outcome !== 'cancelled' &&
-    worker.user.length === 0
+    worker.inbox.length === 0
   )
     session.state = call.outcome as 'completed' | 'failed'
   return touched
@@ -113,27 +113,27 @@ function writeEnd(
     again = !ended
     wait = 'any'
   } else if (wait === 'any') {
-    again = !ended && worker.user.length > 0 && rules.without !== 'end-of-turn check of inputs'
-    if (!again && call.open) again = worker.family.length > 0
+    again = !ended && worker.inbox.length > 0 && rules.without !== 'end-of-turn check of inputs'
+    if (!again && call.open) again = worker.results.length > 0
   } else if (rules.without !== 'end-of-turn check of results') {
-    const unseen = worker.family.slice(Math.max(call.familySeen, worker.familyTaken) - worker.familyTaken)
-    again = unseen.some((text) => wakes('parked', wait, 'family', text))
+    const unseen = worker.results.slice(Math.max(call.resultsSeen, worker.resultsTaken) - worker.resultsTaken)
+    again = unseen.some((text) => wakes('parked', wait, 'results', text))
   }
   worker.nonce = ''
   worker.wait = wait
   store.leases = store.leases.filter((lease) => lease.id !== call.worker)
   if (again) {
-    worker.place = 'queued'
+    worker.status = 'queued'
     writeQueued(store, call.worker)
-  } else if (hit === 'whole') worker.place = 'terminal'
-  else worker.place = call.open ? 'parked' : 'idle'
+  } else if (hit === 'whole') worker.status = 'terminal'
+  else worker.status = call.open ? 'parked' : 'idle'
   return again
 }
 
 export function commit(store: Store, call: CommitCall, rules: Rules): Answer {
   const declined = mayWrite(store, call, rules)
   if (declined !== null) return declined
-  const hit = cancelHit(store, call.worker, rules)
+  const hit = readCancellation(store, call.worker, rules)
   if (hit !== null && call.outcome !== 'cancelled') return { kind: 'cancelled' }
   if (hit === null && call.outcome === 'cancelled' && rules.without !== 'end of a cancel that was lost')
     return { kind: 'conflict', version: record(store, call.worker).version }
@@ -142,18 +142,18 @@ export function commit(store: Store, call: CommitCall, rules: Rules): Answer {
   let touched = writeChildren(store, worker, call)
   if (call.outcome !== '') touched = writeOutcome(store, worker, call, rules) || touched
   if (call.wait !== '') touched = writeEnd(store, worker, call, hit, rules) || touched
-  // 7. The slot's next worker, then the bell rule.
+  // 7. The slot's next worker, then the wake-up rule.
   let claimed: Claimed = { kind: 'none' }
   if (call.wait !== '' && call.next.nonce !== '') {
     claimed = claimNext(store, call.next, rules)
     touched ||= claimed.kind === 'unfit'
-  } else if (call.wait !== '' && call.next.bell !== '') {
-    dropBell(store, call.next.bell, call.next.wasBusy)
-    touched ||= rules.without !== 'bell rule: a turn that leaves'
+  } else if (call.wait !== '' && call.next.wakeup !== '') {
+    dropWakeup(store, call.next.wakeup, call.next.wasBusy)
+    touched ||= rules.without !== 'wake-up rule: a turn that leaves'
   }
-  worker.bells = []
-  const bells = touched ? writeBells(store, call.seed, rules) : []
+  worker.wakeups = []
+  const wakeups = touched ? writeWakeups(store, call.seed, rules) : []
   // The next claim may be of this very worker: its record is the same one.
-  worker.bells = bells
-  return { kind: 'committed', version: call.version + 1, bells, claimed }
+  worker.wakeups = wakeups
+  return { kind: 'committed', version: call.version + 1, wakeups, claimed }
 }

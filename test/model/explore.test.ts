@@ -1,5 +1,5 @@
 /**
- * No call order, crash, re-send or lost bell within the bound breaks an invariant, and a reducer from which a guard was taken is
+ * No call order, crash, re-send or lost wake-up within the bound breaks an invariant, and a reducer from which a guard was taken is
  * caught within the same bound. `npm run model` searches further.
  */
 import { describe, expect, test } from 'vitest'
@@ -30,13 +30,13 @@ const caught: Readonly<Record<Mutant, readonly [scene: string, violation: RegExp
   'end-of-turn check of inputs': ['no fault', /^rest: m2 is never consumed/],
   'end-of-turn check of results': ['poison', /^rest: root is parked for ever/],
   'run-queue entry': ['no fault', /^I7/],
-  'bell rule': ['no fault', /^I17/],
-  'bell rule: long turns': ['long turns', /^I17/],
-  'bell rule: a turn that leaves': ['bells', /^I17/],
-  'stale bells': ['bells', /^rest: root is queued for ever/],
+  'wake-up rule': ['no fault', /^I17/],
+  'wake-up rule: long turns': ['long turns', /^I17/],
+  'wake-up rule: a turn that leaves': ['wakeups', /^I17/],
+  'stale wake-ups': ['wakeups', /^rest: root is queued for ever/],
   'starts before work': ['poison', /^I14/],
   'dedupe of posts': ['re-sends', /^K11 post/],
-  'same grant': ['re-sends', /^K11 claim/],
+  'same assignment': ['re-sends', /^K11 claim/],
   'older claims': ['re-sends', /^K11 claim/],
   'path check of cancel': ['cancels', /^I12 root\/1\.1/],
   'cancel check of claims': ['cancels', /^I12/],

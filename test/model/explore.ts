@@ -34,7 +34,7 @@ export interface SearchOptions {
 }
 
 /**
- * Bells are named by the order in which the text names them: their real names say nothing. Sets are sorted; of leases that are over the
+ * Wake-ups are named by the order in which the text names them: their real names say nothing. Sets are sorted; of leases that are over the
  * order is that of their ends, and counts.
  */
 function canonical(world: World): string {
@@ -46,14 +46,14 @@ function canonical(world: World): string {
   ]
   const sorted = { ...world, store: { ...store, leases }, jobs: world.jobs.toSorted() }
   const names = new Map<string, string>()
-  return JSON.stringify(sorted).replace(/"b\d+"/g, (bell) => {
-    const name = names.get(bell) ?? `"b${names.size + 1}"`
-    names.set(bell, name)
+  return JSON.stringify(sorted).replace(/"b\d+"/g, (wakeup) => {
+    const name = names.get(wakeup) ?? `"b${names.size + 1}"`
+    names.set(wakeup, name)
     return name
   })
 }
 
-/** A number that no bell of this text has. */
+/** A number that no wake-up of this text has. */
 function freshSeed(text: string): number {
   let most = 0
   for (const [, number] of text.matchAll(/"b(\d+)"/g)) most = Math.max(most, Number(number))

@@ -1,6 +1,6 @@
 /**
  * What the keys of one session hold, as the model sees it: only what the scripts decide by. Instants are not kept: a lease or a
- * bell is "over" when its time has passed. The run queue is a list, since the scores of one session grow with each place given.
+ * wake-up is "over" when its time has passed. The run queue is a list, since the scores of one session grow with each place given.
  */
 
 export interface Token {
@@ -21,32 +21,32 @@ export interface WorkerRecord {
   readonly call: number
   /** `<worker>:<run>` of its ancestors, the root first. */
   readonly path: readonly string[]
-  place: WorkerState
+  status: WorkerState
   /** any | result:<child> */
   wait: string
   run: number
   open: boolean
-  awaits: readonly number[]
+  pendingCalls: readonly number[]
   /** As in the token; its nonce is empty while no node holds the worker. */
   epoch: number
   nonce: string
   commit: CommitId | null
   version: number
-  /** Bells that the last commit answered. */
-  bells: readonly string[]
+  /** Wake-ups that the last commit answered. */
+  wakeups: readonly string[]
   /** Starts as a suspect since the last commit. */
-  alone: number
+  isolated: number
   failed: boolean
   /** How many mails of each lane were consumed for ever. */
-  userTaken: number
-  familyTaken: number
-  user: readonly string[]
+  inputsTaken: number
+  resultsTaken: number
+  inbox: readonly string[]
   /** Results as `result:<child>`; empty where one in the middle was consumed. */
-  family: readonly string[]
+  results: readonly string[]
   log: readonly string[]
 }
 
-/** A lease, a bell or a busy bell; `over` when its time has passed. */
+/** A lease, a wake-up or a busy wake-up; `over` when its time has passed. */
 export interface Dated<Id> {
   readonly id: Id
   over: boolean
@@ -55,8 +55,8 @@ export interface Dated<Id> {
 export interface Session {
   mode: 'job' | 'conversation'
   state: 'absent' | 'active' | 'cancelling' | 'completed' | 'failed' | 'cancelled'
-  /** The bells its creation answered. */
-  bells: readonly string[]
+  /** The wake-ups its creation answered. */
+  wakeups: readonly string[]
   /** `<worker>:<run>` or `<worker>:*`. */
   cancelled: readonly string[]
   /** Something that was cancelled is not finished yet. */
@@ -68,14 +68,14 @@ export interface Store {
   workers: Record<string, WorkerRecord>
   run: readonly string[]
   leases: Dated<string>[]
-  bells: Dated<string>[]
+  wakeups: Dated<string>[]
   busy: Dated<string>[]
   /** Slots of the pool, as sweeps counted them. */
   readonly slots: number
-  /** `<node>` to its last grant; a node has one slot here, or names its slots as nodes. */
-  grants: Record<string, { readonly nonce: string; readonly worker: string; readonly mark: Mark }>
+  /** `<node>` to its last assignment; a node has one slot here, or names its slots as nodes. */
+  assignments: Record<string, { readonly nonce: string; readonly worker: string; readonly purpose: Mark }>
   /** Idempotency key to the answer it got. */
-  idem: Record<string, { readonly position: number; readonly bells: readonly string[] }>
+  idem: Record<string, { readonly position: number; readonly wakeups: readonly string[] }>
   dead: readonly string[]
 }
 
@@ -93,30 +93,41 @@ export function newRecord(of: Partial<WorkerRecord>): WorkerRecord {
     parentRun: 0,
     call: 0,
     path: [],
-    place: 'queued',
+    status: 'queued',
     wait: 'any',
     run: 1,
     open: false,
-    awaits: [],
+    pendingCalls: [],
     epoch: 0,
     nonce: '',
     commit: null,
     version: 0,
-    bells: [],
-    alone: 0,
+    wakeups: [],
+    isolated: 0,
     failed: false,
-    userTaken: 0,
-    familyTaken: 0,
-    user: [],
-    family: [],
+    inputsTaken: 0,
+    resultsTaken: 0,
+    inbox: [],
+    results: [],
     log: [],
     ...of,
   }
 }
 
 export function newStore(slots: number): Store {
-  const session: Session = { mode: 'conversation', state: 'absent', bells: [], cancelled: [], unfinished: false }
-  return { session, workers: {}, run: [], leases: [], bells: [], busy: [], slots, grants: {}, idem: {}, dead: [] }
+  const session: Session = { mode: 'conversation', state: 'absent', wakeups: [], cancelled: [], unfinished: false }
+  return {
+    session,
+    workers: {},
+    run: [],
+    leases: [],
+    wakeups: [],
+    busy: [],
+    slots,
+    assignments: {},
+    idem: {},
+    dead: [],
+  }
 }
 
 /** A copy that may be written to; lists within it are replaced, never changed. */
@@ -128,9 +139,9 @@ export function copyStore(store: Store): Store {
     workers,
     session: { ...store.session },
     leases: store.leases.map((lease) => ({ ...lease })),
-    bells: store.bells.map((bell) => ({ ...bell })),
-    busy: store.busy.map((bell) => ({ ...bell })),
-    grants: { ...store.grants },
+    wakeups: store.wakeups.map((wakeup) => ({ ...wakeup })),
+    busy: store.busy.map((wakeup) => ({ ...wakeup })),
+    assignments: { ...store.assignments },
     idem: { ...store.idem },
   }
 }

@@ -1,22 +1,22 @@
 /**
  * The scripts as a pure function: a store and a call give the store afterwards and the answer. It is to be read beside
  * src/store/lua: the same order, the same names. It knows one session, one pool and one kind. Not in it: timers, retries, limits,
- * grants, shares, the register of nodes, events.
+ * assignments, shares, the register of nodes, events.
  */
 import type { Answer, Call, PostCall, RenewCall, SpawnCall, SweepCall } from './calls.ts'
 import { claim } from './claim-rules.ts'
 import { commit } from './commit-rules.ts'
 import { copyStore, newRecord, rootId, type Store } from './records.ts'
 import {
-  cancelHit,
   out,
   type Rules,
+  readCancellation,
   record,
-  writeBell,
-  writeBells,
   writeMail,
   writeQueued,
   writeRunLeftovers,
+  writeWakeup,
+  writeWakeups,
 } from './shared-rules.ts'
 
 export interface Reduced {
@@ -51,14 +51,14 @@ function run(store: Store, call: Call, rules: Rules): Answer {
 }
 
 function spawn(store: Store, call: SpawnCall, rules: Rules): Answer {
-  if (store.session.state !== 'absent') return { kind: 'again', position: 0, bells: store.session.bells }
+  if (store.session.state !== 'absent') return { kind: 'again', position: 0, wakeups: store.session.wakeups }
   store.session.state = 'active'
   store.session.mode = call.mode
-  store.workers[rootId] = newRecord({ user: [call.mail] })
+  store.workers[rootId] = newRecord({ inbox: [call.mail] })
   writeQueued(store, rootId)
-  const bells = writeBells(store, call.seed, rules)
-  store.session.bells = bells
-  return { kind: 'ok', position: 0, bells }
+  const wakeups = writeWakeups(store, call.seed, rules)
+  store.session.wakeups = wakeups
+  return { kind: 'ok', position: 0, wakeups }
 }
 
 function post(store: Store, call: PostCall, rules: Rules): Answer {
@@ -66,48 +66,48 @@ function post(store: Store, call: PostCall, rules: Rules): Answer {
   if (known && rules.without !== 'dedupe of posts') return { kind: 'again', ...known }
   const worker = store.workers[call.worker]
   if (worker === undefined) return { kind: 'not_found' }
-  if (worker.place === 'terminal') return { kind: 'terminal' }
+  if (worker.status === 'terminal') return { kind: 'terminal' }
   if (store.session.state !== 'active') return { kind: 'session_finished', state: store.session.state }
-  const position = worker.userTaken + worker.user.length
-  const isWoken = writeMail(store, call.worker, 'user', call.mail, rules)
-  const bells = isWoken ? writeBells(store, call.seed, rules) : []
-  store.idem[call.key] = { position, bells }
-  return { kind: 'ok', position, bells }
+  const position = worker.inputsTaken + worker.inbox.length
+  const isWoken = writeMail(store, call.worker, 'inbox', call.mail, rules)
+  const wakeups = isWoken ? writeWakeups(store, call.seed, rules) : []
+  store.idem[call.key] = { position, wakeups }
+  return { kind: 'ok', position, wakeups }
 }
 
 function renew(store: Store, call: RenewCall, rules: Rules): Answer {
   const worker = record(store, call.worker)
   if (worker.nonce !== call.token.nonce || worker.epoch !== call.token.epoch)
-    return { kind: 'verdict', verdict: 'fenced', bells: [] }
-  const verdict = cancelHit(store, call.worker, rules) === null ? 'kept' : 'cancelled'
+    return { kind: 'verdict', verdict: 'fenced', wakeups: [] }
+  const verdict = readCancellation(store, call.worker, rules) === null ? 'kept' : 'cancelled'
   store.leases = [...store.leases.filter(({ id }) => id !== call.worker), { id: call.worker, over: false }]
-  if (call.bell === '') return { kind: 'verdict', verdict, bells: [] }
-  if (rules.without !== 'bell rule: long turns') store.bells = store.bells.filter(({ id }) => id !== call.bell)
-  store.busy = [...store.busy.filter(({ id }) => id !== call.bell), { id: call.bell, over: false }]
-  return { kind: 'verdict', verdict, bells: writeBells(store, call.seed, rules) }
+  if (call.wakeup === '') return { kind: 'verdict', verdict, wakeups: [] }
+  if (rules.without !== 'wake-up rule: long turns') store.wakeups = store.wakeups.filter(({ id }) => id !== call.wakeup)
+  store.busy = [...store.busy.filter(({ id }) => id !== call.wakeup), { id: call.wakeup, over: false }]
+  return { kind: 'verdict', verdict, wakeups: writeWakeups(store, call.seed, rules) }
 }
 
 function sweep(store: Store, call: SweepCall, rules: Rules): Answer {
   const expired = store.leases.filter(({ over }) => over)
   for (const { id } of expired) {
     const worker = record(store, id)
-    worker.place = 'queued'
+    worker.status = 'queued'
     if (rules.without !== 'token cleared with the lease') worker.nonce = ''
     writeQueued(store, id)
   }
   store.leases = store.leases.filter(({ over }) => !over)
-  if (rules.without !== 'stale bells') store.bells = store.bells.filter(({ over }) => !over)
+  if (rules.without !== 'stale wake-ups') store.wakeups = store.wakeups.filter(({ over }) => !over)
   store.busy = store.busy.filter(({ over }) => !over)
-  // It never rings: bells for its node's free slots alone, which that node answers itself.
-  const rung = out(store.bells, rules)
-  const fit = Math.min(store.run.length, call.free + rung)
-  const bells = Array.from(
-    { length: Math.max(0, Math.min(fit - rung, call.free)) },
+  // It never rings: wake-ups for its node's free slots alone, which that node answers itself.
+  const queuedWakeup = out(store.wakeups, rules)
+  const fit = Math.min(store.run.length, call.free + queuedWakeup)
+  const wakeups = Array.from(
+    { length: Math.max(0, Math.min(fit - queuedWakeup, call.free)) },
     (_, index) => `b${call.seed + index}`,
   )
-  if (call.free === 0) bells.length = 0
-  for (const bell of bells) writeBell(store, bell)
-  return { kind: 'swept', healed: expired.length, bells }
+  if (call.free === 0) wakeups.length = 0
+  for (const wakeup of wakeups) writeWakeup(store, wakeup)
+  return { kind: 'swept', healed: expired.length, wakeups }
 }
 
 function cancel(store: Store): Answer {
@@ -127,21 +127,21 @@ function finish(store: Store, rules: Rules): Answer {
   let running = 0
   for (const id of Object.keys(store.workers)) {
     const worker = record(store, id)
-    const hit = worker.place === 'terminal' ? null : cancelHit(store, id, rules)
+    const hit = worker.status === 'terminal' ? null : readCancellation(store, id, rules)
     if (hit === null) continue
-    if (worker.place === 'running' && rules.without !== 'finish spares running turns') {
+    if (worker.status === 'running' && rules.without !== 'finish spares running turns') {
       running++
       continue
     }
-    writeRunLeftovers(worker, worker.awaits.length > 0)
+    writeRunLeftovers(worker, worker.pendingCalls.length > 0)
     store.run = store.run.filter((other) => other !== id)
-    if (worker.open || worker.place === 'queued') {
+    if (worker.open || worker.status === 'queued') {
       worker.log = [...worker.log, 'cancelled']
       worker.run++
       worker.version++
     }
-    worker.place = hit === 'whole' ? 'terminal' : 'idle'
-    Object.assign(worker, { wait: 'any', open: false, awaits: [], nonce: '', epoch: worker.commit?.epoch ?? 0 })
+    worker.status = hit === 'whole' ? 'terminal' : 'idle'
+    Object.assign(worker, { wait: 'any', open: false, pendingCalls: [], nonce: '', epoch: worker.commit?.epoch ?? 0 })
   }
   if (running > 0) return { kind: 'wait' }
   session.cancelled = []
@@ -150,12 +150,12 @@ function finish(store: Store, rules: Rules): Answer {
   return { kind: 'done' }
 }
 
-/** Time passes: the lease of this worker, or this bell, is over. Leases are swept in the order in which they ended. */
-export function letPass(before: Store, what: { readonly lease: string } | { readonly bell: string }): Store {
+/** Time passes: the lease of this worker, or this wake-up, is over. Leases are swept in the order in which they ended. */
+export function letPass(before: Store, what: { readonly lease: string } | { readonly wakeup: string }): Store {
   const store = copyStore(before)
   if ('lease' in what) {
     const ended = store.leases.filter(({ id }) => id === what.lease).map((lease) => ({ ...lease, over: true }))
     store.leases = [...store.leases.filter(({ id }) => id !== what.lease), ...ended]
-  } else for (const bell of [...store.bells, ...store.busy]) bell.over ||= bell.id === what.bell
+  } else for (const wakeup of [...store.wakeups, ...store.busy]) wakeup.over ||= wakeup.id === what.wakeup
   return store
 }

@@ -18,40 +18,45 @@ export function claiming(slot: Slot, leaves = false): Claiming {
   return {
     node: slot.node,
     nonce: leaves ? '' : `${slot.claims}.${slot.node}`,
-    bell: slot.bell,
+    wakeup: slot.wakeup,
     maySuspect: true,
     wasBusy: slot.isBusy,
-    keepBell: slot.keepBell || slot.isBusy,
+    keepWakeup: slot.keepWakeup || slot.isBusy,
   }
 }
 
 interface Step {
   readonly entries: readonly string[]
   readonly outcome: CommitCall['outcome']
-  readonly userUsed?: number
-  readonly familyUsed?: readonly number[]
+  readonly inputsConsumed?: number
+  readonly resultsConsumed?: readonly number[]
   readonly spawns?: CommitCall['spawns']
   readonly dead?: boolean
 }
 
 /** What the turn records next; nothing when it has received all that it was given. */
-function nextStep({ grant, cancelled, open, run, userUsed, familyUsed }: Turn): Step {
-  if (cancelled || grant.mark === 'cancelled') return { entries: ['cancelled'], outcome: 'cancelled' }
-  if (grant.mark === 'poison')
+function nextStep({ assignment, cancelled, open, run, inputsConsumed, resultsConsumed }: Turn): Step {
+  if (cancelled || assignment.purpose === 'cancelled') return { entries: ['cancelled'], outcome: 'cancelled' }
+  if (assignment.purpose === 'poison')
     return open
       ? { entries: ['failed'], outcome: 'failed' }
-      : { entries: ['failed'], outcome: 'failed', userUsed: 1, dead: true }
+      : { entries: ['failed'], outcome: 'failed', inputsConsumed: 1, dead: true }
   if (open) {
-    const place = familyUsed ? -1 : grant.family.findIndex((text) => text !== '')
+    const place = resultsConsumed ? -1 : assignment.results.findIndex((text) => text !== '')
     if (place < 0) return { entries: [], outcome: '' }
-    const entries = [grant.family[place] as string, 'completed']
-    return { entries, outcome: 'completed', familyUsed: [grant.familyTaken + place] }
+    const entries = [assignment.results[place] as string, 'completed']
+    return { entries, outcome: 'completed', resultsConsumed: [assignment.resultsTaken + place] }
   }
-  const input = grant.user[userUsed]
-  if (input === undefined || (grant.open && !open)) return { entries: [], outcome: '' }
-  if (grant.worker === rootId && run === 1)
-    return { entries: [`got:${input}`], outcome: '', userUsed: 1, spawns: [{ id: childId, call: 1, mail: 'task' }] }
-  return { entries: [`got:${input}`, 'completed'], outcome: 'completed', userUsed: 1 }
+  const input = assignment.inbox[inputsConsumed]
+  if (input === undefined || (assignment.open && !open)) return { entries: [], outcome: '' }
+  if (assignment.worker === rootId && run === 1)
+    return {
+      entries: [`got:${input}`],
+      outcome: '',
+      inputsConsumed: 1,
+      spawns: [{ id: childId, call: 1, mail: 'task' }],
+    }
+  return { entries: [`got:${input}`, 'completed'], outcome: 'completed', inputsConsumed: 1 }
 }
 
 export function commitOf(slot: Slot, turn: Turn, how: 'step' | 'end' | 'leave' | 'abandon', seed: number): CommitCall {
@@ -60,23 +65,23 @@ export function commitOf(slot: Slot, turn: Turn, how: 'step' | 'end' | 'leave' |
   const spawns = step.spawns ?? []
   const runEnds = outcome !== ''
   const open = !runEnds && (turn.open || spawns.length > 0)
-  const awaits = open ? (spawns.length > 0 ? [1] : turn.awaits) : []
-  const left = turn.awaits.length - (step.familyUsed?.length ?? 0) + spawns.length
+  const pendingCalls = open ? (spawns.length > 0 ? [1] : turn.pendingCalls) : []
+  const left = turn.pendingCalls.length - (step.resultsConsumed?.length ?? 0) + spawns.length
   return {
     kind: 'commit',
-    worker: turn.grant.worker,
-    token: turn.grant.token,
+    worker: turn.assignment.worker,
+    token: turn.assignment.token,
     sequence: turn.sequence,
     version: turn.version,
     open,
-    awaits,
-    awaiting: left,
+    pendingCalls,
+    pendingCount: left,
     entries: how === 'abandon' ? [...step.entries, 'completed'] : step.entries,
-    userUsed: step.userUsed ?? 0,
-    familyUsed: step.familyUsed ?? [],
-    familySeen: turn.grant.familyTaken + turn.grant.family.length,
+    inputsConsumed: step.inputsConsumed ?? 0,
+    resultsConsumed: step.resultsConsumed ?? [],
+    resultsSeen: turn.assignment.resultsTaken + turn.assignment.results.length,
     outcome,
-    result: runEnds && turn.grant.worker === childId && turn.run === 1 ? `result:${childId}` : '',
+    result: runEnds && turn.assignment.worker === childId && turn.run === 1 ? `result:${childId}` : '',
     dead: step.dead ?? false,
     spawns,
     wait: how === 'step' ? '' : open ? `result:${childId}` : 'any',
@@ -93,11 +98,11 @@ export function hasStep(turn: Turn): boolean {
 /** May this run end now without its child's result? */
 export function canAbandon(turn: Turn): boolean {
   const step = nextStep(turn)
-  if (turn.cancelled || turn.grant.mark !== 'run' || step.outcome !== '') return false
+  if (turn.cancelled || turn.assignment.purpose !== 'run' || step.outcome !== '') return false
   return turn.open || step.spawns !== undefined
 }
 
-const asleep = { bell: '', isBusy: false, keepBell: false, turn: null, pending: null }
+const asleep = { wakeup: '', isBusy: false, keepWakeup: false, turn: null, pending: null }
 
 export function sleep(slot: Slot): Slot {
   return { ...slot, ...asleep }
@@ -105,18 +110,18 @@ export function sleep(slot: Slot): Slot {
 
 /** The slot after a claim's answer, or the claim of an ending commit. */
 function afterClaim(slot: Slot, claimed: Answer): Slot {
-  const next = { ...slot, claims: slot.claims + 1, isBusy: false, keepBell: false, turn: null, pending: null }
-  if (claimed.kind !== 'grant') return sleep(next)
-  const { version, run, open, awaits } = claimed
+  const next = { ...slot, claims: slot.claims + 1, isBusy: false, keepWakeup: false, turn: null, pending: null }
+  if (claimed.kind !== 'assigned') return sleep(next)
+  const { version, run, open, pendingCalls } = claimed
   const turn: Turn = {
-    grant: claimed,
+    assignment: claimed,
     sequence: 1,
     version,
     run,
     open,
-    awaits,
-    userUsed: 0,
-    familyUsed: false,
+    pendingCalls,
+    inputsConsumed: 0,
+    resultsConsumed: false,
     cancelled: false,
   }
   return { ...next, turn }
@@ -140,9 +145,9 @@ function afterCommit(slot: Slot, turn: Turn, call: CommitCall, answer: Answer): 
           version: answer.version,
           run: turn.run + (call.outcome === '' ? 0 : 1),
           open: call.open,
-          awaits: call.awaits,
-          userUsed: turn.userUsed + call.userUsed,
-          familyUsed: turn.familyUsed || call.familyUsed.length > 0,
+          pendingCalls: call.pendingCalls,
+          inputsConsumed: turn.inputsConsumed + call.inputsConsumed,
+          resultsConsumed: turn.resultsConsumed || call.resultsConsumed.length > 0,
         },
       }
     case 'fenced':

@@ -10,13 +10,13 @@ export const mutants = [
   'end-of-turn check of inputs',
   'end-of-turn check of results',
   'run-queue entry',
-  'bell rule',
-  'bell rule: long turns',
-  'bell rule: a turn that leaves',
-  'stale bells',
+  'wake-up rule',
+  'wake-up rule: long turns',
+  'wake-up rule: a turn that leaves',
+  'stale wake-ups',
   'starts before work',
   'dedupe of posts',
-  'same grant',
+  'same assignment',
   'older claims',
   'path check of cancel',
   'cancel check of claims',
@@ -38,11 +38,11 @@ export const starts = ({ epoch, commit }: WorkerRecord): number => epoch - (comm
 
 /** A worker that is not there looks as one that nobody ever claimed. */
 export function record(store: Store, id: string): WorkerRecord {
-  return store.workers[id] ?? newRecord({ place: 'terminal' })
+  return store.workers[id] ?? newRecord({ status: 'terminal' })
 }
 
 /** own: this run only; whole: for good, through an ancestor or itself. */
-export function cancelHit(store: Store, id: string, rules: Rules): 'own' | 'whole' | null {
+export function readCancellation(store: Store, id: string, rules: Rules): 'own' | 'whole' | null {
   const { cancelled } = store.session
   if (cancelled.length === 0) return null
   const { path, run } = record(store, id)
@@ -54,12 +54,12 @@ export function cancelHit(store: Store, id: string, rules: Rules): 'own' | 'whol
   return cancelled.includes(`${id}:${run}`) ? 'own' : null
 }
 
-/** Does a message in this lane wake a worker in this place, waiting for this? */
-export function wakes(place: string, wait: string, lane: 'family' | 'user', text: string): boolean {
-  if (place === 'idle') return true
-  if (place !== 'parked') return false
+/** Does a message in this lane wake a worker in this status, waiting for this? */
+export function wakes(status: string, wait: string, lane: 'results' | 'inbox', text: string): boolean {
+  if (status === 'idle') return true
+  if (status !== 'parked') return false
   if (wait === 'any') return true
-  return lane === 'family' && text === wait
+  return lane === 'results' && text === wait
 }
 
 export function writeQueued(store: Store, id: string): void {
@@ -67,43 +67,46 @@ export function writeQueued(store: Store, id: string): void {
 }
 
 /** Takes down who was woken in this script, so that nobody is queued twice. */
-export function writeMail(store: Store, id: string, lane: 'family' | 'user', text: string, rules: Rules): boolean {
+export function writeMail(store: Store, id: string, lane: 'results' | 'inbox', text: string, rules: Rules): boolean {
   const worker = record(store, id)
   worker[lane] = [...worker[lane], text]
-  if (!wakes(worker.place, worker.wait, lane, text)) return false
+  if (!wakes(worker.status, worker.wait, lane, text)) return false
   if (rules.without !== 'run-queue entry') writeQueued(store, id)
-  worker.place = 'queued'
+  worker.status = 'queued'
   return true
 }
 
-export const out = (bells: readonly Dated<string>[], rules: Rules): number =>
-  rules.without === 'stale bells' ? bells.length : bells.filter((bell) => !bell.over).length
+export const out = (wakeups: readonly Dated<string>[], rules: Rules): number =>
+  rules.without === 'stale wake-ups' ? wakeups.length : wakeups.filter((wakeup) => !wakeup.over).length
 
-/** While bells out < min(workers queued, max(1, slots - busy)): one more bell. */
-export function writeBells(store: Store, seed: number, rules: Rules): string[] {
-  if (rules.without === 'bell rule') return []
+/** While wake-ups out < min(workers queued, max(1, slots - busy)): one more wake-up. */
+export function writeWakeups(store: Store, seed: number, rules: Rules): string[] {
+  if (rules.without === 'wake-up rule') return []
   const queued = store.run.length
   const wanted = Math.min(queued, store.slots > 1 ? Math.max(1, store.slots - store.busy.length) : 1)
-  const bells = Array.from({ length: Math.max(0, wanted - out(store.bells, rules)) }, (_, index) => `b${seed + index}`)
-  for (const bell of bells) writeBell(store, bell)
-  return bells
+  const wakeups = Array.from(
+    { length: Math.max(0, wanted - out(store.wakeups, rules)) },
+    (_, index) => `b${seed + index}`,
+  )
+  for (const wakeup of wakeups) writeWakeup(store, wakeup)
+  return wakeups
 }
 
-/** Sets a bell, anew if it is there. */
-export function writeBell(store: Store, bell: string): void {
-  store.bells = [...store.bells.filter(({ id }) => id !== bell), { id: bell, over: false }]
+/** Sets a wake-up, anew if it is there. */
+export function writeWakeup(store: Store, wakeup: string): void {
+  store.wakeups = [...store.wakeups.filter(({ id }) => id !== wakeup), { id: wakeup, over: false }]
 }
 
-export function dropBell(store: Store, bell: string, wasBusy: boolean): void {
-  store.bells = store.bells.filter(({ id }) => id !== bell)
-  if (wasBusy) store.busy = store.busy.filter(({ id }) => id !== bell)
+export function dropWakeup(store: Store, wakeup: string, wasBusy: boolean): void {
+  store.wakeups = store.wakeups.filter(({ id }) => id !== wakeup)
+  if (wasBusy) store.busy = store.busy.filter(({ id }) => id !== wakeup)
 }
 
 /** What only the ended run could have used: results that nobody received. */
 export function writeRunLeftovers(worker: WorkerRecord, awaited: boolean): void {
   if (!awaited) return
-  worker.familyTaken += worker.family.length
-  worker.family = []
+  worker.resultsTaken += worker.results.length
+  worker.results = []
 }
 
 export const isRoot = (id: string): boolean => id === rootId

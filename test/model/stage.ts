@@ -3,7 +3,7 @@
  * tells answers and keys in the words of the model.
  */
 
-import type { ClaimAnswer, CommitAnswer, CommitRequest, Grant, NextClaim } from '../../src/core/ports/ports.ts'
+import type { Assignment, ClaimAnswer, CommitAnswer, CommitRequest, NextClaim } from '../../src/core/ports/ports.ts'
 import type { Failure } from '../../src/core/worker/failure.ts'
 import { encodeInput, encodeResult } from '../../src/core/worker/message.ts'
 import type { HandNode } from '../store/support/hand-node.ts'
@@ -21,10 +21,10 @@ export class Stage implements AsyncDisposable {
   readonly place: Place
   readonly #nodes = new Map<string, HandNode>()
   #leasesEnded = 0
-  #session: MadeSession = { id: '', root: '', bells: [] }
+  #session: MadeSession = { id: '', root: '', wakeups: [] }
   readonly #sent = new Map<string, Sent>()
-  /** The model's name of each bell. */
-  readonly #bells = new Map<string, string>()
+  /** The model's name of each wake-up. */
+  readonly #wakeups = new Map<string, string>()
 
   private constructor(place: Place) {
     this.place = place
@@ -32,7 +32,7 @@ export class Stage implements AsyncDisposable {
 
   /** Two nodes with one slot each are registered. */
   static async open(rules: Rules): Promise<Stage> {
-    const policy = { suspectAfterStarts: rules.suspectAfter, poisonAfterStartsAlone: rules.poisonAfter }
+    const policy = { suspectAfterStarts: rules.suspectAfter, poisonAfterIsolatedStarts: rules.poisonAfter }
     const stage = new Stage(await Place.open({ policy }))
     // A script that Redis does not know yet is sent twice, and another that was sent after it comes first.
     await loadScripts(stage.place.redis)
@@ -64,23 +64,23 @@ export class Stage implements AsyncDisposable {
     return this.#session.id
   }
 
-  bellName(bell: string): string {
-    return this.#bells.get(bell) ?? bell
+  wakeupName(wakeup: string): string {
+    return this.#wakeups.get(wakeup) ?? wakeup
   }
 
-  #realBell(name: string): string {
-    for (const [bell, known] of this.#bells) if (known === name) return bell
+  #realWakeup(name: string): string {
+    for (const [wakeup, known] of this.#wakeups) if (known === name) return wakeup
     return name
   }
 
-  /** What the model calls these bells, in the same order. */
-  #learn(bells: readonly { readonly id: string }[], expected: Answer): string[] {
-    const names = 'bells' in expected ? expected.bells : []
-    for (const [index, { id }] of bells.entries()) {
+  /** What the model calls these wake-ups, in the same order. */
+  #learn(wakeups: readonly { readonly id: string }[], expected: Answer): string[] {
+    const names = 'wakeups' in expected ? expected.wakeups : []
+    for (const [index, { id }] of wakeups.entries()) {
       const name = names[index]
-      if (name !== undefined && !this.#bells.has(id)) this.#bells.set(id, name)
+      if (name !== undefined && !this.#wakeups.has(id)) this.#wakeups.set(id, name)
     }
-    return bells.map(({ id }) => this.bellName(id))
+    return wakeups.map(({ id }) => this.wakeupName(id))
   }
 
   /** Later than those before it, however soon after them: long ago, all of them. */
@@ -91,8 +91,8 @@ export class Stage implements AsyncDisposable {
   async makeStale(name: string): Promise<void> {
     const { redis, keys } = this.place
     const past = (await this.place.now()) - 1
-    for (const key of [keys.bells('default'), keys.busy('default')])
-      await redis.zadd(key, 'XX', past, this.#realBell(name))
+    for (const key of [keys.wakeups('default'), keys.busy('default')])
+      await redis.zadd(key, 'XX', past, this.#realWakeup(name))
   }
 
   /** Sends exactly what was sent before; nobody waits for the answer. */
@@ -102,7 +102,7 @@ export class Stage implements AsyncDisposable {
     await this.place.wire.again(sent)
   }
 
-  /** Makes the call and tells its answer as the model would; what the model expects is only asked for the names of new bells. */
+  /** Makes the call and tells its answer as the model would; what the model expects is only asked for the names of new wake-ups. */
   async send(call: Call, expected: Answer): Promise<Answer> {
     // Commits leave at the end of the pass of the event loop, together: what is sent behind one stays behind it.
     if (call.kind !== 'commit') await new Promise((resolve) => setImmediate(resolve))
@@ -126,16 +126,16 @@ export class Stage implements AsyncDisposable {
         const renewal = {
           workerId: this.id(call.worker),
           token: `${epoch}:${nonce}`,
-          bell: this.#realBell(call.bell),
+          wakeup: this.#realWakeup(call.wakeup),
           becomesBusy: true,
         }
-        const { verdicts, bells } = await this.#node('n1').turns.renew([renewal])
+        const { verdicts, wakeups } = await this.#node('n1').turns.renew([renewal])
         const verdict = verdicts[0] ?? 'fenced'
-        return { kind: 'verdict', verdict, bells: this.#learn(bells, expected) }
+        return { kind: 'verdict', verdict, wakeups: this.#learn(wakeups, expected) }
       }
       case 'sweep': {
-        const { healed, bells } = await this.#node('n1').sweep({ free: call.free, slots: 1 })
-        return { kind: 'swept', healed, bells: this.#learn(bells, expected) }
+        const { healed, wakeups } = await this.#node('n1').sweep({ free: call.free, slots: 1 })
+        return { kind: 'swept', healed, wakeups: this.#learn(wakeups, expected) }
       }
       case 'cancel':
         await this.place.sessions.cancel(this.#session.id, 'enough')
@@ -152,26 +152,26 @@ export class Stage implements AsyncDisposable {
       return {
         kind: reply[0] as 'again',
         position: 0,
-        bells: String(reply[2])
+        wakeups: String(reply[2])
           .split(',')
           .filter(Boolean)
-          .map((bell) => this.bellName(bell)),
+          .map((wakeup) => this.wakeupName(wakeup)),
       }
     }
     this.#session = await this.place.create({ mode: call.mode, input: call.mail })
-    const bells = this.#session.bells.map((id) => ({ id }))
-    return { kind: 'ok', position: 0, bells: this.#learn(bells, expected) }
+    const wakeups = this.#session.wakeups.map((id) => ({ id }))
+    return { kind: 'ok', position: 0, wakeups: this.#learn(wakeups, expected) }
   }
 
   async #post(call: Call & { kind: 'post' }, expected: Answer): Promise<Answer> {
     const answer = await this.place.post(this.id(call.worker), call.mail, call.key)
     if (answer.kind === 'session_finished' || answer.kind === 'not_found' || answer.kind === 'terminal') return answer
     if (!('position' in answer) || answer.kind === 'other') throw new Error(`A post was answered ${answer.kind}.`)
-    return { kind: answer.kind, position: answer.position, bells: this.#learn(answer.bells, expected) }
+    return { kind: answer.kind, position: answer.position, wakeups: this.#learn(answer.wakeups, expected) }
   }
 
-  #next({ nonce, bell, maySuspect, wasBusy, keepBell }: Claiming): NextClaim {
-    return { pool: 'default', bell: this.#realBell(bell), slot: '0', nonce, maySuspect, wasBusy, keepBell }
+  #next({ nonce, wakeup, maySuspect, wasBusy, keepWakeup }: Claiming): NextClaim {
+    return { pool: 'default', wakeup: this.#realWakeup(wakeup), slot: '0', nonce, maySuspect, wasBusy, keepWakeup }
   }
 
   #request(call: CommitCall): CommitRequest {
@@ -188,16 +188,16 @@ export class Stage implements AsyncDisposable {
       attempt: 0,
       retrying: '',
       entries: call.entries,
-      controlUsed: 0,
-      userUsed: call.userUsed,
-      familyUsed: call.familyUsed,
-      familySeen: call.familySeen,
+      signalsConsumed: 0,
+      inputsConsumed: call.inputsConsumed,
+      resultsConsumed: call.resultsConsumed,
+      resultsSeen: call.resultsSeen,
       failure: outcome === '' ? undefined : outcome === 'failed' ? failure : null,
       outcome: outcome === '' ? undefined : outcome,
       result: call.result === '' ? undefined : this.#result(workerId),
       dead: call.dead ? '{"starts":2}' : undefined,
-      awaits: call.awaits,
-      awaiting: call.awaiting,
+      pendingCalls: call.pendingCalls,
+      pendingCount: call.pendingCount,
       timersOpen: 0,
       spawns: call.spawns.map((spawn) => ({
         ...this.place.child(workerId, spawn.call, 'child'),
@@ -210,7 +210,7 @@ export class Stage implements AsyncDisposable {
         call.wait === ''
           ? undefined
           : { wait: this.#wait(call.wait), next: next.nonce === '' ? null : this.#next(next) },
-      bell: this.#realBell(next.bell),
+      wakeup: this.#realWakeup(next.wakeup),
       wasBusy: next.wasBusy,
     }
   }
@@ -229,7 +229,7 @@ export class Stage implements AsyncDisposable {
         return {
           kind: 'committed',
           version: answer.version,
-          bells: this.#learn(answer.bells, expected),
+          wakeups: this.#learn(answer.wakeups, expected),
           claimed: this.#claimed(answer.claimed),
         }
       case 'fenced':
@@ -242,24 +242,24 @@ export class Stage implements AsyncDisposable {
   }
 
   #claimed(answer: ClaimAnswer) {
-    return answer.kind === 'grant' ? this.#grant(answer.grant) : answer
+    return answer.kind === 'assigned' ? this.#assignment(answer.assignment) : answer
   }
 
-  #grant(grant: Grant) {
-    const { mark, suspect, version, run, open, awaits, familyTaken, mail } = grant
+  #assignment(assignment: Assignment) {
+    const { purpose, suspect, version, run, open, pendingCalls, resultsTaken, mail } = assignment
     return {
-      kind: 'grant' as const,
-      worker: this.#name(grant.workerId),
-      mark,
-      token: { epoch: grant.epoch, nonce: grant.token.slice(grant.token.indexOf(':') + 1) },
+      kind: 'assigned' as const,
+      worker: this.#name(assignment.workerId),
+      purpose,
+      token: { epoch: assignment.epoch, nonce: assignment.token.slice(assignment.token.indexOf(':') + 1) },
       suspect,
       version,
       run,
       open,
-      awaits,
-      familyTaken,
-      family: mail.family.map(({ message }) => `result:${this.#name(message.from as string)}`),
-      user: mail.user.map(({ message }) => String(message.value)),
+      pendingCalls,
+      resultsTaken,
+      results: mail.results.map(({ message }) => `result:${this.#name(message.from as string)}`),
+      inbox: mail.inbox.map(({ message }) => String(message.value)),
     }
   }
 }

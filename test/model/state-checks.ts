@@ -1,6 +1,6 @@
 /** What must be true of every state, and of a state in which nothing more happens. */
 
-import { hasBells } from './call-checks.ts'
+import { hasWakeups } from './call-checks.ts'
 import type { Store, WorkerRecord } from './records.ts'
 import type { Slot, World } from './world.ts'
 
@@ -11,32 +11,32 @@ export function stateViolations(world: World): string[] {
     lines.push(...placeRules(store, id, worker), ...childRules(store, id, worker))
     lines.push(...mailRules(store, id, worker, ghost.accepted[id] ?? []))
   }
-  if (!ghost.owesBells && lacksBells(world))
-    lines.push('I17 a slot sleeps, a worker is queued, and no bell is on its way')
+  if (!ghost.owesWakeups && lacksWakeups(world))
+    lines.push('I17 a slot sleeps, a worker is queued, and no wake-up is on its way')
   return lines
 }
 
 /** I7, I9, I11 */
 function placeRules(store: Store, id: string, worker: WorkerRecord): string[] {
   const lines: string[] = []
-  const { place, nonce, open, wait, log, failed } = worker
+  const { status, nonce, open, wait, log, failed } = worker
   const queued = store.run.filter((other) => other === id).length
   const leased = store.leases.filter((lease) => lease.id === id).length
-  if (queued !== (place === 'queued' ? 1 : 0)) lines.push(`I7 ${id} is ${place} and ${queued} times in the run queue`)
-  if (leased !== (place === 'running' ? 1 : 0)) lines.push(`I7 ${id} is ${place} and has ${leased} leases`)
-  if ((nonce !== '') !== (place === 'running')) lines.push(`I7 ${id} is ${place} and its token is "${nonce}"`)
-  if (place === 'parked' && (!open || wait === 'any')) lines.push(`I9 ${id} is parked and waits for nothing`)
-  if (place === 'idle' && open) lines.push(`I9 ${id} is idle within a run`)
-  if (log.at(-1) === 'failed' && place !== 'running' && !failed)
+  if (queued !== (status === 'queued' ? 1 : 0)) lines.push(`I7 ${id} is ${status} and ${queued} times in the run queue`)
+  if (leased !== (status === 'running' ? 1 : 0)) lines.push(`I7 ${id} is ${status} and has ${leased} leases`)
+  if ((nonce !== '') !== (status === 'running')) lines.push(`I7 ${id} is ${status} and its token is "${nonce}"`)
+  if (status === 'parked' && (!open || wait === 'any')) lines.push(`I9 ${id} is parked and waits for nothing`)
+  if (status === 'idle' && open) lines.push(`I9 ${id} is idle within a run`)
+  if (log.at(-1) === 'failed' && status !== 'running' && !failed)
     lines.push(`I11 ${id} failed and its record does not say so`)
   return lines
 }
 
 /** I1, I2, I3: what was accepted is consumed or waits, each once, in order. */
-function mailRules({ dead }: Store, id: string, { log, user }: WorkerRecord, accepted: readonly string[]): string[] {
+function mailRules({ dead }: Store, id: string, { log, inbox }: WorkerRecord, accepted: readonly string[]): string[] {
   const got = log.filter((entry) => entry.startsWith('got:')).map((entry) => entry.slice(4))
   const consumed = [...got, ...dead.filter((mail) => accepted.includes(mail))]
-  const all = [...consumed, ...user]
+  const all = [...consumed, ...inbox]
   const lines: string[] = []
   for (const mail of accepted) {
     const times = all.filter((other) => other === mail).length
@@ -45,38 +45,38 @@ function mailRules({ dead }: Store, id: string, { log, user }: WorkerRecord, acc
   }
   if (all.length > accepted.length && lines.length === 0) lines.push(`I1 ${id} has mail that it never accepted`)
   const inOrder = (mails: readonly string[]) =>
-    mails.every((mail, place) => place === 0 || accepted.indexOf(mail) > accepted.indexOf(mails[place - 1] as string))
-  if (lines.length === 0 && !inOrder([...got, ...user])) lines.push(`I3 ${id} has its inputs out of order`)
+    mails.every((mail, index) => index === 0 || accepted.indexOf(mail) > accepted.indexOf(mails[index - 1] as string))
+  if (lines.length === 0 && !inOrder([...got, ...inbox])) lines.push(`I3 ${id} has its inputs out of order`)
   return lines
 }
 
 /** I8: one result for each child whose first run is over, at a parent whose run still waits; none outside a run. */
 function childRules(store: Store, id: string, worker: WorkerRecord): string[] {
   const lines: string[] = []
-  const waiting = worker.family.filter((text) => text !== '')
+  const waiting = worker.results.filter((text) => text !== '')
   if (!worker.open && waiting.length > 0) lines.push(`I8 ${id} has results of a run that is over`)
   const results = [...worker.log.filter((entry) => entry.startsWith('result:')), ...waiting]
   for (const [childId, child] of Object.entries(store.workers)) {
     if (child.parent !== id) continue
     const count = results.filter((text) => text === `result:${childId}`).length
-    const isDue = worker.open && worker.run === child.parentRun && child.run > 1 && child.place !== 'terminal'
+    const isDue = worker.open && worker.run === child.parentRun && child.run > 1 && child.status !== 'terminal'
     if (count > 1 || (isDue && count === 0) || (child.run === 1 && count > 0))
       lines.push(`I8 ${count} results of ${childId} at ${id}`)
   }
   return lines
 }
 
-function lacksBells({ store, slots }: World): boolean {
-  if (store.run.length === 0 || [...store.bells, ...store.busy].some(({ over }) => over)) return false
-  // A slot in a turn known to be long is not on its way, even if its bell should still count as out.
-  const isLong = ({ bell, isBusy, turn, pending }: Slot) =>
-    isBusy && turn !== null && pending === null && store.busy.some(({ id }) => id === bell)
+function lacksWakeups({ store, slots }: World): boolean {
+  if (store.run.length === 0 || [...store.wakeups, ...store.busy].some(({ over }) => over)) return false
+  // A slot in a turn known to be long is not on its way, even if its wake-up should still count as out.
+  const isLong = ({ wakeup, isBusy, turn, pending }: Slot) =>
+    isBusy && turn !== null && pending === null && store.busy.some(({ id }) => id === wakeup)
   const isOnItsWay = (id: string) => {
-    const holders = slots.filter(({ bell }) => bell === id)
+    const holders = slots.filter(({ wakeup }) => wakeup === id)
     return holders.length === 0 || !holders.every(isLong)
   }
-  const bells = store.bells.filter(({ id }) => isOnItsWay(id))
-  return slots.some(({ bell }) => bell === '') && !hasBells({ ...store, bells })
+  const wakeups = store.wakeups.filter(({ id }) => isOnItsWay(id))
+  return slots.some(({ wakeup }) => wakeup === '') && !hasWakeups({ ...store, wakeups })
 }
 
 /** Nothing more happens: then everything that was accepted was consumed, and nobody waits. */
@@ -85,9 +85,9 @@ export function restViolations({ store, clients }: World): string[] {
   const { mode, state } = store.session
   if (mode === 'job' && (state === 'active' || state === 'cancelling')) lines.push('rest: the session never ends')
   if (clients.some(({ state }, index) => state !== 'done' && index < 2)) lines.push('rest: a client waits for ever')
-  for (const [id, { place, user }] of Object.entries(store.workers)) {
-    if (place !== 'idle' && place !== 'terminal') lines.push(`rest: ${id} is ${place} for ever`)
-    if (place !== 'terminal' && user.length > 0) lines.push(`rest: ${user.join(', ')} is never consumed by ${id}`)
+  for (const [id, { status, inbox }] of Object.entries(store.workers)) {
+    if (status !== 'idle' && status !== 'terminal') lines.push(`rest: ${id} is ${status} for ever`)
+    if (status !== 'terminal' && inbox.length > 0) lines.push(`rest: ${inbox.join(', ')} is never consumed by ${id}`)
   }
   if (store.run.length + store.leases.length > 0) lines.push('I7 at rest something is queued or leased')
   if (store.session.unfinished) lines.push('rest: a cancel is never finished')

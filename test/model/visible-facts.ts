@@ -1,7 +1,7 @@
 /** What can be seen of a session: of the model's store, and of the keys in Redis, in the same words. */
 
 import { decodeMessage } from '../../src/core/worker/message.ts'
-import { parseBells } from '../../src/store/bells.ts'
+import { parseWakeups } from '../../src/store/wakeups.ts'
 import { rootId, type Store } from './records.ts'
 import { childId } from './senders.ts'
 import type { Stage } from './stage.ts'
@@ -10,22 +10,22 @@ export function modelFacts(store: Store): unknown {
   const workers = Object.entries(store.workers).map(([id, worker]) => [
     id,
     {
-      place: worker.place,
+      status: worker.status,
       wait: worker.wait,
       run: worker.run,
       open: worker.open,
-      awaits: worker.awaits.join(','),
+      pendingCalls: worker.pendingCalls.join(','),
       epoch: worker.epoch,
       holder: worker.nonce,
       committed: worker.commit === null ? '' : `${worker.commit.nonce}:${worker.commit.sequence}`,
       version: worker.version,
-      alone: worker.alone,
+      isolated: worker.isolated,
       failed: worker.failed,
-      taken: [worker.userTaken, worker.familyTaken],
-      user: worker.user,
-      family: worker.family,
+      taken: [worker.inputsTaken, worker.resultsTaken],
+      inbox: worker.inbox,
+      results: worker.results,
       log: worker.log,
-      bells: worker.bells,
+      wakeups: worker.wakeups,
     },
   ])
   const { state, cancelled, unfinished } = store.session
@@ -36,11 +36,14 @@ export function modelFacts(store: Store): unknown {
     unfinished,
     run: store.run,
     leases: dated(store.leases),
-    bells: dated(store.bells),
+    wakeups: dated(store.wakeups),
     busy: dated(store.busy),
     slots: store.slots,
-    grants: Object.fromEntries(
-      Object.entries(store.grants).map(([node, { nonce, worker, mark }]) => [node, `${nonce} ${worker} ${mark}`]),
+    assignments: Object.fromEntries(
+      Object.entries(store.assignments).map(([node, { nonce, worker, purpose }]) => [
+        node,
+        `${nonce} ${worker} ${purpose}`,
+      ]),
     ),
     dead: store.dead,
   }
@@ -54,7 +57,7 @@ export async function storedFacts(stage: Stage, nodes: readonly string[]): Promi
   const now = await stage.place.now()
   const session = await stage.place.session(stage.sessionId)
   const name = (id: string) => (id === stage.id(rootId) ? rootId : childId)
-  const marks = await redis.smembers(stage.place.sessionKeys(stage.sessionId).cancelled)
+  const cancelCount = await redis.smembers(stage.place.sessionKeys(stage.sessionId).cancelled)
   const datedOf = async (key: string, nameOf: (id: string) => string) => {
     const flat = await redis.zrange(key, 0, '-1', 'WITHSCORES')
     const lines = flat.flatMap((id, at) =>
@@ -62,23 +65,23 @@ export async function storedFacts(stage: Stage, nodes: readonly string[]): Promi
     )
     return lines.sort()
   }
-  const grants: [string, string][] = []
+  const assignments: [string, string][] = []
   for (const node of nodes) {
-    const [nonce, id, mark = 'run'] = ((await redis.hget(keys.grants(node), '0')) ?? '').split(' ')
-    if (id !== undefined) grants.push([node, `${nonce} ${name(id)} ${mark}`])
+    const [nonce, id, mark = 'run'] = ((await redis.hget(keys.claims(node), '0')) ?? '').split(' ')
+    if (id !== undefined) assignments.push([node, `${nonce} ${name(id)} ${mark}`])
   }
   const dead = await redis.xrange(keys.dead, '-', '+')
   return {
     workers: await workersOf(stage),
     session: session.state,
-    cancelled: marks.map((mark) => `${name(mark.slice(0, 36))}${mark.slice(36)}`).sort(),
+    cancelled: cancelCount.map((mark) => `${name(mark.slice(0, 36))}${mark.slice(36)}`).sort(),
     unfinished: (await redis.sismember(keys.cancelling, stage.sessionId)) === 1,
     run: (await redis.zrange(keys.run('default'), 0, '-1')).map(name),
     leases: await datedOf(keys.leases, name),
-    bells: await datedOf(keys.bells('default'), (bell) => stage.bellName(bell)),
-    busy: await datedOf(keys.busy('default'), (bell) => stage.bellName(bell)),
+    wakeups: await datedOf(keys.wakeups('default'), (wakeup) => stage.wakeupName(wakeup)),
+    busy: await datedOf(keys.busy('default'), (wakeup) => stage.wakeupName(wakeup)),
     slots: Number(await redis.get(keys.slots('default'))),
-    grants: Object.fromEntries(grants),
+    assignments: Object.fromEntries(assignments),
     dead: dead.map(([, flat]) => inputOf(flat[flat.indexOf('mail') + 1] as string)),
   }
 }
@@ -93,26 +96,26 @@ async function workersOf(stage: Stage): Promise<unknown> {
     const own = stage.place.workerKeys(real)
     if ((await redis.exists(own.record)) === 0) continue
     const view = await stage.place.record(real)
-    const [user, family, log] = await Promise.all(
-      [own.user, own.family, own.log].map((key) => redis.lrange(key, 0, -1)),
+    const [inbox, results, log] = await Promise.all(
+      [own.inbox, own.results, own.log].map((key) => redis.lrange(key, 0, -1)),
     )
     const facts = {
-      place: view.place,
+      status: view.status,
       wait: view.wait?.startsWith('result:') ? `result:${childId}` : view.wait,
       run: Number(view.run),
       open: view.open === '1',
-      awaits: view.awaits,
+      pendingCalls: view.pendingCalls,
       epoch: Number(view.epoch),
       holder: view.holder,
       committed: view.committed,
       version: Number(view.version),
-      alone: Number(view.alone),
+      isolated: Number(view.isolated),
       failed: view.failed === '1',
-      taken: [Number(view.user), Number(view.family)],
-      user: (user ?? []).map(inputOf),
-      family: (family ?? []).map((text) => (text === '' ? '' : `result:${childId}`)),
+      taken: [Number(view.inbox), Number(view.results)],
+      inbox: (inbox ?? []).map(inputOf),
+      results: (results ?? []).map((text) => (text === '' ? '' : `result:${childId}`)),
       log: (log ?? []).map((entry) => (entry.startsWith('{"type":"cancelled"') ? 'cancelled' : entry)),
-      bells: parseBells(view.bells).map(({ id: bell }) => stage.bellName(bell)),
+      wakeups: parseWakeups(view.wakeups).map(({ id: wakeup }) => stage.wakeupName(wakeup)),
     }
     workers.push([id, facts])
   }

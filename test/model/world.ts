@@ -1,9 +1,9 @@
 /**
- * Around the scripts: three clients, two nodes with one slot each, the queue of bells, and all that may go wrong. A world is plain
+ * Around the scripts: three clients, two nodes with one slot each, the queue of wake-ups, and all that may go wrong. A world is plain
  * data; what it does next is an action, data as well. A script runs as one action, since Redis runs it alone; what a node sends
  * depends only on what it was answered before, so that no other moment of a node needs an action of its own.
  */
-import type { Answer, Call, Granted } from './calls.ts'
+import type { Answer, Assigned, Call } from './calls.ts'
 import { newStore, type Store } from './records.ts'
 
 /** How often each thing may still go wrong. */
@@ -18,8 +18,8 @@ export interface Faults {
   expiries: number
   lostJobs: number
   doubledJobs: number
-  /** A bell is stale although somebody is on its way. */
-  staleBells: number
+  /** A wake-up is stale although somebody is on its way. */
+  staleWakeups: number
   /** A turn lasts so long that it is renewed. */
   renews: number
   /** A slot stops at the end of its turn. */
@@ -31,17 +31,17 @@ export interface Faults {
   failOvers: number
 }
 
-/** Where a node is with a worker; what it has recorded since the claim stands in the numbers, the mail is that of the grant. */
+/** Where a node is with a worker; what it has recorded since the claim stands in the numbers, the mail is that of the assignment. */
 export interface Turn {
-  readonly grant: Granted
+  readonly assignment: Assigned
   readonly sequence: number
   readonly version: number
   readonly run: number
   readonly open: boolean
-  readonly awaits: readonly number[]
-  readonly userUsed: number
-  /** The result that the grant held was received. */
-  readonly familyUsed: boolean
+  readonly pendingCalls: readonly number[]
+  readonly inputsConsumed: number
+  /** The result that the assignment held was received. */
+  readonly resultsConsumed: boolean
   /** The node was told that the worker is cancelled. */
   readonly cancelled: boolean
 }
@@ -56,13 +56,13 @@ export interface Slot {
   /** Name of the node; one that takes the place of a dead one has a new name. */
   readonly node: string
   /** Empty while it sleeps. */
-  readonly bell: string
+  readonly wakeup: string
   readonly isBusy: boolean
-  /** The bell is to be set anew by the next claim. */
-  readonly keepBell: boolean
+  /** The wake-up is to be set anew by the next claim. */
+  readonly keepWakeup: boolean
   /** Number of its next claim. */
   readonly claims: number
-  /** With a bell and without a turn it is about to claim. */
+  /** With a wake-up and without a turn it is about to claim. */
   readonly turn: Turn | null
   /** Sent and executed, its answer lost: it will be sent again. */
   readonly pending: Executed | null
@@ -76,8 +76,8 @@ export interface Ghost {
   readonly starts: Readonly<Record<string, number>>
   /** `<worker>:<run>` and `<worker>:*` of everything ever cancelled. */
   readonly cancelled: readonly string[]
-  /** A crash, a sweep or a fail-over left less bells than the rule wants; the next sweep of an idle node mends it. */
-  readonly owesBells: boolean
+  /** A crash, a sweep or a fail-over left less wake-ups than the rule wants; the next sweep of an idle node mends it. */
+  readonly owesWakeups: boolean
 }
 
 export interface Client {
@@ -117,16 +117,16 @@ export type Action =
   | { readonly kind: 'crash'; readonly slot: number }
   | { readonly kind: 'arrive'; readonly late: number }
   | { readonly kind: 'expire'; readonly worker: string; readonly fault: boolean }
-  | { readonly kind: 'stale'; readonly bell: string; readonly fault: boolean }
+  | { readonly kind: 'stale'; readonly wakeup: string; readonly fault: boolean }
   | { readonly kind: 'loseJob' | 'doubleJob'; readonly job: number }
   | { readonly kind: 'cancel' | 'finish' | 'replicate' | 'failOver' }
 
 export function newWorld(faults: Partial<Faults>, mode: World['mode'] = 'conversation', clients = 3): World {
   const slot = (node: string): Slot => ({
     node,
-    bell: '',
+    wakeup: '',
     isBusy: false,
-    keepBell: false,
+    keepWakeup: false,
     claims: 1,
     turn: null,
     pending: null,
@@ -139,7 +139,7 @@ export function newWorld(faults: Partial<Faults>, mode: World['mode'] = 'convers
     late: [],
     faults: { ...noFaults, ...faults },
     replica: null,
-    ghost: { accepted: {}, starts: {}, cancelled: [], owesBells: false },
+    ghost: { accepted: {}, starts: {}, cancelled: [], owesWakeups: false },
     mode,
   }
 }
@@ -151,7 +151,7 @@ const noFaults: Faults = {
   expiries: 0,
   lostJobs: 0,
   doubledJobs: 0,
-  staleBells: 0,
+  staleWakeups: 0,
   renews: 0,
   leaves: 0,
   abandons: 0,

@@ -1,5 +1,5 @@
 /**
- * Loaded into a program of fault tests before itself (`--import`): goes round the ports to store and bells and passes the crash points
+ * Loaded into a program of fault tests before itself (`--import`): goes round the ports to store and wake-ups and passes the crash points
  * there. Without TROUPE_CRASH_AT it is not loaded at all.
  */
 import type { CommitRequest } from '../../src/core/ports/ports.ts'
@@ -11,7 +11,7 @@ import { isArmed, isAt, passes } from '../support/crash-moment.ts'
 if (isArmed) {
   aroundScripts()
   aroundTurns()
-  aroundBells()
+  aroundWakeups()
 }
 
 function aroundScripts(): void {
@@ -38,7 +38,7 @@ function aroundTurns(): void {
   const { claim, commit } = RedisTurnStore.prototype
   RedisTurnStore.prototype.claim = async function (this: RedisTurnStore, next) {
     const answer = await claim.call(this, next)
-    if (answer.kind === 'grant') passes('claim.granted')
+    if (answer.kind === 'assigned') passes('claim.granted')
     return answer
   }
   RedisTurnStore.prototype.commit = async function (this: RedisTurnStore, request: CommitRequest) {
@@ -52,7 +52,7 @@ function aroundTurns(): void {
   }
 }
 
-function aroundBells(): void {
+function aroundWakeups(): void {
   // oxlint-disable-next-line typescript/unbound-method -- called with its own receiver below
   const wake = BullWaker.prototype.wake
   BullWaker.prototype.wake = function (this: BullWaker, partition, wakeups) {

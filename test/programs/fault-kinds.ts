@@ -139,7 +139,7 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
 
     /** Gathers the answers of two harmless children, and dies a little after it was given the second. */
     'dies-of-second': defineWorker({
-      gather: 'all',
+      await: 'all',
       async receive(message, self) {
         if (message.kind === 'input') for (const number of [1, 2]) self.spawn('deadly', number)
         if (message.kind !== 'result') return

@@ -1,6 +1,6 @@
 /**
  * Posts a message to a worker between the last look of its turn and its ending commit: the moment at which a wake-up is lost where the
- * end does not look again. No bell is rung for it.
+ * end does not look again. No wake-up is rung for it.
  */
 import { connectInternal } from '../../src/client/client.ts'
 import { RedisTurnStore } from '../../src/store/turn-store.ts'
@@ -8,7 +8,7 @@ import type { NodeOrder } from './node-order.ts'
 
 export async function postBeforeEnds(order: NodeOrder, count: number): Promise<void> {
   const { redisUrl, namespace } = order
-  const client = await connectInternal({ redisUrl, namespace, ringer: { wake() {} } })
+  const client = await connectInternal({ redisUrl, namespace, waker: { wake() {} } })
   const sent = new Map<string, number>()
   // oxlint-disable-next-line typescript/unbound-method -- called with its own receiver below
   const commit = RedisTurnStore.prototype.commit

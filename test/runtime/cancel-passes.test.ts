@@ -37,7 +37,7 @@ test('a cancel of the session that comes between two batches of a pass reaches e
   await waitUntil('all others wait', async () => {
     const { workers } = await session.report()
     // The child of the hasty one may have been claimed after its run was over: then it has ended already.
-    return workers.every(({ place }) => place === 'parked' || place === 'idle' || place === 'terminal')
+    return workers.every(({ status }) => status === 'parked' || status === 'idle' || status === 'terminal')
   })
   await node.stop()
 
@@ -68,7 +68,7 @@ test('a cancel of the session that comes between two batches of a pass reaches e
   redis.disconnect()
   expect(batches).toBeGreaterThan(3)
   const { workers } = await session.report()
-  expect(workers.filter(({ place }) => place !== 'terminal').map(({ kind, place }) => `${kind} is ${place}`)).toEqual(
-    [],
-  )
+  expect(
+    workers.filter(({ status }) => status !== 'terminal').map(({ kind, status }) => `${kind} is ${status}`),
+  ).toEqual([])
 })

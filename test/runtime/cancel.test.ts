@@ -73,12 +73,14 @@ describe('session.cancel', () => {
     const session = await troupe.create('nest', 3)
     await waitUntil('all slots are taken by endless workers', () => log.begun.length === 3)
     const before = await session.report()
-    expect(new Set(before.workers.map(({ place }) => place))).toEqual(new Set(['parked', 'running', 'queued', 'idle']))
+    expect(new Set(before.workers.map(({ status }) => status))).toEqual(
+      new Set(['parked', 'running', 'queued', 'idle']),
+    )
     await session.cancel()
     expect(await session.result()).toMatchObject({ status: 'cancelled' })
     const { workers } = await expectInvariants(troupe.redis, troupe.namespace)
     expect(workers.size).toBe(13)
-    for (const { record } of workers.values()) expect(record.place).toBe('terminal')
+    for (const { record } of workers.values()) expect(record.status).toBe('terminal')
     expect(log.begun).toHaveLength(3)
     expect(log.aborted).toHaveLength(3)
   })
@@ -104,7 +106,7 @@ describe('session.cancel', () => {
       expect(await session.result()).toMatchObject({ status: 'cancelled' })
       expect(log.begun).toEqual(['first'])
       const { workers } = await expectInvariants(troupe.redis, troupe.namespace)
-      expect(workers.get(session.rootId)?.mail.user.map(({ message }) => message.value)).toContain('second')
+      expect(workers.get(session.rootId)?.mail.inbox.map(({ message }) => message.value)).toContain('second')
     }
   })
 
@@ -247,13 +249,13 @@ describe('session.cancel', () => {
     const session = await troupe.create('root')
     await waitUntil('the first children have ended', async () => {
       const { workers } = await session.report()
-      return workers.filter(({ kind, runs, place }) => kind === 'hasty' && runs > 0 && place === 'idle').length >= 3
+      return workers.filter(({ kind, runs, status }) => kind === 'hasty' && runs > 0 && status === 'idle').length >= 3
     })
     expect(await session.cancel()).toBe(true)
     expect(await session.result()).toMatchObject({ status: 'cancelled' })
     const { workers } = await expectInvariants(troupe.redis, troupe.namespace)
-    const left = [...workers.values()].filter(({ record }) => record.place !== 'terminal')
-    expect(left.map(({ record }) => `${record.kind} ${record.place}`)).toEqual([])
+    const left = [...workers.values()].filter(({ record }) => record.status !== 'terminal')
+    expect(left.map(({ record }) => `${record.kind} ${record.status}`)).toEqual([])
   })
 })
 

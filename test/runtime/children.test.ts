@@ -128,7 +128,7 @@ describe('spawn', () => {
     const session = await troupe.create('parent', [['gated', 1]])
     const root = await waitUntil('the parent is parked', async () => {
       const { workers } = await session.report()
-      return workers.find(({ id, place }) => id === session.rootId && place === 'parked')
+      return workers.find(({ id, status }) => id === session.rootId && status === 'parked')
     })
     expect(root).toMatchObject({
       lifecycle: 'busy',
@@ -185,7 +185,7 @@ describe('spawn', () => {
     expect(reasons).toMatchObject([{ code: 'cancelled' }, { code: 'cancelled' }, { code: 'cancelled' }])
     const { workers } = await expectInvariants(troupe.redis, troupe.namespace)
     for (const { record, history } of [...workers.values()].filter(({ record }) => record.kind === 'endless')) {
-      expect(record.place).toBe('terminal')
+      expect(record.status).toBe('terminal')
       expect(history.map(({ type }) => type)).toEqual(['cancelled'])
     }
   })
@@ -231,7 +231,7 @@ describe('spawn', () => {
     expect(await troupe.run('hasty')).toMatchObject({ status: 'completed', value: 'enough' })
     const { workers } = await expectInvariants(troupe.redis, troupe.namespace)
     expect(workers.size).toBe(6)
-    expect([...workers.values()].filter(({ record }) => record.place === 'terminal')).toHaveLength(5)
+    expect([...workers.values()].filter(({ record }) => record.status === 'terminal')).toHaveLength(5)
     expect(started).toEqual([])
   })
 
@@ -261,7 +261,7 @@ describe('spawn', () => {
     gate.resolve()
     const child = await waitUntil('the detached child has ended', async () => {
       const { workers } = await session.report()
-      return workers.find(({ name, runs, place }) => name === 'apart' && runs === 1 && place === 'idle')
+      return workers.find(({ name, runs, status }) => name === 'apart' && runs === 1 && status === 'idle')
     })
     expect((await troupe.history(child.id)).at(-1)).toMatchObject({ type: 'completed', value: 'done' })
     expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual(['received', 'completed'])

@@ -18,7 +18,7 @@ test('ends', async () => {
   await using troupe = await TestTroupe.connect()
   const first = await troupe.startNode({ echo }, { policy: shortLeases })
   const session = await troupe.create('echo', 1, { keepOpen: true })
-  await waitUntil('it runs', async () => (await session.root.report()).place === 'running')
+  await waitUntil('it runs', async () => (await session.root.report()).status === 'running')
   // As if that node had died.
   await troupe.redis.hset(`${troupe.tag}:w:${session.rootId}`, 'token', '1:dead')
   await waitUntil('it is given up', () => first.busy === 0)

@@ -92,7 +92,7 @@ describe('a session that is kept open', () => {
       },
     })
     const session = await troupe.create('parent', 1, { keepOpen: true })
-    await waitUntil('it is parked', async () => (await session.root.report()).place === 'parked')
+    await waitUntil('it is parked', async () => (await session.root.report()).status === 'parked')
     await session.close()
     expect((await session.report()).session.state).toBe('active')
     gate.resolve()
@@ -107,7 +107,7 @@ describe('a session that is kept open', () => {
     expect(await session.cancel()).toBe(true)
     await waitUntil('it is cancelled', async () => (await session.report()).session.state === 'cancelled')
     expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed', value: 1 })
-    expect((await session.root.report()).place).toBe('terminal')
+    expect((await session.root.report()).status).toBe('terminal')
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 })

@@ -24,20 +24,23 @@ async function logged(workers: Record<string, HandlerDefinition>) {
 }
 
 describe('a worker whose key was written over', () => {
-  test.each(['record', 'user'] as const)('(%s) takes no message until it is mended; the others go on', async (name) => {
-    await using scene = await logged({ echo })
-    const { troupe } = scene
-    const session = await troupe.create('echo', 'one', { keepOpen: true })
-    await session.result({ run: 1 })
-    const key = workerKeys(troupe.tag, session.rootId)[name]
-    const mend = await spoil(troupe.redis, key)
-    await expect(session.root.send('two')).rejects.toThrow(`key ${key} is a string and should be a`)
-    expect(await troupe.run('echo', 'fine')).toMatchObject({ value: 'fine' })
-    await mend()
-    await session.root.send('two')
-    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
-    await expectInvariants(troupe.redis, troupe.namespace)
-  })
+  test.each(['record', 'inbox'] as const)(
+    '(%s) takes no message until it is mended; the others go on',
+    async (name) => {
+      await using scene = await logged({ echo })
+      const { troupe } = scene
+      const session = await troupe.create('echo', 'one', { keepOpen: true })
+      await session.result({ run: 1 })
+      const key = workerKeys(troupe.tag, session.rootId)[name]
+      const mend = await spoil(troupe.redis, key)
+      await expect(session.root.send('two')).rejects.toThrow(`key ${key} is a string and should be a`)
+      expect(await troupe.run('echo', 'fine')).toMatchObject({ value: 'fine' })
+      await mend()
+      await session.root.send('two')
+      expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
+      await expectInvariants(troupe.redis, troupe.namespace)
+    },
+  )
 
   test.each(['log', 'results'] as const)(
     '(%s) keeps its message until it is mended; the others go on',
@@ -178,7 +181,7 @@ describe('a worker that can have no children', () => {
 })
 
 describe('a recipient whose key was written over', () => {
-  test.each(['record', 'user'] as const)('(%s) fails the run that sends to it, which names the key', async (name) => {
+  test.each(['record', 'inbox'] as const)('(%s) fails the run that sends to it, which names the key', async (name) => {
     const sender = defineWorker({
       receive(message, self) {
         if (message.kind !== 'input') return
@@ -207,7 +210,7 @@ describe('a recipient whose key was written over', () => {
 })
 
 describe('a cancelled session whose key was written over', () => {
-  test.each(['results', 'workers'] as const)(
+  test.each(['runResults', 'workers'] as const)(
     '(%s) rests when it is mended; nodes start, and finish the others',
     async (name) => {
       await using troupe = await TestTroupe.connect()

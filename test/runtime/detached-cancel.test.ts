@@ -24,7 +24,7 @@ test('a detached child that outlived its session is cancelled, and the session s
   expect(await session.result()).toMatchObject({ status: 'completed', value: 'gone' })
   await waitUntil('it goes on', () => beats > 3)
   expect(await session.cancel()).toBe(false)
-  await waitUntil('it is at its end', async () => (await session.report()).workers[1]?.place === 'terminal')
+  await waitUntil('it is at its end', async () => (await session.report()).workers[1]?.status === 'terminal')
   expect((await session.report()).session).toMatchObject({ state: 'completed', cancelReason: null })
   expect(await session.result()).toMatchObject({ status: 'completed', value: 'gone' })
   await waitUntil('it may be pruned', async () => (await troupe.client.sessions.prune({ olderThanMs: 0 })) === 1)

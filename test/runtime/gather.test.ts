@@ -10,7 +10,7 @@ import { waitUntil } from '../support/wait-until.ts'
 function parentOf(gather: 'each' | 'all', timerMs?: number) {
   return defineWorker<unknown[]>({
     initial: [],
-    gather,
+    await: gather,
     receive(message, self) {
       if (message.kind === 'input') {
         for (const value of message.value as unknown[]) self.spawn('child', value)
@@ -41,12 +41,12 @@ async function rootRecord(troupe: TestTroupe, rootId: string): Promise<Record<st
 
 describe('a parent that gathers all', () => {
   test.each([
-    { gather: 'each', order: [1, 2, 3], turns: 4 },
-    { gather: 'all', order: [1, 2, 3], turns: 2 },
-    { gather: 'all', order: [3, 1, 2], turns: 2 },
+    { await: 'each', order: [1, 2, 3], turns: 4 },
+    { await: 'all', order: [1, 2, 3], turns: 2 },
+    { await: 'all', order: [3, 1, 2], turns: 2 },
   ] as const)(
     '$gather: of $order it has $turns turns, and the results in call order',
-    async ({ gather, order, turns }) => {
+    async ({ await: gather, order, turns }) => {
       const { child, open } = gates([1, 2, 3])
       await using troupe = await TestTroupe.start({ workers: { parent: parentOf(gather), child } })
       const session = await troupe.create('parent', [1, 2, 3])
@@ -56,7 +56,7 @@ describe('a parent that gathers all', () => {
           const { workers } = await session.report()
           const ended = workers.find(({ name }) => name === `child-${number}`)?.lifecycle === 'idle'
           // The commit with which a child ends queues its parent.
-          return ended && ['parked', 'idle'].includes((await rootRecord(troupe, session.rootId)).place ?? '')
+          return ended && ['parked', 'idle'].includes((await rootRecord(troupe, session.rootId)).status ?? '')
         })
       }
       expect(await session.result()).toMatchObject({ status: 'completed', value: [1, 2, 3] })
@@ -74,15 +74,15 @@ describe('a parent that gathers all', () => {
     const session = await troupe.create('parent', [1, 2])
     open(2)
     await waitUntil('the timer was received', async () => {
-      const { timersOpen, place } = await rootRecord(troupe, session.rootId)
-      return timersOpen === '0' && place === 'parked'
+      const { timersOpen, status } = await rootRecord(troupe, session.rootId)
+      return timersOpen === '0' && status === 'parked'
     })
     open(1)
     expect(await session.result()).toMatchObject({ status: 'completed', value: ['tick', 1, 2] })
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('ends right when the results are more than one grant holds, in any order', async () => {
+  test('ends right when the results are more than one assignment holds, in any order', async () => {
     const values = Array.from({ length: 8 }, (_, index) => String(index).repeat(400))
     await using troupe = await TestTroupe.start({
       workers: {
@@ -108,7 +108,7 @@ describe('a parent that gathers all', () => {
     const { child, open } = gates([1, 2])
     const parent = defineWorker<unknown[]>({
       initial: [],
-      gather: 'all',
+      await: 'all',
       receive(message, self) {
         if (message.kind === 'input') {
           self.setState([])

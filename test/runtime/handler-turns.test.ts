@@ -3,29 +3,29 @@ import { describe, expect, test } from 'vitest'
 import { defineWorker, type HandlerDefinition } from '../../src/core/definition/define-worker.ts'
 import { TerminalError } from '../../src/core/errors.ts'
 import { newId } from '../../src/core/ids.ts'
-import type { CommitRequest, Grant } from '../../src/core/ports/ports.ts'
+import type { Assignment, CommitRequest } from '../../src/core/ports/ports.ts'
 import type { Mail } from '../../src/core/worker/message.ts'
 import { handlerKind } from '../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../src/runtime/turn/turn.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { grantByHand, HeldStore, unspent } from './support/held-store.ts'
+import { assignmentByHand, HeldStore, unspent } from './support/held-store.ts'
 
 const input = (sequence: number): Mail => ({
-  lane: 'user',
+  lane: 'inbox',
   sequence,
-  message: { kind: 'input', id: `user-${sequence}`, from: null, value: sequence },
+  message: { kind: 'input', id: `inbox-${sequence}`, from: null, value: sequence },
 })
 const timer = (sequence: number): Mail => ({
-  lane: 'control',
+  lane: 'signals',
   sequence,
-  message: { kind: 'timer', id: `control-${sequence}`, from: null, value: sequence },
+  message: { kind: 'timer', id: `signals-${sequence}`, from: null, value: sequence },
 })
 const result = (call: number): Mail => ({
-  lane: 'family',
+  lane: 'results',
   sequence: 0,
   message: {
     kind: 'result',
-    id: 'family-0',
+    id: 'results-0',
     from: newId(0),
     name: 'child',
     workerKind: 'child',
@@ -36,12 +36,12 @@ const result = (call: number): Mail => ({
   },
 })
 
-const accepted = { kind: 'ok', bells: [], claimed: { kind: 'none' }, spending: unspent } as const
+const accepted = { kind: 'ok', wakeups: [], claimed: { kind: 'none' }, spending: unspent } as const
 
 /** What the turn commits, when all of it is accepted. */
-async function commitsOf(definition: HandlerDefinition, grant: Partial<Grant>): Promise<CommitRequest[]> {
+async function commitsOf(definition: HandlerDefinition, assignment: Partial<Assignment>): Promise<CommitRequest[]> {
   const store = new HeldStore()
-  const turn = new Turn(grantByHand({ isJob: false, ...grant }), store.host())
+  const turn = new Turn(assignmentByHand({ isJob: false, ...assignment }), store.host())
   void handlerKind('a', definition).behaviour(turn)
   for (let place = 0; !turn.over; place++) {
     await waitUntil('it commits', () => turn.over || store.commits.length > place)
@@ -61,14 +61,14 @@ describe('a turn in which a run ends and the next begins', () => {
         else self.after(1_000, null)
       },
     })
-    const mail = { control: [timer(0), timer(1)], family: [], user: [input(0)] }
+    const mail = { signals: [timer(0), timer(1)], results: [], inbox: [input(0)] }
     await commitsOf(definition, { open: true, timersOpen: 2, mail })
-    expect(seen).toEqual(['control-0', 'user-0'])
+    expect(seen).toEqual(['signals-0', 'inbox-0'])
   })
 
   test('tells the parent of the first alone', async () => {
     const definition = defineWorker({ receive: (message, self) => self.reply(message.value) })
-    const mail = { control: [], family: [], user: [input(0), input(1)] }
+    const mail = { signals: [], results: [], inbox: [input(0), input(1)] }
     const commits = await commitsOf(definition, { call: 1, parentId: newId(0), mail })
     expect(commits.flatMap(({ outcome, result }) => (outcome ? [typeof result] : []))).toEqual(['string', 'undefined'])
   })
@@ -76,7 +76,7 @@ describe('a turn in which a run ends and the next begins', () => {
 
 test('a run that is quarantined says how often it was started, this claim not counted', async () => {
   const definition = defineWorker({ receive: (_, self) => self.reply(null) })
-  const [commit] = await commitsOf(definition, { mark: 'poison', starts: 6 })
+  const [commit] = await commitsOf(definition, { purpose: 'poison', starts: 6 })
   expect(commit?.failure).toMatchObject({ code: 'poison', message: expect.stringContaining('was started 5 times') })
 })
 
@@ -86,9 +86,9 @@ test('a run that fails at the last result it awaited awaits none', async () => {
       throw new TerminalError('no')
     },
   })
-  const mail = { control: [], family: [result(1)], user: [] }
-  const [commit] = await commitsOf(definition, { open: true, calls: 2, awaits: [1], mail })
-  expect(commit).toMatchObject({ outcome: 'failed', awaiting: 0 })
-  const [early] = await commitsOf(definition, { open: true, calls: 2, awaits: [1, 2], mail })
-  expect(early).toMatchObject({ outcome: 'failed', awaiting: 1 })
+  const mail = { signals: [], results: [result(1)], inbox: [] }
+  const [commit] = await commitsOf(definition, { open: true, calls: 2, pendingCalls: [1], mail })
+  expect(commit).toMatchObject({ outcome: 'failed', pendingCount: 0 })
+  const [early] = await commitsOf(definition, { open: true, calls: 2, pendingCalls: [1, 2], mail })
+  expect(early).toMatchObject({ outcome: 'failed', pendingCount: 1 })
 })

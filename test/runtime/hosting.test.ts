@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { startNode } from '../../src/compose.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import type { BellRinger } from '../../src/core/ports/ports.ts'
+import type { Waker } from '../../src/core/ports/ports.ts'
 import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { CountingServer } from '../support/counting-server.ts'
 import { expectInvariants } from '../support/oracle.ts'
@@ -19,7 +19,7 @@ describe('a kind', () => {
     expect((await troupe.client.health()).unhosted).toMatchObject([{ id: session.rootId, kind: 'newcomer' }])
     await troupe.startNode({ other: echo })
     const waitsFor = 'a node that hosts newcomer'
-    expect((await session.report()).workers[0]).toMatchObject({ place: 'queued', waitsFor })
+    expect((await session.report()).workers[0]).toMatchObject({ status: 'queued', waitsFor })
     await troupe.startNode({ newcomer: echo })
     expect(await session.result()).toMatchObject({ status: 'completed', value: 'early' })
     await expectInvariants(troupe.redis, troupe.namespace)
@@ -32,7 +32,7 @@ describe('a kind', () => {
     })
     await using troupe = await TestTroupe.start({ workers: { spawner } })
     const session = await troupe.create('spawner')
-    await waitUntil('it waits for the child', async () => (await session.root.report()).place === 'parked')
+    await waitUntil('it waits for the child', async () => (await session.root.report()).status === 'parked')
     await troupe.startNode({ newcomer: echo })
     expect(await session.result()).toMatchObject({ status: 'completed', value: 'child' })
   })
@@ -58,12 +58,12 @@ describe('a kind', () => {
         },
       })
       await using troupe = await TestTroupe.connect()
-      // As long as these slots are awake the bell rule wants no more: what they pass over is one worker.
-      const policy = { turnSliceSteps: 5, bellMs: 1_000, bellJobMs: 600_000 }
+      // As long as these slots are awake the wake-up rule wants no more: what they pass over is one worker.
+      const policy = { turnSliceSteps: 5, wakeupMs: 1_000, wakeupJobMs: 600_000 }
       await troupe.startNode({ endless }, { concurrency: 3, policy })
       await troupe.startNode({ elsewhere }, { policy })
       const sessions = await Promise.all([1, 2, 3].map(() => troupe.create('endless')))
-      await waitUntil('no bell of theirs is under way', () => turns > 3_000)
+      await waitUntil('no wake-up of theirs is under way', () => turns > 3_000)
       for (const { rootId } of sessions)
         await troupe.redis.hset(workerKeys(troupe.tag, rootId).record, 'score', Date.now() + aheadMs)
       isTime = true
@@ -105,9 +105,9 @@ describe('a kind', () => {
       concurrency: 1,
     })
     const running = await troupe.create('slow')
-    await waitUntil('it runs', async () => (await running.root.report()).place === 'running')
+    await waitUntil('it runs', async () => (await running.root.report()).status === 'running')
     const waiting = await troupe.create('slow')
-    expect(await waiting.root.report()).toMatchObject({ place: 'queued', waitsFor: 'a free slot' })
+    expect(await waiting.root.report()).toMatchObject({ status: 'queued', waitsFor: 'a free slot' })
     expect((await running.root.report()).waitsFor).toBeNull()
     end()
   })
@@ -122,7 +122,7 @@ describe('a kind', () => {
     const session = await troupe.create('current', 'through')
     const result = await session.result({ signal: AbortSignal.timeout(20_000) })
     expect(result).toMatchObject({ status: 'completed', value: 'through' })
-    expect((await waiting[0]?.report())?.workers[0]?.place).toBe('queued')
+    expect((await waiting[0]?.report())?.workers[0]?.status).toBe('queued')
   })
 })
 
@@ -243,7 +243,7 @@ describe('a node', () => {
     gate.resolve()
     await stopped
     expect(await session.result({ run: 1 })).toMatchObject({ value: 1 })
-    expect(await session.root.report()).toMatchObject({ place: 'queued', mailbox: { pending: 1 } })
+    expect(await session.root.report()).toMatchObject({ status: 'queued', mailbox: { pending: 1 } })
     expect(seen).toEqual([1])
     await troupe.startNode(workers)
     expect(await session.result({ run: 2 })).toMatchObject({ value: 2 })
@@ -304,7 +304,7 @@ describe('a node', () => {
   })
 })
 
-describe('a bell', () => {
+describe('a wake-up', () => {
   /** A node that is rung by hand, with a turn that goes on until the gate opens. */
   async function busyNode(troupe: TestTroupe, concurrency: number) {
     const gate = Promise.withResolvers<void>()
@@ -315,21 +315,21 @@ describe('a bell', () => {
         await gate.promise
       },
     })
-    let ringer: BellRinger | undefined
+    let waker: Waker | undefined
     const node = await troupe.startNode(
       { slow },
-      { concurrency, bells: 'in-process', onRinger: (made) => (ringer = made), policy: { sweepEveryMs: 600_000 } },
+      { concurrency, wakeups: 'in-process', onWaker: (made) => (waker = made), policy: { sweepEveryMs: 600_000 } },
     )
-    const ring = () => ringer?.wake(0, [{ id: 'by hand', pool: 'default' }])
+    const wake = () => waker?.wake(0, [{ id: 'by hand', pool: 'default' }])
     const first = await troupe.create('slow', 'first')
-    ring()
+    wake()
     await waitUntil('the first runs', () => seen.length === 1)
     const second = await troupe.create('slow', 'second')
     // Whoever answers asks Redis in the same breath, before what is asked next.
     const claims = async () => {
-      ring()
-      ring()
-      expect((await second.root.report()).place).toBe('queued')
+      wake()
+      wake()
+      expect((await second.root.report()).status).toBe('queued')
       return troupe.redis.hget(workerKeys(troupe.tag, second.rootId).record, 'token')
     }
     return { node, seen, gate, first, second, claims }
@@ -357,14 +357,14 @@ describe('a bell', () => {
 })
 
 describe('a burst of short turns', () => {
-  test('is told of at once, so that fewer bells are rung for what follows (0002)', async () => {
+  test('is told of at once, so that fewer wake-ups are rung for what follows (0002)', async () => {
     const shareOfBurst = async () => {
       // No other sweep is due within the test.
       await using troupe = await TestTroupe.start({ workers: { echo }, policy: { sweepEveryMs: 600_000 } })
-      const share = partitionKeys(troupe.tag).share('default')
-      expect(await troupe.redis.get(share)).toBeNull()
+      const workersPerWake = partitionKeys(troupe.tag).workersPerWake('default')
+      expect(await troupe.redis.get(workersPerWake)).toBeNull()
       await Promise.all(Array.from({ length: 40 }, (_, number) => troupe.run('echo', number)))
-      return await waitUntil('the share is known', () => troupe.redis.get(share))
+      return await waitUntil('the share is known', () => troupe.redis.get(workersPerWake))
     }
     // Turns are not short where a busy machine held some of them up.
     await waitUntil('a burst was one of short turns', async () => Number(await shareOfBurst()) > 1)
@@ -374,21 +374,21 @@ describe('a burst of short turns', () => {
 describe('a node that cannot start', () => {
   test('leaves nothing behind that listens, sweeps or holds a connection', async () => {
     await using troupe = await TestTroupe.connect()
-    const user = `half-${troupe.namespace}`
+    const inbox = `half-${troupe.namespace}`
     // It may do all but listen for cancels.
-    await troupe.redis.acl('SETUSER', user, 'on', 'nopass', '~*', '&*', '+@all', '-subscribe')
+    await troupe.redis.acl('SETUSER', inbox, 'on', 'nopass', '~*', '&*', '+@all', '-subscribe')
     const url = new URL(troupe.redisUrl)
-    url.username = user
+    url.username = inbox
     url.password = 'any'
     const clients = async () =>
-      ((await troupe.redis.client('LIST')) as string).split('\n').filter((line) => line.includes(` user=${user} `))
+      ((await troupe.redis.client('LIST')) as string).split('\n').filter((line) => line.includes(` user=${inbox} `))
     try {
       const starting = startNode({ redisUrl: url.href, namespace: troupe.namespace, workers: { echo } })
       await expect(starting).rejects.toThrow(/NOPERM/)
       await waitUntil('all its connections are closed', async () => (await clients()).length === 0)
       expect(await troupe.client.nodes()).toEqual([])
     } finally {
-      await troupe.redis.acl('DELUSER', user)
+      await troupe.redis.acl('DELUSER', inbox)
     }
   })
 })

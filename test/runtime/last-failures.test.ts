@@ -15,7 +15,7 @@ async function lastFailureAfter(troupe: TestTroupe, { root, rootId }: Session, m
   const report = await waitUntil(`it has received ${messages} messages and rests`, async () => {
     const received = (await troupe.history(rootId)).filter(({ type }) => type === 'received')
     const found = await root.report()
-    return received.length === messages && found.place === 'parked' && found
+    return received.length === messages && found.status === 'parked' && found
   })
   return report.lastFailure
 }

@@ -147,7 +147,7 @@ describe('limits', () => {
       },
     })
     const target = await troupe.create('slow', 0, { limits: { mailbox: 5 } })
-    await waitUntil('it runs', async () => (await target.root.report()).place === 'running')
+    await waitUntil('it runs', async () => (await target.root.report()).status === 'running')
     const flooder = await troupe.create('flooder', { to: target.rootId, count: 20 })
     expect(await flooder.result()).toMatchObject({
       status: 'failed',

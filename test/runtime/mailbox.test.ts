@@ -109,7 +109,7 @@ describe('the mailbox', () => {
     const sent = [await session.root.send('two'), await session.root.send('three')]
     const waiting = await session.root.mailbox()
     expect(waiting.map(({ lane, sequence, message }) => [lane, sequence, message.id, message.value].join(' '))).toEqual(
-      ['user 1 user-1 slow', 'user 2 user-2 two', 'user 3 user-3 three'],
+      ['user 1 inbox-1 slow', 'user 2 inbox-2 two', 'user 3 inbox-3 three'],
     )
     expect(sent.map(({ position }) => position)).toEqual([2, 3])
     gate.resolve()
@@ -138,7 +138,7 @@ describe('the mailbox', () => {
       },
     })
     const session = await troupe.create('parent', 'spawn')
-    await waitUntil('the parent is parked', async () => (await session.root.report()).place === 'parked')
+    await waitUntil('the parent is parked', async () => (await session.root.report()).status === 'parked')
     await session.root.send('later')
     gate.resolve()
     expect(await session.result()).toMatchObject({ status: 'completed', run: 2, value: 'later' })
@@ -177,7 +177,7 @@ describe('the mailbox', () => {
     expect(await session.result()).toMatchObject({ status: 'completed' })
     const listener = await waitUntil('the listener has read all', async () => {
       const { workers } = await session.report()
-      return workers.find(({ kind, runs, place }) => kind === 'listener' && runs === 41 && place === 'idle')
+      return workers.find(({ kind, runs, status }) => kind === 'listener' && runs === 41 && status === 'idle')
     })
     const heard = (await troupe.history(listener.id)).flatMap((entry) =>
       entry.type === 'received' ? [entry.message] : [],

@@ -23,7 +23,7 @@ function nodeByHand(concurrency: number) {
         claims.push({ next, answer, fail: () => reject(new Error('lost')) }),
       ),
   } as unknown as TurnStore
-  const swept = { healed: 0, bells: [], damaged: [], left: 0 }
+  const swept = { healed: 0, wakeups: [], damaged: [], left: 0 }
   const upkeep = { partition: 0, sweep: async () => swept } as unknown as UpkeepStore
   const warned: unknown[] = []
   const node = new RuntimeNode({
@@ -32,7 +32,7 @@ function nodeByHand(concurrency: number) {
     concurrency,
     policy,
     stores: [{ turns, upkeep }],
-    ringer: { wake() {} },
+    waker: { wake() {} },
     live: { publish() {} },
     log: { ...silentLog, warn: (...given) => void warned.push(given) },
   })
@@ -73,7 +73,7 @@ test.each([
     expect(waiting.map(({ end }) => end)).toEqual([null, null])
     claims[0]?.answer(none)
     await first.end
-    expect(claims.map(({ next }) => `${next.pool} ${next.bell}`)).toEqual(['default a', 'other c'])
+    expect(claims.map(({ next }) => `${next.pool} ${next.wakeup}`)).toEqual(['default a', 'other c'])
     claims[1]?.answer(found)
     expect(await Promise.all(waiting.map(({ firstClaim }) => firstClaim))).toEqual([
       { wakeup: 'c', isUnfit },
@@ -88,7 +88,7 @@ test('a slot that leaves a queue comes back for a wake-up of that queue which ca
   node.wake(0, wakeup('b'))
   claims[0]?.answer(none)
   await end
-  expect(claims.map(({ next }) => next.bell)).toEqual(['a', 'b'])
+  expect(claims.map(({ next }) => next.wakeup)).toEqual(['a', 'b'])
 })
 
 test('a slot whose claim fails answers no wake-up, and the log says where', async () => {
@@ -123,13 +123,15 @@ test('a node that drains tells of no free slot, so that nothing waits for it', a
   using sweeps = vi.spyOn(RedisUpkeepStore.prototype, 'sweep')
   const node = await troupe.startNode({ slow }, { concurrency: 3, policy: { sweepEveryMs: 20 } })
   const session = await troupe.create('slow')
-  await waitUntil('it runs', async () => (await session.root.report()).place === 'running')
+  await waitUntil('it runs', async () => (await session.root.report()).status === 'running')
   const stopped = node.stop()
   const before = sweeps.mock.calls.length
   await waitUntil('it sweeps', () => sweeps.mock.calls.length > before)
   gate.resolve()
   await stopped
-  const told = sweeps.mock.calls.slice(before).map(([, shares, leaving]) => [shares.map(({ free }) => free), leaving])
+  const told = sweeps.mock.calls
+    .slice(before)
+    .map(([, poolLoads, leaving]) => [poolLoads.map(({ free }) => free), leaving])
   expect(told[0]).toEqual([[0], false])
   expect(told.at(-1)).toEqual([[0], true])
 })

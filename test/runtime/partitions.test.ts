@@ -104,7 +104,7 @@ describe('with three partitions', () => {
     await troupe.startNode({ deaf }, { policy })
     const sessions = await Promise.all(all.map((partition) => createIn(partition, 'deaf')))
     for (const session of sessions)
-      await waitUntil('it runs', async () => (await session.root.report()).place === 'running')
+      await waitUntil('it runs', async () => (await session.root.report()).status === 'running')
     for (const session of sessions.toReversed()) {
       await session.cancel()
       const result = await session.result({ signal: AbortSignal.timeout(20_000) })
@@ -132,7 +132,7 @@ describe('with three partitions', () => {
     const sessions = await Promise.all([2, 0, 1].map((partition) => createIn(partition, 'echo', `of ${partition}`)))
     for (const { rootId } of sessions) {
       const { record } = workerKeys(tagOf(troupe.namespace, partitionOf(rootId)), rootId)
-      await troupe.redis.hset(record, 'alone', '3', 'crashes', '5')
+      await troupe.redis.hset(record, 'isolated', '3', 'crashes', '5')
     }
     await troupe.startNode({ echo })
     for (const session of sessions)
@@ -160,8 +160,8 @@ describe('with three partitions', () => {
     const letter = `${Date.now() + 60_000}-0`
     for (const [partition, { id, rootId }] of sessions.entries()) {
       const tag = tagOf(troupe.namespace, partition)
-      await troupe.redis.hset(workerKeys(tag, rootId).record, 'alone', '3', 'crashes', '5')
-      const mail = await troupe.redis.lindex(workerKeys(tag, rootId).user, 0)
+      await troupe.redis.hset(workerKeys(tag, rootId).record, 'isolated', '3', 'crashes', '5')
+      const mail = await troupe.redis.lindex(workerKeys(tag, rootId).inbox, 0)
       const fields = ['worker', rootId, 'session', id, 'mail', String(mail), 'evidence', '{}']
       await troupe.redis.xadd(partitionKeys(tag).dead, letter, ...fields)
     }

@@ -100,7 +100,7 @@ describe('a receive that throws', () => {
     const session = await troupe.create('flaky')
     const root = await waitUntil('it waits for its retry', async () => {
       const report = await session.root.report()
-      return report.place === 'parked' && report
+      return report.status === 'parked' && report
     })
     expect(root).toMatchObject({
       lifecycle: 'busy',
@@ -341,7 +341,7 @@ describe('a receive that throws', () => {
       lastFailure: { code: 'run_failed', message: 'bad mood' },
     })
     await session.root.send('work')
-    await waitUntil('the next run has started', async () => (await session.root.report()).place === 'running')
+    await waitUntil('the next run has started', async () => (await session.root.report()).status === 'running')
     expect(await session.root.report()).toMatchObject({ lifecycle: 'busy', state: 'working', lastFailure: null })
     gate.resolve()
     expect(await session.result({ run: 2 })).toMatchObject({ value: 'fine' })

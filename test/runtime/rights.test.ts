@@ -58,7 +58,7 @@ test('a user with the documented rights runs, watches, cancels, audits and prune
     await session.root.send('again')
     expect(await session.result({ run: 2 })).toMatchObject({ value: 'all are back' })
     const other = await client.sessions.create({ kind: 'waits', input: null })
-    await waitUntil('it waits', async () => (await other.root.report()).place === 'parked')
+    await waitUntil('it waits', async () => (await other.root.report()).status === 'parked')
     await other.cancel()
     expect(await other.result()).toMatchObject({ status: 'cancelled' })
     await session.close()

@@ -15,7 +15,7 @@ const quick = defineWorker({ receive: (message, self) => self.reply(message.valu
 const parent = defineWorker({
   state: z.object({ values: z.array(z.unknown()) }),
   initial: { values: [] },
-  gather: 'all',
+  await: 'all',
   receive(message, self) {
     if (message.kind === 'input') {
       const { kind, inputs } = message.value as { kind: string; inputs: unknown[] }
@@ -33,7 +33,7 @@ async function startShort({ workers, ...options }: TestTroupeOptions): Promise<T
   const troupe = await TestTroupe.start({ workers: { quick, parent, ...workers }, ...options })
   await waitUntil('turns are known to be short', async () => {
     await troupe.run('quick', 1)
-    return Number(await troupe.redis.get(`${troupe.tag}:share:default`)) > 1
+    return Number(await troupe.redis.get(`${troupe.tag}:per-wake:default`)) > 1
   })
   return troupe
 }
@@ -51,14 +51,14 @@ function gatedKind() {
 }
 
 /** No child is given back because another one takes long, however busy this machine is. */
-const patient = { eagerChildrenMs: 600_000 }
+const patient = { inlineChildrenMs: 600_000 }
 
-/** What is not taken out of the busy bells stays there. */
+/** What is not taken out of the busy wake-ups stays there. */
 const neverStale = { leaseMs: 600_000, renewEveryMs: 600_000, leaseMarginMs: 1_000 }
 
 /** Children that slots took last without a claim, and that have committed. */
 async function taken(troupe: TestTroupe): Promise<number> {
-  const nodes = await troupe.redis.keys(`${troupe.tag}:grants:*`)
+  const nodes = await troupe.redis.keys(`${troupe.tag}:claims:*`)
   const held = await Promise.all(nodes.map((node) => troupe.redis.hgetall(node)))
   const nonces = held.flatMap((slots) => Object.keys(slots).flatMap((slot) => (slot.endsWith('+') ? slots[slot] : [])))
   const records = (await troupe.redis.keys(`${troupe.tag}:w:*`)).filter((key) => /:w:[\da-f-]+$/.test(key))
@@ -114,7 +114,7 @@ describe('a node of short turns', () => {
     const { gate, gated } = gatedKind()
     await using troupe = await startShort({ workers: { gated }, concurrency: 4 })
     const session = await troupe.create('parent', { kind: 'gated', inputs: ten })
-    const results = `${troupe.tag}:w:${session.rootId}:mail:family`
+    const results = `${troupe.tag}:w:${session.rootId}:mail:results`
     await waitUntil('all others have ended', async () => (await troupe.redis.llen(results)) === 9)
     gate.resolve()
     expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: ten })
@@ -243,7 +243,7 @@ describe('a node of short turns', () => {
       changedStore(turns, {
         async commit(request) {
           const answer = await turns.commit(request)
-          if (answer.kind === 'ok' && answer.granted !== undefined) await cancel?.()
+          if (answer.kind === 'ok' && answer.assigned !== undefined) await cancel?.()
           return answer
         },
       })
@@ -261,15 +261,15 @@ describe('a node of short turns', () => {
     expect(begun).toEqual([])
   })
 
-  test('leaves no bell among the busy ones when a child took long', async () => {
+  test('leaves no wake-up among the busy ones when a child took long', async () => {
     const { gate, gated } = gatedKind()
     await using troupe = await startShort({ workers: { gated }, concurrency: 2, policy: neverStale })
     const session = await troupe.create('parent', { kind: 'gated', inputs: ten })
     const busy = `${troupe.tag}:busy:default`
-    await waitUntil('its bell is busy', async () => (await troupe.redis.zcard(busy)) > 0)
+    await waitUntil('its wake-up is busy', async () => (await troupe.redis.zcard(busy)) > 0)
     gate.resolve()
     expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: ten })
-    await waitUntil('no bell is busy', async () => (await troupe.redis.zcard(busy)) === 0)
+    await waitUntil('no wake-up is busy', async () => (await troupe.redis.zcard(busy)) === 0)
   })
 
   test('gives back children of a commit that was not answered, instead of leaving them to the ends of their leases (0015)', async () => {
@@ -278,12 +278,12 @@ describe('a node of short turns', () => {
       changedStore(turns, {
         async commit(request) {
           const answer = await turns.commit(request)
-          if (isLost || answer.kind !== 'ok' || answer.granted === undefined) return answer
+          if (isLost || answer.kind !== 'ok' || answer.assigned === undefined) return answer
           isLost = true
           throw new TransientError('no answer', { code: 'store_unavailable' })
         },
       })
-    const policy = { leaseMs: 600_000, renewEveryMs: 600_000, leaseMarginMs: 1_000, bellMs: 300 }
+    const policy = { leaseMs: 600_000, renewEveryMs: 600_000, leaseMarginMs: 1_000, wakeupMs: 300 }
     await using troupe = await startShort({ workers: {}, concurrency: 1, aroundTurns: losing, policy })
     expect(await troupe.run('parent', { kind: 'quick', inputs: ten })).toMatchObject({ value: ten })
     expect(isLost).toBe(true)
@@ -312,19 +312,19 @@ describe('a node of short turns', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('that stops while a child takes long leaves no bell behind', async () => {
+  test('that stops while a child takes long leaves no wake-up behind', async () => {
     const { gate, gated } = gatedKind()
     await using troupe = await startShort({ workers: { gated }, concurrency: 2 })
     const session = await troupe.create('parent', { kind: 'gated', inputs: [0, 1, 2] })
-    const [busy, bells] = [`${troupe.tag}:busy:default`, `${troupe.tag}:bells:default`]
-    await waitUntil('its bell is busy', async () => (await troupe.redis.zcard(busy)) > 0)
-    const results = `${troupe.tag}:w:${session.rootId}:mail:family`
+    const [busy, wakeups] = [`${troupe.tag}:busy:default`, `${troupe.tag}:wakeups:default`]
+    await waitUntil('its wake-up is busy', async () => (await troupe.redis.zcard(busy)) > 0)
+    const results = `${troupe.tag}:w:${session.rootId}:mail:results`
     await waitUntil('the others have ended', async () => (await troupe.redis.llen(results)) === 2)
     const stopping = troupe.nodes[0]?.stop()
     gate.resolve()
     await stopping
     expect(await troupe.redis.zcard(busy)).toBe(0)
-    await troupe.redis.zremrangebyscore(bells, '-inf', `(${Date.now()}`)
+    await troupe.redis.zremrangebyscore(wakeups, '-inf', `(${Date.now()}`)
     await troupe.startNode({ quick, parent, gated })
     expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: [0, 1, 2] })
   })

@@ -26,7 +26,7 @@ test.each([
   const node = await troupe.startNode({ stays, quick }, { logger, policy: { drainMs: 50 } })
   expect(await troupe.run('quick', 1)).toMatchObject({ value: 1 })
   const session = await troupe.create('stays')
-  await waitUntil('its turn runs', async () => (await session.root.report()).place === 'running')
+  await waitUntil('its turn runs', async () => (await session.root.report()).status === 'running')
   await node.stop(options)
   expect(told.filter(({ worker }) => worker !== undefined && worker !== session.rootId)).toEqual([])
   expect(told).toContainEqual(
@@ -34,7 +34,7 @@ test.each([
   )
 })
 
-test('a node that stops receives no message of a worker that it was granted at that moment (NODE-1)', async () => {
+test('a node that stops receives no message of a worker that it was assigned at that moment (NODE-1)', async () => {
   const received: unknown[] = []
   const notes = defineWorker({
     receive(message, self) {
@@ -42,13 +42,13 @@ test('a node that stops receives no message of a worker that it was granted at t
       self.reply(message.value)
     },
   })
-  const [granted, stopping] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [assigned, stopping] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const late = (turns: TurnStore): TurnStore =>
     changedStore(turns, {
       async commit(request) {
         const answer = await turns.commit(request)
-        if (answer.kind === 'ok' && answer.claimed.kind === 'grant') {
-          granted.resolve()
+        if (answer.kind === 'ok' && answer.claimed.kind === 'assigned') {
+          assigned.resolve()
           await stopping.promise
         }
         return answer
@@ -59,7 +59,7 @@ test('a node that stops receives no message of a worker that it was granted at t
   // No renew finds meanwhile that the first turn is over.
   const policy = { leaseMs: 600_000, renewEveryMs: 600_000, busyAfterMs: 600_000 }
   const node = await troupe.startNode({ notes }, { concurrency: 1, policy, aroundTurns: late })
-  await granted.promise
+  await assigned.promise
   const stopped = node.stop()
   stopping.resolve()
   await stopped
@@ -87,7 +87,7 @@ test('a node that stops while Redis is silent waits for no turn that cannot be g
   const policy = { leaseMs: 600_000, goodbyeMs: 50 }
   const node = await troupe.startNode({ stays }, { redisUrl: proxy.url, policy })
   const session = await troupe.create('stays')
-  await waitUntil('its turn runs', async () => (await session.root.report()).place === 'running')
+  await waitUntil('its turn runs', async () => (await session.root.report()).status === 'running')
   proxy.blackhole()
   await expect(node.stop({ force: true })).resolves.toBeUndefined()
 })

@@ -25,7 +25,7 @@ describe('self.after', () => {
     const session = await troupe.create('waiter')
     const root = await waitUntil('it is parked', async () => {
       const report = await session.root.report()
-      return report.place === 'parked' && report
+      return report.status === 'parked' && report
     })
     expect(root).toMatchObject({ lifecycle: 'busy', run: 'ProcessingUserMessage', waitsFor: 'a timer', node: null })
     const result = await session.result()
@@ -118,7 +118,7 @@ describe('self.after', () => {
     await using troupe = await TestTroupe.connect()
     const first = await troupe.startNode(workers)
     const session = await troupe.create('waiter')
-    await waitUntil('it is parked', async () => (await session.root.report()).place === 'parked')
+    await waitUntil('it is parked', async () => (await session.root.report()).status === 'parked')
     await first.stop()
     await troupe.startNode(workers)
     expect(await session.result()).toMatchObject({ status: 'completed', value: 'woken' })
@@ -167,7 +167,7 @@ describe('self.after', () => {
         else
           await waitUntil('the timer has come', async () => {
             const { mailbox } = await troupe.client.workers.get(self.id).report()
-            return mailbox.control === 1
+            return mailbox.signals === 1
           })
       },
     })

@@ -8,9 +8,9 @@ import { afterRun } from '../../src/runtime/turn/run-ending.ts'
 import { emptyStep, type Step } from '../../src/runtime/turn/step.ts'
 import { Turn } from '../../src/runtime/turn/turn.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { grantByHand, HeldStore, unspent } from './support/held-store.ts'
+import { assignmentByHand, HeldStore, unspent } from './support/held-store.ts'
 
-const ok: CommitAnswer = { kind: 'ok', version: 1, bells: [], claimed: { kind: 'none' }, spending: unspent }
+const ok: CommitAnswer = { kind: 'ok', version: 1, wakeups: [], claimed: { kind: 'none' }, spending: unspent }
 const refusal: Refusal = { reason: 'depth_exceeded', limit: 5, id: 'a child' }
 const open: RunPosition = { ...afterRun(0), open: true, runState: 'ProcessingUserMessage' }
 const step = (name: string, more: Partial<Step> = {}): Step => ({ ...emptyStep(open), entries: [name], ...more })
@@ -23,7 +23,7 @@ let turn: Turn
 beforeEach(() => {
   store = new HeldStore()
   noted = []
-  turn = new Turn(grantByHand(), { ...store.host(), noteTimer: (ms) => void noted.push(ms) })
+  turn = new Turn(assignmentByHand(), { ...store.host(), noteTimer: (ms) => void noted.push(ms) })
 })
 
 const sent = () => store.commits.map(({ request }) => [...request.entries, ...(request.end ? [request.end.wait] : [])])
@@ -65,7 +65,7 @@ describe('steps', () => {
 
   test('that are lazy wait for the next one, and are not waited for', async () => {
     const host = store.host()
-    turn = new Turn(grantByHand(), { ...host, policy: { ...host.policy, lazyCommitMs: 600_000 } })
+    turn = new Turn(assignmentByHand(), { ...host, policy: { ...host.policy, lazyCommitMs: 600_000 } })
     turn.add(step('a'), { lazy: true })
     await soon()
     await turn.settled()
@@ -146,7 +146,7 @@ describe('an end', () => {
     await answer(1, { ...ok, version: 2 })
     turn.abandon('fenced')
     await turn.cancel()
-    expect(turn.outcome).toEqual({ over: 'ended', aborted: false, commitId: `${turn.grant.token}:2`, version: 2 })
+    expect(turn.outcome).toEqual({ over: 'ended', aborted: false, commitId: `${turn.assignment.token}:2`, version: 2 })
   })
 
   test('leaves no timer behind that would keep it in memory', async () => {
@@ -188,7 +188,7 @@ describe('a turn that is given back', () => {
     void turn.release()
     void turn.release()
     turn.add(step('late'))
-    expect(reasons).toEqual([`this node is stopping; worker ${turn.grant.workerId} goes on elsewhere.`])
+    expect(reasons).toEqual([`this node is stopping; worker ${turn.assignment.workerId} goes on elsewhere.`])
     await answer(0)
     expect(sent()).toEqual([['a', 'again']])
     expect(await turn.finished).toBe('ended')

@@ -132,13 +132,13 @@ describe('a read-only replica', () => {
     await using server = await RedisServer.start({ durability: 'none' })
     await using origin = await Place.open({ redisUrl: primary.url })
     const { root } = await origin.create()
-    const { grant } = await origin.node().claim()
+    const { assignment } = await origin.node().claim()
     const admin = openRedis(server.url)
     await admin.replicaof('127.0.0.1', primary.port)
     await using place = await Place.open({ redisUrl: server.url, namespace: origin.namespace, ...patient })
-    await waitUntil('the replica has the record', async () => (await place.record(root)).place === 'running')
+    await waitUntil('the replica has the record', async () => (await place.record(root)).status === 'running')
     const before = await place.dump()
-    const turn = new HandTurn(place.node(), grant)
+    const turn = new HandTurn(place.node(), assignment)
     for (const make of [
       () => place.create({ label: 'two' }),
       () => place.post(root, 'hello'),
@@ -217,7 +217,7 @@ describe('a Redis that does not answer', () => {
     await server.restart()
     await awaitRedis(place.redis, server.url, 20_000)
     expect(await place.post(root, 'hello', 'key')).toMatchObject({ position: 1 })
-    expect(await place.redis.llen(place.workerKeys(root).user)).toBe(2)
+    expect(await place.redis.llen(place.workerKeys(root).inbox)).toBe(2)
   })
 
   test('and that goes on later does a call once that was given up and made again under the same key', async () => {
@@ -229,7 +229,7 @@ describe('a Redis that does not answer', () => {
     server.thaw()
     await awaitRedis(place.redis, server.url, 20_000)
     expect(await place.post(root, 'hello', 'key')).toMatchObject({ position: 1 })
-    expect(await place.redis.llen(place.workerKeys(root).user)).toBe(2)
+    expect(await place.redis.llen(place.workerKeys(root).inbox)).toBe(2)
   })
 
   test('loses no script: a server that forgot them is given them again', async () => {

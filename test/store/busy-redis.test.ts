@@ -61,7 +61,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
 
   /** Beside the client nobody uses the proxy. */
   async function clientOf(place: Place, proxy: TcpProxy): Promise<Troupe> {
-    return connectInternal({ redisUrl: proxy.url, namespace: place.namespace, ringer: { wake() {} } })
+    return connectInternal({ redisUrl: proxy.url, namespace: place.namespace, waker: { wake() {} } })
   }
 
   const list = (client: Troupe) => client.sessions.list()
@@ -73,7 +73,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
 
   const reads: readonly [string, (client: Troupe, made: MadeSession) => Promise<unknown>, object][] = [
     ['a list of sessions', list, [{ name: 'one', state: 'active' }]],
-    ['a report', report, { name: 'one', place: 'queued' }],
+    ['a report', report, { name: 'one', status: 'queued' }],
     ['an audit', audit, { sessions: 1, workers: 1, findings: [] }],
     ['past events', firstEvent, { type: 'session.created' }],
   ]

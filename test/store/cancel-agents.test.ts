@@ -57,7 +57,7 @@ describe('an agent that is cancelled at rest', () => {
   })
 
   test.each<[string, CommitWish]>([
-    ['waiting for its children', { end: { wait: 'family:2', next: null }, awaits: [1, 2] }],
+    ['waiting for its children', { end: { wait: 'results:2', next: null }, pendingCalls: [1, 2] }],
     ['queued', { end: { wait: 'again', next: null } }],
     [
       'waiting for the next try of a tool',
@@ -74,14 +74,14 @@ describe('an agent that is cancelled at rest', () => {
   ])('%s', async (_, wish) => {
     await using scene = await started()
     const { place, turn, node, cancel, session } = scene
-    const spawns = (wish.awaits ?? []).map((call) => place.child(turn.worker, call, `c${call}`))
+    const spawns = (wish.pendingCalls ?? []).map((call) => place.child(turn.worker, call, `c${call}`))
     await rest(turn, [said('go'), asked('a', 'b')], { ...wish, spawns })
     await cancel()
     await node.upkeep.finishCancelled()
     expect(await outcomes(place, turn.worker)).toEqual(['a cancelled', 'b cancelled', 'cancelled'])
     const dump = await place.dump()
     expect(dump).toMatchObject({
-      'w:<one.root>': { place: 'terminal', open: '0', runState: 'Idle', version: '2', run: '2' },
+      'w:<one.root>': { status: 'terminal', open: '0', runState: 'Idle', version: '2', run: '2' },
       's:<one>': { state: 'cancelled', 'result:1': 'cancelled 4' },
     })
     for (const key of ['run:default', 'timers', 'cancelling', 's:<one>:cancelled']) expect(dump).not.toHaveProperty(key)
@@ -91,10 +91,15 @@ describe('an agent that is cancelled at rest', () => {
   test('whose node died gets them from the sweep that finishes the cancel', async () => {
     await using scene = await started()
     const { place, turn, node, cancel } = scene
-    await turn.record({ entries: [said('go'), asked('a')], userUsed: 1, runState: 'ExecutingTools', stateJson: 'a 1' })
+    await turn.record({
+      entries: [said('go'), asked('a')],
+      inputsConsumed: 1,
+      runState: 'ExecutingTools',
+      stateJson: 'a 1',
+    })
     await cancel()
     await node.upkeep.finishCancelled()
-    expect(await place.record(turn.worker)).toMatchObject({ place: 'running' })
+    expect(await place.record(turn.worker)).toMatchObject({ status: 'running' })
     await place.expireLease(turn.worker)
     await node.sweep({ free: 0 })
     await node.upkeep.finishCancelled()
@@ -113,7 +118,7 @@ describe('an agent that is cancelled at rest', () => {
     await node.upkeep.finishCancelled()
     expect(await outcomes(place, turn.worker)).toEqual(['a ok', 'cancelled'])
     expect(await outcomes(place, idle.worker)).toEqual([])
-    for (const id of [turn.worker, idle.worker]) expect(await place.record(id)).toMatchObject({ place: 'terminal' })
+    for (const id of [turn.worker, idle.worker]) expect(await place.record(id)).toMatchObject({ status: 'terminal' })
   })
 
   test('has entries that name its run and epochs that never fall (I5)', async () => {
@@ -150,7 +155,7 @@ describe('an agent that is cancelled at rest', () => {
     const other = place.node({ id: 'node-b' })
     place.wire.afterNext(async () => void (await other.claim()))
     await node.upkeep.finishCancelled()
-    expect(await place.record(turn.worker)).toMatchObject({ place: 'running', holder: expect.stringMatching(/./) })
+    expect(await place.record(turn.worker)).toMatchObject({ status: 'running', holder: expect.stringMatching(/./) })
     expect(await place.session(session.id)).toMatchObject({ state: 'cancelling' })
     expect(await outcomes(place, turn.worker)).toEqual([])
   })
@@ -173,21 +178,21 @@ describe('what it costs', () => {
     await using scene = await started()
     const { node, turn, cancel, place } = scene
     const spawns = [place.child(turn.worker, 1, 'child')]
-    await turn.park('control', { stateJson: '{"a ":1}', spawns, awaits: [1] })
+    await turn.park('signals', { stateJson: '{"a ":1}', spawns, pendingCalls: [1] })
     const child = await node.claim()
     const end = { open: false, outcome: 'completed', runState: 'Idle' } as const
     await rest(child, [said('go'), asked('a'), answered('a'), '{"type":"completed"}'], end)
     await cancel()
     const seen = await costOfFinishing(place)
     expect(seen).toEqual({ entries: 0, scripts: 1 })
-    expect(await place.record(child.worker)).toMatchObject({ place: 'terminal', data: tally })
+    expect(await place.record(child.worker)).toMatchObject({ status: 'terminal', data: tally })
   })
 
   test('a turn that ends between the two calls of a batch does not hold the cancel up', async () => {
     await using scene = await started()
     const { place, turn, node, cancel, session } = scene
     const spawns = [place.child(turn.worker, 1, 'child')]
-    await rest(turn, [said('go'), asked('a')], { spawns, awaits: [1] })
+    await rest(turn, [said('go'), asked('a')], { spawns, pendingCalls: [1] })
     const child = await node.claim()
     await cancel()
     place.wire.afterNext(async () => {
@@ -204,7 +209,7 @@ describe('what it costs', () => {
     const { place, turn, node, cancel, session } = scene
     const calls = Array.from({ length: 20 }, (_, index) => index + 1)
     const spawns = calls.map((call) => place.child(turn.worker, call, `c${call}`))
-    await rest(turn, [said('go'), asked('a')], { spawns, awaits: calls, end: { wait: 'family:20', next: null } })
+    await rest(turn, [said('go'), asked('a')], { spawns, pendingCalls: calls, end: { wait: 'results:20', next: null } })
     for (const _ of calls) {
       const child = await node.claim()
       await rest(child, [said('go'), asked('x', 'y')], { end: { wait: 'any', next: null } })

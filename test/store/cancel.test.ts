@@ -11,7 +11,7 @@ describe('cancel', () => {
       expect(await place.sessions.cancel(session.id, 'no "longer"\n needed')).toEqual({ kind: 'ok' }),
     )
     expect(changed).toEqual({
-      's:<one>': { state: 'cancelling', marks: '1', cancel: '"no \\"longer\\"\\n needed"' },
+      's:<one>': { state: 'cancelling', cancelCount: '1', cancel: '"no \\"longer\\"\\n needed"' },
       's:<one>:cancelled': ['<one.root>:*'],
       cancelling: ['<one>'],
       events: [['session.cancelRequested <one.root> {"reason":"no \\"longer\\"\\n needed"}']],
@@ -44,7 +44,7 @@ describe('cancel', () => {
     const root = await node.claim()
     await root.complete({ spawns: [place.child(root.worker, 1, 'free', { detached: true })] })
     const free = await node.claim()
-    await free.park('control', { timers: [{ id: 't1', ms: 600_000, valueJson: '1' }], timersOpen: 1 })
+    await free.park('signals', { timers: [{ id: 't1', ms: 600_000, valueJson: '1' }], timersOpen: 1 })
     const ended = await place.session(session.id)
     const cancelling = () => place.sessions.cancel(session.id, 'late')
     expect(await cancelling()).toEqual({ kind: 'finished', state: 'completed' })
@@ -53,7 +53,7 @@ describe('cancel', () => {
     expect(await states(place)).toEqual({ 'one.root': 'idle', free: 'terminal' })
     expect(await place.dump()).not.toHaveProperty('timers')
     expect(await place.dump()).not.toHaveProperty('cancelling')
-    expect(await place.session(session.id)).toEqual({ ...ended, marks: '1' })
+    expect(await place.session(session.id)).toEqual({ ...ended, cancelCount: '1' })
   })
 
   test('of a session that is not known is told so', async () => {
@@ -70,7 +70,7 @@ describe('cancel', () => {
     await place.sessions.cancel(session.id, 'enough')
     await node.claim()
     const other = await node.claim()
-    expect(other.grant).toMatchObject({ name: 'two', mark: 'run' })
+    expect(other.assignment).toMatchObject({ name: 'two', purpose: 'run' })
     expect(await other.commit({ entries: ['{}'] })).toMatchObject({ kind: 'ok' })
   })
 })
@@ -84,19 +84,21 @@ describe('from that instant (I12)', () => {
     for (const turn of [first, ...claims]) {
       expect(await turn.commit({ entries: ['{}'] })).toEqual({ kind: 'cancelled' })
       expect(
-        await node.turns.renew([{ workerId: turn.worker, token: turn.grant.token, bell: '', becomesBusy: false }]),
+        await node.turns.renew([
+          { workerId: turn.worker, token: turn.assignment.token, wakeup: '', becomesBusy: false },
+        ]),
       ).toMatchObject({
         verdicts: ['cancelled'],
       })
     }
-    expect(claims.map((turn) => turn.grant.name).sort()).toEqual(['free', 'grandchild', 'second'])
+    expect(claims.map((turn) => turn.assignment.name).sort()).toEqual(['free', 'grandchild', 'second'])
   })
 
-  test('queued workers are granted for their cancelling end only', async () => {
+  test('queued workers are assigned for their cancelling end only', async () => {
     await using scene = await tree()
     const { place, session, node } = scene
     await place.sessions.cancel(session.id, 'enough')
-    for (let number = 0; number < 3; number++) expect((await node.claim()).grant.mark).toBe('cancelled')
+    for (let number = 0; number < 3; number++) expect((await node.claim()).assignment.purpose).toBe('cancelled')
   })
 
   test('nobody spawns', async () => {
@@ -104,7 +106,7 @@ describe('from that instant (I12)', () => {
     const { place, session, first } = scene
     await place.sessions.cancel(session.id, 'enough')
     const child = place.child(first.worker, 2, 'late')
-    expect(await first.commit({ spawns: [child], awaits: [1, 2] })).toEqual({ kind: 'cancelled' })
+    expect(await first.commit({ spawns: [child], pendingCalls: [1, 2] })).toEqual({ kind: 'cancelled' })
     expect(await place.dump()).not.toHaveProperty('w:<late>')
   })
 })
@@ -118,17 +120,17 @@ describe('the cancelling end of a turn', () => {
     await place.sessions.cancel(session.id, 'enough')
     const changed = await place.changed(() => turn.record(cancelledEnd))
     expect(changed).toMatchObject({
-      'w:<one.root>': { place: 'terminal', holder: '', run: '2' },
+      'w:<one.root>': { status: 'terminal', holder: '', run: '2' },
       'w:<one.root>:log': ['{"type":"cancelled"}'],
       's:<one>': { 'result:1': 'cancelled 0' },
       leases: null,
     })
-    expect(changed).not.toHaveProperty('w:<one.root>:mail:user')
+    expect(changed).not.toHaveProperty('w:<one.root>:mail:inbox')
     expect(changed).not.toHaveProperty('run:default')
     await node.upkeep.finishCancelled()
     expect(await place.dump()).toMatchObject({
-      'w:<one.root>': { place: 'terminal' },
-      'w:<one.root>:mail:user': ['i\t-\t"first"', 'i\t-\t"second"'],
+      'w:<one.root>': { status: 'terminal' },
+      'w:<one.root>:mail:inbox': ['i\t-\t"first"', 'i\t-\t"second"'],
       's:<one>': { state: 'cancelled', finished: 'now' },
     })
   })
@@ -138,12 +140,12 @@ describe('the cancelling end of a turn', () => {
     const { place, node, root, first } = scene
     await place.redis.hset(place.workerKeys(root.worker).record, 'mode', 'conversation')
     await place.redis.zadd(place.keys.run('default'), 1, root.worker)
-    await place.redis.hset(place.workerKeys(root.worker).record, 'place', 'queued')
+    await place.redis.hset(place.workerKeys(root.worker).record, 'status', 'queued')
     await place.post(root.worker, 'next')
     const ending = await node.claim()
-    await ending.complete({ userUsed: 0, awaiting: 2 })
+    await ending.complete({ inputsConsumed: 0, pendingCount: 2 })
     expect(await first.commit({ entries: ['{}'] })).toEqual({ kind: 'cancelled' })
-    await first.record({ ...cancelledEnd, awaiting: 1 })
+    await first.record({ ...cancelledEnd, pendingCount: 1 })
     await node.upkeep.finishCancelled()
     expect(await states(place)).toEqual({
       'one.root': 'queued',
@@ -154,8 +156,8 @@ describe('the cancelling end of a turn', () => {
     })
     expect(await place.dump()).not.toHaveProperty('s:<one>:cancelled')
     expect(await place.dump()).not.toHaveProperty('cancelling')
-    expect((await node.claim()).grant).toMatchObject({ name: 'free', mark: 'run' })
-    expect((await node.claim()).grant).toMatchObject({ workerId: root.worker, run: 2, mark: 'run' })
+    expect((await node.claim()).assignment).toMatchObject({ name: 'free', purpose: 'run' })
+    expect((await node.claim()).assignment).toMatchObject({ workerId: root.worker, run: 2, purpose: 'run' })
   })
 })
 
@@ -166,7 +168,7 @@ describe('after all', () => {
     const others: HandTurn[] = [await node.claim(), await node.claim(), await node.claim()]
     await place.sessions.cancel(session.id, 'enough')
     for (const turn of [first, ...others]) {
-      await turn.record({ ...cancelledEnd, awaiting: turn === first ? 1 : 0 })
+      await turn.record({ ...cancelledEnd, pendingCount: turn === first ? 1 : 0 })
       await node.upkeep.finishCancelled()
     }
     const dump = await place.dump()

@@ -3,22 +3,22 @@ import { describe, expect, test } from 'vitest'
 import { policy as defaultPolicy } from '../../src/core/policy.ts'
 import { encodeResult } from '../../src/core/worker/message.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { completion, granted, runFailure } from './support/hand-node.ts'
+import { assigned, completion, runFailure } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
-const bell = 'b-mine-default-1'
+const wakeup = 'b-mine-default-1'
 
 describe('a claim', () => {
   test('takes the first in line, with a lease, a token and a start counted before any work', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
-    expect(await place.changed(() => node.claim({ bell, keepBell: true }))).toEqual({
-      'w:<one.root>': { place: 'running', holder: '1.n', epoch: '1', starts: '1' },
+    expect(await place.changed(() => node.claim({ wakeup, keepWakeup: true }))).toEqual({
+      'w:<one.root>': { status: 'running', holder: '1.n', epoch: '1', starts: '1' },
       'run:default': null,
       leases: ['<one.root> now+60s'],
-      'grants:node-a': { '0': expect.stringMatching(/1\.n.*<one\.root>/) },
-      'bells:default': expect.arrayContaining([`${bell} now+20s`]),
+      'claims:node-a': { '0': expect.stringMatching(/1\.n.*<one\.root>/) },
+      'wakeups:default': expect.arrayContaining([`${wakeup} now+20s`]),
     })
   })
 
@@ -26,10 +26,10 @@ describe('a claim', () => {
     await using place = await Place.open()
     const { id, root } = await place.create({ limits: { workers: 9, children: 8, depth: 7, mailbox: 6 } })
     await place.post(root, 'second')
-    const { grant } = await place.node().claim()
-    expect(grant).toMatchObject({
+    const { assignment } = await place.node().claim()
+    expect(assignment).toMatchObject({
       workerId: root,
-      mark: 'run',
+      purpose: 'run',
       token: '1:1.n',
       epoch: 1,
       suspect: false,
@@ -47,12 +47,12 @@ describe('a claim', () => {
       version: 0,
       attempt: 0,
       calls: 0,
-      awaits: [],
+      pendingCalls: [],
       timersOpen: 0,
       stateJson: null,
-      mail: { control: [], family: [] },
+      mail: { signals: [], results: [] },
     })
-    expect(grant.mail.user.map((mail) => mail.message.value)).toEqual(['first', 'second'])
+    expect(assignment.mail.inbox.map((mail) => mail.message.value)).toEqual(['first', 'second'])
   })
 
   test('tells a child who waits for it, and a detached child that nobody does', async () => {
@@ -61,27 +61,34 @@ describe('a claim', () => {
     const node = place.node()
     const turn = await node.claim()
     const spawns = [place.child(root, 1, 'child'), place.child(root, 2, 'free', { detached: true })]
-    await turn.park('control', { spawns, awaits: [1] })
+    await turn.park('signals', { spawns, pendingCalls: [1] })
     const [child, free] = [await node.claim(), await node.claim()]
-    expect(child.grant).toMatchObject({ parentId: root, call: 1, depth: 1, sessionId: id, name: 'child', kind: 'echo' })
-    expect(free.grant).toMatchObject({ parentId: root, call: null, depth: 1, sessionId: id })
+    expect(child.assignment).toMatchObject({
+      parentId: root,
+      call: 1,
+      depth: 1,
+      sessionId: id,
+      name: 'child',
+      kind: 'echo',
+    })
+    expect(free.assignment).toMatchObject({ parentId: root, call: null, depth: 1, sessionId: id })
   })
 
-  test('with nothing queued is empty, and gives its bell back', async () => {
+  test('with nothing queued is empty, and gives its wake-up back', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
-    const turn = await node.claim({ bell, keepBell: true })
-    await turn.complete({ bell: '' })
-    const changed = await place.changed(async () => expect(await node.ask({ bell })).toEqual({ kind: 'empty' }))
-    expect(changed).toEqual({ 'bells:default': ['b*-default-1 now+20s'] })
+    const turn = await node.claim({ wakeup, keepWakeup: true })
+    await turn.complete({ wakeup: '' })
+    const changed = await place.changed(async () => expect(await node.ask({ wakeup })).toEqual({ kind: 'empty' }))
+    expect(changed).toEqual({ 'wakeups:default': ['b*-default-1 now+20s'] })
   })
 
   test('with nothing that this node can run is unfit, and leaves the line as it is', async () => {
     await using place = await Place.open()
     await place.create({ kind: 'other' })
     const node = place.node()
-    const changed = await place.changed(async () => expect(await node.ask({ bell })).toEqual({ kind: 'unfit' }))
+    const changed = await place.changed(async () => expect(await node.ask({ wakeup })).toEqual({ kind: 'unfit' }))
     expect(changed).toEqual({})
   })
 
@@ -89,15 +96,15 @@ describe('a claim', () => {
     await using place = await Place.open()
     for (const [label, kind] of Object.entries({ a: 'ech', b: 'echo2', c: 'a/echo', d: 'cho', e: 'echo' }))
       await place.create({ label, kind })
-    const { grant } = await place.node().claim()
-    expect(grant.name).toBe('e')
+    const { assignment } = await place.node().claim()
+    expect(assignment.name).toBe('e')
   })
 
   test.each([0, 1, 31, 32, 33, 511])('takes the first that fits, behind %i that do not', async (before) => {
     await using place = await Place.open()
     for (let number = 0; number < before; number++) await place.create({ label: `x${number}`, kind: 'other' })
     await place.create({ label: 'in reach' })
-    expect((await place.node().claim()).grant.name).toBe('in reach')
+    expect((await place.node().claim()).assignment.name).toBe('in reach')
   })
 
   test('looks at 512 workers at most', async () => {
@@ -112,7 +119,7 @@ describe('a claim', () => {
     for (const label of ['a', 'b', 'c']) await place.create({ label })
     const node = place.node()
     const names = [await node.claim(), await node.claim({ slot: '1' }), await node.claim({ slot: '2' })]
-    expect(names.map((turn) => turn.grant.name)).toEqual(['a', 'b', 'c'])
+    expect(names.map((turn) => turn.assignment.name)).toEqual(['a', 'b', 'c'])
   })
 
   test('drops from the line what is not queued at all, and takes the next', async () => {
@@ -121,7 +128,7 @@ describe('a claim', () => {
     await place.create({ label: 'here' })
     await place.redis.del(place.workerKeys(gone.root).record)
     const turn = await place.node().claim()
-    expect(turn.grant.name).toBe('here')
+    expect(turn.assignment.name).toBe('here')
     expect(await place.redis.zcard(place.keys.run('default'))).toBe(0)
   })
 
@@ -131,13 +138,13 @@ describe('a claim', () => {
     for (let number = 0; number < 40; number++) await place.post(root, `${number} ${'y'.repeat(90)}`)
     const node = place.node()
     const first = await node.claim()
-    expect(first.grant.mail.user).toHaveLength(1)
+    expect(first.assignment.mail.inbox).toHaveLength(1)
     await first.complete()
     const second = await node.claim()
-    expect(second.grant.mail.user.length).toBeGreaterThan(5)
-    expect(second.grant.mail.user.length).toBeLessThan(12)
-    expect(second.grant.mail.user.map((mail) => mail.sequence)).toEqual(
-      second.grant.mail.user.map((_, index) => index + 1),
+    expect(second.assignment.mail.inbox.length).toBeGreaterThan(5)
+    expect(second.assignment.mail.inbox.length).toBeLessThan(12)
+    expect(second.assignment.mail.inbox.map((mail) => mail.sequence)).toEqual(
+      second.assignment.mail.inbox.map((_, index) => index + 1),
     )
   })
 
@@ -147,11 +154,11 @@ describe('a claim', () => {
     for (let number = 0; number < 200; number++) await place.post(root, `${number}`)
     const node = place.node()
     const first = await node.claim()
-    expect(first.grant.mail.user.length).toBeGreaterThanOrEqual(2 * defaultPolicy.turnSliceSteps)
-    expect(first.grant.mail.user.length).toBeLessThan(100)
+    expect(first.assignment.mail.inbox.length).toBeGreaterThanOrEqual(2 * defaultPolicy.turnSliceSteps)
+    expect(first.assignment.mail.inbox.length).toBeLessThan(100)
     await first.complete()
-    const { grant } = await node.claim()
-    expect(grant.mail.user[0]?.sequence).toBe(1)
+    const { assignment } = await node.claim()
+    expect(assignment.mail.inbox[0]?.sequence).toBe(1)
   })
 
   test('hands out no more timers than a turn may receive', async () => {
@@ -159,36 +166,36 @@ describe('a claim', () => {
     const { root } = await place.create()
     const node = place.node()
     const timers = Array.from({ length: 200 }, (_, number) => ({ id: `t${number}`, ms: 0, valueJson: `${number}` }))
-    await (await node.claim()).park('control', { timers, timersOpen: 200 })
+    await (await node.claim()).park('signals', { timers, timersOpen: 200 })
     await waitUntil('all have fired', async () => {
       await node.upkeep.fire()
-      return (await place.redis.llen(place.workerKeys(root).control)) === 200
+      return (await place.redis.llen(place.workerKeys(root).signals)) === 200
     })
-    const { grant } = await node.claim()
-    expect(grant.mail.control.length).toBeGreaterThanOrEqual(2 * defaultPolicy.turnSliceSteps)
-    expect(grant.mail.control.length).toBeLessThan(100)
+    const { assignment } = await node.claim()
+    expect(assignment.mail.signals.length).toBeGreaterThanOrEqual(2 * defaultPolicy.turnSliceSteps)
+    expect(assignment.mail.signals.length).toBeLessThan(100)
   })
 
-  test('hands out the awaited result also where it stands behind more bytes than a grant may have', async () => {
+  test('hands out the awaited result also where it stands behind more bytes than an assignment may have', async () => {
     await using place = await Place.open({ policy: { claimMailBytes: 1_000 } })
     const { root } = await place.create()
     const node = place.node()
     const turn = await node.claim()
     const spawns = [1, 2, 3].map((call) => place.child(root, call, `c${call}`))
-    await turn.park(`result:${spawns[0]?.id}`, { spawns, awaits: [1, 2, 3] })
+    await turn.park(`result:${spawns[0]?.id}`, { spawns, pendingCalls: [1, 2, 3] })
     const children = [await node.claim(), await node.claim(), await node.claim()]
     for (const child of children.toReversed()) {
       const valueJson = JSON.stringify('x'.repeat(2_000))
       const outcome = { status: 'completed', valueJson } as const
-      const result = encodeResult({ id: child.worker, name: 'c', kind: 'echo' }, child.grant.call ?? 0, outcome)
+      const result = encodeResult({ id: child.worker, name: 'c', kind: 'echo' }, child.assignment.call ?? 0, outcome)
       await child.complete({ result })
     }
-    const { grant } = await node.claim()
-    expect(grant.mail.family.map((mail) => [mail.sequence, mail.message])).toMatchObject([
+    const { assignment } = await node.claim()
+    expect(assignment.mail.results.map((mail) => [mail.sequence, mail.message])).toMatchObject([
       [0, { call: 3 }],
       [2, { call: 1 }],
     ])
-    expect(grant.familySeen).toBe(1)
+    expect(assignment.resultsSeen).toBe(1)
   })
 
   test('clears the last failure when a run starts', async () => {
@@ -197,7 +204,7 @@ describe('a claim', () => {
     const node = place.node()
     await (await node.claim()).record({
       ...completion,
-      userUsed: 1,
+      inputsConsumed: 1,
       runState: 'Failed',
       outcome: 'failed',
       failure: runFailure,
@@ -216,14 +223,20 @@ describe('a claim', () => {
     await place.create({ mode: 'conversation' })
     const node = place.node()
     const turn = await node.claim()
-    const failing = { ...completion, userUsed: 1, runState: 'Failed', outcome: 'failed', failure: runFailure } as const
+    const failing = {
+      ...completion,
+      inputsConsumed: 1,
+      runState: 'Failed',
+      outcome: 'failed',
+      failure: runFailure,
+    } as const
     await turn.record({ ...failing, end: undefined })
     await turn.record({ runState: 'Failed', open: false, end: { wait: 'again', next: null } })
     const again = await node.claim()
     await again.record({ runState: 'Failed', open: false, end: { wait: 'any', next: null } })
     expect(await place.dump()).toMatchObject({
       'w:<one.root>:failure': JSON.stringify(runFailure),
-      'w:<one.root>': { failed: '1', place: 'idle' },
+      'w:<one.root>': { failed: '1', status: 'idle' },
     })
   })
 
@@ -242,31 +255,31 @@ describe('a claim', () => {
     await (await node.claim()).record({
       open: false,
       attempt: 1,
-      retrying: 'user:0',
+      retrying: 'inbox:0',
       runState: 'TransientFailure',
       failure,
       end: { wait: 'retry', retryMs: 0, next: null },
     })
     await node.upkeep.fire()
     const turn = await node.claim()
-    expect(turn.grant).toMatchObject({ attempt: 1, retrying: 'user:0', runState: 'TransientFailure' })
+    expect(turn.assignment).toMatchObject({ attempt: 1, retrying: 'inbox:0', runState: 'TransientFailure' })
     expect(await place.dump()).toMatchObject({ 'w:<one.root>': { failed: '1' } })
   })
 })
 
-describe('a bell', () => {
-  test('that turned busy counts as awake again with the next grant', async () => {
+describe('a wake-up', () => {
+  test('that turned busy counts as awake again with the next assignment', async () => {
     await using place = await Place.open()
     await place.create({ label: 'a' })
     await place.create({ label: 'b' })
     const node = place.node()
-    const turn = await node.claim({ bell, keepBell: true })
-    await node.turns.renew([{ workerId: turn.worker, token: turn.grant.token, bell, becomesBusy: true }])
-    expect(await place.dump()).toMatchObject({ 'busy:default': [`${bell} now+60s`] })
-    const changed = await place.changed(() => node.claim({ bell, keepBell: true, wasBusy: true }))
+    const turn = await node.claim({ wakeup, keepWakeup: true })
+    await node.turns.renew([{ workerId: turn.worker, token: turn.assignment.token, wakeup, becomesBusy: true }])
+    expect(await place.dump()).toMatchObject({ 'busy:default': [`${wakeup} now+60s`] })
+    const changed = await place.changed(() => node.claim({ wakeup, keepWakeup: true, wasBusy: true }))
     expect(changed).toMatchObject({
       'busy:default': null,
-      'bells:default': expect.arrayContaining([`${bell} now+20s`]),
+      'wakeups:default': expect.arrayContaining([`${wakeup} now+20s`]),
     })
   })
 
@@ -274,9 +287,9 @@ describe('a bell', () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
-    const turn = await node.claim({ bell, keepBell: true })
-    await node.turns.renew([{ workerId: turn.worker, token: turn.grant.token, bell, becomesBusy: true }])
-    expect(await node.ask({ bell, wasBusy: true })).toEqual({ kind: 'empty' })
+    const turn = await node.claim({ wakeup, keepWakeup: true })
+    await node.turns.renew([{ workerId: turn.worker, token: turn.assignment.token, wakeup, becomesBusy: true }])
+    expect(await node.ask({ wakeup, wasBusy: true })).toEqual({ kind: 'empty' })
     expect(await place.dump()).not.toHaveProperty('busy:default')
   })
 })
@@ -286,8 +299,8 @@ describe('poison', () => {
   async function crash(place: Place, maySuspect = true) {
     const node = place.node()
     const answer = await node.ask({ maySuspect })
-    if (answer.kind === 'grant') {
-      await place.expireLease(answer.grant.workerId)
+    if (answer.kind === 'assigned') {
+      await place.expireLease(answer.assignment.workerId)
       await node.sweep({ free: 0 })
     }
     return answer
@@ -296,18 +309,18 @@ describe('poison', () => {
   test('two starts without a commit make a suspect, which runs only where no other suspect does', async () => {
     await using place = await Place.open()
     await place.create()
-    expect(granted(await crash(place))).toMatchObject({ starts: expect.any(Number), suspect: false, crashes: 0 })
-    expect(granted(await crash(place, false))).toMatchObject({ suspect: false, crashes: 1 })
+    expect(assigned(await crash(place))).toMatchObject({ starts: expect.any(Number), suspect: false, crashes: 0 })
+    expect(assigned(await crash(place, false))).toMatchObject({ suspect: false, crashes: 1 })
     expect(await crash(place, false)).toEqual({ kind: 'unfit' })
-    expect(granted(await crash(place))).toMatchObject({ suspect: true, mark: 'run', crashes: 2 })
+    expect(assigned(await crash(place))).toMatchObject({ suspect: true, purpose: 'run', crashes: 2 })
   })
 
   test('three starts alone end in quarantine (I14)', async () => {
     await using place = await Place.open()
     await place.create()
-    for (let start = 0; start < 5; start++) expect(granted(await crash(place)).mark).toBe('run')
-    expect(granted(await crash(place, false))).toMatchObject({ mark: 'poison', suspect: false, crashes: 5 })
-    expect(granted(await crash(place, false)).mark).toBe('poison')
+    for (let start = 0; start < 5; start++) expect(assigned(await crash(place)).purpose).toBe('run')
+    expect(assigned(await crash(place, false))).toMatchObject({ purpose: 'poison', suspect: false, crashes: 5 })
+    expect(assigned(await crash(place, false)).purpose).toBe('poison')
   })
 
   test('a commit clears the suspicion', async () => {
@@ -315,13 +328,13 @@ describe('poison', () => {
     await place.create()
     for (let start = 0; start < 4; start++) await crash(place)
     const turn = await place.node().claim()
-    expect(turn.grant.suspect).toBe(true)
+    expect(turn.assignment.suspect).toBe(true)
     await turn.record({ entries: ['{}'] })
     await place.expireLease(turn.worker)
     await place.node().sweep({ free: 0 })
-    const { grant } = await place.node().claim({ maySuspect: false })
-    expect(grant).toMatchObject({ mark: 'run', suspect: false })
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { starts: '1', alone: '0' } })
+    const { assignment } = await place.node().claim({ maySuspect: false })
+    expect(assignment).toMatchObject({ purpose: 'run', suspect: false })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { starts: '1', isolated: '0' } })
   })
 
   test('other workers are claimed past a suspect', async () => {
@@ -329,7 +342,7 @@ describe('poison', () => {
     await place.create({ label: 'bad' })
     for (let start = 0; start < 2; start++) await crash(place)
     await place.create({ label: 'good' })
-    expect((await place.node().claim({ maySuspect: false })).grant.name).toBe('good')
+    expect((await place.node().claim({ maySuspect: false })).assignment.name).toBe('good')
   })
 
   test("a dead node's many innocents are no suspects: each has one start", async () => {
@@ -341,17 +354,17 @@ describe('poison', () => {
     for (const turn of turns) await place.expireLease(turn.worker)
     expect(await node.sweep({ free: 0 })).toMatchObject({ healed: 10 })
     for (let number = 0; number < 10; number++)
-      expect((await node.claim({ slot: String(number), maySuspect: false })).grant.suspect).toBe(false)
+      expect((await node.claim({ slot: String(number), maySuspect: false })).assignment.suspect).toBe(false)
   })
 })
 
 describe('a cancelled worker that is queued', () => {
-  test('is granted for its cancelling end only, and its start is not counted as suspicious', async () => {
+  test('is assigned for its cancelling end only, and its start is not counted as suspicious', async () => {
     await using place = await Place.open()
     const { id } = await place.create()
     await place.sessions.cancel(id, 'enough')
     const turn = await place.node().claim({ maySuspect: false })
-    expect(turn.grant.mark).toBe('cancelled')
+    expect(turn.assignment.purpose).toBe('cancelled')
     expect(await turn.commit({ entries: ['{}'] })).toEqual({ kind: 'cancelled' })
     expect(await place.redis.llen(place.workerKeys(turn.worker).log)).toBe(0)
   })

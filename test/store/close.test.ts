@@ -32,11 +32,11 @@ describe('close', () => {
       const { place, session, node } = scene
       let turn = state === 'queued' ? null : await node.claim()
       if (state === 'parked')
-        await turn?.park('control', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
+        await turn?.park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
       expect(await place.sessions.close(session.id)).toEqual({ kind: 'ok', state: 'active' })
       if (state === 'parked') await node.upkeep.fire()
       if (state !== 'running') turn = await node.claim()
-      await turn?.complete(state === 'parked' ? { userUsed: 0, controlUsed: 1 } : {})
+      await turn?.complete(state === 'parked' ? { inputsConsumed: 0, signalsConsumed: 1 } : {})
       expect(await place.session(session.id)).toMatchObject({ state: 'completed' })
     },
   )
@@ -45,12 +45,12 @@ describe('close', () => {
     await using scene = await conversation()
     const { place, session, node } = scene
     const turn = await node.claim()
-    await turn.record({ entries: ['{"type":"completed"}'], userUsed: 1, open: false, outcome: 'completed' })
+    await turn.record({ entries: ['{"type":"completed"}'], inputsConsumed: 1, open: false, outcome: 'completed' })
     expect(await place.sessions.close(session.id)).toEqual({ kind: 'ok', state: 'active' })
     const changed = await place.changed(() => turn.record({ open: false, end: { wait: 'any', next: null } }))
     expect(changed).toMatchObject({
       's:<one>': { state: 'completed', finished: 'now' },
-      'w:<one.root>': { place: 'idle' },
+      'w:<one.root>': { status: 'idle' },
       events: [['session.completed <one.root>']],
     })
     expect(await place.session(session.id)).toMatchObject({ 'result:1': 'completed 0' })
@@ -61,7 +61,7 @@ describe('close', () => {
     const { place, session, node } = scene
     const turn = await node.claim()
     await place.sessions.close(session.id)
-    await turn.record({ entries: ['{"type":"failed"}'], userUsed: 1, open: false, outcome: 'failed' })
+    await turn.record({ entries: ['{"type":"failed"}'], inputsConsumed: 1, open: false, outcome: 'failed' })
     const changed = await place.changed(() => turn.record({ open: false, end: { wait: 'any', next: null } }))
     expect(changed).not.toHaveProperty('s:<one>')
     expect(await place.session(session.id)).toMatchObject({ state: 'failed', 'result:1': 'failed 0' })
@@ -70,14 +70,14 @@ describe('close', () => {
   test('does not end what that turn leaves: input that waits, a run that is open, a try that is still to come', async () => {
     for (const end of [
       { open: false, post: true, end: { wait: 'any', next: null } },
-      { open: true, post: false, end: { wait: 'control', next: null } },
+      { open: true, post: false, end: { wait: 'signals', next: null } },
       { open: false, post: false, attempt: 1, end: { wait: 'retry', retryMs: 600_000, next: null } },
     ] as const) {
       await using scene = await conversation()
       const { place, session, node } = scene
       const { post, ...wish } = end
       const turn = await node.claim()
-      await turn.record({ userUsed: 1, open: false, outcome: 'completed', entries: ['{}'] })
+      await turn.record({ inputsConsumed: 1, open: false, outcome: 'completed', entries: ['{}'] })
       await place.sessions.close(session.id)
       if (post) await place.post(session.root, 'more')
       await turn.record(wish)

@@ -22,11 +22,11 @@ describe('a spawn', () => {
     await using scene = await started({ workers: 9, children: 8, depth: 7, mailbox: 6 })
     const { place, turn } = scene
     const changed = await place.changed(() =>
-      turn.park('control', { spawns: [place.child(turn.worker, 1, 'child')], awaits: [1] }),
+      turn.park('signals', { spawns: [place.child(turn.worker, 1, 'child')], pendingCalls: [1] }),
     )
     expect(changed).toEqual({
       'w:<child>': {
-        place: 'queued',
+        status: 'queued',
         kind: 'echo',
         name: 'child',
         session: '<one>',
@@ -37,13 +37,13 @@ describe('a spawn', () => {
         path1: '<one.root>:1',
         limits: '9 8 7 6',
       },
-      'w:<child>:mail:user': ['i\t<one.root>\t"for child"'],
+      'w:<child>:mail:inbox': ['i\t<one.root>\t"for child"'],
       's:<one>:workers': ['<child>'],
       's:<one>': { workers: '2', score: 'now' },
       'run:default': ['<child> now'],
-      'w:<one.root>': expect.objectContaining({ place: 'parked', calls: '1', awaits: '1', holder: '' }),
+      'w:<one.root>': expect.objectContaining({ status: 'parked', calls: '1', pendingCalls: '1', holder: '' }),
       'w:<one.root>:log': ['{"type":"received"}'],
-      'w:<one.root>:mail:user': null,
+      'w:<one.root>:mail:inbox': null,
       leases: null,
     })
   })
@@ -52,17 +52,17 @@ describe('a spawn', () => {
     await using scene = await started()
     const { place, node, turn } = scene
     const spawns = [place.child(turn.worker, 1, 'child'), place.child(turn.worker, 2, 'free', { detached: true })]
-    await turn.park('control', { spawns, awaits: [1] })
+    await turn.park('signals', { spawns, pendingCalls: [1] })
     const child = await node.claim()
     const free = await node.claim()
-    await child.park('control', {
+    await child.park('signals', {
       spawns: [
         place.child(child.worker, 1, 'grandchild'),
         place.child(child.worker, 2, 'free grandchild', { detached: true }),
       ],
-      awaits: [1],
+      pendingCalls: [1],
     })
-    await free.park('control', { spawns: [place.child(free.worker, 1, 'child of free')], awaits: [1] })
+    await free.park('signals', { spawns: [place.child(free.worker, 1, 'child of free')], pendingCalls: [1] })
     expect(await place.dump()).toMatchObject({
       'w:<free>': { path1: '<one.root>:-', parentRun: '-', parent: '<one.root>' },
       'w:<grandchild>': { depth: '2', path1: '<one.root>:1', path2: '<child>:1', parentRun: '1' },
@@ -75,8 +75,8 @@ describe('a spawn', () => {
     await using scene = await started()
     const { place, turn } = scene
     const spawns = [place.child(turn.worker, 1, 'child')]
-    await turn.record({ spawns, awaits: [1] })
-    const changed = await place.changed(() => turn.record({ spawns, awaits: [1] }))
+    await turn.record({ spawns, pendingCalls: [1] })
+    const changed = await place.changed(() => turn.record({ spawns, pendingCalls: [1] }))
     expect(changed).toEqual({ 'w:<one.root>': { version: '2', committed: '1.n:2' } })
   })
 
@@ -85,29 +85,29 @@ describe('a spawn', () => {
     const { place, turn } = scene
     const calls = Array.from({ length: 1_000 }, (_, index) => index + 1)
     const spawns = calls.map((call) => place.child(turn.worker, call, `c${call}`))
-    await turn.record({ spawns, awaits: calls })
+    await turn.record({ spawns, pendingCalls: calls })
     expect(await place.redis.lrange(place.sessionKeys(scene.session.id).workers, 0, -1)).toEqual(
       spawns.map(({ id }) => id),
     )
     expect(await place.redis.zcard(place.keys.run('default'))).toBe(1_000)
     expect((await place.session(scene.session.id)).workers).toBe('1001')
-    expect((await place.record(turn.worker)).awaits).toBe('1-1000')
+    expect((await place.record(turn.worker)).pendingCalls).toBe('1-1000')
   })
 
-  test('of many that ring many bells keeps the record small, and rings the same ones again (0001)', async () => {
+  test('of many that ring many wake-ups keeps the record small, and rings the same ones again (0001)', async () => {
     await using scene = await started({ children: 50 })
     const { place, node, turn } = scene
     await place.redis.set(place.keys.slots('default'), '50')
     const calls = Array.from({ length: 40 }, (_, index) => index + 1)
     const spawns = calls.map((call) => place.child(turn.worker, call, `child ${call}`))
-    const request = turn.request({ spawns, end: { wait: 'control', next: null }, userUsed: 1 })
+    const request = turn.request({ spawns, end: { wait: 'signals', next: null }, inputsConsumed: 1 })
     const first = await node.turns.commit(request)
     const again = await node.turns.commit(request)
     expect(again).toEqual(first)
-    const bells = first.kind === 'ok' ? first.bells.map(({ id }) => id) : []
+    const wakeups = first.kind === 'ok' ? first.wakeups.map(({ id }) => id) : []
     // That of the session's creation is out still.
-    expect(new Set(bells).size).toBe(39)
-    expect(await place.redis.zrange(place.keys.bells('default'), '0', '-1')).toEqual(expect.arrayContaining(bells))
+    expect(new Set(wakeups).size).toBe(39)
+    expect(await place.redis.zrange(place.keys.wakeups('default'), '0', '-1')).toEqual(expect.arrayContaining(wakeups))
     const { record } = workerKeys(place.keys.tag, turn.worker)
     // Redis 6.2 knows its small hashes by another name.
     expect(['listpack', 'ziplist']).toContain(await place.redis.object('ENCODING', record))
@@ -120,7 +120,7 @@ describe('a spawn', () => {
       place.child(turn.worker, 1, 'a', { pool: 'gpu', kind: 'paint' }),
       place.child(turn.worker, 2, 'b', { pool: 'unhosted' }),
     ]
-    expect(await place.changed(() => turn.park('control', { spawns, awaits: [1, 2] }))).toMatchObject({
+    expect(await place.changed(() => turn.park('signals', { spawns, pendingCalls: [1, 2] }))).toMatchObject({
       'run:gpu': ['<a> now'],
       'run:unhosted': ['<b> now'],
       'w:<a>': { pool: 'gpu', kind: 'paint' },
@@ -139,8 +139,8 @@ describe('a message to another worker', () => {
       turn.record({ sends: [mailTo(other.root, 'a'), mailTo(other.root, 'b')] }),
     )
     expect(changed).toMatchObject({
-      'w:<two.root>:mail:user': ['i\t-\t"a"', 'i\t-\t"b"'],
-      'w:<two.root>': { place: 'queued' },
+      'w:<two.root>:mail:inbox': ['i\t-\t"a"', 'i\t-\t"b"'],
+      'w:<two.root>': { status: 'queued' },
       'run:default': ['<two.root> now'],
       's:<two>': { score: 'now' },
     })
@@ -150,9 +150,9 @@ describe('a message to another worker', () => {
     await using scene = await started()
     const { place, turn } = scene
     const child = place.child(turn.worker, 1, 'child')
-    await turn.record({ spawns: [child], awaits: [1], sends: [mailTo(child.id, 'a'), mailTo(child.id, 'b')] })
+    await turn.record({ spawns: [child], pendingCalls: [1], sends: [mailTo(child.id, 'a'), mailTo(child.id, 'b')] })
     expect(await place.dump()).toMatchObject({
-      'w:<child>:mail:user': ['i\t<one.root>\t"for child"', 'i\t-\t"a"', 'i\t-\t"b"'],
+      'w:<child>:mail:inbox': ['i\t<one.root>\t"for child"', 'i\t-\t"a"', 'i\t-\t"b"'],
       'run:default': ['<child> now'],
     })
   })
@@ -162,8 +162,8 @@ describe('a message to another worker', () => {
     const { place, turn } = scene
     const changed = await place.changed(() => turn.complete({ sends: [mailTo(turn.worker, 'note to self')] }))
     expect(changed).toMatchObject({
-      'w:<one.root>:mail:user': ['i\t-\t"note to self"'],
-      'w:<one.root>': { place: 'queued', run: '2' },
+      'w:<one.root>:mail:inbox': ['i\t-\t"note to self"'],
+      'w:<one.root>': { status: 'queued', run: '2' },
       's:<one>': { 'result:1': 'completed 1' },
     })
     expect((await place.session(scene.session.id)).state).toBe('active')
@@ -174,9 +174,9 @@ describe('a message to another worker', () => {
     const { place, turn } = scene
     const child = place.child(turn.worker, 1, 'child')
     const sends = Array.from({ length: 9_000 }, (_, index) => mailTo(child.id, String(index)))
-    await turn.record({ spawns: [child], awaits: [1], sends })
-    expect(await place.redis.llen(place.workerKeys(child.id).user)).toBe(9_001)
-    expect(await place.record(child.id)).toMatchObject({ place: 'queued' })
+    await turn.record({ spawns: [child], pendingCalls: [1], sends })
+    expect(await place.redis.llen(place.workerKeys(child.id).inbox)).toBe(9_001)
+    expect(await place.record(child.id)).toMatchObject({ status: 'queued' })
   })
 })
 
@@ -185,7 +185,7 @@ describe('a commit is refused whole', () => {
   async function attempt(scene: Awaited<ReturnType<typeof started>>, wish: CommitWish) {
     let answer: unknown
     const changed = await scene.place.changed(async () => {
-      answer = await scene.turn.commit({ entries: ['{"never":1}'], userUsed: 1, stateJson: '1', ...wish })
+      answer = await scene.turn.commit({ entries: ['{"never":1}'], inputsConsumed: 1, stateJson: '1', ...wish })
     })
     return { answer, changed }
   }
@@ -196,17 +196,17 @@ describe('a commit is refused whole', () => {
     await using scene = await started({ depth: 0 })
     const child = scene.place.child(scene.turn.worker, 1, 'child')
     const refusal = { reason: 'depth_exceeded', limit: 0, id: child.id }
-    expect(await attempt(scene, { spawns: [child], awaits: [1] })).toEqual(refused(refusal))
+    expect(await attempt(scene, { spawns: [child], pendingCalls: [1] })).toEqual(refused(refusal))
   })
 
   test('when more children would be awaited than allowed; as many as allowed are fine', async () => {
     await using scene = await started({ children: 2 })
     const spawns = [1, 2, 3].map((call) => scene.place.child(scene.turn.worker, call, `c${call}`))
     const refusal = { reason: 'children_exceeded', limit: 2, id: spawns[0]?.id }
-    expect(await attempt(scene, { spawns, awaits: [1, 2, 3] })).toEqual(refused(refusal))
-    expect(await scene.turn.commit({ spawns: spawns.slice(0, 2), awaits: [1, 2] })).toMatchObject({ kind: 'ok' })
+    expect(await attempt(scene, { spawns, pendingCalls: [1, 2, 3] })).toEqual(refused(refusal))
+    expect(await scene.turn.commit({ spawns: spawns.slice(0, 2), pendingCalls: [1, 2] })).toMatchObject({ kind: 'ok' })
     const third = { reason: 'children_exceeded', limit: 2, id: spawns[2]?.id }
-    expect(await attempt(scene, { spawns: spawns.slice(2), awaits: [1, 2, 3] })).toEqual(refused(third))
+    expect(await attempt(scene, { spawns: spawns.slice(2), pendingCalls: [1, 2, 3] })).toEqual(refused(third))
   })
 
   test('but detached children are not counted as awaited', async () => {
@@ -219,11 +219,11 @@ describe('a commit is refused whole', () => {
     await using scene = await started({ workers: 3 })
     const { place, turn } = scene
     const spawns = [1, 2, 3].map((call) => place.child(turn.worker, call, `c${call}`, { detached: call === 3 }))
-    expect(await attempt(scene, { spawns, awaits: [1, 2] })).toEqual(
+    expect(await attempt(scene, { spawns, pendingCalls: [1, 2] })).toEqual(
       refused({ reason: 'workers_exceeded', limit: 3, id: spawns[0]?.id }),
     )
-    expect(await turn.commit({ spawns: spawns.slice(0, 2), awaits: [1, 2] })).toMatchObject({ kind: 'ok' })
-    expect(await attempt(scene, { spawns: spawns.slice(2), awaits: [1, 2] })).toEqual(
+    expect(await turn.commit({ spawns: spawns.slice(0, 2), pendingCalls: [1, 2] })).toMatchObject({ kind: 'ok' })
+    expect(await attempt(scene, { spawns: spawns.slice(2), pendingCalls: [1, 2] })).toEqual(
       refused({ reason: 'workers_exceeded', limit: 3, id: spawns[2]?.id }),
     )
   })
@@ -247,14 +247,14 @@ describe('a commit is refused whole', () => {
     const sends = ['a', 'b', 'c'].map((text) => mailTo(other.root, text))
     expect(await attempt(scene, { sends })).toEqual(refused({ reason: 'mailbox_full', limit: 3, id: other.root }))
     expect(await scene.turn.commit({ sends: sends.slice(0, 2) })).toMatchObject({ kind: 'ok' })
-    expect(await place.redis.llen(place.workerKeys(other.root).user)).toBe(3)
+    expect(await place.redis.llen(place.workerKeys(other.root).inbox)).toBe(3)
   })
 
   test('when the mailbox of a child it spawns would be over full', async () => {
     await using scene = await started({ mailbox: 3 })
     const child = scene.place.child(scene.turn.worker, 1, 'child')
     const sends = ['a', 'b', 'c'].map((text) => mailTo(child.id, text))
-    expect(await attempt(scene, { spawns: [child], awaits: [1], sends })).toEqual(
+    expect(await attempt(scene, { spawns: [child], pendingCalls: [1], sends })).toEqual(
       refused({ reason: 'mailbox_full', limit: 3, id: child.id }),
     )
   })
@@ -305,7 +305,7 @@ describe('a commit is refused whole', () => {
     expect(
       await attempt(scene, {
         spawns: [child],
-        awaits: [1],
+        pendingCalls: [1],
         sends: [mailTo(first, 'a'), mailTo(turn.worker, 'fine'), mailTo(second, 'b')],
       }),
     ).toEqual(

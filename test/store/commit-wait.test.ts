@@ -14,7 +14,7 @@ async function started(mode: 'job' | 'conversation' = 'conversation') {
 }
 
 const resultOf = (child: HandTurn) =>
-  encodeResult({ id: child.worker, name: child.grant.name, kind: 'echo' }, child.grant.call ?? 0, {
+  encodeResult({ id: child.worker, name: child.assignment.name, kind: 'echo' }, child.assignment.call ?? 0, {
     status: 'completed',
     valueJson: '1',
   })
@@ -24,9 +24,9 @@ async function withChildren() {
   const scene = await started()
   const { place, node, turn } = scene
   const spawns = [place.child(turn.worker, 1, 'first'), place.child(turn.worker, 2, 'second')]
-  await turn.record({ userUsed: 1, spawns, awaits: [1, 2] })
+  await turn.record({ inputsConsumed: 1, spawns, pendingCalls: [1, 2] })
   const [first, second] = [await node.claim(), await node.claim()]
-  const open = { awaits: [1, 2] }
+  const open = { pendingCalls: [1, 2] }
   return { ...scene, first, second, open }
 }
 
@@ -34,7 +34,7 @@ describe('between runs', () => {
   test('a worker without input is idle', async () => {
     await using scene = await started()
     await scene.turn.complete()
-    expect(await scene.place.dump()).toMatchObject({ 'w:<one.root>': { place: 'idle', wait: 'any', holder: '' } })
+    expect(await scene.place.dump()).toMatchObject({ 'w:<one.root>': { status: 'idle', wait: 'any', holder: '' } })
   })
 
   test('input that came before the end queues the worker again, in the same script', async () => {
@@ -43,7 +43,7 @@ describe('between runs', () => {
     await place.post(turn.worker, 'second')
     const changed = await place.changed(() => turn.complete())
     expect(changed).toMatchObject({
-      'w:<one.root>': { place: 'queued', holder: '' },
+      'w:<one.root>': { status: 'queued', holder: '' },
       'run:default': ['<one.root> now'],
       leases: null,
     })
@@ -64,11 +64,11 @@ describe('between runs', () => {
     for (;;) {
       const wasAll = all
       if (turn) {
-        seen.push(...turn.grant.mail.user.map((mail) => mail.message.value))
-        await turn.complete({ userUsed: turn.grant.mail.user.length })
+        seen.push(...turn.assignment.mail.inbox.map((mail) => mail.message.value))
+        await turn.complete({ inputsConsumed: turn.assignment.mail.inbox.length })
       }
       const answer = await node.ask()
-      turn = answer.kind === 'grant' ? new HandTurn(node, answer.grant) : null
+      turn = answer.kind === 'assigned' ? new HandTurn(node, answer.assignment) : null
       if (turn === null && wasAll) break
     }
     await posts
@@ -82,7 +82,7 @@ describe('parked on a result', () => {
     const { place, turn, first, open } = scene
     await turn.record({ ...open, end: { wait: `result:${first.worker}`, next: null } })
     expect(await place.dump()).toMatchObject({
-      'w:<one.root>': { place: 'parked', wait: 'result:<first>', holder: '', open: '1' },
+      'w:<one.root>': { status: 'parked', wait: 'result:<first>', holder: '', open: '1' },
       leases: ['<first> now+60s', '<second> now+60s'],
     })
   })
@@ -92,7 +92,7 @@ describe('parked on a result', () => {
     const { place, turn, first, open } = scene
     await first.complete({ result: resultOf(first) })
     await turn.record({ ...open, end: { wait: `result:${first.worker}`, next: null } })
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'queued' } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { status: 'queued' } })
   })
 
   test('the result of another child that came during the turn does not', async () => {
@@ -100,7 +100,7 @@ describe('parked on a result', () => {
     const { place, turn, first, second, open } = scene
     await second.complete({ result: resultOf(second) })
     await turn.record({ ...open, end: { wait: `result:${first.worker}`, next: null } })
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'parked' } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { status: 'parked' } })
   })
 
   test('results consumed out of order stay consumed, and those between are found', async () => {
@@ -110,17 +110,17 @@ describe('parked on a result', () => {
     await first.complete({ result: resultOf(first) })
     await turn.record({ ...open, end: { wait: `result:${first.worker}`, next: null } })
     const next = await node.claim()
-    expect(next.grant.mail.family.map((mail) => mail.sequence)).toEqual([0, 1])
+    expect(next.assignment.mail.results.map((mail) => mail.sequence)).toEqual([0, 1])
     // The first call's result stands second in the lane.
-    await next.record({ familyUsed: [1], awaits: [2], end: { wait: 'again', next: null } })
+    await next.record({ resultsConsumed: [1], pendingCalls: [2], end: { wait: 'again', next: null } })
     const last = await node.claim()
-    expect(last.grant).toMatchObject({ familySeen: 2, awaits: [2] })
-    expect(last.grant.mail.family.map((mail) => [mail.sequence, (mail.message as { call: number }).call])).toEqual([
-      [0, 2],
-    ])
-    await last.record({ familyUsed: [0], end: { wait: 'again', next: null } })
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { family: '2' } })
-    expect(await place.dump()).not.toHaveProperty('w:<one.root>:mail:family')
+    expect(last.assignment).toMatchObject({ resultsSeen: 2, pendingCalls: [2] })
+    expect(
+      last.assignment.mail.results.map((mail) => [mail.sequence, (mail.message as { call: number }).call]),
+    ).toEqual([[0, 2]])
+    await last.record({ resultsConsumed: [0], end: { wait: 'again', next: null } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { results: '2' } })
+    expect(await place.dump()).not.toHaveProperty('w:<one.root>:mail:results')
   })
 
   test('a result of the next run is found, though this turn has dropped results of the run before', async () => {
@@ -132,14 +132,14 @@ describe('parked on a result', () => {
     await place.post(turn.worker, 'for run 2')
     const again = await node.claim()
     await second.complete({ result: resultOf(second) })
-    await again.record({ outcome: 'completed', open: false, awaiting: 2 })
+    await again.record({ outcome: 'completed', open: false, pendingCount: 2 })
     // The same turn goes on with run 2; both its children are quick.
     const spawns = [3, 4].map((call) => place.child(turn.worker, call, `c${call}`, { run: 2 }))
-    await again.record({ userUsed: 1, spawns, awaits: [3, 4] })
+    await again.record({ inputsConsumed: 1, spawns, pendingCalls: [3, 4] })
     const quick = [await node.claim(), await node.claim()] as const
     for (const child of quick) await child.complete({ result: resultOf(child) })
-    await again.record({ awaits: [3, 4], end: { wait: `result:${quick[0].worker}`, next: null } })
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'queued' } })
+    await again.record({ pendingCalls: [3, 4], end: { wait: `result:${quick[0].worker}`, next: null } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { status: 'queued' } })
   })
 })
 
@@ -149,16 +149,16 @@ describe('parked on a number of results', () => {
     const { place, turn, first, second, open } = scene
     await first.complete({ result: resultOf(first) })
     await second.complete({ result: resultOf(second) })
-    await turn.record({ ...open, end: { wait: 'family:2', next: null } })
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'queued' } })
+    await turn.record({ ...open, end: { wait: 'results:2', next: null } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { status: 'queued' } })
   })
 
   test('too few leave it parked', async () => {
     await using scene = await withChildren()
     const { place, turn, first, open } = scene
     await first.complete({ result: resultOf(first) })
-    await turn.record({ ...open, end: { wait: 'family:2', next: null } })
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'parked', wait: 'family:2' } })
+    await turn.record({ ...open, end: { wait: 'results:2', next: null } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { status: 'parked', wait: 'results:2' } })
   })
 })
 
@@ -169,27 +169,27 @@ describe('parked on a timer', () => {
     await using scene = await started()
     const { place, node, turn } = scene
     const later = [{ id: 't2', ms: 600_000, valueJson: '"pong"' }]
-    const changed = await place.changed(() => turn.park('control', { timers: [...timers, ...later], timersOpen: 2 }))
+    const changed = await place.changed(() => turn.park('signals', { timers: [...timers, ...later], timersOpen: 2 }))
     expect(changed).toMatchObject({
       timers: ['<one.root>:t1 now', '<one.root>:t2 now+600s'],
       'w:<one.root>:timers': { t1: '"ping"', t2: '"pong"' },
-      'w:<one.root>': { place: 'parked', timersOpen: '2' },
+      'w:<one.root>': { status: 'parked', timersOpen: '2' },
     })
     await node.upkeep.fire()
-    const { grant } = await node.claim()
-    expect(grant.mail.control.map((mail) => mail.message)).toEqual([
+    const { assignment } = await node.claim()
+    expect(assignment.mail.signals.map((mail) => mail.message)).toEqual([
       { kind: 'timer', id: 't1', from: null, value: 'ping' },
     ])
   })
 
   test('one that was due during the turn queues it again, whatever it waits for', async () => {
-    for (const wait of ['control', 'result:01890a5d-ac96-774b-bcce-b302099a8057', 'family:9', 'any']) {
+    for (const wait of ['signals', 'result:01890a5d-ac96-774b-bcce-b302099a8057', 'results:9', 'any']) {
       await using scene = await started()
       const { place, node, turn } = scene
-      await turn.record({ userUsed: 1, timers, timersOpen: 1 })
+      await turn.record({ inputsConsumed: 1, timers, timersOpen: 1 })
       await node.upkeep.fire()
       await turn.record({ timersOpen: 1, end: { wait, next: null } })
-      expect([wait, await place.dump()]).toMatchObject([wait, { 'w:<one.root>': { place: 'queued' } }])
+      expect([wait, await place.dump()]).toMatchObject([wait, { 'w:<one.root>': { status: 'queued' } }])
     }
   })
 
@@ -197,8 +197,8 @@ describe('parked on a timer', () => {
     await using scene = await started()
     const { place, turn } = scene
     await place.post(turn.worker, 'second')
-    await turn.park('control', { timers: [{ id: 't1', ms: 600_000, valueJson: '1' }], timersOpen: 1 })
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'parked' } })
+    await turn.park('signals', { timers: [{ id: 't1', ms: 600_000, valueJson: '1' }], timersOpen: 1 })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { status: 'parked' } })
   })
 })
 
@@ -218,14 +218,14 @@ describe('parked for the next try', () => {
     )
     expect(changed).toMatchObject({
       timers: ['<one.root>:retry now+600s'],
-      'w:<one.root>': { place: 'parked', wait: 'retry', attempt: '1', runState: 'TransientFailure', holder: '' },
+      'w:<one.root>': { status: 'parked', wait: 'retry', attempt: '1', runState: 'TransientFailure', holder: '' },
       leases: null,
     })
     await place.redis.zadd(place.keys.timers, (await place.now()) - 1, `${turn.worker}:retry`)
     await node.upkeep.fire()
-    const { grant } = await node.claim()
-    expect(grant).toMatchObject({ attempt: 1, open: false, run: 1 })
-    expect(grant.mail.user.map((mail) => mail.message.value)).toEqual(['first'])
+    const { assignment } = await node.claim()
+    expect(assignment).toMatchObject({ attempt: 1, open: false, run: 1 })
+    expect(assignment.mail.inbox.map((mail) => mail.message.value)).toEqual(['first'])
   })
 
   test('nothing wakes it before: not input that is there, not input that comes', async () => {
@@ -234,7 +234,7 @@ describe('parked for the next try', () => {
     await place.post(turn.worker, 'second')
     await turn.record({ ...failed, end: { wait: 'retry', retryMs: 600_000, next: null } })
     await place.post(turn.worker, 'third')
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'parked' } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { status: 'parked' } })
   })
 })
 
@@ -248,6 +248,6 @@ describe('a turn that gives its worker back', () => {
     await turn.record({ open: true, end: { wait: 'again', next: null } })
     const line = await place.redis.zrange(place.keys.run('default'), 0, '-1')
     expect(line).toEqual([expect.not.stringContaining(turn.worker), turn.worker])
-    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { place: 'queued', wait: 'any' } })
+    expect(await place.dump()).toMatchObject({ 'w:<one.root>': { status: 'queued', wait: 'any' } })
   })
 })

@@ -20,22 +20,22 @@ describe('a step in the middle of a turn', () => {
     const changed = await place.changed(async () => {
       const answer = await turn.commit({
         entries: ['{"a":1}', '{"b":2}'],
-        userUsed: 1,
+        inputsConsumed: 1,
         event: '[["run.started"]]',
       })
-      expect(answer).toMatchObject({ kind: 'ok', version: 1, bells: [], claimed: { kind: 'none' } })
+      expect(answer).toMatchObject({ kind: 'ok', version: 1, wakeups: [], claimed: { kind: 'none' } })
     })
     expect(changed).toEqual({
       'w:<one.root>': {
         version: '1',
         open: '1',
         runState: 'ProcessingUserMessage',
-        user: '1',
+        inbox: '1',
         starts: '0',
         committed: '1.n:1',
       },
       'w:<one.root>:log': ['{"a":1}', '{"b":2}'],
-      'w:<one.root>:mail:user': null,
+      'w:<one.root>:mail:inbox': null,
       events: [['run.started <one.root>']],
     })
   })
@@ -90,13 +90,13 @@ describe('state', () => {
   })
 
   test.each(['"short"', JSON.stringify('long '.repeat(100)), '""', '"@"'])(
-    '%j comes back with the next grant',
+    '%j comes back with the next assignment',
     async (json) => {
       await using scene = await started({ mode: 'conversation' })
       const { place, node, turn } = scene
       await turn.complete({ stateJson: json })
       await place.post(turn.worker, 'next')
-      expect((await node.claim()).grant.stateJson).toBe(json)
+      expect((await node.claim()).assignment.stateJson).toBe(json)
     },
   )
 
@@ -133,7 +133,7 @@ describe('a dead letter', () => {
     const changed = await place.changed(() =>
       turn.record({
         entries: ['{"type":"failed"}'],
-        userUsed: 1,
+        inputsConsumed: 1,
         dead: '{"starts":5}',
         open: false,
         outcome: 'failed',
@@ -144,7 +144,7 @@ describe('a dead letter', () => {
     expect(changed).toMatchObject({
       dead: [['session=<one> worker=<one.root> evidence={"starts":5} mail=i\t-\t"first"']],
       'w:<one.root>:log': ['{"type":"failed"}'],
-      'w:<one.root>:mail:user': null,
+      'w:<one.root>:mail:inbox': null,
     })
   })
 
@@ -161,7 +161,7 @@ describe('a commit is not accepted', () => {
   test('twice: the second is answered as the first, and nothing more is written (K11)', async () => {
     await using scene = await started()
     const { place, node, turn } = scene
-    const request = turn.request({ entries: ['{"a":1}'], userUsed: 1, event: '[["run.started"]]' })
+    const request = turn.request({ entries: ['{"a":1}'], inputsConsumed: 1, event: '[["run.started"]]' })
     const first = await node.turns.commit(request)
     const changed = await place.changed(async () => expect(await node.turns.commit(request)).toEqual(first))
     expect(changed).toEqual({})
@@ -173,7 +173,7 @@ describe('a commit is not accepted', () => {
     const early = turn.request({ entries: ['{"a":1}'] })
     await turn.record({ entries: ['{"a":1}'] })
     await turn.record({ entries: ['{"b":1}'] })
-    const late = turn.request({ entries: ['{"c":1}'], userUsed: 1, open: false, outcome: 'completed' })
+    const late = turn.request({ entries: ['{"c":1}'], inputsConsumed: 1, open: false, outcome: 'completed' })
     await turn.complete({ entries: ['{"c":1}'] })
     const ofEnded = await place.changed(async () => {
       expect(await node.turns.commit(early)).toMatchObject({ kind: 'ok' })
@@ -208,7 +208,7 @@ describe('a commit is not accepted', () => {
   test('under the token of the same epoch with another nonce, as after a fail-over that lost the claim (K18)', async () => {
     await using scene = await started()
     const { place, node, turn } = scene
-    const forged = new HandTurn(node, { ...turn.grant, token: '1:other' })
+    const forged = new HandTurn(node, { ...turn.assignment, token: '1:other' })
     const changed = await place.changed(async () =>
       expect(await forged.commit({ entries: ['{}'] })).toMatchObject({ kind: 'fenced' }),
     )
@@ -243,7 +243,7 @@ describe('a commit is not accepted', () => {
     const spawns = [place.child(turn.worker, 1, 'child')]
     const changed = await place.changed(async () => {
       expect(await turn.commit({ entries: ['{}'] })).toEqual({ kind: 'cancelled' })
-      expect(await turn.commit({ spawns, awaits: [1] })).toEqual({ kind: 'cancelled' })
+      expect(await turn.commit({ spawns, pendingCalls: [1] })).toEqual({ kind: 'cancelled' })
       expect(await turn.commit({ outcome: 'completed', open: false })).toEqual({ kind: 'cancelled' })
     })
     expect(changed).toEqual({})
@@ -275,11 +275,11 @@ describe('a turn that ends and claims in one script', () => {
     const next = node.next({ slot: '5' })
     const changed = await place.changed(async () => {
       const answer = await turn.complete({ end: { wait: 'any', next } })
-      expect(answer.claimed).toMatchObject({ kind: 'grant', grant: { name: 'two', token: `1:${next.nonce}` } })
+      expect(answer.claimed).toMatchObject({ kind: 'assigned', assignment: { name: 'two', token: `1:${next.nonce}` } })
     })
     expect(changed).toMatchObject({
-      'w:<one.root>': { place: 'idle', holder: '' },
-      'w:<two.root>': { place: 'running', holder: next.nonce },
+      'w:<one.root>': { status: 'idle', holder: '' },
+      'w:<two.root>': { status: 'running', holder: next.nonce },
       leases: ['<two.root> now+60s'],
       'run:default': null,
     })
@@ -290,16 +290,16 @@ describe('a turn that ends and claims in one script', () => {
     const { place, node, turn } = scene
     await place.post(turn.worker, 'second')
     const answer = await turn.complete({ end: { wait: 'any', next: node.next() } })
-    expect(answer.claimed).toMatchObject({ kind: 'grant', grant: { workerId: turn.worker, run: 2, epoch: 2 } })
+    expect(answer.claimed).toMatchObject({ kind: 'assigned', assignment: { workerId: turn.worker, run: 2, epoch: 2 } })
   })
 
-  test('gets nothing where nothing waits, and gives its bell back', async () => {
+  test('gets nothing where nothing waits, and gives its wake-up back', async () => {
     await using scene = await started()
     const { place, node, turn } = scene
-    await place.redis.zadd(place.keys.bells('default'), (await place.now()) + 20_000, 'mine')
-    const answer = await turn.complete({ end: { wait: 'any', next: node.next({ bell: 'mine' }) }, bell: 'mine' })
+    await place.redis.zadd(place.keys.wakeups('default'), (await place.now()) + 20_000, 'mine')
+    const answer = await turn.complete({ end: { wait: 'any', next: node.next({ wakeup: 'mine' }) }, wakeup: 'mine' })
     expect(answer.claimed).toEqual({ kind: 'empty' })
-    expect(await place.redis.zscore(place.keys.bells('default'), 'mine')).toBeNull()
+    expect(await place.redis.zscore(place.keys.wakeups('default'), 'mine')).toBeNull()
   })
 
   test('claims nothing when it is not accepted', async () => {

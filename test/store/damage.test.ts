@@ -6,15 +6,15 @@ import { childAndOther } from './support/damage-scenes.ts'
 import { completion, type HandTurn } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
-const renewal = (turn: HandTurn, bell = '', becomesBusy = false) => ({
+const renewal = (turn: HandTurn, wakeup = '', becomesBusy = false) => ({
   workerId: turn.worker,
-  token: turn.grant.token,
-  bell,
+  token: turn.assignment.token,
+  wakeup,
   becomesBusy,
 })
 
 const resultOf = (child: HandTurn) =>
-  encodeResult({ id: child.worker, name: child.grant.name, kind: 'echo' }, child.grant.call ?? 0, {
+  encodeResult({ id: child.worker, name: child.assignment.name, kind: 'echo' }, child.assignment.call ?? 0, {
     status: 'completed',
     valueJson: '1',
   })
@@ -25,7 +25,7 @@ describe('renew, of turns of which one is damaged,', () => {
     [
       'set of what was cancelled',
       async (place, id, root) => {
-        await place.redis.hset(place.workerKeys(root).record, 'marks', '1')
+        await place.redis.hset(place.workerKeys(root).record, 'cancelCount', '1')
         await place.redis.set(place.sessionKeys(id).cancelled, 'x')
       },
     ],
@@ -41,7 +41,7 @@ describe('renew, of turns of which one is damaged,', () => {
     expect(changed).toEqual({ leases: ['<child> now', '<other.root> now+60s'] })
   })
 
-  test.each(['bells', 'busy'] as const)('(%s of a pool) keeps them all: no lease needs a bell', async (name) => {
+  test.each(['wakeups', 'busy'] as const)('(%s of a pool) keeps them all: no lease needs a wake-up', async (name) => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
@@ -55,8 +55,8 @@ describe('renew, of turns of which one is damaged,', () => {
 })
 
 /** Of a root that is parked until its child has reported. */
-const uncounted: [what: string, field: 'family' | 'wait', text: string][] = [
-  ['count of results', 'family', 'some'],
+const uncounted: [what: string, field: 'results' | 'wait', text: string][] = [
+  ['count of results', 'results', 'some'],
   ['wait', 'wait', 'family:some'],
 ]
 
@@ -83,9 +83,9 @@ describe.each(uncounted)('a parked worker whose %s is no number', (_, field, tex
     const changed = await place.changed(() => node.upkeep.fire())
     expect(changed).toMatchObject({
       timers: null,
-      'w:<one.root>:mail:control': ['t\tt\t1'],
-      'w:<one.root>': { place: 'queued' },
-      'w:<other.root>:mail:control': ['t\tt\t1'],
+      'w:<one.root>:mail:signals': ['t\tt\t1'],
+      'w:<one.root>': { status: 'queued' },
+      'w:<other.root>:mail:signals': ['t\tt\t1'],
     })
     await mend()
     expect((await node.claim()).worker).toBe(root)
@@ -97,8 +97,8 @@ describe.each(uncounted)('a parked worker whose %s is no number', (_, field, tex
     const sends = [{ workerId: root, mail: encodeInput(other.worker, '1') }]
     const changed = await place.changed(() => other.complete({ sends }))
     expect(changed).toMatchObject({
-      'w:<one.root>:mail:user': [expect.anything()],
-      'w:<other.root>': { place: 'idle' },
+      'w:<one.root>:mail:inbox': [expect.anything()],
+      'w:<other.root>': { status: 'idle' },
     })
   })
 
@@ -106,9 +106,9 @@ describe.each(uncounted)('a parked worker whose %s is no number', (_, field, tex
     await using place = await Place.open()
     const { root, child } = await scene(place)
     await child.complete({ result: resultOf(child) })
-    expect(await place.redis.llen(place.workerKeys(root).family)).toBe(1)
-    expect(await place.record(root)).toMatchObject({ place: 'queued' })
-    expect(await place.record(child.worker)).toMatchObject({ place: 'idle' })
+    expect(await place.redis.llen(place.workerKeys(root).results)).toBe(1)
+    expect(await place.record(root)).toMatchObject({ status: 'queued' })
+    expect(await place.record(child.worker)).toMatchObject({ status: 'idle' })
   })
 })
 
@@ -118,12 +118,14 @@ describe.each(['100000000000000000000', '007'])('a count of %s', (count) => {
     await using place = await Place.open()
     const { id, root } = await place.create()
     const { record } = place.workerKeys(root)
-    await place.redis.hset(record, 'marks', count)
+    await place.redis.hset(record, 'cancelCount', count)
     const changed = await place.changed(() =>
-      expect(place.sessions.cancel(id, 'enough')).rejects.toThrow(`field marks of ${record} should be a whole number`),
+      expect(place.sessions.cancel(id, 'enough')).rejects.toThrow(
+        `field cancelCount of ${record} should be a whole number`,
+      ),
     )
     expect(changed).toEqual({})
-    await place.redis.hdel(record, 'marks')
+    await place.redis.hdel(record, 'cancelCount')
     expect(await place.sessions.cancel(id, 'enough')).toMatchObject({ kind: 'ok' })
   })
 
@@ -165,12 +167,12 @@ async function lost(place: Place, who: 'root' | 'grandchild'): Promise<Lost> {
   const node = place.node({ slots: 3 })
   let turn = await node.claim()
   for (const label of who === 'root' ? [] : ['child', 'grandchild']) {
-    await turn.park('family:1', { spawns: [place.child(turn.worker, 1, label)], awaits: [1] })
+    await turn.park('results:1', { spawns: [place.child(turn.worker, 1, label)], pendingCalls: [1] })
     turn = await node.claim()
   }
   await place.expireLease(turn.worker)
   await node.sweep({ free: 0 })
-  return { place, id, root, parent: turn.grant.parentId ?? root, worker: turn.worker }
+  return { place, id, root, parent: turn.assignment.parentId ?? root, worker: turn.worker }
 }
 
 type Spoil = (lost: Lost) => Promise<() => Promise<unknown>>
@@ -200,12 +202,12 @@ const ofSession: [what: string, spoil: Spoil][] = [
   ['set of what was cancelled', key(({ place, id }) => place.sessionKeys(id).cancelled)],
   ["partition's set of unfinished cancels", key(({ place }) => place.keys.cancelling)],
   ['count of workers', field('workers')],
-  ['count of cancels', field('marks')],
+  ['count of cancels', field('cancelCount')],
   ['spending', field('spent')],
 ]
 const ofParent: [what: string, spoil: Spoil][] = [
   ['parent', key(({ place, parent }) => place.workerKeys(parent).record)],
-  ['lane of its parent for results', key(({ place, parent }) => place.workerKeys(parent).family)],
+  ['lane of its parent for results', key(({ place, parent }) => place.workerKeys(parent).results)],
 ]
 
 describe('a worker that was started without a commit', () => {
@@ -220,8 +222,8 @@ describe('a worker that was started without a commit', () => {
     expect(await place.redis.zscore(place.keys.run('unhosted'), scene.worker)).not.toBeNull()
     await mend()
     await place.node().sweep({ free: 0 })
-    const { worker, grant } = await place.node().claim()
-    expect([worker, grant.mark]).toEqual([scene.worker, 'run'])
+    const { worker, assignment } = await place.node().claim()
+    expect([worker, assignment.purpose]).toEqual([scene.worker, 'run'])
   })
 
   test.each(
@@ -242,7 +244,7 @@ describe('a worker that was started without a commit', () => {
     await using place = await Place.open()
     const { root } = await place.create()
     const node = place.node({ slots: 2, childless: ['echo'] })
-    await (await node.claim()).park('family:1', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
+    await (await node.claim()).park('results:1', { spawns: [place.child(root, 1, 'child')], pendingCalls: [1] })
     await (await node.claim({ slot: '1' })).complete({ result: 'r' })
     const { worker } = await node.claim()
     expect(worker).toBe(root)
@@ -261,7 +263,7 @@ describe('a worker that was started without a commit', () => {
     const free = await node.claim()
     await place.expireLease(free.worker)
     await node.sweep({ free: 0 })
-    await place.redis.set(place.workerKeys(root.worker).family, 'x')
+    await place.redis.set(place.workerKeys(root.worker).results, 'x')
     expect((await node.claim()).worker).toBe(free.worker)
   })
 })
@@ -273,12 +275,12 @@ describe('a cancel of a child', () => {
     const node = place.node()
     const turn = await node.claim()
     const child = place.child(root, 1, 'child')
-    await turn.park('family:1', { spawns: [child], awaits: [1] })
+    await turn.park('results:1', { spawns: [child], pendingCalls: [1] })
     await place.redis.hset(place.workerKeys(child.id).record, 'path1', `${rootIdOf(newId(0))}:1`)
     await place.sessions.cancel(id, 'enough')
     expect(await node.upkeep.finishCancelled()).toEqual({ finished: 1, damaged: [] })
-    expect(await place.record(child.id)).toMatchObject({ place: 'terminal' })
-    expect(await place.record(root)).toMatchObject({ place: 'terminal' })
+    expect(await place.record(child.id)).toMatchObject({ status: 'terminal' })
+    expect(await place.record(root)).toMatchObject({ status: 'terminal' })
     expect(await node.ask()).toEqual({ kind: 'empty' })
   })
 })
@@ -286,7 +288,7 @@ describe('a cancel of a child', () => {
 test('a commit that is sent again is told that it was recorded, though its root was written over meanwhile', async () => {
   await using place = await Place.open()
   const { root, child } = await childAndOther(place)
-  const request = child.request({ ...completion, userUsed: 1, result: resultOf(child) })
+  const request = child.request({ ...completion, inputsConsumed: 1, result: resultOf(child) })
   const { turns } = child.node
   const first = await turns.commit(request)
   expect(first).toMatchObject({ kind: 'ok', version: 1 })
@@ -297,15 +299,15 @@ test('a commit that is sent again is told that it was recorded, though its root 
 test.each<[what: string, key: (place: Place, scene: { root: string; child: string }) => string]>([
   ['root', (place, { root }) => place.workerKeys(root).record],
   ['record', (place, { child }) => place.workerKeys(child).record],
-  ['lane', (place, { child }) => place.workerKeys(child).user],
+  ['lane', (place, { child }) => place.workerKeys(child).inbox],
 ])('a claim whose answer was lost holds up no slot when the %s of its worker was written over', async (_, keyOf) => {
   await using place = await Place.open()
   const { id: child } = place.child((await place.create()).root, 1, 'child')
   const node = place.node()
   const turn = await node.claim()
-  await turn.park('family:1', { spawns: [place.child(turn.worker, 1, 'child')], awaits: [1] })
+  await turn.park('results:1', { spawns: [place.child(turn.worker, 1, 'child')], pendingCalls: [1] })
   const lost = node.next()
-  expect(await node.turns.claim(lost)).toMatchObject({ kind: 'grant', grant: { workerId: child } })
+  expect(await node.turns.claim(lost)).toMatchObject({ kind: 'assigned', assignment: { workerId: child } })
   const key = keyOf(place, { root: turn.worker, child })
   await place.redis.del(key)
   await place.redis.set(key, 'x')
@@ -317,7 +319,7 @@ test.each<[what: string, key: (place: Place, scene: { root: string; child: strin
 describe('a recipient that somebody wrote over', () => {
   test.each<[what: string, spoil: (scene: { place: Place; root: string }) => Promise<unknown>]>([
     ['record', ({ place, root }) => place.redis.set(place.workerKeys(root).record, 'x')],
-    ['lane', ({ place, root }) => place.redis.set(place.workerKeys(root).user, 'x')],
+    ['lane', ({ place, root }) => place.redis.set(place.workerKeys(root).inbox, 'x')],
     ['limits', ({ place, root }) => place.redis.hset(place.workerKeys(root).record, 'limits', 'many')],
   ])('(%s) refuses its mail alone: what else its sender records is not held up', async (_, spoil) => {
     await using place = await Place.open()
@@ -334,6 +336,6 @@ describe('a recipient that somebody wrote over', () => {
       expect(answer).toHaveProperty('refusals.0.what', expect.stringMatching(/ should be /))
     })
     expect(changed).toEqual({})
-    expect(await sender.commit({ userUsed: 1 })).toMatchObject({ kind: 'ok' })
+    expect(await sender.commit({ inputsConsumed: 1 })).toMatchObject({ kind: 'ok' })
   })
 })

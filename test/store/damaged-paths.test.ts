@@ -28,7 +28,7 @@ describe.each<[what: string, fields: Record<string, string>, says: string]>([
     const node = place.node()
     const turn = await node.claim()
     const spawns = [place.child(turn.worker, 1, 'child'), place.child(turn.worker, 2, 'next')]
-    await turn.park('family:2', { spawns, awaits: [1, 2] })
+    await turn.park('results:2', { spawns, pendingCalls: [1, 2] })
     await place.redis.hset(place.workerKeys(spawns[0]?.id ?? '').record, fields)
     expect((await node.claim()).worker).toBe(spawns[1]?.id)
     expect((await place.dump())['run:unhosted']).toEqual(['<child> now'])
@@ -38,7 +38,7 @@ describe.each<[what: string, fields: Record<string, string>, says: string]>([
 test('a grandchild of whose path somebody wrote over the root writes to no other session', async () => {
   await using place = await Place.open()
   const { node, child } = await childAndOther(place)
-  await child.park('family:1', { spawns: [place.child(child.worker, 1, 'below')], awaits: [1] })
+  await child.park('results:1', { spawns: [place.child(child.worker, 1, 'below')], pendingCalls: [1] })
   const below = await node.claim({ slot: '1' })
   const { record } = place.workerKeys(below.worker)
   await place.redis.hset(record, 'path1', 'nonsense')

@@ -12,7 +12,7 @@ describe('finish', () => {
     await using scene = await started()
     const { place, session, node } = scene
     const turn = await node.claim()
-    const recorded = turn.request({ entries: ['{}'], userUsed: 1, open: true })
+    const recorded = turn.request({ entries: ['{}'], inputsConsumed: 1, open: true })
     expect(await node.turns.commit(recorded)).toMatchObject({ kind: 'ok', version: 1 })
     await place.expireLease(turn.worker)
     await node.sweep({ free: 0 })
@@ -29,7 +29,12 @@ describe('finish', () => {
     const { place, session, node } = scene
     await place.sessions.cancel(session.id, 'enough')
     await node.upkeep.finishCancelled()
-    expect(await place.record(session.root)).toMatchObject({ version: '1', epoch: '0', starts: '0', place: 'terminal' })
+    expect(await place.record(session.root)).toMatchObject({
+      version: '1',
+      epoch: '0',
+      starts: '0',
+      status: 'terminal',
+    })
   })
 
   test('tells how many cancels are over: not that of a session whose worker still runs', async () => {
@@ -59,7 +64,7 @@ describe('finish', () => {
     await using scene = await tree()
     const { place, session, node, first } = scene
     const timers = [{ id: 't1', ms: 600_000, valueJson: '1' }]
-    await first.record({ timers, timersOpen: 1, awaits: [1], end: { wait: 'control', next: null } })
+    await first.record({ timers, timersOpen: 1, pendingCalls: [1], end: { wait: 'signals', next: null } })
     await place.sessions.cancel(session.id, 'enough')
     await node.upkeep.finishCancelled()
     expect(await states(place)).toEqual({
@@ -76,7 +81,7 @@ describe('finish', () => {
       's:<one>': { state: 'cancelled', finished: 'now', 'result:1': 'cancelled 1' },
       'w:<one.root>:log': ['{"type":"received"}', expect.stringContaining('"type":"cancelled"')],
       'w:<grandchild>:log': [expect.stringContaining('"type":"cancelled"')],
-      'w:<grandchild>:mail:user': ['i\t<first>\t"for grandchild"'],
+      'w:<grandchild>:mail:inbox': ['i\t<first>\t"for grandchild"'],
     })
     const last = (dump.events as string[][]).slice(-6)
     expect(last.filter(([line]) => line?.startsWith('worker.cancelled'))).toHaveLength(5)
@@ -89,7 +94,7 @@ describe('finish', () => {
     await (await node.claim()).complete()
     await place.sessions.cancel(session.id, 'enough')
     const changed = await place.changed(() => node.upkeep.finishCancelled())
-    expect(changed['w:<one.root>']).toEqual({ place: 'terminal' })
+    expect(changed['w:<one.root>']).toEqual({ status: 'terminal' })
     expect(changed).not.toHaveProperty('w:<one.root>:log')
   })
 
@@ -107,7 +112,7 @@ describe('finish', () => {
     await node.upkeep.finishCancelled()
     const dump = await place.dump()
     expect(dump).toMatchObject({
-      'w:<one.root>': { place: 'terminal', attempt: '0', version: '2' },
+      'w:<one.root>': { status: 'terminal', attempt: '0', version: '2' },
       's:<one>': { state: 'cancelled', 'result:1': 'cancelled 0' },
     })
     expect(dump).not.toHaveProperty('timers')
@@ -124,7 +129,7 @@ describe('finish', () => {
       's:<one>': { state: 'cancelling' },
       's:<one>:cancelled': ['<one.root>:*'],
     })
-    await first.record({ ...cancelledEnd, awaiting: 1 })
+    await first.record({ ...cancelledEnd, pendingCount: 1 })
     await node.upkeep.finishCancelled()
     expect(await place.session(session.id)).toMatchObject({ state: 'cancelled' })
   })
@@ -167,9 +172,9 @@ describe('finish', () => {
     const { place, session, node } = scene
     const root = await node.claim()
     const calls = Array.from({ length: 33 }, (_, index) => index + 1)
-    await root.park('control', {
+    await root.park('signals', {
       spawns: calls.map((call) => place.child(root.worker, call, `c${call}`)),
-      awaits: calls,
+      pendingCalls: calls,
     })
     await place.sessions.cancel(session.id, 'enough')
     await node.upkeep.finishCancelled()
@@ -191,8 +196,8 @@ describe('finish', () => {
     const root = await node.claim()
     const calls = [1, 2, 3, 4]
     const children = calls.map((call) => place.child(root.worker, call, `c${call}`, { detached: call < 3 }))
-    await root.record({ userUsed: 1, spawns: children, awaits: [3, 4] })
-    await root.record({ ...completion, awaiting: 2 })
+    await root.record({ inputsConsumed: 1, spawns: children, pendingCalls: [3, 4] })
+    await root.record({ ...completion, pendingCount: 2 })
     // A pass over what that run left begins, and the session is cancelled between its batches.
     place.wire.afterNext(async () => void (await place.sessions.cancel(session.id, 'enough')))
     await node.upkeep.finishCancelled()

@@ -10,8 +10,8 @@ async function parked(timers: ReturnType<typeof timer>[], options: CreateOptions
   const session = await place.create({ mode: 'conversation', ...options })
   const node = place.node()
   const turn = await node.claim()
-  await turn.park('control', { timers, timersOpen: timers.length })
-  await place.redis.del(place.keys.bells('default'))
+  await turn.park('signals', { timers, timersOpen: timers.length })
+  await place.redis.del(place.keys.wakeups('default'))
   return { place, session, node, turn, [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() }
 }
 
@@ -23,7 +23,7 @@ describe('a timer that is due', () => {
       const before = await place.now()
       const fired = await node.upkeep.fire()
       const after = await place.now()
-      expect(fired).toMatchObject({ fired: 1, bells: [{ pool: 'default' }] })
+      expect(fired).toMatchObject({ fired: 1, wakeups: [{ pool: 'default' }] })
       const dueAt = await place.redis.zscore(place.keys.timers, `${turn.worker}:t2`)
       expect(fired.dueInMs).toBeGreaterThanOrEqual(Number(dueAt) - after)
       expect(fired.dueInMs).toBeLessThanOrEqual(Number(dueAt) - before)
@@ -31,11 +31,11 @@ describe('a timer that is due', () => {
     expect(changed).toEqual({
       timers: ['<one.root>:t2 now+600s'],
       'w:<one.root>:timers': { t1: null },
-      'w:<one.root>:mail:control': ['t\tt1\t"t1"'],
-      'w:<one.root>': { place: 'queued' },
+      'w:<one.root>:mail:signals': ['t\tt1\t"t1"'],
+      'w:<one.root>': { status: 'queued' },
       's:<one>': { score: 'now' },
       'run:default': ['<one.root> now'],
-      'bells:default': ['b*-default-1 now+20s'],
+      'wakeups:default': ['b*-default-1 now+20s'],
       events: [['message.accepted <one.root> {"kind":"timer","id":"t1"}']],
     })
   })
@@ -45,7 +45,7 @@ describe('a timer that is due', () => {
     const { place, node } = scene
     await node.upkeep.fire()
     const changed = await place.changed(async () =>
-      expect(await node.upkeep.fire()).toEqual({ fired: 0, dueInMs: null, bells: [] }),
+      expect(await node.upkeep.fire()).toEqual({ fired: 0, dueInMs: null, wakeups: [] }),
     )
     expect(changed).toEqual({})
   })
@@ -55,8 +55,8 @@ describe('a timer that is due', () => {
     const { place, node, turn } = scene
     await place.redis.zadd(place.keys.timers, 3, `${turn.worker}:c`, 1, `${turn.worker}:a`, 2, `${turn.worker}:b`)
     await node.upkeep.fire()
-    const { grant } = await node.claim()
-    expect(grant.mail.control.map((mail) => mail.message.value)).toEqual(['a', 'b', 'c'])
+    const { assignment } = await node.claim()
+    expect(assignment.mail.signals.map((mail) => mail.message.value)).toEqual(['a', 'b', 'c'])
   })
 
   test('of many, as many as a batch are posted at a time', async () => {
@@ -65,7 +65,7 @@ describe('a timer that is due', () => {
     const node = place.node()
     const turn = await node.claim()
     const timers = Array.from({ length: 25 }, (_, index) => timer(`t${index}`, 0))
-    await turn.park('control', { timers, timersOpen: 25 })
+    await turn.park('signals', { timers, timersOpen: 25 })
     const counts = [
       await node.upkeep.fire(),
       await node.upkeep.fire(),
@@ -78,7 +78,7 @@ describe('a timer that is due', () => {
       [5, null],
       [0, null],
     ])
-    expect(await place.redis.llen(place.workerKeys(turn.worker).control)).toBe(25)
+    expect(await place.redis.llen(place.workerKeys(turn.worker).signals)).toBe(25)
   })
 
   test('of a worker that runs waits in the mailbox', async () => {
@@ -88,7 +88,7 @@ describe('a timer that is due', () => {
     const turn = await node.claim()
     await turn.record({ timers: [timer('t1', 0)], timersOpen: 1 })
     const changed = await place.changed(() => node.upkeep.fire())
-    expect(changed).toHaveProperty('w:<one.root>:mail:control')
+    expect(changed).toHaveProperty('w:<one.root>:mail:signals')
     expect(changed).not.toHaveProperty('w:<one.root>')
     expect(changed).not.toHaveProperty('run:default')
   })
@@ -97,11 +97,11 @@ describe('a timer that is due', () => {
     await using scene = await parked([timer('t1', 0)])
     const { place, node, turn } = scene
     await place.redis.zadd(place.keys.timers, 1, '01890a5d-ac96-774b-bcce-b302099a8057:t9')
-    await place.redis.hset(place.workerKeys(turn.worker).record, 'place', 'terminal')
-    expect(await node.upkeep.fire()).toMatchObject({ fired: 2, bells: [] })
+    await place.redis.hset(place.workerKeys(turn.worker).record, 'status', 'terminal')
+    expect(await node.upkeep.fire()).toMatchObject({ fired: 2, wakeups: [] })
     const dump = await place.dump()
     expect(dump).not.toHaveProperty('timers')
-    expect(dump).not.toHaveProperty('w:<one.root>:mail:control')
+    expect(dump).not.toHaveProperty('w:<one.root>:mail:signals')
   })
 
   test('is posted into a mailbox that is full: timers are never refused', async () => {
@@ -110,7 +110,7 @@ describe('a timer that is due', () => {
     await place.post(turn.worker, 'fills it')
     expect(await place.post(turn.worker, 'too many')).toMatchObject({ kind: 'mailbox_full' })
     await node.upkeep.fire()
-    expect(await place.redis.llen(place.workerKeys(turn.worker).control)).toBe(1)
+    expect(await place.redis.llen(place.workerKeys(turn.worker).signals)).toBe(1)
   })
 })
 
@@ -129,7 +129,7 @@ describe('a retry that is due', () => {
     const changed = await place.changed(async () => expect(await node.upkeep.fire()).toMatchObject({ fired: 1 }))
     expect(changed).toEqual({
       timers: null,
-      'w:<one.root>': { place: 'queued' },
+      'w:<one.root>': { status: 'queued' },
       's:<one>': expect.anything(),
       'run:default': ['<one.root> now'],
     })

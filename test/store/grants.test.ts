@@ -1,43 +1,43 @@
-/** Grants: what a session gives its root is in the record, and no child's grant is wider than its parent's (I13). */
+/** Permissions: what a session gives its root is in the record, and no child's permissions is wider than its parent's (I13). */
 import { describe, expect, test } from 'vitest'
-import { isWithinFolder } from '../../src/core/worker/worker-grant.ts'
+import { isWithinFolder } from '../../src/core/worker/permissions.ts'
 import { Place } from './support/place.ts'
 
-async function started(grant: string) {
+async function started(permissions: string) {
   const place = await Place.open()
-  const { root } = await place.create({ grant })
+  const { root } = await place.create({ permissions })
   const node = place.node()
   const turn = await node.claim()
   return { place, root, node, turn, [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() }
 }
 
-describe('the grant of a session', () => {
+describe('the permissions of a session', () => {
   test('is in the record of its root, and comes with each claim', async () => {
     await using scene = await started('tools a b\nkinds c\nfolder /d')
     const { place, root, turn } = scene
-    expect(await place.record(root)).toMatchObject({ grant: 'tools a b\nkinds c\nfolder /d' })
-    expect(turn.grant.allowed).toEqual({ tools: ['a', 'b'], kinds: ['c'], folder: '/d' })
+    expect(await place.record(root)).toMatchObject({ permissions: 'tools a b\nkinds c\nfolder /d' })
+    expect(turn.assignment.permissions).toEqual({ tools: ['a', 'b'], kinds: ['c'], folder: '/d' })
   })
 
   test('that restricts nothing takes no place in the record', async () => {
     await using scene = await started('')
-    expect(await scene.place.record(scene.root)).not.toHaveProperty('grant')
-    expect(scene.turn.grant.allowed).toEqual({})
+    expect(await scene.place.record(scene.root)).not.toHaveProperty('permissions')
+    expect(scene.turn.assignment.permissions).toEqual({})
   })
 })
 
-describe('the grant of a child', () => {
+describe('the permissions of a child', () => {
   test('is in its record, and that of a grandchild is held against it', async () => {
     await using scene = await started('tools a b c')
     const { place, node, turn } = scene
-    const child = place.child(turn.worker, 1, 'child', { grant: 'tools a b' })
-    await turn.park('control', { spawns: [child], awaits: [1] })
-    expect(await place.record(child.id)).toMatchObject({ grant: 'tools a b' })
+    const child = place.child(turn.worker, 1, 'child', { permissions: 'tools a b' })
+    await turn.park('signals', { spawns: [child], pendingCalls: [1] })
+    expect(await place.record(child.id)).toMatchObject({ permissions: 'tools a b' })
     const below = await node.claim()
-    expect(below.grant.allowed).toEqual({ tools: ['a', 'b'] })
-    const grandchild = (grant: string) => ({
-      spawns: [place.child(child.id, 1, 'grandchild', { grant })],
-      awaits: [1],
+    expect(below.assignment.permissions).toEqual({ tools: ['a', 'b'] })
+    const grandchild = (permissions: string) => ({
+      spawns: [place.child(child.id, 1, 'grandchild', { permissions })],
+      pendingCalls: [1],
     })
     expect(await below.commit(grandchild('tools a c'))).toMatchObject({ kind: 'refused' })
     expect(await below.commit(grandchild('tools b'))).toMatchObject({ kind: 'ok' })
@@ -47,16 +47,16 @@ describe('the grant of a child', () => {
     const names = Array.from({ length: 40_000 }, (_, index) => `tool-${index}`)
     await using scene = await started(`tools ${names.join(' ')}`)
     const { place, turn } = scene
-    const spawns = [place.child(turn.worker, 1, 'child', { grant: `tools ${names.toReversed().join(' ')}` })]
-    expect(await turn.commit({ spawns, awaits: [1] })).toMatchObject({ kind: 'ok' })
+    const spawns = [place.child(turn.worker, 1, 'child', { permissions: `tools ${names.toReversed().join(' ')}` })]
+    expect(await turn.commit({ spawns, pendingCalls: [1] })).toMatchObject({ kind: 'ok' })
   })
 
   test('may be anything where the parent has none', async () => {
     await using scene = await started('')
     const { place, turn } = scene
-    const child = place.child(turn.worker, 1, 'child', { grant: 'tools a\nfolder /d' })
-    await turn.record({ spawns: [child], awaits: [1] })
-    expect(await place.record(child.id)).toMatchObject({ grant: 'tools a\nfolder /d' })
+    const child = place.child(turn.worker, 1, 'child', { permissions: 'tools a\nfolder /d' })
+    await turn.record({ spawns: [child], pendingCalls: [1] })
+    expect(await place.record(child.id)).toMatchObject({ permissions: 'tools a\nfolder /d' })
   })
 
   test.each([
@@ -75,8 +75,8 @@ describe('the grant of a child', () => {
   ])('%j may give %j', async (own, given) => {
     await using scene = await started(own)
     const { place, turn } = scene
-    const spawns = [place.child(turn.worker, 1, 'child', { grant: given })]
-    expect(await turn.commit({ spawns, awaits: [1] })).toMatchObject({ kind: 'ok' })
+    const spawns = [place.child(turn.worker, 1, 'child', { permissions: given })]
+    expect(await turn.commit({ spawns, pendingCalls: [1] })).toMatchObject({ kind: 'ok' })
   })
 
   test.each([
@@ -102,22 +102,24 @@ describe('the grant of a child', () => {
   ])('%j may not give %j', async (own, given) => {
     await using scene = await started(own)
     const { place, turn } = scene
-    const child = place.child(turn.worker, 1, 'child', { grant: given })
+    const child = place.child(turn.worker, 1, 'child', { permissions: given })
     const changed = await place.changed(async () =>
-      expect(await turn.commit({ spawns: [child], awaits: [1] })).toEqual({
+      expect(await turn.commit({ spawns: [child], pendingCalls: [1] })).toEqual({
         kind: 'refused',
-        refusals: [{ reason: 'grant_exceeded', limit: 0, id: child.id }],
+        refusals: [{ reason: 'permission_exceeded', limit: 0, id: child.id }],
       }),
     )
     expect(changed).toEqual({})
   })
 
-  test('each child whose grant is too wide is named, and none is born', async () => {
+  test('each child whose permissions is too wide is named, and none is born', async () => {
     await using scene = await started('tools a')
     const { place, turn } = scene
-    const grants = ['tools b', 'tools a', 'tools c']
-    const spawns = grants.map((grant, index) => place.child(turn.worker, index + 1, `c${index + 1}`, { grant }))
-    const answer = await turn.commit({ spawns, awaits: [1, 2, 3] })
+    const permissions = ['tools b', 'tools a', 'tools c']
+    const spawns = permissions.map((permissions, index) =>
+      place.child(turn.worker, index + 1, `c${index + 1}`, { permissions }),
+    )
+    const answer = await turn.commit({ spawns, pendingCalls: [1, 2, 3] })
     const refused = [spawns[0]?.id, spawns[2]?.id].map((id) => expect.objectContaining({ id }))
     expect(answer).toEqual({ kind: 'refused', refusals: refused })
     for (const { id } of spawns) expect(await place.redis.exists(place.workerKeys(id).record)).toBe(0)
@@ -126,10 +128,13 @@ describe('the grant of a child', () => {
   test('that exists already stays as it is, whatever a repeated spawn asks for', async () => {
     await using scene = await started('tools a')
     const { place, turn } = scene
-    const spawn = (grant: string) => ({ spawns: [place.child(turn.worker, 1, 'child', { grant })], awaits: [1] })
+    const spawn = (permissions: string) => ({
+      spawns: [place.child(turn.worker, 1, 'child', { permissions })],
+      pendingCalls: [1],
+    })
     await turn.record(spawn('tools a'))
     expect(await turn.commit(spawn('tools a b'))).toMatchObject({ kind: 'ok' })
-    expect(await place.record(spawn('').spawns[0]?.id ?? '')).toMatchObject({ grant: 'tools a' })
+    expect(await place.record(spawn('').spawns[0]?.id ?? '')).toMatchObject({ permissions: 'tools a' })
   })
 })
 
@@ -153,7 +158,7 @@ test('the script and the node hold the same folders to be within', async () => {
     await using scene = await started(`folder ${outer}`)
     const { place, turn } = scene
     for (const [index, folder] of folders.entries()) {
-      const spawns = [place.child(turn.worker, index + 1, `c${index}`, { grant: `folder ${folder}` })]
+      const spawns = [place.child(turn.worker, index + 1, `c${index}`, { permissions: `folder ${folder}` })]
       const { kind } = await turn.commit({ spawns })
       expect({ outer, folder, within: kind === 'ok' }).toEqual({ outer, folder, within: isWithinFolder(folder, outer) })
     }

@@ -1,8 +1,8 @@
 /** Keys: all of a partition share its hash tag, and no two things share a key. */
 import { expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
-import { newSeed, parseBells } from '../../src/store/bells.ts'
 import { partitionKeys, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
+import { newSeed, parseWakeups } from '../../src/store/wakeups.ts'
 import { Place } from './support/place.ts'
 
 const tag = tagOf('troupe', 7)
@@ -36,12 +36,12 @@ test('what the scripts put together themselves is what keys.ts says', async () =
   await using place = await Place.open()
   const { id, root } = await place.create()
   const node = place.node()
-  const turn = await node.claim({ bell: 'mine', keepBell: true })
-  await node.turns.renew([{ workerId: root, token: turn.grant.token, bell: 'mine', becomesBusy: true }])
+  const turn = await node.claim({ wakeup: 'mine', keepWakeup: true })
+  await node.turns.renew([{ workerId: root, token: turn.assignment.token, wakeup: 'mine', becomesBusy: true }])
   const child = place.child(root, 1, 'child')
-  await turn.park('control', {
+  await turn.park('signals', {
     spawns: [child],
-    awaits: [1],
+    pendingCalls: [1],
     stateJson: JSON.stringify('x'.repeat(100)),
     failure: { code: 'run_failed', message: 'x', origin: 'handler', at: 1, attempt: 1, retryable: false },
     timers: [
@@ -50,7 +50,7 @@ test('what the scripts put together themselves is what keys.ts says', async () =
     ],
     timersOpen: 2,
   })
-  await node.sweep({ free: 0, share: 3 })
+  await node.sweep({ free: 0, workersPerWake: 3 })
   await node.upkeep.fire()
   await place.post(child.id, 'hello')
   await place.sessions.cancel(id, 'enough')
@@ -67,15 +67,19 @@ test('what the scripts put together themselves is what keys.ts says', async () =
   expect(found.length).toBeGreaterThan(18)
 })
 
-test('bells are told apart by call, pool and number, and come back from an answer', () => {
-  expect(parseBells('')).toEqual([])
-  expect(parseBells(undefined)).toEqual([])
+test('wake-ups are told apart by call, pool and number, and come back from an answer', () => {
+  expect(parseWakeups('')).toEqual([])
+  expect(parseWakeups(undefined)).toEqual([])
   const seeds = Array.from({ length: 1_000 }, () => newSeed())
   expect(new Set(seeds).size).toBe(1_000)
   for (const pool of ['default', 'a-b_c', 'gpu-2']) {
-    const bell = { id: `w${seeds[0]}-${pool}-1`, pool }
-    expect(parseBells(`${bell.id},wx-${pool}-12`)).toEqual([bell, { id: `wx-${pool}-12`, pool }])
-    const second = { id: `${bell.id.slice(0, -1)}2`, pool }
-    expect(parseBells(`2*${bell.id.slice(0, -2)},wx-${pool}-1`)).toEqual([bell, second, { id: `wx-${pool}-1`, pool }])
+    const wakeup = { id: `w${seeds[0]}-${pool}-1`, pool }
+    expect(parseWakeups(`${wakeup.id},wx-${pool}-12`)).toEqual([wakeup, { id: `wx-${pool}-12`, pool }])
+    const second = { id: `${wakeup.id.slice(0, -1)}2`, pool }
+    expect(parseWakeups(`2*${wakeup.id.slice(0, -2)},wx-${pool}-1`)).toEqual([
+      wakeup,
+      second,
+      { id: `wx-${pool}-1`, pool },
+    ])
   }
 })

@@ -13,7 +13,6 @@ import {
 } from '../../src/store/script/scripts.ts'
 import * as agentChecks from './support/agent-checks.ts'
 import { batchMutants } from './support/batch-mutants.ts'
-import { bellMutants } from './support/bell-mutants.ts'
 import * as checks from './support/checks.ts'
 import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
@@ -21,6 +20,7 @@ import { expectRedWithout, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
 import { spawnMutants } from './support/spawn-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
+import { wakeupMutants } from './support/wakeup-mutants.ts'
 
 const off = 'if false then'
 
@@ -68,23 +68,23 @@ const mutants: readonly Mutant[] = [
     check: checks.anOlderCommitSentAgainIsOk,
   },
   {
-    guard: 'end-of-turn test of the user lane',
+    guard: 'end-of-turn test of the inbox lane',
     script: commitScript,
-    from: 'again = not ended and userLeft > 0',
+    from: 'again = not ended and inboxLeft > 0',
     to: 'again = false',
     check: checks.inputBeforeTheEndQueuesTheWorker,
   },
   {
-    guard: 'end-of-turn test of the family lane',
+    guard: 'end-of-turn test of the results lane',
     script: commitScript,
-    from: "if endsWait(wait, 'family', unseen[index], seen + index) then again = true end",
+    from: "if endsWait(wait, 'results', unseen[index], seen + index) then again = true end",
     to: '',
     check: checks.aResultBeforeTheEndQueuesTheParent,
   },
   {
-    guard: 'end-of-turn test of the control lane',
+    guard: 'end-of-turn test of the signals lane',
     script: commitScript,
-    from: "    again = redis.call('EXISTS', recordKey .. laneKeys.control) == 1",
+    from: "    again = redis.call('EXISTS', recordKey .. laneKeys.signals) == 1",
     to: 'again = false',
     check: checks.aTimerBeforeTheEndQueuesTheWorker,
   },
@@ -96,53 +96,53 @@ const mutants: readonly Mutant[] = [
     check: checks.aPostedMessageIsClaimed,
   },
   {
-    guard: 'bell rule on post',
+    guard: 'wake-up rule on post',
     script: postScript,
-    from: 'return position, writeBellsOf(tag, woke.pools, seed, now, bellMs)',
+    from: 'return position, writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs)',
     to: "return position, ''",
     check: checks.aPostToAnIdleWorkerRings,
   },
   {
-    guard: 'bell rule: workers queued',
+    guard: 'wake-up rule: workers queued',
     script: postScript,
-    from: 'local wanted = math.max(math.ceil(queued / share), math.min(math.ceil(queued / 3), awakeLeast))',
+    from: 'local wanted = math.max(math.ceil(queued / workersPerWake), math.min(math.ceil(queued / 3), awakeLeast))',
     to: 'local wanted = slots',
-    check: checks.asManyBellsAsAreQueued,
+    check: checks.asManyWakeupsAsAreQueued,
   },
   {
-    guard: 'bell rule: slots that are busy',
+    guard: 'wake-up rule: slots that are busy',
     script: postScript,
     from: "slots - redis.call('ZCARD', tag .. ':busy:' .. pool)",
     to: 'slots',
-    check: checks.noMoreBellsThanFreeSlots,
+    check: checks.noMoreWakeupsThanFreeSlots,
   },
   {
-    guard: 'bell rule: bells that are out',
+    guard: 'wake-up rule: wake-ups that are out',
     script: postScript,
-    from: 'math.min(wanted - out, bellsMost)',
-    to: 'math.min(wanted, bellsMost)',
-    check: checks.bellsThatAreOutCount,
+    from: 'math.min(wanted - out, wakeupsMost)',
+    to: 'math.min(wanted, wakeupsMost)',
+    check: checks.wakeupsThatAreOutCount,
   },
   {
-    guard: 'bell rule: stale bells',
+    guard: 'wake-up rule: stale wake-ups',
     script: postScript,
-    from: "redis.call('ZCOUNT', tag .. ':bells:' .. pool, digits(now), '+inf')",
-    to: "redis.call('ZCARD', tag .. ':bells:' .. pool)",
-    check: checks.staleBellsDoNotCount,
+    from: "redis.call('ZCOUNT', tag .. ':wakeups:' .. pool, digits(now), '+inf')",
+    to: "redis.call('ZCARD', tag .. ':wakeups:' .. pool)",
+    check: checks.staleWakeupsDoNotCount,
   },
   {
-    guard: 'bell rule after a turn that leaves',
+    guard: 'wake-up rule after a turn that leaves',
     script: commitScript,
     from: "    if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.leave) end\n    batch.pools[pool] = true",
     to: '',
     check: checks.aTurnThatLeavesRingsForTheNext,
   },
   {
-    guard: 'bell of a long turn counts as busy',
+    guard: 'wake-up of a long turn counts as busy',
     script: renewScript,
-    from: "redis.pcall('ZREM', tag .. ':bells:' .. turn.pool, turn.bell)",
+    from: "redis.pcall('ZREM', tag .. ':wakeups:' .. turn.pool, turn.wakeup)",
     to: '',
-    check: checks.aLongTurnsBellIsBusy,
+    check: checks.aLongTurnsWakeupIsBusy,
   },
   {
     guard: 'starts counted before any work',
@@ -154,14 +154,14 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'starts alone',
     script: claimScript,
-    from: 'changes[#changes + 1] = digits(tonumber(record.alone or atStart.alone) + 1)',
+    from: 'changes[#changes + 1] = digits(tonumber(record.isolated or atStart.isolated) + 1)',
     to: "changes[#changes + 1] = '0'",
     check: checks.fiveLostLeasesAreQuarantined,
   },
   {
     guard: 'a suspect runs alone',
     script: claimScript,
-    from: "if mark == 'run' and suspect and claim.maySuspect ~= '1' then",
+    from: "if purpose == 'run' and suspect and claim.maySuspect ~= '1' then",
     to: off,
     check: checks.aSuspectRunsAlone,
   },
@@ -210,9 +210,9 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'cancel check of claim',
     script: claimScript,
-    from: "mark = 'cancelled'",
-    to: "mark = 'run'",
-    check: checks.aCancelledWorkerIsNotGrantedToRun,
+    from: "purpose = 'cancelled'",
+    to: "purpose = 'run'",
+    check: checks.aCancelledWorkerIsNotAssignedToRun,
   },
   {
     guard: 'cancel check of renew',
@@ -231,14 +231,14 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'finish leaves running turns alone',
     script: finishScript,
-    from: "if hit and record.place == 'running' then",
+    from: "if hit and record.status == 'running' then",
     to: off,
     check: checks.aCancelWaitsForRunningTurns,
   },
   {
     guard: 'finish keeps what was cancelled during its pass',
     script: finishScript,
-    from: 'or marks ~= marksNow then',
+    from: 'or cancelCount ~= cancelCountNow then',
     to: 'then',
     check: checks.whatIsCancelledDuringAPassIsKept,
   },
@@ -259,7 +259,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'limit of children',
     script: commitScript,
-    from: 'elseif own.awaiting > limits.children then',
+    from: 'elseif own.pendingCount > limits.children then',
     to: 'elseif false then',
     check: checks.tooManyChildrenAreRefused,
   },
@@ -271,11 +271,11 @@ const mutants: readonly Mutant[] = [
     check: checks.tooManyWorkersAreRefused,
   },
   {
-    guard: 'grant of a child (grant_check_off)',
+    guard: 'assignment of a child (grant_check_off)',
     script: commitScript,
-    from: 'if not mayGive(granted, born[index]) then',
+    from: 'if not mayGive(permissions, born[index]) then',
     to: off,
-    check: agentChecks.aGrantThatIsTooWideIsRefused,
+    check: agentChecks.aAssignmentThatIsTooWideIsRefused,
   },
   {
     guard: 'folder of a child',
@@ -285,11 +285,11 @@ const mutants: readonly Mutant[] = [
     check: agentChecks.aStepUpOutOfTheFolderIsRefused,
   },
   {
-    guard: 'kinds that a grant lets spawn',
+    guard: 'kinds that an permissions lets spawn',
     script: commitScript,
-    from: 'return not granted.kinds or granted.kinds[spawn.kind] ~= nil',
+    from: 'return not permissions.kinds or permissions.kinds[spawn.kind] ~= nil',
     to: 'return true',
-    check: agentChecks.aKindThatTheGrantLacksIsRefused,
+    check: agentChecks.aKindThatTheAssignmentLacksIsRefused,
   },
   {
     guard: 'open calls of an agent that nobody runs',
@@ -336,9 +336,9 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'a claim that is known',
     script: claimScript,
-    from: 'return sameGrant(tag, claim) or claimNext(tag, claim, nowMs())',
+    from: 'return sameAssignment(tag, claim) or claimNext(tag, claim, nowMs())',
     to: 'return claimNext(tag, claim, nowMs())',
-    check: checks.aClaimSentTwiceIsOneGrant,
+    check: checks.aClaimSentTwiceIsOneAssignment,
   },
   {
     guard: 'an older claim',
@@ -382,7 +382,7 @@ for (const mutant of withNames([
   ...mutants,
   ...letterMutants,
   ...lineMutants,
-  ...bellMutants,
+  ...wakeupMutants,
   ...spendingMutants,
   ...batchMutants,
   ...spawnMutants,

@@ -1,8 +1,8 @@
-/** The commit that ends a turn claims the slot's next worker, under the rules of a claim, or gives the slot's bell back. */
+/** The commit that ends a turn claims the slot's next worker, under the rules of a claim, or gives the slot's wake-up back. */
 import { describe, expect, test } from 'vitest'
 import { Place } from './support/place.ts'
 
-const bell = 'b-mine-default-1'
+const wakeup = 'b-mine-default-1'
 
 describe('an ending commit', () => {
   test('grants the next in line, also of a pool of its own', async () => {
@@ -11,7 +11,7 @@ describe('an ending commit', () => {
     const node = place.node({ kinds: { default: ['echo'], slow: ['heavy'] } })
     const turn = await node.claim({ pool: 'slow' })
     const { claimed } = await turn.complete({ end: { wait: 'any', next: node.next({ pool: 'slow' }) } })
-    expect(claimed).toMatchObject({ kind: 'grant', grant: { name: 'b', kind: 'heavy', pool: 'slow' } })
+    expect(claimed).toMatchObject({ kind: 'assigned', assignment: { name: 'b', kind: 'heavy', pool: 'slow' } })
   })
 
   test('grants a worker that was started too often for its quarantine alone', async () => {
@@ -26,27 +26,27 @@ describe('an ending commit', () => {
       await other.sweep({ free: 0 })
     }
     const { claimed } = await turn.complete({ end: { wait: 'any', next: node.next() } })
-    expect(claimed).toMatchObject({ kind: 'grant', grant: { name: 'bad', mark: 'poison', crashes: 5 } })
+    expect(claimed).toMatchObject({ kind: 'assigned', assignment: { name: 'bad', purpose: 'poison', crashes: 5 } })
   })
 })
 
-describe('a bell that turned busy', () => {
+describe('a wake-up that turned busy', () => {
   async function busy() {
     const place = await Place.open()
     for (const label of ['a', 'b']) await place.create({ label })
     const node = place.node()
-    const turn = await node.claim({ bell, keepBell: true })
-    await node.turns.renew([{ workerId: turn.worker, token: turn.grant.token, bell, becomesBusy: true }])
+    const turn = await node.claim({ wakeup, keepWakeup: true })
+    await node.turns.renew([{ workerId: turn.worker, token: turn.assignment.token, wakeup, becomesBusy: true }])
     return { place, node, turn, [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() }
   }
 
-  test('counts as awake again with the next grant', async () => {
+  test('counts as awake again with the next assignment', async () => {
     await using scene = await busy()
     const { place, node, turn } = scene
-    const next = node.next({ bell, keepBell: true })
+    const next = node.next({ wakeup, keepWakeup: true })
     expect(await place.changed(() => turn.complete({ wasBusy: true, end: { wait: 'any', next } }))).toMatchObject({
       'busy:default': null,
-      'bells:default': expect.arrayContaining([`${bell} now+20s`]),
+      'wakeups:default': expect.arrayContaining([`${wakeup} now+20s`]),
     })
   })
 

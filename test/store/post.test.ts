@@ -8,17 +8,17 @@ import { Place } from './support/place.ts'
 const accepted = ['message.accepted <one.root> {"kind":"input"}']
 
 describe('a message', () => {
-  test('to an idle worker queues it and rings one bell', async () => {
+  test('to an idle worker queues it and rings one wake-up', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation' })
     await (await place.node().claim()).complete()
-    await place.redis.del(place.keys.bells('default'))
+    await place.redis.del(place.keys.wakeups('default'))
     expect(await place.changed(() => place.post(root, 'hello'))).toEqual({
-      'w:<one.root>': { place: 'queued' },
-      'w:<one.root>:mail:user': ['i\t-\t"hello"'],
+      'w:<one.root>': { status: 'queued' },
+      'w:<one.root>:mail:inbox': ['i\t-\t"hello"'],
       's:<one>': { score: 'now' },
       'run:default': ['<one.root> now'],
-      'bells:default': ['b*-default-1 now+20s'],
+      'wakeups:default': ['b*-default-1 now+20s'],
       'idem:<key hello>': '1 b*-default-1 | for 600s',
       events: [accepted],
     })
@@ -28,7 +28,7 @@ describe('a message', () => {
     await using place = await Place.open()
     const { root } = await place.create()
     expect(await place.changed(() => place.post(root, 'second'))).toEqual({
-      'w:<one.root>:mail:user': ['i\t-\t"first"', 'i\t-\t"second"'],
+      'w:<one.root>:mail:inbox': ['i\t-\t"first"', 'i\t-\t"second"'],
       'idem:<key second>': '1  | for 600s',
       events: [accepted],
     })
@@ -39,7 +39,7 @@ describe('a message', () => {
     const { root } = await place.create()
     await place.node().claim()
     expect(await place.changed(() => place.post(root, 'second'))).toEqual({
-      'w:<one.root>:mail:user': ['i\t-\t"first"', 'i\t-\t"second"'],
+      'w:<one.root>:mail:inbox': ['i\t-\t"first"', 'i\t-\t"second"'],
       'idem:<key second>': '1  | for 600s',
       events: [accepted],
     })
@@ -50,11 +50,11 @@ describe('a message', () => {
     const { root } = await place.create({ mode: 'conversation' })
     expect(await place.post(root, 'b')).toMatchObject({ kind: 'ok', position: 1 })
     const turn = await place.node().claim()
-    await turn.complete({ userUsed: 2 })
+    await turn.complete({ inputsConsumed: 2 })
     expect(await place.post(root, 'c')).toMatchObject({ kind: 'ok', position: 2 })
-    const { grant } = await place.node().claim()
-    expect(grant.mail.user.map((mail) => [mail.sequence, mail.message.id, mail.message.value])).toEqual([
-      [2, 'user-2', 'c'],
+    const { assignment } = await place.node().claim()
+    expect(assignment.mail.inbox.map((mail) => [mail.sequence, mail.message.id, mail.message.value])).toEqual([
+      [2, 'inbox-2', 'c'],
     ])
   })
 
@@ -63,13 +63,13 @@ describe('a message', () => {
     const { root } = await place.create()
     const texts = ['\ud800 alone', 'tab\there\nline', '\u0000\u2028', '{"a":1}', '語😀']
     for (const text of texts) await place.post(root, text)
-    const lane = await place.redis.lrange(place.workerKeys(root).user, 1, -1)
-    expect(lane.map((mail, index) => decodeMail('user', index, mail).message.value)).toEqual(texts)
+    const lane = await place.redis.lrange(place.workerKeys(root).inbox, 1, -1)
+    expect(lane.map((mail, index) => decodeMail('inbox', index, mail).message.value)).toEqual(texts)
   })
 })
 
 describe('a parked worker', () => {
-  test.each(['control', 'retry', 'result:01890a5d-ac96-774b-bcce-b302099a8057', 'family:1'])(
+  test.each(['signals', 'retry', 'result:01890a5d-ac96-774b-bcce-b302099a8057', 'results:1'])(
     'that waits for %s is not woken by input',
     async (wait) => {
       await using place = await Place.open()
@@ -77,7 +77,7 @@ describe('a parked worker', () => {
       const turn = await place.node().claim()
       await turn.park(wait, { end: { wait, next: null, ...(wait === 'retry' ? { retryMs: 60_000 } : {}) } })
       expect(await place.changed(() => place.post(root, 'hello'))).toEqual({
-        'w:<one.root>:mail:user': ['i\t-\t"hello"'],
+        'w:<one.root>:mail:inbox': ['i\t-\t"hello"'],
         'idem:<key hello>': '1  | for 600s',
         events: [accepted],
       })
@@ -89,18 +89,18 @@ describe('a parked worker', () => {
     const { root } = await place.create()
     await (await place.node().claim()).park('any')
     expect(await place.changed(() => place.post(root, 'hello'))).toMatchObject({
-      'w:<one.root>': { place: 'queued' },
+      'w:<one.root>': { status: 'queued' },
       'run:default': ['<one.root> now'],
     })
   })
 })
 
 describe('a message under a known key', () => {
-  test('gets the first answer, bells included, and is not written again', async () => {
+  test('gets the first answer, wake-ups included, and is not written again', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation' })
     await (await place.node().claim()).complete()
-    await place.redis.del(place.keys.bells('default'))
+    await place.redis.del(place.keys.wakeups('default'))
     const first = await place.post(root, 'hello', 'key')
     const before = await place.dump()
     expect(before).toMatchObject({
@@ -108,7 +108,7 @@ describe('a message under a known key', () => {
     })
     expect(await place.post(root, 'hello', 'key')).toEqual({ ...first, kind: 'again' })
     expect(await place.post(root, 'something else', 'key')).toEqual({ ...first, kind: 'other' })
-    expect(first).toMatchObject({ kind: 'ok', bells: [{ pool: 'default' }] })
+    expect(first).toMatchObject({ kind: 'ok', wakeups: [{ pool: 'default' }] })
     expect(await place.dump()).toEqual(before)
   })
 
@@ -129,7 +129,7 @@ describe('a message under a known key', () => {
     expect(await place.post(root, 'more')).toEqual({ kind: 'mailbox_full', most: 2 })
     expect(await place.post(root, 'hello', 'key')).toEqual({ ...first, kind: 'again' })
     const turn = await place.node().claim()
-    await turn.complete({ userUsed: 2 })
+    await turn.complete({ inputsConsumed: 2 })
     expect(await place.post(root, 'late')).toEqual({ kind: 'session_finished', state: 'completed' })
     expect(await place.post(root, 'hello', 'key')).toEqual({ ...first, kind: 'again' })
   })
@@ -142,7 +142,7 @@ describe('a message under a known key', () => {
     const again = answers.filter(({ kind }) => kind === 'again')
     expect(again).toHaveLength(9)
     expect(new Set(answers.map((answer) => 'position' in answer && answer.position))).toEqual(new Set([1]))
-    expect(await place.redis.llen(place.workerKeys(root).user)).toBe(2)
+    expect(await place.redis.llen(place.workerKeys(root).inbox)).toBe(2)
   })
 })
 
@@ -155,7 +155,7 @@ describe('a message that cannot be accepted', () => {
       expect(await place.post(root, 'third')).toEqual({ kind: 'mailbox_full', most: 2 }),
     )
     expect(refused).toEqual({})
-    await (await place.node().claim()).record({ userUsed: 1, ...completion })
+    await (await place.node().claim()).record({ inputsConsumed: 1, ...completion })
     expect(await place.post(root, 'third')).toMatchObject({ kind: 'ok', position: 2 })
   })
 
@@ -219,11 +219,11 @@ describe('order', () => {
     for (let round = 0; round < 5; round++) {
       for (let number = 0; number < 7; number++) await place.post(root, `${round}.${number}`)
       const turn = await node.claim()
-      const taken = turn.grant.mail.user.slice(0, 5)
+      const taken = turn.assignment.mail.inbox.slice(0, 5)
       seen.push(...taken.map((mail) => mail.message.value))
-      await turn.complete({ userUsed: taken.length })
+      await turn.complete({ inputsConsumed: taken.length })
     }
-    const rest = (await node.claim()).grant.mail.user.map((mail) => mail.message.value)
+    const rest = (await node.claim()).assignment.mail.inbox.map((mail) => mail.message.value)
     const expected = Array.from({ length: 35 }, (_, index) => `${Math.floor(index / 7)}.${index % 7}`)
     expect([...seen, ...rest]).toEqual(['first', ...expected])
   })
@@ -233,7 +233,7 @@ describe('order', () => {
     const big = await place.create({ label: 'big' })
     const turn = await place.node().claim()
     const children = [1, 2, 3, 4].map((call) => place.child(big.root, call, `child ${call}`))
-    await turn.park('control', { spawns: children, awaits: [1, 2, 3, 4] })
+    await turn.park('signals', { spawns: children, pendingCalls: [1, 2, 3, 4] })
     const scores = await place.redis.zrange(place.keys.run('default'), 0, '-1', 'WITHSCORES')
     const times = scores.filter((_, index) => index % 2 === 1).map(Number)
     expect(times).toEqual([0, 1, 2, 3].map((step) => (times[0] as number) + step))

@@ -35,20 +35,20 @@ async function withManyDetached(place: Place, label: string) {
   await turn.complete({ spawns })
   for (let number = 1; number < 50; number++) await (await node.claim()).complete()
   const last = await node.claim()
-  await last.park('control', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
+  await last.park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
   const fire = async () => {
     await node.upkeep.fire()
-    await (await node.claim()).complete({ userUsed: 0, controlUsed: 1 })
+    await (await node.claim()).complete({ inputsConsumed: 0, signalsConsumed: 1 })
   }
   return { id, last: last.worker, timer: { fire } }
 }
 
-/** Keys that still name it, but for events, which are trimmed, and grants, which go with their node. */
+/** Keys that still name it, but for events, which are trimmed, and assignments, which go with their node. */
 const keysNaming = async (place: Place, label: string) =>
   Object.entries(await place.dump())
     .filter(
       ([key, value]) =>
-        key !== 'events' && !key.startsWith('grants:') && `${key} ${JSON.stringify(value)}`.includes(`<${label}`),
+        key !== 'events' && !key.startsWith('claims:') && `${key} ${JSON.stringify(value)}`.includes(`<${label}`),
     )
     .map(([key]) => key)
 
@@ -60,16 +60,16 @@ describe('prune', () => {
     const turn = await node.claim()
     const spawns = [1, 2].map((call) => place.child(turn.worker, call, `old.c${call}`))
     await turn.record({
-      userUsed: 1,
+      inputsConsumed: 1,
       spawns,
-      awaits: [1, 2],
+      pendingCalls: [1, 2],
       stateJson: JSON.stringify('x'.repeat(200)),
       failure: runFailure,
       timers: [{ id: 't1', ms: 0, valueJson: '1' }],
       timersOpen: 1,
     })
     await node.upkeep.fire()
-    await turn.complete({ userUsed: 0, awaiting: 2, outcome: 'failed', failure: runFailure })
+    await turn.complete({ inputsConsumed: 0, pendingCount: 2, outcome: 'failed', failure: runFailure })
     await node.upkeep.finishCancelled()
     await age(place, id, 9 * day, 8 * day)
     expect(await place.sessions.prune(7 * day)).toBe(1)
@@ -104,10 +104,10 @@ describe('prune', () => {
     const turn = await node.claim()
     await turn.complete({ spawns: [place.child(turn.worker, 1, 'free', { detached: true })] })
     const free = await node.claim()
-    await free.park('control', { timers: [{ id: 't1', ms: 30 * day, valueJson: '1' }], timersOpen: 1 })
+    await free.park('signals', { timers: [{ id: 't1', ms: 30 * day, valueJson: '1' }], timersOpen: 1 })
     await age(place, id, 9 * day, 8 * day)
     expect(await place.sessions.prune(7 * day)).toBe(0)
-    expect(await place.dump()).toMatchObject({ 'w:<free>': { place: 'parked' } })
+    expect(await place.dump()).toMatchObject({ 'w:<free>': { status: 'parked' } })
   })
 
   test('is not held up by old sessions that are active: it looks past them, batch by batch', async () => {
@@ -170,7 +170,7 @@ describe('prune', () => {
   test('never reads the results of a session, which may be those of thousands of runs', async () => {
     await using place = await Place.open()
     const id = await finished(place, 'old')
-    const { results } = place.sessionKeys(id)
+    const { runResults: results } = place.sessionKeys(id)
     const asked = await commandsNaming(place.redis, results, async () => expect(await place.sessions.prune(0)).toBe(1))
     expect(asked.map(({ name }) => name)).toEqual(['unlink'])
   })
@@ -181,8 +181,11 @@ describe('prune', () => {
     const node = place.node()
     const turn = await node.claim()
     const calls = Array.from({ length: 50 }, (_, index) => index + 1)
-    await turn.record({ spawns: calls.map((call) => place.child(turn.worker, call, `old.c${call}`)), awaits: calls })
-    await turn.complete({ awaiting: 50 })
+    await turn.record({
+      spawns: calls.map((call) => place.child(turn.worker, call, `old.c${call}`)),
+      pendingCalls: calls,
+    })
+    await turn.complete({ pendingCount: 50 })
     await node.upkeep.finishCancelled()
     await age(place, id, 9 * day, 8 * day)
     expect(await place.sessions.prune(7 * day)).toBe(1)
@@ -206,9 +209,9 @@ describe('prune', () => {
     expect((await place.dump()).retired).toEqual({
       sessions: '1',
       workers: '51',
-      user: '51',
-      family: '0',
-      control: '1',
+      inbox: '51',
+      results: '0',
+      signals: '1',
     })
   })
 
@@ -238,7 +241,7 @@ describe('prune', () => {
     const spawns = Array.from({ length: 12 }, (_, index) =>
       place.child(turn.worker, index + 1, `old.c${index}`, { detached: true }),
     )
-    await turn.record({ ...completion, userUsed: 1, spawns, end: undefined })
+    await turn.record({ ...completion, inputsConsumed: 1, spawns, end: undefined })
     for (const _ of spawns) await (await node.claim()).complete()
     const changed = await place.changed(async () => expect(await place.sessions.prune(0)).toBe(0))
     expect(changed).toEqual({})
@@ -251,10 +254,10 @@ describe('prune', () => {
     const { id, timer, last } = await withManyDetached(place, 'old')
     await timer.fire()
     await age(place, id, 9 * day, 8 * day)
-    await place.redis.hset(place.workerKeys(last).record, 'user', 'many')
+    await place.redis.hset(place.workerKeys(last).record, 'inbox', 'many')
     expect(await place.sessions.prune(7 * day)).toBe(0)
     expect(await place.redis.llen(place.sessionKeys(id).workers)).toBe(50)
-    await place.redis.hset(place.workerKeys(last).record, 'user', '1')
+    await place.redis.hset(place.workerKeys(last).record, 'inbox', '1')
     expect(await place.sessions.prune(7 * day)).toBe(1)
   })
 

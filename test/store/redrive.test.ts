@@ -12,8 +12,8 @@ async function quarantined(place: Place, more: { readonly mode?: 'job'; readonly
   const { id, root } = await place.create({ mode, limits: { mailbox } })
   const node = place.node()
   const turn = await node.claim()
-  await turn.complete({ outcome: 'failed', runState: 'Failed', dead: '{"step":"message user-0 (input)"}' })
-  await place.redis.del(place.keys.bells('default'))
+  await turn.complete({ outcome: 'failed', runState: 'Failed', dead: '{"step":"message inbox-0 (input)"}' })
+  await place.redis.del(place.keys.wakeups('default'))
   const [letter] = await place.letters.newestLetters(1)
   if (letter === undefined) throw new Error('Nothing was put aside.')
   place.label(letter.id, 'letter')
@@ -32,14 +32,14 @@ describe('a redrive', () => {
     await using place = await Place.open()
     const { redrive } = await quarantined(place)
     const changed = await place.changed(async () =>
-      expect(await redrive()).toMatchObject({ kind: 'ok', position: 1, bells: [{ pool: 'default' }] }),
+      expect(await redrive()).toMatchObject({ kind: 'ok', position: 1, wakeups: [{ pool: 'default' }] }),
     )
     expect(changed).toEqual({
-      'w:<one.root>': { place: 'queued' },
-      'w:<one.root>:mail:user': ['i\t-\t"first"'],
+      'w:<one.root>': { status: 'queued' },
+      'w:<one.root>:mail:inbox': ['i\t-\t"first"'],
       's:<one>': { score: 'now' },
       'run:default': ['<one.root> now'],
-      'bells:default': [expect.stringContaining('now+20s')],
+      'wakeups:default': [expect.stringContaining('now+20s')],
       events: [['message.redriven <one.root>']],
       redriven: [expect.stringMatching(/^<letter> 1 b\*-default-1 now/)],
     })
@@ -62,7 +62,7 @@ describe('a redrive', () => {
     await using place = await Place.open()
     const { redrive, root } = await quarantined(place)
     await Promise.all(Array.from({ length: 10 }, redrive))
-    expect(await place.redis.llen(place.workerKeys(root).user)).toBe(1)
+    expect(await place.redis.llen(place.workerKeys(root).inbox)).toBe(1)
   })
 
   test.each<[why: string, spoil: (place: Place, scene: Awaited<ReturnType<typeof quarantined>>) => Promise<unknown>]>([
@@ -91,9 +91,9 @@ describe('a redrive', () => {
     expect(await place.sessions.redrive(other.root, letter, event)).toEqual({ kind: 'no_letter' })
     expect(await place.sessions.redrive(root, 'x', event)).toEqual({ kind: 'no_letter' })
     const turn = await place.node().claim()
-    await turn.record({ ...completion, userUsed: 0, outcome: 'failed', runState: 'Failed', dead: '{}' })
-    const [alone] = await place.letters.newestLetters(1)
-    expect(await place.sessions.redrive(other.root, alone?.id ?? '', event)).toEqual({ kind: 'no_message' })
+    await turn.record({ ...completion, inputsConsumed: 0, outcome: 'failed', runState: 'Failed', dead: '{}' })
+    const [isolated] = await place.letters.newestLetters(1)
+    expect(await place.sessions.redrive(other.root, isolated?.id ?? '', event)).toEqual({ kind: 'no_message' })
   })
 
   test('forgets its marks when their letters were trimmed', async () => {

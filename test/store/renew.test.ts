@@ -1,14 +1,14 @@
-/** renew: keeps leases, tells who lost theirs, moves bells of long turns to the busy ones. */
+/** renew: keeps leases, tells who lost theirs, moves wake-ups of long turns to the busy ones. */
 import { describe, expect, test, vi } from 'vitest'
 import { encodeRunState } from '../../src/core/worker/run-state.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { granted, type HandNode, type HandTurn } from './support/hand-node.ts'
+import { assigned, type HandNode, type HandTurn } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
-const renewal = (turn: HandTurn, bell = '', becomesBusy = false) => ({
+const renewal = (turn: HandTurn, wakeup = '', becomesBusy = false) => ({
   workerId: turn.worker,
-  token: turn.grant.token,
-  bell,
+  token: turn.assignment.token,
+  wakeup,
   becomesBusy,
 })
 
@@ -20,7 +20,7 @@ describe('renew', () => {
     const turn = await node.claim()
     await place.redis.zadd(place.keys.leases, (await place.now()) + 10_000, turn.worker)
     const changed = await place.changed(async () =>
-      expect(await node.turns.renew([renewal(turn)])).toMatchObject({ verdicts: ['kept'], bells: [] }),
+      expect(await node.turns.renew([renewal(turn)])).toMatchObject({ verdicts: ['kept'], wakeups: [] }),
     )
     expect(changed).toEqual({ leases: ['<one.root> now+60s'] })
   })
@@ -85,12 +85,12 @@ describe('renew', () => {
 
 describe('a lease', () => {
   const trusts: [string, (node: HandNode, turn: HandTurn) => Promise<number>][] = [
-    ['claim', async (node) => granted(await node.ask({ slot: '1' })).trustedUntil],
+    ['claim', async (node) => assigned(await node.ask({ slot: '1' })).trustedUntil],
     [
       'commit',
       async (node, turn) => {
         const { claimed } = await turn.complete({ end: { wait: 'any', next: node.next() } })
-        return granted(claimed).trustedUntil
+        return assigned(claimed).trustedUntil
       },
     ],
     ['renew', async (node, turn) => (await node.turns.renew([renewal(turn)])).trustedUntil],
@@ -117,45 +117,45 @@ describe('a lease', () => {
   )
 })
 
-describe("a long turn's bell", () => {
+describe("a long turn's wake-up", () => {
   test('moves to the busy ones, and a sleeping slot is rung for those who wait (I17)', async () => {
     await using place = await Place.open()
     const node = place.node({ slots: 4 })
     await node.sweep()
-    const { bells } = await place.create({ label: 'long' })
-    const bell = bells[0] as string
-    const turn = await node.claim({ bell })
+    const { wakeups } = await place.create({ label: 'long' })
+    const wakeup = wakeups[0] as string
+    const turn = await node.claim({ wakeup })
     await place.create({ label: 'waits' })
     const changed = await place.changed(async () => {
-      const answer = await node.turns.renew([renewal(turn, bell, true)])
-      expect(answer.bells).toHaveLength(1)
-      expect(answer.bells[0]?.id).not.toBe(bell)
+      const answer = await node.turns.renew([renewal(turn, wakeup, true)])
+      expect(answer.wakeups).toHaveLength(1)
+      expect(answer.wakeups[0]?.id).not.toBe(wakeup)
     })
     expect(changed).toMatchObject({ 'busy:default': ['b*-default-1 now+60s'] })
-    expect(await place.redis.zscore(place.keys.busy('default'), bell)).not.toBeNull()
-    expect(await place.redis.zscore(place.keys.bells('default'), bell)).toBeNull()
+    expect(await place.redis.zscore(place.keys.busy('default'), wakeup)).not.toBeNull()
+    expect(await place.redis.zscore(place.keys.wakeups('default'), wakeup)).toBeNull()
   })
 
   test('with nobody waiting rings none', async () => {
     await using place = await Place.open()
     const node = place.node()
     await place.create()
-    const turn = await node.claim({ bell: 'mine', keepBell: true })
-    expect(await node.turns.renew([renewal(turn, 'mine', true)])).toMatchObject({ bells: [] })
+    const turn = await node.claim({ wakeup: 'mine', keepWakeup: true })
+    expect(await node.turns.renew([renewal(turn, 'mine', true)])).toMatchObject({ wakeups: [] })
   })
 
   test('ends the expectation that one slot takes several workers in a row', async () => {
     await using place = await Place.open()
     const node = place.node()
-    await node.sweep({ share: 8 })
-    expect(await place.redis.get(place.keys.share('default'))).toBe('8')
+    await node.sweep({ workersPerWake: 8 })
+    expect(await place.redis.get(place.keys.workersPerWake('default'))).toBe('8')
     await place.create()
-    const turn = await node.claim({ bell: 'mine', keepBell: true })
+    const turn = await node.claim({ wakeup: 'mine', keepWakeup: true })
     await node.turns.renew([renewal(turn, 'mine', true)])
-    expect(await place.redis.get(place.keys.share('default'))).toBeNull()
+    expect(await place.redis.get(place.keys.workersPerWake('default'))).toBeNull()
   })
 
-  test('a turn that answers no bell is kept without one', async () => {
+  test('a turn that answers no wake-up is kept without one', async () => {
     await using place = await Place.open()
     const node = place.node()
     await place.create()

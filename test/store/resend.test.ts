@@ -1,9 +1,9 @@
 /**
  * Every script may be sent again, at once or much later, also out of order: nothing is done twice, and the second answer is the
- * first one, but for counts and bells of what goes on with the rest (docs/protocol.md, "Scripts").
+ * first one, but for counts and wake-ups of what goes on with the rest (docs/protocol.md, "Scripts").
  */
 import { describe, expect, inject, test } from 'vitest'
-import { decodeGrant } from '../../src/store/record/grant.ts'
+import { decodeAssignment } from '../../src/store/record/assignment.ts'
 import type { Reply } from '../../src/store/script/script.ts'
 import * as scripts from '../../src/store/script/scripts.ts'
 import { loadScripts } from '../support/load-scripts.ts'
@@ -21,23 +21,23 @@ function understood(reply: Reply, call: Call): unknown {
   const words = reply.map((item) => {
     if (item === 'again') return 'ok'
     if (!Array.isArray(item)) return item
-    if (item[0] === 'grant') return decodeGrant(item, 0)
+    if (item[0] === 'assigned') return decodeAssignment(item, 0)
     // Of several turns that were recorded together.
     if (item[0] === 'ok') return understood(item, call)
     // A slot that was given nothing leaves, whatever word it hears.
     return item[0] === 'empty' ? null : item
   })
-  if (reply[0] === 'grant') return decodeGrant(reply, 0)
-  if (call.counts) return words.filter((item) => !isCount(item) && !isBells(item))
-  return call.forgetsBells ? words.filter((item) => !isBells(item)) : words
+  if (reply[0] === 'assigned') return decodeAssignment(reply, 0)
+  if (call.counts) return words.filter((item) => !isCount(item) && !isWakeups(item))
+  return call.forgetsWakeups ? words.filter((item) => !isWakeups(item)) : words
 }
 
 function isCount(item: unknown): boolean {
   return typeof item === 'number' || (typeof item === 'string' && /^\d+$/.test(item))
 }
 
-function isBells(item: unknown): boolean {
-  if (Array.isArray(item)) return item.every(isBells)
+function isWakeups(item: unknown): boolean {
+  if (Array.isArray(item)) return item.every(isWakeups)
   return item === '' || (typeof item === 'string' && /(^| )[bs][\w.]{12,}-/.test(item))
 }
 
@@ -121,7 +121,7 @@ describe('an old duplicate that arrives much later', () => {
     expect(changed).toEqual({})
   })
 
-  test('claim: after a later claim of its slot, it takes no worker and spoils no grant', async () => {
+  test('claim: after a later claim of its slot, it takes no worker and spoils no assignment', async () => {
     await using place = await Place.open()
     for (const label of ['one', 'two', 'three']) await place.create({ label })
     const node = place.node()
@@ -132,7 +132,7 @@ describe('an old duplicate that arrives much later', () => {
     const second = await node.turns.claim(next)
     const changed = await place.changed(() => place.wire.again(claim))
     expect(changed).toEqual({})
-    expect(await node.turns.claim(next)).toMatchObject({ ...second, grant: { token: expect.any(String) } })
+    expect(await node.turns.claim(next)).toMatchObject({ ...second, assignment: { token: expect.any(String) } })
   })
 
   test('claim: after its lease was taken away and another node runs the worker', async () => {
@@ -155,16 +155,21 @@ describe('an old duplicate that arrives much later', () => {
     const node = place.node()
     const turn = await node.claim()
     const sent: Sent[] = []
-    await turn.record({ entries: ['{"a":1}'], userUsed: 1, spawns: [place.child(root, 1, 'c1')], awaits: [1] })
+    await turn.record({
+      entries: ['{"a":1}'],
+      inputsConsumed: 1,
+      spawns: [place.child(root, 1, 'c1')],
+      pendingCalls: [1],
+    })
     sent.push(place.wire.last)
     await turn.record({
       entries: ['{"b":1}'],
-      awaits: [1],
+      pendingCalls: [1],
       timers: [{ id: 't1', ms: 600_000, valueJson: '1' }],
       timersOpen: 1,
     })
     sent.push(place.wire.last)
-    await turn.complete({ userUsed: 0, awaiting: 1, end: { wait: 'any', next: node.next({ slot: '1' }) } })
+    await turn.complete({ inputsConsumed: 0, pendingCount: 1, end: { wait: 'any', next: node.next({ slot: '1' }) } })
     sent.push(place.wire.last)
     const late = async () => {
       for (const one of sent.toReversed()) await place.wire.again(one)
@@ -174,9 +179,9 @@ describe('an old duplicate that arrives much later', () => {
     await place.post(root, 'next')
     expect(await place.changed(late)).toEqual({})
     const next = await node.claim()
-    await next.record({ entries: ['{"c":1}'], userUsed: 1 })
+    await next.record({ entries: ['{"c":1}'], inputsConsumed: 1 })
     expect(await place.changed(late)).toEqual({})
-    await next.complete({ userUsed: 0 })
+    await next.complete({ inputsConsumed: 0 })
     expect(await place.changed(late)).toEqual({})
   })
 
@@ -186,7 +191,7 @@ describe('an old duplicate that arrives much later', () => {
     await place.post(root, 'hello')
     const post = place.wire.last
     const turn = await place.node().claim()
-    await turn.complete({ userUsed: 2 })
+    await turn.complete({ inputsConsumed: 2 })
     const changed = await place.changed(async () =>
       expect(await place.wire.again(post)).toEqual(['again', ...post.reply.slice(1)]),
     )
@@ -206,8 +211,8 @@ describe('an old duplicate that arrives much later', () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation' })
     const [a, b] = [place.node(), place.node({ id: 'node-b' })]
-    const turn = await a.claim({ bell: 'mine', keepBell: true })
-    await a.turns.renew([{ workerId: root, token: turn.grant.token, bell: 'mine', becomesBusy: true }])
+    const turn = await a.claim({ wakeup: 'mine', keepWakeup: true })
+    await a.turns.renew([{ workerId: root, token: turn.assignment.token, wakeup: 'mine', becomesBusy: true }])
     const renew = place.wire.last
     await turn.complete({ wasBusy: true })
     expect(await place.changed(() => place.wire.again(renew))).toEqual({})
@@ -222,8 +227,8 @@ describe('an old duplicate that arrives much later', () => {
     const node = place.node()
     const turn = await node.claim()
     const spawns = [1, 2, 3].map((call) => place.child(root, call, `c${call}`))
-    await turn.record({ userUsed: 1, spawns, awaits: [1, 2, 3] })
-    await turn.complete({ userUsed: 0, awaiting: 3 })
+    await turn.record({ inputsConsumed: 1, spawns, pendingCalls: [1, 2, 3] })
+    await turn.complete({ inputsConsumed: 0, pendingCount: 3 })
     await node.upkeep.finishCancelled()
     const last = place.wire.last
     await place.sessions.cancel(id, 'enough')
@@ -262,17 +267,17 @@ describe('an old duplicate that arrives much later', () => {
   })
 })
 
-test('bells of an answer that never arrived go stale, and the next sweep puts new ones (K2, K12)', async () => {
+test('wakeups of an answer that never arrived go stale, and the next sweep puts new ones (K2, K12)', async () => {
   await using place = await Place.open()
   const { root } = await place.create({ mode: 'conversation' })
   const node = place.node({ slots: 4 })
-  const turn = new HandTurn(node, (await node.claim()).grant)
-  await turn.park('control', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
-  await place.redis.del(place.keys.bells('default'))
+  const turn = new HandTurn(node, (await node.claim()).assignment)
+  await turn.park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
+  await place.redis.del(place.keys.wakeups('default'))
   await node.upkeep.fire()
-  expect(await node.upkeep.fire()).toMatchObject({ bells: [] })
-  const [lost] = await place.redis.zrange(place.keys.bells('default'), 0, '-1')
-  await place.redis.zadd(place.keys.bells('default'), (await place.now()) - 1, lost as string)
-  expect((await node.sweep({ free: 1 })).bells).toHaveLength(1)
+  expect(await node.upkeep.fire()).toMatchObject({ wakeups: [] })
+  const [lost] = await place.redis.zrange(place.keys.wakeups('default'), 0, '-1')
+  await place.redis.zadd(place.keys.wakeups('default'), (await place.now()) - 1, lost as string)
+  expect((await node.sweep({ free: 1 })).wakeups).toHaveLength(1)
   expect((await node.claim()).worker).toBe(root)
 })

@@ -33,7 +33,11 @@ describe('the record of a root is read once', () => {
     await using place = await Place.open()
     await place.create()
     const turn = await place.node().claim()
-    const wish = { spawns: [place.child(turn.worker, 1, 'child')], awaits: [1], end: { wait: 'control', next: null } }
+    const wish = {
+      spawns: [place.child(turn.worker, 1, 'child')],
+      pendingCalls: [1],
+      end: { wait: 'signals', next: null },
+    }
     expect(await readsOf(place, turn.worker, () => turn.record(wish))).toEqual(['hgetall'])
   })
 
@@ -50,7 +54,7 @@ describe('the record of a root is read once', () => {
     const node = place.node()
     const turn = await node.claim()
     const child = place.child(root, 1, 'child')
-    await turn.park(`result:${child.id}`, { spawns: [child], awaits: [1] })
+    await turn.park(`result:${child.id}`, { spawns: [child], pendingCalls: [1] })
     const born = await node.claim()
     expect(await readsOf(place, root, () => born.complete({ result: resultOf(born) }))).toEqual(['hmget', 'hmget'])
   })

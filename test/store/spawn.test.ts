@@ -6,16 +6,16 @@ import { Place } from './support/place.ts'
 import { aSession } from './support/spawn-checks.ts'
 
 describe('spawn', () => {
-  test('a session is its record, its root in the run queue with the first message, and one bell', async () => {
+  test('a session is its record, its root in the run queue with the first message, and one wake-up', async () => {
     await using place = await Place.open()
     const limits = { workers: 9, children: 8, depth: 7, mailbox: 6 }
     expect(await place.changed(() => place.create({ limits }))).toEqual({
       sessions: ['<one> now'],
-      's:<one>': { bells: 'b*-default-1' },
-      'w:<one.root>': { place: 'queued', kind: 'echo', name: 'one', limits: '9 8 7 6' },
-      'w:<one.root>:mail:user': ['i\t-\t"first"'],
+      's:<one>': { wakeups: 'b*-default-1' },
+      'w:<one.root>': { status: 'queued', kind: 'echo', name: 'one', limits: '9 8 7 6' },
+      'w:<one.root>:mail:inbox': ['i\t-\t"first"'],
       'run:default': ['<one.root> now'],
-      'bells:default': ['b*-default-1 now+20s'],
+      'wakeups:default': ['b*-default-1 now+20s'],
       events: [['session.created <one.root>']],
     })
   })
@@ -31,29 +31,29 @@ describe('spawn', () => {
     const changed = await place.changed(() => place.create({ pool: 'gpu-2_b', kind: 'paint' }))
     expect(changed).toMatchObject({
       'run:gpu-2_b': ['<one.root> now'],
-      'bells:gpu-2_b': ['b*-gpu-2_b-1 now+20s'],
+      'wakeups:gpu-2_b': ['b*-gpu-2_b-1 now+20s'],
       'w:<one.root>': { pool: 'gpu-2_b', kind: 'paint' },
     })
     expect(changed).not.toHaveProperty('run:default')
   })
 
-  test('a worker of a kind that nobody hosts waits without a bell', async () => {
+  test('a worker of a kind that nobody hosts waits without a wake-up', async () => {
     await using place = await Place.open()
     const changed = await place.changed(() => place.create({ pool: 'unhosted', kind: 'later' }))
     expect(changed['run:unhosted']).toEqual(['<one.root> now'])
-    expect(Object.keys(changed).filter((key) => key.startsWith('bells'))).toEqual([])
+    expect(Object.keys(changed).filter((key) => key.startsWith('wakeups'))).toEqual([])
     expect(changed['s:<one>']).toEqual({})
   })
 
-  test('a second session of a pool without slots rings no second bell: one slot that is awake takes both', async () => {
+  test('a second session of a pool without slots rings no second wake-up: one slot that is awake takes both', async () => {
     await using place = await Place.open()
     await place.create()
     const changed = await place.changed(() => place.create({ label: 'two' }))
     expect(changed['run:default']).toEqual(['<one.root> now', '<two.root> now'])
-    expect(changed).not.toHaveProperty('bells:default')
+    expect(changed).not.toHaveProperty('wakeups:default')
   })
 
-  test('the same session again is the first one, with its bells, and nothing is written', async () => {
+  test('the same session again is the first one, with its wake-ups, and nothing is written', async () => {
     await using place = await Place.open()
     const first = await place.create()
     const before = await place.dump()
@@ -72,7 +72,7 @@ describe('spawn', () => {
       kind: 'again',
       sessionId: first.id,
       workerId: first.root,
-      bells: first.bells.map((id) => ({ id, pool: 'default' })),
+      wakeups: first.wakeups.map((id) => ({ id, pool: 'default' })),
     })
     expect(await place.dump()).toEqual(before)
   })
@@ -95,7 +95,7 @@ describe('a session under a key that the caller gave', () => {
     await using place = await Place.open()
     await place.create({ label: 'zero' })
     const first = await place.create({ key: 'order-8' })
-    expect(first.bells).toEqual([])
+    expect(first.wakeups).toEqual([])
     expect(await place.create({ key: 'order-8', label: 'two' })).toEqual(first)
   })
 
@@ -115,7 +115,7 @@ test('two spawns of one session at the same time make one session', async () => 
   expect(await place.dump()).toMatchObject({
     sessions: ['<one> now'],
     'run:default': ['<one.root> now'],
-    'w:<one.root>:mail:user': ['i\t-\t1'],
-    'bells:default': ['b*-default-1 now+20s'],
+    'w:<one.root>:mail:inbox': ['i\t-\t1'],
+    'wakeups:default': ['b*-default-1 now+20s'],
   })
 })

@@ -12,14 +12,14 @@ const wishes: readonly CreateOptions[] = [
   { label: 'other', pool: 'gpu', kind: 'paint' },
   { label: 'talk', mode: 'conversation', input: { text: 'hello\tthere\n' } },
   { label: 'small', limits: { workers: 3, mailbox: 2, tokens: 5 } },
-  { label: 'bound', grant: 'tools a b' },
+  { label: 'bound', permissions: 'tools a b' },
   { label: 'nobody', pool: 'unhosted', kind: 'later' },
 ]
 
 const sorted = (lines: readonly string[]) => lines.toSorted((one, other) => one.localeCompare(other))
 
 async function stored(place: Place) {
-  const dump = Object.entries(await place.dump()).filter(([key]) => !/^(events|bells)/.test(key))
+  const dump = Object.entries(await place.dump()).filter(([key]) => !/^(events|wake-ups)/.test(key))
   // In a dump those of one millisecond are sorted by their labels.
   return Object.fromEntries(
     dump.map(([key, value]) => [key, key.startsWith('s:') ? {} : Array.isArray(value) ? sorted(value) : value]),
@@ -53,25 +53,25 @@ describe('sessions of one moment', () => {
     expect(await place.redis.zrange(place.keys.run('default'), '0', '-1')).toEqual(made.map(({ root }) => root))
   })
 
-  test('ring as many bells as the rule has for all of them, which one of them brings', async () => {
+  test('ring as many wake-ups as the rule has for all of them, which one of them brings', async () => {
     await using place = await Place.open()
     await place.redis.set(place.keys.slots('default'), 2)
     const made = await Promise.all(['a', 'b', 'c'].map((label) => place.create({ label })))
-    expect(made.map(({ bells }) => bells.length)).toEqual([2, 0, 0])
-    expect(await place.redis.zcard(place.keys.bells('default'))).toBe(2)
+    expect(made.map(({ wakeups }) => wakeups.length)).toEqual([2, 0, 0])
+    expect(await place.redis.zcard(place.keys.wakeups('default'))).toBe(2)
   })
 
-  test('have the bells of each pool answered to the first of that pool', async () => {
+  test('have the wake-ups of each pool answered to the first of that pool', async () => {
     await using place = await Place.open()
     const made = await Promise.all([
       place.create({ label: 'a', pool: 'gpu' }),
       place.create({ label: 'b' }),
       place.create({ label: 'c', pool: 'gpu' }),
     ])
-    expect(made.map(({ bells }) => bells.map((id) => id.split('-')[1]))).toEqual([['gpu'], ['default'], []])
+    expect(made.map(({ wakeups }) => wakeups.map((id) => id.split('-')[1]))).toEqual([['gpu'], ['default'], []])
   })
 
-  test('keep their bells in the record of the last, and sent again give them again, and write nothing', async () => {
+  test('keep their wake-ups in the record of the last, and sent again give them again, and write nothing', async () => {
     await using place = await Place.open()
     await Promise.all(wishes.map((wish) => place.create(wish)))
     const before = await place.dump()
@@ -85,7 +85,7 @@ describe('sessions of one moment', () => {
     await using place = await Place.open()
     await place.create({ label: 'zero' })
     const before = place.wire.sent
-    await place.create({ label: 'alone' })
+    await place.create({ label: 'isolated' })
     expect([place.wire.sent - before, place.wire.last.sha]).toEqual([1, spawnScript.sha])
     await Promise.all([place.create({ label: 'x', key: 'kx' }), place.create({ label: 'y', key: 'ky' })])
     expect([place.wire.sent - before, place.wire.last.sha]).toEqual([3, spawnScript.sha])
@@ -104,8 +104,10 @@ describe('sessions of one moment', () => {
     await many(6, 'x'.repeat(30_000))
     expect(place.wire.sent - before).toBe(6)
     expect(await place.redis.zcard(place.keys.sessions)).toBe(40)
-    const grant = `tools ${Array.from({ length: 256 }, (_, index) => `t${index}`.padEnd(64, 'x')).join(' ')}`
-    await Promise.all(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((label) => place.create({ label, grant })))
+    const assignment = `tools ${Array.from({ length: 256 }, (_, index) => `t${index}`.padEnd(64, 'x')).join(' ')}`
+    await Promise.all(
+      ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((label) => place.create({ label, permissions: assignment })),
+    )
     expect(place.wire.sent - before).toBe(9)
   })
 
@@ -113,11 +115,11 @@ describe('sessions of one moment', () => {
     await using place = await Place.open()
     const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((label) => place.create({ label })))
     const fresh = [a, b, c].map((session) => (session?.id ?? '').replace(/^./, 'f'))
-    await place.redis.set(place.workerKeys(rootIdOf(fresh[1] ?? '')).user, 'x')
+    await place.redis.set(place.workerKeys(rootIdOf(fresh[1] ?? '')).inbox, 'x')
     const answers = await Promise.allSettled(fresh.map((id) => place.sessions.spawn({ ...aSession, sessionId: id })))
     expect(answers).toMatchObject([
       { value: { kind: 'ok', sessionId: fresh[0] } },
-      { reason: { message: expect.stringContaining(':mail:user is a string and should be a list') } },
+      { reason: { message: expect.stringContaining(':mail:inbox is a string and should be a list') } },
       { value: { kind: 'ok', sessionId: fresh[2] } },
     ])
     expect(await place.redis.zcard(place.keys.sessions)).toBe(5)
@@ -136,6 +138,6 @@ describe('sessions of one moment', () => {
     for (const key of Object.keys(before).filter((name) => name.startsWith('w:')))
       expect(after[key]).toEqual(before[key])
     expect(after['run:default']).toHaveLength(3)
-    expect(await place.redis.lrange(place.workerKeys(rootIdOf(fresh)).user, 0, -1)).toEqual(['i\t-\t"first"'])
+    expect(await place.redis.lrange(place.workerKeys(rootIdOf(fresh)).inbox, 0, -1)).toEqual(['i\t-\t"first"'])
   })
 })

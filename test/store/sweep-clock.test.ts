@@ -16,14 +16,14 @@ describe('after the clock has stepped back', () => {
     expect(await place.dump()).toMatchObject({ leases: ['<far.root> now+60s', '<near.root> now+50s'] })
   })
 
-  test('bells that would go stale too late, awake or busy, are set to their time from now', async () => {
+  test('wake-ups that would go stale too late, awake or busy, are set to their time from now', async () => {
     await using place = await Place.open()
     const far = (await place.now()) + 3_600_000
-    await place.redis.zadd(place.keys.bells('default'), far, 'awake')
+    await place.redis.zadd(place.keys.wakeups('default'), far, 'awake')
     await place.redis.zadd(place.keys.busy('default'), far, 'busy')
     await place.node().sweep({ free: 0 })
     expect(await place.dump()).toMatchObject({
-      'bells:default': ['awake now+20s'],
+      'wakeups:default': ['awake now+20s'],
       'busy:default': ['busy now+60s'],
     })
   })
@@ -37,7 +37,7 @@ describe('after the clock has stepped back', () => {
     expect(await place.dump()).toMatchObject({ 'run:default': ['<far.root> now+60s', '<near.root> now+70s'] })
   })
 
-  test('a node that was seen in the future is seen now, and keeps its grants', async () => {
+  test('a node that was seen in the future is seen now, and keeps its assignments', async () => {
     await using place = await Place.open()
     const [a, b] = [place.node(), place.node({ id: 'node-b' })]
     await place.create()
@@ -49,9 +49,9 @@ describe('after the clock has stepped back', () => {
     await b.sweep({ free: 0 })
     expect(await place.dump()).toMatchObject({
       nodes: { 'node-a': line, 'node-b': line },
-      'grants:node-a': { '0': expect.any(String) },
+      'claims:node-a': { '0': expect.any(String) },
       'slots:default': '4',
     })
-    expect(await a.turns.claim(next)).toMatchObject({ kind: 'grant' })
+    expect(await a.turns.claim(next)).toMatchObject({ kind: 'assigned' })
   })
 })

@@ -1,4 +1,4 @@
-/** sweep: heals what a dead node left, keeps the register of nodes, puts bells for the sweeping node alone. */
+/** sweep: heals what a dead node left, keeps the register of nodes, puts wake-ups for the sweeping node alone. */
 import { describe, expect, test } from 'vitest'
 import { waitUntil } from '../support/wait-until.ts'
 import type { HandTurn } from './support/hand-node.ts'
@@ -15,10 +15,10 @@ describe('a lease that has ended', () => {
     await turn.record({ entries: ['{}'] })
     await place.expireLease(turn.worker)
     const changed = await place.changed(async () =>
-      expect(await node.sweep({ free: 0 })).toEqual({ healed: 1, bells: [], damaged: [], left: 0 }),
+      expect(await node.sweep({ free: 0 })).toEqual({ healed: 1, wakeups: [], damaged: [], left: 0 }),
     )
     expect(changed).toEqual({
-      'w:<one.root>': { place: 'queued', holder: '', crashes: '1' },
+      'w:<one.root>': { status: 'queued', holder: '', crashes: '1' },
       's:<one>': { score: 'now' },
       'run:default': ['<one.root> now'],
       leases: null,
@@ -36,11 +36,11 @@ describe('a lease that has ended', () => {
     await place.expireLease(dead.worker)
     await b.sweep({ free: 0 })
     const turn = await b.claim()
-    expect(turn.grant).toMatchObject({ workerId: dead.worker, epoch: 2, crashes: 1 })
+    expect(turn.assignment).toMatchObject({ workerId: dead.worker, epoch: 2, crashes: 1 })
     await turn.record({ entries: ['{}'] })
     await place.expireLease(dead.worker)
     await b.sweep({ free: 0 })
-    expect((await b.claim()).grant).toMatchObject({ epoch: 3, crashes: 2 })
+    expect((await b.claim()).assignment).toMatchObject({ epoch: 3, crashes: 2 })
   })
 
   test('of a worker that is no longer running is only dropped', async () => {
@@ -52,7 +52,7 @@ describe('a lease that has ended', () => {
     expect(await node.sweep({ free: 0 })).toMatchObject({ healed: 0 })
     const dump = await place.dump()
     expect(dump).not.toHaveProperty('leases')
-    expect(dump).toMatchObject({ 'w:<one.root>': { place: 'idle', crashes: '0' } })
+    expect(dump).toMatchObject({ 'w:<one.root>': { status: 'idle', crashes: '0' } })
   })
 
   test('that has not ended is left alone', async () => {
@@ -137,7 +137,7 @@ describe('the register of nodes', () => {
     })
   })
 
-  test('forgets the slots of a node unseen for a lease, and the node with its grants after much longer', async () => {
+  test('forgets the slots of a node unseen for a lease, and the node with its assignments after much longer', async () => {
     await using place = await Place.open()
     const [a, b] = [place.node({ slots: 3 }), place.node({ id: 'node-b', slots: 5 })]
     await place.create()
@@ -147,12 +147,12 @@ describe('the register of nodes', () => {
     await seen((await place.now()) - 61_000)
     await b.sweep()
     expect(await place.dump()).toMatchObject({ 'slots:default': '5', nodes: { 'node-a': expect.anything() } })
-    expect(await place.dump()).toHaveProperty('grants:node-a')
+    expect(await place.dump()).toHaveProperty('claims:node-a')
     await seen((await place.now()) - 301_000)
     await b.sweep()
     const dump = await place.dump()
     expect(dump.nodes).toEqual({ 'node-b': line(5) })
-    expect(dump).not.toHaveProperty('grants:node-a')
+    expect(dump).not.toHaveProperty('claims:node-a')
   })
 
   test.each([
@@ -165,7 +165,7 @@ describe('the register of nodes', () => {
     expect(await place.redis.hexists(place.keys.nodes, 'node-a')).toBe(1)
   })
 
-  test('takes out a node that says goodbye, with its grants and its slots', async () => {
+  test('takes out a node that says goodbye, with its assignments and its slots', async () => {
     await using place = await Place.open()
     const [a, b] = [place.node({ slots: 3 }), place.node({ id: 'node-b', slots: 5 })]
     await place.create()
@@ -174,7 +174,7 @@ describe('the register of nodes', () => {
     await b.sweep()
     await a.sweep({ leaving: true, slots: 0, free: 0 })
     expect(await place.dump()).toMatchObject({ nodes: { 'node-b': line(5) }, 'slots:default': '5' })
-    expect(await place.dump()).not.toHaveProperty('grants:node-a')
+    expect(await place.dump()).not.toHaveProperty('claims:node-a')
   })
 
   test('counts on no slots when the last node of a pool has said goodbye', async () => {
@@ -186,14 +186,17 @@ describe('the register of nodes', () => {
   })
 })
 
-describe('bells', () => {
+describe('wakeups', () => {
   test('that are stale go; those that are fresh stay', async () => {
     await using place = await Place.open()
     const now = await place.now()
-    await place.redis.zadd(place.keys.bells('default'), now - 1, 'stale', now + 10_000, 'fresh')
+    await place.redis.zadd(place.keys.wakeups('default'), now - 1, 'stale', now + 10_000, 'fresh')
     await place.redis.zadd(place.keys.busy('default'), now - 1, 'stale', now + 10_000, 'fresh')
     await place.node().sweep({ free: 0 })
-    expect(await place.dump()).toMatchObject({ 'bells:default': ['fresh now+10s'], 'busy:default': ['fresh now+10s'] })
+    expect(await place.dump()).toMatchObject({
+      'wakeups:default': ['fresh now+10s'],
+      'busy:default': ['fresh now+10s'],
+    })
   })
 
   test('that are stale go also where every node of their pool has gone', async () => {
@@ -203,26 +206,26 @@ describe('bells', () => {
     await gone.sweep({ leaving: true, slots: 0, free: 0 })
     for (let times = 1; times <= 2; times++) {
       const now = await place.now()
-      await place.redis.zadd(place.keys.bells('gpu'), now - 1, `stale ${times}`, now + 10_000, 'fresh')
+      await place.redis.zadd(place.keys.wakeups('gpu'), now - 1, `stale ${times}`, now + 10_000, 'fresh')
       await place.redis.zadd(place.keys.busy('gpu'), now - 1, `stale ${times}`, now + 10_000, 'fresh')
       await left.sweep({ free: 0 })
-      expect(await place.dump()).toMatchObject({ 'bells:gpu': ['fresh now+10s'], 'busy:gpu': ['fresh now+10s'] })
+      expect(await place.dump()).toMatchObject({ 'wakeups:gpu': ['fresh now+10s'], 'busy:gpu': ['fresh now+10s'] })
     }
   })
 
   test('are put for the sweeping node, as many as it can use (K2)', async () => {
     await using place = await Place.open()
     for (const label of ['a', 'b', 'c', 'd']) await place.create({ label })
-    await place.redis.del(place.keys.bells('default'))
-    const { bells } = await place.node().sweep({ free: 3 })
-    expect(bells).toEqual(
+    await place.redis.del(place.keys.wakeups('default'))
+    const { wakeups } = await place.node().sweep({ free: 3 })
+    expect(wakeups).toEqual(
       [1, 2, 3].map((number) => ({
         pool: 'default',
         id: expect.stringMatching(new RegExp(`^s.*-default-${number}$`)),
       })),
     )
     expect(await place.dump()).toMatchObject({
-      'bells:default': [1, 2, 3].map((number) => `s*-default-${number} now+20s`),
+      'wakeups:default': [1, 2, 3].map((number) => `s*-default-${number} now+20s`),
     })
   })
 
@@ -230,18 +233,18 @@ describe('bells', () => {
     await using place = await Place.open()
     for (const label of ['a', 'b', 'c', 'd']) await place.create({ label })
     const now = await place.now()
-    await place.redis.del(place.keys.bells('default'))
-    await place.redis.zadd(place.keys.bells('default'), now + 20_000, 'one', now + 20_000, 'two', now - 1, 'stale')
-    expect((await place.node().sweep({ free: 10 })).bells).toHaveLength(2)
-    expect((await place.node().sweep({ free: 10 })).bells).toHaveLength(0)
+    await place.redis.del(place.keys.wakeups('default'))
+    await place.redis.zadd(place.keys.wakeups('default'), now + 20_000, 'one', now + 20_000, 'two', now - 1, 'stale')
+    expect((await place.node().sweep({ free: 10 })).wakeups).toHaveLength(2)
+    expect((await place.node().sweep({ free: 10 })).wakeups).toHaveLength(0)
   })
 
   test('are put only for what this node can run', async () => {
     await using place = await Place.open()
     for (const [label, kind] of Object.entries({ a: 'other', b: 'echo', c: 'other', d: 'echo2' }))
       await place.create({ label, kind })
-    await place.redis.del(place.keys.bells('default'))
-    expect((await place.node().sweep({ free: 10 })).bells).toHaveLength(1)
+    await place.redis.del(place.keys.wakeups('default'))
+    expect((await place.node().sweep({ free: 10 })).wakeups).toHaveLength(1)
   })
 
   test('are put for each pool of the node', async () => {
@@ -250,17 +253,17 @@ describe('bells', () => {
     await place.create({ label: 'b', pool: 'gpu', kind: 'paint' })
     await place.create({ label: 'c', pool: 'far', kind: 'paint' })
     const node = place.node({ kinds: { default: ['echo'], gpu: ['paint'] } })
-    for (const pool of ['default', 'gpu', 'far']) await place.redis.del(place.keys.bells(pool))
-    expect((await node.sweep({ free: 1 })).bells.map(({ pool }) => pool)).toEqual(['default', 'gpu'])
+    for (const pool of ['default', 'gpu', 'far']) await place.redis.del(place.keys.wakeups(pool))
+    expect((await node.sweep({ free: 1 })).wakeups.map(({ pool }) => pool)).toEqual(['default', 'gpu'])
   })
 
   test('are not put for a node without a free slot, nor for one that leaves', async () => {
     await using place = await Place.open()
     await place.create()
-    await place.redis.del(place.keys.bells('default'))
-    expect((await place.node().sweep({ free: 0 })).bells).toEqual([])
-    expect((await place.node().sweep({ free: 3, leaving: true })).bells).toEqual([])
-    expect(await place.dump()).not.toHaveProperty('bells:default')
+    await place.redis.del(place.keys.wakeups('default'))
+    expect((await place.node().sweep({ free: 0 })).wakeups).toEqual([])
+    expect((await place.node().sweep({ free: 3, leaving: true })).wakeups).toEqual([])
+    expect(await place.dump()).not.toHaveProperty('wakeups:default')
   })
 
   test('are put also when healing was skipped', async () => {
@@ -268,8 +271,8 @@ describe('bells', () => {
     const node = place.node()
     await node.sweep({ free: 0 })
     await place.create()
-    await place.redis.del(place.keys.bells('default'))
-    expect((await node.sweep({ free: 1, soonAfter: true })).bells).toHaveLength(1)
+    await place.redis.del(place.keys.wakeups('default'))
+    expect((await node.sweep({ free: 1, soonAfter: true })).wakeups).toHaveLength(1)
   })
 })
 
@@ -281,7 +284,7 @@ describe('a worker of a kind that nobody hosted', () => {
     const node = place.node({ kinds: { default: ['echo'], gpu: ['later'] } })
     await node.sweep({ free: 0 })
     expect(await place.dump()).toMatchObject({
-      'w:<one.root>': { pool: 'gpu', place: 'queued' },
+      'w:<one.root>': { pool: 'gpu', status: 'queued' },
       'run:gpu': ['<one.root> now', '<two.root> now'],
     })
     expect(await place.dump()).not.toHaveProperty('run:unhosted')
@@ -291,7 +294,9 @@ describe('a worker of a kind that nobody hosted', () => {
   test('is rung for at once, in the sweep that took it', async () => {
     await using place = await Place.open()
     await place.create({ kind: 'later', pool: 'unhosted' })
-    expect((await place.node({ kinds: { gpu: ['later'] } }).sweep({ free: 1 })).bells).toMatchObject([{ pool: 'gpu' }])
+    expect((await place.node({ kinds: { gpu: ['later'] } }).sweep({ free: 1 })).wakeups).toMatchObject([
+      { pool: 'gpu' },
+    ])
   })
 
   test('is left by a node that does not host it', async () => {
@@ -323,7 +328,7 @@ describe('a worker of a kind that no live node hosts any more', () => {
     expect(await place.dump()).toMatchObject({
       'run:default': ['<here.root> now'],
       'run:unhosted': ['<gone.root> now'],
-      'w:<gone.root>': { pool: 'unhosted', place: 'queued' },
+      'w:<gone.root>': { pool: 'unhosted', status: 'queued' },
     })
     await place.node({ id: 'node-b', kinds: { other: ['gone'] } }).sweep({ free: 0 })
     expect(await place.redis.zscore(place.keys.run('other'), root)).toBe(scores[1])
@@ -372,12 +377,12 @@ describe('the share that one slot takes in a row', () => {
   test('is kept for some seconds, and goes when turns are long', async () => {
     await using place = await Place.open()
     const node = place.node()
-    await node.sweep({ share: 6 })
-    expect(await place.redis.get(place.keys.share('default'))).toBe('6')
-    expect(await place.redis.pttl(place.keys.share('default'))).toBeGreaterThan(0)
-    await node.sweep({ share: 0 })
-    expect(await place.redis.get(place.keys.share('default'))).toBe('6')
-    await node.sweep({ share: 1 })
-    expect(await place.redis.get(place.keys.share('default'))).toBeNull()
+    await node.sweep({ workersPerWake: 6 })
+    expect(await place.redis.get(place.keys.workersPerWake('default'))).toBe('6')
+    expect(await place.redis.pttl(place.keys.workersPerWake('default'))).toBeGreaterThan(0)
+    await node.sweep({ workersPerWake: 0 })
+    expect(await place.redis.get(place.keys.workersPerWake('default'))).toBe('6')
+    await node.sweep({ workersPerWake: 1 })
+    expect(await place.redis.get(place.keys.workersPerWake('default'))).toBeNull()
   })
 })

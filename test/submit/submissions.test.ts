@@ -18,14 +18,14 @@ describe('a job of the queue "submit"', () => {
       input: { a: 1 },
       name: 'from afar',
       limits: { depth: 1 },
-      grant: { tools: ['look'] },
+      permissions: { tools: ['look'] },
     })
     const session = troupe.client.sessions.get(sessionId)
     expect(await session.result()).toMatchObject({ status: 'completed', value: { a: 1 } })
     expect(session.rootId).toBe(workerId)
     const report = await session.report()
     expect(report.session).toMatchObject({ name: 'from afar', limits: { depth: 1 } })
-    expect(report.workers).toMatchObject([{ grant: { tools: ['look'] } }])
+    expect(report.workers).toMatchObject([{ permissions: { tools: ['look'] } }])
   })
 
   test('becomes a session or a message in any partition', async () => {
@@ -142,14 +142,14 @@ describe('a job of the queue "submit"', () => {
   test('with the id of an earlier job and other data gets the earlier session, with a warning', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
-    const order = { kind: 'echo', input: 1, limits: { depth: 1 }, grant: { tools: ['a'] } }
+    const order = { kind: 'echo', input: 1, limits: { depth: 1 }, permissions: { tools: ['a'] } }
     const first = await producer.submit(order, { jobId: 'order-1' })
     expect(first).toEqual({ sessionId: first.sessionId, workerId: first.workerId })
     const others = [
       { input: 2 },
       { keepOpen: true },
       { limits: { depth: 2 } },
-      { grant: { tools: ['b'] } },
+      { permissions: { tools: ['b'] } },
       { name: 'x' },
     ]
     for (const other of others) {

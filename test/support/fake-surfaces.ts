@@ -25,7 +25,7 @@ export interface Shown {
 export interface FakeSurface {
   readonly model: string
   readonly events: (said: Said) => string[]
-  readonly shown: (body: string) => Shown
+  readonly preview: (body: string) => Shown
 }
 
 type Parts = string | readonly { readonly type: string; readonly text?: string }[] | null | undefined
@@ -56,7 +56,7 @@ const chat: FakeSurface = {
       'data: [DONE]\n\n',
     ]
   },
-  shown(body) {
+  preview(body) {
     type Message = { role: string; content: Parts; tool_call_id?: string; tool_calls?: { id: string }[] }
     const { messages } = JSON.parse(body) as { messages: Message[] }
     return {
@@ -105,7 +105,7 @@ const responses: FakeSurface = {
       { type: 'response.completed', response: { ...response, usage } },
     ].map(event)
   },
-  shown(body) {
+  preview(body) {
     type Item = { type?: string; role?: string; content?: Parts; call_id?: string; output?: Parts }
     const { input } = JSON.parse(body) as { input: Item[] }
     return {
@@ -149,7 +149,7 @@ const anthropic: FakeSurface = {
       { type: 'message_stop' },
     ].map(event)
   },
-  shown(body) {
+  preview(body) {
     type Block = { type: string; text?: string; id?: string; tool_use_id?: string; content?: Parts }
     const { messages } = JSON.parse(body) as { messages: { role: string; content: string | Block[] }[] }
     const blocks = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content))

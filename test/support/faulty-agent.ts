@@ -25,14 +25,14 @@ export interface Ran {
   readonly result: RunResult
   readonly history: readonly Entry[]
   /** What each request of the first run showed. */
-  readonly shown: readonly Shown[]
+  readonly preview: readonly Shown[]
   readonly session: Session
 }
 
 export interface FaultyRun {
   readonly surface: FakeSurface
   /** In order of the requests; the last one for all that follow. A function decides by what the request shows. */
-  readonly acts: readonly Act[] | ((shown: Shown, number: number) => Act)
+  readonly acts: readonly Act[] | ((preview: Shown, number: number) => Act)
   readonly worker?: Partial<AgentWorker>
   readonly others?: Readonly<Record<string, AgentWorker>>
   /** While the first run is under way. */
@@ -41,11 +41,11 @@ export interface FaultyRun {
 
 export async function runFaulty({ surface, acts, worker, others = {}, meanwhile }: FaultyRun): Promise<Ran> {
   let number = 0
-  const shown: Shown[] = []
+  const preview: Shown[] = []
   await using provider = await rawProvider((response, body) => {
-    const seen = surface.shown(body)
+    const seen = surface.preview(body)
     if (seen.lastUser.endsWith(again)) return sendEvents(response, surface.events({ text: 'Here again.' }))
-    shown.push(seen)
+    preview.push(seen)
     number++
     const act = typeof acts === 'function' ? acts(seen, number) : (acts[Math.min(number, acts.length) - 1] as Act)
     if (typeof act === 'function') act(response, surface)
@@ -67,7 +67,7 @@ export async function runFaulty({ surface, acts, worker, others = {}, meanwhile 
   const history = await troupe.history(session.rootId)
   expectPaired(history)
   await expectAnswer(session)
-  return { result, history, shown: [...shown], session }
+  return { result, history, preview: [...preview], session }
 }
 
 function modelAt(surface: FakeSurface, provider: RawProvider) {

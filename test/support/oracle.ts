@@ -61,17 +61,17 @@ async function isAtRest(redis: Redis, namespace: string): Promise<boolean> {
 function restRules({ workers, sessions, timers }: Snapshot): string[] {
   const lines: string[] = []
   for (const { id, record } of workers.values()) {
-    if (record.place !== 'parked' && timers.some((timer) => timer.startsWith(`${id}:`)))
-      lines.push(`I9 a timer is open and worker ${id} is ${record.place}`)
-    if (record.place === 'parked' && record.open !== '1' && record.wait !== 'retry')
+    if (record.status !== 'parked' && timers.some((timer) => timer.startsWith(`${id}:`)))
+      lines.push(`I9 a timer is open and worker ${id} is ${record.status}`)
+    if (record.status === 'parked' && record.open !== '1' && record.wait !== 'retry')
       lines.push(`I9 worker ${id} is parked without an open run`)
   }
   for (const { id, record } of sessions.values()) {
     if (record.state === 'cancelling') lines.push(`I12 the cancel of session ${id} was never finished`)
     const isOver = record.state === 'completed' || record.state === 'failed'
     const root = workers.get(rootIdOf(id))
-    if (isOver && root?.record.place !== 'idle')
-      lines.push(`I16 session ${id} ended, its root is ${root?.record.place}`)
+    if (isOver && root?.record.status !== 'idle')
+      lines.push(`I16 session ${id} ended, its root is ${root?.record.status}`)
   }
   return lines
 }

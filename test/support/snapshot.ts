@@ -38,7 +38,7 @@ export interface Snapshot {
 /** A record holds only what differs from the start. */
 const recordStart = { run: '1', version: '0', open: '0', runState: 'Idle', wait: 'any', token: '', commit: '' }
 const sessionStart = { state: 'active', workers: '1' }
-const lanes: readonly Lane[] = ['control', 'family', 'user']
+const lanes: readonly Lane[] = ['signals', 'results', 'inbox']
 
 export async function takeSnapshot(redis: Redis, namespace: string): Promise<Snapshot> {
   const tag = tagOf(namespace, 0)
@@ -65,7 +65,7 @@ export async function takeSnapshot(redis: Redis, namespace: string): Promise<Sna
       const field = (name: string) => flat[flat.indexOf(name) + 1] as string
       // Without a mail it is evidence alone: what was received stands in the history.
       if (!flat.includes('mail')) return []
-      const mail = decodeMail('user', 0, field('mail'))
+      const mail = decodeMail('inbox', 0, field('mail'))
       return [{ worker: field('worker'), mail, isRedriven: redriven.some((mark) => mark.startsWith(`${id} `)) }]
     }),
   }

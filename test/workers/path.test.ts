@@ -9,7 +9,7 @@ import {
   fromText,
   joinPath,
   namesOf,
-  shownBytesMax,
+  previewBytesMax,
   showPath,
   toBytes,
   topPath,
@@ -69,7 +69,7 @@ describe('a path of bytes', () => {
   test('is cut for a list if it is long', () => {
     const long = fromText(`start${'x'.repeat(5_000)}end`)
     expect(cutPath(long)).toMatch(/^start.*end$/s)
-    expect(cutPath(long)).toHaveLength(shownBytesMax)
+    expect(cutPath(long)).toHaveLength(previewBytesMax)
     expect(cutPath(fromText('short'))).toBe('short')
   })
 })

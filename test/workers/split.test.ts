@@ -50,9 +50,9 @@ describe('splitting', () => {
   test('splits the rest and a share again without losing an entry', () => {
     const whole = wholePart('/top', 200)
     const folders = Array.from({ length: 30 }, (_, index) => ({ name: fromText(`f${index}`), weight: 100 }))
-    const shares = splitPart(whole, { others: 0, folders, hasOwnFolder: false }, 5, 600).parts
-    expect(shares.map((part) => part.share?.of)).toEqual([5, 5, 5, 5, 5])
-    const again = shares.flatMap((share) => {
+    const poolLoads = splitPart(whole, { others: 0, folders, hasOwnFolder: false }, 5, 600).parts
+    expect(poolLoads.map((part) => part.share?.of)).toEqual([5, 5, 5, 5, 5])
+    const again = poolLoads.flatMap((share) => {
       const own = folders.filter((folder) => membership(share)(folder.name))
       return splitPart(share, { others: 0, folders: own, hasOwnFolder: false }, 3, 250).parts
     })

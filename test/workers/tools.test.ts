@@ -123,7 +123,7 @@ describe('the folder that is surveyed', () => {
 
   test('is named as text, or not at all', () => {
     expect(folderOf({ folder: '/a b/ü' })).toBe('/a b/ü')
-    // No grant can name these: whoever was to work there could not be spawned.
+    // No assignment can name these: whoever was to work there could not be spawned.
     for (const name of ['/a\nb', '/a\u007fb', '/a\u0085b']) {
       expect(folderOf({ folder: encodePath(fromBytes(Buffer.from(name))) })).toBeNull()
     }

@@ -26,7 +26,7 @@ export async function inFolder<Value>(
 export async function inFile<Value>(path: string, jailed: Jailed, work: (folder: OpenFolder, name: BytePath) => Value) {
   const { root, names } = await inside(path, jailed)
   const name = names.at(-1)
-  if (name === undefined) throw new InputError(`${shown(path)} is a folder: list it with list_folder.`)
+  if (name === undefined) throw new InputError(`${preview(path)} is a folder: list it with list_folder.`)
   return reach(path, { root, names: names.slice(0, -1) }, (folder) => work(folder, fromText(name)))
 }
 
@@ -48,15 +48,15 @@ function reach<Value>(path: string, { root, names }: Inside, work: (folder: Open
       return work(chain.reach(fromText(names.join('/'))))
     } catch (error) {
       if (error instanceof InputError) throw error
-      throw new InputError(`${shown(path)} cannot be opened: ${reasonOf(error)}.`, { cause: error })
+      throw new InputError(`${preview(path)} cannot be opened: ${reasonOf(error)}.`, { cause: error })
     } finally {
       chain.close()
     }
   })
   if (answer.kind === 'found') return answer.value
-  throw new InputError(`${shown(path)} cannot be opened: ${answer.reason}.`)
+  throw new InputError(`${preview(path)} cannot be opened: ${answer.reason}.`)
 }
 
-export function shown(path: string): string {
+export function preview(path: string): string {
   return showPath(fromText(path)) || '.'
 }

@@ -96,8 +96,8 @@ function toGroups(declared: Declared): DependencyGroup[] {
 }
 
 function cutName(name: string): string {
-  const shown = name.replace(/[\p{C}\p{Z}]+/gu, ' ')
-  return shown.length <= nameCharsMax ? shown : `${shown.slice(0, nameCharsMax - 1)}…`
+  const preview = name.replace(/[\p{C}\p{Z}]+/gu, ' ')
+  return preview.length <= nameCharsMax ? preview : `${preview.slice(0, nameCharsMax - 1)}…`
 }
 
 function declaredInPackageJson(text: string): Declared {

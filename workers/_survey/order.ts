@@ -18,7 +18,7 @@ export const orderSchema = z.object({
 })
 
 /**
- * The folder a surveyor's tools may touch. Null where its name is no text or holds a newline or another control character: no grant can
+ * The folder a surveyor's tools may touch. Null where its name is no text or holds a newline or another control character: no permissions can
  * name it then, and no reader could be given it.
  */
 export function folderOf(input: Json): string | null {
@@ -52,7 +52,7 @@ export async function wholeOf(context: Pick<ToolContext, 'input' | 'limits' | 'w
 
 /** The folder itself may be given by a link; from its real path on none is followed. */
 export async function findTop(folder: BytePath): Promise<BytePath> {
-  const shown = showPath(folder)
+  const preview = showPath(folder)
   if (!isAbsolute(folder)) throw new TerminalError(notAbsolute(folder))
   let isFolder: boolean
   let real: Buffer
@@ -61,11 +61,11 @@ export async function findTop(folder: BytePath): Promise<BytePath> {
     isFolder = (await stat(real)).isDirectory()
   } catch (error) {
     const isMissing = ['ENOENT', 'ENOTDIR'].includes(codeOf(error))
-    throw new TerminalError(isMissing ? `There is no folder ${shown}.` : `${shown}: ${reasonOf(error)}`, {
+    throw new TerminalError(isMissing ? `There is no folder ${preview}.` : `${preview}: ${reasonOf(error)}`, {
       cause: error,
     })
   }
-  if (!isFolder) throw new TerminalError(`${shown} is not a folder.`)
+  if (!isFolder) throw new TerminalError(`${preview} is not a folder.`)
   return fromBytes(real)
 }
 

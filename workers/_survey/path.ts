@@ -19,7 +19,7 @@ export const pathTextSchema = z.union([z.string(), z.object({ base64: z.base64()
 export type PathText = z.infer<typeof pathTextSchema>
 
 /** Longer paths are cut where they are only shown: lists travel in messages, whose size is limited. */
-export const shownBytesMax = 512
+export const previewBytesMax = 512
 
 export const topPath = '' as BytePath
 
@@ -55,8 +55,8 @@ export function decodePath(text: PathText): BytePath {
 
 /** The path for a list: its beginning and its end if it is long. */
 export function cutPath(path: BytePath): BytePath {
-  if (path.length <= shownBytesMax) return path
-  return `${path.slice(0, 160)}${fromText('…')}${path.slice(-(shownBytesMax - 163))}` as BytePath
+  if (path.length <= previewBytesMax) return path
+  return `${path.slice(0, 160)}${fromText('…')}${path.slice(-(previewBytesMax - 163))}` as BytePath
 }
 
 /** Order of bytes; total, so that lists that are cut to their first items are the same whoever merged them. */
@@ -69,13 +69,13 @@ export function comparePaths(a: BytePath, b: BytePath): number {
 export function showPath(path: BytePath): string {
   if (/^[\x20-\x5b\x5d-\x7e]*$/.test(path)) return path
   const bytes = toBytes(path)
-  let shown = ''
+  let preview = ''
   for (let at = 0; at < bytes.length; ) {
     const length = sequenceLength(bytes, at)
-    shown += length === 0 ? hexByte(bytes[at] ?? 0) : showCharacter(bytes.toString('utf8', at, at + length))
+    preview += length === 0 ? hexByte(bytes[at] ?? 0) : showCharacter(bytes.toString('utf8', at, at + length))
     at += Math.max(1, length)
   }
-  return shown
+  return preview
 }
 
 /** Bytes of the UTF-8 character that begins here; 0 if none does. */

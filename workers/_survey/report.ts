@@ -83,13 +83,13 @@ function languages({ rows, counts }: Summary): string[] {
   const byLines = ([a, x]: [string, Row], [b, y]: [string, Row]) =>
     y.lines - x.lines || y.bytes - x.bytes || (a < b ? -1 : 1)
   const entries = Object.entries(rows)
-  const shown = entries.filter(([name]) => isLanguage(name)).sort(byLines)
+  const preview = entries.filter(([name]) => isLanguage(name)).sort(byLines)
   for (const name of [otherText, binary]) {
     const row = rows[name]
-    if (row !== undefined) shown.push([name, row])
+    if (row !== undefined) preview.push([name, row])
   }
   const empty = counts.files - entries.reduce((sum, [, row]) => sum + row.files, 0)
-  const cells = shown.map(([name, row]) => [
+  const cells = preview.map(([name, row]) => [
     name,
     formatCount(row.files),
     formatCount(row.lines),
@@ -193,8 +193,8 @@ function showReason({ path, reason }: ReasonPlace): string {
 }
 
 function showPlace(path: PathText): string {
-  const shown = showPath(decodePath(path))
-  return code(shown === '' ? '.' : shown)
+  const preview = showPath(decodePath(path))
+  return code(preview === '' ? '.' : preview)
 }
 
 const left = (title: string) => ({ title, align: 'left' as const })

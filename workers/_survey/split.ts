@@ -38,8 +38,8 @@ export function splitPart(part: Part, level: Level, partsMax: number, target: nu
     // The folder has more entries than its share that is split here.
     const entries = (level.others + level.folders.length) * (part.share?.of ?? 1)
     const worthwhile = Math.floor((listingsPerEntry * restWeight) / Math.max(1, entries))
-    const shares = Math.min(partsMax - named.length, Math.ceil(restWeight / target), worthwhile)
-    parts.push(...splitRest(part, named, restWeight, shares))
+    const poolLoads = Math.min(partsMax - named.length, Math.ceil(restWeight / target), worthwhile)
+    parts.push(...splitRest(part, named, restWeight, poolLoads))
   }
   return { parts, named: named.length }
 }
@@ -49,16 +49,16 @@ function subFolder(part: Part, folder: WeighedFolder): Part {
   return { top: part.top, folder: path, share: null, except: [], weight: folder.weight, allowance: 1 }
 }
 
-function splitRest(part: Part, named: readonly WeighedFolder[], weight: number, shares: number): Part[] {
+function splitRest(part: Part, named: readonly WeighedFolder[], weight: number, poolLoads: number): Part[] {
   const except = [...part.except, ...named.map((folder) => encodePath(folder.name))]
   const rest: Part = { ...part, except, weight, allowance: 1 }
-  if (shares < 2) return [rest]
+  if (poolLoads < 2) return [rest]
   // A share of a share: what is `index` modulo `of` is one of these modulo `of * shares`.
   const { index, of } = part.share ?? { index: 0, of: 1 }
-  return Array.from({ length: shares }, (_, at) => ({
+  return Array.from({ length: poolLoads }, (_, at) => ({
     ...rest,
-    share: { index: index + of * at, of: of * shares },
-    weight: weight / shares,
+    share: { index: index + of * at, of: of * poolLoads },
+    weight: weight / poolLoads,
   }))
 }
 

@@ -123,10 +123,10 @@ async function deliver(
   for (const line of text.trim().split('\n')) tell(safe(line))
   if (flags.out !== undefined) {
     await writeReport(flags.out, markdown).catch((cause: unknown) => {
-      const shown = flags.json ? '' : ' It is on stdout instead.'
+      const preview = flags.json ? '' : ' It is on stdout instead.'
       const kept = later === undefined ? '' : ` It is kept as value.facts.report.markdown of \`${later}\`.`
       if (!flags.json) printText(markdown)
-      throw new TerminalError(`${unwritable(cause).message} It is of session ${id}.${shown}${kept}`, { cause })
+      throw new TerminalError(`${unwritable(cause).message} It is of session ${id}.${preview}${kept}`, { cause })
     })
     tell(`The report is in ${safe(flags.out)}.`)
   } else if (!flags.json) printText(markdown)

@@ -1,15 +1,15 @@
-/** Duty: what `run` and `submit` say about the session they create: its name, its idempotency key, its limits, its grant. */
+/** Duty: what `run` and `submit` say about the session they create: its name, its idempotency key, its limits, its permissions. */
 import type { Command } from 'commander'
 import type { CreateSession } from '../../client/submission.ts'
 import { limitNames, type SessionLimits } from '../../core/policy.ts'
-import type { WorkerGrant } from '../../core/worker/worker-grant.ts'
-import { grant, idempotencyKey, limits, name } from '../options.ts'
+import type { Permissions } from '../../core/worker/permissions.ts'
+import { idempotencyKey, limits, name, permissions } from '../options.ts'
 
 export interface SessionFlags {
   readonly name?: string
   readonly key?: string
   readonly limit?: Partial<SessionLimits>
-  readonly grant?: WorkerGrant
+  readonly permissions?: Permissions
 }
 
 export function addSessionOptions(command: Command): Command {
@@ -18,12 +18,19 @@ export function addSessionOptions(command: Command): Command {
     .option('--key <key>', 'idempotency key: the same key gives the same session', idempotencyKey)
     .option('--limit <name=n,…>', `limits of the session: ${limitNames.join(', ')}`, limits)
     .option(
-      '--grant <what=…>',
+      '--permissions <what=…>',
       'what its workers may use: tools=a,b, kinds=a,b or folder=/path; may be repeated',
-      grant,
+      permissions,
     )
 }
 
 export function sessionOrder(kind: string, input: unknown, flags: SessionFlags): CreateSession {
-  return { kind, input, name: flags.name, idempotencyKey: flags.key, limits: flags.limit, grant: flags.grant }
+  return {
+    kind,
+    input,
+    name: flags.name,
+    idempotencyKey: flags.key,
+    limits: flags.limit,
+    permissions: flags.permissions,
+  }
 }

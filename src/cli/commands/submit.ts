@@ -23,7 +23,7 @@ export function addSubmitCommand(program: Command): void {
   addExamples(command, [
     ['troupe submit counter 5 --as json', 'a number'],
     ['troupe submit surveyor \'{"folder":"/srv/docs"}\' --key survey-42', 'once, however often it is repeated'],
-    ['troupe submit clerk "What is it?" --grant tools=look_up --grant kinds=', 'one tool, and no children'],
+    ['troupe submit clerk "What is it?" --permissions tools=look_up --permissions kinds=', 'one tool, and no children'],
     ['troupe session result "$(troupe submit echo hi --json | jq -r .sessionId)" --wait', 'and wait for it later'],
   ])
   command.action(submit)

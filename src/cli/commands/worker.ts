@@ -1,7 +1,7 @@
 /** `troupe worker …`: one worker, or all of a session. */
 import type { Command } from 'commander'
 import type { WorkerReport } from '../../client/report.ts'
-import type { WorkerGrant } from '../../core/worker/worker-grant.ts'
+import type { Permissions } from '../../core/worker/permissions.ts'
 import { withTroupe } from '../host/connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, wholeNumber } from '../options.ts'
 import { printFacts, printJson, printRows, safe, tell } from '../terminal/output.ts'
@@ -58,8 +58,8 @@ function addShowCommand(group: Command): void {
   )
 }
 
-/** As `--grant` takes it. */
-function grantText({ tools, kinds, folder }: WorkerGrant): string {
+/** As `--permissions` takes it. */
+function permissionsText({ tools, kinds, folder }: Permissions): string {
   const parts = [tools && `tools=${tools.join(',')}`, kinds && `kinds=${kinds.join(',')}`, folder && `folder=${folder}`]
   return parts.filter(Boolean).join(' ')
 }
@@ -71,7 +71,7 @@ function show(worker: WorkerReport): void {
     ['name', safe(worker.name)],
     ['kind', safe(worker.kind)],
     ['session', worker.sessionId],
-    ['grant', worker.grant && safe(grantText(worker.grant))],
+    ['permissions', worker.permissions && safe(permissionsText(worker.permissions))],
     ['parent', worker.parentId],
     ['depth', String(worker.depth)],
     ['state', `${paintState(state, state)} (${worker.lifecycle})`],
@@ -82,7 +82,7 @@ function show(worker: WorkerReport): void {
     ['usage', usageText(worker.usage)],
     ['open children', worker.openChildren === 0 ? null : String(worker.openChildren)],
     ['history', `${worker.historyLength} entries`],
-    ['mailbox', mailbox.pending === 0 ? 'empty' : `${mailbox.pending} pending, ${mailbox.control} of them control`],
+    ['mailbox', mailbox.pending === 0 ? 'empty' : `${mailbox.pending} pending, ${mailbox.signals} of them control`],
     ['node', worker.node && safe(worker.node)],
     ['updated', momentAndAge(worker.updatedAt)],
     ['last failure', lastFailure && safe(failureSentence(lastFailure))],

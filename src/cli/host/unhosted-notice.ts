@@ -78,7 +78,7 @@ export function queuedAmong(roster: Roster | undefined, but: string): Waiting {
 export async function queuedIn(session: Session): Promise<Waiting> {
   const { workers } = await session.report()
   const counts = new Map<string, number>()
-  for (const { kind, place } of workers) if (place === 'queued') counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  for (const { kind, status } of workers) if (status === 'queued') counts.set(kind, (counts.get(kind) ?? 0) + 1)
   return counts
 }
 

@@ -99,8 +99,8 @@ export class LiveText implements Disposable {
   #draw(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const shown = escapeText(this.#text.trimEnd()).replaceAll('\t', '  ')
+    const preview = escapeText(this.#text.trimEnd()).replaceAll('\t', '  ')
     const rows = Math.max(1, Math.min(linesMax, (this.#stream.rows ?? linesMax * 2) - 2))
-    this.#lines.draw(breakText(shown, this.#lines.columns).slice(-rows))
+    this.#lines.draw(breakText(preview, this.#lines.columns).slice(-rows))
   }
 }

@@ -48,8 +48,8 @@ export function tell(line: string): void {
 
 /** Text of others, as data: as it is for a program, made safe for a terminal. */
 export function printText(text: string): void {
-  const shown = process.stdout.isTTY ? escapeText(text) : text
-  write(process.stdout, shown.endsWith('\n') ? shown : `${shown}\n`)
+  const preview = process.stdout.isTTY ? escapeText(text) : text
+  write(process.stdout, preview.endsWith('\n') ? preview : `${preview}\n`)
 }
 
 /** A value for people: text as it is, anything else as indented JSON. */

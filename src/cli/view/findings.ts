@@ -35,7 +35,7 @@ export function judge(health: Health): Finding[] {
     judgeQueue(health),
     judgeSubmissions(health),
     ...judgeMisplaced(health),
-    ...judgeBells(health),
+    ...judgeWakeups(health),
     ...judgeLeases(health),
     judgeDeadLetters(health),
   ].filter((finding) => finding !== undefined)
@@ -261,8 +261,8 @@ function judgeMisplaced({ misplaced, submitPrefix }: Health): Finding[] {
   })
 }
 
-function judgeBells({ pausedBells }: Health): Finding[] {
-  return [...Map.groupBy(pausedBells, ({ pool }) => pool)].map(([pool, queues]) => {
+function judgeWakeups({ pausedWakeups }: Health): Finding[] {
+  return [...Map.groupBy(pausedWakeups, ({ pool }) => pool)].map(([pool, queues]) => {
     const where = queues.map(({ prefix }) => prefix).join(', ')
     const what = `the queue wakeups-${pool} (prefix ${where}) is paused in BullMQ: work may begin a second late`
     return { level: 'warning', what, todo: resume }

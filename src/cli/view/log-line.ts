@@ -30,10 +30,10 @@ export function logLine({ at, level, fields, message }: LogRecord): string | und
     return `${formatTime(at)}  ${escapeLine(parts.join('  '))}`
   }
   if (isRuntimeOnTurn && level !== 'error' && level !== 'fatal') return undefined
-  const shown = Object.entries(given)
+  const preview = Object.entries(given)
     .filter(([name]) => !known.has(name))
     .map(([name, value]) => (name === 'stack' ? `at=${placeOf(String(value)) ?? '?'}` : `${name}=${fieldText(value)}`))
-  const parts = [textOf(given.kind, 'node'), level, textOf(message, textOf(fields)), ...shown]
+  const parts = [textOf(given.kind, 'node'), level, textOf(message, textOf(fields)), ...preview]
   return `${formatTime(at)}  ${escapeLine(parts.filter(Boolean).join('  '))}`
 }
 

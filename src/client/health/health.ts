@@ -26,7 +26,7 @@ export interface Health {
   }
   readonly nodes: readonly NodeSummary[]
   readonly kinds: readonly KindSummary[]
-  readonly pools: readonly { pool: string; queued: number; oldestMs: number | null; bells: number; busy: number }[]
+  readonly pools: readonly { pool: string; queued: number; oldestMs: number | null; wakeups: number; busy: number }[]
   /** Queued workers of kinds that no live node hosts. */
   readonly unhosted: readonly { id: string; kind: string; waitingMs: number }[]
   /**
@@ -45,7 +45,7 @@ export interface Health {
   /** Jobs in queues of this name of other partitions, which no node takes: `submitPrefix` is where they belong. */
   readonly misplaced: readonly { readonly prefix: string; readonly jobs: number }[]
   /** Queues of wake-ups that somebody paused likewise, `wakeups-<pool>`, each with its prefix in BullMQ: their work may begin late. */
-  readonly pausedBells: readonly WakeupQueue[]
+  readonly pausedWakeups: readonly WakeupQueue[]
   readonly running: number
   readonly expiredLeases: number
   readonly timers: number
@@ -60,7 +60,7 @@ export interface Health {
 export interface Queues {
   /** By partition. */
   readonly submissions: readonly SubmissionQueue[]
-  readonly pausedBells: readonly WakeupQueue[]
+  readonly pausedWakeups: readonly WakeupQueue[]
 }
 
 export async function readHealth(
@@ -85,7 +85,7 @@ export async function readHealth(
       worker: { id, kind, waitingMs: Math.max(0, redisNow - since) },
     }))
   const queued = (await Promise.all(poolNames.map(queuedIn))).flat()
-  const { submissions, pausedBells } = await readQueues(redisNow, poolNames)
+  const { submissions, pausedWakeups } = await readQueues(redisNow, poolNames)
   const [submission, ...others] = submissions as readonly [SubmissionQueue, ...SubmissionQueue[]]
   const sum = (of: (fact: (typeof facts)[number]) => number) => facts.reduce((total, fact) => total + of(fact), 0)
   return {
@@ -109,7 +109,7 @@ export async function readHealth(
         pool,
         queued: of.reduce((total, fact) => total + (fact?.queued ?? 0), 0),
         oldestMs: oldest.length === 0 ? null : Math.max(0, redisNow - Math.min(...oldest)),
-        bells: of.reduce((total, fact) => total + (fact?.bells ?? 0), 0),
+        wakeups: of.reduce((total, fact) => total + (fact?.wakeups ?? 0), 0),
         busy: of.reduce((total, fact) => total + (fact?.busy ?? 0), 0),
       }
     }),
@@ -121,7 +121,7 @@ export async function readHealth(
     submitIsPaused: submission.isPaused,
     submitPrefix: submission.prefix,
     misplaced: others.filter(({ jobs }) => jobs > 0).map(({ prefix, jobs }) => ({ prefix, jobs })),
-    pausedBells,
+    pausedWakeups,
     running: sum((fact) => fact.running),
     expiredLeases: sum((fact) => fact.expiredLeases),
     timers: sum((fact) => fact.timers),

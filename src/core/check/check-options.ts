@@ -7,7 +7,7 @@
 import type { ConfigError, InputError } from '../errors.ts'
 import { didYouMean } from './closest.ts'
 import { isObject } from './is-object.ts'
-import { shown } from './shown.ts'
+import { preview } from './preview.ts'
 
 export interface Rule {
   /** What comes after "must be" in the error. */
@@ -30,7 +30,7 @@ export function checkOptions(
   Problem: OptionError,
 ): void {
   if (!isObject(options)) {
-    const what = holdsText(options) ? '' : `, not ${shown(options)}`
+    const what = holdsText(options) ? '' : `, not ${preview(options)}`
     throw new Problem(`${call} takes an object with ${Object.keys(rules).join(', ')}${what}.`)
   }
   for (const name of Object.keys(options)) {
@@ -40,7 +40,7 @@ export function checkOptions(
     const value = options[name]
     const rule = rules[name] as Rule
     if ((value === undefined && !rule.isRequired) || rule.fits(value)) continue
-    const what = rule.isSecret && holdsText(value) ? '' : `, not ${shown(value)}`
+    const what = rule.isSecret && holdsText(value) ? '' : `, not ${preview(value)}`
     throw new Problem(`${name} of ${call} must be ${rule.expects}${what}.`)
   }
 }
@@ -51,7 +51,7 @@ function holdsText(value: unknown): boolean {
 }
 
 function unknownOption(call: string, name: string, known: readonly string[]): string {
-  return `${call} does not know the option ${shown(name)}; it takes ${known.join(', ')}.${didYouMean(name, known)}`
+  return `${call} does not know the option ${preview(name)}; it takes ${known.join(', ')}.${didYouMean(name, known)}`
 }
 
 /** For a value that is checked elsewhere, or not at all. */

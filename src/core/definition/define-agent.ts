@@ -3,7 +3,7 @@
  * spawn. Pure: a definition does nothing by itself.
  */
 import type { z } from 'zod'
-import { shown } from '../check/shown.ts'
+import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import type { Json } from '../history/chat-message.ts'
 import { isTool, type Tool } from './define-tool.ts'
@@ -86,11 +86,11 @@ export function checkAgent(agent: AgentWorker): void {
       throw new ConfigError(`limits of an agent may hold iterations and tokens, not ${JSON.stringify(name)}.`)
     }
     if (value !== undefined && !(Number.isInteger(value) && value >= 1)) {
-      throw new ConfigError(`limits.${name} must be a whole number from 1, not ${shown(value)}.`)
+      throw new ConfigError(`limits.${name} must be a whole number from 1, not ${preview(value)}.`)
     }
   }
   if (onUnknown !== undefined && onUnknown !== 'fail' && onUnknown !== 'tell') {
-    throw new ConfigError(`onUnknown must be "fail" or "tell", not ${shown(onUnknown)}.`)
+    throw new ConfigError(`onUnknown must be "fail" or "tell", not ${preview(onUnknown)}.`)
   }
   if (folder !== undefined && typeof folder !== 'function') {
     throw new ConfigError('folder must be a function of the first input: folder: (input) => input.folder.')

@@ -6,7 +6,7 @@
 import type { z } from 'zod'
 import { schemaProblem } from '../check/check-schema.ts'
 import { didYouMean } from '../check/closest.ts'
-import { shown } from '../check/shown.ts'
+import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import type { ChildFacts, Json } from '../history/chat-message.ts'
 import { policy, type SessionLimits } from '../policy.ts'
@@ -110,7 +110,7 @@ export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool {
     throw new ConfigError('defineTool takes an object with name, description, effect and run.')
   const name = (tool as { name?: unknown }).name
   if (typeof name !== 'string' || !namePattern.test(name)) {
-    throw new ConfigError(`${shown(name)} is not a valid name of a tool: use 1 to 64 letters, digits, "_" or "-".`)
+    throw new ConfigError(`${preview(name)} is not a valid name of a tool: use 1 to 64 letters, digits, "_" or "-".`)
   }
   const wrong = (what: string) => new ConfigError(`tool "${name}": ${what}`)
   if (reservedNames.has(name)) throw wrong('this name is reserved for a tool of troupe: choose another name.')
@@ -143,7 +143,7 @@ export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool {
 
   function checkNumber(field: string, value: unknown, most: number): void {
     if (value === undefined || (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most)) return
-    throw wrong(`${field} must be a whole number from 1 to ${most}, not ${shown(value)}.`)
+    throw wrong(`${field} must be a whole number from 1 to ${most}, not ${preview(value)}.`)
   }
 }
 

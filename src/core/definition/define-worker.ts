@@ -6,7 +6,7 @@
 import type { z } from 'zod'
 import { schemaProblem } from '../check/check-schema.ts'
 import { didYouMean } from '../check/closest.ts'
-import { shown } from '../check/shown.ts'
+import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import { isKind, isPool, kindRule, unhostedPool } from '../ids.ts'
 import { toJson } from '../json.ts'
@@ -78,7 +78,7 @@ interface HandlerFields<State, Input> {
    * act on it at once. `all`: when the last child has reported; it then receives all results, in that order, in one turn, which costs a
    * fraction of the commits.
    */
-  readonly gather?: 'each' | 'all'
+  readonly await?: 'each' | 'all'
   /** A `receive` that takes longer is aborted, as if it had thrown. Default: no limit. */
   readonly timeoutMs?: number
   /** Only an agent has `instructions`. */
@@ -106,7 +106,7 @@ const handlerKeys = new Set([
   'pool',
   'retries',
   'timeoutMs',
-  'gather',
+  'await',
   'receive',
 ])
 
@@ -168,8 +168,8 @@ function checkHandler(worker: HandlerWorker<never, never> | HandlerWorker<unknow
   checkSchema('state', worker.state)
   checkInitial(worker.initial)
   checkNumber('timeoutMs', worker.timeoutMs, 1, policy.timeoutMsMax)
-  if (worker.gather !== undefined && worker.gather !== 'each' && worker.gather !== 'all')
-    throw new ConfigError(`gather must be 'each' or 'all', not ${shown(worker.gather)}.`)
+  if (worker.await !== undefined && worker.await !== 'each' && worker.await !== 'all')
+    throw new ConfigError(`gather must be 'each' or 'all', not ${preview(worker.await)}.`)
 }
 
 function checkCommon(worker: { input?: unknown; pool?: unknown; spawns?: unknown; retries?: unknown }): void {
@@ -177,7 +177,7 @@ function checkCommon(worker: { input?: unknown; pool?: unknown; spawns?: unknown
   checkSchema('input', input)
   if (pool !== undefined && !isPool(pool)) {
     throw new ConfigError(
-      `pool ${shown(pool)} is not a valid name of a pool: use up to 32 lower-case letters, digits, "_" or "-".`,
+      `pool ${preview(pool)} is not a valid name of a pool: use up to 32 lower-case letters, digits, "_" or "-".`,
     )
   }
   if (pool === unhostedPool) {
@@ -189,7 +189,7 @@ function checkCommon(worker: { input?: unknown; pool?: unknown; spawns?: unknown
     throw new ConfigError('spawns must be the list of kinds that a worker may spawn: spawns: ["reader"].')
   }
   for (const kind of (spawns as readonly unknown[] | undefined) ?? []) {
-    if (!isKind(kind)) throw new ConfigError(`spawns names ${shown(kind)}, which is not a worker kind: ${kindRule}.`)
+    if (!isKind(kind)) throw new ConfigError(`spawns names ${preview(kind)}, which is not a worker kind: ${kindRule}.`)
   }
   checkNumber('retries', retries, 0, 1_000)
 }
@@ -211,7 +211,7 @@ function checkInitial(initial: unknown): void {
 function checkNumber(field: string, value: unknown, least: number, most: number): void {
   if (value === undefined || (Number.isInteger(value) && (value as number) >= least && (value as number) <= most))
     return
-  throw new ConfigError(`${field} must be a whole number from ${least} to ${most}, not ${shown(value)}.`)
+  throw new ConfigError(`${field} must be a whole number from ${least} to ${most}, not ${preview(value)}.`)
 }
 
 export function isWorkerDefinition(value: unknown): value is WorkerDefinition {

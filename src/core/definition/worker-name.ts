@@ -1,6 +1,6 @@
 /** Duty: check names of workers. The name of a session is the name of its root, so the same rule holds. */
 import type { Rule } from '../check/check-options.ts'
-import { shown } from '../check/shown.ts'
+import { preview } from '../check/preview.ts'
 import { InputError } from '../errors.ts'
 import { policy } from '../policy.ts'
 
@@ -22,6 +22,6 @@ export function defaultName(kind: string, call: number): string {
 
 export function checkName(name: string): string {
   if (!nameRule.fits(name))
-    throw new InputError(`${shown(name)} is not a valid name of a worker: use ${nameRule.expects}.`)
+    throw new InputError(`${preview(name)} is not a valid name of a worker: use ${nameRule.expects}.`)
   return name
 }

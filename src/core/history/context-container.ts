@@ -84,7 +84,7 @@ interface MutableRun {
 }
 
 /** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
-const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'grant_exceeded'])
+const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'permission_exceeded'])
 
 export class ContextContainer {
   /** The system prompt. It comes from code and not from the history, so it is set before each model call. */

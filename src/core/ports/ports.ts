@@ -8,11 +8,11 @@ import type { ResultStatus } from '../history/entry.ts'
 import type { Spending, WorkerLimits } from '../policy.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Mail } from '../worker/message.ts'
+import type { Permissions } from '../worker/permissions.ts'
 import type { RunState } from '../worker/run-state.ts'
-import type { WorkerGrant } from '../worker/worker-grant.ts'
-import type { Wakeup as Bell } from './wake.ts'
+import type { Wakeup as Wakeup } from './wake.ts'
 
-export type { Waker as BellRinger, Wakeup as Bell } from './wake.ts'
+export type { Waker as Waker, Wakeup as Wakeup } from './wake.ts'
 
 /** What all agents of a session have used, and may use. */
 export interface SessionSpending {
@@ -37,16 +37,16 @@ export interface RunPosition {
    */
   readonly retrying: string
   /** Calls whose results have not been received, in order. */
-  readonly awaits: readonly number[]
+  readonly pendingCalls: readonly number[]
   /** Timers of this run that have not been received. */
   readonly timersOpen: number
 }
 
 /** The right to run one worker, and all that its turn needs to begin. */
-export interface Grant extends RunPosition {
+export interface Assignment extends RunPosition {
   readonly workerId: string
   /** run; cancelled: for its cancelling end only; poison: for its failing end only. */
-  readonly mark: 'run' | 'cancelled' | 'poison'
+  readonly purpose: 'run' | 'cancelled' | 'poison'
   readonly token: string
   readonly epoch: number
   /** It was started twice without a commit before: this node runs no other such worker at the same time. */
@@ -66,17 +66,17 @@ export interface Grant extends RunPosition {
   readonly limits: WorkerLimits
   readonly spending: SessionSpending
   /** What it may use, where its session or its parent restricts that. */
-  readonly allowed: WorkerGrant
+  readonly permissions: Permissions
   readonly version: number
   readonly starts: number
   readonly crashes: number
   readonly stateJson: string | null
   /** Id of the last commit; empty before the first. */
   readonly commitId: string
-  /** How many mails of the family lane were consumed for ever, and its length for ever as far as this grant shows it. */
-  readonly familyTaken: number
-  readonly familySeen: number
-  readonly mail: { readonly control: Mail[]; readonly family: Mail[]; readonly user: Mail[] }
+  /** How many mails of the results lane were consumed for ever, and its length for ever as far as this assignment shows it. */
+  readonly resultsTaken: number
+  readonly resultsSeen: number
+  readonly mail: { readonly signals: Mail[]; readonly results: Mail[]; readonly inbox: Mail[] }
   /** Moment on this node's monotonic clock after which the lease is no longer trusted. */
   readonly trustedUntil: number
 }
@@ -89,8 +89,8 @@ export interface SpawnOrder {
   readonly detached: boolean
   readonly call: number
   readonly mail: string
-  /** What it may use, as `encodeGrant` writes it; empty or absent: nothing is restricted. */
-  readonly grant?: string | undefined
+  /** What it may use, as `encodePermissions` writes it; empty or absent: nothing is restricted. */
+  readonly permissions?: string | undefined
 }
 
 /** To children, in place of a claim: the slot goes on with them, and holds all of them under one nonce. */
@@ -105,13 +105,13 @@ export interface SlotOffer {
 /** What a slot asks for when its turn ends. */
 export interface NextClaim {
   readonly pool: string
-  readonly bell: string
+  readonly wakeup: string
   readonly slot: string
   readonly nonce: string
   readonly maySuspect: boolean
   readonly wasBusy: boolean
-  /** The bell was set long ago: it is set anew, so that it does not go stale while its slot is awake. */
-  readonly keepBell: boolean
+  /** The wake-up was set long ago: it is set anew, so that it does not go stale while its slot is awake. */
+  readonly keepWakeup: boolean
 }
 
 /** null: to leave. stay: nothing, as it goes on with children, or another of its turns asks. */
@@ -124,10 +124,10 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly sequence: number
   readonly version: number
   readonly entries: readonly string[]
-  readonly controlUsed: number
-  readonly userUsed: number
-  readonly familyUsed: readonly number[]
-  readonly familySeen: number
+  readonly signalsConsumed: number
+  readonly inputsConsumed: number
+  readonly resultsConsumed: readonly number[]
+  readonly resultsSeen: number
   /** New state as JSON; undefined keeps it. */
   readonly stateJson?: string | undefined
   /** A failure is set, null clears it, undefined keeps it. */
@@ -138,7 +138,7 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   /** Evidence of a quarantine: it goes to the dead letters, with a consumed input. */
   readonly dead?: string | undefined
   /** How many results are still to come, or were when the run ended. */
-  readonly awaiting: number
+  readonly pendingCount: number
   readonly spawns: readonly SpawnOrder[]
   /** With end. */
   readonly offer?: SlotOffer | undefined
@@ -147,14 +147,14 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly event: string
   /** Set when the turn ends: what the worker waits for, as `encodeWait` writes it. */
   readonly end?: { readonly wait: string; readonly retryMs?: number; readonly next: SlotNext } | undefined
-  /** The bell that this turn answers; empty for none. */
-  readonly bell: string
-  /** With end: the bell was moved to the busy ones. */
+  /** The wake-up that this turn answers; empty for none. */
+  readonly wakeup: string
+  /** With end: the wake-up was moved to the busy ones. */
   readonly wasBusy: boolean
 }
 
 export type ClaimAnswer =
-  | { readonly kind: 'grant'; readonly grant: Grant }
+  | { readonly kind: 'assigned'; readonly assignment: Assignment }
   | { readonly kind: 'empty' | 'unfit' | 'none' }
 
 export interface Refusal {
@@ -169,11 +169,11 @@ export type CommitAnswer =
   | {
       readonly kind: 'ok'
       readonly version: number
-      readonly bells: readonly Bell[]
+      readonly wakeups: readonly Wakeup[]
       readonly claimed: ClaimAnswer
       /** Ids of the children that took what was offered to them, in the order of their spawns; absent: none. */
-      readonly granted?: readonly string[] | undefined
-      /** Of their leases, as in a grant. */
+      readonly assigned?: readonly string[] | undefined
+      /** Of their leases, as in an assignment. */
       readonly trustedUntil?: number
       readonly spending: SessionSpending
     }
@@ -185,7 +185,7 @@ export type CommitAnswer =
 export interface RenewRequest {
   readonly workerId: string
   readonly token: string
-  readonly bell: string
+  readonly wakeup: string
   readonly becomesBusy: boolean
   /** What the run is doing, for the record; absent: as the last commit said. */
   readonly runState?: string
@@ -200,15 +200,17 @@ export interface TurnStore {
   commit(request: CommitRequest): Promise<CommitAnswer>
   /** History entries from this position on, as they are stored. */
   readHistory(workerId: string, from: number): Promise<string[]>
-  renew(turns: readonly RenewRequest[]): Promise<{ verdicts: Verdict[]; bells: readonly Bell[]; trustedUntil: number }>
+  renew(
+    turns: readonly RenewRequest[],
+  ): Promise<{ verdicts: Verdict[]; wakeups: readonly Wakeup[]; trustedUntil: number }>
 }
 
-export interface PoolShare {
+export interface PoolLoad {
   readonly pool: string
   readonly kinds: readonly string[]
   readonly free: number
   /** Workers that a slot which is awake may be expected to take in a row; 0 when this node has run none lately. */
-  readonly share: number
+  readonly workersPerWake: number
 }
 
 export interface DamagedSession {
@@ -226,10 +228,10 @@ export interface UpkeepStore {
    */
   sweep(
     slots: number,
-    shares: readonly PoolShare[],
+    poolLoads: readonly PoolLoad[],
     leaving: boolean,
-  ): Promise<{ healed: number; bells: readonly Bell[]; damaged: readonly string[]; left: number }>
-  fire(): Promise<{ fired: number; dueInMs: number | null; bells: readonly Bell[] }>
+  ): Promise<{ healed: number; wakeups: readonly Wakeup[]; damaged: readonly string[]; left: number }>
+  fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }>
   /**
    * One batch. `finished`: sessions whose cancel is over. `damaged`: those that cannot be finished before they are mended, since what is
    * stored of them is not as it should be.

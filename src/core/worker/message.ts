@@ -9,9 +9,9 @@ import type { Json } from '../history/chat-message.ts'
 import type { Failure } from './failure.ts'
 
 /** Control (timers) is read first, then family (results of children), then user (inputs). FIFO for each sender. */
-export type Lane = 'control' | 'family' | 'user'
+export type Lane = 'signals' | 'results' | 'inbox'
 /** As they are received. */
-export const lanes: readonly Lane[] = ['control', 'family', 'user']
+export const lanes: readonly Lane[] = ['signals', 'results', 'inbox']
 
 export interface InputMessage<Value = unknown> {
   readonly kind: 'input'

@@ -24,10 +24,10 @@ export function refusalError({ reason, limit, id, what }: Refusal, who: string):
         'workers_exceeded',
         `${who} may not spawn: its session has had ${limit} workers. Raise limits.workers.`,
       )
-    case 'grant_exceeded':
+    case 'permission_exceeded':
       return new LimitError(
-        'grant_exceeded',
-        `${who} may not give worker ${id} what it may not use itself: name only tools, kinds and folders within its own grant.`,
+        'permission_exceeded',
+        `${who} may not give worker ${id} what it may not use itself: name only tools, kinds and folders within its own permissions.`,
       )
     case 'mailbox_full':
       return new LimitError(

@@ -33,11 +33,11 @@ export const forResults = (count: number): Wait => ({ kind: 'results', count })
 export function encodeWait(wait: TurnWait): string {
   switch (wait.kind) {
     case 'signal':
-      return 'control'
+      return 'signals'
     case 'result':
       return `result:${wait.child}`
     case 'results':
-      return `family:${wait.count}`
+      return `results:${wait.count}`
     case 'any':
     case 'retry':
     case 'again':
@@ -48,11 +48,11 @@ export function encodeWait(wait: TurnWait): string {
 /** Null for a text that no wait has. */
 export function decodeWait(text: string): Wait | null {
   if (text === 'any') return forAny
-  if (text === 'control') return forSignal
+  if (text === 'signals') return forSignal
   if (text === 'retry') return forRetry
-  const [, sort, what = ''] = /^(result|family):(.+)$/.exec(text) ?? []
+  const [, sort, what = ''] = /^(result|results):(.+)$/.exec(text) ?? []
   if (sort === 'result' && isId(what)) return forResult(what)
-  return sort === 'family' && /^\d+$/.test(what) ? forResults(Number(what)) : null
+  return sort === 'results' && /^\d+$/.test(what) ? forResults(Number(what)) : null
 }
 
 /** A message that came. */
@@ -72,11 +72,11 @@ export function endsWait(wait: Wait, { lane, child, count }: Arrival): boolean {
     case 'retry':
       return false
     case 'signal':
-      return lane === 'control'
+      return lane === 'signals'
     case 'result':
-      return lane === 'control' || (lane === 'family' && child === wait.child)
+      return lane === 'signals' || (lane === 'results' && child === wait.child)
     case 'results':
-      return lane === 'control' || (lane === 'family' && count >= wait.count)
+      return lane === 'signals' || (lane === 'results' && count >= wait.count)
   }
 }
 

@@ -38,7 +38,7 @@ export class AgentEnd {
   }
 
   failWith(failure: Failure, before: BeforeFailure = {}): void {
-    const { grant } = this.#journal.turn
+    const { assignment } = this.#journal.turn
     const { position, container } = this.#journal
     const { entries = [], parts = {} } = before
     const { code, message: error, origin, attempt } = failure
@@ -51,9 +51,9 @@ export class AgentEnd {
       [...entries, ...results, this.#journal.entry('failed', { failure })],
       {
         ...parts,
-        ...endingOf(grant, position.run, { status: 'failed', failure }),
+        ...endingOf(assignment, position.run, { status: 'failed', failure }),
         failure,
-        awaiting: position.awaits.length,
+        pendingCount: position.pendingCalls.length,
         position: { ...afterRun(position.run), runState: 'Failed' },
         notes: [...(parts.notes ?? []), ['worker.failed', { run: position.run, failure }]],
       },
@@ -67,10 +67,10 @@ export class AgentEnd {
    */
   cancelledStep(position: RunPosition): Step {
     const { turn, tally } = this.#journal
-    const { grant } = turn
+    const { assignment } = turn
     const { run } = position
     const failure = toFailure(
-      new CancelledError(`worker ${grant.name} was cancelled`),
+      new CancelledError(`worker ${assignment.name} was cancelled`),
       'runtime',
       position.attempt + 1,
       Date.now(),
@@ -85,8 +85,8 @@ export class AgentEnd {
       ...emptyStep(afterRun(run)),
       entries: entries.map(encodeEntry),
       stateJson: encodeTally(tally),
-      ...endingOf(grant, run, { status: 'cancelled', failure }),
-      awaiting: position.awaits.length,
+      ...endingOf(assignment, run, { status: 'cancelled', failure }),
+      pendingCount: position.pendingCalls.length,
       notes: [['worker.cancelled', { run }]],
     }
   }
@@ -97,18 +97,18 @@ export class AgentEnd {
    */
   quarantine(head: Mail | null): void {
     const { turn, position } = this.#journal
-    const { grant } = turn
+    const { assignment } = turn
     const step = this.#nextStep(head)
-    const error = quarantined(grant, step)
+    const error = quarantined(assignment, step)
     const failure = toFailure(error, 'runtime', position.attempt + 1, Date.now())
-    const dead = evidenceJson(grant, position, step, failure)
+    const dead = evidenceJson(assignment, position, step, failure)
     // Between runs the message goes to the dead letters without being received.
     if (position.open || head === null) {
       this.failWith(failure, { parts: { dead } })
       return
     }
     const note: EventNote = ['message.deadLettered', { id: head.message.id }]
-    this.failWith(failure, { parts: { userUsed: 1, dead, notes: [note] } })
+    this.failWith(failure, { parts: { inputsConsumed: 1, dead, notes: [note] } })
   }
 
   #nextStep(head: Mail | null): string {

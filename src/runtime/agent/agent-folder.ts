@@ -7,34 +7,34 @@ import { isAbsolute, relative, sep } from 'node:path'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { InputError, LimitError } from '../../core/errors.ts'
 import type { ContextContainer } from '../../core/history/context-container.ts'
-import type { Grant } from '../../core/ports/ports.ts'
-import { isWithinFolder } from '../../core/worker/worker-grant.ts'
+import type { Assignment } from '../../core/ports/ports.ts'
+import { isWithinFolder } from '../../core/worker/permissions.ts'
 
 /** Null if the agent has no folder. Throws an InputError or a LimitError that fails the run. */
 export async function agentFolder(
   { folder: named }: AgentDefinition,
-  grant: Grant,
+  assignment: Assignment,
   container: ContextContainer,
 ): Promise<string | null> {
-  const granted = grant.allowed.folder ?? null
-  const who = `worker ${grant.name} (${grant.workerId})`
-  const own = named === undefined ? granted : nameFolder(named, container, who)
-  if (own === null && granted === null) return null
-  if (own === null) throw beyondGrant(who, granted, 'no folder in particular')
+  const assigned = assignment.permissions.folder ?? null
+  const who = `worker ${assignment.name} (${assignment.workerId})`
+  const own = named === undefined ? assigned : nameFolder(named, container, who)
+  if (own === null && assigned === null) return null
+  if (own === null) throw beyondPermissions(who, assigned, 'no folder in particular')
   const inner = await real(own, who)
-  if (granted === null || own === granted) return own
-  const path = relative(await real(granted, who), inner)
-  if (path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path)) throw beyondGrant(who, granted, own)
+  if (assigned === null || own === assigned) return own
+  const path = relative(await real(assigned, who), inner)
+  if (path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path)) throw beyondPermissions(who, assigned, own)
   // Returned as it was named, not as its real path, because permissions are compared as texts. A folder that lies within the permitted
   // one only through a link is named from the permitted folder, so that the agent can pass it on to its children.
-  if (isWithinFolder(own, granted)) return own
-  return path === '' ? granted : `${granted}${sep}${path}`
+  if (isWithinFolder(own, assigned)) return own
+  return path === '' ? assigned : `${assigned}${sep}${path}`
 }
 
-function beyondGrant(who: string, granted: string | null, asked: string): LimitError {
+function beyondPermissions(who: string, assigned: string | null, asked: string): LimitError {
   return new LimitError(
-    'grant_exceeded',
-    `${who} may use the folder ${granted}, but asked for ${asked}, which is not within it.`,
+    'permission_exceeded',
+    `${who} may use the folder ${assigned}, but asked for ${asked}, which is not within it.`,
   )
 }
 

@@ -5,44 +5,44 @@
 import type { Mail, ResultMessage } from '../../core/worker/message.ts'
 import type { Journal } from './journal.ts'
 
-export interface FamilyMail {
+export interface ResultMail {
   readonly sequence: number
   readonly result: ResultMessage
 }
 
 export class AgentInbox {
   readonly #journal: Journal
-  readonly #user: Mail[]
-  #family: Mail[]
+  readonly #inbox: Mail[]
+  #results: Mail[]
   /** How many results this worker has ever taken, including those of this turn. */
   #familyTaken: number
 
   constructor(journal: Journal) {
-    const { mail, familyTaken } = journal.turn.grant
+    const { mail, resultsTaken } = journal.turn.assignment
     this.#journal = journal
-    this.#user = [...mail.user]
-    this.#family = [...mail.family]
-    this.#familyTaken = familyTaken
+    this.#inbox = [...mail.inbox]
+    this.#results = [...mail.results]
+    this.#familyTaken = resultsTaken
   }
 
   nextInput(): Mail | null {
-    return this.#user[0] ?? null
+    return this.#inbox[0] ?? null
   }
 
   take(mail: Mail): void {
-    this.#user.splice(this.#user.indexOf(mail), 1)
+    this.#inbox.splice(this.#inbox.indexOf(mail), 1)
   }
 
-  get familyTaken(): number {
+  get resultsTaken(): number {
     return this.#familyTaken
   }
 
   /** Takes all results that have arrived. */
-  takeResults(): readonly FamilyMail[] {
-    const taken = this.#family
-    this.#family = []
+  takeResults(): readonly ResultMail[] {
+    const taken = this.#results
+    this.#results = []
     this.#familyTaken += taken.length
-    const results: FamilyMail[] = []
+    const results: ResultMail[] = []
     for (const { sequence, message } of taken) {
       if (message.kind === 'result') results.push({ sequence, result: message })
       else this.#journal.noteIgnored(`a message of kind ${message.kind} among the results`)

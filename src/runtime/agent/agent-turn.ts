@@ -72,16 +72,16 @@ export class AgentTurn {
   }
 
   get who(): string {
-    const { name, workerId } = this.turn.grant
+    const { name, workerId } = this.turn.assignment
     return `worker ${name} (${workerId})`
   }
 
   /** Rejects with an error that fails the run. Returns null, and no promise, when neither the kind nor the parent names a folder. */
   folder(): Promise<string | null> | null {
-    if (this.kind.definition.folder === undefined && this.turn.grant.allowed.folder === undefined) return null
+    if (this.kind.definition.folder === undefined && this.turn.assignment.permissions.folder === undefined) return null
     const { run } = this.journal.position
     if (this.#folder?.run !== run) {
-      this.#folder = { run, found: agentFolder(this.kind.definition, this.turn.grant, this.journal.container) }
+      this.#folder = { run, found: agentFolder(this.kind.definition, this.turn.assignment, this.journal.container) }
     }
     return this.#folder.found
   }

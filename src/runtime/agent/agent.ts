@@ -37,8 +37,8 @@ export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): 
 async function advance(agentTurn: AgentTurn): Promise<void> {
   const { turn, end, inbox, journal, parts } = agentTurn
   turn.whenCancelled((position) => end.cancelledStep(position))
-  if (turn.grant.mark === 'cancelled') return turn.cancel()
-  if (turn.grant.mark === 'poison') {
+  if (turn.assignment.purpose === 'cancelled') return turn.cancel()
+  if (turn.assignment.purpose === 'poison') {
     end.quarantine(inbox.nextInput())
     return turn.end(forAny)
   }
@@ -49,14 +49,14 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
       continue
     }
     // The cache gets the history before the commit, because the answer of the commit may start this worker's next turn here.
-    if (!isLast(agentTurn, wait)) parts.histories.give(turn.grant.workerId, turn.outcome, journal.known)
+    if (!isLast(agentTurn, wait)) parts.histories.give(turn.assignment.workerId, turn.outcome, journal.known)
     return turn.end(wait.for, wait.retryMs)
   }
 }
 
 /** True when the root of a job has answered: its history is not needed again. If more input waits, the next turn reads the history anew. */
 function isLast({ turn, journal }: AgentTurn, wait: Pause): boolean {
-  return turn.grant.isJob && !journal.position.open && wait.for.kind === 'any'
+  return turn.assignment.isJob && !journal.position.open && wait.for.kind === 'any'
 }
 
 /** AGENT-4: an unforeseen error fails the run, because the next node would meet the same error. */
@@ -105,11 +105,11 @@ function receive(agentTurn: AgentTurn, steps: number): Pause | null {
   const entries = [entryOf(mail, journal)]
   if (problem) {
     machine.apply('limitReached')
-    end.fail(problem, 'runtime', 1, { entries, parts: { userUsed: 1, notes: [['run.started']] } })
+    end.fail(problem, 'runtime', 1, { entries, parts: { inputsConsumed: 1, notes: [['run.started']] } })
   } else {
     machine.apply('requestSent')
     const position = { open: true, attempt: 0, retrying: '' }
-    journal.add(entries, { userUsed: 1, failure: null, position, notes: [['run.started']] }, { lazy: true })
+    journal.add(entries, { inputsConsumed: 1, failure: null, position, notes: [['run.started']] }, { lazy: true })
   }
   inbox.take(mail)
   return null
@@ -121,12 +121,12 @@ function entryOf({ message }: Mail, journal: Journal): Entry {
 }
 
 function inputProblem({ turn, kind }: AgentTurn, { message, malformed }: Mail): InputError | null {
-  const { grant } = turn
+  const { assignment } = turn
   if (malformed !== undefined) {
-    return new InputError(`message ${message.id} of worker ${grant.workerId} cannot be read: ${malformed}`)
+    return new InputError(`message ${message.id} of worker ${assignment.workerId} cannot be read: ${malformed}`)
   }
   const { input } = kind.definition
   const fit = input && fitTo(input, message.kind === 'input' ? message.value : null)
   if (fit === undefined || fit.ok) return null
-  return new InputError(`the input of ${grant.kind} does not fit its schema: ${fit.reasons.join('; ')}`)
+  return new InputError(`the input of ${assignment.kind} does not fit its schema: ${fit.reasons.join('; ')}`)
 }

@@ -18,7 +18,7 @@ export async function askModel(
   iteration: number,
   telemetry: Telemetry = noTelemetry,
 ): Promise<ModelReply> {
-  const { sessionId, workerId } = turn.grant
+  const { sessionId, workerId } = turn.assignment
   const attributes = { sessionId, workerId, model: model.id, iteration }
   const span = telemetry.startSpan('model_call', attributes)
   try {
@@ -107,7 +107,7 @@ class Deltas {
       ({ type, text }): LiveNote => [type === 'text' ? 'text.delta' : 'reasoning.delta', { text, iteration }],
     )
     this.#waiting = []
-    const { grant, host } = this.#turn
-    host.live.publish(grant.sessionId, grant.workerId, notes)
+    const { assignment, host } = this.#turn
+    host.live.publish(assignment.sessionId, assignment.workerId, notes)
   }
 }

@@ -8,7 +8,7 @@
 import { getHeapStatistics } from 'node:v8'
 import type { ContextContainer } from '../../core/history/context-container.ts'
 import { policy } from '../../core/policy.ts'
-import type { Grant } from '../../core/ports/ports.ts'
+import type { Assignment } from '../../core/ports/ports.ts'
 import type { TurnOutcome } from '../turn/turn-state.ts'
 
 export interface KnownHistory {
@@ -49,14 +49,14 @@ export class HistoryCache {
   }
 
   /** Takes out what is known of this worker. `isWhole`: no entry was added since; otherwise the caller must check the stored history. */
-  take(grant: Grant): { readonly known: KnownHistory; readonly isWhole: boolean } | null {
-    const kept = this.#kept.get(grant.workerId)
+  take(assignment: Assignment): { readonly known: KnownHistory; readonly isWhole: boolean } | null {
+    const kept = this.#kept.get(assignment.workerId)
     if (kept === undefined) return null
-    this.#drop(grant.workerId, kept)
+    this.#drop(assignment.workerId, kept)
     // The turn gave the history before its ending commit was answered. The turn knows by now whether that commit was accepted.
     const { over, aborted, commitId, version } = kept.outcome
     if (over !== 'ended' || aborted) return null
-    return { known: kept.known, isWhole: commitId === grant.commitId && version === grant.version }
+    return { known: kept.known, isWhole: commitId === assignment.commitId && version === assignment.version }
   }
 
   /** Called just before the turn's ending commit, with what will be known after that commit. `outcome` tells how the turn ended. */

@@ -14,7 +14,7 @@ import type { ContextContainer } from '../../core/history/context-container.ts'
 import { type Entry, type EntryParts, encodeEntry, entryVersion } from '../../core/history/entry.ts'
 import { type CallOutcome, type OpenCall, openCallsAfter } from '../../core/history/open-calls.ts'
 import type { Spending } from '../../core/policy.ts'
-import type { Grant, RunPosition } from '../../core/ports/ports.ts'
+import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import { RunMachine } from '../../core/worker/lifecycle.ts'
 import type { RunState } from '../../core/worker/run-state.ts'
 import { addUsage } from '../../core/worker/usage.ts'
@@ -42,13 +42,13 @@ export class Journal {
   readonly #reported = new Map<string, CallOutcome>()
 
   constructor(turn: Turn, known: KnownHistory) {
-    const { grant } = turn
+    const { assignment } = turn
     this.turn = turn
     this.container = known.container
     this.#known = known
-    this.tally = (grant.stateJson === null ? null : decodeTally(grant.stateJson)) ?? emptyTally
+    this.tally = (assignment.stateJson === null ? null : decodeTally(assignment.stateJson)) ?? emptyTally
     this.#openBefore = openCallsOf(known.container)
-    this.machine = new RunMachine(recordedState(grant, known.container), (state, event) =>
+    this.machine = new RunMachine(recordedState(assignment, known.container), (state, event) =>
       this.noteIgnored(`${event} in state ${state}`),
     )
   }
@@ -59,7 +59,7 @@ export class Journal {
 
   /** A log with the ids of the worker and of its run. */
   get log(): WorkerLog {
-    return this.turn.host.workerLog(this.turn.grant, this.position.run)
+    return this.turn.host.workerLog(this.turn.assignment, this.position.run)
   }
 
   /** What the cache keeps when this turn has ended. */
@@ -94,7 +94,7 @@ export class Journal {
 
   /** Creates an entry. Nothing is recorded before it is added. */
   entry<Type extends Entry['type']>(type: Type, parts: EntryParts<Type>, run: number = this.position.run): Entry {
-    const { epoch } = this.turn.grant
+    const { epoch } = this.turn.assignment
     return { type, v: entryVersion, at: Date.now(), run, epoch, ...parts } as unknown as Entry
   }
 
@@ -179,7 +179,7 @@ export class Journal {
  * The state of the run where the recorded history has led it. While a model call is made, the renewer writes `AwaitingLLMResponse` into
  * the record, perhaps before the step that led to the call is recorded. If that step was lost with its node, the run goes on from before it.
  */
-function recordedState({ runState, open }: Grant, { history }: ContextContainer): RunState {
+function recordedState({ runState, open }: Assignment, { history }: ContextContainer): RunState {
   if (runState !== 'AwaitingLLMResponse') return runState
   if (!open) return 'Idle'
   return history.openCount > 0 ? 'ExecutingTools' : runState

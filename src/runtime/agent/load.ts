@@ -9,9 +9,9 @@ import type { Turn } from '../turn/turn.ts'
 import { type HistoryCache, type KnownHistory, nextPosition, textBytes } from './history-cache.ts'
 
 export async function loadHistory(turn: Turn, cache: HistoryCache): Promise<KnownHistory> {
-  const { grant } = turn
-  if (grant.commitId === '' && grant.version === 0) return empty(turn, historyBase)
-  const cached = cache.take(grant)
+  const { assignment } = turn
+  if (assignment.commitId === '' && assignment.version === 0) return empty(turn, historyBase)
+  const cached = cache.take(assignment)
   if (cached?.isWhole) return cached.known
   if (cached && cached.known.length > 0) {
     const { known } = cached
@@ -23,12 +23,12 @@ export async function loadHistory(turn: Turn, cache: HistoryCache): Promise<Know
   return extend(turn, empty(turn, stored.base), stored)
 }
 
-async function read({ grant, host }: Turn, base: number): Promise<EntryList> {
-  return { base, entries: await host.store.readHistory(grant.workerId, base) }
+async function read({ assignment, host }: Turn, base: number): Promise<EntryList> {
+  return { base, entries: await host.store.readHistory(assignment.workerId, base) }
 }
 
-function empty({ grant }: Turn, base: number): KnownHistory {
-  const { sessionId, workerId, name, kind, parentId, depth } = grant
+function empty({ assignment }: Turn, base: number): KnownHistory {
+  const { sessionId, workerId, name, kind, parentId, depth } = assignment
   const container = new ContextContainer({ sessionId, workerId, name, kind, parentId, depth })
   return { container, base, length: 0, bytes: 0, lastJson: '' }
 }
@@ -43,9 +43,11 @@ function extend(turn: Turn, known: KnownHistory, { entries }: EntryList): KnownH
     container.apply(decodeEntry(json))
   }
   if (container.passedOver > before) {
-    const { grant, host } = turn
+    const { assignment, host } = turn
     const what = { entries: container.passedOver - before }
-    host.workerLog(grant, grant.run).warn('entries of the history could not be read and were passed over', what)
+    host
+      .workerLog(assignment, assignment.run)
+      .warn('entries of the history could not be read and were passed over', what)
   }
   const length = known.length + entries.length
   return { ...known, length, bytes, lastJson: entries.at(-1) ?? known.lastJson }

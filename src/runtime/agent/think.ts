@@ -50,7 +50,7 @@ export async function think(agentTurn: AgentTurn): Promise<Pause | null> {
       instructions: container.agentPrompt,
       messages: container.history.prompt(),
       tools: tools.specs(turn),
-      idempotencyKey: `${turn.grant.workerId}/${position.run}/${number}${blanks > 0 ? `.${blanks}` : ''}`,
+      idempotencyKey: `${turn.assignment.workerId}/${position.run}/${number}${blanks > 0 ? `.${blanks}` : ''}`,
     }
     const { history } = container
     const rules = { model: kind.model.id, history, run: position.run, iteration: number }
@@ -74,7 +74,7 @@ export function iterate(
   const check = (call: ToolCallBlock): CheckedCall =>
     isCutOff(reply, call)
       ? { kind: 'invalid', call, text: cutOffText(call.toolName) }
-      : tools.check(call, journal.turn.grant)
+      : tools.check(call, journal.turn.assignment)
   return runStages(reply, number, most, { who, check })
 }
 
@@ -144,10 +144,10 @@ function answer(agentTurn: AgentTurn, reply: ModelReply, entry: Entry, parts: St
     [entry, journal.entry('completed', { value })],
     {
       ...parts,
-      ...endingOf(turn.grant, position.run, { status: 'completed', valueJson }),
-      awaiting: position.awaits.length,
+      ...endingOf(turn.assignment, position.run, { status: 'completed', valueJson }),
+      pendingCount: position.pendingCalls.length,
       position: afterRun(position.run),
-      notes: [...(parts.notes ?? []), completedNote(turn.grant, position.run, valueJson)],
+      notes: [...(parts.notes ?? []), completedNote(turn.assignment, position.run, valueJson)],
     },
     { lazy: true },
   )
@@ -195,7 +195,7 @@ function overLimitOfSession({ journal, turn, who }: AgentTurn): string | null {
   const { allowed } = turn.spending
   const name = spent.modelCalls >= allowed.modelCalls ? 'modelCalls' : spent.tokens >= allowed.tokens ? 'tokens' : null
   if (name === null) return null
-  const { sessionId, isJob } = turn.grant
+  const { sessionId, isJob } = turn.assignment
   const of = name === 'tokens' ? 'tokens' : 'model calls'
   // The session of a job ends with its root: a higher limit would come too late.
   const raise = isJob ? '' : `, or raise it for this one: troupe session limit ${sessionId} ${name}=${2 * spent[name]}`

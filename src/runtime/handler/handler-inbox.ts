@@ -8,56 +8,56 @@
  *                 and has none yet waits for a number of results.
  */
 import { childId } from '../../core/ids.ts'
-import type { Grant, RunPosition } from '../../core/ports/ports.ts'
+import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import { forAny, forResult, forResults, forSignal, type Wait } from '../../core/worker/wait.ts'
 
-export type OpenWork = Pick<RunPosition, 'open' | 'run' | 'awaits'>
+export type OpenWork = Pick<RunPosition, 'open' | 'run' | 'pendingCalls'>
 
 export class HandlerInbox {
   readonly #workerId: string
-  readonly #control: Mail[]
-  readonly #family: Mail[]
-  readonly #user: Mail[]
+  readonly #signals: Mail[]
+  readonly #results: Mail[]
+  readonly #inbox: Mail[]
   /** How many results this worker has ever received, including those of this turn. */
   readonly #seen: number
   readonly #gathersAll: boolean
 
-  constructor(grant: Pick<Grant, 'workerId' | 'mail' | 'familySeen'>, gather: 'each' | 'all' = 'each') {
-    this.#workerId = grant.workerId
-    this.#seen = grant.familySeen
+  constructor(assignment: Pick<Assignment, 'workerId' | 'mail' | 'resultsSeen'>, gather: 'each' | 'all' = 'each') {
+    this.#workerId = assignment.workerId
+    this.#seen = assignment.resultsSeen
     this.#gathersAll = gather === 'all'
-    this.#control = [...grant.mail.control]
-    this.#family = [...grant.mail.family]
-    this.#user = [...grant.mail.user]
+    this.#signals = [...assignment.mail.signals]
+    this.#results = [...assignment.mail.results]
+    this.#inbox = [...assignment.mail.inbox]
   }
 
   /** The next message, which stays in the inbox. Null when there is nothing to receive now. */
   next(work: OpenWork): Mail | null {
-    if (!work.open) return this.#user[0] ?? null
-    const timer = this.#control[0]
+    if (!work.open) return this.#inbox[0] ?? null
+    const timer = this.#signals[0]
     if (timer) return timer
-    const expected = work.awaits[0]
-    return this.#family.find(({ message }) => message.kind === 'result' && message.call === expected) ?? null
+    const expected = work.pendingCalls[0]
+    return this.#results.find(({ message }) => message.kind === 'result' && message.call === expected) ?? null
   }
 
   take(mail: Mail): void {
-    const lane = { control: this.#control, family: this.#family, user: this.#user }[mail.lane]
+    const lane = { signals: this.#signals, results: this.#results, inbox: this.#inbox }[mail.lane]
     lane.splice(lane.indexOf(mail), 1)
   }
 
   /** Called when a run has ended: drops the timers and results that only this run waited for. */
   dropRun(): void {
-    this.#control.length = 0
-    this.#family.length = 0
+    this.#signals.length = 0
+    this.#results.length = 0
   }
 
   /** What the worker waits for when `next` returns null. */
   wait(work: OpenWork): Wait {
     if (!work.open) return forAny
-    const expected = work.awaits[0]
+    const expected = work.pendingCalls[0]
     if (expected === undefined) return forSignal
-    if (this.#gathersAll && this.#family.length === 0) return forResults(this.#seen + work.awaits.length)
+    if (this.#gathersAll && this.#results.length === 0) return forResults(this.#seen + work.pendingCalls.length)
     return forResult(childId(this.#workerId, work.run, expected))
   }
 }

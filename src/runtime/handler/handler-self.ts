@@ -9,8 +9,8 @@
 import { inspect } from 'node:util'
 import { checkOptions, type Rules, yesOrNo } from '../../core/check/check-options.ts'
 import { isObject } from '../../core/check/is-object.ts'
+import { preview } from '../../core/check/preview.ts'
 import { fitTo } from '../../core/check/schema-problems.ts'
-import { shown } from '../../core/check/shown.ts'
 import type { HandlerDefinition, Self, SpawnOptions, WorkerRef } from '../../core/definition/define-worker.ts'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { checkName, defaultName, nameRule } from '../../core/definition/worker-name.ts'
@@ -19,10 +19,10 @@ import type { SpawnNote } from '../../core/history/entry.ts'
 import { childId, isId, newId, parseKind, partitionOf, pastedId } from '../../core/ids.ts'
 import { toJson } from '../../core/json.ts'
 import { policy, type SessionLimits, type Spending, type WorkerLimits } from '../../core/policy.ts'
-import type { Grant, SpawnOrder } from '../../core/ports/ports.ts'
+import type { Assignment, SpawnOrder } from '../../core/ports/ports.ts'
 import { encodeInput, type Message } from '../../core/worker/message.ts'
+import { encodePermissions } from '../../core/worker/permissions.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
-import { encodeGrant } from '../../core/worker/worker-grant.ts'
 
 /** What a handler asked for in one receive. */
 export interface Requests {
@@ -36,7 +36,7 @@ export interface Requests {
 }
 
 export interface SelfContext {
-  readonly grant: Grant
+  readonly assignment: Assignment
   readonly run: number
   readonly attempt: number
   /** How many children this run had spawned before this receive. */
@@ -78,22 +78,22 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   get id(): string {
-    return this.#context.grant.workerId
+    return this.#context.assignment.workerId
   }
   get name(): string {
-    return this.#context.grant.name
+    return this.#context.assignment.name
   }
   get kind(): string {
-    return this.#context.grant.kind
+    return this.#context.assignment.kind
   }
   get sessionId(): string {
-    return this.#context.grant.sessionId
+    return this.#context.assignment.sessionId
   }
   get parentId(): string | null {
-    return this.#context.grant.parentId
+    return this.#context.assignment.parentId
   }
   get depth(): number {
-    return this.#context.grant.depth
+    return this.#context.assignment.depth
   }
   get run(): number {
     return this.#context.run
@@ -126,7 +126,7 @@ export class HandlerSelf implements Self<unknown> {
 
   readonly spawn = (kind: string, input: unknown, options: SpawnOptions = {}): WorkerRef => {
     this.#mayAskForMore('spawn')
-    const { grant, limits, definition } = this.#context
+    const { assignment, limits, definition } = this.#context
     parseKind(kind)
     checkOptions('spawn', options, spawnRules, InputError)
     if (definition.spawns && !definition.spawns.includes(kind)) {
@@ -134,17 +134,17 @@ export class HandlerSelf implements Self<unknown> {
         `${this.kind} may not spawn "${kind}": its definition allows ${definition.spawns.join(', ') || 'nothing'}.`,
       )
     }
-    if (grant.allowed.kinds && !grant.allowed.kinds.includes(kind)) {
+    if (assignment.permissions.kinds && !assignment.permissions.kinds.includes(kind)) {
       throw new LimitError(
-        'grant_exceeded',
-        `worker ${this.name} (${this.id}) may not spawn "${kind}": its grant allows ${grant.allowed.kinds.join(', ') || 'nothing'}.`,
+        'permission_exceeded',
+        `worker ${this.name} (${this.id}) may not spawn "${kind}": its permissions allows ${assignment.permissions.kinds.join(', ') || 'nothing'}.`,
       )
     }
     const detached = options.detached ?? false
-    if (grant.depth + 1 > limits.depth) {
+    if (assignment.depth + 1 > limits.depth) {
       throw new LimitError(
         'depth_exceeded',
-        `worker ${this.name} (${this.id}) is at depth ${grant.depth} and the session allows ${limits.depth}: it may not spawn.`,
+        `worker ${this.name} (${this.id}) is at depth ${assignment.depth} and the session allows ${limits.depth}: it may not spawn.`,
       )
     }
     if (!detached && this.openChildren + 1 > limits.children) {
@@ -157,7 +157,7 @@ export class HandlerSelf implements Self<unknown> {
     const mail = encodeInput(this.id, toJson(input, `the input of ${name}`))
     this.#countBytes('spawn', mail)
     const order = { id, kind, name, pool: this.#context.poolOf(kind), detached, call, mail }
-    this.requests.spawns.push({ ...order, grant: encodeGrant(grant.allowed) })
+    this.requests.spawns.push({ ...order, permissions: encodePermissions(assignment.permissions) })
     this.requests.spawnNotes.push({ call, id, kind, name, ...(detached ? { detached: true as const } : {}) })
     return { id, name, kind }
   }
@@ -166,7 +166,7 @@ export class HandlerSelf implements Self<unknown> {
     this.#mayAskForMore('send')
     const recipient: unknown = isObject(to) ? to.id : to
     const workerId = typeof recipient === 'string' ? pastedId(recipient) : recipient
-    if (!isId(workerId)) throw new InputError(`send takes a worker's reference or id, not ${shown(recipient ?? to)}.`)
+    if (!isId(workerId)) throw new InputError(`send takes a worker's reference or id, not ${preview(recipient ?? to)}.`)
     if (partitionOf(workerId) !== partitionOf(this.id)) {
       throw new InputError(
         `worker ${workerId} lives in another partition: sending between partitions is not possible yet.`,
@@ -197,7 +197,7 @@ export class HandlerSelf implements Self<unknown> {
     this.#mayAskForMore('after')
     if (!Number.isFinite(ms) || ms < 0 || ms > policy.timerMsMax)
       throw new InputError(
-        `after takes a number of milliseconds from 0 to ${policy.timerMsMax} (a year), not ${shown(ms)}.`,
+        `after takes a number of milliseconds from 0 to ${policy.timerMsMax} (a year), not ${preview(ms)}.`,
       )
     const valueJson = toJson(value, 'the value of the timer')
     this.#countBytes('after', valueJson)

@@ -48,15 +48,15 @@ class HandlerTurn {
   constructor(turn: Turn, definition: HandlerDefinition) {
     this.#turn = turn
     this.#definition = definition
-    this.#inbox = new HandlerInbox(turn.grant, definition.gather)
-    this.#stateJson = turn.grant.stateJson
+    this.#inbox = new HandlerInbox(turn.assignment, definition.await)
+    this.#stateJson = turn.assignment.stateJson
   }
 
   async advance(): Promise<void> {
     const turn = this.#turn
     turn.whenCancelled((position) => this.#cancelledStep(position))
-    if (turn.grant.mark === 'cancelled') return turn.cancel()
-    if (turn.grant.mark === 'poison') return this.#quarantine()
+    if (turn.assignment.purpose === 'cancelled') return turn.cancel()
+    if (turn.assignment.purpose === 'poison') return this.#quarantine()
     for (let steps = 0; !turn.over; steps++) {
       const position = turn.position
       const mail = this.#inbox.next(position)
@@ -79,7 +79,7 @@ class HandlerTurn {
 
   // Parsed anew for each receive: a change in place, without setState, is not committed and must not be seen by the next receive (HANDLER-3).
   #readState(): unknown {
-    const { grant } = this.#turn
+    const { assignment } = this.#turn
     const { state: schema, initial } = this.#definition
     try {
       const raw: unknown = this.#stateJson === null ? freshCopy(initial ?? null) : JSON.parse(this.#stateJson)
@@ -89,13 +89,15 @@ class HandlerTurn {
       throw new Error(fit.reasons.join('; '))
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause)
-      throw new InputError(`the state of worker ${grant.workerId} does not fit ${grant.kind}: ${why}`, { cause })
+      throw new InputError(`the state of worker ${assignment.workerId} does not fit ${assignment.kind}: ${why}`, {
+        cause,
+      })
     }
   }
 
   async #receive(accepted: Mail, position: RunPosition): Promise<Step | RetryStep> {
     const mail = toRecord(accepted)
-    const { grant, host } = this.#turn
+    const { assignment, host } = this.#turn
     const attempt = triesOf(nameOfMail(mail), position) + 1
     const timeout = timeoutOf(this.#definition, this.#turn)
     let self: HandlerSelf | undefined
@@ -117,7 +119,7 @@ class HandlerTurn {
       self?.close({ isLate: timeout.reason !== undefined })
       const error = toRuntimeError(timeout.reason ?? thrown)
       const attempts = error.retryable ? (this.#definition.retries ?? host.policy.retries) + 1 : attempt
-      host.workerLog(grant, position.run).warn('receive failed', {
+      host.workerLog(assignment, position.run).warn('receive failed', {
         attempt,
         of: attempts,
         error: error.message,
@@ -133,32 +135,34 @@ class HandlerTurn {
   #checkInput(mail: Mail): void {
     if (mail.malformed !== undefined && mail.message.kind !== 'result') {
       throw new InputError(
-        `message ${mail.message.id} of worker ${this.#turn.grant.workerId} cannot be read: ${mail.malformed}`,
+        `message ${mail.message.id} of worker ${this.#turn.assignment.workerId} cannot be read: ${mail.malformed}`,
       )
     }
     const schema = this.#definition.input
     if (!schema || mail.message.kind !== 'input') return
     const fit = fitTo(schema, mail.message.value)
     if (!fit.ok)
-      throw new InputError(`the input of ${this.#turn.grant.kind} does not fit its schema: ${fit.reasons.join('; ')}`)
+      throw new InputError(
+        `the input of ${this.#turn.assignment.kind} does not fit its schema: ${fit.reasons.join('; ')}`,
+      )
     Object.assign(mail.message, { value: fit.value })
   }
 
   #context(mail: Mail, position: RunPosition, attempt: number, timeout: ReceiveTimeout): SelfContext {
-    const { grant, host } = this.#turn
+    const { assignment, host } = this.#turn
     const received = mail.message.kind === 'result' ? 1 : 0
     return {
-      grant,
+      assignment,
       run: position.run,
       attempt,
       calls: position.calls,
-      openChildren: position.awaits.length - received,
+      openChildren: position.pendingCalls.length - received,
       state: this.#readState(),
       definition: this.#definition,
-      limits: grant.limits,
+      limits: assignment.limits,
       spending: this.#turn.spending.allowed,
       signal: () => timeout.signal,
-      log: host.workerLog(grant, position.run),
+      log: host.workerLog(assignment, position.run),
       message: mail.message,
       poolOf: (kind) => host.poolOf(kind),
     }
@@ -168,17 +172,17 @@ class HandlerTurn {
   #stepOf(mail: Recorded, self: HandlerSelf, position: RunPosition, attempt: number): Step {
     const { requests } = self
     if (requests.failure !== undefined) return this.#failedStep(mail, requests.failure, position, attempt)
-    const { grant } = this.#turn
+    const { assignment } = this.#turn
     const at = Date.now()
     const awaited = requests.spawns.filter((spawn) => !spawn.detached).map((spawn) => spawn.call)
-    const awaits = [...position.awaits.filter((call) => !isResultOf(mail, call)), ...awaited]
+    const pendingCalls = [...position.pendingCalls.filter((call) => !isResultOf(mail, call)), ...awaited]
     const timersOpen = position.timersOpen - (mail.message.kind === 'timer' ? 1 : 0) + requests.timers.length
-    const ends = requests.replyJson !== undefined || (awaits.length === 0 && timersOpen === 0)
+    const ends = requests.replyJson !== undefined || (pendingCalls.length === 0 && timersOpen === 0)
     const { run } = position
     const entries = [this.#receivedEntry(mail, run, at, requests)]
     const notes: EventNote[] = this.#receivedNotes(mail, position)
     for (const { id, kind, name, detached } of requests.spawnNotes)
-      notes.push(['worker.spawned', { id, kind, name, parent: grant.workerId, ...(detached && { detached }) }])
+      notes.push(['worker.spawned', { id, kind, name, parent: assignment.workerId, ...(detached && { detached }) }])
     this.#stateJson = requests.stateJson ?? this.#stateJson
     const calls = position.calls + requests.spawns.length
     const step = {
@@ -199,20 +203,20 @@ class HandlerTurn {
           ...withoutTries(nameOfMail(mail), position),
           run,
           calls,
-          runState: runStateOf(awaits),
+          runState: runStateOf(pendingCalls),
           open: true,
-          awaits,
+          pendingCalls,
           timersOpen,
         },
       }
     }
     const valueJson = requests.replyJson ?? 'null'
-    entries.push(completedEntry(run, grant.epoch, at, valueJson))
-    notes.push(completedNote(grant, run, valueJson))
+    entries.push(completedEntry(run, assignment.epoch, at, valueJson))
+    notes.push(completedNote(assignment, run, valueJson))
     return {
       ...step,
-      ...endingOf(grant, run, { status: 'completed', valueJson }),
-      awaiting: awaits.length,
+      ...endingOf(assignment, run, { status: 'completed', valueJson }),
+      pendingCount: pendingCalls.length,
       // The failure of another message that waits for its retry is cleared too, because the run ends and it will not be retried.
       failure: position.open && position.attempt === 0 ? undefined : null,
       position: afterRun(run),
@@ -227,19 +231,19 @@ class HandlerTurn {
     origin: FailureOrigin = 'handler',
   ): Step {
     const at = Date.now()
-    const { grant } = this.#turn
+    const { assignment } = this.#turn
     const { run } = position
     const failure = toFailure(error, origin, attempt, at)
-    const entries = [entryJson('failed', run, grant.epoch, at, { failure })]
+    const entries = [entryJson('failed', run, assignment.epoch, at, { failure })]
     if (mail) entries.unshift(this.#receivedEntry(mail, run, at))
     return {
       ...emptyStep({ ...afterRun(run), runState: 'Failed' }),
       ...(mail ? this.#consumed(mail) : {}),
       entries,
       failure,
-      ...endingOf(grant, run, { status: 'failed', failure }),
+      ...endingOf(assignment, run, { status: 'failed', failure }),
       // If the message is a result, this step receives it, although receive failed. It is no longer awaited.
-      awaiting: position.awaits.filter((call) => mail === null || !isResultOf(mail, call)).length,
+      pendingCount: position.pendingCalls.filter((call) => mail === null || !isResultOf(mail, call)).length,
       notes: [...(mail ? this.#receivedNotes(mail, position) : []), ['worker.failed', { run, failure }]],
     }
   }
@@ -251,7 +255,7 @@ class HandlerTurn {
     const retryMs = retryWaitMs(asked, attempt, Math.random(), this.#turn.host.policy)
     return {
       ...emptyStep({ ...position, runState: 'TransientFailure', ...withTries(nameOfMail(mail), attempt, position) }),
-      entries: [entryJson('attemptFailed', position.run, this.#turn.grant.epoch, at, { failure, retryMs })],
+      entries: [entryJson('attemptFailed', position.run, this.#turn.assignment.epoch, at, { failure, retryMs })],
       failure,
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
       retryMs,
@@ -259,46 +263,46 @@ class HandlerTurn {
   }
 
   #cancelledStep(position: RunPosition): Step {
-    const { grant } = this.#turn
+    const { assignment } = this.#turn
     const at = Date.now()
     const failure = toFailure(
-      new CancelledError(`worker ${grant.name} was cancelled`),
+      new CancelledError(`worker ${assignment.name} was cancelled`),
       'runtime',
       position.attempt + 1,
       at,
     )
     return {
       ...emptyStep(afterRun(position.run)),
-      entries: [entryJson('cancelled', position.run, grant.epoch, at, {})],
-      ...endingOf(grant, position.run, { status: 'cancelled', failure }),
-      awaiting: position.awaits.length,
+      entries: [entryJson('cancelled', position.run, assignment.epoch, at, {})],
+      ...endingOf(assignment, position.run, { status: 'cancelled', failure }),
+      pendingCount: position.pendingCalls.length,
       notes: [['worker.cancelled', { run: position.run }]],
     }
   }
 
   // The worker was started several times apart from others and never committed. Its next message goes to the dead letters with the evidence.
   async #quarantine(): Promise<void> {
-    const { grant } = this.#turn
+    const { assignment } = this.#turn
     const position = this.#turn.position
     const mail = this.#inbox.next(position)
     const next = mail ? `message ${mail.message.id} (${mail.message.kind})` : 'no message'
-    const error = quarantined(grant, next)
+    const error = quarantined(assignment, next)
     const step = this.#failedStep(mail && toRecord(mail), error, position, position.attempt + 1, 'runtime')
-    const toDead = mail?.lane === 'user'
+    const toDead = mail?.lane === 'inbox'
     this.#turn.add({
       ...step,
       entries: toDead ? step.entries.slice(1) : step.entries,
-      dead: evidenceJson(grant, position, next, step.failure ?? undefined),
+      dead: evidenceJson(assignment, position, next, step.failure ?? undefined),
       notes: toDead ? [...step.notes, ['message.deadLettered', { id: mail.message.id }]] : step.notes,
     })
     return this.#turn.end(forAny)
   }
 
-  #consumed(mail: Mail): Pick<Step, 'controlUsed' | 'userUsed' | 'familyUsed'> {
+  #consumed(mail: Mail): Pick<Step, 'signalsConsumed' | 'inputsConsumed' | 'resultsConsumed'> {
     return {
-      controlUsed: mail.lane === 'control' ? 1 : 0,
-      userUsed: mail.lane === 'user' ? 1 : 0,
-      familyUsed: mail.lane === 'family' ? [mail.sequence] : [],
+      signalsConsumed: mail.lane === 'signals' ? 1 : 0,
+      inputsConsumed: mail.lane === 'inbox' ? 1 : 0,
+      resultsConsumed: mail.lane === 'results' ? [mail.sequence] : [],
     }
   }
 
@@ -307,7 +311,7 @@ class HandlerTurn {
     if (requests && requests.spawnNotes.length > 0) asked.spawned = requests.spawnNotes
     if (requests && requests.sends.length > 0) asked.sent = requests.sends.map((send) => send.workerId)
     if (requests && requests.timers.length > 0) asked.timers = requests.timers.map(({ id, ms }) => ({ id, ms }))
-    return receivedEntry(run, this.#turn.grant.epoch, at, json, asked)
+    return receivedEntry(run, this.#turn.assignment.epoch, at, json, asked)
   }
 
   #receivedNotes(mail: Mail, position: RunPosition): EventNote[] {
@@ -367,8 +371,8 @@ function isResultOf(mail: Mail, call: number): boolean {
 }
 
 /** A handler that waits for children has the state of an agent whose tools run. One that waits only for timers still works on its message. */
-function runStateOf(awaits: readonly number[]): RunPosition['runState'] {
-  return awaits.length > 0 ? 'ExecutingTools' : 'ProcessingUserMessage'
+function runStateOf(pendingCalls: readonly number[]): RunPosition['runState'] {
+  return pendingCalls.length > 0 ? 'ExecutingTools' : 'ProcessingUserMessage'
 }
 
 /** True if the step changes nothing but the worker's own state and history. */

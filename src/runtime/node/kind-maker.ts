@@ -3,7 +3,7 @@
  * KIND-MAKER-1 Each turn of a kind is reported to telemetry as one span.
  */
 
-import { shown } from '../../core/check/shown.ts'
+import { preview } from '../../core/check/preview.ts'
 import {
   type HandlerDefinition,
   isAgentDefinition,
@@ -37,9 +37,9 @@ export class KindMaker {
 
   /** Throws a ConfigError that names the kind: its name is invalid, defineWorker did not make it, or its model or a tool cannot be used. */
   make(name: string, definition: WorkerDefinition): Kind {
-    if (!isKind(name)) throw new ConfigError(`${shown(name)} is not a worker kind: ${kindRule}.`)
+    if (!isKind(name)) throw new ConfigError(`${preview(name)} is not a worker kind: ${kindRule}.`)
     if (!isWorkerDefinition(definition))
-      throw new ConfigError(`the worker of kind "${name}" is ${shown(definition)}: make it with defineWorker({ … }).`)
+      throw new ConfigError(`the worker of kind "${name}" is ${preview(definition)}: make it with defineWorker({ … }).`)
     const { telemetry } = this.#parts
     if (!isAgentDefinition(definition)) return handlerKind(name, definition, telemetry)
     try {
@@ -65,7 +65,7 @@ export function handlerKind(name: string, definition: HandlerDefinition, telemet
 function reported(behaviour: Behaviour, telemetry: Telemetry): Behaviour {
   if (telemetry === noTelemetry) return behaviour
   return async (turn) => {
-    const { sessionId, workerId, kind, run } = turn.grant
+    const { sessionId, workerId, kind, run } = turn.assignment
     const span = telemetry.startSpan('turn', { sessionId, workerId, kind, run })
     try {
       await behaviour(turn)

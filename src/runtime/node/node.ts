@@ -8,10 +8,10 @@
 import { readLogCall, type WorkerLog } from '../../core/definition/worker-log.ts'
 import { unhostedPool } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Grant, LivePublisher, PoolShare } from '../../core/ports/ports.ts'
+import type { Assignment, LivePublisher, PoolLoad } from '../../core/ports/ports.ts'
 import type { FirstClaim, Waker, Wakeup, Waking } from '../../core/ports/wake.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
-import { type Rung, Slots } from '../slot/slots.ts'
+import { type QueuedWakeup, Slots } from '../slot/slots.ts'
 import { SuspectGate } from '../slot/suspects.ts'
 import { TurnTimes } from '../slot/turn-times.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -27,7 +27,7 @@ export interface NodeOptions {
   readonly concurrency: number
   readonly policy: Policy
   readonly stores: readonly PartitionStores[]
-  readonly ringer: Waker
+  readonly waker: Waker
   readonly live: LivePublisher
   readonly log: WorkerLog
 }
@@ -57,15 +57,15 @@ export class RuntimeNode {
       slots: this.#slots,
       suspects: this.#suspects,
       isDraining: () => this.#draining,
-      turnHost: (partition, bell, slot) => this.#turnHost(partition, bell, slot),
+      turnHost: (partition, wakeup, slot) => this.#turnHost(partition, wakeup, slot),
     }
     this.#partitions = options.stores.map((stores) => this.#partition(stores))
   }
 
   #partition(stores: PartitionStores): Partition {
-    const { policy, log, ringer } = this.#o
+    const { policy, log, waker } = this.#o
     const number = stores.turns.partition
-    const wake = (wakeups: readonly Wakeup[]) => ringer.wake(number, wakeups)
+    const wake = (wakeups: readonly Wakeup[]) => waker.wake(number, wakeups)
     const times = new TurnTimes()
     return {
       ...stores,
@@ -75,9 +75,9 @@ export class RuntimeNode {
       sweeper: new Sweeper(stores.upkeep, policy, {
         log,
         slots: this.#slots.total,
-        shares: () => this.#shares(times),
+        poolLoads: () => this.#shares(times),
         answer: (wakeup) => void this.wake(number, wakeup),
-        ring: wake,
+        wake: wake,
         learnKinds: (pools) => {
           this.#kindPools = pools
         },
@@ -98,14 +98,14 @@ export class RuntimeNode {
     return [...this.#o.kinds.values()].map(({ name, pool, description }) => ({ kind: name, pool, description }))
   }
 
-  #shares(times: TurnTimes): PoolShare[] {
+  #shares(times: TurnTimes): PoolLoad[] {
     const byPool = Map.groupBy(this.#o.kinds.values(), (kind) => kind.pool)
     const free = this.#draining ? 0 : this.#slots.free
     return [...byPool].map(([pool, kinds]) => ({
       pool,
       kinds: kinds.map((kind) => kind.name),
       free,
-      share: times.endPeriod(pool),
+      workersPerWake: times.endPeriod(pool),
     }))
   }
 
@@ -114,25 +114,25 @@ export class RuntimeNode {
    * awake there claim what there is, and others come when they leave their own queue (SLOT-1).
    */
   wake(partition: number, wakeup: Wakeup): Waking {
-    const rung = { partition, bell: wakeup }
+    const queuedWakeup = { partition, wakeup: wakeup }
     if (this.#draining) return { firstClaim: Promise.resolve(null), end: null }
-    const slot = this.#slots.take(rung)
-    if (slot === null) return { firstClaim: this.#slots.came(rung), end: null }
+    const slot = this.#slots.take(queuedWakeup)
+    if (slot === null) return { firstClaim: this.#slots.came(queuedWakeup), end: null }
     const { promise: firstClaim, resolve } = Promise.withResolvers<FirstClaim | null>()
     const onFirstClaim = (first: FirstClaim | null) => {
       resolve(first)
-      this.#slots.tellCame(rung, first)
+      this.#slots.tellCame(queuedWakeup, first)
     }
-    return { firstClaim, end: this.#runSlot(rung, slot, onFirstClaim) }
+    return { firstClaim, end: this.#runSlot(queuedWakeup, slot, onFirstClaim) }
   }
 
   /** Until the slot has left the queue, or has failed; then it goes to the queue that waits for longest. */
   async #runSlot(
-    rung: Rung,
+    queuedWakeup: QueuedWakeup,
     slot: number,
     onFirstClaim: (first: FirstClaim | null) => void,
   ): Promise<'done' | 'unfit'> {
-    const { partition, bell: wakeup } = rung
+    const { partition, wakeup: wakeup } = queuedWakeup
     const place = this.#partitions.find(({ turns }) => turns.partition === partition) as Partition
     const awake = new AwakeSlot(this.#slotHost, place, slot, wakeup)
     const work = awake
@@ -148,27 +148,27 @@ export class RuntimeNode {
     this.#awake.delete(work)
     this.#suspects.giveBack(slot)
     this.#slots.give(slot)
-    const next = this.#slots.waitingAfter(rung)
-    if (next) this.wake(next.partition, next.bell)
+    const next = this.#slots.waitingAfter(queuedWakeup)
+    if (next) this.wake(next.partition, next.wakeup)
     return end
   }
 
-  #turnHost(place: Partition, bell: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost {
+  #turnHost(place: Partition, wakeup: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost {
     const number = place.turns.partition
     return {
       ...slot,
       store: place.turns,
       log: this.#o.log,
       policy: this.#o.policy,
-      bell,
-      ring: (bells) => {
-        if (bells.length > 0) this.#o.ringer.wake(number, bells)
+      wakeup,
+      wake: (wakeups) => {
+        if (wakeups.length > 0) this.#o.waker.wake(number, wakeups)
       },
       noteTimer: (ms) => place.sweeper.dueIn(ms),
       poolOf: (kind) => this.#o.kinds.get(kind)?.pool ?? this.#kindPools.get(kind) ?? unhostedPool,
       describeKind: (kind) => this.#o.kinds.get(kind)?.description ?? '',
       live: this.#o.live,
-      workerLog: (grant, run) => childLog(this.#o.log, grant, run),
+      workerLog: (assignment, run) => childLog(this.#o.log, assignment, run),
     }
   }
 
@@ -196,7 +196,7 @@ export class RuntimeNode {
     const release = () => {
       const why = options.force ? 'this node is to stop at once' : `the drain time of ${drainMs / 1_000} s is over`
       for (const turn of this.#turns()) {
-        const { workerId: worker, kind, sessionId: session } = turn.grant
+        const { workerId: worker, kind, sessionId: session } = turn.assignment
         if (!turn.over)
           this.#o.log.warn(`a turn is given back, and goes on elsewhere: ${why}`, { worker, kind, session })
         void turn.release()
@@ -205,7 +205,7 @@ export class RuntimeNode {
     const giveUp = () => {
       for (const turn of this.#turns()) turn.abandon('unreachable')
     }
-    // A slot without a turn may wait for a claim, which Redis does not answer: what that grants is healed like a turn.
+    // A slot without a turn may wait for a claim, which Redis does not answer: what that assignments is healed like a turn.
     const patienceMs = options.force ? 0 : drainMs
     const timers = [
       setTimeout(release, patienceMs),
@@ -233,8 +233,8 @@ export class RuntimeNode {
   }
 }
 
-function childLog(log: WorkerLog, grant: Grant, run: number): WorkerLog {
-  const ids = { session: grant.sessionId, worker: grant.workerId, kind: grant.kind, run }
+function childLog(log: WorkerLog, assignment: Assignment, run: number): WorkerLog {
+  const ids = { session: assignment.sessionId, worker: assignment.workerId, kind: assignment.kind, run }
   const at = (level: keyof WorkerLog) => (message: string, fields?: Record<string, unknown>) => {
     const [words, more] = readLogCall(message, fields)
     log[level](words, { ...ids, ...more })

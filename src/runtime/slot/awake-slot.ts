@@ -12,7 +12,7 @@
 import { performance } from 'node:perf_hooks'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Bell, ClaimAnswer, CommitAnswer, Grant, NextClaim } from '../../core/ports/ports.ts'
+import type { Assignment, ClaimAnswer, CommitAnswer, NextClaim, Wakeup } from '../../core/ports/ports.ts'
 import type { Kind } from '../node/kind.ts'
 import { nonceOf, type Partition } from '../node/partition.ts'
 import type { EndingTurn, SlotPlan } from '../turn/slot-plan.ts'
@@ -21,7 +21,7 @@ import { Turn } from '../turn/turn.ts'
 import type { TurnHost } from '../turn/turn-host.ts'
 import { type ChildOffer, childrenOf, InlineChildren, offerOf } from './inline-children.ts'
 import { warnOfSuspect } from './quarantine.ts'
-import type { Rung, Slots } from './slots.ts'
+import type { QueuedWakeup, Slots } from './slots.ts'
 import type { SuspectGate } from './suspects.ts'
 
 /** What a slot needs of its node. */
@@ -32,7 +32,7 @@ export interface SlotHost {
   readonly slots: Slots
   readonly suspects: SuspectGate
   isDraining(): boolean
-  turnHost(partition: Partition, bell: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost
+  turnHost(partition: Partition, wakeup: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost
 }
 
 const none: readonly never[] = []
@@ -41,26 +41,26 @@ export class AwakeSlot {
   readonly #node: SlotHost
   readonly #partition: Partition
   readonly #slot: number
-  readonly #bell: Bell
-  readonly #rung: Rung
+  readonly #wakeup: Wakeup
+  readonly #queuedWakeup: QueuedWakeup
   readonly #wokenAt = performance.now()
   readonly #host: TurnHost
   /** SLOT-3, as far as Redis was told. */
   #isBusy = false
-  #bellSetAt = Number.NEGATIVE_INFINITY
+  #wakeupSetAt = Number.NEGATIVE_INFINITY
   /** The last plan claimed nothing and the slot does not leave: it has to claim by itself. */
   #mustClaim = false
   /** What the last plan offered. */
   #offer: ChildOffer | undefined
   #children: InlineChildren | undefined
 
-  constructor(node: SlotHost, partition: Partition, slot: number, bell: Bell) {
+  constructor(node: SlotHost, partition: Partition, slot: number, wakeup: Wakeup) {
     this.#node = node
     this.#partition = partition
     this.#slot = slot
-    this.#bell = bell
-    this.#rung = { partition: partition.turns.partition, bell }
-    this.#host = node.turnHost(partition, bell.id, {
+    this.#wakeup = wakeup
+    this.#queuedWakeup = { partition: partition.turns.partition, wakeup }
+    this.#host = node.turnHost(partition, wakeup.id, {
       plan: (turn, step) => this.#plan(turn, step),
       noteBusy: () => {
         this.#isBusy = true
@@ -73,8 +73,8 @@ export class AwakeSlot {
     // A claim that fails is not repeated here: the wake-up goes stale, and a sweep of a node that reaches Redis sends a new one.
     let answer = await this.#claim()
     onFirstClaim(answer.kind === 'unfit')
-    while (answer.kind === 'grant') {
-      const turn = this.#turnOf(answer.grant)
+    while (answer.kind === 'assigned') {
+      const turn = this.#turnOf(answer.assignment)
       await this.#runTurn(turn)
       const children = this.#takeChildren(turn)
       answer = await this.#after(children.length > 0 ? await this.#runChildren(turn, children) : turn)
@@ -82,9 +82,9 @@ export class AwakeSlot {
     return answer.kind === 'unfit' ? 'unfit' : 'done'
   }
 
-  #turnOf(grant: Grant): Turn {
-    if (!grant.suspect) this.#node.suspects.giveBack(this.#slot)
-    const turn = new Turn(grant, this.#host)
+  #turnOf(assignment: Assignment): Turn {
+    if (!assignment.suspect) this.#node.suspects.giveBack(this.#slot)
+    const turn = new Turn(assignment, this.#host)
     // A worker that was claimed before the drain began is given back at its first step.
     if (this.#node.isDraining()) turn.drain()
     return turn
@@ -93,11 +93,11 @@ export class AwakeSlot {
   async #runTurn(turn: Turn): Promise<void> {
     const { kinds, log, suspects } = this.#node
     const { renewer, times, sweeper } = this.#partition
-    const { grant } = turn
-    const kind = kinds.get(grant.kind) as Kind
+    const { assignment } = turn
+    const kind = kinds.get(assignment.kind) as Kind
     const isGivenBack = turn.isDraining
     const renewal = renewer.add(turn)
-    warnOfSuspect(grant, log)
+    warnOfSuspect(assignment, log)
     try {
       const behaving = kind.behaviour(turn).catch((error: unknown) => turn.giveUp(error))
       // A handler that ignores its signal must not hold the slot: it is enough that the turn is over.
@@ -108,12 +108,12 @@ export class AwakeSlot {
         return
       }
       const what = 'a turn was given up, as its lease is not certain any more; the worker goes on elsewhere'
-      log.warn(what, { worker: grant.workerId, kind: grant.kind, why: over })
+      log.warn(what, { worker: assignment.workerId, kind: assignment.kind, why: over })
       suspects.noteOverrun(behaving)
     } finally {
       renewer.remove(renewal)
       // A turn that was given back does not show how long turns are.
-      if (!isGivenBack && !this.#node.isDraining() && times.note(grant.pool, turn.busyMs)) sweeper.dueIn(0)
+      if (!isGivenBack && !this.#node.isDraining() && times.note(assignment.pool, turn.busyMs)) sweeper.dueIn(0)
     }
   }
 
@@ -151,10 +151,10 @@ export class AwakeSlot {
   #isOver(): boolean {
     const { policy, slots } = this.#node
     const forMs = performance.now() - this.#wokenAt
-    const isOver = forMs > policy.bellJobMs
-    if (forMs <= policy.bellMs && !isOver) return false
-    if (slots.waitingElsewhere(this.#rung) === undefined) return isOver
-    slots.leave(this.#rung)
+    const isOver = forMs > policy.wakeupJobMs
+    if (forMs <= policy.wakeupMs && !isOver) return false
+    if (slots.waitingElsewhere(this.#queuedWakeup) === undefined) return isOver
+    slots.leave(this.#queuedWakeup)
     return true
   }
 
@@ -162,14 +162,14 @@ export class AwakeSlot {
 
   /** Only a turn that was claimed from the line offers its children, and only where turns are short. Their own children stand in line. */
   #offerOf(turn: EndingTurn, step: Step): ChildOffer | undefined {
-    const { pool } = this.#bell
+    const { pool } = this.#wakeup
     const most = this.#partition.times.expectedWorkersPerWake(pool)
     if (this.#children !== undefined || this.#isBusy || most === 1) return undefined
     return offerOf(turn, step, this.#slot, { kinds: this.#node.kinds, pool, most })
   }
 
   /** Those that the slot got with the end of this turn. */
-  #takeChildren({ endAnswer }: Turn): readonly Grant[] {
+  #takeChildren({ endAnswer }: Turn): readonly Assignment[] {
     const offer = this.#offer
     if (offer === undefined) return none
     this.#offer = undefined
@@ -178,10 +178,10 @@ export class AwakeSlot {
   }
 
   /** They begin only if the parent's turn ended: if it was given up, the slot may not hold them, or a cancel came. */
-  async #runChildren(parent: Turn, grants: readonly Grant[]): Promise<Turn> {
-    this.#children = new InlineChildren(grants, {
-      inlineMs: this.#node.policy.eagerChildrenMs,
-      make: (grant) => this.#turnOf(grant),
+  async #runChildren(parent: Turn, assignments: readonly Assignment[]): Promise<Turn> {
+    this.#children = new InlineChildren(assignments, {
+      inlineMs: this.#node.policy.inlineChildrenMs,
+      make: (assignment) => this.#turnOf(assignment),
       run: (turn) => this.#runTurn(turn),
     })
     const last = await this.#children.run({ areToBegin: parent.over === 'ended' })
@@ -193,22 +193,22 @@ export class AwakeSlot {
 
   #nextClaim(isAborted = false): NextClaim {
     return {
-      pool: this.#bell.pool,
-      bell: this.#bell.id,
+      pool: this.#wakeup.pool,
+      wakeup: this.#wakeup.id,
       slot: String(this.#slot),
       nonce: nonceOf(this.#partition, this.#slot),
       // A cancelled turn may overrun, which is known only when it is over.
       maySuspect: !isAborted && this.#node.suspects.ask(this.#slot),
       wasBusy: this.#isBusy,
-      keepBell: this.#keepsBell(),
+      keepWakeup: this.#keepsWakeup(),
     }
   }
 
   /** A wake-up was set when it was sent. It is set anew if it left the awake ones, or would soon be stale. */
-  #keepsBell(): boolean {
+  #keepsWakeup(): boolean {
     const now = performance.now()
-    if (!this.#isBusy && now - this.#bellSetAt < this.#node.policy.bellMs / 4) return false
-    this.#bellSetAt = now
+    if (!this.#isBusy && now - this.#wakeupSetAt < this.#node.policy.wakeupMs / 4) return false
+    this.#wakeupSetAt = now
     return true
   }
 
@@ -219,17 +219,17 @@ export class AwakeSlot {
     const answer = await turns.claim(this.#nextClaim())
     this.#isBusy = false
     // Redis may have handed this worker out long ago: then its lease is older than this question.
-    const grant = isRepeated && answer.kind === 'grant' ? await this.#renewed(answer.grant) : null
+    const assignment = isRepeated && answer.kind === 'assigned' ? await this.#renewed(answer.assignment) : null
     unanswered[this.#slot] = undefined
     if (!isRepeated) return answer
-    return grant ? { kind: 'grant', grant } : this.#claim()
+    return assignment ? { kind: 'assigned', assignment } : this.#claim()
   }
 
-  async #renewed(grant: Grant): Promise<Grant | null> {
-    const { workerId, token } = grant
-    const turn = { workerId, token, bell: this.#bell.id, becomesBusy: false }
+  async #renewed(assignment: Assignment): Promise<Assignment | null> {
+    const { workerId, token } = assignment
+    const turn = { workerId, token, wakeup: this.#wakeup.id, becomesBusy: false }
     const { verdicts, trustedUntil } = await this.#partition.turns.renew([turn])
-    return verdicts[0] === 'fenced' ? null : { ...grant, trustedUntil }
+    return verdicts[0] === 'fenced' ? null : { ...assignment, trustedUntil }
   }
 }
 

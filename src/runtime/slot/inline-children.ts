@@ -8,8 +8,8 @@
  * INLINE-4 If the commit was not answered, the slot may hold all that it was offered: it gives all of them back, and runs none.
  */
 import { performance } from 'node:perf_hooks'
-import type { CommitAnswer, Grant, SlotOffer, SpawnOrder } from '../../core/ports/ports.ts'
-import { childGrant } from '../../core/worker/child-grant.ts'
+import type { Assignment, CommitAnswer, SlotOffer, SpawnOrder } from '../../core/ports/ports.ts'
+import { childAssignment } from '../../core/worker/child-assignment.ts'
 import type { Kind } from '../node/kind.ts'
 import type { EndingTurn } from '../turn/slot-plan.ts'
 import type { Step } from '../turn/step.ts'
@@ -18,8 +18,8 @@ import { newNonce } from './nonce.ts'
 
 /** Children that the ending commit of a turn offers to its slot. */
 export interface ChildOffer {
-  /** The grant of the turn, at the run that spawns: the turn may have gone through several runs since its claim. */
-  readonly parent: Grant
+  /** The assignment of the turn, at the run that spawns: the turn may have gone through several runs since its claim. */
+  readonly parent: Assignment
   readonly spawns: readonly SpawnOrder[]
   readonly offer: SlotOffer
 }
@@ -29,7 +29,7 @@ export interface ChildOffer {
  * children cancelled as they are born.
  */
 export function offerOf(
-  { grant }: EndingTurn,
+  { assignment }: EndingTurn,
   { spawns, outcome, position }: Step,
   slot: number,
   { kinds, pool, most }: { readonly kinds: ReadonlyMap<string, Kind>; readonly pool: string; readonly most: number },
@@ -41,7 +41,7 @@ export function offerOf(
     return count < most && spawn.pool === pool && kind?.pool === pool && kind.isHandler && ++count > 0
   })
   if (count === 0) return undefined
-  const parent = { ...grant, run: position.run }
+  const parent = { ...assignment, run: position.run }
   return { parent, spawns, offer: { slot: `${slot}+`, nonce: newNonce(), takes } }
 }
 
@@ -50,21 +50,21 @@ export function childrenOf(
   { parent, spawns, offer }: ChildOffer,
   answer: CommitAnswer | undefined,
   leaseUntil: number,
-): readonly Grant[] {
+): readonly Assignment[] {
   if (answer !== undefined && answer.kind !== 'ok') return []
-  const isMine = ({ id }: SpawnOrder) => answer === undefined || answer.granted?.includes(id) === true
+  const isMine = ({ id }: SpawnOrder) => answer === undefined || answer.assigned?.includes(id) === true
   // Giving back needs no trust in a lease: Redis refuses a node that does not hold the child.
   const { spending = parent.spending, trustedUntil = leaseUntil } = answer ?? {}
   return spawns
     .filter((spawn, index) => offer.takes[index] && isMine(spawn))
-    .map((spawn) => childGrant(parent, spawn, offer.nonce, { spending, trustedUntil }))
+    .map((spawn) => childAssignment(parent, spawn, offer.nonce, { spending, trustedUntil }))
 }
 
 /** What the children need of their slot. */
 export interface ChildRunner {
   /** No child begins later than this. */
   readonly inlineMs: number
-  make(grant: Grant): Turn
+  make(assignment: Assignment): Turn
   /** Runs a turn until it is over. A draining one ends before it receives anything; a cancelled one ends as cancelled. */
   run(turn: Turn): Promise<void>
 }
@@ -73,7 +73,7 @@ export interface ChildRunner {
 const pauseAfterMs = 1
 
 export class InlineChildren {
-  readonly #grants: readonly Grant[]
+  readonly #assignments: readonly Assignment[]
   readonly #runner: ChildRunner
   readonly #startedAt = performance.now()
   #pausedAt = this.#startedAt
@@ -81,8 +81,8 @@ export class InlineChildren {
   readonly #running: Promise<void>[] = []
   #begun = 0
 
-  constructor(grants: readonly Grant[], runner: ChildRunner) {
-    this.#grants = grants
+  constructor(assignments: readonly Assignment[], runner: ChildRunner) {
+    this.#assignments = assignments
     this.#runner = runner
   }
 
@@ -101,12 +101,12 @@ export class InlineChildren {
   }
 
   isLast(turn: EndingTurn): boolean {
-    return turn === this.#turns[this.#grants.length - 1]
+    return turn === this.#turns[this.#assignments.length - 1]
   }
 
   /** None was given back: the last one ends last. */
   get areAllBegun(): boolean {
-    return this.#begun === this.#grants.length
+    return this.#begun === this.#assignments.length
   }
 
   /** A child is about to end: the next one begins. A child says this again when its commit was refused. */
@@ -139,9 +139,9 @@ export class InlineChildren {
   }
 
   #next(): Turn | undefined {
-    const grant = this.#grants[this.#turns.length]
-    if (grant === undefined) return undefined
-    const turn = this.#runner.make(grant)
+    const assignment = this.#assignments[this.#turns.length]
+    if (assignment === undefined) return undefined
+    const turn = this.#runner.make(assignment)
     this.#turns.push(turn)
     return turn
   }

@@ -5,30 +5,35 @@
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { TerminalError } from '../../core/errors.ts'
-import type { Grant, RunPosition } from '../../core/ports/ports.ts'
+import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import type { Failure } from '../../core/worker/failure.ts'
 
 /** `step` is what was next each time: a message, a model call, tool calls. */
-export function quarantined(grant: Grant, step: string): TerminalError {
+export function quarantined(assignment: Assignment, step: string): TerminalError {
   return new TerminalError(
     // This claim, which runs nothing of it, was counted as well.
-    `worker ${grant.name} (${grant.workerId}) was started ${grant.starts - 1} times and never committed; the next step was ${step}. It was quarantined. Where no node died, their logs say what blocked them.`,
+    `worker ${assignment.name} (${assignment.workerId}) was started ${assignment.starts - 1} times and never committed; the next step was ${step}. It was quarantined. Where no node died, their logs say what blocked them.`,
     { code: 'poison' },
   )
 }
 
-export function evidenceJson(grant: Grant, position: RunPosition, step: string, failure: Failure | undefined): string {
-  const { starts, crashes, epoch, kind, name } = grant
+export function evidenceJson(
+  assignment: Assignment,
+  position: RunPosition,
+  step: string,
+  failure: Failure | undefined,
+): string {
+  const { starts, crashes, epoch, kind, name } = assignment
   return JSON.stringify({ step, run: position.run, kind, name, starts, crashes, epoch, failure })
 }
 
 /** Told before it is started: what takes its node down leaves no other word of who it was. */
-export function warnOfSuspect(grant: Grant, log: WorkerLog): void {
-  const { mark, suspect, sessionId, workerId, kind, run } = grant
-  if (mark === 'cancelled' || !(suspect || mark === 'poison')) return
+export function warnOfSuspect(assignment: Assignment, log: WorkerLog): void {
+  const { purpose, suspect, sessionId, workerId, kind, run } = assignment
+  if (purpose === 'cancelled' || !(suspect || purpose === 'poison')) return
   // This claim was counted as well.
-  const starts = grant.starts - 1
+  const starts = assignment.starts - 1
   const where = { session: sessionId, worker: workerId, kind, run, starts }
-  if (mark === 'run') log.warn('a worker is started apart from others: its last starts came to no commit', where)
+  if (purpose === 'run') log.warn('a worker is started apart from others: its last starts came to no commit', where)
   else log.error('a run fails with poison: no start of its worker came to a commit; see troupe mailbox dead', where)
 }

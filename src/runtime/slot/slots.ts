@@ -7,15 +7,15 @@
 import type { FirstClaim, Wakeup } from '../../core/ports/wake.ts'
 
 /** A wake-up and its partition: together they name a run queue. */
-export interface Rung {
+export interface QueuedWakeup {
   readonly partition: number
-  readonly bell: Wakeup
+  readonly wakeup: Wakeup
 }
 
 export class Slots {
   readonly total: number
   readonly #free: number[]
-  readonly #waiting = new Map<string, Rung>()
+  readonly #waiting = new Map<string, QueuedWakeup>()
   /** By queue: the number of its last coming or going of a slot, counted over all queues. */
   readonly #served = new Map<string, number>()
   #servings = 0
@@ -32,28 +32,28 @@ export class Slots {
   }
 
   /** Number of a free slot, or null: then the queue waits for one. */
-  take(rung: Rung): number | null {
+  take(queuedWakeup: QueuedWakeup): number | null {
     const slot = this.#free.pop() ?? null
-    if (slot === null) this.#waiting.set(lineOf(rung), rung)
+    if (slot === null) this.#waiting.set(lineOf(queuedWakeup), queuedWakeup)
     else {
-      this.#serve(rung)
-      this.#waiting.delete(lineOf(rung))
+      this.#serve(queuedWakeup)
+      this.#waiting.delete(lineOf(queuedWakeup))
     }
     return slot
   }
 
   /** Resolves when a slot has come to a queue that waits, with its first claim there; null if none came, or none waits. */
-  async came(rung: Rung): Promise<FirstClaim | null> {
-    const line = lineOf(rung)
+  async came(queuedWakeup: QueuedWakeup): Promise<FirstClaim | null> {
+    const line = lineOf(queuedWakeup)
     if (!this.#waiting.has(line)) return null
     const coming = this.#coming.get(line) ?? Promise.withResolvers<FirstClaim | null>()
     this.#coming.set(line, coming)
     return coming.promise
   }
 
-  tellCame(rung: Rung, first: FirstClaim | null): void {
-    this.#coming.get(lineOf(rung))?.resolve(first)
-    this.#coming.delete(lineOf(rung))
+  tellCame(queuedWakeup: QueuedWakeup, first: FirstClaim | null): void {
+    this.#coming.get(lineOf(queuedWakeup))?.resolve(first)
+    this.#coming.delete(lineOf(queuedWakeup))
   }
 
   /** No slot will come any more. */
@@ -64,13 +64,13 @@ export class Slots {
   }
 
   /** The slot goes to another queue; this one waits from now on. */
-  leave(rung: Rung): void {
-    this.#serve(rung)
-    this.#waiting.set(lineOf(rung), rung)
+  leave(queuedWakeup: QueuedWakeup): void {
+    this.#serve(queuedWakeup)
+    this.#waiting.set(lineOf(queuedWakeup), queuedWakeup)
   }
 
-  #serve(rung: Rung): void {
-    this.#served.set(lineOf(rung), ++this.#servings)
+  #serve(queuedWakeup: QueuedWakeup): void {
+    this.#served.set(lineOf(queuedWakeup), ++this.#servings)
   }
 
   give(slot: number): void {
@@ -78,26 +78,26 @@ export class Slots {
   }
 
   /** The wake-up of another queue that waits: slots that are awake in this one never claim there. */
-  waitingElsewhere(than: Rung): Rung | undefined {
+  waitingElsewhere(than: QueuedWakeup): QueuedWakeup | undefined {
     const own = lineOf(than)
-    let first: Rung | undefined
+    let first: QueuedWakeup | undefined
     let least = Number.POSITIVE_INFINITY
-    for (const [line, rung] of this.#waiting) {
+    for (const [line, queuedWakeup] of this.#waiting) {
       const served = this.#served.get(line) ?? 0
       if (line === own || served >= least) continue
-      first = rung
+      first = queuedWakeup
       least = served
     }
     return first
   }
 
   /** Where a slot that ends goes next. The queue that it was in comes last. */
-  waitingAfter(last: Rung): Rung | undefined {
+  waitingAfter(last: QueuedWakeup): QueuedWakeup | undefined {
     this.#serve(last)
     return this.waitingElsewhere(last) ?? this.#waiting.get(lineOf(last))
   }
 }
 
-function lineOf({ partition, bell }: Rung): string {
-  return `${partition} ${bell.pool}`
+function lineOf({ partition, wakeup }: QueuedWakeup): string {
+  return `${partition} ${wakeup.pool}`
 }

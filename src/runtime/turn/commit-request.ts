@@ -1,6 +1,6 @@
 /** Duty: the request of one commit, as the store takes it: its step, its place in the turn, and how the turn ends with it. */
 import { encodeEvents } from '../../core/event/event-notes.ts'
-import type { CommitRequest, Grant, SlotNext } from '../../core/ports/ports.ts'
+import type { Assignment, CommitRequest, SlotNext } from '../../core/ports/ports.ts'
 import { encodeWait } from '../../core/worker/wait.ts'
 import type { SlotPlan } from './slot-plan.ts'
 import type { Step } from './step.ts'
@@ -10,19 +10,19 @@ import type { TurnEnd } from './turn-state.ts'
 interface CommitHead {
   readonly sequence: number
   readonly version: number
-  readonly bell: string
+  readonly wakeup: string
   /** The turn ends with it, and the slot then does this. */
   readonly ending?: { readonly end: TurnEnd; readonly plan: SlotPlan } | undefined
 }
 
 /** One commit, as the store takes it. */
 export function requestOf(
-  { workerId, pool, token, familySeen }: Grant,
-  { position, notes, awaiting = position.awaits.length, ...step }: Step,
-  { sequence, version, bell, ending }: CommitHead,
+  { workerId, pool, token, resultsSeen }: Assignment,
+  { position, notes, pendingCount = position.pendingCalls.length, ...step }: Step,
+  { sequence, version, wakeup, ending }: CommitHead,
 ): CommitRequest {
-  const { runState, open, attempt, retrying, awaits, timersOpen } = position
-  const { entries, controlUsed, userUsed, familyUsed, stateJson, failure, outcome, result, dead } = step
+  const { runState, open, attempt, retrying, pendingCalls, timersOpen } = position
+  const { entries, signalsConsumed, inputsConsumed, resultsConsumed, stateJson, failure, outcome, result, dead } = step
   const plan = ending?.plan
   return {
     workerId,
@@ -34,14 +34,14 @@ export function requestOf(
     open,
     attempt,
     retrying,
-    awaits,
-    awaiting,
+    pendingCalls,
+    pendingCount,
     timersOpen,
     entries,
-    controlUsed,
-    userUsed,
-    familyUsed,
-    familySeen,
+    signalsConsumed,
+    inputsConsumed,
+    resultsConsumed,
+    resultsSeen,
     stateJson,
     failure,
     outcome,
@@ -51,7 +51,7 @@ export function requestOf(
     sends: step.sends,
     timers: step.timers,
     event: notes.length > 0 ? encodeEvents(notes) : '',
-    bell,
+    wakeup,
     offer: plan?.kind === 'stay' ? plan.children : undefined,
     end: ending && { ...ending.end, wait: encodeWait(ending.end.wait), next: nextOf(ending.plan) },
     wasBusy: plan !== undefined && wasBusy(plan),

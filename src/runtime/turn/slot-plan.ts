@@ -1,9 +1,9 @@
 /** Duty: what a slot does when one of its turns ends, as data. The slot makes it, and the ending commit of the turn carries it out. */
-import type { Grant, NextClaim, SlotOffer } from '../../core/ports/ports.ts'
+import type { Assignment, NextClaim, SlotOffer } from '../../core/ports/ports.ts'
 
 /** A turn that is about to end, as its slot sees it. */
 export interface EndingTurn {
-  readonly grant: Grant
+  readonly assignment: Assignment
   /** It was cancelled, or its node stops. */
   readonly aborted: boolean
 }

@@ -9,14 +9,14 @@ import type { Failure } from '../../core/worker/failure.ts'
 
 export interface Step {
   readonly entries: readonly string[]
-  readonly controlUsed: number
-  readonly userUsed: number
-  readonly familyUsed: readonly number[]
+  readonly signalsConsumed: number
+  readonly inputsConsumed: number
+  readonly resultsConsumed: readonly number[]
   readonly stateJson?: string | undefined
   readonly failure?: Failure | null | undefined
   readonly outcome?: CommitRequest['outcome']
   /** How many results were still to come when the run ended. */
-  readonly awaiting?: number
+  readonly pendingCount?: number
   /** Mail for the parent when the run ends. */
   readonly result?: string | undefined
   readonly dead?: string | undefined
@@ -34,9 +34,9 @@ export interface Step {
 
 export const emptyStep = (position: RunPosition): Step => ({
   entries: [],
-  controlUsed: 0,
-  userUsed: 0,
-  familyUsed: [],
+  signalsConsumed: 0,
+  inputsConsumed: 0,
+  resultsConsumed: [],
   spawns: [],
   sends: [],
   timers: [],
@@ -71,14 +71,14 @@ function stepBytes(step: Step): number {
 
 export function mergeSteps(steps: readonly Step[]): Step {
   if (steps.length === 1) return steps[0] as Step
-  let { entries, controlUsed, userUsed, familyUsed, stateJson, failure, spawns, sends, timers, notes } =
+  let { entries, signalsConsumed, inputsConsumed, resultsConsumed, stateJson, failure, spawns, sends, timers, notes } =
     steps[0] as Step
   for (let index = 1; index < steps.length; index++) {
     const step = steps[index] as Step
     entries = joined(entries, step.entries)
-    controlUsed += step.controlUsed
-    userUsed += step.userUsed
-    familyUsed = joined(familyUsed, step.familyUsed)
+    signalsConsumed += step.signalsConsumed
+    inputsConsumed += step.inputsConsumed
+    resultsConsumed = joined(resultsConsumed, step.resultsConsumed)
     stateJson = step.stateJson ?? stateJson
     failure = step.failure === undefined ? failure : step.failure
     spawns = joined(spawns, step.spawns)
@@ -87,7 +87,19 @@ export function mergeSteps(steps: readonly Step[]): Step {
     notes = joined(notes, step.notes)
   }
   const last = steps.at(-1) as Step
-  return { ...last, entries, controlUsed, userUsed, familyUsed, stateJson, failure, spawns, sends, timers, notes }
+  return {
+    ...last,
+    entries,
+    signalsConsumed,
+    inputsConsumed,
+    resultsConsumed,
+    stateJson,
+    failure,
+    spawns,
+    sends,
+    timers,
+    notes,
+  }
 }
 
 /** Most lists are empty. */

@@ -2,7 +2,7 @@
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Bell, Grant, LivePublisher, TurnStore } from '../../core/ports/ports.ts'
+import type { Assignment, LivePublisher, TurnStore, Wakeup } from '../../core/ports/ports.ts'
 import type { EndingTurn, SlotPlan } from './slot-plan.ts'
 import type { Step } from './step.ts'
 
@@ -11,8 +11,8 @@ export interface TurnHost {
   readonly log: WorkerLog
   readonly policy: Policy
   /** The wake-up that this turn's slot answers; empty when it answers none. */
-  readonly bell: string
-  ring(bells: readonly Bell[]): void
+  readonly wakeup: string
+  wake(wakeups: readonly Wakeup[]): void
   /** Asked before each attempt of the ending commit, with the step that it records. */
   plan(turn: EndingTurn, step: Step): SlotPlan
   /** The slot's wake-up is being moved to the busy ones: the turn lasts. */
@@ -25,5 +25,5 @@ export interface TurnHost {
   describeKind(kind: string): string
   readonly live: LivePublisher
   /** A log with the worker's ids. */
-  workerLog(grant: Grant, run: number): WorkerLog
+  workerLog(assignment: Assignment, run: number): WorkerLog
 }

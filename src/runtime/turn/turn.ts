@@ -13,7 +13,7 @@
 
 import { performance } from 'node:perf_hooks'
 import { CancelledError, InvariantError, LeaseLostError, toRuntimeError } from '../../core/errors.ts'
-import type { CommitAnswer, CommitRequest, Grant, Refusal, RunPosition } from '../../core/ports/ports.ts'
+import type { Assignment, CommitAnswer, CommitRequest, Refusal, RunPosition } from '../../core/ports/ports.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
 import { encodeRunState, type RunState } from '../../core/worker/run-state.ts'
 import { forAny, goOn, type TurnWait } from '../../core/worker/wait.ts'
@@ -32,7 +32,7 @@ export type CancelledStep = (position: RunPosition) => Step
 const runIsOver: TurnEnd = { wait: forAny }
 
 export class Turn {
-  readonly grant: Grant
+  readonly assignment: Assignment
   readonly host: TurnHost
   readonly lease: Lease
   readonly startedAt = performance.now()
@@ -42,7 +42,7 @@ export class Turn {
   readonly #outcome: { -readonly [Name in keyof TurnOutcome]: TurnOutcome[Name] }
   readonly #finished = Promise.withResolvers<TurnOver>()
   #cancelledStep: CancelledStep | undefined
-  #spending: Grant['spending']
+  #spending: Assignment['spending']
   #doing: { readonly run: RunState; readonly firstByteSeen: boolean } | undefined
   #sequence = 0
   #version: number
@@ -51,15 +51,15 @@ export class Turn {
   #pumpAsked = false
   #endAnswer: CommitAnswer | undefined
 
-  constructor(grant: Grant, host: TurnHost) {
-    this.grant = grant
+  constructor(assignment: Assignment, host: TurnHost) {
+    this.assignment = assignment
     this.host = host
-    this.lease = new Lease(grant.trustedUntil)
-    this.#spending = grant.spending
-    this.#version = grant.version
-    this.#outcome = { over: undefined, aborted: false, commitId: '', version: grant.version }
-    const { run, calls, runState, open, attempt, retrying, awaits, timersOpen } = grant
-    const position = { run, calls, runState, open, attempt, retrying, awaits, timersOpen }
+    this.lease = new Lease(assignment.trustedUntil)
+    this.#spending = assignment.spending
+    this.#version = assignment.version
+    this.#outcome = { over: undefined, aborted: false, commitId: '', version: assignment.version }
+    const { run, calls, runState, open, attempt, retrying, pendingCalls, timersOpen } = assignment
+    const position = { run, calls, runState, open, attempt, retrying, pendingCalls, timersOpen }
     this.#steps = new StepQueue(position, host.policy.lazyCommitMs, () => this.#askPump())
   }
 
@@ -103,7 +103,7 @@ export class Turn {
 
   /** The last start of this worker recorded nothing (TURN-5). */
   get isRetaken(): boolean {
-    return this.grant.starts > 1
+    return this.assignment.starts > 1
   }
 
   /** After the last step that was added. */
@@ -112,7 +112,7 @@ export class Turn {
   }
 
   /** What the agents of the session have used and may use, by the last answer of the store. */
-  get spending(): Grant['spending'] {
+  get spending(): Assignment['spending'] {
     return this.#spending
   }
 
@@ -193,21 +193,23 @@ export class Turn {
   async release(): Promise<void> {
     if (!this.isOpen) return
     this.#enter({ kind: 'ending', end: { wait: goOn } })
-    this.#abort.abort(new LeaseLostError(`this node is stopping; worker ${this.grant.workerId} goes on elsewhere.`))
+    this.#abort.abort(
+      new LeaseLostError(`this node is stopping; worker ${this.assignment.workerId} goes on elsewhere.`),
+    )
     await this.#afterInFlight(() => this.#commitLastSteps())
   }
 
   /** The lease is gone, or no longer trusted: nothing more is written. */
   abandon(why: Exclude<TurnOver, 'ended'>): void {
     if (this.over) return
-    this.#abort.abort(new LeaseLostError(`this node no longer holds worker ${this.grant.workerId} (${why}).`))
+    this.#abort.abort(new LeaseLostError(`this node no longer holds worker ${this.assignment.workerId} (${why}).`))
     this.#finish(why)
   }
 
   /** Abandons the turn after an error that nobody foresaw, in its behaviour or here. */
   giveUp(error: unknown): void {
     this.host.log.error('a turn broke; the worker goes on elsewhere when its lease has ended', {
-      worker: this.grant.workerId,
+      worker: this.assignment.workerId,
       error: String((error as Error)?.stack ?? error),
     })
     this.abandon('unreachable')
@@ -218,19 +220,21 @@ export class Turn {
   #enter(state: TurnState): void {
     const { kind } = this.#state
     if (!mayBecome(this.#state, state))
-      throw new InvariantError(`the turn of worker ${this.grant.workerId} is ${kind} and cannot become ${state.kind}.`)
+      throw new InvariantError(
+        `the turn of worker ${this.assignment.workerId} is ${kind} and cannot become ${state.kind}.`,
+      )
     this.#state = state
   }
 
   #enterCancelling(): void {
     if (this.#state.kind !== 'cancelling') this.#enter({ kind: 'cancelling' })
-    this.#abort.abort(new CancelledError(`the run of worker ${this.grant.workerId} was cancelled.`))
+    this.#abort.abort(new CancelledError(`the run of worker ${this.assignment.workerId} was cancelled.`))
   }
 
   #finish(over: TurnOver): void {
     if (this.over) return
     this.#outcome.aborted = this.aborted
-    this.#outcome.commitId = `${this.grant.token}:${this.#sequence}`
+    this.#outcome.commitId = `${this.assignment.token}:${this.#sequence}`
     this.#outcome.version = this.#version
     this.#outcome.over = over
     this.#enter({ kind: 'over', outcome: this.#outcome })
@@ -295,7 +299,7 @@ export class Turn {
       answer = await this.host.store.commit(this.#request(step, end))
     } catch (thrown) {
       this.host.log.error('a commit failed; the worker goes on elsewhere when its lease has ended', {
-        worker: this.grant.workerId,
+        worker: this.assignment.workerId,
         error: toRuntimeError(thrown).message,
       })
       this.abandon('unreachable')
@@ -307,14 +311,14 @@ export class Turn {
   }
 
   #request(step: Step, end: TurnEnd | undefined): CommitRequest {
-    const { grant, host } = this
+    const { assignment, host } = this
     this.#sequence++
     if (end) this.#endAnswer = undefined
     const plan = end && host.plan(this, step)
-    return requestOf(grant, step, {
+    return requestOf(assignment, step, {
       sequence: this.#sequence,
       version: this.#version,
-      bell: host.bell,
+      wakeup: host.wakeup,
       ending: end && plan && { end, plan },
     })
   }
@@ -325,7 +329,7 @@ export class Turn {
         this.#version = answer.version
         this.#spending = answer.spending
         this.#steps.acknowledge(steps.length, step.position)
-        this.host.ring(answer.bells)
+        this.host.wake(answer.wakeups)
         if (step.timers.length > 0) this.host.noteTimer(Math.min(...step.timers.map((timer) => timer.ms)))
         if (end?.retryMs !== undefined) this.host.noteTimer(end.retryMs)
         if (end) this.#finish('ended')
@@ -349,7 +353,7 @@ export class Turn {
   async #refused(refusals: readonly Refusal[], steps: readonly Step[], end: TurnEnd | undefined): Promise<void> {
     const [step] = steps as readonly [Step]
     if (steps.length > 1) return this.#commitOneByOne(steps, end)
-    const error = refusalError(refusals[0] as Refusal, `worker ${this.grant.name} (${this.grant.workerId})`)
+    const error = refusalError(refusals[0] as Refusal, `worker ${this.assignment.name} (${this.assignment.workerId})`)
     if (step.declined) {
       this.#steps.drop()
       step.declined(error)

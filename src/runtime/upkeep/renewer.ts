@@ -10,7 +10,7 @@
 import { performance } from 'node:perf_hooks'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Bell, TurnStore } from '../../core/ports/ports.ts'
+import type { TurnStore, Wakeup } from '../../core/ports/ports.ts'
 import { type SwapItem, SwapList } from '../../core/swap-list.ts'
 import { standstillText } from '../node/event-loop.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -28,17 +28,17 @@ export interface Renewal extends SwapItem {
 export class Renewer {
   readonly #store: TurnStore
   readonly #policy: Policy
-  readonly #ring: (bells: readonly Bell[]) => void
+  readonly #ring: (wakeups: readonly Wakeup[]) => void
   readonly #log: WorkerLog
   readonly #renewals = new SwapList<Renewal>()
   #timer: NodeJS.Timeout | undefined
   #isRenewing = false
   #lookedAt = 0
 
-  constructor(store: TurnStore, policy: Policy, ring: (bells: readonly Bell[]) => void, log: WorkerLog) {
+  constructor(store: TurnStore, policy: Policy, wake: (wakeups: readonly Wakeup[]) => void, log: WorkerLog) {
     this.#store = store
     this.#policy = policy
-    this.#ring = ring
+    this.#ring = wake
     this.#log = log
   }
 
@@ -74,14 +74,14 @@ export class Renewer {
     const due = this.#renewals
       .list()
       .filter((renewal) =>
-        sessionId === undefined ? this.#isDue(renewal, now) : renewal.turn.grant.sessionId === sessionId,
+        sessionId === undefined ? this.#isDue(renewal, now) : renewal.turn.assignment.sessionId === sessionId,
       )
     if (due.length === 0) return
     this.#isRenewing = true
     try {
       for (let from = 0; from < due.length; from += batchMax) await this.#renew(due.slice(from, from + batchMax))
     } catch (error) {
-      const workers = due.slice(0, 5).map(({ turn }) => turn.grant.workerId)
+      const workers = due.slice(0, 5).map(({ turn }) => turn.assignment.workerId)
       const what = { partition: this.#store.partition, turns: due.length, workers, error: String(error) }
       this.#log.warn('leases could not be renewed; trying again', what)
     } finally {
@@ -113,16 +113,16 @@ export class Renewer {
       renewal.wasAsked = true
       renewal.turn.host.noteBusy()
     }
-    const { verdicts, bells, trustedUntil } = await this.#store.renew(
+    const { verdicts, wakeups, trustedUntil } = await this.#store.renew(
       renewals.map(({ turn }) => ({
-        workerId: turn.grant.workerId,
-        token: turn.grant.token,
-        bell: turn.host.bell,
+        workerId: turn.assignment.workerId,
+        token: turn.assignment.token,
+        wakeup: turn.host.wakeup,
         becomesBusy: true,
         runState: turn.runStateSeen,
       })),
     )
-    this.#ring(bells)
+    this.#ring(wakeups)
     for (const [index, renewal] of renewals.entries()) {
       const { turn } = renewal
       const verdict = verdicts[index]

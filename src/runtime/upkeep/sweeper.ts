@@ -1,7 +1,7 @@
 /**
- * Duty: once about every second, in every node: heal, fire timers, finish cancels, prune, and answer in this process what no bell
+ * Duty: once about every second, in every node: heal, fire timers, finish cancels, prune, and answer in this process what no wake-up
  * has woken. So the system goes on, slower, when BullMQ's jobs are lost.
- * W1 A sweep rings BullMQ only for the timers it fires. For what it finds in line the node answers bells with its own free slots.
+ * W1 A sweep rings BullMQ only for the timers it fires. For what it finds in line the node answers wake-ups with its own free slots.
  * W2 Batches are repeated while there is more, of cancels by the next sweep, which then follows at once. W3 A sweep that fails is logged
  *    and tried again: Redis may be away for a while. W4 Where Redis refuses the rest it is pruned all the same: one that is full is given
  *    room by that.
@@ -10,14 +10,14 @@
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { toRuntimeError } from '../../core/errors.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Bell, PoolShare, UpkeepStore } from '../../core/ports/ports.ts'
+import type { PoolLoad, UpkeepStore, Wakeup } from '../../core/ports/ports.ts'
 
 export interface SweeperHost {
   readonly log: WorkerLog
   readonly slots: number
-  shares(): PoolShare[]
-  answer(bell: Bell): void
-  ring(bells: readonly Bell[]): void
+  poolLoads(): PoolLoad[]
+  answer(wakeup: Wakeup): void
+  wake(wakeups: readonly Wakeup[]): void
   learnKinds(pools: ReadonlyMap<string, string>): void
   /** Writes the kinds again: a Redis that lost its data must not forget what is hosted. */
   register(): Promise<void>
@@ -76,8 +76,8 @@ export class Sweeper {
 
   async #heal(damaged: Set<string>): Promise<void> {
     for (let more = true, leftBefore = Number.POSITIVE_INFINITY; more; ) {
-      const swept = await this.#store.sweep(this.#host.slots, this.#host.shares(), false)
-      for (const bell of swept.bells) this.#host.answer(bell)
+      const swept = await this.#store.sweep(this.#host.slots, this.#host.poolLoads(), false)
+      for (const wakeup of swept.wakeups) this.#host.answer(wakeup)
       const what = 'the record of a worker cannot be read; the worker waits until it is put back, and the others go on'
       for (const worker of swept.damaged) this.#tellOf(damaged, worker, what, { worker })
       // Not where there are no fewer: claims put back, as fast as they are taken in, workers of whom a key is damaged.
@@ -89,8 +89,8 @@ export class Sweeper {
 
   async #fire(): Promise<void> {
     for (let more = true; more; ) {
-      const { fired, dueInMs, bells } = await this.#store.fire()
-      this.#host.ring(bells)
+      const { fired, dueInMs, wakeups } = await this.#store.fire()
+      this.#host.wake(wakeups)
       more = fired >= this.#policy.sweepBatch
       if (!more && dueInMs !== null) this.dueIn(dueInMs)
     }
@@ -165,7 +165,7 @@ export class Sweeper {
     await this.#store
       .sweep(
         0,
-        this.#host.shares().map((share) => ({ ...share, free: 0 })),
+        this.#host.poolLoads().map((workersPerWake) => ({ ...workersPerWake, free: 0 })),
         true,
       )
       .catch(() => {})

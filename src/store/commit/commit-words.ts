@@ -4,10 +4,10 @@ import { defaultName } from '../../core/definition/worker-name.ts'
 import { InvariantError } from '../../core/errors.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { CommitAnswer, CommitRequest, Refusal } from '../../core/ports/ports.ts'
-import { parseBells } from '../bells.ts'
 import { encodeCalls } from '../record/call-ranges.ts'
 import { decodeSpendings } from '../record/spending.ts'
 import type { Argument, Reply } from '../script/script.ts'
+import { parseWakeups } from '../wakeups.ts'
 import { decodeClaim } from './claim-answer.ts'
 
 /** What a node says with each of its commits. */
@@ -21,7 +21,7 @@ export interface CommitContext {
 /** One commit among those of a script. */
 export function commitWords(request: CommitRequest, context: CommitContext): Argument[] {
   const { nodeId, policy } = context
-  const { workerId, token, sequence, version, runState, open, userUsed, end, event } = request
+  const { workerId, token, sequence, version, runState, open, inputsConsumed, end, event } = request
   const { entries, spawns, offer, sends, timers } = request
   const lists: Argument[] = [
     workerId,
@@ -30,17 +30,17 @@ export function commitWords(request: CommitRequest, context: CommitContext): Arg
     version,
     runState,
     open ? '1' : '0',
-    userUsed,
+    inputsConsumed,
     end?.wait ?? '',
     event,
   ]
   lists.push(entries.length, ...entries)
   addFacts(lists, request, policy)
   if (offer) lists.push('eager', nodeId, policy.leaseMs, offer.slot, offer.nonce)
-  for (const [index, { id, kind, name, pool, detached, call, grant = '', mail }] of spawns.entries()) {
+  for (const [index, { id, kind, name, pool, detached, call, permissions = '', mail }] of spawns.entries()) {
     const how = (detached ? 1 : 0) + (offer?.takes[index] ? 2 : 0)
     const given = name === defaultName(kind, call) ? '' : name
-    lists.push('spawn', id, kind, given, pool, how, call, grant, mail)
+    lists.push('spawn', id, kind, given, pool, how, call, permissions, mail)
   }
   for (const { workerId, mail } of sends) lists.push('send', workerId, mail)
   for (const { id, ms, valueJson } of timers) lists.push('timer', id, ms, valueJson)
@@ -51,29 +51,30 @@ export function commitWords(request: CommitRequest, context: CommitContext): Arg
 
 /** What the slot does next. */
 function addSlotEnd(lists: Argument[], request: CommitRequest, { nodeId, kindLists, policy }: CommitContext): void {
-  const { bell, pool, wasBusy, end } = request
+  const { wakeup, pool, wasBusy, end } = request
   if (end === undefined) return
   const { next } = end
   if (wasBusy) lists.push('wasBusy', '1')
   if (next === 'stay') return
   if (next === null) {
-    lists.push('leave', bell)
+    lists.push('leave', wakeup)
     return
   }
-  if (next.keepBell) lists.push('keepBell', '1')
+  if (next.keepWakeup) lists.push('keepWakeup', '1')
   if (!next.maySuspect) lists.push('noSuspect', '1')
-  lists.push('claim', bell, next.nonce, next.slot, nodeId, kindLists.get(pool) ?? ' ', policy.leaseMs)
-  lists.push(policy.claimMailBytes, policy.suspectAfterStarts, policy.poisonAfterStartsAlone)
+  lists.push('claim', wakeup, next.nonce, next.slot, nodeId, kindLists.get(pool) ?? ' ', policy.leaseMs)
+  lists.push(policy.claimMailBytes, policy.suspectAfterStarts, policy.poisonAfterIsolatedStarts)
 }
 
 function addFacts(lists: Argument[], request: CommitRequest, policy: Policy): void {
-  const { attempt, retrying, controlUsed, familyUsed, familySeen, awaits, awaiting, timersOpen } = request
+  const { attempt, retrying, signalsConsumed, resultsConsumed, resultsSeen, pendingCalls, pendingCount, timersOpen } =
+    request
   if (attempt !== 0) lists.push('attempt', retrying === '' ? attempt : `${attempt} ${retrying}`)
-  if (controlUsed !== 0) lists.push('controlUsed', controlUsed)
-  if (familyUsed.length > 0) lists.push('familyUsed', familyUsed.join(','))
-  if (familySeen !== 0) lists.push('familySeen', familySeen)
-  if (awaits.length > 0) lists.push('awaits', encodeCalls(awaits))
-  if (awaiting !== 0) lists.push('awaiting', awaiting)
+  if (signalsConsumed !== 0) lists.push('signalsConsumed', signalsConsumed)
+  if (resultsConsumed.length > 0) lists.push('resultsConsumed', resultsConsumed.join(','))
+  if (resultsSeen !== 0) lists.push('resultsSeen', resultsSeen)
+  if (pendingCalls.length > 0) lists.push('pendingCalls', encodeCalls(pendingCalls))
+  if (pendingCount !== 0) lists.push('pendingCount', pendingCount)
   if (timersOpen !== 0) lists.push('timersOpen', timersOpen)
   const { stateJson, failure, outcome, result, dead, end } = request
   // A value over 64 bytes gets a key of its own, so that the record stays small in memory.
@@ -88,13 +89,13 @@ function addFacts(lists: Argument[], request: CommitRequest, policy: Policy): vo
 export function decodeCommit(reply: Reply, trustedUntil: number): CommitAnswer {
   switch (reply[0]) {
     case 'ok': {
-      const [, version, bells, claimed, spent, caps, granted] = reply
+      const [, version, wakeups, claimed, spent, caps, assigned] = reply
       return {
         kind: 'ok',
         version: Number(version),
-        bells: parseBells(bells),
+        wakeups: parseWakeups(wakeups),
         claimed: decodeClaim((claimed ?? null) as Reply | null, trustedUntil),
-        ...(granted == null ? {} : { granted: granted as string[], trustedUntil }),
+        ...(assigned == null ? {} : { assigned: assigned as string[], trustedUntil }),
         spending: decodeSpendings(spent as string | null, caps as string | null),
       }
     }

@@ -6,11 +6,11 @@
 import { performance } from 'node:perf_hooks'
 import { RuntimeError } from '../../core/errors.ts'
 import type { CommitAnswer, CommitRequest } from '../../core/ports/ports.ts'
-import { newSeed } from '../bells.ts'
 import type { PartitionKeys } from '../keys.ts'
-import { bytesOf, Gathering } from '../script/gathering.ts'
+import { Batcher, bytesOf } from '../script/batcher.ts'
 import type { Argument, Reply, ScriptCaller } from '../script/script.ts'
 import { commitScript } from '../script/scripts.ts'
+import { newSeed } from '../wakeups.ts'
 import { type CommitContext, commitWords, decodeCommit } from './commit-words.ts'
 
 interface Waiting {
@@ -23,7 +23,7 @@ export class Commits {
   readonly #caller: ScriptCaller
   readonly #keys: PartitionKeys
   readonly #context: CommitContext
-  readonly #gathering = new Gathering<Waiting>(
+  readonly #gathering = new Batcher<Waiting>(
     (batch) => void this.#send(batch),
     (leave) => setImmediate(leave),
   )
@@ -48,9 +48,9 @@ export class Commits {
 
   /** `asked`: when these commits were sent for the first time. */
   async #send(batch: readonly Waiting[], asked = performance.now()): Promise<void> {
-    const { leaseMs, leaseMarginMs, bellMs } = this.#context.policy
+    const { leaseMs, leaseMarginMs, wakeupMs } = this.#context.policy
     const { leases, events } = this.#keys
-    const args = { bellMs, seed: newSeed(), turns: batch.flatMap(({ words }) => words) }
+    const args = { wakeupMs, seed: newSeed(), turns: batch.flatMap(({ words }) => words) }
     const deadlineMs = Math.max(1, asked + leaseMs - performance.now())
     let replies: Reply
     try {

@@ -10,7 +10,7 @@ local rootKey, cancelledKey, cancellingKey, eventsKey = KEYS[1], KEYS[2], KEYS[3
 local sessionId, reason, channel, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local tag = tagOf(rootKey)
-local kind, path, cancel, ended, workers, marks = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'workers', 'marks'))
+local kind, path, cancel, ended, workers, cancelCount = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'workers', 'cancelCount'))
 if not kind or path then return { 'not_found' } end
 local state = stateOf(cancel, ended)
 if state == 'cancelling' then return { 'ok' } end
@@ -18,12 +18,12 @@ checkCount(rootKey, 'workers', workers)
 local left = tonumber(workers or atStart.workers) - 1
 if state ~= 'active' and left <= 0 then return { 'finished', state } end
 checkSort('set', cancelledKey, cancellingKey)
-checkCount(rootKey, 'marks', marks)
+checkCount(rootKey, 'cancelCount', cancelCount)
 checkLast(event)
 if state == 'active' then redis.call('HSET', rootKey, 'cancel', reason) end
 -- Of an ended session this may be the second time.
 if redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*') == 1 then
-  redis.call('HINCRBY', rootKey, 'marks', 1)
+  redis.call('HINCRBY', rootKey, 'cancelCount', 1)
   redis.call('SADD', cancellingKey, sessionId)
   redis.call('PUBLISH', channel, sessionId)
 end

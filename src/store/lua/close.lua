@@ -7,12 +7,12 @@ Events  session.completed when it ended here. A finished session is "ok" and wri
 local rootKey, eventsKey = KEYS[1], KEYS[2]
 local sessionId = ARGV[1]
 
-local kind, path, cancel, ended, place, open = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'place', 'open'))
+local kind, path, cancel, ended, status, open = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'status', 'open'))
 if not kind or path then return { 'not_found' } end
 local state = stateOf(cancel, ended)
 if state ~= 'active' then return { 'ok', state } end
 redis.call('HSET', rootKey, 'mode', 'job')
-if place ~= 'idle' or open == '1' then return { 'ok', 'active' } end
+if status ~= 'idle' or open == '1' then return { 'ok', 'active' } end
 redis.call('HSET', rootKey, 'ended', 'completed ' .. digits(nowMs()))
 redis.pcall('XADD', eventsKey, '*', sessionId, '[["session.completed"]]')
 return { 'ok', 'completed' }

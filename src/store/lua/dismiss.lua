@@ -9,8 +9,8 @@ local worker, letter = ARGV[1], ARGV[2]
 
 local at = string.match(letter, '^(%d+)%-%d+$')
 if not at or readLetter(deadKey, letter).worker ~= worker then return { 'no_letter' } end
-local mark = markOf(redrivenKey, letter, at)
-if mark == 'dismissed' then return { 'again' } end
-if mark then return { 'redriven', string.match(mark, '^%d+') } end
-writeMark(redrivenKey, deadKey, letter, at, 'dismissed')
+local disposition = dispositionOf(redrivenKey, letter, at)
+if disposition == 'dismissed' then return { 'again' } end
+if disposition then return { 'redriven', string.match(disposition, '^%d+') } end
+writeDisposition(redrivenKey, deadKey, letter, at, 'dismissed')
 return { 'ok' }

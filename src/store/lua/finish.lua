@@ -4,10 +4,10 @@ KEYS[1] root      hash               KEYS[2] cancelled set               KEYS[3]
 KEYS[4] workers   list               KEYS[5] timers   zset   declared    KEYS[6] events   stream
 ARGV[1] sessionId     ARGV[2] from         position in the list of workers; 0 starts a pass     ARGV[3] batch
 ARGV[4] running       workers so far in this pass that a later one must look at: running, damaged, moved on
-ARGV[5] marks         as the first batch of this pass answered it
+ARGV[5] cancelCount         as the first batch of this pass answered it
 ARGV[6] entry         history entry of a cancelled run, json
 ARGV[7] answered      count of agents whose open calls were looked for, then each as id, version, count of entries, then those entries
-Returns {next, running, marks, agents}: where the next batch begins; or "done" when the cancel is finished; or "wait" when workers
+Returns {next, running, cancelCount, agents}: where the next batch begins; or "done" when the cancel is finished; or "wait" when workers
         still run, or something was cancelled while this pass was under way. agents: {id, version} of each whose history may hold
         calls without results, and which was left as it is: this batch is to be sent again, with their answers. One that has moved
         on since is left to the next pass, like one that runs.
@@ -15,7 +15,7 @@ Builds  T:w:<id> and its keys, T:run of its pool, T:s:<session>:results.
 Events  worker.cancelled for each, session.cancelled at the end. ]]
 local rootKey, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
 local sessionId, from, batch, running = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local marks, entry = ARGV[5], ARGV[6]
+local cancelCount, entry = ARGV[5], ARGV[6]
 local lists, cursor = ARGV, 7
 
 local tag = tagOf(rootKey)
@@ -30,8 +30,8 @@ if not state then
   return { 'done', '0', '0', {} }
 end
 -- How often something of this session was cancelled so far.
-local marksNow = redis.call('HGET', rootKey, 'marks') or atStart.marks
-if from == 0 then marks = marksNow end
+local cancelCountNow = redis.call('HGET', rootKey, 'cancelCount') or atStart.cancelCount
+if from == 0 then cancelCount = cancelCountNow end
 local answers, answered = {}, tonumber(lists[cursor])
 checkArguments(from, batch, running, answered)
 local function isBeyond(count)
@@ -54,14 +54,14 @@ local hasEnded = state ~= 'active' and state ~= 'cancelling'
 -- A worker of this session and whether it is cancelled; an error when something of it cannot be read or written.
 local function readCancelled(id, recordKey)
   local record = readRecord(recordKey)
-  if not record.place then return record, nil end
+  if not record.status then return record, nil end
   checkRecord(recordKey, record)
   -- It stands in the list of this session, whatever its record says: one that names another would go on, and the cancel be over.
   record.path1 = record.path1 and rootOf(sessionId) .. string.sub(record.path1, 37)
-  local rests = record.place == 'terminal' or (hasEnded and record.place == 'idle')
-  local hit = not rests and cancelHit(tag, record, id)
-  if hit and record.place ~= 'running' then
-    checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family)
+  local rests = record.status == 'terminal' or (hasEnded and record.status == 'idle')
+  local hit = not rests and readCancellation(tag, record, id)
+  if hit and record.status ~= 'running' then
+    checkSort('list', recordKey .. ':log', recordKey .. laneKeys.signals, recordKey .. laneKeys.results)
     checkSort('hash', recordKey .. ':timers')
   end
   return record, hit
@@ -84,36 +84,36 @@ for index = 1, #ids do
   -- An agent's data begins with "a ". Within a run its history may hold calls without results: those are answered in this script.
   local isAgent = hit and record.open == '1' and string.sub(record.data or atStart.data, 1, 2) == 'a '
   local answer = isAgent and answers[id] or { version = record.version, entries = {} }
-  if hit and record.place == 'running' then
+  if hit and record.status == 'running' then
     running = running + 1
   elseif isAgent and (not answers[id] or answer.version ~= record.version) then
     if answered == 0 then agents[#agents + 1] = { id, record.version } else running = running + 1 end
   elseif hit then
-    local control, family = writeRunLeftovers(tag, id, record, (record.awaits or atStart.awaits) ~= '')
+    local signals, results = writeRunLeftovers(tag, id, record, (record.pendingCalls or atStart.pendingCalls) ~= '')
     -- One that stays in a line it cannot be taken from is passed over by claims.
     redis.pcall('ZREM', tag .. ':run:' .. (record.pool or atStart.pool), id)
-    local changes = { 'place', hit == 'whole' and 'terminal' or 'idle', 'wait', atStart.wait, 'open', atStart.open,
+    local changes = { 'status', hit == 'whole' and 'terminal' or 'idle', 'wait', atStart.wait, 'open', atStart.open,
       'runState', atStart.runState, 'token', atStart.token,
-      'control', digits(tonumber(record.control or atStart.control) + control), 'family', digits(tonumber(record.family or atStart.family) + family),
-      'awaits', atStart.awaits, 'timersOpen', atStart.timersOpen, 'attempt', atStart.attempt }
-    if record.open == '1' or record.place == 'queued' or record.wait == 'retry' then
-      for place = 1, #answer.entries do redis.call('RPUSH', recordKey .. ':log', answer.entries[place]) end
+      'signals', digits(tonumber(record.signals or atStart.signals) + signals), 'results', digits(tonumber(record.results or atStart.results) + results),
+      'pendingCalls', atStart.pendingCalls, 'timersOpen', atStart.timersOpen, 'attempt', atStart.attempt }
+    if record.open == '1' or record.status == 'queued' or record.wait == 'retry' then
+      for index = 1, #answer.entries do redis.call('RPUSH', recordKey .. ':log', answer.entries[index]) end
       local last = digits(redis.call('RPUSH', recordKey .. ':log', entry) - 1)
       local run = record.run or atStart.run
       -- It counts as a commit, but as that of nobody: a turn that sends its last one again, or another, is answered as it was before.
       local commit = (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)
       local more = { 'run', digits(tonumber(run) + 1), 'commit', commit, 'calls', atStart.calls }
-      for place = 1, #more do changes[#changes + 1] = more[place] end
+      for index = 1, #more do changes[#changes + 1] = more[index] end
       redis.pcall('XADD', eventsKey, '*', sessionId .. ' ' .. id, '[["worker.cancelled"]]')
       if id == root then redis.call('HSET', sessionKey(tag, sessionId) .. ':results', run, 'cancelled ' .. last) end
     end
     redis.call('HSET', recordKey, unpack(changes))
   end
 end
-if #agents > 0 then return { digits(from), digits(before), marks, agents } end
-if count == batch then return { digits(from + batch), digits(running), marks, {} } end
+if #agents > 0 then return { digits(from), digits(before), cancelCount, agents } end
+if count == batch then return { digits(from + batch), digits(running), cancelCount, {} } end
 -- Workers that this pass has looked at may have been cancelled since: then another pass is needed.
-if running > 0 or marks ~= marksNow then return { 'wait', '0', marks, {} } end
+if running > 0 or cancelCount ~= cancelCountNow then return { 'wait', '0', cancelCount, {} } end
 
 -- The whole pass found nothing running: the cancel is finished.
 redis.call('DEL', cancelledKey)
@@ -122,4 +122,4 @@ if state == 'cancelling' then
   redis.call('HSET', rootKey, 'ended', 'cancelled ' .. digits(now))
   redis.pcall('XADD', eventsKey, '*', sessionId, '[["session.cancelled"]]')
 end
-return { 'done', '0', marks, {} }
+return { 'done', '0', cancelCount, {} }

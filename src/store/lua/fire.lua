@@ -1,24 +1,24 @@
 --[[ fire – posts the timers that are due.
 Why a script   a timer taken out of its set and not posted would be lost; posted and not taken out it would fire twice.
 KEYS[1] timers    zset               KEYS[2] events   stream
-ARGV[1] batch         ARGV[2] seed         ARGV[3] bellMs
-Returns {fired, dueIn, bells}: timers taken in this call; ms until the next one is due, or "none"
-Builds  T:w:<id>, its timers and control lane, and that of its root; T:run, T:bells, T:busy, T:slots, T:share, T:wake of its pool; T:nodes.
+ARGV[1] batch         ARGV[2] seed         ARGV[3] wakeupMs
+Returns {fired, dueIn, wakeups}: timers taken in this call; ms until the next one is due, or "none"
+Builds  T:w:<id>, its timers and signals lane, and that of its root; T:run, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes.
 Events  message.accepted for each timer message. ]]
 local timersKey, eventsKey = KEYS[1], KEYS[2]
-local batch, seed, bellMs = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
+local batch, seed, wakeupMs = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 
 local tag = tagOf(timersKey)
 local now = nowMs()
 local due = redis.call('ZRANGEBYSCORE', timersKey, '-inf', digits(now), 'LIMIT', 0, batch)
 local woke = newWakes()
-checkArguments(batch, bellMs)
+checkArguments(batch, wakeupMs)
 -- What a timer needs of its worker, whose keys may be damaged: then the timer waits until they are mended, and holds up no other.
 local function readTimer(worker, timer, record)
   checkSort('hash', rootKeyOf(tag, sessionOf(worker, redis.call('HGET', record, 'path1'))))
-  if timer == 'retry' then return planMail(tag, worker, 'control', '') end
+  if timer == 'retry' then return planMail(tag, worker, 'signals', '') end
   local value = redis.call('HGET', record .. ':timers', timer)
-  return value and planMail(tag, worker, 'control', 't\t' .. timer .. '\t' .. value)
+  return value and planMail(tag, worker, 'signals', 't\t' .. timer .. '\t' .. value)
 end
 for index = 1, #due do
   local worker, timer = string.sub(due[index], 1, 36), string.sub(due[index], 38)
@@ -26,12 +26,12 @@ for index = 1, #due do
   local fine, plan = pcall(readTimer, worker, timer, record)
   if not fine then
     if not damageOf(plan) then error(plan, 0) end
-    redis.call('ZADD', timersKey, digits(now + math.max(bellMs, 1)), due[index])
+    redis.call('ZADD', timersKey, digits(now + math.max(wakeupMs, 1)), due[index])
   elseif timer == 'retry' then
     redis.call('ZREM', timersKey, due[index])
-    if plan and plan.place == 'parked' and plan.wait == 'retry' then
+    if plan and plan.status == 'parked' and plan.wait == 'retry' then
       writeWoken(tag, plan, now, woke)
-      redis.call('HSET', record, 'place', 'queued')
+      redis.call('HSET', record, 'status', 'queued')
     end
   else
     redis.call('ZREM', timersKey, due[index])
@@ -43,8 +43,8 @@ for index = 1, #due do
   end
 end
 writeScores(tag, woke)
-local bells = writeBellsOf(tag, woke.pools, seed, now, bellMs)
+local wakeups = writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs)
 local first = redis.call('ZRANGE', timersKey, 0, 0, 'WITHSCORES')
 local dueIn = 'none'
 if first[2] then dueIn = digits(math.max(0, tonumber(first[2]) - now)) end
-return { #due, dueIn, bells }
+return { #due, dueIn, wakeups }

@@ -88,9 +88,9 @@ local function pictureOf(id)
   for index = 1, #pools do
     if isIn(tag .. ':run:' .. pools[index], id) == 1 then queued[#queued + 1] = pools[index] end
   end
-  local family, control, user = headsOf(record .. laneKeys.family), headsOf(record .. laneKeys.control), headsOf(record .. laneKeys.user)
+  local results, signals, inbox = headsOf(record .. laneKeys.results), headsOf(record .. laneKeys.signals), headsOf(record .. laneKeys.inbox)
   return {
-    id, flat, redis.call('LLEN', record .. ':log'), redis.call('GET', record .. ':failure') or '', control, family, user,
+    id, flat, redis.call('LLEN', record .. ':log'), redis.call('GET', record .. ':failure') or '', signals, results, inbox,
     timersOf(id, record), isIn(leasesKey, id), queued, isIn(timersKey, id .. ':retry'), 1,
   }
 end
@@ -129,7 +129,7 @@ for index = cursor, #asked do
   if not fine then
     local record = workerKey(tag, id)
     found = { id, 'damaged', brokenOf(found, 'hash', record, 'list', record .. ':log', 'string', record .. ':state', 'string', record .. ':failure',
-      'hash', record .. ':timers', 'list', record .. laneKeys.control, 'list', record .. laneKeys.family, 'list', record .. laneKeys.user) }
+      'hash', record .. ':timers', 'list', record .. laneKeys.signals, 'list', record .. laneKeys.results, 'list', record .. laneKeys.inbox) }
   end
   workers[#workers + 1] = found
 end

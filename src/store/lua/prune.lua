@@ -55,11 +55,11 @@ local function checkCounts(hash, ...)
   for index = 1, #names do checkCount(hash, names[index], redis.call('HGET', hash, names[index])) end
 end
 checkSort('hash', tag .. ':retired')
-checkCounts(tag .. ':retired', 'sessions', 'workers', 'control', 'family', 'user')
+checkCounts(tag .. ':retired', 'sessions', 'workers', 'signals', 'results', 'inbox')
 
 local function isLive(record)
-  local place = redis.call('HGET', record, 'place')
-  return place and place ~= 'idle' and place ~= 'terminal', place
+  local status = redis.call('HGET', record, 'status')
+  return status and status ~= 'idle' and status ~= 'terminal', status
 end
 
 -- Nothing of a session goes before each of its workers was found at rest, in as many calls as that takes: a detached one may outlive its
@@ -80,12 +80,12 @@ local function readGoing(id, base, root)
   plan.goes = plan.last or resting == length
   -- The root goes with the last ones.
   if plan.last then workers[#workers + 1] = rootOf(id) elseif isLive(root) then return nil end
-  counted = { sessions = (plan.last and field[1]) and 1 or 0, workers = 0, control = 0, family = 0, user = 0 }
-  for place = 1, #workers do
-    local record = workerKey(tag, workers[place])
-    local live, place = isLive(record)
+  counted = { sessions = (plan.last and field[1]) and 1 or 0, workers = 0, signals = 0, results = 0, inbox = 0 }
+  for index = 1, #workers do
+    local record = workerKey(tag, workers[index])
+    local live, status = isLive(record)
     if live then return nil end
-    if place then countAccepted(record) end
+    if status then countAccepted(record) end
   end
   return plan
 end
@@ -105,10 +105,10 @@ for index = 1, #old, 2 do
     return answer(pruned)
   else
     local workers = plan.workers
-    for place = 1, #workers do
-      local record = workerKey(tag, workers[place])
+    for index = 1, #workers do
+      local record = workerKey(tag, workers[index])
       redis.call('UNLINK', record, record .. ':log', record .. ':state', record .. ':failure', record .. ':timers',
-        record .. laneKeys.control, record .. laneKeys.family, record .. laneKeys.user)
+        record .. laneKeys.signals, record .. laneKeys.results, record .. laneKeys.inbox)
     end
     for what, count in pairs(counted) do redis.call('HINCRBY', tag .. ':retired', what, digits(count)) end
     if plan.last then

@@ -1,32 +1,32 @@
 --[[ redrive – puts a message that was put aside back into its worker's mailbox, once; the dead letter stays, as evidence.
 Why a script   a message put back without a mark would be put back again by the next call, and one marked without a place would be lost.
-KEYS[1] record    hash               KEYS[2] user     list   declared    KEYS[3] dead     stream
+KEYS[1] record    hash               KEYS[2] inbox     list   declared    KEYS[3] dead     stream
 KEYS[4] redriven  zset               KEYS[5] run      zset   declared    KEYS[6] events   stream declared
-ARGV[1] worker        ARGV[2] letter       its id in the stream          ARGV[3] seed         ARGV[4] bellMs
+ARGV[1] worker        ARGV[2] letter       its id in the stream          ARGV[3] seed         ARGV[4] wakeupMs
 ARGV[5] event
-Returns {"ok", position, bells} | {"again", position, bells} | {"no_letter"}: none of this worker has that id
+Returns {"ok", position, wakeups} | {"again", position, wakeups} | {"no_letter"}: none of this worker has that id
         | {"no_message"}: it is evidence alone | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
-Builds  T:w:<root>; T:bells, T:busy, T:slots, T:share and T:wake of the worker's pool; T:nodes.
+Builds  T:w:<root>; T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the worker's pool; T:nodes.
 Events  message.redriven. A letter that was put back gets the first answer again, as "again"; one that was dismissed goes back all the same.
         Writes nothing unless it returns "ok". ]]
 local recordKey, deadKey, redrivenKey = KEYS[1], KEYS[3], KEYS[4]
-local worker, letter, seed, bellMs, event = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local worker, letter, seed, wakeupMs, event = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
 
 local tag = tagOf(recordKey)
 local at = string.match(letter, '^(%d+)%-%d+$')
 if not at then return { 'no_letter' } end
-local mark = markOf(redrivenKey, letter, at)
-local before, rung = string.match(mark or '', '^(%d+) ?(.*)$')
+local disposition = dispositionOf(redrivenKey, letter, at)
+local before, rung = string.match(disposition or '', '^(%d+) ?(.*)$')
 if before then return { 'again', before, rung } end
 local fields = readLetter(deadKey, letter)
 if fields.worker ~= worker then return { 'no_letter' } end
 if not fields.mail then return { 'no_message' } end
 local plan, refusal = planInput(tag, worker, fields.mail)
 if not plan then return refusal end
-checkArguments(bellMs)
+checkArguments(wakeupMs)
 checkLast(event)
 
-local position, bells = writeInput(tag, plan, event, seed, bellMs)
-if mark then redis.call('ZREM', redrivenKey, letter .. ' ' .. mark) end
-writeMark(redrivenKey, deadKey, letter, at, position .. ' ' .. bells)
-return { 'ok', position, bells }
+local position, wakeups = writeInput(tag, plan, event, seed, wakeupMs)
+if disposition then redis.call('ZREM', redrivenKey, letter .. ' ' .. disposition) end
+writeDisposition(redrivenKey, deadKey, letter, at, position .. ' ' .. wakeups)
+return { 'ok', position, wakeups }

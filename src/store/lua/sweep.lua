@@ -1,21 +1,21 @@
---[[ sweep – heals what a dead node left, keeps the register of nodes, brings workers to pools with nodes, and puts bells for its own node.
-Why a script   taking a lease away and queueing its worker must happen together; so must counting bells and adding one.
+--[[ sweep – heals what a dead node left, keeps the register of nodes, brings workers to pools with nodes, and puts wake-ups for its own node.
+Why a script   taking a lease away and queueing its worker must happen together; so must counting wake-ups and adding one.
 KEYS[1] meta      hash               KEYS[2] leases   zset               KEYS[3] nodes    hash
 KEYS[4] events    stream
 ARGV[1] node          ARGV[2] slots        of this node           ARGV[3] facts        of this node, json, shown by doctor
-ARGV[4] leaseMs       ARGV[5] bellMs       ARGV[6] batch          ARGV[7] forgottenMs
+ARGV[4] leaseMs       ARGV[5] wakeupMs       ARGV[6] batch          ARGV[7] forgottenMs
 ARGV[8] everyMs       healing is skipped when another sweep healed less than half of this ago
 ARGV[9] seed          ARGV[10] leaving     1: the node says goodbye
 ARGV[11] eventsKept   length of the event stream
 ARGV[12] pools        count, then for each pool: its name, the node's kinds in it (a space before and behind each), free slots,
                       workers a slot may be expected to take in a row (0: this node cannot tell)
-Returns {healed, bells, damaged, left}: leases taken away in this call; bells as "<pool> <bell>" for this node alone; workers whose
+Returns {healed, wakeups, damaged, left}: leases taken away in this call; wakeups as "<pool> <wakeup>" for this node alone; workers whose
         records cannot be read, which wait until they are mended; how many wait for a node of their kind, where some were taken in
-Builds  T:w:<id> of expired leases and of their roots; T:run, T:bells, T:busy, T:slots, T:share of each pool; T:grants of forgotten
+Builds  T:w:<id> of expired leases and of their roots; T:run, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  none. ]]
 local metaKey, leasesKey, nodesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local node, slots, facts, leaseMs, bellMs = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local node, slots, facts, leaseMs, wakeupMs = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local batch, forgottenMs, everyMs, seed, leaving = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10]
 local eventsKept = ARGV[11]
 local lists, cursor = ARGV, 12
@@ -31,24 +31,24 @@ local count = tonumber(take())
 checkArguments(count)
 if count * 4 ~= #lists - cursor + 1 then error('the list of pools should be as long as its count says', 0) end
 for index = 1, count do
-  pools[index] = { name = take(), kinds = take(), free = tonumber(take()), share = tonumber(take()) }
+  pools[index] = { name = take(), kinds = take(), free = tonumber(take()), workersPerWake = tonumber(take()) }
 end
 
 -- This node's line in the register: "<last seen> <slots> <pool,pool> <kind,kind> <facts>".
 local names, hosts = {}, {}
-checkArguments(leaseMs, bellMs, batch, forgottenMs, everyMs, tonumber(eventsKept))
+checkArguments(leaseMs, wakeupMs, batch, forgottenMs, everyMs, tonumber(eventsKept))
 checkSort('hash', metaKey, nodesKey)
 checkSort('zset', leasesKey, tag .. ':run:unhosted')
 checkSort('stream', eventsKey)
 for index = 1, #pools do
-  checkArguments(pools[index].free, pools[index].share)
-  checkSort('zset', tag .. ':run:' .. pools[index].name, tag .. ':bells:' .. pools[index].name, tag .. ':busy:' .. pools[index].name)
+  checkArguments(pools[index].free, pools[index].workersPerWake)
+  checkSort('zset', tag .. ':run:' .. pools[index].name, tag .. ':wakeups:' .. pools[index].name, tag .. ':busy:' .. pools[index].name)
   names[index] = pools[index].name
   for kind in string.gmatch(pools[index].kinds, '%S+') do hosts[#hosts + 1] = kind end
 end
 if leaving == '1' then
   redis.call('HDEL', nodesKey, node)
-  redis.call('DEL', tag .. ':grants:' .. node)
+  redis.call('DEL', tag .. ':claims:' .. node)
 else
   redis.call('HSET', nodesKey, node, digits(now) .. ' ' .. slots .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts)
 end
@@ -57,7 +57,7 @@ end
 local function readExpired(id, record)
   local function read()
     local fields = readRecord(record)
-    if fields.place == 'running' then
+    if fields.status == 'running' then
       checkRecord(record, fields)
       checkSort('hash', rootKeyOf(tag, sessionOf(id, fields.path1)))
       checkSort('zset', tag .. ':run:' .. (fields.pool or atStart.pool))
@@ -118,8 +118,8 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
     else
       redis.call('ZREM', leasesKey, id)
     end
-    if fields and fields.place == 'running' then
-      redis.call('HSET', record, 'place', 'queued', 'token', string.match(fields.token, '^%d+:'), 'crashes', digits(tonumber(fields.crashes or atStart.crashes) + 1))
+    if fields and fields.status == 'running' then
+      redis.call('HSET', record, 'status', 'queued', 'token', string.match(fields.token, '^%d+:'), 'crashes', digits(tonumber(fields.crashes or atStart.crashes) + 1))
       writeWoken(tag, { id = id, session = sessionOf(id, fields.path1), pool = fields.pool or atStart.pool }, now, woke)
       healed = healed + 1
     end
@@ -142,7 +142,7 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
       redis.call('HSET', nodesKey, lines[index], digits(now) .. string.match(lines[index + 1], ' .*$'))
     elseif now - seen > forgottenMs then
       redis.call('HDEL', nodesKey, lines[index])
-      redis.call('DEL', tag .. ':grants:' .. lines[index])
+      redis.call('DEL', tag .. ':claims:' .. lines[index])
     end
     -- A node unseen for a lease has no slots to count on, long before it is forgotten.
     for name in string.gmatch(where or '', '[^,]+') do
@@ -163,16 +163,16 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
       local left = redis.call('ZRANGE', tag .. ':run:' .. name, first, first + batch - 1)
       for index = 1, #left do writeMoved(name, left[index], kindOf(workerKey(tag, left[index]))) end
     end
-    -- Clients go on putting bells there.
+    -- Clients go on putting wake-ups there.
     totals[name] = totals[name] or 0
   end
   for name, total in pairs(totals) do
     redis.call('SET', tag .. ':slots:' .. name, total)
     -- What is wrong with pools of others their own sweeps say.
-    if pcall(checkSort, 'zset', tag .. ':bells:' .. name, tag .. ':busy:' .. name) then
-      redis.call('ZREMRANGEBYSCORE', tag .. ':bells:' .. name, '-inf', digits(now))
+    if pcall(checkSort, 'zset', tag .. ':wakeups:' .. name, tag .. ':busy:' .. name) then
+      redis.call('ZREMRANGEBYSCORE', tag .. ':wakeups:' .. name, '-inf', digits(now))
       redis.call('ZREMRANGEBYSCORE', tag .. ':busy:' .. name, '-inf', digits(now))
-      bringNear(tag .. ':bells:' .. name, bellMs)
+      bringNear(tag .. ':wakeups:' .. name, wakeupMs)
       bringNear(tag .. ':busy:' .. name, leaseMs)
     end
     if pcall(checkSort, 'zset', tag .. ':run:' .. name) then bringNear(tag .. ':run:' .. name, aheadMost) end
@@ -217,27 +217,27 @@ end
 -- A worker's score is the time when it came into the line, or ahead of that where its session wakes more than a thousand workers a second:
 -- then nobody can tell how long it has been there. So it is after a clock was set back.
 local function isLate(score)
-  return math.abs(now - tonumber(score)) >= bellMs
+  return math.abs(now - tonumber(score)) >= wakeupMs
 end
 
 local function hasLate(line)
-  local punctual = redis.call('ZCOUNT', line, '(' .. digits(now - bellMs), '(' .. digits(now + bellMs))
+  local punctual = redis.call('ZCOUNT', line, '(' .. digits(now - wakeupMs), '(' .. digits(now + wakeupMs))
   return redis.call('ZCARD', line) > punctual
 end
 
--- Bells for this node's free slots, by the bell rule, counting only workers that it can run. Those that no live node can run leave
+-- Wake-ups for this node's free slots, by the wake-up rule, counting only workers that it can run. Those that no live node can run leave
 -- the line, or a claim, which looks so far only, would never get past them.
 local rung = {}
 for index = 1, #pools do
   local pool = pools[index]
-  if pool.share > 1 then
-    redis.call('SET', tag .. ':share:' .. pool.name, pool.share, 'PX', digits(math.max(1, everyMs * 3)))
-  elseif pool.share == 1 then
-    redis.call('DEL', tag .. ':share:' .. pool.name)
+  if pool.workersPerWake > 1 then
+    redis.call('SET', tag .. ':per-wake:' .. pool.name, pool.workersPerWake, 'PX', digits(math.max(1, everyMs * 3)))
+  elseif pool.workersPerWake == 1 then
+    redis.call('DEL', tag .. ':per-wake:' .. pool.name)
   end
   -- A node without a free slot learns of a line in which somebody is late: one of its slots that is elsewhere goes there next.
   if pool.free > 0 or hasLate(tag .. ':run:' .. pool.name) then
-    local out = redis.call('ZCOUNT', tag .. ':bells:' .. pool.name, digits(now), '+inf')
+    local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool.name, digits(now), '+inf')
     -- As far as claims look, and no further than there are slots for.
     local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, lookMost - 1, 'WITHSCORES')
     local fit, late, most = 0, 0, pool.free > 0 and math.min(pool.free + out, batch) or 1
@@ -248,7 +248,7 @@ for index = 1, #pools do
         writeDamaged(tag, tag .. ':run:' .. pool.name, { candidates[number] })
       elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then
         fit = fit + 1
-        -- Bells that are out may be those of slots that host other kinds and are never without work: they pass it over for ever.
+        -- Wake-ups that are out may be those of slots that host other kinds and are never without work: they pass it over for ever.
         if isLate(candidates[number + 1]) then late = late + 1 end
       elseif kind and not writeMoved(pool.name, candidates[number], kind) and not isHosted(kind) then
         local score = redis.call('ZSCORE', tag .. ':run:' .. pool.name, candidates[number])
@@ -258,10 +258,10 @@ for index = 1, #pools do
       end
     end
     for number = 1, pool.free > 0 and math.min(math.max(fit - out, late), pool.free) or late do
-      local bell = 's' .. seed .. '-' .. pool.name .. '-' .. number
+      local wakeup = 's' .. seed .. '-' .. pool.name .. '-' .. number
       -- Without a free slot it may take long: it is not out, so that it keeps none from being put for others.
-      if pool.free > 0 then redis.call('ZADD', tag .. ':bells:' .. pool.name, digits(now + bellMs), bell) end
-      rung[#rung + 1] = pool.name .. ' ' .. bell
+      if pool.free > 0 then redis.call('ZADD', tag .. ':wakeups:' .. pool.name, digits(now + wakeupMs), wakeup) end
+      rung[#rung + 1] = pool.name .. ' ' .. wakeup
     end
   end
 end

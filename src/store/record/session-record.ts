@@ -26,7 +26,7 @@ const ownFields = {
   /** Workers that it has ever had. */
   workers: counter('workers', '1'),
   /** How often something in it was cancelled. */
-  cancelCount: counter('marks'),
+  cancelCount: counter('cancelCount'),
   /** Workers that were pruned, and those among them that are not counted yet. */
   retired: counter('retired'),
   resting: counter('resting'),
@@ -54,7 +54,7 @@ export function isOfSession({ field }: FieldDamage): boolean {
 }
 
 /** Fields of roots that scripts alone read. */
-export const rootScriptFields: readonly string[] = ['score', 'rung']
+export const rootScriptFields: readonly string[] = ['score', 'startWakeups']
 
 /** How a session ended. */
 export interface SessionEnd {

@@ -10,9 +10,9 @@ import { defaultName } from '../../core/definition/worker-name.ts'
 import { defaultPool, idLength, sessionIdOfRoot } from '../../core/ids.ts'
 import { decodeLimits, defaultWorkerLimits, encodeLimits } from '../../core/policy.ts'
 import type { Lane } from '../../core/worker/message.ts'
+import { decodePermissions, isPermissionsText, type Permissions } from '../../core/worker/permissions.ts'
 import { decodeRunState, runStates, type WorkerState, workerStates } from '../../core/worker/run-state.ts'
 import { decodeWait, forAny } from '../../core/worker/wait.ts'
-import { decodeGrant, isGrantText, type WorkerGrant } from '../../core/worker/worker-grant.ts'
 import type { RecordFields } from '../script/replies.ts'
 import { decodeCalls } from './call-ranges.ts'
 import {
@@ -52,7 +52,7 @@ const runStateForm = { test: (value: string) => runStates.includes(decodeRunStat
 export const workerFields = {
   kind: required('kind', /./s, '', text),
   /** Where the worker stands with the store. */
-  status: required<WorkerState>('place', oneOf(workerStates), 'idle', (value) => value as WorkerState),
+  status: required<WorkerState>('status', oneOf(workerStates), 'idle', (value) => value as WorkerState),
   givenName: optional('name', anyText, text),
   mode: withDefault<WorkerMode>('mode', 'job', oneOf(['job', 'conversation']), (value) => value as WorkerMode),
   pool: withDefault('pool', defaultPool, anyText, text),
@@ -61,7 +61,7 @@ export const workerFields = {
   call: optional('call', wholeNumber, Number),
   limits: withDefault('limits', encodeLimits(defaultWorkerLimits), /^\d+ \d+ \d+ \d+$/, decodeLimits),
   /** What it may use; null: nothing restricts that. */
-  permissions: optional('grant', { test: isGrantText }, decodePermissions),
+  permissions: optional('permissions', { test: isPermissionsText }, readPermissions),
   /** `<epoch>:<nonce>` while a slot holds the worker, `<epoch>:` after a lease that ended, empty after a turn. */
   token: withDefault('token', '', /^(\d+:.*)?$/s, text),
   lastCommit: optional('commit', /^\d+:.*:\d+$/s, decodeCommitField, noCommit),
@@ -78,14 +78,14 @@ export const workerFields = {
   /** Children spawned in this run. */
   calls: counter('calls'),
   /** Numbers of the calls whose results are still to come. */
-  pendingCalls: withDefault('awaits', '', /^(\d+(-\d+)?(,\d+(-\d+)?)*)?$/, decodeCalls),
+  pendingCalls: withDefault('pendingCalls', '', /^(\d+(-\d+)?(,\d+(-\d+)?)*)?$/, decodeCalls),
   timersOpen: counter('timersOpen'),
   /** Messages of each lane that were taken out of it for ever. */
-  signalsTaken: counter('control'),
-  resultsTaken: counter('family'),
-  inputsTaken: counter('user'),
+  signalsTaken: counter('signals'),
+  resultsTaken: counter('results'),
+  inputsTaken: counter('inbox'),
   /** Starts apart from others, since the last commit. */
-  isolatedStarts: counter('alone'),
+  isolatedStarts: counter('isolated'),
   /** Leases that ended with their turn open. */
   crashes: counter('crashes'),
   /** The last run failed, and its failure has a key of its own. */
@@ -95,7 +95,7 @@ export const workerFields = {
 } as const
 
 /** Fields that scripts alone read; and in records of roots those of `session-record.ts`. */
-export const scriptFields: readonly string[] = ['schema', 'bells']
+export const scriptFields: readonly string[] = ['schema', 'wakeups']
 
 export interface WorkerRecord extends Decoded<typeof workerFields> {
   readonly id: string
@@ -134,7 +134,7 @@ export function unreadableRecord(id: string): WorkerRecord {
 }
 
 export function takenOf(record: WorkerRecord, lane: Lane): number {
-  return { control: record.signalsTaken, family: record.resultsTaken, user: record.inputsTaken }[lane]
+  return { signals: record.signalsTaken, results: record.resultsTaken, inbox: record.inputsTaken }[lane]
 }
 
 function derived(id: string, fields: RecordFields, own: Decoded<typeof workerFields>): WorkerRecord {
@@ -183,8 +183,8 @@ export function sessionOfPath(path1: string): string {
 }
 
 /** A text that cannot be read, since another program wrote it or a newer troupe, permits nothing: nobody here knows what it forbids. */
-function decodePermissions(value: string): WorkerGrant {
-  return isGrantText(value) ? decodeGrant(value) : { tools: [], kinds: [] }
+function readPermissions(value: string): Permissions {
+  return isPermissionsText(value) ? decodePermissions(value) : { tools: [], kinds: [] }
 }
 
 /** `<token>:<sequence>:<version>`. */

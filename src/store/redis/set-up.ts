@@ -9,7 +9,7 @@ import { partitionKeys, tagOf } from '../keys.ts'
 import { StoredDamage } from '../script/script.ts'
 import type { Redis } from './redis.ts'
 
-const schemaVersion = 5
+const schemaVersion = 6
 
 /** Why a Redis that says this of itself (INFO) must not be used, in one sentence; null when it may. */
 export function unfit(info: string): string | null {

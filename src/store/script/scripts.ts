@@ -6,52 +6,52 @@ type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? 
 
 export const spawnScript = defineScript({
   file: 'spawn.lua',
-  keys: words('record user sessions events'),
-  args: words('sessionId kind pool mail seed bellMs event facts'),
+  keys: words('record inbox sessions events'),
+  args: words('sessionId kind pool mail seed wakeupMs event facts'),
 })
 
 export const spawnsScript = defineScript({
   file: 'spawns.lua',
   keys: words('sessions events'),
-  args: words('bellMs seed orders'),
+  args: words('wakeupMs seed orders'),
 })
 
 export const postScript = defineScript({
   file: 'post.lua',
-  keys: words('record user run events idem'),
-  args: words('worker mail idemMs seed bellMs event asked'),
+  keys: words('record inbox run events idem'),
+  args: words('worker mail idemMs seed wakeupMs event asked'),
 })
 
 export const claimScript = defineScript({
   file: 'claim.lua',
-  keys: words('run leases grants bells busy'),
+  keys: words('run leases claims wakeups busy'),
   args: words(
-    'pool bell node slot nonce kinds maySuspect wasBusy keepBell leaseMs bellMs mailBytes suspectAfter poisonAfter',
+    'pool wakeup node slot nonce kinds maySuspect wasBusy keepWakeup leaseMs wakeupMs mailBytes suspectAfter poisonAfter',
   ),
 })
 
 export const commitScript = defineScript({
   file: 'commit.lua',
   keys: words('leases events'),
-  args: words('bellMs seed turns'),
+  args: words('wakeupMs seed turns'),
 })
 
 export const renewScript = defineScript({
   file: 'renew.lua',
   keys: words('leases events'),
-  args: words('leaseMs bellMs seed turns'),
+  args: words('leaseMs wakeupMs seed turns'),
 })
 
 export const sweepScript = defineScript({
   file: 'sweep.lua',
   keys: words('meta leases nodes events'),
-  args: words('node slots facts leaseMs bellMs batch forgottenMs everyMs seed leaving eventsKept pools'),
+  args: words('node slots facts leaseMs wakeupMs batch forgottenMs everyMs seed leaving eventsKept pools'),
 })
 
 export const fireScript = defineScript({
   file: 'fire.lua',
   keys: words('timers events'),
-  args: words('batch seed bellMs'),
+  args: words('batch seed wakeupMs'),
 })
 
 export const cancelScript = defineScript({
@@ -63,13 +63,13 @@ export const cancelScript = defineScript({
 export const finishScript = defineScript({
   file: 'finish.lua',
   keys: words('root cancelled cancelling workers timers events'),
-  args: words('sessionId from batch running marks entry answered'),
+  args: words('sessionId from batch running cancelCount entry answered'),
 })
 
 export const redriveScript = defineScript({
   file: 'redrive.lua',
-  keys: words('record user dead redriven run events'),
-  args: words('worker letter seed bellMs event'),
+  keys: words('record inbox dead redriven run events'),
+  args: words('worker letter seed wakeupMs event'),
 })
 
 export const dismissScript = defineScript({

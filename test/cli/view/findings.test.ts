@@ -25,7 +25,7 @@ const well: Health = {
   submitIsPaused: false,
   submitPrefix: '{troupe.0}:q',
   misplaced: [],
-  pausedBells: [],
+  pausedWakeups: [],
   running: 0,
   expiredLeases: 0,
   timers: 0,
@@ -35,7 +35,7 @@ const well: Health = {
 }
 
 const withRedis = (redis: Partial<Health['redis']>): Health => ({ ...well, redis: { ...well.redis, ...redis } })
-const pool = { pool: 'default', queued: 3, oldestMs: 1_000, bells: 0, busy: 0 }
+const pool = { pool: 'default', queued: 3, oldestMs: 1_000, wakeups: 0, busy: 0 }
 
 const full = { why: 'OOM command not allowed', todo: 'It is full.' }
 
@@ -109,7 +109,7 @@ describe('judge', () => {
     ],
     [
       'paused queues of wake-ups',
-      { ...well, pausedBells: [1, 3].map((partition) => ({ pool: 'gpu', prefix: `{troupe.${partition}}:q` })) },
+      { ...well, pausedWakeups: [1, 3].map((partition) => ({ pool: 'gpu', prefix: `{troupe.${partition}}:q` })) },
       'warning',
       /^the queue wakeups-gpu \(prefix {troupe\.1}:q, {troupe\.3}:q\) is paused in BullMQ: work may begin a second late$/,
     ],

@@ -14,7 +14,7 @@ afterEach(() => {
 })
 
 /** What is written while a session begins and ends on a terminal. */
-function shown(terminal: string): string {
+function preview(terminal: string): string {
   vi.useFakeTimers()
   vi.stubEnv('TERM', terminal)
   process.stderr.isTTY = true
@@ -32,12 +32,12 @@ function shown(terminal: string): string {
 }
 
 test('is drawn again in place where the terminal can', () => {
-  expect(shown('xterm')).toContain('\u001b[1A\u001b[J')
+  expect(preview('xterm')).toContain('\u001b[1A\u001b[J')
   expect(new LiveText().isShown).toBe(true)
 })
 
 test('is told in plain lines where the terminal is dumb', () => {
-  const written = shown('dumb')
+  const written = preview('dumb')
   expect(written).not.toContain('\u001b')
   expect(written).toMatch(/0 workers: \n(.*\n)*a line\n/)
   expect(new LiveText().isShown).toBe(false)

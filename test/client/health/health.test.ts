@@ -8,7 +8,7 @@ interface Partition {
   readonly now?: number
   readonly info?: Readonly<Record<string, string>>
   /** By pool; of others nothing is told. */
-  readonly pools?: Readonly<Record<string, { queued?: number; since?: number; bells?: number; busy?: number }>>
+  readonly pools?: Readonly<Record<string, { queued?: number; since?: number; wakeups?: number; busy?: number }>>
   readonly queued?: readonly { readonly id: string; readonly kind: string; readonly since: number }[]
   /** In line among the unhosted. */
   readonly aside?: Partition['queued']
@@ -24,8 +24,8 @@ function storeOf({
   running = 0,
 }: Partition): InspectStore {
   const factsOf = (pool: string) => {
-    const { queued = 0, since, bells = 0, busy = 0 } = pools[pool] ?? {}
-    return { pool, queued, oldest: since === undefined ? null : { id: 'w', since }, bells, busy }
+    const { queued = 0, since, wakeups = 0, busy = 0 } = pools[pool] ?? {}
+    return { pool, queued, oldest: since === undefined ? null : { id: 'w', since }, wakeups, busy }
   }
   const sums = { expiredLeases: 1, running, timers: 2, cancelling: 3, dead: 4, settled: 1 }
   return {
@@ -52,20 +52,20 @@ const queues = async (): Promise<Queues> => ({
     { prefix: 'second', jobs: 0, isPaused: false },
     { prefix: 'third', jobs: 2, isPaused: true },
   ],
-  pausedBells: [],
+  pausedWakeups: [],
 })
 
 describe('readHealth', () => {
   test('adds up what all partitions say of a pool, and tells how long the oldest of all waits', async () => {
     const now = 1_000_000
     const partitions = [
-      { now, pools: { default: { queued: 2, since: now - 300, bells: 4, busy: 1 } }, running: 3 },
-      { now, pools: { default: { queued: 3, since: now - 900, bells: 8, busy: 2 } }, running: 4 },
+      { now, pools: { default: { queued: 2, since: now - 300, wakeups: 4, busy: 1 } }, running: 3 },
+      { now, pools: { default: { queued: 3, since: now - 900, wakeups: 8, busy: 2 } }, running: 4 },
     ]
     const health = await readHealth(partitions.map(storeOf), [], [kind('echo', 'default', true)], queues)
     expect(health.pools).toEqual([
-      { pool: 'default', queued: 5, oldestMs: 900, bells: 12, busy: 3 },
-      { pool: 'unhosted', queued: 0, oldestMs: null, bells: 0, busy: 0 },
+      { pool: 'default', queued: 5, oldestMs: 900, wakeups: 12, busy: 3 },
+      { pool: 'unhosted', queued: 0, oldestMs: null, wakeups: 0, busy: 0 },
     ])
     expect(health).toMatchObject({
       running: 7,

@@ -11,27 +11,27 @@ async function writeHash({ redis }: Hand, key: string): Promise<void> {
   await redis.hset(key, 'not', 'what it was')
 }
 
-type WorkerKey = 'record' | 'log' | 'timers' | 'control' | 'family' | 'user' | 'state' | 'failure'
-type SessionKey = 'results' | 'workers' | 'cancelled'
+type WorkerKey = 'record' | 'log' | 'timers' | 'signals' | 'results' | 'inbox' | 'state' | 'failure'
+type SessionKey = 'runResults' | 'workers' | 'cancelled'
 
 const sorts: Readonly<Record<WorkerKey | SessionKey, string>> = {
   record: 'hash',
   log: 'list',
   timers: 'hash',
-  control: 'list',
-  family: 'list',
-  user: 'list',
+  signals: 'list',
+  results: 'list',
+  inbox: 'list',
   state: 'string',
   failure: 'string',
-  results: 'hash',
+  runResults: 'hash',
   workers: 'list',
   cancelled: 'set',
 }
 
-const ofWorkers = (['record', 'log', 'timers', 'control', 'family', 'user', 'state', 'failure'] as const).map(
+const ofWorkers = (['record', 'log', 'timers', 'signals', 'results', 'inbox', 'state', 'failure'] as const).map(
   (name): Seed => ({
     what: `a key of a worker (${name})`,
-    scene: name === 'failure' ? 'broken' : 'family',
+    scene: name === 'failure' ? 'broken' : 'parentWithChildren',
     tamper: (hand) => {
       const key = hand.of(hand.cast.root)[name]
       return sorts[name] === 'string' ? writeHash(hand, key) : write(hand, key)
@@ -42,10 +42,10 @@ const ofWorkers = (['record', 'log', 'timers', 'control', 'family', 'user', 'sta
   }),
 )
 
-const ofSessions = (['results', 'workers', 'cancelled'] as const).map(
+const ofSessions = (['runResults', 'workers', 'cancelled'] as const).map(
   (name): Seed => ({
     what: `a key of a session (${name})`,
-    scene: 'family',
+    scene: 'parentWithChildren',
     tamper: (hand) => write(hand, hand.own[name]),
     invariant: 'key',
     names: 'session',
@@ -55,7 +55,7 @@ const ofSessions = (['results', 'workers', 'cancelled'] as const).map(
 
 const fields = (
   [
-    ['place', 'bogus'],
+    ['status', 'bogus'],
     ['runState', 'Bogus'],
     ['run', 'two'],
     ['wait', 'for nothing'],
@@ -81,7 +81,7 @@ export const keySeeds: readonly Seed[] = [
   ...fields,
   {
     what: 'a key of a worker, beside another fault in its session',
-    scene: 'family',
+    scene: 'parentWithChildren',
     async tamper(hand) {
       await write(hand, hand.of(hand.cast.second).log)
       await hand.redis.del(hand.of(hand.cast.first).timers)
@@ -110,7 +110,7 @@ export const keySeeds: readonly Seed[] = [
     what: 'a whole session that waited',
     scene: 'queued',
     async tamper({ redis, keys, of, cast }) {
-      await redis.del(of(cast.root).record, of(cast.root).user)
+      await redis.del(of(cast.root).record, of(cast.root).inbox)
       await redis.zrem(keys.sessions, cast.session.id)
       await redis.zrem(keys.run('unhosted'), cast.root)
     },

@@ -67,12 +67,12 @@ export const rareSeeds: readonly Seed[] = [
     what: 'the order of inputs',
     scene: 'chat',
     async tamper(hand) {
-      await edit(hand, hand.cast.root, 2, 'user-1', 'user-2')
-      await edit(hand, hand.cast.root, 4, 'user-2', 'user-1')
+      await edit(hand, hand.cast.root, 2, 'inbox-1', 'inbox-2')
+      await edit(hand, hand.cast.root, 4, 'inbox-2', 'inbox-1')
     },
     invariant: 'I3',
     names: 'root',
-    words: /message user-1 was received after later ones/,
+    words: /message inbox-1 was received after later ones/,
   },
   {
     what: 'an entry of an agent',
@@ -92,7 +92,7 @@ export const rareSeeds: readonly Seed[] = [
   },
   {
     what: 'a count of spawning calls',
-    scene: 'family',
+    scene: 'parentWithChildren',
     tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'calls', 1),
     invariant: 'I4',
     names: 'root',
@@ -100,8 +100,8 @@ export const rareSeeds: readonly Seed[] = [
   },
   {
     what: 'a call that is awaited',
-    scene: 'family',
-    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'awaits', '1'),
+    scene: 'parentWithChildren',
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'pendingCalls', '1'),
     invariant: 'I8',
     names: 'root',
     words: /awaits the calls 1; by its history 1,2/,
@@ -128,7 +128,7 @@ export const rareSeeds: readonly Seed[] = [
     async tamper({ redis, keys, of, cast }) {
       await redis.zrem(keys.run('unhosted'), cast.root)
       await redis.zadd(keys.leases, 9e15, cast.root)
-      await redis.hset(of(cast.root).record, 'place', 'running')
+      await redis.hset(of(cast.root).record, 'status', 'running')
     },
     invariant: 'I7',
     names: 'root',
@@ -136,7 +136,7 @@ export const rareSeeds: readonly Seed[] = [
   },
   {
     what: 'what a parked worker waits for',
-    scene: 'family',
+    scene: 'parentWithChildren',
     tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'wait', `result:${cast.second}`),
     invariant: 'I7',
     names: 'root',
@@ -144,15 +144,15 @@ export const rareSeeds: readonly Seed[] = [
   },
   {
     what: 'an idle worker in the midst of a run',
-    scene: 'family',
-    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'place', 'idle'),
+    scene: 'parentWithChildren',
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'status', 'idle'),
     invariant: 'I9',
     names: 'root',
     words: /idle and a run is open/,
   },
   {
     what: 'the path of a child',
-    scene: 'family',
+    scene: 'parentWithChildren',
     tamper: ({ redis, of, cast }) => redis.hset(of(cast.first).record, 'path1', 'nonsense'),
     invariant: 'key',
     names: 'first',
@@ -160,7 +160,7 @@ export const rareSeeds: readonly Seed[] = [
   },
   {
     what: "a child's parent",
-    scene: 'family',
+    scene: 'parentWithChildren',
     tamper: ({ redis, of, cast }) => redis.hset(of(cast.first).record, 'path1', `${id}:1`),
     invariant: 'I8',
     names: 'root',
@@ -168,7 +168,7 @@ export const rareSeeds: readonly Seed[] = [
   },
   {
     what: 'a child with its place in the session',
-    scene: 'family',
+    scene: 'parentWithChildren',
     async tamper({ redis, of, own, cast }) {
       await redis.del(of(cast.second).record)
       await redis.lrem(own.workers, 1, cast.second)
@@ -179,15 +179,15 @@ export const rareSeeds: readonly Seed[] = [
   },
   {
     what: "a child's result before its end",
-    scene: 'family',
-    tamper: ({ redis, of, cast }) => redis.rpush(of(cast.root).family, `r\t${cast.first}\t9\tcompleted\t{}`),
+    scene: 'parentWithChildren',
+    tamper: ({ redis, of, cast }) => redis.rpush(of(cast.root).results, `r\t${cast.first}\t9\tcompleted\t{}`),
     invariant: 'I8',
     names: 'root',
     words: /a result of its child \S+, which has not ended/,
   },
   {
     what: 'a child, listed twice',
-    scene: 'family',
+    scene: 'parentWithChildren',
     tamper: ({ redis, own, cast }) => redis.rpush(own.workers, cast.first),
     invariant: 'I8',
     names: 'session',
@@ -196,14 +196,14 @@ export const rareSeeds: readonly Seed[] = [
   {
     what: 'the starts of a suspect',
     scene: 'queued',
-    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'alone', 4),
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'isolated', 4),
     invariant: 'I14',
     names: 'root',
     words: /started alone 4 times, 3 are allowed/,
   },
   {
     what: 'a session with its place in the index',
-    scene: 'family',
+    scene: 'parentWithChildren',
     async tamper({ redis, keys, of, cast }) {
       await redis.del(of(cast.root).record)
       await redis.zrem(keys.sessions, cast.session.id)

@@ -18,7 +18,7 @@ export const workers = {
   /** Sleeps, so that what comes meanwhile waits. */
   sleeper: defineWorker({ receive: (_message, self) => self.after(long, 'late') }),
   /** Waits for its first child, which sleeps; the result of its second waits in its mailbox. */
-  family: defineWorker({
+  parentWithChildren: defineWorker({
     receive(_message, self) {
       self.spawn('sleeper', 1)
       self.spawn('echo', 2)
@@ -61,7 +61,7 @@ export const workers = {
 }
 
 export type Scene =
-  | 'family'
+  | 'parentWithChildren'
   | 'gatherer'
   | 'chatty'
   | 'backlog'
@@ -84,19 +84,21 @@ export interface Cast {
 /** Plays a scene until it stands still. */
 export async function play(troupe: TestTroupe, scene: Scene): Promise<Cast> {
   const kind =
-    { backlog: 'sleeper', chat: 'echo', queued: 'nobody', cancelled: 'family', done: 'echo' }[scene as string] ?? scene
+    { backlog: 'sleeper', chat: 'echo', queued: 'nobody', cancelled: 'parentWithChildren', done: 'echo' }[
+      scene as string
+    ] ?? scene
   const session = await troupe.create(kind, 0, { keepOpen: scene === 'chat' || scene === 'broken' })
   const root = session.rootId
   const cast = { session, root, first: childId(root, 1, 1), second: childId(root, 1, 2) }
-  const isAt = (worker: string, place: string) =>
-    waitUntil(`${worker} is ${place}`, async () => {
-      const [stands, runState] = await troupe.redis.hmget(workerKeys(troupe.tag, worker).record, 'place', 'runState')
-      return (scene !== 'broken' || runState === 'Failed') && stands === place
+  const isAt = (worker: string, status: string) =>
+    waitUntil(`${worker} is ${status}`, async () => {
+      const [stands, runState] = await troupe.redis.hmget(workerKeys(troupe.tag, worker).record, 'status', 'runState')
+      return (scene !== 'broken' || runState === 'Failed') && stands === status
     })
   if (scene === 'chat') for (const n of [1, 2]) await session.root.send(n)
   if (scene === 'backlog' || scene === 'flaky') await isAt(root, 'parked')
   if (scene === 'backlog') for (const n of [1, 2, 3]) await session.root.send(n)
-  if (scene === 'family' || scene === 'cancelled') {
+  if (scene === 'parentWithChildren' || scene === 'cancelled') {
     await isAt(cast.first, 'parked')
     await isAt(cast.second, 'idle')
   }

@@ -31,7 +31,7 @@ export const seeds: readonly Seed[] = [
   {
     what: 'a mail that waited',
     scene: 'backlog',
-    tamper: ({ redis, of, cast }) => removeAt(redis, of(cast.root).user, 1),
+    tamper: ({ redis, of, cast }) => removeAt(redis, of(cast.root).inbox, 1),
     invariant: 'I1',
     names: 'root',
     words: /accepted 4 messages from outside, and 3/,
@@ -40,7 +40,7 @@ export const seeds: readonly Seed[] = [
     what: 'a mail that waited, doubled',
     scene: 'backlog',
     tamper: async ({ redis, of, cast }) =>
-      redis.rpush(of(cast.root).user, (await redis.lindex(of(cast.root).user, 0)) ?? ''),
+      redis.rpush(of(cast.root).inbox, (await redis.lindex(of(cast.root).inbox, 0)) ?? ''),
     invariant: 'I2',
     names: 'root',
     words: /accepted 4 messages from outside, and 5/,
@@ -48,7 +48,7 @@ export const seeds: readonly Seed[] = [
   {
     what: 'the only mail of a queued worker',
     scene: 'queued',
-    tamper: ({ redis, of, cast }) => redis.del(of(cast.root).user),
+    tamper: ({ redis, of, cast }) => redis.del(of(cast.root).inbox),
     invariant: 'I1',
     names: 'root',
     words: /nothing is in its mailbox/,
@@ -56,7 +56,7 @@ export const seeds: readonly Seed[] = [
   {
     what: 'a mail that one worker sent to another',
     scene: 'chatty',
-    tamper: ({ redis, of, cast }) => redis.del(of(cast.first).user),
+    tamper: ({ redis, of, cast }) => redis.del(of(cast.first).inbox),
     invariant: 'I1',
     names: 'root',
     words: /sent 2 messages to \S+, where 1 have come/,
@@ -65,24 +65,24 @@ export const seeds: readonly Seed[] = [
     what: 'a mail that one worker sent to another, doubled',
     scene: 'chatty',
     tamper: async ({ redis, of, cast }) =>
-      redis.rpush(of(cast.first).user, (await redis.lindex(of(cast.first).user, 0)) ?? ''),
+      redis.rpush(of(cast.first).inbox, (await redis.lindex(of(cast.first).inbox, 0)) ?? ''),
     invariant: 'I2',
     names: 'root',
     words: /sent 2 messages to \S+, where 3 have come/,
   },
   {
     what: "a child's result",
-    scene: 'family',
-    tamper: ({ redis, of, cast }) => redis.del(of(cast.root).family),
+    scene: 'parentWithChildren',
+    tamper: ({ redis, of, cast }) => redis.del(of(cast.root).results),
     invariant: 'I8',
     names: 'root',
     words: /child \S+ has ended, and its result is not here/,
   },
   {
     what: "a child's result, doubled",
-    scene: 'family',
+    scene: 'parentWithChildren',
     tamper: async ({ redis, of, cast }) =>
-      redis.rpush(of(cast.root).family, (await redis.lindex(of(cast.root).family, 0)) ?? ''),
+      redis.rpush(of(cast.root).results, (await redis.lindex(of(cast.root).results, 0)) ?? ''),
     invariant: 'I8',
     names: 'root',
     words: /has 2 results of its child/,
@@ -108,7 +108,7 @@ export const seeds: readonly Seed[] = [
     scene: 'queued',
     async tamper({ redis, keys, of, cast }) {
       await redis.zrem(keys.run('unhosted'), cast.root)
-      await redis.hset(of(cast.root).record, { place: 'running', token: '1:n' })
+      await redis.hset(of(cast.root).record, { status: 'running', token: '1:n' })
     },
     invariant: 'I7',
     names: 'root',
@@ -135,7 +135,7 @@ export const seeds: readonly Seed[] = [
     scene: 'queued',
     async tamper({ redis, keys, of, cast }) {
       await redis.zrem(keys.run('unhosted'), cast.root)
-      await redis.hset(of(cast.root).record, 'place', 'idle')
+      await redis.hset(of(cast.root).record, 'status', 'idle')
     },
     invariant: 'I7',
     names: 'root',
@@ -147,7 +147,7 @@ export const seeds: readonly Seed[] = [
     tamper: ({ redis, of, cast }) => removeAt(redis, of(cast.root).log, 2),
     invariant: 'I1',
     names: 'root',
-    words: /3 inputs were consumed, 2 are in its history, 0 dead; message user-1 is not there/,
+    words: /3 inputs were consumed, 2 are in its history, 0 dead; message inbox-1 is not there/,
   },
   {
     what: 'an input in a history, doubled',
@@ -161,7 +161,7 @@ export const seeds: readonly Seed[] = [
       ),
     invariant: 'I2',
     names: 'root',
-    words: /message user-1 is in its history twice/,
+    words: /message inbox-1 is in its history twice/,
   },
   {
     what: 'the end of a run in a history',
@@ -228,7 +228,7 @@ export const seeds: readonly Seed[] = [
   },
   {
     what: "a child's record",
-    scene: 'family',
+    scene: 'parentWithChildren',
     tamper: ({ redis, of, cast }) => redis.del(of(cast.second).record),
     invariant: 'I8',
     names: 'session',
@@ -236,7 +236,7 @@ export const seeds: readonly Seed[] = [
   },
   {
     what: 'a child in the list of its session',
-    scene: 'family',
+    scene: 'parentWithChildren',
     tamper: ({ redis, own, cast }) => redis.lrem(own.workers, 1, cast.second),
     invariant: 'I16',
     names: 'session',
@@ -261,7 +261,7 @@ export const seeds: readonly Seed[] = [
   {
     what: 'the result of a session',
     scene: 'chat',
-    tamper: ({ redis, own }) => redis.hdel(own.results, '2'),
+    tamper: ({ redis, own }) => redis.hdel(own.runResults, '2'),
     invariant: 'I16',
     names: 'root',
     words: /run 2 is completed at position 3 .* says nothing/,
@@ -285,18 +285,18 @@ export const seeds: readonly Seed[] = [
   {
     what: 'a worker that lives on after a cancel',
     scene: 'cancelled',
-    tamper: ({ redis, of, cast }) => redis.hset(of(cast.first).record, 'place', 'parked'),
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.first).record, 'status', 'parked'),
     invariant: 'I12',
     names: 'session',
     words: /is cancelled and worker \S+ is parked/,
   },
   {
-    what: 'a grant that is wider than its parent',
-    scene: 'family',
+    what: 'permissions that is wider than its parent',
+    scene: 'parentWithChildren',
     async tamper({ redis, of, cast }) {
-      await redis.hset(of(cast.root).record, 'grant', 'tools a\nfolder /x')
-      await redis.hset(of(cast.first).record, 'grant', 'tools a b\nfolder /x/y')
-      await redis.hset(of(cast.second).record, 'grant', 'tools a\nfolder /x/y')
+      await redis.hset(of(cast.root).record, 'permissions', 'tools a\nfolder /x')
+      await redis.hset(of(cast.first).record, 'permissions', 'tools a b\nfolder /x/y')
+      await redis.hset(of(cast.second).record, 'permissions', 'tools a\nfolder /x/y')
     },
     invariant: 'I13',
     names: 'first',

@@ -8,7 +8,7 @@ import {
   wholeNumberRule,
   yesOrNo,
 } from '../../../src/core/check/check-options.ts'
-import { shown } from '../../../src/core/check/shown.ts'
+import { preview } from '../../../src/core/check/preview.ts'
 import { ConfigError, InputError } from '../../../src/core/errors.ts'
 
 const rules = {
@@ -77,6 +77,6 @@ describe('a value', () => {
     [[1, 2, 3, 4, 5, 6], '[1, 2, 3, 4, 5, …]'],
     [circle, '[a list]'],
   ])('is shown in few words (%#)', (value, words) => {
-    expect(shown(value)).toBe(words)
+    expect(preview(value)).toBe(words)
   })
 })

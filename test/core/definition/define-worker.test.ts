@@ -34,11 +34,11 @@ describe('defineWorker', () => {
       pool: 'gpu',
       retries: 0,
       timeoutMs: 1_000,
-      gather: 'all',
+      await: 'all',
       receive,
     }
     expect(isWorkerDefinition(define(full))).toBe(true)
-    const most = { gather: 'each', timeoutMs: 2_147_483_647, retries: 1_000, receive }
+    const most = { await: 'each', timeoutMs: 2_147_483_647, retries: 1_000, receive }
     expect(isWorkerDefinition(define(most))).toBe(true)
   })
 
@@ -52,7 +52,7 @@ describe('defineWorker', () => {
       { receive, recieve: receive },
       /does not know the field "recieve" of a handler; it takes description, /,
     ],
-    ['a way to gather that there is not', { receive, gather: 'some' }, /gather must be 'each' or 'all', not "some"/],
+    ['a way to gather that there is not', { receive, await: 'some' }, /gather must be 'each' or 'all', not "some"/],
     [
       'a field that is nearly one',
       { receive, retrys: 1 },
@@ -248,7 +248,7 @@ test('the compiler names the wrong field of an agent or a handler, at its place'
     defineWorker({
       receive,
       // @ts-expect-error -- each or all
-      gather: 'some',
+      await: 'some',
     })
   expect(gathers).toThrow(/gather must be 'each' or 'all'/)
   // @ts-expect-error -- an agent has no receive

@@ -255,7 +255,7 @@ describe('a context container', () => {
   test('takes no input for the first one with which nothing was begun', () => {
     const failed = (code: string, run = 1) => entry({ type: 'failed', failure: { code, message: 'x' } }, run)
     const second = (...before: Entry[]) => contextOf(user('one'), ...before, user('two', {}, 2)).firstInput
-    expect([second(failed('input_invalid')), second(failed('grant_exceeded'))]).toEqual(['two', 'two'])
+    expect([second(failed('input_invalid')), second(failed('permission_exceeded'))]).toEqual(['two', 'two'])
     expect(second(failed('model_unavailable'))).toBe('one')
     expect(second(asks('a', []), failed('input_invalid'))).toBe('one')
     expect(contextOf(user('one'), completed, user('two', {}, 2), failed('input_invalid', 2)).firstInput).toBe('one')

@@ -20,7 +20,7 @@ describe('an input', () => {
     fc.assert(
       fc.property(anyJson, fc.constantFrom(null, parent), (value, from) => {
         const text = encodeInput(from, JSON.stringify(value))
-        expect(decodeMessage(text, 'user-3')).toEqual({ kind: 'input', id: 'user-3', from, value: asJson(value) })
+        expect(decodeMessage(text, 'inbox-3')).toEqual({ kind: 'input', id: 'inbox-3', from, value: asJson(value) })
       }),
     )
   })
@@ -29,21 +29,21 @@ describe('an input', () => {
     fc.assert(
       fc.property(anyJson, fc.dictionary(anyText, fc.jsonValue()), (value, facts) => {
         const text = encodeGivenInput(parent, JSON.stringify(value), JSON.stringify(facts))
-        const message = { kind: 'input', id: 'user-3', from: parent, value: asJson(value), facts: asJson(facts) }
-        expect(decodeMessage(text, 'user-3')).toEqual(message)
+        const message = { kind: 'input', id: 'inbox-3', from: parent, value: asJson(value), facts: asJson(facts) }
+        expect(decodeMessage(text, 'inbox-3')).toEqual(message)
         expect(text.split('\t')).toHaveLength(3)
       }),
     )
   })
 
   test('without facts has none, not empty ones', () => {
-    expect(decodeMessage(encodeInput(parent, '1'), 'user-3')).not.toHaveProperty('facts')
+    expect(decodeMessage(encodeInput(parent, '1'), 'inbox-3')).not.toHaveProperty('facts')
   })
 
   test('has its place in the lane as its id, the same on every try', () => {
     const text = encodeInput(null, '1')
-    expect(decodeMail('user', 7, text).message.id).toBe(decodeMail('user', 7, text).message.id)
-    expect(decodeMail('user', 7, text).message.id).not.toBe(decodeMail('user', 8, text).message.id)
+    expect(decodeMail('inbox', 7, text).message.id).toBe(decodeMail('inbox', 7, text).message.id)
+    expect(decodeMail('inbox', 7, text).message.id).not.toBe(decodeMail('inbox', 8, text).message.id)
   })
 })
 
@@ -52,7 +52,7 @@ describe('a result', () => {
     fc.assert(
       fc.property(anyJson, anyText, fc.integer({ min: 1, max: 100_000 }), (value, name, call) => {
         const text = encodeResult({ ...child, name }, call, { status: 'completed', valueJson: JSON.stringify(value) })
-        expect(decodeMessage(text, 'family-0')).toEqual({
+        expect(decodeMessage(text, 'results-0')).toEqual({
           kind: 'result',
           id: `${child.id}:${call}`,
           from: child.id,
@@ -76,7 +76,7 @@ describe('a result', () => {
       attempt: 4,
       retryable: false,
     } as const
-    expect(decodeMessage(encodeResult(child, 2, { status, failure }), 'family-0')).toMatchObject({
+    expect(decodeMessage(encodeResult(child, 2, { status, failure }), 'results-0')).toMatchObject({
       status,
       value: null,
       failure,
@@ -96,7 +96,7 @@ describe('a timer', () => {
       fc.property(anyJson, (value) => {
         const id = newId(0)
         const text = `t\t${id}\t${JSON.stringify(value)}`
-        expect(decodeMessage(text, 'control-0')).toEqual({ kind: 'timer', id, from: null, value: asJson(value) })
+        expect(decodeMessage(text, 'signals-0')).toEqual({ kind: 'timer', id, from: null, value: asJson(value) })
       }),
     )
   })
@@ -104,7 +104,7 @@ describe('a timer', () => {
 
 describe('a mail', () => {
   test('knows its lane and place', () => {
-    expect(decodeMail('control', 4, 't\tt1\tnull')).toMatchObject({ lane: 'control', sequence: 4 })
+    expect(decodeMail('signals', 4, 't\tt1\tnull')).toMatchObject({ lane: 'signals', sequence: 4 })
   })
 
   test('has no tab or line end but in its value: JSON escapes them (M1)', () => {
@@ -118,30 +118,30 @@ describe('a mail', () => {
   })
 
   test('of a sort that is not known is a fault of troupe, and says what was read', () => {
-    expect(() => decodeMessage('x\t1', 'user-0')).toThrow(InvariantError)
-    expect(() => decodeMessage('x\t1', 'user-0')).toThrow(/unknown sort "x\\t1"/)
-    expect(() => decodeMessage('', 'user-0')).toThrow(InvariantError)
+    expect(() => decodeMessage('x\t1', 'inbox-0')).toThrow(InvariantError)
+    expect(() => decodeMessage('x\t1', 'inbox-0')).toThrow(/unknown sort "x\\t1"/)
+    expect(() => decodeMessage('', 'inbox-0')).toThrow(InvariantError)
   })
 })
 
 describe('a mail that cannot be read', () => {
   test('is told as an input that holds how it begins, and why', () => {
     const text = `i\t-\t{"half${'x'.repeat(2_000)}`
-    expect(decodeMail('user', 7, text)).toEqual({
-      lane: 'user',
+    expect(decodeMail('inbox', 7, text)).toEqual({
+      lane: 'inbox',
       sequence: 7,
-      message: { kind: 'input', id: 'user-7', from: null, value: text.slice(0, 1_000) },
+      message: { kind: 'input', id: 'inbox-7', from: null, value: text.slice(0, 1_000) },
       malformed: expect.stringContaining('JSON'),
     })
   })
 
   test.each(['', '?', 'x\ty', 'i', 'r', 't'])('does not throw: %j', (text) => {
-    expect(decodeMail('family', 0, text)).toMatchObject({ malformed: expect.any(String) })
+    expect(decodeMail('results', 0, text)).toMatchObject({ malformed: expect.any(String) })
   })
 
   test('answers the parent that waits for a result, as one that failed for good', () => {
     const text = encodeResult(child, 3, { status: 'completed', valueJson: '1' }).slice(0, -4)
-    expect(decodeMail('family', 2, text)).toMatchObject({
+    expect(decodeMail('results', 2, text)).toMatchObject({
       message: {
         kind: 'result',
         id: `${child.id}:3`,

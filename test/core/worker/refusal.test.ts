@@ -29,7 +29,13 @@ describe('refusalError', () => {
 
   test.each([
     ['mailbox_full', LimitError, 'mailbox_full', /full \(7 messages\)/, /Send again later, or raise limits\.mailbox/],
-    ['grant_exceeded', LimitError, 'grant_exceeded', /what it may not use itself/, /within its own grant/],
+    [
+      'permission_exceeded',
+      LimitError,
+      'permission_exceeded',
+      /what it may not use itself/,
+      /within its own permissions/,
+    ],
     ['not_found', NotFoundError, 'worker_not_found', /is not known/, /[Cc]heck the id|worker list/],
     ['session_finished', ConflictError, 'session_finished', /has finished/, /new session/],
     ['terminal', ConflictError, 'worker_terminal', /was cancelled for good/, /new session|another worker/],

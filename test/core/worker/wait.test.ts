@@ -21,7 +21,7 @@ test.each(all)('what is written of a wait is read as the same: %j', (wait) => {
   expect(decodeWait(encodeWait(wait))).toEqual(wait)
 })
 
-test.each(['', 'again', 'result:', 'result:nobody', 'family:', 'family:x', 'family:-1', 'any ', 'what is new'])(
+test.each(['', 'again', 'result:', 'result:nobody', 'results:', 'family:x', 'family:-1', 'any ', 'what is new'])(
   'what is no wait is read as none: %j',
   (text) => {
     expect(decodeWait(text)).toBeNull()
@@ -29,9 +29,9 @@ test.each(['', 'again', 'result:', 'result:nobody', 'family:', 'family:x', 'fami
 )
 
 describe('a wait', () => {
-  const input = { lane: 'user', count: 1 } as const
-  const timer = { lane: 'control', count: 1 } as const
-  const result = (count: number, from = child) => ({ lane: 'family', child: from, count }) as const
+  const input = { lane: 'inbox', count: 1 } as const
+  const timer = { lane: 'signals', count: 1 } as const
+  const result = (count: number, from = child) => ({ lane: 'results', child: from, count }) as const
 
   test.each([
     [forAny, [input, timer, result(1)], []],

@@ -11,14 +11,14 @@ import { expectInvariants } from '../../support/oracle.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type Row, type Stage, times } from '../row.ts'
 
-const startsAtMost = policy.suspectAfterStarts + policy.poisonAfterStartsAlone
+const startsAtMost = policy.suspectAfterStarts + policy.poisonAfterIsolatedStarts
 /** About three of the leases that the harness gives. */
 const blockMs = 3_000
 /**
- * A blocked slot looks awake until its bell is stale, so who waits is not looked at before. By default that is long before a lease
+ * A blocked slot looks awake until its wake-up is stale, so who waits is not looked at before. By default that is long before a lease
  * ends; here it is no later.
  */
-const settings = { policy: { bellMs: 1_000 } }
+const settings = { policy: { wakeupMs: 1_000 } }
 
 export const blockedRow: Row = {
   id: 'F09',
@@ -116,7 +116,7 @@ async function blockedAlways(stage: Stage, as: 'child' | 'root'): Promise<undefi
     })
   const starts = harness.ledger.lines('blocked').length
   stage.say(`started ${starts} times`)
-  assert.ok(starts >= policy.poisonAfterStartsAlone && starts <= startsAtMost, `it was started ${starts} times`)
+  assert.ok(starts >= policy.poisonAfterIsolatedStarts && starts <= startsAtMost, `it was started ${starts} times`)
   if (as === 'child') {
     const history = await harness.history(guilty.rootId)
     const results = history.filter((entry) => entry.type === 'received' && entry.message.kind === 'result')

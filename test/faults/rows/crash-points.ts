@@ -38,7 +38,7 @@ export const crashPointRow: Row = {
 
 export const ringRow: Row = {
   id: 'F05',
-  promise: 'what is stored and whose bell nobody rang is run all the same',
+  promise: 'what is stored and whose wake-up nobody rang is run all the same',
   done: 'killed between script and ring, as client and as node',
   atOnce: 4,
   trials: ({ isLong }) =>

@@ -9,7 +9,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { type Row, type Stage, times } from '../row.ts'
 
 const heapTeller = new URL('../../programs/heap-teller.ts', import.meta.url)
-const silent = { ringer: { wake() {} } }
+const silent = { waker: { wake() {} } }
 
 export const parkedRow: Row = {
   id: 'F32',
@@ -71,7 +71,7 @@ export const herdRow: Row = {
 
 export const sweepStormRow: Row = {
   id: 'F44',
-  promise: 'many sweeps at once ring no bell, and each worker is run once',
+  promise: 'many sweeps at once ring no wake-up, and each worker is run once',
   done: '8 nodes started together on 10 000 queued sessions that nobody rang for (500 in the short form)',
   trials: ({ isLong }) => [{ name: 'sweeps', run: (stage) => herd(stage, isLong ? 10_000 : 500, isLong ? 8 : 4) }],
 }
@@ -89,7 +89,7 @@ async function herd(stage: Stage, count: number, nodes: number): Promise<number>
   await expectInvariants(harness.redis, harness.namespace)
   const lines = harness.ledger.lines('echo')
   assert.equal(lines.length, count, `${lines.length} handlers ran for ${count} sessions`)
-  assert.equal(await rungJobs(harness), 0, 'a sweep rang a bell')
+  assert.equal(await rungJobs(harness), 0, 'a sweep rang a wake-up')
   const waits = lines.map(({ at }) => at - startedAt).sort((a, b) => a - b)
   const median = waits[Math.floor(count / 2)] as number
   const longest = waits.at(-1) as number
@@ -98,7 +98,7 @@ async function herd(stage: Stage, count: number, nodes: number): Promise<number>
   return count
 }
 
-/** How many jobs were ever added to the queue of bells. */
+/** How many jobs were ever added to the queue of wake-ups. */
 async function rungJobs(harness: Harness): Promise<number> {
   const redis = new Redis(harness.redisUrl)
   const events = await redis.xlen(`${harness.tag}:q:wakeups-default:events`).finally(() => redis.disconnect())

@@ -7,7 +7,7 @@ import { expectInvariants } from '../../support/oracle.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { leniencyMs, type Row, type Stage, times } from '../row.ts'
 
-const startsAtMost = policy.suspectAfterStarts + policy.poisonAfterStartsAlone
+const startsAtMost = policy.suspectAfterStarts + policy.poisonAfterIsolatedStarts
 
 /** Starts a node again each time it ends, until it is told to stop: what a process manager does. */
 function keepAlive(harness: Harness, name: string): { stop(): Promise<void> } {
@@ -98,7 +98,7 @@ async function cancelDeep(stage: Stage, msMax: number): Promise<undefined> {
   assert.ok(ms < msMax, `it took ${Math.round(ms)} ms`)
   assert.equal(await size(), before, 'a worker was spawned after the cancel')
   for (const { id, record } of workers.values())
-    assert.equal(record.place, 'terminal', `worker ${id} is ${record.place}`)
+    assert.equal(record.status, 'terminal', `worker ${id} is ${record.status}`)
   await waitUntil('no timer is left', async () => (await harness.redis.zcard(`${harness.tag}:timers`)) === 0)
   return undefined
 }

@@ -7,7 +7,7 @@ import { type Row, type Stage, times, trial } from '../row.ts'
 export const lateMessageRow: Row = {
   id: 'F06',
   promise: 'a message that comes between the last look of a turn and its end wakes the worker (K4, I7)',
-  done: 'a message posted before every ending commit is sent, without a bell; a trial is a message',
+  done: 'a message posted before every ending commit is sent, without a wake-up; a trial is a message',
   trials: ({ isLong }) => [{ name: 'late messages', run: (stage) => lateMessages(stage, isLong ? 1_000 : 50) }],
 }
 
@@ -71,7 +71,7 @@ async function sizes(stage: Stage, more: readonly number[]): Promise<void> {
       `${bytes} bytes did not come back whole`,
     )
   }
-  // Of sessions, workers and idempotency; what nodes and bells have comes and goes.
+  // Of sessions, workers and idempotency; what nodes and wake-ups have comes and goes.
   const kept = async () => (await harness.redis.keys(`${harness.tag}:[swi]*:*`)).sort()
   const before = await kept()
   for (const bytes of [most + 1, ...more]) {

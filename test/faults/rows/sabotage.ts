@@ -1,4 +1,4 @@
-/** F08, K14: someone empties, deletes or pauses BullMQ's queue of bells while sessions run. Bells are only bells: everything ends. */
+/** F08, K14: someone empties, deletes or pauses BullMQ's queue of wake-ups while sessions run. Wake-ups are only wake-ups: everything ends. */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Queue } from 'bullmq'
@@ -35,7 +35,7 @@ const harms: readonly (readonly [how: string, harm: Harm])[] = [
 export const sabotageRow: Row = {
   id: 'F08',
   promise: 'whatever happens to the jobs of BullMQ, every session ends right (I1, I7)',
-  done: 'the queue of bells is obliterated, emptied, deleted or paused again and again under load',
+  done: 'the queue of wake-ups is obliterated, emptied, deleted or paused again and again under load',
   atOnce: 4,
   trials: ({ isLong }) =>
     Array.from({ length: isLong ? 5 : 1 }, () => harms.map(([how, harm]) => harmed(how, harm))).flat(),

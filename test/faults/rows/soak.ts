@@ -54,7 +54,7 @@ async function soak(stage: Stage, minutes: number): Promise<number> {
   const { dead } = await expectInvariants(harness.redis, harness.namespace)
   assert.equal(dead.length, 0)
   await harness.client.sessions.prune({ olderThanMs: 0 })
-  // Nodes that were killed are forgotten by the others after a while. What grants, events and counts of the living need stays.
+  // Nodes that were killed are forgotten by the others after a while. What assignments, events and counts of the living need stays.
   const isTidy = async () => (await keyCount(harness)) <= keysAtRest + 10
   await waitUntil(`no more than ${keysAtRest + 10} keys are left`, isTidy, policy.nodeForgottenMs + 30_000)
   stage.say(`${faults} faults, ${results.length} trees; ${keysAtRest} keys before, ${await keyCount(harness)} after`)

@@ -1,4 +1,4 @@
-/** Which folder an agent may touch: what its kind names, by what that really is, within what it was granted. */
+/** Which folder an agent may touch: what its kind names, by what that really is, within what it was assigned. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { ContextContainer } from '../../../src/core/history/context-container.ts'
 import { say, scriptedModel } from '../../../src/models/scripted-model.ts'
 import { agentFolder } from '../../../src/runtime/agent/agent-folder.ts'
-import { grantByHand } from '../support/held-store.ts'
+import { assignmentByHand } from '../support/held-store.ts'
 
 let top: string
 beforeAll(() => {
@@ -23,14 +23,14 @@ beforeAll(() => {
 afterAll(() => rmSync(top, { recursive: true }))
 
 /** Paths but those with `./` are those of the test's own folder; undefined for a kind that names none, null for one that names nothing in particular. */
-async function folderOf(named: string | null | undefined, granted?: string): Promise<string | null> {
+async function folderOf(named: string | null | undefined, assigned?: string): Promise<string | null> {
   const at = (path: string) => (path.startsWith('./') ? path : join(top, path))
   const folder = named === undefined ? {} : { folder: () => (named === null ? null : at(named)) }
   const definition = defineWorker({ instructions: 'x', model: scriptedModel('test/m', [say('x')]), ...folder })
-  const grant = grantByHand(granted === undefined ? {} : { allowed: { folder: at(granted) } })
-  const { sessionId, workerId, name, kind, parentId, depth } = grant
+  const assignment = assignmentByHand(assigned === undefined ? {} : { permissions: { folder: at(assigned) } })
+  const { sessionId, workerId, name, kind, parentId, depth } = assignment
   const container = new ContextContainer({ sessionId, workerId, name, kind, parentId, depth })
-  const found = await agentFolder(definition, grant, container)
+  const found = await agentFolder(definition, assignment, container)
   return found === null ? null : found.replace(`${top}/`, '')
 }
 
@@ -42,13 +42,13 @@ test.each([
   ['real', 'real', 'real'],
   ['real/inner', 'real', 'real/inner'],
   ['real/..name', 'real', 'real/..name'],
-  // As it is named, where that is within by its name; else as the granted folder calls it.
+  // As it is named, where that is within by its name; else as the assigned folder calls it.
   ['real/to-inner', 'real', 'real/to-inner'],
   ['link/inner', 'link', 'link/inner'],
   ['real', 'link', 'link'],
   ['real/inner', 'link', 'link/inner'],
-])('of a kind that names %s and was granted %s it is %s', async (named, granted, found) => {
-  expect(await folderOf(named, granted)).toBe(found)
+])('of a kind that names %s and was assigned %s it is %s', async (named, assigned, found) => {
+  expect(await folderOf(named, assigned)).toBe(found)
 })
 
 test.each([
@@ -56,9 +56,9 @@ test.each([
   ['', 'real', 'which is not within it'],
   ['outside', 'real', 'which is not within it'],
   ['real/to-outside', 'real', 'which is not within it'],
-])('a kind that names %s gets nothing beyond %s', async (named, granted, message) => {
-  await expect(folderOf(named, granted)).rejects.toMatchObject({
-    code: 'grant_exceeded',
+])('a kind that names %s gets nothing beyond %s', async (named, assigned, message) => {
+  await expect(folderOf(named, assigned)).rejects.toMatchObject({
+    code: 'permission_exceeded',
     message: expect.stringContaining(message),
   })
 })

@@ -46,7 +46,8 @@ type Gate = PromiseWithResolvers<void>
 
 const talker = defineWorker({ instructions, model: recordedModel('test/talker', () => say('hello')) })
 
-const placesOf = async (session: Session) => (await session.report()).workers.map(({ place, run }) => `${place} ${run}`)
+const placesOf = async (session: Session) =>
+  (await session.report()).workers.map(({ status, run }) => `${status} ${run}`)
 
 /** `<worker's kind>: <results of each of its calls>`. */
 async function results(troupe: TestTroupe, session: Session): Promise<string[]> {
@@ -105,7 +106,7 @@ describe('a cancel', () => {
       'patient: cancelled, cancelled',
       'patient: cancelled, cancelled',
     ])
-    for (const { place } of (await session.report()).workers) expect(place).toBe('terminal')
+    for (const { status } of (await session.report()).workers) expect(status).toBe('terminal')
   })
 
   test('of a run that ended without its children answers theirs, and the next run goes on', async () => {

@@ -20,7 +20,7 @@ class Act {
   runs = 0
   readonly asked: unknown[] = []
   /** What the model was sent at last. */
-  shown = ''
+  preview = ''
 
   tool(input: z.ZodType, reconciled?: Reconciled): Tool {
     const run = () => (++this.runs === 1 ? new Promise(() => {}) : 'done')
@@ -37,7 +37,7 @@ class Act {
   async takenOver(first: Tool, second: readonly Tool[], meanwhile = () => {}) {
     // Like a model that reads what it is told: it mends arguments that are refused, and asks again.
     const model = recordedModel('test/m', ({ messages }) => {
-      this.shown = JSON.stringify(messages)
+      this.preview = JSON.stringify(messages)
       const last = JSON.stringify(messages.at(-1))
       if (last.includes('go')) return call('act', { at: 1 }, 'a')
       return last.includes('invalid arguments') ? call('act', { at: 2, more: 1 }, 'b') : say('ok')
@@ -84,7 +84,7 @@ describe('a call that was started', () => {
     const came = await act.takenOver(act.tool(before), [act.tool(after, { done: true, output: 'paid' })])
     expect(came).toMatchObject([{ status: 'ok', output: { value: 'paid' } }])
     expect(act.asked).toEqual([{ at: 1 }])
-    expect(act.shown).toContain('"input":{"at":1}')
+    expect(act.preview).toContain('"input":{"at":1}')
   })
 
   test('is unknown when its reconcile says that nothing was done, of arguments that it does not take', async () => {
@@ -109,7 +109,7 @@ test('a call that became children keeps them when their kind may no longer be sp
   await troupe.startNode({ child })
   const node = await troupe.startNode({ agent: defineWorker({ instructions: 'x', model, spawns: ['child'] }) })
   const session = await troupe.create('agent', 'go')
-  await waitUntil('it is parked', async () => (await session.root.report()).place === 'parked')
+  await waitUntil('it is parked', async () => (await session.root.report()).status === 'parked')
   await node.stop()
   await troupe.startNode({ agent: defineWorker({ instructions: 'x', model, spawns: ['other'] }), other })
   open.resolve()

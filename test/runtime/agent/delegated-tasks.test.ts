@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { SpawnNote } from '../../../src/core/history/entry.ts'
 import { childId, newId } from '../../../src/core/ids.ts'
 import { decodeMail, type ResultMessage } from '../../../src/core/worker/message.ts'
-import { decodeGrant } from '../../../src/core/worker/worker-grant.ts'
+import { decodePermissions } from '../../../src/core/worker/permissions.ts'
 import {
   childrenOutput,
   delegate,
@@ -15,7 +15,7 @@ import {
   type SpawnTask,
 } from '../../../src/runtime/agent/call/delegation.ts'
 import { within } from '../../support/within.ts'
-import { grantByHand } from '../support/held-store.ts'
+import { assignmentByHand } from '../support/held-store.ts'
 
 const note = (call: number, more: Partial<SpawnNote> = {}): SpawnNote => ({
   call,
@@ -188,16 +188,16 @@ describe('tasks', () => {
     expect(tasksOf({ ...good, from: 'me' })).toMatchObject({ ok: false, reasons: [expect.stringContaining('from')] })
   })
 
-  const grant = grantByHand({ allowed: { tools: ['a', 'b'] } })
+  const assignment = assignmentByHand({ permissions: { tools: ['a', 'b'] } })
   const orders = (tasks: readonly SpawnTask[], facts = {}) =>
-    delegate(tasks, grant, 3, 4, facts, null, (kind) => `pool of ${kind}`)
+    delegate(tasks, assignment, 3, 4, facts, null, (kind) => `pool of ${kind}`)
 
-  test('become children with ids, names, grants and mail that troupe sets (DELEGATION-1)', () => {
+  test('become children with ids, names, permissions and mail that troupe sets (DELEGATION-1)', () => {
     const made = orders([
       { kind: 'reader', input: { a: 1 }, tools: ['b', 'c'] },
       { kind: 'writer', input: 'x', name: 'own name', detached: true },
     ])
-    const [first, second] = [childId(grant.workerId, 3, 5), childId(grant.workerId, 3, 6)]
+    const [first, second] = [childId(assignment.workerId, 3, 5), childId(assignment.workerId, 3, 6)]
     expect(made.notes).toEqual([
       { call: 5, id: first, kind: 'reader', name: 'reader-5' },
       { call: 6, id: second, kind: 'writer', name: 'own name', detached: true },
@@ -206,11 +206,11 @@ describe('tasks', () => {
       { id: first, kind: 'reader', name: 'reader-5', pool: 'pool of reader', detached: false, call: 5 },
       { id: second, kind: 'writer', name: 'own name', pool: 'pool of writer', detached: true, call: 6 },
     ])
-    expect(made.orders.map(({ mail }) => decodeMail('user', 0, mail).message)).toMatchObject([
-      { kind: 'input', from: grant.workerId, value: { a: 1 } },
-      { kind: 'input', from: grant.workerId, value: 'x' },
+    expect(made.orders.map(({ mail }) => decodeMail('inbox', 0, mail).message)).toMatchObject([
+      { kind: 'input', from: assignment.workerId, value: { a: 1 } },
+      { kind: 'input', from: assignment.workerId, value: 'x' },
     ])
-    expect(made.orders.map(({ grant: given }) => decodeGrant(given ?? ''))).toEqual([
+    expect(made.orders.map(({ permissions: given }) => decodePermissions(given ?? ''))).toEqual([
       { tools: ['b'] },
       { tools: ['a', 'b'] },
     ])
@@ -232,7 +232,7 @@ describe('tasks', () => {
     const facts = { one: 1, two: { deep: true } }
     const made = orders([{ kind: 'reader', input: 'x', facts: ['two'] }], facts)
     expect(made.notes).toMatchObject([{ facts: ['two'] }])
-    expect(decodeMail('user', 0, made.orders[0]?.mail ?? '').message).toMatchObject({
+    expect(decodeMail('inbox', 0, made.orders[0]?.mail ?? '').message).toMatchObject({
       value: 'x',
       facts: { two: { deep: true } },
     })
@@ -261,11 +261,11 @@ describe('a message', () => {
 
   test('goes to an id, however it is written, of the same partition, or to the parent', () => {
     const parentId = newId(0)
-    const grant = grantByHand({ parentId })
-    expect(recipientOf('parent', grant)).toBe(parentId)
-    expect(recipientOf(` ${parentId.toUpperCase()}\n`, grant)).toBe(parentId)
-    expect(() => recipientOf(newId(1), grant)).toThrow('lives in another partition')
-    expect(() => recipientOf('x'.repeat(99), grant)).toThrow(`'${'x'.repeat(64)}' is not the id of a worker`)
-    expect(() => recipientOf('parent', grantByHand())).toThrow('has no parent')
+    const assignment = assignmentByHand({ parentId })
+    expect(recipientOf('parent', assignment)).toBe(parentId)
+    expect(recipientOf(` ${parentId.toUpperCase()}\n`, assignment)).toBe(parentId)
+    expect(() => recipientOf(newId(1), assignment)).toThrow('lives in another partition')
+    expect(() => recipientOf('x'.repeat(99), assignment)).toThrow(`'${'x'.repeat(64)}' is not the id of a worker`)
+    expect(() => recipientOf('parent', assignmentByHand())).toThrow('has no parent')
   })
 })

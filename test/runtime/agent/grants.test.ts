@@ -1,4 +1,4 @@
-/** Grants (I13): what a session restricts, no worker of it gets back; what a parent restricts, no child or grandchild. */
+/** Permissions (I13): what a session restricts, no worker of it gets back; what a parent restricts, no child or grandchild. */
 import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ function told({ requests }: RecordedModel, request = -1): unknown[] {
 }
 
 /** A root, its child and its grandchild, all of kinds with tools a and b; each asks for both, and for both for its child. */
-function family() {
+function parentWithChildren() {
   const both = { tools: ['a', 'b'] }
   const ask = together(call('a'), call('b'))
   const models = {
@@ -64,11 +64,11 @@ function family() {
 }
 
 describe('tools', () => {
-  test('that a session does not grant are hidden and refused, for its root, a child and a grandchild', async () => {
-    const { models, workers } = family()
+  test('that a session does not permissions are hidden and refused, for its root, a child and a grandchild', async () => {
+    const { models, workers } = parentWithChildren()
     await using troupe = await TestTroupe.start({ workers })
     ran.length = 0
-    const session = await troupe.create('top', 'go', { grant: { tools: ['a'] } })
+    const session = await troupe.create('top', 'go', { permissions: { tools: ['a'] } })
     expect(await session.result()).toMatchObject({ status: 'completed' })
     expect(ran).toEqual(['a', 'a', 'a'])
     for (const model of [models.top, models.middle]) {
@@ -78,7 +78,7 @@ describe('tools', () => {
     expect(toolsOf(models.low)).toEqual(['a'])
     expect(told(models.low)[1]).toBe("Error: unknown tool 'b'. Available: a")
     const { workers: reports } = await session.report()
-    expect(reports.map(({ kind, grant }) => [kind, grant])).toEqual([
+    expect(reports.map(({ kind, permissions }) => [kind, permissions])).toEqual([
       ['top', { tools: ['a'] }],
       ['middle', { tools: ['a'] }],
       ['low', { tools: ['a'] }],
@@ -86,10 +86,10 @@ describe('tools', () => {
   })
 
   test('stay out of reach after a restart', async () => {
-    const { models, workers } = family()
+    const { models, workers } = parentWithChildren()
     await using troupe = await TestTroupe.connect()
     const node = await troupe.startNode(workers)
-    const session = await troupe.create('low', 'go', { grant: { tools: ['a'] }, keepOpen: true })
+    const session = await troupe.create('low', 'go', { permissions: { tools: ['a'] }, keepOpen: true })
     await session.result({ run: 1 })
     await node.stop()
     await troupe.startNode(workers)
@@ -100,7 +100,7 @@ describe('tools', () => {
   })
 
   test('that a task leaves out are not the child’s, nor its children’s', async () => {
-    const { models, workers } = family()
+    const { models, workers } = parentWithChildren()
     const root = recordedModel('test/root', inTurn(spawn('middle', { tools: ['b'] })))
     await using troupe = await TestTroupe.start({
       workers: { ...workers, root: defineWorker({ instructions: 'x', model: root, spawns: ['middle'] }) },
@@ -110,11 +110,11 @@ describe('tools', () => {
     expect(toolsOf(models.middle)).toEqual(['b spawn_workers send_message'])
     expect(toolsOf(models.low)).toEqual(['b'])
     const { workers: reports } = await session.report()
-    expect(reports.map(({ grant }) => grant)).toEqual([null, { tools: ['b'] }, { tools: ['b'] }])
+    expect(reports.map(({ permissions }) => permissions)).toEqual([null, { tools: ['b'] }, { tools: ['b'] }])
   })
 
   test('are named by names: a task with anything else is told what is wrong', async () => {
-    const { workers } = family()
+    const { workers } = parentWithChildren()
     const root = recordedModel('test/root', inTurn(spawn('low', { tools: ['a\nfolder /'] })))
     await using troupe = await TestTroupe.start({
       workers: { ...workers, root: defineWorker({ instructions: 'x', model: root, spawns: ['low'] }) },
@@ -151,7 +151,7 @@ describe('folders', () => {
     const tools = [where, swap]
     const one = defineWorker({ instructions: 'x', model, tools, folder: () => swapped })
     await using troupe = await TestTroupe.start({ workers: { one } })
-    const session = await troupe.create('one', 'go', { grant: { folder } })
+    const session = await troupe.create('one', 'go', { permissions: { folder } })
     expect(await session.result()).toMatchObject({ status: 'completed' })
     expect(told(model, 1)).toEqual([await realpath(folder).then((real) => join(real, 'swapped'))])
     expect(told(model, 3)).toEqual([
@@ -169,7 +169,7 @@ describe('folders', () => {
     }),
   })
 
-  test('a child has the folder of its parent, and a grandchild, whatever the session granted above it', async () => {
+  test('a child has the folder of its parent, and a grandchild, whatever the session assigned above it', async () => {
     const models = ['top', 'middle', 'low'].map((id) => recordedModel(`test/${id}`, () => say('x')))
     models[0] = recordedModel('test/top', inTurn(together(call('where'), spawn('middle'))))
     models[1] = recordedModel('test/middle', inTurn(together(call('where'), spawn('low'))))
@@ -182,7 +182,7 @@ describe('folders', () => {
         ...lines('low', () => join(folder, 'inner', 'most'), low),
       },
     })
-    const session = await troupe.create('top', 'go', { grant: { folder } })
+    const session = await troupe.create('top', 'go', { permissions: { folder } })
     expect(await session.result()).toMatchObject({ status: 'completed' })
     expect([told(top)[0], told(middle)[0], told(low)[0]]).toEqual([
       join(folder, 'inner'),
@@ -190,7 +190,11 @@ describe('folders', () => {
       join(folder, 'inner', 'most'),
     ])
     const { workers } = await session.report()
-    expect(workers.map(({ grant }) => grant?.folder)).toEqual([folder, join(folder, 'inner'), join(folder, 'inner')])
+    expect(workers.map(({ permissions }) => permissions?.folder)).toEqual([
+      folder,
+      join(folder, 'inner'),
+      join(folder, 'inner'),
+    ])
   })
 
   test('a child that asks for one outside is refused', async () => {
@@ -203,7 +207,7 @@ describe('folders', () => {
       },
     })
     expect(await troupe.run('top', 'go')).toMatchObject({ status: 'completed' })
-    expect(told(top)).toMatchObject([[{ status: 'failed', failure: { code: 'grant_exceeded' } }]])
+    expect(told(top)).toMatchObject([[{ status: 'failed', failure: { code: 'permission_exceeded' } }]])
     expect(low.requests).toEqual([])
   })
 
@@ -216,7 +220,7 @@ describe('folders', () => {
         ...lines('low', undefined, low),
       },
     })
-    const session = await troupe.create('top', 'go', { grant: { folder: join(folder, 'link') } })
+    const session = await troupe.create('top', 'go', { permissions: { folder: join(folder, 'link') } })
     expect(await session.result()).toMatchObject({ status: 'completed' })
     expect(told(top)).toMatchObject([[{ status: 'completed' }]])
     expect(told(low)).toEqual([join(folder, 'inner', 'most')])
@@ -232,47 +236,47 @@ describe('handlers', () => {
   })
 
   test('give their children what they have', async () => {
-    const { models, workers } = family()
+    const { models, workers } = parentWithChildren()
     await using troupe = await TestTroupe.start({ workers: { ...workers, parent } })
-    const session = await troupe.create('parent', 'low', { grant: { tools: ['a'], kinds: ['low'] } })
+    const session = await troupe.create('parent', 'low', { permissions: { tools: ['a'], kinds: ['low'] } })
     expect(await session.result()).toMatchObject({ status: 'completed' })
     expect(toolsOf(models.low)).toEqual(['a'])
     const { workers: reports } = await session.report()
-    expect(reports[1]).toMatchObject({ kind: 'low', grant: { tools: ['a'], kinds: ['low'] } })
+    expect(reports[1]).toMatchObject({ kind: 'low', permissions: { tools: ['a'], kinds: ['low'] } })
   })
 
-  test('may not spawn a kind that is not granted', async () => {
-    const { workers } = family()
+  test('may not spawn a kind that is not assigned', async () => {
+    const { workers } = parentWithChildren()
     await using troupe = await TestTroupe.start({ workers: { ...workers, parent } })
-    const result = await troupe.run('parent', 'low', { grant: { kinds: ['top', 'middle'] } })
+    const result = await troupe.run('parent', 'low', { permissions: { kinds: ['top', 'middle'] } })
     expect(result).toMatchObject({
       status: 'failed',
-      failure: { code: 'grant_exceeded', message: expect.stringMatching(/may not spawn "low".*top, middle/) },
+      failure: { code: 'permission_exceeded', message: expect.stringMatching(/may not spawn "low".*top, middle/) },
     })
   })
 })
 
-test('who has a grant over which somebody wrote may use nothing', async () => {
-  const { models, workers } = family()
+test('who has permissions over which somebody wrote may use nothing', async () => {
+  const { models, workers } = parentWithChildren()
   const parent = defineWorker({ receive: (_, self) => void self.spawn('low', null) })
   await using troupe = await TestTroupe.connect()
-  const agent = await troupe.create('top', 'go', { grant: { tools: ['a'] } })
-  const handler = await troupe.create('parent', 'go', { grant: { kinds: ['low'] } })
+  const agent = await troupe.create('top', 'go', { permissions: { tools: ['a'] } })
+  const handler = await troupe.create('parent', 'go', { permissions: { kinds: ['low'] } })
   for (const { rootId } of [agent, handler])
-    await troupe.redis.hset(workerKeys(troupe.tag, rootId).record, 'grant', 'nonsense')
+    await troupe.redis.hset(workerKeys(troupe.tag, rootId).record, 'permissions', 'nonsense')
   await troupe.startNode({ ...workers, parent })
   await agent.result()
   expect(toolsOf(models.top)).toEqual([''])
   expect(await handler.result()).toMatchObject({
     status: 'failed',
-    failure: { code: 'grant_exceeded', message: expect.stringMatching(/may not spawn "low".*nothing/) },
+    failure: { code: 'permission_exceeded', message: expect.stringMatching(/may not spawn "low".*nothing/) },
   })
 })
 
-test('a session with a grant that is none is refused', async () => {
+test('a session with permissions that is none is refused', async () => {
   await using troupe = await TestTroupe.connect()
-  for (const grant of [{ tools: ['a b'] }, { folder: 'relative' }, { tool: ['a'] }]) {
-    const error = await troupe.create('low', 'go', { grant }).catch((thrown: unknown) => thrown)
+  for (const permissions of [{ tools: ['a b'] }, { folder: 'relative' }, { tool: ['a'] }]) {
+    const error = await troupe.create('low', 'go', { permissions }).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'input_invalid' })
   }
 })

@@ -1,14 +1,14 @@
 /** What a node remembers of histories: is it ever given where it is not true, or kept beyond its bytes? */
 import { getHeapStatistics, type HeapInfo } from 'node:v8'
 import { describe, expect, test, vi } from 'vitest'
-import type { Grant } from '../../../src/core/ports/ports.ts'
+import type { Assignment } from '../../../src/core/ports/ports.ts'
 import { HistoryCache, type KnownHistory } from '../../../src/runtime/agent/history-cache.ts'
 import type { TurnOutcome } from '../../../src/runtime/turn/turn-state.ts'
 
 vi.mock('node:v8', { spy: true })
 
-const grantOf = (workerId: string, more: Partial<Grant> = {}) =>
-  ({ workerId, commitId: '1:n:1', version: 3, ...more }) as Grant
+const assignmentOf = (workerId: string, more: Partial<Assignment> = {}) =>
+  ({ workerId, commitId: '1:n:1', version: 3, ...more }) as Assignment
 const outcome = (more: Partial<TurnOutcome> = {}): TurnOutcome => ({
   over: 'ended',
   aborted: false,
@@ -25,18 +25,18 @@ describe('what is known of a worker', () => {
     const cache = new HistoryCache(100_000)
     const one = known(10)
     cache.give('w', outcome(), one)
-    expect(cache.take(grantOf('other'))).toBeNull()
-    expect(cache.take(grantOf('w'))).toEqual({ known: one, isWhole: true })
-    expect(cache.take(grantOf('w'))).toBeNull()
+    expect(cache.take(assignmentOf('other'))).toBeNull()
+    expect(cache.take(assignmentOf('w'))).toEqual({ known: one, isWhole: true })
+    expect(cache.take(assignmentOf('w'))).toBeNull()
   })
 
-  test.each<[string, Partial<Grant>]>([
+  test.each<[string, Partial<Assignment>]>([
     ['another commit', { commitId: '2:m:1' }],
     ['another version', { version: 4 }],
   ])('is perhaps only a beginning when the record has %s', (_, more) => {
     const cache = new HistoryCache(100_000)
     cache.give('w', outcome(), known(10))
-    expect(cache.take(grantOf('w', more))).toMatchObject({ isWhole: false })
+    expect(cache.take(assignmentOf('w', more))).toMatchObject({ isWhole: false })
   })
 
   test.each<[string, Partial<TurnOutcome>]>([
@@ -47,7 +47,7 @@ describe('what is known of a worker', () => {
   ])('is not given when its turn %s: nobody knows what of it was recorded', (_, more) => {
     const cache = new HistoryCache(100_000)
     cache.give('w', outcome(more), known(10))
-    expect(cache.take(grantOf('w'))).toBeNull()
+    expect(cache.take(assignmentOf('w'))).toBeNull()
   })
 
   test('is what was known last', () => {
@@ -55,12 +55,12 @@ describe('what is known of a worker', () => {
     const [first, second] = [known(10), known(20)]
     cache.give('w', outcome(), first)
     cache.give('w', outcome(), second)
-    expect(cache.take(grantOf('w'))?.known).toBe(second)
+    expect(cache.take(assignmentOf('w'))?.known).toBe(second)
   })
 })
 
 describe('the bytes of what is kept', () => {
-  const kept = (cache: HistoryCache, ...ids: string[]) => ids.filter((id) => cache.take(grantOf(id)) !== null)
+  const kept = (cache: HistoryCache, ...ids: string[]) => ids.filter((id) => cache.take(assignmentOf(id)) !== null)
 
   test('are at most as many as allowed: what was given back longest ago goes first', () => {
     const cache = new HistoryCache(100_000)

@@ -3,7 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { newId } from '../../../src/core/ids.ts'
-import type { Grant } from '../../../src/core/ports/ports.ts'
+import type { Assignment } from '../../../src/core/ports/ports.ts'
 import { openModels } from '../../../src/models/model-source.ts'
 import { call, say } from '../../../src/models/scripted-model.ts'
 import { HistoryCache } from '../../../src/runtime/agent/history-cache.ts'
@@ -11,7 +11,7 @@ import { KindMaker } from '../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { grantByHand, HeldStore, silentLog, unspent } from '../support/held-store.ts'
+import { assignmentByHand, HeldStore, silentLog, unspent } from '../support/held-store.ts'
 
 /** A node with an agent, and the one worker of that, whose history is `log`. */
 class OneNode {
@@ -39,32 +39,36 @@ class OneNode {
     this.word = word
   }
 
-  /** One run, in one turn. Gives what the next grant says of its end. */
-  async run(number: number, more: Partial<Grant>): Promise<Pick<Grant, 'commitId' | 'version'>> {
+  /** One run, in one turn. Gives what the next assignment says of its end. */
+  async run(number: number, more: Partial<Assignment>): Promise<Pick<Assignment, 'commitId' | 'version'>> {
     const store = new HeldStore()
     const host = store.host()
     const readHistory = async (_workerId: string, from: number) => {
       this.reads.push(from)
       return this.log.slice(from)
     }
-    const mark = { workerId: this.workerId, isJob: false, run: number, ...more }
+    const purpose = { workerId: this.workerId, isJob: false, run: number, ...more }
     const warn = (_message: string, fields?: Record<string, unknown>) => void this.unread.push(fields?.entries)
     const workerLog = () => ({ ...silentLog, warn })
-    const turn = new Turn(grantByHand(mark), { ...host, workerLog, store: Object.assign(host.store, { readHistory }) })
+    const turn = new Turn(assignmentByHand(purpose), {
+      ...host,
+      workerLog,
+      store: Object.assign(host.store, { readHistory }),
+    })
     void this.#kind.behaviour(turn)
-    let { version } = turn.grant
+    let { version } = turn.assignment
     for (let place = 0; !turn.over; place++) {
       await waitUntil('a commit is on its way, or the turn is over', () => turn.over ?? store.commits.length > place)
       const commit = store.commits[place]
       this.log.push(...(commit?.request.entries ?? []))
       version++
-      commit?.answer({ kind: 'ok', version, bells: [], claimed: { kind: 'none' }, spending: unspent })
+      commit?.answer({ kind: 'ok', version, wakeups: [], claimed: { kind: 'none' }, spending: unspent })
     }
     return { commitId: turn.outcome.commitId, version: turn.outcome.version }
   }
 
   /** Texts of the last request. */
-  get shown(): string {
+  get preview(): string {
     return JSON.stringify(this.model.requests.at(-1)?.messages)
   }
 }
@@ -109,8 +113,8 @@ test('what others have added, and the entry before that; the next time what came
     await node.run(run + 1, { commitId: '2:other:1', version: 20 + run })
     expect(node.reads).toEqual([from])
     node.reads.length = 0
-    expect(node.shown).toContain('answer 2')
-    expect(node.shown).toContain(text)
+    expect(node.preview).toContain('answer 2')
+    expect(node.preview).toContain(text)
     expectWholeGiven(node)
   }
 })
@@ -118,7 +122,7 @@ test('what others have added, and the entry before that; the next time what came
 test('no more when its own turn had nothing to add; and of each entry it is told once that it cannot be read', async () => {
   const node = new OneNode()
   await node.run(1, {})
-  const idle = { mail: { control: [], family: [], user: [] } }
+  const idle = { mail: { signals: [], results: [], inbox: [] } }
   const reads: number[] = []
   for (const [version, entries] of [
     [20, ['no json']],
@@ -141,8 +145,8 @@ test('all of it when what it knows is not how the history begins any more (CACHE
   node.log.splice(1, last, said('told to another', 1))
   await node.run(2, { commitId: '2:other:1', version: 9 })
   expect(node.reads).toEqual([last, 0])
-  expect(node.shown).not.toContain('answer 2')
-  expect(node.shown).toContain('told to another')
+  expect(node.preview).not.toContain('answer 2')
+  expect(node.preview).toContain('told to another')
   expectWholeGiven(node)
 })
 
@@ -152,7 +156,7 @@ test('letters beyond Latin-1 count twice, with all that are in an entry with one
   const last = node.log.findIndex((json) => json.includes('–'))
   expectWholeGiven(node, last, last + 1)
   node.log.push(said('naïve', 2), said('…', 2), JSON.stringify({ type: 'cancelled', v: 1, at: 1, run: 2, epoch: 2 }))
-  await node.run(3, { commitId: '2:other:1', version: 20, mail: { control: [], family: [], user: [] } })
+  await node.run(3, { commitId: '2:other:1', version: 20, mail: { signals: [], results: [], inbox: [] } })
   expect(node.log.length).toBe(last + 5)
   expectWholeGiven(node, last, last + 1, last + 3)
 })

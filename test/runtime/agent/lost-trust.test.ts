@@ -12,7 +12,7 @@ import { KindMaker } from '../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { grantByHand, HeldStore, unspent } from '../support/held-store.ts'
+import { assignmentByHand, HeldStore, unspent } from '../support/held-store.ts'
 
 const noUsage = { inputTokens: 0, outputTokens: 0 }
 
@@ -32,7 +32,7 @@ async function begunUntil(effect: Effect, isLast: ((request: CommitRequest) => b
   })
   const agent = defineWorker({ instructions: 'x', model, tools: [tool] })
   const kind = new KindMaker(openModels({ env: {} })).make('agent', agent)
-  const turn = new Turn(grantByHand(), store.host())
+  const turn = new Turn(assignmentByHand(), store.host())
   const loseTrust = () => loseTrustIn(turn)
   if (isLast === null) loseTrust()
   void kind.behaviour(turn)
@@ -40,7 +40,7 @@ async function begunUntil(effect: Effect, isLast: ((request: CommitRequest) => b
     await waitUntil('a commit is on its way, or the turn is over', () => turn.over ?? store.commits.length > number)
     const commit = store.commits[number]
     if (commit && isLast?.(commit.request)) loseTrust()
-    commit?.answer({ kind: 'ok', version: number + 1, bells: [], claimed: { kind: 'none' }, spending: unspent })
+    commit?.answer({ kind: 'ok', version: number + 1, wakeups: [], claimed: { kind: 'none' }, spending: unspent })
   }
   return { begun, over: turn.over }
 }
@@ -73,12 +73,12 @@ test.each([
       'agent',
       defineWorker({ instructions: 'x', model, tools: [act] }),
     )
-    const turn = new Turn(grantByHand({ starts }), store.host())
+    const turn = new Turn(assignmentByHand({ starts }), store.host())
     void kind.behaviour(turn)
     for (let number = 0; !turn.over; number++) {
       const commit = await waitUntil('a commit is on its way', () => store.commits[number])
       if (holds('assistant')(commit.request)) turn.abandon('fenced')
-      else commit.answer({ kind: 'ok', version: number + 1, bells: [], claimed: { kind: 'none' }, spending: unspent })
+      else commit.answer({ kind: 'ok', version: number + 1, wakeups: [], claimed: { kind: 'none' }, spending: unspent })
     }
     expect(seen).toEqual(begun)
   },
@@ -91,7 +91,7 @@ test('no model is asked whose instructions took until the lease is not certain',
     loseTrustIn(turn)
     return 'x'
   }
-  const turn = new Turn(grantByHand(), store.host())
+  const turn = new Turn(assignmentByHand(), store.host())
   const agent = defineWorker({ instructions, model })
   await new KindMaker(openModels({ env: {} })).make('agent', agent).behaviour(turn)
   expect({ over: turn.over, requests: model.requests }).toEqual({ over: 'unreachable', requests: [] })
@@ -124,7 +124,10 @@ test.each([false, true])(
     ].map((entry) => JSON.stringify(entry))
     const host = store.host()
     Object.assign(host.store, { readHistory: async () => history })
-    const turn = new Turn(grantByHand({ open: true, runState: 'ExecutingTools', version: 2, commitId: '0:n:2' }), host)
+    const turn = new Turn(
+      assignmentByHand({ open: true, runState: 'ExecutingTools', version: 2, commitId: '0:n:2' }),
+      host,
+    )
     loseTrustIn(turn)
     await kind.behaviour(turn)
     expect({ over: turn.over, asked, commits: store.commits }).toEqual({ over: 'unreachable', asked: [], commits: [] })

@@ -12,7 +12,7 @@ import { askModel } from '../../../src/runtime/agent/ask-model.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { grantByHand, HeldStore } from '../support/held-store.ts'
+import { assignmentByHand, HeldStore } from '../support/held-store.ts'
 
 const whole = (reply: ScriptedReply): ModelReply => ({
   model: 'test/deaf',
@@ -163,7 +163,7 @@ test('a run whose model has replied is not said to wait for it, however long its
 async function toldOf(model: Model, heard: unknown[] = []) {
   const host = new HeldStore().host()
   const live = { publish: (_session: string, _worker: string, notes: readonly unknown[]) => void heard.push(...notes) }
-  const turn = new Turn(grantByHand(), { ...host, live, policy: { ...policy, deltaEveryMs: 5 } })
+  const turn = new Turn(assignmentByHand(), { ...host, live, policy: { ...policy, deltaEveryMs: 5 } })
   await askModel(turn, model, { instructions: 'x', messages: [], tools: [], idempotencyKey: 'k' }, 7)
   return heard
 }

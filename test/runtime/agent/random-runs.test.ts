@@ -34,8 +34,8 @@ const loss = fc.constantFrom<Loss>('none', 'none', 'none', 'none', 'none', 'none
 const losses = fc.array(loss, { minLength: 100, maxLength: 100 })
 
 const quick = { modelBackoffMs: 2, retryBackoffMs: 2, retryBackoffMsMax: 4 }
-const shortest = { leaseMs: 300, renewEveryMs: 80, leaseMarginMs: 60, sweepEveryMs: 50, bellMs: 200 }
-const patient = { suspectAfterStarts: 50, poisonAfterStartsAlone: 50, sameErrors: 50 }
+const shortest = { leaseMs: 300, renewEveryMs: 80, leaseMarginMs: 60, sweepEveryMs: 50, wakeupMs: 200 }
+const patient = { suspectAfterStarts: 50, poisonAfterIsolatedStarts: 50, sameErrors: 50 }
 
 /** How often each `once` call was run, and each reply asked for, by its key. */
 const runs = new Map<string, number>()

@@ -77,7 +77,7 @@ describe('a conversation', () => {
 })
 
 describe('a tree of agents', () => {
-  const family = (model: ReturnType<typeof recordedModel>, tasks: number) => ({
+  const parentWithChildren = (model: ReturnType<typeof recordedModel>, tasks: number) => ({
     parent: defineWorker({
       instructions: 'x',
       model: recordedModel('test/parent', (_, number) =>
@@ -92,7 +92,7 @@ describe('a tree of agents', () => {
 
   test('counts for all: a child finds used up what its siblings used', async () => {
     const model = recordedModel('test/child', (_, number) => (number % 3 === 0 ? say('done') : call('count')))
-    await using troupe = await TestTroupe.start({ workers: family(model, 5), concurrency: 1 })
+    await using troupe = await TestTroupe.start({ workers: parentWithChildren(model, 5), concurrency: 1 })
     const session = await troupe.create('parent', 'go', { limits: { modelCalls: 8 } })
     expect(await session.result()).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
     // One slot, so no two think at the same time: 1 of the parent, and 3, 3 and 1 of its children.
@@ -108,7 +108,7 @@ describe('a tree of agents', () => {
 
   test('goes beyond by no more than a call of each agent that thinks at the same moment', async () => {
     const model = recordedModel('test/child', () => ({ ...call('count'), usage }))
-    await using troupe = await TestTroupe.start({ workers: family(model, 6) })
+    await using troupe = await TestTroupe.start({ workers: parentWithChildren(model, 6) })
     const session = await troupe.create('parent', 'go', { limits: { modelCalls: 12 } })
     expect(await session.result()).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
     const { modelCalls, tokens, written } = await used(troupe, session)
@@ -130,7 +130,7 @@ describe('a tree of agents', () => {
       input: z.unknown(),
       run: () => session.limit({ modelCalls: 4 }),
     })
-    const { parent } = family(model, 1)
+    const { parent } = parentWithChildren(model, 1)
     const child = defineWorker({ instructions: 'x', model, tools: [raise] })
     await using troupe = await TestTroupe.connect()
     const session: Session = await troupe.create('parent', 'go', { limits: { modelCalls: 3 } })

@@ -95,14 +95,14 @@ test('what a tool established before it failed is a fact of the run', async () =
 
 test('a run whose facts are more than a result may hold fails, and its answer is in its history', async () => {
   const gather = defineTool({
-    name: 'gather',
+    name: 'await',
     description: 'x',
     effect: 'pure',
     run(_, { setFact }) {
       for (const name of ['one', 'two']) setFact(name, 'x'.repeat(600_000))
     },
   })
-  const model = recordedModel('test/m', [call('gather'), say('gathered')])
+  const model = recordedModel('test/m', [call('await'), say('gathered')])
   await using troupe = await TestTroupe.start({
     workers: { agent: defineWorker({ instructions: 'x', model, tools: [gather] }) },
   })

@@ -12,7 +12,7 @@ import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { grantByHand, HeldStore, unspent } from '../support/held-store.ts'
+import { assignmentByHand, HeldStore, unspent } from '../support/held-store.ts'
 
 test.each(['in the turn of the one before', 'in a turn of its own'])(
   'a run %s begins without the failure and the iterations of that one',
@@ -108,19 +108,23 @@ async function oneTurn(changes: Partial<Policy>, inputs: number, model: (turn: T
     return model(turn)
   })
   const agent = defineWorker({ instructions: 'x', model: recorded, tools: [look] })
-  const [mail] = grantByHand().mail.user
+  const [mail] = assignmentByHand().mail.inbox
   const user = Array.from({ length: inputs }, (_, sequence) => ({ ...(mail as Mail), sequence }))
   const host = store.host()
-  const grant = grantByHand({ mail: { control: [], family: [], user } })
-  const turn = new Turn(grant, { ...host, policy: { ...host.policy, ...changes } })
+  const assignment = assignmentByHand({ mail: { signals: [], results: [], inbox: user } })
+  const turn = new Turn(assignment, { ...host, policy: { ...host.policy, ...changes } })
   void new KindMaker(openModels({ env: {} })).make('agent', agent).behaviour(turn)
   for (let number = 0; !turn.over; number++) {
     await waitUntil('a commit is on its way, or the turn is over', () => turn.over ?? store.commits.length > number)
-    const ok = { kind: 'ok', bells: [], claimed: { kind: 'none' }, spending: unspent } as const
+    const ok = { kind: 'ok', wakeups: [], claimed: { kind: 'none' }, spending: unspent } as const
     store.commits[number]?.answer({ ...ok, version: number + 1 })
   }
   const requests = store.commits.map(({ request }) => request)
-  return { done, received: requests.reduce((sum, { userUsed }) => sum + userUsed, 0), end: requests.at(-1)?.end }
+  return {
+    done,
+    received: requests.reduce((sum, { inputsConsumed }) => sum + inputsConsumed, 0),
+    end: requests.at(-1)?.end,
+  }
 }
 
 /** As if the model had taken most of the time that a turn has. */

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { decodeTally } from '../../../src/core/history/agent-tally.ts'
 import { newId } from '../../../src/core/ids.ts'
-import type { Grant } from '../../../src/core/ports/ports.ts'
+import type { Assignment } from '../../../src/core/ports/ports.ts'
 import type { Mail } from '../../../src/core/worker/message.ts'
 import { openModels } from '../../../src/models/model-source.ts'
 import { say } from '../../../src/models/scripted-model.ts'
@@ -15,16 +15,16 @@ import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { grantByHand, HeldStore } from '../support/held-store.ts'
+import { assignmentByHand, HeldStore } from '../support/held-store.ts'
 
-/** The first commit of a turn with this grant, and how many replies were asked for until then. */
-async function firstCommit(more: Partial<Grant>, history: readonly object[] = []) {
+/** The first commit of a turn with this assignment, and how many replies were asked for until then. */
+async function firstCommit(more: Partial<Assignment>, history: readonly object[] = []) {
   const store = new HeldStore()
   const model = recordedModel('test/m', [say('done')])
   const kind = new KindMaker(openModels({ env: {} })).make('agent', defineWorker({ instructions: 'x', model }))
   const host = store.host()
   Object.assign(host.store, { readHistory: async () => history.map((entry) => JSON.stringify(entry)) })
-  const turn = new Turn(grantByHand(more), host)
+  const turn = new Turn(assignmentByHand(more), host)
   void kind.behaviour(turn)
   await waitUntil('a commit is on its way', () => store.commits.length > 0)
   turn.abandon('fenced')
@@ -32,8 +32,12 @@ async function firstCommit(more: Partial<Grant>, history: readonly object[] = []
 }
 
 test('a message that took its node down time and again is put aside, and not met again', async () => {
-  const { request, asked } = await firstCommit({ mark: 'poison' })
-  expect(request).toMatchObject({ userUsed: 1, dead: expect.any(String), failure: { code: 'poison', attempt: 1 } })
+  const { request, asked } = await firstCommit({ purpose: 'poison' })
+  expect(request).toMatchObject({
+    inputsConsumed: 1,
+    dead: expect.any(String),
+    failure: { code: 'poison', attempt: 1 },
+  })
   expect(request?.event).toContain('message.deadLettered')
   expect(request?.end).toMatchObject({ wait: 'any' })
   expect(asked).toBe(0)
@@ -44,18 +48,22 @@ test('a run that took its node down time and again is put aside, and what waits 
   const user = { type: 'user', ...head, id: 'm0', content: [{ type: 'text', text: 'go' }] }
   const retried = { attempt: 1, retrying: 'model:1', runState: 'TransientFailure' } as const
   const open = { open: true, version: 2, commitId: '1:n:2', ...retried }
-  const { request, asked } = await firstCommit({ mark: 'poison', ...open }, [user])
-  expect(request).toMatchObject({ userUsed: 0, dead: expect.any(String), failure: { code: 'poison', attempt: 2 } })
+  const { request, asked } = await firstCommit({ purpose: 'poison', ...open }, [user])
+  expect(request).toMatchObject({
+    inputsConsumed: 0,
+    dead: expect.any(String),
+    failure: { code: 'poison', attempt: 2 },
+  })
   expect(request?.failure?.message).toContain('the next step was model call 1 of run 1.')
   expect(request?.event).not.toContain('message.deadLettered')
   expect(asked).toBe(0)
 })
 
 test('a message that cannot be read fails its run before a model is asked', async () => {
-  const [mail] = grantByHand().mail.user
+  const [mail] = assignmentByHand().mail.inbox
   const user = [{ ...(mail as Mail), malformed: 'no JSON' }]
-  const { request, asked } = await firstCommit({ mail: { control: [], family: [], user } })
-  expect(request).toMatchObject({ userUsed: 1, failure: { code: 'input_invalid' } })
+  const { request, asked } = await firstCommit({ mail: { signals: [], results: [], inbox: user } })
+  expect(request).toMatchObject({ inputsConsumed: 1, failure: { code: 'input_invalid' } })
   // Who follows the events sees each run begin that ends.
   expect(request?.event).toMatch(/run\.started.*worker\.failed/)
   expect(asked).toBe(0)
@@ -74,12 +82,12 @@ test('a result that nothing awaits is consumed, counted and told to nobody', asy
   // Of a child that was awaited before, and has reported twice.
   const told = { kind: 'result', id: newId(0), from: newId(0), name: 'r', workerKind: 'reader', call: 1 } as const
   const message = { ...told, status: 'completed', value: 'twice' } as unknown as Mail['message']
-  const family = [{ lane: 'family', sequence: 1, message }] as const
-  const waiting = { open: true, runState: 'ExecutingTools', calls: 2, awaits: [2] } as const
-  const recorded = { version: 3, commitId: '1:n:3', familyTaken: 1 }
-  const mail = { control: [], user: [], family: [...family] }
+  const results = [{ lane: 'results', sequence: 1, message }] as const
+  const waiting = { open: true, runState: 'ExecutingTools', calls: 2, pendingCalls: [2] } as const
+  const recorded = { version: 3, commitId: '1:n:3', resultsTaken: 1 }
+  const mail = { signals: [], inbox: [], results: [...results] }
   const { request, asked } = await firstCommit({ ...waiting, ...recorded, mail }, history)
-  expect(request).toMatchObject({ familyUsed: [1], entries: [], awaits: [2], event: '' })
+  expect(request).toMatchObject({ resultsConsumed: [1], entries: [], pendingCalls: [2], event: '' })
   expect(decodeTally(request?.stateJson ?? '')).toMatchObject({ ignoredEvents: 1 })
   expect(asked).toBe(0)
 })
@@ -88,7 +96,7 @@ test.each([
   ['that does not fit', 'no object'],
   ['that names no folder', { folder: 'here' }],
   ['whose folder does not exist', { folder: join(tmpdir(), 'troupe', 'not', 'there') }],
-  ['whose folder is not granted', { folder: '/' }],
+  ['whose folder is not assigned', { folder: '/' }],
 ])('a first message %s does not choose the folder for good', async (_, unfit) => {
   const model = recordedModel('test/m', () => say('done'))
   const agent = defineWorker({
@@ -98,7 +106,7 @@ test.each([
     folder: (input) => (input as { folder: string }).folder,
   })
   await using troupe = await TestTroupe.connect()
-  const session = await troupe.create('agent', unfit, { keepOpen: true, grant: { folder: tmpdir() } })
+  const session = await troupe.create('agent', unfit, { keepOpen: true, permissions: { folder: tmpdir() } })
   // In the same turn as the first one, and in a later one.
   for (let run = 2; run <= 3; run++) {
     await session.root.send({ folder: tmpdir() })

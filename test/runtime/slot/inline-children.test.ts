@@ -6,7 +6,7 @@ import { childrenOf, InlineChildren, offerOf } from '../../../src/runtime/slot/i
 import { afterRun } from '../../../src/runtime/turn/run-ending.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step.ts'
 import type { Turn } from '../../../src/runtime/turn/turn.ts'
-import { grantByHand, unspent } from '../support/held-store.ts'
+import { assignmentByHand, unspent } from '../support/held-store.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -19,24 +19,24 @@ describe('a slot that runs children itself', () => {
     const open = new Map<string, () => void>()
     const turns = new Map<string, Turn>()
     const children = new InlineChildren(
-      names.map((name) => grantByHand({ name })),
+      names.map((name) => assignmentByHand({ name })),
       {
         inlineMs,
-        make: (grant) => {
+        make: (assignment) => {
           const turn = {
-            grant,
+            assignment,
             aborted: false,
             isDraining: false,
             drain() {
               this.isDraining = true
             },
           }
-          turns.set(grant.name, turn as unknown as Turn)
+          turns.set(assignment.name, turn as unknown as Turn)
           return turn as unknown as Turn
         },
         run: (turn) => {
-          done.push(`${turn.grant.name} ${turn.isDraining ? 'is given back' : 'runs'}`)
-          return new Promise<void>((resolve) => open.set(turn.grant.name, resolve))
+          done.push(`${turn.assignment.name} ${turn.isDraining ? 'is given back' : 'runs'}`)
+          return new Promise<void>((resolve) => open.set(turn.assignment.name, resolve))
         },
       },
     )
@@ -67,7 +67,7 @@ describe('a slot that runs children itself', () => {
     await settled()
     expect([done.at(-1), last]).toEqual(['c runs', undefined])
     end('b')
-    expect((await running).grant.name).toBe('c')
+    expect((await running).assignment.name).toBe('c')
   })
 
   test('begins one child only, when another says again that it is about to end because its commit was refused', async () => {
@@ -173,7 +173,7 @@ describe('offered to a slot are', () => {
     [name, { name, pool: 'default', isHandler: true, ...more } as Kind] as const
   const kinds = new Map([kind('quick'), kind('agent', { isHandler: false }), kind('gpu', { pool: 'gpu' })])
   const spawn = (of: string, pool = 'default') => ({ kind: of, pool }) as SpawnOrder
-  const turn = { grant: grantByHand(), aborted: false }
+  const turn = { assignment: assignmentByHand(), aborted: false }
   const offered = (spawns: readonly SpawnOrder[], { most = 16, ...more }: { most?: number } & Partial<Step> = {}) =>
     offerOf(turn, { ...emptyStep(afterRun(1)), spawns, ...more }, 3, { kinds, pool: 'default', most })?.offer
 
@@ -209,15 +209,15 @@ describe('of the children that it was offered, a slot gets', () => {
     mail: 'i\t-\t1',
   })
   const offer = {
-    parent: grantByHand({ run: 2 }),
+    parent: assignmentByHand({ run: 2 }),
     spawns: ['a', 'b', 'c'].map(spawn),
     offer: { slot: '3+', nonce: 'n', takes: [true, false, true] },
   }
   const got = (answer: CommitAnswer | undefined) => childrenOf(offer, answer, 7)
-  const ok: CommitAnswer = { kind: 'ok', version: 1, bells: [], claimed: { kind: 'none' }, spending: unspent }
+  const ok: CommitAnswer = { kind: 'ok', version: 1, wakeups: [], claimed: { kind: 'none' }, spending: unspent }
 
   test('those that the answer names, with the lease that it gives', () => {
-    expect(got({ ...ok, granted: ['c'], trustedUntil: 99 })).toMatchObject([
+    expect(got({ ...ok, assigned: ['c'], trustedUntil: 99 })).toMatchObject([
       { workerId: 'c', token: '1:n', parentRun: 2, trustedUntil: 99 },
     ])
   })

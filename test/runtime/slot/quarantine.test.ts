@@ -17,10 +17,10 @@ const hourMs = 3_600_000
 
 /** Makes the next claim of a root that rests the one for its failing end: five starts came to nothing before it. */
 async function poison(troupe: TestTroupe, { root, rootId }: Session, place: 'idle' | 'parked'): Promise<void> {
-  await waitUntil('it rests', async () => (await root.report()).place === place)
+  await waitUntil('it rests', async () => (await root.report()).status === place)
   const { record } = workerKeys(troupe.tag, rootId)
   const epoch = Number((await troupe.redis.hget(record, 'commit'))?.split(':')[0])
-  await troupe.redis.hset(record, { token: `${epoch + 5}:`, alone: 3, crashes: 4 })
+  await troupe.redis.hset(record, { token: `${epoch + 5}:`, isolated: 3, crashes: 4 })
 }
 
 /** What it was parked for comes now. */
@@ -68,12 +68,12 @@ test.each([
   await poison(troupe, session, 'idle')
   await session.root.send('two')
   const { failure, letter, entries, told } = await endOf(troupe, session, 2)
-  const step = 'message user-1 (input)'
+  const step = 'message inbox-1 (input)'
   expect(failure).toMatchObject({ code: 'poison', origin: 'runtime', attempt: 1, message: words(step) })
   expect(letter).toMatchObject({ killedBy: step, message: { kind: 'input', value: 'two' } })
   expect(letter?.evidence).toEqual(evidenceOf('worker', 2, step, 1))
   expect(entries.map(({ type }) => type)).toEqual(['failed'])
-  expect(told).toEqual(['message.deadLettered user-1'])
+  expect(told).toEqual(['message.deadLettered inbox-1'])
 })
 
 test('a timer that a handler was given stands in its history, and its letter holds no message', async () => {
@@ -107,7 +107,7 @@ test('a handler whose mailbox holds nothing for it is told to have been given no
   const { record } = workerKeys(troupe.tag, session.rootId)
   const { run } = partitionKeys(troupe.tag)
   // As a sweep leaves one whose lease has ended.
-  await troupe.redis.hset(record, 'place', 'queued')
+  await troupe.redis.hset(record, 'status', 'queued')
   await troupe.redis.zadd(run('default'), 1, session.rootId)
   const { failure, letter, entries } = await endOf(troupe, session, 1)
   expect(failure).toMatchObject({ code: 'poison', message: words('no message') })

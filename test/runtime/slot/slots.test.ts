@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { partitionOfKey } from '../../../src/core/ids.ts'
 import type { Waker } from '../../../src/core/ports/wake.ts'
-import { type Rung, Slots } from '../../../src/runtime/slot/slots.ts'
+import { type QueuedWakeup, Slots } from '../../../src/runtime/slot/slots.ts'
 import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -16,7 +16,10 @@ const quick = defineWorker({ receive: (message, self) => self.reply(message.valu
 
 test('a line that got a slot after it found none waits for no other', () => {
   const slots = new Slots(1)
-  const [first, second] = ['a', 'b'].map((pool) => ({ partition: 0, bell: { id: pool, pool } })) as [Rung, Rung]
+  const [first, second] = ['a', 'b'].map((pool) => ({ partition: 0, wakeup: { id: pool, pool } })) as [
+    QueuedWakeup,
+    QueuedWakeup,
+  ]
   const slot = slots.take(first) as number
   expect([slots.take(second), slots.waitingElsewhere(first)]).toEqual([null, second])
   slots.give(slot)
@@ -24,15 +27,13 @@ test('a line that got a slot after it found none waits for no other', () => {
 })
 
 test('a slot goes to the line that has been without one for longest, and last to the one that it was in (SLOT-1)', () => {
-  const [a, b, c] = ['a', 'b', 'c'].map((pool): Rung => ({ partition: 0, bell: { id: `b1-${pool}-1`, pool } })) as [
-    Rung,
-    Rung,
-    Rung,
-  ]
+  const [a, b, c] = ['a', 'b', 'c'].map(
+    (pool): QueuedWakeup => ({ partition: 0, wakeup: { id: `b1-${pool}-1`, pool } }),
+  ) as [QueuedWakeup, QueuedWakeup, QueuedWakeup]
   /** Both slots were taken, by `a` first; both lines wait for more, `b` first. */
   const bothWait = () => {
     const slots = new Slots(2)
-    for (const rung of [a, b, b, a]) slots.take(rung)
+    for (const queuedWakeup of [a, b, b, a]) slots.take(queuedWakeup)
     return slots
   }
   expect(bothWait().waitingElsewhere(c)).toBe(a)
@@ -42,14 +43,17 @@ test('a slot goes to the line that has been without one for longest, and last to
   const ended = bothWait()
   expect(ended.waitingAfter(a)).toBe(b)
   expect(ended.waitingElsewhere(c)).toBe(b)
-  const alone = new Slots(1)
-  for (const rung of [a, a]) alone.take(rung)
-  expect([alone.waitingElsewhere(a), alone.waitingAfter(a)]).toEqual([undefined, a])
+  const isolated = new Slots(1)
+  for (const queuedWakeup of [a, a]) isolated.take(queuedWakeup)
+  expect([isolated.waitingElsewhere(a), isolated.waitingAfter(a)]).toEqual([undefined, a])
 })
 
 test('who waits for a slot to come to a line is told each time anew, and at once where the line does not wait', async () => {
   const slots = new Slots(1)
-  const [first, second] = ['a', 'b'].map((pool) => ({ partition: 0, bell: { id: pool, pool } })) as [Rung, Rung]
+  const [first, second] = ['a', 'b'].map((pool) => ({ partition: 0, wakeup: { id: pool, pool } })) as [
+    QueuedWakeup,
+    QueuedWakeup,
+  ]
   slots.take(first)
   await slots.came(second)
   for (const round of [1, 2]) {
@@ -68,26 +72,26 @@ test('who waits for a slot to come to a line is told each time anew, and at once
 })
 
 describe('a slot that ends goes to the line that had none for longest', () => {
-  const rungIn = (pool: string): Rung => ({ partition: 0, bell: { id: pool, pool } })
+  const rungIn = (pool: string): QueuedWakeup => ({ partition: 0, wakeup: { id: pool, pool } })
   const busy = ['a', 'b', 'c', 'd'].map(rungIn)
 
   /** Slots that have gone round all lines, which always have work: those of the first lines of the answer are taken. */
-  function goRound(slots: Slots): Rung[] {
+  function goRound(slots: Slots): QueuedWakeup[] {
     const taken = busy.slice(0, slots.total)
-    for (const rung of busy) slots.take(rung)
+    for (const queuedWakeup of busy) slots.take(queuedWakeup)
     for (let round = 0; round < 10; round++) moveOn(slots, taken)
     return taken
   }
 
   /** The slot that came first ends in the middle of its work, and goes to this line. */
-  function moveOn(slots: Slots, taken: Rung[]): string {
-    const ended = taken.shift() as Rung
+  function moveOn(slots: Slots, taken: QueuedWakeup[]): string {
+    const ended = taken.shift() as QueuedWakeup
     slots.leave(ended)
     slots.give(0)
-    const next = slots.waitingAfter(ended) as Rung
+    const next = slots.waitingAfter(ended) as QueuedWakeup
     slots.take(next)
     taken.push(next)
-    return next.bell.pool
+    return next.wakeup.pool
   }
 
   test.each([1, 2])('all in turn where all always have work (%d slots)', (total) => {
@@ -104,10 +108,10 @@ describe('a slot that ends goes to the line that had none for longest', () => {
     expect(slots.take(rungIn('seldom'))).toBeNull()
     expect(moveOn(slots, taken)).toBe('seldom')
     // With one of its messages after the other it is not before them again.
-    const after = taken.pop() as Rung
+    const after = taken.pop() as QueuedWakeup
     slots.give(0)
-    taken.push(slots.waitingAfter(after) as Rung)
-    slots.take(taken.at(-1) as Rung)
+    taken.push(slots.waitingAfter(after) as QueuedWakeup)
+    slots.take(taken.at(-1) as QueuedWakeup)
     slots.take(rungIn('seldom'))
     const order = Array.from({ length: busy.length - total }, () => moveOn(slots, taken))
     expect(order).not.toContain('seldom')
@@ -115,8 +119,8 @@ describe('a slot that ends goes to the line that had none for longest', () => {
 })
 
 test.each([
-  ['its bell has lasted its bound', { bellJobMs: 50, bellMs: 600_000 }],
-  ['a bell in vain would be stale', { bellJobMs: 600_000, bellMs: 300 }],
+  ['its wake-up has lasted its bound', { wakeupJobMs: 50, wakeupMs: 600_000 }],
+  ['a wake-up in vain would be stale', { wakeupJobMs: 600_000, wakeupMs: 300 }],
 ])('a slot whose pool always has work serves another pool when %s (SLOT-1)', async (_, policy) => {
   await using troupe = await TestTroupe.start({
     workers: { inBusy, inOther },
@@ -125,12 +129,12 @@ test.each([
   })
   const busy = await troupe.create('inBusy')
   for (const number of [1, 2, 3]) expect(await troupe.run('inOther', number)).toMatchObject({ value: number })
-  expect((await busy.root.report()).place).not.toBe('parked')
+  expect((await busy.root.report()).status).not.toBe('parked')
 })
 
 test('a slot whose partition always has work serves another partition (SLOT-1)', async () => {
   await using troupe = await TestTroupe.connect({ partitions: 2 })
-  await troupe.startNode({ endless, quick }, { concurrency: 1, policy: { turnSliceSteps: 5, bellMs: 300 } })
+  await troupe.startNode({ endless, quick }, { concurrency: 1, policy: { turnSliceSteps: 5, wakeupMs: 300 } })
   const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
   const keyIn = (partition: number) => keys.find((key) => partitionOfKey(key, 2) === partition) as string
   await troupe.create('endless', null, { idempotencyKey: keyIn(0) })
@@ -138,13 +142,13 @@ test('a slot whose partition always has work serves another partition (SLOT-1)',
   expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
 })
 
-test('a slot whose partition always has work serves another one, also where no bell comes from there (SLOT-1)', async () => {
+test('a slot whose partition always has work serves another one, also where no wake-up comes from there (SLOT-1)', async () => {
   await using troupe = await TestTroupe.connect({ partitions: 2 })
-  await troupe.startNode({ endless, quick }, { concurrency: 1, policy: { turnSliceSteps: 5, bellMs: 300 } })
+  await troupe.startNode({ endless, quick }, { concurrency: 1, policy: { turnSliceSteps: 5, wakeupMs: 300 } })
   const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
   const keyIn = (partition: number) => keys.find((key) => partitionOfKey(key, 2) === partition) as string
   const first = await troupe.create('endless', null, { idempotencyKey: keyIn(0) })
-  await waitUntil('the slot is taken', async () => (await first.root.report()).place === 'running')
+  await waitUntil('the slot is taken', async () => (await first.root.report()).status === 'running')
   const prefix = partitionKeys(tagOf(troupe.namespace, 1)).queuePrefix
   const queue = new Queue('wakeups-default', { connection: troupe.redis, prefix })
   await queue.pause()
@@ -154,12 +158,12 @@ test('a slot whose partition always has work serves another one, also where no b
 })
 
 test.each([
-  ['a bell there would be stale', { bellJobMs: 600_000, bellMs: 100 }],
-  ['its own bell has lasted its bound', { bellJobMs: 100, bellMs: 600_000 }],
+  ['a wake-up there would be stale', { wakeupJobMs: 600_000, wakeupMs: 100 }],
+  ['its own wake-up has lasted its bound', { wakeupJobMs: 100, wakeupMs: 600_000 }],
 ])(
-  'a slot that went where another line waited as %s comes back, though no bell calls it (SLOT-1)',
+  'a slot that went where another line waited as %s comes back, though no wake-up calls it (SLOT-1)',
   async (_, bounds) => {
-    const rung = Promise.withResolvers<Waker>()
+    const queuedWakeup = Promise.withResolvers<Waker>()
     await using troupe = await TestTroupe.connect()
     let turns = 0
     const counted = defineWorker({
@@ -178,15 +182,15 @@ test.each([
       },
     })
     const policy = { turnSliceSteps: 5, ...bounds, sweepEveryMs: 600_000 }
-    const settings = { concurrency: 1, policy, bells: 'in-process', onRinger: rung.resolve } as const
+    const settings = { concurrency: 1, policy, wakeups: 'in-process', onWaker: queuedWakeup.resolve } as const
     await troupe.startNode({ counted, inBetween }, settings)
     await troupe.create('counted')
     const session = await troupe.create('inBetween', 'hello')
-    const ringer = await rung.promise
-    const ring = ringer.wake.bind(ringer)
-    vi.spyOn(ringer, 'wake').mockReturnValue(undefined)
-    ring(0, [{ id: 'one', pool: 'busy' }])
-    ring(0, [{ id: 'two', pool: 'other' }])
+    const waker = await queuedWakeup.promise
+    const wake = waker.wake.bind(waker)
+    vi.spyOn(waker, 'wake').mockReturnValue(undefined)
+    wake(0, [{ id: 'one', pool: 'busy' }])
+    wake(0, [{ id: 'two', pool: 'other' }])
     expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
     expect(await waitUntil('the first line goes on', () => turns > before)).toBe(true)
   },
@@ -209,25 +213,25 @@ test('wake-ups that are one job, as all slots were taken, are all answered when 
   })
   const slots = 16
   const numbers = Array.from({ length: slots }, (_, number) => number)
-  // No sweep comes, and no bell goes stale.
-  const policy = { bellMs: 600_000, sweepEveryMs: 600_000, leaseMs: 600_000, renewEveryMs: 200_000 }
+  // No sweep comes, and no wake-up goes stale.
+  const policy = { wakeupMs: 600_000, sweepEveryMs: 600_000, leaseMs: 600_000, renewEveryMs: 200_000 }
   await troupe.startNode({ held, waiting }, { concurrency: slots, policy })
   for (const number of numbers) await troupe.create('held', number)
   await waitUntil('all slots are taken', () => ends.length === slots)
   for (const number of numbers) await troupe.create('waiting', number)
   const queue = new Queue('wakeups-other', { connection: troupe.redis, prefix: `${troupe.tag}:q` })
   // BullMQ counts all that were ever added.
-  const rung = async () => Number(await troupe.redis.get(queue.toKey('id')))
+  const queuedWakeup = async () => Number(await troupe.redis.get(queue.toKey('id')))
   const areTogether = async () => {
     const jobs = await queue.getWaiting()
     return jobs.length === 1 && jobs[0]?.data.others?.length > 1
   }
   while (!(await areTogether())) {
     expect(ends.length).toBeGreaterThan(4)
-    const [runningBefore, rungBefore] = [running.size, await rung()]
+    const [runningBefore, rungBefore] = [running.size, await queuedWakeup()]
     ends.shift()?.()
     await waitUntil('a slot goes to the line that waits', () => running.size > runningBefore)
-    await waitUntil('others come to a full node again', async () => (await rung()) > rungBefore)
+    await waitUntil('others come to a full node again', async () => (await queuedWakeup()) > rungBefore)
   }
   for (const end of ends.splice(0)) end()
   expect(await waitUntil('all run', () => running.size === slots)).toBe(true)
@@ -235,13 +239,13 @@ test('wake-ups that are one job, as all slots were taken, are all answered when 
   await queue.close()
 })
 
-describe('a bell that comes to a full node', () => {
-  // No sweep comes, and no bell goes stale.
-  const policy = { bellMs: 600_000, sweepEveryMs: 600_000, leaseMs: 600_000, renewEveryMs: 200_000 }
+describe('a wake-up that comes to a full node', () => {
+  // No sweep comes, and no wake-up goes stale.
+  const policy = { wakeupMs: 600_000, sweepEveryMs: 600_000, leaseMs: 600_000, renewEveryMs: 200_000 }
   const queueOf = ({ namespace }: TestTroupe, partition: number) =>
     `${partitionKeys(tagOf(namespace, partition)).queuePrefix}:wakeups-default`
   // BullMQ counts all that were ever added.
-  const rung = async (troupe: TestTroupe, partition: number) =>
+  const queuedWakeup = async (troupe: TestTroupe, partition: number) =>
     Number(await troupe.redis.get(`${queueOf(troupe, partition)}:id`))
   const jobs = async (troupe: TestTroupe, partition: number) => {
     const lists = ['wait', 'active'].map((state) => troupe.redis.llen(`${queueOf(troupe, partition)}:${state}`))
@@ -264,13 +268,13 @@ describe('a bell that comes to a full node', () => {
     await waitUntil('the slot is taken', () => ends.has(0))
     for (const partition of [1, 2, 3]) {
       await createIn(partition)
-      await waitUntil('its bell is rung again', async () => (await rung(troupe, partition)) === 2)
+      await waitUntil('its wake-up is rung again', async () => (await queuedWakeup(troupe, partition)) === 2)
     }
     for (const partition of [1, 2, 3]) {
       ends.get(partition - 1)?.()
       await waitUntil('the slot goes to the next line', () => ends.has(partition))
       await waitUntil('whose jobs have been answered', async () => (await jobs(troupe, partition)) === 0)
-      expect(await Promise.all([1, 2, 3].map((one) => rung(troupe, one)))).toEqual([2, 2, 2])
+      expect(await Promise.all([1, 2, 3].map((one) => queuedWakeup(troupe, one)))).toEqual([2, 2, 2])
     }
     ends.get(3)?.()
   })
@@ -292,10 +296,10 @@ describe('a bell that comes to a full node', () => {
     await troupe.create('held')
     await waitUntil('the slot is taken', () => isTaken)
     await troupe.create('elsewhere')
-    await waitUntil('its bell is rung again', async () => (await rung(troupe, 0)) === 2)
+    await waitUntil('its wake-up is rung again', async () => (await queuedWakeup(troupe, 0)) === 2)
     end.resolve()
     // Eight times it is heard in vain.
-    await waitUntil('it goes on', async () => (await rung(troupe, 0)) >= 10)
+    await waitUntil('it goes on', async () => (await queuedWakeup(troupe, 0)) >= 10)
     expect(await waitUntil('and not for ever', async () => (await jobs(troupe, 0)) === 0)).toBe(true)
   })
 })

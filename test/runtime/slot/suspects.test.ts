@@ -61,7 +61,7 @@ async function suspectOf(troupe: TestTroupe) {
   const session = await troupe.create('echo', 'one', { keepOpen: true })
   await session.result({ run: 1 })
   const { record } = workerKeys(troupe.tag, session.rootId)
-  await waitUntil('it is idle', async () => (await session.root.report()).place === 'idle')
+  await waitUntil('it is idle', async () => (await session.root.report()).status === 'idle')
   // Claimed three times, and the commit of its run was made under the first: two starts without one.
   await troupe.redis.hset(record, 'token', '3:')
   return { session, token: () => troupe.redis.hget(record, 'token') }
@@ -82,7 +82,7 @@ test('a slot that was given an innocent lets another slot claim a suspect', asyn
   await session.root.send('two')
   const result = await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })
   expect(result).toMatchObject({ status: 'completed', value: 'two' })
-  expect((await innocent.root.report()).place).toBe('running')
+  expect((await innocent.root.report()).status).toBe('running')
   ended.resolve()
   await innocent.result()
   await expectInvariants(troupe.redis, troupe.namespace)
@@ -106,7 +106,7 @@ test('a node claims no suspect while a cancelled handler goes on, not even with 
   await cancelled.cancel()
   expect(await cancelled.result()).toMatchObject({ status: 'cancelled' })
   for (const number of [1, 2, 3]) expect(await troupe.run('echo', number)).toMatchObject({ value: number })
-  expect(await session.root.report()).toMatchObject({ place: 'queued', mailbox: { pending: 1 } })
+  expect(await session.root.report()).toMatchObject({ status: 'queued', mailbox: { pending: 1 } })
   expect(await token()).toBe('3:')
   ended.resolve()
   expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
@@ -141,7 +141,7 @@ test('a node claims no suspect while a handler goes on whose turn was taken from
   await suspect.root.send('two')
   // They stand in line behind it: who claims them has passed it by.
   for (const number of [1, 2, 3]) expect(await troupe.run('echo', number)).toMatchObject({ value: number })
-  expect(await suspect.root.report()).toMatchObject({ place: 'queued', mailbox: { pending: 1 } })
+  expect(await suspect.root.report()).toMatchObject({ status: 'queued', mailbox: { pending: 1 } })
   expect(await token()).toBe('3:')
   ended.resolve()
   expect(await suspect.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'two' })
@@ -162,9 +162,9 @@ test('a node names who is started apart from others, and whose run fails with po
     expect.objectContaining({ ...who, run: 2, starts: 2, msg: expect.stringMatching(/^a worker is started apart/) }),
   ])
   const { record } = workerKeys(troupe.tag, session.rootId)
-  await waitUntil('it is idle', async () => (await session.root.report()).place === 'idle')
+  await waitUntil('it is idle', async () => (await session.root.report()).status === 'idle')
   const commit = Number((await troupe.redis.hget(record, 'commit'))?.split(':')[0])
-  await troupe.redis.hset(record, { token: `${commit + 5}:`, alone: 3 })
+  await troupe.redis.hset(record, { token: `${commit + 5}:`, isolated: 3 })
   await session.root.send('three')
   expect(await session.result({ run: 3 })).toMatchObject({ status: 'failed', failure: { code: 'poison' } })
   expect(told().slice(1)).toEqual([

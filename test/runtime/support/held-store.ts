@@ -1,7 +1,7 @@
-/** A grant and a node by hand: what a turn asks of its store is kept, and the test answers it. */
+/** An assignment and a node by hand: what a turn asks of its store is kept, and the test answers it. */
 import { newId } from '../../../src/core/ids.ts'
 import { defaultSpending, defaultWorkerLimits, policy } from '../../../src/core/policy.ts'
-import type { CommitAnswer, CommitRequest, Grant, SessionSpending } from '../../../src/core/ports/ports.ts'
+import type { Assignment, CommitAnswer, CommitRequest, SessionSpending } from '../../../src/core/ports/ports.ts'
 import type { TurnHost } from '../../../src/runtime/turn/turn-host.ts'
 
 /** Of a session that says nothing of it. */
@@ -9,11 +9,11 @@ export const unspent: SessionSpending = { spent: null, allowed: defaultSpending 
 
 export const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
 
-export function grantByHand(more: Partial<Grant> = {}): Grant {
+export function assignmentByHand(more: Partial<Assignment> = {}): Assignment {
   const workerId = newId(0)
   return {
     workerId,
-    mark: 'run',
+    purpose: 'run',
     retrying: '',
     token: '1:nonce',
     epoch: 1,
@@ -37,17 +37,17 @@ export function grantByHand(more: Partial<Grant> = {}): Grant {
     crashes: 0,
     attempt: 0,
     calls: 0,
-    awaits: [],
+    pendingCalls: [],
     timersOpen: 0,
     stateJson: null,
     commitId: '',
-    familyTaken: 0,
-    familySeen: 0,
-    allowed: {},
+    resultsTaken: 0,
+    resultsSeen: 0,
+    permissions: {},
     mail: {
-      control: [],
-      family: [],
-      user: [{ lane: 'user', sequence: 0, message: { kind: 'input', id: newId(0), from: null, value: 1 } }],
+      signals: [],
+      results: [],
+      inbox: [{ lane: 'inbox', sequence: 0, message: { kind: 'input', id: newId(0), from: null, value: 1 } }],
     },
     trustedUntil: performance.now() + 60_000,
     ...more,
@@ -61,12 +61,12 @@ export class HeldStore {
   host(): TurnHost {
     const claim = {
       pool: 'default',
-      bell: 'b',
+      wakeup: 'b',
       slot: '0',
       nonce: 'n',
       maySuspect: false,
       wasBusy: false,
-      keepBell: false,
+      keepWakeup: false,
     }
     return {
       store: {
@@ -75,8 +75,8 @@ export class HeldStore {
       } as unknown as TurnHost['store'],
       log: silentLog,
       policy,
-      bell: 'b',
-      ring() {},
+      wakeup: 'b',
+      wake() {},
       plan: () => ({ kind: 'claim', claim }),
       noteBusy() {},
       noteTimer() {},

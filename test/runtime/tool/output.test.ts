@@ -127,12 +127,12 @@ test('a cut is well formed, is a prefix, has the size it says, and could not sho
       const whole = value.toWellFormed()
       const output = toOutput(value, bytesMax)
       expect(output.type).toBe('text')
-      const shown = output.value as string
-      expect(shown.isWellFormed()).toBe(true)
+      const preview = output.value as string
+      expect(preview.isWellFormed()).toBe(true)
       const fits = Buffer.byteLength(whole) <= bytesMax
-      const kept = fits ? shown : shown.replace(noteOf, '')
+      const kept = fits ? preview : preview.replace(noteOf, '')
       const sizes = fits ? undefined : [Buffer.byteLength(whole), Buffer.byteLength(kept)]
-      expect(fits ? undefined : noteOf.exec(shown)?.slice(1).map(Number)).toEqual(sizes)
+      expect(fits ? undefined : noteOf.exec(preview)?.slice(1).map(Number)).toEqual(sizes)
       expect(fits ? whole === kept : whole.startsWith(kept)).toBe(true)
       expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(bytesMax)
       const next = String.fromCodePoint(whole.codePointAt(kept.length) ?? 0)

@@ -1,9 +1,9 @@
 /** What is told of the end of a run: of a job's own, also its value where that is small. */
 import { expect, test } from 'vitest'
 import { completedNote } from '../../../src/runtime/turn/run-ending.ts'
-import { grantByHand } from '../support/held-store.ts'
+import { assignmentByHand } from '../support/held-store.ts'
 
-const job = grantByHand({ isJob: true })
+const job = assignmentByHand({ isJob: true })
 
 test("a job's run tells its value, and its number unless it is the first", () => {
   expect(completedNote(job, 1, '{"a":[1,"é"]}')).toEqual(['run.completed', { value: { a: [1, 'é'] } }])
@@ -19,5 +19,5 @@ test('up to 256 bytes as JSON', () => {
 })
 
 test('nobody waits for the value of a child, or of one run of a conversation, by events', () => {
-  expect(completedNote(grantByHand({ isJob: false }), 1, '7')).toEqual(['run.completed'])
+  expect(completedNote(assignmentByHand({ isJob: false }), 1, '7')).toEqual(['run.completed'])
 })

@@ -56,9 +56,9 @@ describe('steps that were merged', () => {
   test('use, write and tell what each of them did, in order', () => {
     const first = step({
       entries: ['a'],
-      controlUsed: 1,
-      userUsed: 2,
-      familyUsed: [4],
+      signalsConsumed: 1,
+      inputsConsumed: 2,
+      resultsConsumed: [4],
       spawns: [spawn('a')],
       sends: [{ workerId: 'a', mail: '' }],
       timers: [{ id: 'a', ms: 1, valueJson: '' }],
@@ -66,9 +66,9 @@ describe('steps that were merged', () => {
     })
     const last = step({
       entries: ['c'],
-      controlUsed: 3,
-      userUsed: 5,
-      familyUsed: [2, 7],
+      signalsConsumed: 3,
+      inputsConsumed: 5,
+      resultsConsumed: [2, 7],
       spawns: [spawn('c')],
       sends: [{ workerId: 'c', mail: '' }],
       timers: [{ id: 'c', ms: 2, valueJson: '' }],
@@ -76,9 +76,9 @@ describe('steps that were merged', () => {
     })
     const both = {
       entries: ['a', 'c'],
-      controlUsed: 4,
-      userUsed: 7,
-      familyUsed: [4, 2, 7],
+      signalsConsumed: 4,
+      inputsConsumed: 7,
+      resultsConsumed: [4, 2, 7],
       spawns: [{ id: 'a' }, { id: 'c' }],
       sends: [{ workerId: 'a' }, { workerId: 'c' }],
       timers: [{ id: 'a' }, { id: 'c' }],
@@ -96,7 +96,7 @@ describe('steps that were merged', () => {
     // Null says that there is none any more.
     expect(merged({ failure }, { failure: null }, {}).failure).toBeNull()
     expect(merged({}, {}).failure).toBeUndefined()
-    const end = { outcome: 'completed', result: '"x"', awaiting: 3, dead: '{}' } as const
+    const end = { outcome: 'completed', result: '"x"', pendingCount: 3, dead: '{}' } as const
     expect(merged({}, { ...end, position: later })).toMatchObject({ ...end, position: later })
   })
 })

@@ -13,12 +13,12 @@ import { afterRun } from '../../../src/runtime/turn/run-ending.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { grantByHand, HeldStore, unspent } from '../support/held-store.ts'
+import { assignmentByHand, HeldStore, unspent } from '../support/held-store.ts'
 
 const ok = (claimed: ClaimAnswer): CommitAnswer => ({
   kind: 'ok',
   version: 1,
-  bells: [],
+  wakeups: [],
   claimed,
   spending: unspent,
 })
@@ -45,7 +45,7 @@ test('no other file can write a field of a turn', () => {
 describe('a turn', () => {
   test('has one commit in flight at a time, also when a cancel comes while the last one is on its way (TURN-1)', async () => {
     const store = new HeldStore()
-    const turn = new Turn(grantByHand(), store.host())
+    const turn = new Turn(assignmentByHand(), store.host())
     void echo.behaviour(turn)
     await waitUntil('the ending commit is on its way', () => store.commits.length === 1)
     void turn.cancel()
@@ -55,18 +55,18 @@ describe('a turn', () => {
 
   test('keeps the worker that its ending commit claimed when a cancel comes too late', async () => {
     const store = new HeldStore()
-    const turn = new Turn(grantByHand(), store.host())
+    const turn = new Turn(assignmentByHand(), store.host())
     void echo.behaviour(turn)
     await waitUntil('the ending commit is on its way', () => store.commits.length === 1)
     void turn.cancel()
     await new Promise((resolve) => setImmediate(resolve))
     // Both answers arrive together, as on one connection.
-    store.commits[0]?.answer(ok({ kind: 'grant', grant: grantByHand() }))
+    store.commits[0]?.answer(ok({ kind: 'assigned', assignment: assignmentByHand() }))
     store.commits[1]?.answer({ kind: 'fenced', claimed: { kind: 'none' } })
     await turn.finished
     await new Promise((resolve) => setImmediate(resolve))
     expect(turn.over).toBe('ended')
-    expect(turn.endAnswer).toMatchObject({ claimed: { kind: 'grant' } })
+    expect(turn.endAnswer).toMatchObject({ claimed: { kind: 'assigned' } })
   })
 
   test('of a worker with several messages receives no further one after it was released', async () => {
@@ -81,13 +81,13 @@ describe('a turn', () => {
         },
       }),
     )
-    const mail = grantByHand().mail.user.concat(grantByHand().mail.user)
-    const turn = new Turn(grantByHand({ mail: { control: [], family: [], user: mail } }), store.host())
+    const mail = assignmentByHand().mail.inbox.concat(assignmentByHand().mail.inbox)
+    const turn = new Turn(assignmentByHand({ mail: { signals: [], results: [], inbox: mail } }), store.host())
     void deaf.behaviour(turn)
     await waitUntil('the first is received', () => seen.length === 1)
     void turn.release()
     await waitUntil('it is given back', () => store.commits.length === 1)
-    expect(store.commits[0]?.request).toMatchObject({ userUsed: 0, end: { wait: 'again' } })
+    expect(store.commits[0]?.request).toMatchObject({ inputsConsumed: 0, end: { wait: 'again' } })
     store.commits[0]?.answer(ok({ kind: 'none' }))
     await turn.finished
     expect(seen).toHaveLength(1)
@@ -111,13 +111,13 @@ describe('a turn', () => {
           tools: [looks],
         }),
       )
-    const mail = (value: number) => ({ ...(grantByHand().mail.user[0] as Mail), message: inputOf(value) })
+    const mail = (value: number) => ({ ...(assignmentByHand().mail.inbox[0] as Mail), message: inputOf(value) })
     const inputOf = (value: number) => ({ kind: 'input', id: newId(0), from: null, value }) as const
     const begun = async (kind: Kind, starts: number) => {
       seen.length = 0
       const store = new HeldStore()
-      const user = kind === noting ? [mail(1), mail(2)] : [mail(1)]
-      const turn = new Turn(grantByHand({ starts, mail: { control: [], family: [], user } }), store.host())
+      const inbox = kind === noting ? [mail(1), mail(2)] : [mail(1)]
+      const turn = new Turn(assignmentByHand({ starts, mail: { signals: [], results: [], inbox } }), store.host())
       void kind.behaviour(turn)
       await waitUntil('a commit is on its way', () => store.commits.length === 1)
       return { store, turn }
@@ -157,7 +157,7 @@ describe('a turn', () => {
 
     test('is cancelled as soon as the behaviour can say how, and not before', async () => {
       const store = new HeldStore()
-      const turn = new Turn(grantByHand(), store.host())
+      const turn = new Turn(assignmentByHand(), store.host())
       await turn.cancel()
       expect([turn.aborted, store.commits.length]).toEqual([true, 0])
       turn.whenCancelled(() => cancelled)
@@ -170,7 +170,7 @@ describe('a turn', () => {
 
     test('is so too when Redis says it, to a turn that is given back', async () => {
       const store = new HeldStore()
-      const turn = new Turn(grantByHand(), store.host())
+      const turn = new Turn(assignmentByHand(), store.host())
       void turn.release()
       await waitUntil('it is given back', () => store.commits.length === 1)
       store.commits[0]?.answer({ kind: 'cancelled' })
@@ -183,7 +183,7 @@ describe('a turn', () => {
 
     test('is given up when it cannot say how', async () => {
       const store = new HeldStore()
-      const turn = new Turn(grantByHand(), store.host())
+      const turn = new Turn(assignmentByHand(), store.host())
       turn.whenCancelled(() => {
         throw new Error('no idea')
       })

@@ -3,15 +3,15 @@ import { performance } from 'node:perf_hooks'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
 import { type Policy, policy } from '../../../src/core/policy.ts'
-import type { Bell, RenewRequest, TurnStore, Verdict } from '../../../src/core/ports/ports.ts'
+import type { RenewRequest, TurnStore, Verdict, Wakeup } from '../../../src/core/ports/ports.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { type Renewal, Renewer } from '../../../src/runtime/upkeep/renewer.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { grantByHand, HeldStore, silentLog } from '../support/held-store.ts'
+import { assignmentByHand, HeldStore, silentLog } from '../support/held-store.ts'
 
 interface Answer {
   readonly verdicts?: readonly Verdict[]
-  readonly bells?: readonly Bell[]
+  readonly wakeups?: readonly Wakeup[]
   readonly trustedUntil?: number
 }
 
@@ -29,7 +29,7 @@ class Scene {
   /** Turns whose slots heard that their wake-ups are busy. */
   readonly busy: Turn[] = []
   readonly asked: RenewRequest[][] = []
-  readonly rung: Bell[] = []
+  readonly queuedWakeup: Wakeup[] = []
   readonly warned: string[] = []
   readonly renewer: Renewer
   answer: (requests: readonly RenewRequest[]) => Promise<Answer> | Answer = () => ({})
@@ -39,13 +39,13 @@ class Scene {
       partition: 0,
       renew: async (requests: readonly RenewRequest[]) => {
         this.asked.push([...requests])
-        const { verdicts, bells = [], trustedUntil = 0 } = await this.answer(requests)
-        return { verdicts: verdicts ?? requests.map(() => 'kept'), bells, trustedUntil }
+        const { verdicts, wakeups = [], trustedUntil = 0 } = await this.answer(requests)
+        return { verdicts: verdicts ?? requests.map(() => 'kept'), wakeups, trustedUntil }
       },
     } as unknown as TurnStore
-    const ring = (bells: readonly Bell[]) => void this.rung.push(...bells)
+    const wake = (wakeups: readonly Wakeup[]) => void this.queuedWakeup.push(...wakeups)
     const log = { ...silentLog, warn: (message: string) => void this.warned.push(message) }
-    this.renewer = new Renewer(store, times, ring, log)
+    this.renewer = new Renewer(store, times, wake, log)
   }
 
   /** A turn that began long ago and was never renewed, but for `more`. */
@@ -55,7 +55,7 @@ class Scene {
 
   renewal({ startedAt = longAgo(), sessionId = newId(0), trustedUntil = soon(), ...more }: More = {}): Renewal {
     const host = { ...new HeldStore().host(), noteBusy: () => void this.busy.push(turn) }
-    const turn = Object.assign(new Turn(grantByHand({ sessionId, trustedUntil }), host), { startedAt })
+    const turn = Object.assign(new Turn(assignmentByHand({ sessionId, trustedUntil }), host), { startedAt })
     return Object.assign(this.renewer.add(turn), more)
   }
 
@@ -77,8 +77,13 @@ describe('which turns are renewed', () => {
     scene.turn({ startedAt: performance.now() })
     const long = scene.turn()
     await scene.renewer.runOnce()
-    expect(scene.workersAsked).toEqual([[long.grant.workerId]])
-    expect(scene.asked[0]?.[0]).toMatchObject({ token: long.grant.token, bell: 'b', becomesBusy: true, runState: '' })
+    expect(scene.workersAsked).toEqual([[long.assignment.workerId]])
+    expect(scene.asked[0]?.[0]).toMatchObject({
+      token: long.assignment.token,
+      wakeup: 'b',
+      becomesBusy: true,
+      runState: '',
+    })
     expect(scene.busy).toEqual([long])
   })
 
@@ -87,7 +92,7 @@ describe('which turns are renewed', () => {
     scene.turn({ wasAsked: true, renewedAt: performance.now() })
     await scene.renewer.runOnce()
     await scene.renewer.runOnce()
-    expect(scene.workersAsked).toEqual([[old.turn.grant.workerId]])
+    expect(scene.workersAsked).toEqual([[old.turn.assignment.workerId]])
     expect(performance.now() - old.renewedAt).toBeLessThan(1_000_000)
   })
 
@@ -108,7 +113,7 @@ describe('which turns are renewed', () => {
     ]
     scene.turn()
     await scene.renewer.runOnce(session)
-    expect(scene.workersAsked).toEqual([mine.map(({ grant }) => grant.workerId)])
+    expect(scene.workersAsked).toEqual([mine.map(({ assignment }) => assignment.workerId)])
   })
 
   test('a hundred at a time at most', async () => {
@@ -169,7 +174,7 @@ describe('an answer', () => {
   test('that a lease was kept makes it trusted for longer, and never for shorter', async () => {
     const until = soon()
     const [short, long] = [scene.turn({ trustedUntil: until - 1 }), scene.turn({ trustedUntil: until + 1 })]
-    scene.answer = () => ({ trustedUntil: until, bells: [{ id: 'b1-default-1', pool: 'default' }] })
+    scene.answer = () => ({ trustedUntil: until, wakeups: [{ id: 'b1-default-1', pool: 'default' }] })
     await scene.renewer.runOnce()
     const trust = [until - 0.5, until, until + 0.5].map((at) => [short.lease.isTrusted(at), long.lease.isTrusted(at)])
     expect(trust).toEqual([
@@ -178,7 +183,7 @@ describe('an answer', () => {
       [false, true],
     ])
     expect([short.over, long.over, short.aborted]).toEqual([undefined, undefined, false])
-    expect(scene.rung).toEqual([{ id: 'b1-default-1', pool: 'default' }])
+    expect(scene.queuedWakeup).toEqual([{ id: 'b1-default-1', pool: 'default' }])
   })
 
   test('ends the turns it says are fenced or cancelled, and no other (RENEW-3)', async () => {
@@ -239,6 +244,6 @@ describe('an answer', () => {
     const [late, trusted] = [scene.turn({ trustedUntil: performance.now() }), scene.turn({ trustedUntil: soon() })]
     await scene.renewer.runOnce()
     expect([late.over, trusted.over]).toEqual(['unreachable', undefined])
-    expect(scene.workersAsked).toEqual([[trusted.grant.workerId]])
+    expect(scene.workersAsked).toEqual([[trusted.assignment.workerId]])
   })
 })

@@ -9,13 +9,13 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 function sweeperOf(store: UpkeepStore, place: Place, more: Partial<SweeperHost> = {}): Sweeper {
   const log = { debug() {}, info() {}, warn() {}, error() {} }
-  const nothing = { answer() {}, ring() {}, learnKinds() {}, register: () => Promise.resolve() }
-  return new Sweeper(store, place.policy, { log, slots: 1, shares: () => [], ...nothing, ...more })
+  const nothing = { answer() {}, wake() {}, learnKinds() {}, register: () => Promise.resolve() }
+  return new Sweeper(store, place.policy, { log, slots: 1, poolLoads: () => [], ...nothing, ...more })
 }
 
 type Sweep = UpkeepStore['sweep']
 
-const shares = () => [{ pool: 'default', kinds: ['echo'], free: 2, share: 0 }]
+const poolLoads = () => [{ pool: 'default', kinds: ['echo'], free: 2, workersPerWake: 0 }]
 
 /** The same store, with something around each sweep. */
 function sweepingBy(store: UpkeepStore, around: (sweep: () => ReturnType<Sweep>) => ReturnType<Sweep>): UpkeepStore {
@@ -55,7 +55,7 @@ describe('one sweep', () => {
   test('takes in all that waited for a node of their kind, batch by batch (W2)', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     for (let number = 0; number < 7; number++) await place.create({ label: `early ${number}`, pool: 'unhosted' })
-    await sweeperOf(place.node().upkeep, place, { shares }).runOnce()
+    await sweeperOf(place.node().upkeep, place, { poolLoads }).runOnce()
     expect(await place.redis.zcard(place.keys.run('unhosted'))).toBe(0)
     expect(await place.redis.zcard(place.keys.run('default'))).toBe(7)
   })
@@ -67,7 +67,7 @@ describe('one sweep', () => {
     for (let number = 0; number < 7; number++) await place.create({ label: `early ${number}`, pool: 'unhosted' })
     const told: unknown[] = []
     const log = { debug() {}, info() {}, warn() {}, error: (_: string, fields: unknown) => void told.push(fields) }
-    const sweeper = sweeperOf(place.node().upkeep, place, { shares, log })
+    const sweeper = sweeperOf(place.node().upkeep, place, { poolLoads, log })
     for (let sweeps = 0; sweeps < 2; sweeps++) await sweeper.runOnce()
     expect(await place.redis.zcard(place.keys.run('default'))).toBe(7)
     expect(told).toEqual([{ worker: root }])
@@ -88,7 +88,7 @@ describe('one sweep', () => {
       if (++sweeps < 20) for (const id of ids) await place.redis.zadd(run('unhosted'), 1, id)
       return swept
     })
-    await sweeperOf(store, place, { shares }).runOnce()
+    await sweeperOf(store, place, { poolLoads }).runOnce()
     expect(sweeps).toBeLessThan(4)
   })
 
@@ -102,7 +102,7 @@ describe('one sweep', () => {
     }
     const answered: unknown[] = []
     await place.redis.hdel(place.keys.meta, 'sweptAt')
-    await sweeperOf(node.upkeep, place, { shares, answer: (bell) => answered.push(bell.pool) }).runOnce()
+    await sweeperOf(node.upkeep, place, { poolLoads, answer: (wakeup) => answered.push(wakeup.pool) }).runOnce()
     expect(await place.redis.zcard(place.keys.leases)).toBe(0)
     expect(new Set(answered)).toEqual(new Set(['default']))
   })
@@ -111,15 +111,15 @@ describe('one sweep', () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const node = place.node()
     for (let number = 0; number < 4; number++) {
-      const { bells } = await place.create({ label: `waits ${number}` })
-      const turn = await node.claim({ bell: bells[0] ?? '' })
-      await turn.park('control', { timersOpen: 1, timers: [{ id: 't', ms: 0, valueJson: '1' }] })
+      const { wakeups } = await place.create({ label: `waits ${number}` })
+      const turn = await node.claim({ wakeup: wakeups[0] ?? '' })
+      await turn.park('signals', { timersOpen: 1, timers: [{ id: 't', ms: 0, valueJson: '1' }] })
     }
-    const rung: string[] = []
-    const ring: SweeperHost['ring'] = (bells) => void rung.push(...bells.map(({ pool }) => pool))
-    await sweeperOf(node.upkeep, place, { ring, shares }).runOnce()
+    const queuedWakeup: string[] = []
+    const wake: SweeperHost['wake'] = (wakeups) => void queuedWakeup.push(...wakeups.map(({ pool }) => pool))
+    await sweeperOf(node.upkeep, place, { wake, poolLoads }).runOnce()
     expect(await place.redis.zcard(place.keys.timers)).toBe(0)
-    expect(new Set(rung)).toEqual(new Set(['default']))
+    expect(new Set(queuedWakeup)).toEqual(new Set(['default']))
   })
 
   test('prunes only when that is due again, and for so long', async () => {
@@ -303,12 +303,12 @@ describe('the end of a sweeper', () => {
     const { upkeep } = place.node()
     const mayEnd = Promise.withResolvers<void>()
     const told: unknown[] = []
-    const sweep: Sweep = async (slots, shares, leaving) => {
-      told.push([slots, shares.map(({ free }) => free), leaving])
+    const sweep: Sweep = async (slots, poolLoads, leaving) => {
+      told.push([slots, poolLoads.map(({ free }) => free), leaving])
       if (told.length === 2) await mayEnd.promise
-      return upkeep.sweep(slots, shares, leaving)
+      return upkeep.sweep(slots, poolLoads, leaving)
     }
-    const sweeper = sweeperOf({ ...sweepingBy(upkeep, (run) => run()), sweep }, place, { slots: 3, shares })
+    const sweeper = sweeperOf({ ...sweepingBy(upkeep, (run) => run()), sweep }, place, { slots: 3, poolLoads })
     await sweeper.start()
     sweeper.dueIn(0)
     await waitUntil('a sweep is under way', () => told.length === 2)
@@ -341,7 +341,12 @@ describe('a timer that is due in a month', () => {
     const { root } = await place.create()
     const turn = await node.claim()
     const month = 30 * 24 * 3_600_000
-    await turn.commit({ userUsed: 1, open: true, timersOpen: 1, timers: [{ id: 't', ms: month, valueJson: '1' }] })
+    await turn.commit({
+      inputsConsumed: 1,
+      open: true,
+      timersOpen: 1,
+      timers: [{ id: 't', ms: month, valueJson: '1' }],
+    })
     expect(await place.redis.zscore(place.keys.timers, `${root}:t`)).not.toBeNull()
     let [sweeps, atOnce, most] = [0, 0, 0]
     const counting = sweepingBy(node.upkeep, (sweep) => {

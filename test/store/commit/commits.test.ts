@@ -9,15 +9,15 @@ import { completed } from '../support/call-scenes.ts'
 import type { CommitWish, HandTurn } from '../support/hand-node.ts'
 import { Place } from '../support/place.ts'
 
-/** Everything that is stored but events, which are told in fewer entries, and bells, which ring once for all. */
+/** Everything that is stored but events, which are told in fewer entries, and wake-ups, which ring once for all. */
 async function stored(place: Place) {
-  const dump = Object.entries(await place.dump()).filter(([key]) => !/^(events|bells)/.test(key))
-  return Object.fromEntries(dump.map(([key, value]) => [key, withoutBells(value)]))
+  const dump = Object.entries(await place.dump()).filter(([key]) => !/^(events|wake-ups)/.test(key))
+  return Object.fromEntries(dump.map(([key, value]) => [key, withoutWakeups(value)]))
 }
 
-function withoutBells(value: unknown): unknown {
+function withoutWakeups(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== 'bells'))
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== 'wakeups'))
 }
 
 async function events(place: Place) {
@@ -39,7 +39,7 @@ const scenes: Readonly<Record<string, Requests>> = {
   'one ends, one fails, one goes on': ({ children: [a, b, c] }) => [
     end(a as HandTurn),
     end(b as HandTurn, { outcome: 'failed', runState: 'Failed', failure: null }),
-    [c as HandTurn, { entries: ['{"c":1}'], userUsed: 1, stateJson: '{"n":1}' }],
+    [c as HandTurn, { entries: ['{"c":1}'], inputsConsumed: 1, stateJson: '{"n":1}' }],
   ],
   'a child ends, and sends to its parent and its sibling': ({ parent, children: [a, b, c] }) => {
     const sends = [parent, b as HandTurn].map(({ worker }) => ({ workerId: worker, mail: 'i\t-\t1' }))
@@ -49,10 +49,10 @@ const scenes: Readonly<Record<string, Requests>> = {
     [
       a as HandTurn,
       {
-        userUsed: 1,
+        inputsConsumed: 1,
         spawns: [place.child(a?.worker ?? '', 1, 'a1')],
-        awaits: [1],
-        end: { wait: 'control', next: null },
+        pendingCalls: [1],
+        end: { wait: 'signals', next: null },
       },
     ],
     end(b as HandTurn, { spawns: [place.child(b?.worker ?? '', 1, 'b1', { detached: true })] }),
@@ -61,7 +61,7 @@ const scenes: Readonly<Record<string, Requests>> = {
   'agents spend': ({ children }) =>
     children.map(
       (child, index) =>
-        [child, { entries: ['{"m":1}'], userUsed: 1, stateJson: `a 1 ${index + 1} 5 5 0 0 0 0` }] as const,
+        [child, { entries: ['{"m":1}'], inputsConsumed: 1, stateJson: `a 1 ${index + 1} 5 5 0 0 0 0` }] as const,
     ),
   'who stands in line again': ({ children: [a, b] }) => [
     [a as HandTurn, { end: { wait: 'again', next: null } }],
@@ -72,16 +72,19 @@ const scenes: Readonly<Record<string, Requests>> = {
     end(b as HandTurn, { failure: null }),
   ],
   'one whose slot claims, one whose slot stays awake': ({ node, children: [a, b] }) => [
-    end(a as HandTurn, { end: { wait: 'any', next: node.next({ slot: '1', bell: 'b', keepBell: true }) }, bell: 'b' }),
+    end(a as HandTurn, {
+      end: { wait: 'any', next: node.next({ slot: '1', wakeup: 'b', keepWakeup: true }) },
+      wakeup: 'b',
+    }),
     end(b as HandTurn, { end: { wait: 'any', next: 'stay' } }),
   ],
-  'one with many entries, one whose bell was long among the busy': ({ children: [a, b] }) => [
+  'one with many entries, one whose wake-up was long among the busy': ({ children: [a, b] }) => [
     end(a as HandTurn, { entries: Array.from({ length: 1_200 }, (_, index) => `{"at":${index}}`) }),
-    end(b as HandTurn, { bell: 'b', wasBusy: true }),
+    end(b as HandTurn, { wakeup: 'b', wasBusy: true }),
   ],
   'one with more mail, one after a start that came to nothing': async ({ children: [a, b] }, place) => {
     await place.post((a as HandTurn).worker, 'more')
-    await place.redis.hset(place.workerKeys((b as HandTurn).worker).record, 'alone', '1', 'crashes', '2')
+    await place.redis.hset(place.workerKeys((b as HandTurn).worker).record, 'isolated', '1', 'crashes', '2')
     return [end(a as HandTurn), end(b as HandTurn)]
   },
   'children whose parent waits for nobody any more': async ({ parent, children }, place) => {
@@ -90,7 +93,7 @@ const scenes: Readonly<Record<string, Requests>> = {
   },
   'one sets a state and ends, one sets a timer': ({ children: [a, b] }) => [
     end(a as HandTurn, { stateJson: '{"n":1}' }),
-    [b as HandTurn, { userUsed: 1, timersOpen: 1, timers: [{ id: 't1', ms: 600_000, valueJson: '1' }] }],
+    [b as HandTurn, { inputsConsumed: 1, timersOpen: 1, timers: [{ id: 't1', ms: 600_000, valueJson: '1' }] }],
   ],
 }
 
@@ -125,8 +128,8 @@ describe('commits that go together', () => {
     expect(await place.redis.zrange(place.keys.run('default'), '0', '-1')).toEqual([])
     await together(node, [endOf(children[2] as HandTurn)])
     expect(await place.redis.zrange(place.keys.run('default'), '0', '-1')).toEqual([parent.worker])
-    const { grant } = await node.claim()
-    expect(grant.mail.family.map(({ message }) => message.kind === 'result' && message.call)).toEqual([1, 2, 3])
+    const { assignment } = await node.claim()
+    expect(assignment.mail.results.map(({ message }) => message.kind === 'result' && message.call)).toEqual([1, 2, 3])
   })
 
   test.each(['parent', 'child'])(
@@ -140,12 +143,12 @@ describe('commits that go together', () => {
       await place.redis.hset(place.workerKeys(parent.worker).record, 'wait', 'any')
       await place.post(parent.worker, 'again')
       const turn = await node.claim({ slot: '7' })
-      const waits = turn.request({ awaits: [1], end: { wait: 'family:1', next: null } })
+      const waits = turn.request({ pendingCalls: [1], end: { wait: 'results:1', next: null } })
       const requests = first === 'parent' ? [waits, endOf(child)] : [endOf(child), waits]
       expect((await together(node, requests)).map(({ kind }) => kind)).toEqual(['ok', 'ok'])
       expect(await place.redis.zrange(place.keys.run('default'), '0', '-1')).toEqual([parent.worker])
-      const { grant } = await node.claim()
-      expect(grant.mail.family.map(({ message }) => message.kind)).toEqual(['result'])
+      const { assignment } = await node.claim()
+      expect(assignment.mail.results.map(({ message }) => message.kind)).toEqual(['result'])
     },
   )
 
@@ -155,11 +158,17 @@ describe('commits that go together', () => {
     await place.redis.hset(place.workerKeys(parent.worker).record, 'wait', 'any')
     await place.post(parent.worker, 'hello')
     const turn = await node.claim({ slot: '7' })
-    const ended = turn.request({ ...completed, userUsed: 0, awaits: [], awaiting: 1, end: { wait: 'any', next: null } })
+    const ended = turn.request({
+      ...completed,
+      inputsConsumed: 0,
+      pendingCalls: [],
+      pendingCount: 1,
+      end: { wait: 'any', next: null },
+    })
     const answers = await together(node, [ended, endOf(children[0] as HandTurn)])
     // The end of the run cancels what runs below it.
     expect(answers.map(({ kind }) => kind)).toEqual(['ok', 'cancelled'])
-    expect(await place.redis.exists(place.workerKeys(parent.worker).family)).toBe(0)
+    expect(await place.redis.exists(place.workerKeys(parent.worker).results)).toBe(0)
   })
 
   test('one that is refused, fenced or meets damage is answered as if it had been sent alone, and stops no other', async () => {
@@ -170,7 +179,7 @@ describe('commits that go together', () => {
     const spawns = Array.from({ length: 21 }, (_, index) => place.child(b.worker, index + 1, `b${index}`))
     const answers = await Promise.allSettled([
       node.turns.commit(endOf(a)),
-      node.turns.commit(b.request({ spawns, awaits: spawns.map(({ call }) => call) })),
+      node.turns.commit(b.request({ spawns, pendingCalls: spawns.map(({ call }) => call) })),
       node.turns.commit(endOf(c)),
       node.turns.commit({ ...endOf(d), token: '9:x' }),
     ])
@@ -180,8 +189,8 @@ describe('commits that go together', () => {
       { reason: { message: expect.stringContaining(':log') } },
       { value: { kind: 'fenced' } },
     ])
-    expect((await place.record(a.worker)).place).toBe('idle')
-    expect((await place.record(c.worker)).place).toBe('running')
+    expect((await place.record(a.worker)).status).toBe('idle')
+    expect((await place.record(c.worker)).status).toBe('running')
   })
 
   test('where the first meets damage, each says for itself what became of it', async () => {
@@ -219,30 +228,31 @@ describe('commits that go together', () => {
     expect(failed.status).toBe('rejected')
     if (ended.status !== 'fulfilled' || ended.value.kind !== 'ok') throw new Error('it was not recorded')
     const { leaseMs, leaseMarginMs } = place.policy
-    const trustedUntil = ended.value.claimed.kind === 'grant' ? ended.value.claimed.grant.trustedUntil : 0
+    const trustedUntil = ended.value.claimed.kind === 'assigned' ? ended.value.claimed.assignment.trustedUntil : 0
     expect(trustedUntil).toBeGreaterThan(askedBefore)
     expect(trustedUntil).toBeLessThan(askedBefore + leaseMs - leaseMarginMs + 15_000)
   })
 
-  test('claim in the order of the line; who finds nothing is told so, and its bell goes', async () => {
+  test('claim in the order of the line; who finds nothing is told so, and its wake-up goes', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place, ['a', 'b', 'c', 'd'])
     const line = [await place.create({ label: 'x' }), await place.create({ label: 'y' })]
-    await place.redis.del(place.keys.bells('default'))
+    await place.redis.del(place.keys.wakeups('default'))
     const now = await place.now()
-    for (const index of children.keys()) await place.redis.zadd(place.keys.bells('default'), now + 20_000, `m${index}`)
+    for (const index of children.keys())
+      await place.redis.zadd(place.keys.wakeups('default'), now + 20_000, `m${index}`)
     const requests = children.slice(0, 3).map((child, index) => {
-      const next = node.next({ slot: String(index + 1), bell: `m${index}` })
-      return endOf(child, { end: { wait: 'any', next }, bell: `m${index}` })
+      const next = node.next({ slot: String(index + 1), wakeup: `m${index}` })
+      return endOf(child, { end: { wait: 'any', next }, wakeup: `m${index}` })
     })
     const answers = await together(node, requests)
     const claimed = answers.map((answer) => (answer.kind === 'ok' ? answer.claimed : undefined))
     expect(claimed).toMatchObject([
-      { kind: 'grant', grant: { workerId: line[0]?.root } },
-      { kind: 'grant', grant: { workerId: line[1]?.root } },
+      { kind: 'assigned', assignment: { workerId: line[0]?.root } },
+      { kind: 'assigned', assignment: { workerId: line[1]?.root } },
       { kind: 'empty' },
     ])
-    expect(await place.redis.zrange(place.keys.bells('default'), '0', '-1')).toEqual(['m0', 'm1', 'm3'])
+    expect(await place.redis.zrange(place.keys.wakeups('default'), '0', '-1')).toEqual(['m0', 'm1', 'm3'])
     const leased = new Set([line[0]?.root, line[1]?.root, children[3]?.worker])
     expect(new Set(await place.redis.zrange(place.keys.leases, '0', '-1'))).toEqual(leased)
   })
@@ -259,7 +269,7 @@ describe('commits that go together', () => {
       .map((child, index) => endOf(child, { end: { wait: 'any', next: node.next({ slot: String(index + 1) }) } }))
     const answers = await together(node, requests)
     const claimed = answers.map((answer) =>
-      answer.kind === 'ok' && answer.claimed.kind === 'grant' ? answer.claimed.grant.workerId : null,
+      answer.kind === 'ok' && answer.claimed.kind === 'assigned' ? answer.claimed.assignment.workerId : null,
     )
     expect(claimed).toEqual([line[2]?.root, line[3]?.root, line[4]?.root])
   })
@@ -289,12 +299,12 @@ describe('commits that go together', () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place)
     const [a, b] = children as [HandTurn, HandTurn]
-    const renewal = { workerId: a.worker, token: a.grant.token, bell: 'mine', becomesBusy: true }
+    const renewal = { workerId: a.worker, token: a.assignment.token, wakeup: 'mine', becomesBusy: true }
     const ended = node.turns.commit(endOf(a))
     const { verdicts } = await node.turns.renew([renewal])
     expect([(await ended).kind, verdicts]).toEqual(['ok', ['fenced']])
     const again = node.turns.commit(b.request({ end: { wait: 'again', next: null } }))
-    expect(await node.ask({ slot: '9' })).toMatchObject({ kind: 'grant', grant: { workerId: b.worker } })
+    expect(await node.ask({ slot: '9' })).toMatchObject({ kind: 'assigned', assignment: { workerId: b.worker } })
     expect((await again).kind).toBe('ok')
   })
 

@@ -4,16 +4,15 @@ import { rootIdOf } from '../../../src/core/ids.ts'
 import { defaultSpending } from '../../../src/core/policy.ts'
 import { Place } from '../support/place.ts'
 import * as checks from '../support/spending-checks.ts'
-import { agent, family, spentOn, used } from '../support/spending-checks.ts'
+import { agent, parentWithChildren, spentOn, used } from '../support/spending-checks.ts'
 
 describe('what a session has spent', () => {
-  test.each(Object.entries(checks).filter(([name]) => !['used', 'spentOn', 'agent', 'family'].includes(name)))(
-    '%s',
-    async (_, check) => {
-      await using place = await Place.open()
-      await expect((check as (place: Place) => Promise<unknown>)(place)).resolves.toBeUndefined()
-    },
-  )
+  test.each(
+    Object.entries(checks).filter(([name]) => !['used', 'spentOn', 'agent', 'parentWithChildren'].includes(name)),
+  )('%s', async (_, check) => {
+    await using place = await Place.open()
+    await expect((check as (place: Place) => Promise<unknown>)(place)).resolves.toBeUndefined()
+  })
 
   test('is in the record of an agent that is alone, and nowhere else', async () => {
     await using place = await Place.open()
@@ -28,7 +27,11 @@ describe('what a session has spent', () => {
     await place.create()
     const node = place.node()
     const root = await node.claim()
-    await root.park('family:1', { spawns: [place.child(root.worker, 1, 'a')], awaits: [1], stateJson: '{"a":1}' })
+    await root.park('results:1', {
+      spawns: [place.child(root.worker, 1, 'a')],
+      pendingCalls: [1],
+      stateJson: '{"a":1}',
+    })
     const child = await node.claim()
     const { spending } = await child.record({ entries: ['{}'], stateJson: used(3) })
     expect(spending.spent).toEqual(spentOn(3))
@@ -41,20 +44,21 @@ describe('what a session has spent', () => {
       entries: ['{}'],
       stateJson: used(6),
       spawns: [place.child(turn.worker, 1, 'a')],
-      awaits: [1],
+      pendingCalls: [1],
     })
     await place.sessions.limit(id, { tokens: 99 }, '[]')
     const spending = { spent: spentOn(6), allowed: { ...defaultSpending, tokens: 99 } }
     const node = place.node({ id: 'node-b' })
     const next = node.next()
-    for (let times = 0; times < 2; times++) expect(await node.turns.claim(next)).toMatchObject({ grant: { spending } })
-    const request = turn.request({ entries: ['{}'], stateJson: used(6), awaits: [1] })
+    for (let times = 0; times < 2; times++)
+      expect(await node.turns.claim(next)).toMatchObject({ assignment: { spending } })
+    const request = turn.request({ entries: ['{}'], stateJson: used(6), pendingCalls: [1] })
     for (let times = 0; times < 2; times++) expect(await turn.node.turns.commit(request)).toMatchObject({ spending })
   })
 
   test('is not written again by a commit that used nothing', async () => {
     await using place = await Place.open()
-    const { children } = await family(place)
+    const { children } = await parentWithChildren(place)
     const [first] = children
     await first.record({ entries: ['{}'], stateJson: used(2) })
     const changed = await place.changed(() => first.record({ entries: ['{}'], stateJson: used(2) }))
@@ -71,7 +75,7 @@ describe('what a session has spent', () => {
 
   test('that cannot be read is named before anything is written', async () => {
     await using place = await Place.open()
-    const { id, children } = await family(place)
+    const { id, children } = await parentWithChildren(place)
     await place.redis.hset(place.workerKeys(rootIdOf(id)).record, 'spent', 'much')
     const before = await place.dump()
     await expect(children[0].record({ entries: ['{}'], stateJson: used(2) })).rejects.toThrow(
@@ -82,7 +86,7 @@ describe('what a session has spent', () => {
 })
 
 describe('limit', () => {
-  test('is kept with the session, told by an event, and with the next grant', async () => {
+  test('is kept with the session, told by an event, and with the next assignment', async () => {
     await using place = await Place.open()
     const { id } = await place.create({ limits: { modelCalls: 3 } })
     const raise = () => place.sessions.limit(id, { modelCalls: 9 }, '[["session.limited",{"modelCalls":9}]]')
@@ -91,7 +95,7 @@ describe('limit', () => {
       events: [['session.limited <one.root> {"modelCalls":9}']],
     })
     expect(await place.changed(raise)).toEqual({})
-    expect((await place.node().claim()).grant.spending.allowed).toEqual({ ...defaultSpending, modelCalls: 9 })
+    expect((await place.node().claim()).assignment.spending.allowed).toEqual({ ...defaultSpending, modelCalls: 9 })
   })
 
   test('of a session that is not there makes none', async () => {

@@ -29,12 +29,12 @@ const waits = {
 const outcome = { status: 'completed', valueJson: '1' } as const
 const resultOf = (id: string) => encodeResult({ id, name: 'c', kind: 'c' }, 1, outcome)
 const texts: Readonly<Record<Lane, readonly [text: string, child?: string][]>> = {
-  control: [['t\tid\t1']],
-  family: [
+  signals: [['t\tid\t1']],
+  results: [
     [resultOf(child), child],
     [resultOf(other), other],
   ],
-  user: [[encodeInput(null, '1')], [encodeInput(child, '1')]],
+  inbox: [[encodeInput(null, '1')], [encodeInput(child, '1')]],
 }
 
 const cases = Object.values(waits)
@@ -73,7 +73,7 @@ test('scripts know which waits are for results of children, and for which', asyn
 
 test('a wait that nobody can read is ended by every result, so that the worker is looked at', async () => {
   const redis = openRedis(inject('redisUrl'))
-  expect(await runLua(redis, ['waits'], "endsWait(case, 'family', '', 1)", ['family:', 'family:x'])).toEqual([
+  expect(await runLua(redis, ['waits'], "endsWait(case, 'family', '', 1)", ['results:', 'family:x'])).toEqual([
     true,
     true,
   ])

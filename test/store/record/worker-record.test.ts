@@ -11,7 +11,7 @@ import type { RecordFields } from '../../../src/store/script/replies.ts'
 const session = newId(0)
 const root = rootIdOf(session)
 const parent = rootIdOf(newId(0))
-const least = { kind: 'a', place: 'idle' }
+const least = { kind: 'a', status: 'idle' }
 const read = (fields: RecordFields) => readRecord(root, { ...least, ...fields })
 const recordOf = (fields: RecordFields) => read(fields).record
 
@@ -80,7 +80,7 @@ describe('a record', () => {
       'a',
     ])
     expect(nameOf({ kind: long, call: '12' })).toBe(defaultName(long, 12))
-    expect(readRecord(root, { place: 'idle', call: '3' }).record.name).toBe('')
+    expect(readRecord(root, { status: 'idle', call: '3' }).record.name).toBe('')
   })
 
   test('of a child names its root first and its parent last', () => {
@@ -97,26 +97,26 @@ describe('a record', () => {
   })
 
   test('counts what was taken out of each lane', () => {
-    const record = recordOf({ control: '1', family: '2', user: '3' })
-    expect([takenOf(record, 'control'), takenOf(record, 'family'), takenOf(record, 'user')]).toEqual([1, 2, 3])
+    const record = recordOf({ signals: '1', results: '2', inbox: '3' })
+    expect([takenOf(record, 'signals'), takenOf(record, 'results'), takenOf(record, 'inbox')]).toEqual([1, 2, 3])
   })
 })
 
 describe('a field over which somebody wrote', () => {
   test.each([
-    'place',
+    'status',
     'mode',
     'open',
     'failed',
     'token',
     'commit',
     'wait',
-    'awaits',
+    'pendingCalls',
     'attempt',
     'limits',
-    'grant',
+    'permissions',
     'runState',
-    ...['run', 'depth', 'control', 'family', 'user', 'alone', 'crashes', 'timersOpen', 'calls', 'call'],
+    ...['run', 'depth', 'signals', 'results', 'inbox', 'isolated', 'crashes', 'timersOpen', 'calls', 'call'],
   ])('(%s) is named, and read as if it were absent', (field) => {
     const { record, damage } = read({ [field]: ' nonsense' })
     expect(damage).toEqual([{ field, text: ' nonsense' }])
@@ -124,7 +124,7 @@ describe('a field over which somebody wrote', () => {
   })
 
   test('is told with its text, or that it should be there', () => {
-    const { damage } = readRecord(root, { place: 'idle', depth: '1' })
+    const { damage } = readRecord(root, { status: 'idle', depth: '1' })
     expect(damage.map((one) => damageText(one, 'the record'))).toEqual([
       'field kind of the record should be there',
       'field path1 of the record should be there',
@@ -134,8 +134,8 @@ describe('a field over which somebody wrote', () => {
 
   test('permits nothing where it says what a worker may use, also to who reads without a check', () => {
     const nothing = { tools: [], kinds: [] }
-    for (const grant of ['', 'nonsense', 'kinds\nfolder relative', 'tools a\nhosts example.org'])
-      expect(decodeRecord(root, { ...least, grant }).permissions).toEqual(nothing)
+    for (const permissions of ['', 'nonsense', 'kinds\nfolder relative', 'tools a\nhosts example.org'])
+      expect(decodeRecord(root, { ...least, permissions }).permissions).toEqual(nothing)
   })
 })
 
@@ -157,7 +157,7 @@ describe('the record of a root', () => {
     expect(endOf('cancelled 12')).toEqual({ status: 'cancelled', at: 12, result: null })
   })
 
-  test.each(['ended', 'workers', 'marks', 'retired', 'resting', 'spent', 'caps'])(
+  test.each(['ended', 'workers', 'cancelCount', 'retired', 'resting', 'spent', 'caps'])(
     'names a field over which somebody wrote: %s',
     (field) => {
       const { session: damaged, damage } = readSession({ ...least, [field]: 'nonsense' })

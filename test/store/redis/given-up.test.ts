@@ -20,8 +20,8 @@ test('are taken out, a pipeline as a whole, and the connection goes on as before
       answer.status === 'fulfilled' ? answer.value : String(answer.reason),
     )
     const error = expect.objectContaining({ message: 'no answer within 200 ms' })
-    const [alone, ofPipeline] = ['Error: no answer within 200 ms', [[error], [error]]]
-    expect(answers).toEqual(Array.from({ length: count }, () => [alone, ofPipeline]).flat())
+    const [isolated, ofPipeline] = ['Error: no answer within 200 ms', [[error], [error]]]
+    expect(answers).toEqual(Array.from({ length: count }, () => [isolated, ofPipeline]).flat())
     await server.restart()
     const stats = await waitUntil('it answers', () => redis.info('commandstats'))
     expect(stats).not.toMatch(/^cmdstat_(?:get|strlen):/m)

@@ -45,8 +45,14 @@ function holdLoads(redis: Redis): { readonly given: Promise<void>; readonly rele
 
 /** A call that reads and changes nothing: a worker that is not there. */
 function postTo(caller: ScriptCaller, deadlineMs = 20_000): Promise<unknown> {
-  const keys = { record: '{t}:w:x', user: '{t}:w:x:mail:user', run: '{t}:run:default', events: '{t}:events', idem: '-' }
-  const args = { worker: 'x', mail: '-', idemMs: 0, seed: 's', bellMs: 1, event: '[]', asked: '' }
+  const keys = {
+    record: '{t}:w:x',
+    inbox: '{t}:w:x:mail:inbox',
+    run: '{t}:run:default',
+    events: '{t}:events',
+    idem: '-',
+  }
+  const args = { worker: 'x', mail: '-', idemMs: 0, seed: 's', wakeupMs: 1, event: '[]', asked: '' }
   return caller.call(scripts.postScript, keys, args, { deadlineMs })
 }
 
@@ -283,7 +289,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     await using place = await Place.open({ redisUrl: server.url })
     await place.create()
     const turn = await place.node().claim()
-    expect(await turn.commit({ entries: ['{}'], userUsed: 1 })).toMatchObject({ kind: 'ok' })
+    expect(await turn.commit({ entries: ['{}'], inputsConsumed: 1 })).toMatchObject({ kind: 'ok' })
     const { flat, keyCount, reply } = place.wire.last
     const { keys, args } = scripts.commitScript
     const named = <Name extends string>(names: readonly Name[], from: number) =>
@@ -344,7 +350,7 @@ test.each([
       await nextTurn()
     }
     await Promise.all(calls)
-    const mails = await admin.lrange(workerKeys(place.keys.tag, root).user, 1, -1)
+    const mails = await admin.lrange(workerKeys(place.keys.tag, root).inbox, 1, -1)
     expect(mails.map((mail) => mail.split('\t').at(-1))).toEqual(calls.map((_, index) => String(index)))
     expect(Object.keys(await callsOf(admin))).toEqual(expect.arrayContaining(used))
   },

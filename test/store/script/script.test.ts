@@ -78,8 +78,8 @@ describe('a call', () => {
   test('of a script that fails for another reason is not repeated', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
-    await place.redis.del(place.workerKeys(root).user)
-    await place.redis.set(place.workerKeys(root).user, 'a text')
+    await place.redis.del(place.workerKeys(root).inbox)
+    await place.redis.set(place.workerKeys(root).inbox, 'a text')
     await loadScripts(place.redis)
     const before = place.wire.sent
     await expect(place.post(root, 'hello')).rejects.toThrow(InvariantError)
@@ -114,8 +114,8 @@ describe('a call', () => {
     const ask = () =>
       asked++ === 0 ? Promise.reject(new Error('READONLY You may not write here')) : new Promise(() => {})
     const caller = new ScriptCaller({ fcall: ask, evalsha: ask } as unknown as Redis)
-    const keys = { record: 'r', user: 'u', run: 'n', events: 'e', idem: 'i' }
-    const args = { worker: 'w', mail: '', idemMs: 1, seed: '', bellMs: 1, event: '', asked: '' }
+    const keys = { record: 'r', inbox: 'u', run: 'n', events: 'e', idem: 'i' }
+    const args = { worker: 'w', mail: '', idemMs: 1, seed: '', wakeupMs: 1, event: '', asked: '' }
     await expect(caller.call(postScript, keys, args, { deadlineMs: 2_000 })).rejects.toMatchObject({
       code: 'store_refused',
       message: expect.stringMatching(/You may not write here\)\. .* Then it did not answer in time\.$/),
@@ -128,8 +128,8 @@ describe('a call', () => {
     const words = () => (asked++ === 0 ? 'OOM command not allowed' : 'NOPERM this user has no permissions')
     const ask = () => Promise.reject(new Error(words()))
     const caller = new ScriptCaller({ fcall: ask, evalsha: ask } as unknown as Redis)
-    const keys = { record: 'r', user: 'u', run: 'n', events: 'e', idem: 'i' }
-    const args = { worker: 'w', mail: '', idemMs: 1, seed: '', bellMs: 1, event: '', asked: '' }
+    const keys = { record: 'r', inbox: 'u', run: 'n', events: 'e', idem: 'i' }
+    const args = { worker: 'w', mail: '', idemMs: 1, seed: '', wakeupMs: 1, event: '', asked: '' }
     await expect(caller.call(postScript, keys, args, { deadlineMs: 20_000 })).rejects.toMatchObject({
       code: 'config_invalid',
       message: expect.stringContaining('NOPERM'),
@@ -191,8 +191,8 @@ describe('a call', () => {
       await using proxy = await TcpProxy.start(inject('redisUrl'))
       const redis = openRedis(proxy.url)
       await redis.ping()
-      const keys = { record: 'r', user: 'u', run: 'n', events: 'e', idem: 'i' }
-      const args = { worker: 'w', mail: '', idemMs: 1, seed: '', bellMs: 1, event: '', asked: '' }
+      const keys = { record: 'r', inbox: 'u', run: 'n', events: 'e', idem: 'i' }
+      const args = { worker: 'w', mail: '', idemMs: 1, seed: '', wakeupMs: 1, event: '', asked: '' }
       const caller = new ScriptCaller(redis)
       const call = () => caller.call(postScript, keys, args, { deadlineMs: 600_000 })
       proxy.blackhole()
@@ -210,7 +210,7 @@ async function cut(proxy: TcpProxy, redis: Redis): Promise<void> {
   await waitUntil('it waits for its next try', () => redis.status === 'reconnecting')
 }
 
-test('the limits that scripts take for granted are the defaults', () => {
+test('the limits that scripts take for assigned are the defaults', () => {
   expect(postScript.source).toContain(`local startLimits = '${encodeLimits(defaultSessionLimits)}'`)
 })
 

@@ -1,24 +1,24 @@
-/** Like checks.ts, of what only agents need: grants, and open calls of the cancelled. */
+/** Like checks.ts, of what only agents need: assignments, and open calls of the cancelled. */
 import { expect } from 'vitest'
 import { answered, asked, outcomes, rest, said } from './agent-turn.ts'
 import type { Check } from './checks.ts'
 import type { Place } from './place.ts'
 
-/** A worker with the one grant asks to spawn a child with the other. */
+/** A worker with the one assignment asks to spawn a child with the other. */
 const isRefused =
   (own: string, given: string, kind = 'echo'): Check =>
   async (place) => {
-    const { root } = await place.create({ grant: own })
+    const { root } = await place.create({ permissions: own })
     const turn = await place.node().claim()
-    const child = place.child(root, 1, 'child', { kind, grant: given })
-    const answer = await turn.commit({ spawns: [child], awaits: [1] })
-    expect(answer).toEqual({ kind: 'refused', refusals: [{ reason: 'grant_exceeded', limit: 0, id: child.id }] })
+    const child = place.child(root, 1, 'child', { kind, permissions: given })
+    const answer = await turn.commit({ spawns: [child], pendingCalls: [1] })
+    expect(answer).toEqual({ kind: 'refused', refusals: [{ reason: 'permission_exceeded', limit: 0, id: child.id }] })
     expect(await place.redis.exists(place.workerKeys(child.id).record)).toBe(0)
   }
 
-export const aGrantThatIsTooWideIsRefused = isRefused('tools a', 'tools a b')
+export const aAssignmentThatIsTooWideIsRefused = isRefused('tools a', 'tools a b')
 export const aStepUpOutOfTheFolderIsRefused = isRefused('folder /d', 'folder /d/../etc')
-export const aKindThatTheGrantLacksIsRefused = isRefused('kinds other', 'kinds other')
+export const aKindThatTheAssignmentLacksIsRefused = isRefused('kinds other', 'kinds other')
 
 /** An agent that waits for two of three calls, in a session that is then cancelled. */
 export async function cancelledAgent(place: Place) {
@@ -55,7 +55,7 @@ export const anAgentThatMovedOnIsLeft: Check = async (place) => {
     )
   })
   await node.upkeep.finishCancelled()
-  expect(await place.record(root)).toMatchObject({ place: 'queued', open: '1' })
+  expect(await place.record(root)).toMatchObject({ status: 'queued', open: '1' })
   expect(await place.session(id)).toMatchObject({ state: 'cancelling' })
   await node.upkeep.finishCancelled()
   expect(await outcomes(place, root)).toEqual(['a ok', 'b cancelled', 'cancelled'])

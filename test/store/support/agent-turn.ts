@@ -10,7 +10,7 @@ const head = { v: 1, at: 1, run: 1, epoch: 1 }
 export const tally = 'a 1 1 0 0 0 0 0 0'
 
 export function said(text: string): string {
-  return JSON.stringify({ type: 'user', ...head, id: 'm0', content: [{ type: 'text', text }] })
+  return JSON.stringify({ type: 'inbox', ...head, id: 'm0', content: [{ type: 'text', text }] })
 }
 
 /** The model asks for a tool called like the call's id. */
@@ -30,7 +30,7 @@ export function answered(toolCallId: string): string {
 /** The turn of an agent ends within its run. */
 export function rest(turn: HandTurn, entries: readonly string[], wish: CommitWish = {}): Promise<unknown> {
   const end = { wait: 'any', next: null }
-  return turn.record({ entries, userUsed: 1, runState: 'ExecutingTools', stateJson: tally, end, ...wish })
+  return turn.record({ entries, inputsConsumed: 1, runState: 'ExecutingTools', stateJson: tally, end, ...wish })
 }
 
 /** What came of calls: `<id> <status>` in the order of the history, and how the run ended. */

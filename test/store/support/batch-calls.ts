@@ -8,10 +8,10 @@ import type { Place } from './place.ts'
 export async function siblings(place: Place, labels: readonly string[] = ['a', 'b', 'c']) {
   const { session, node, turn } = await running(place, 'job')
   const spawns = labels.map((label, index) => place.child(turn.worker, index + 1, label))
-  await turn.park(`family:${labels.length}`, { spawns, awaits: spawns.map(({ call }) => call) })
+  await turn.park(`results:${labels.length}`, { spawns, pendingCalls: spawns.map(({ call }) => call) })
   const children: HandTurn[] = []
   for (const index of labels.keys()) children.push(await node.claim({ slot: String(index + 1) }))
-  await place.redis.del(place.keys.bells('default'))
+  await place.redis.del(place.keys.wakeups('default'))
   return { session, node, parent: turn, children }
 }
 
@@ -32,8 +32,8 @@ export const batchCalls: readonly Call[] = [
       // The last one goes on, so the parent does not wake: who came to the line first is certain.
       for (const label of ['two', 'three']) await place.create({ label })
       const requests = children.slice(0, 3).map((child, index) => {
-        const next = node.next({ slot: String(index + 1), bell: `mine${index}`, keepBell: true })
-        return endOf(child, { end: { wait: 'any', next }, bell: `mine${index}` })
+        const next = node.next({ slot: String(index + 1), wakeup: `mine${index}`, keepWakeup: true })
+        return endOf(child, { end: { wait: 'any', next }, wakeup: `mine${index}` })
       })
       return () => together(node, requests)
     },
@@ -49,13 +49,13 @@ export const batchCalls: readonly Call[] = [
         endOf(a),
         b.request({
           entries: ['{"b":1}'],
-          userUsed: 1,
+          inputsConsumed: 1,
           spawns,
-          awaits: [1, 2],
+          pendingCalls: [1, 2],
           stateJson: '{"n":1}',
           event: '[["x"]]',
         }),
-        c.request({ spawns: tooMany, awaits: tooMany.map(({ call }) => call) }),
+        c.request({ spawns: tooMany, pendingCalls: tooMany.map(({ call }) => call) }),
       ]
       return () => together(node, requests)
     },
@@ -67,11 +67,11 @@ export const batchCalls: readonly Call[] = [
       const spawns = [1, 2, 3].map((call) => place.child(turn.worker, call, `c${call}`))
       const offer = { slot: '0+', nonce: place.nonce(), takes: [true, true, false] }
       const request = turn.request({
-        userUsed: 1,
+        inputsConsumed: 1,
         spawns,
         offer,
-        awaits: [1, 2, 3],
-        end: { wait: 'control', next: 'stay' },
+        pendingCalls: [1, 2, 3],
+        end: { wait: 'signals', next: 'stay' },
       })
       return () => node.turns.commit(request)
     },

@@ -27,17 +27,17 @@ export const noneThatIsClaimedAgainLosesItsLease: Check = async (place) => {
   expect(await place.redis.zcard(place.keys.leases)).toBe(2)
 }
 
-export const whoSleepsTakesItsBellAlong: Check = async (place) => {
+export const whoSleepsTakesItsWakeupAlong: Check = async (place) => {
   const { node, children } = await siblings(place)
   const now = await place.now()
-  for (const index of children.keys()) await place.redis.zadd(place.keys.bells('default'), now + 20_000, `m${index}`)
+  for (const index of children.keys()) await place.redis.zadd(place.keys.wakeups('default'), now + 20_000, `m${index}`)
   await place.redis.set(place.keys.slots('default'), '0')
   const requests = children.slice(0, 2).map((child, index) => {
-    const next = node.next({ slot: String(index + 1), bell: `m${index}` })
-    return endOf(child, { end: { wait: 'any', next }, bell: `m${index}` })
+    const next = node.next({ slot: String(index + 1), wakeup: `m${index}` })
+    return endOf(child, { end: { wait: 'any', next }, wakeup: `m${index}` })
   })
   await together(node, requests)
-  expect(await place.redis.zrange(place.keys.bells('default'), '0', '-1')).toEqual(['m2'])
+  expect(await place.redis.zrange(place.keys.wakeups('default'), '0', '-1')).toEqual(['m2'])
 }
 
 export const damageOfOneStopsNoOther: Check = async (place) => {
@@ -46,31 +46,35 @@ export const damageOfOneStopsNoOther: Check = async (place) => {
   const answers = await Promise.allSettled(children.map((child) => node.turns.commit(endOf(child))))
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   expect(await place.redis.zrange(place.keys.leases, '0', '-1')).toEqual([children[1]?.worker])
-  expect(await place.redis.llen(place.workerKeys(parent.worker).family)).toBe(2)
+  expect(await place.redis.llen(place.workerKeys(parent.worker).results)).toBe(2)
 }
 
 export const whoWasSuspectedIsNoMore: Check = async (place) => {
   const { children } = await siblings(place)
   const [child] = children as [HandTurn]
-  await place.redis.hset(place.workerKeys(child.worker).record, 'alone', '2')
+  await place.redis.hset(place.workerKeys(child.worker).record, 'isolated', '2')
   await child.commit(endOf(child))
-  expect((await place.record(child.worker)).alone).toBe('0')
+  expect((await place.record(child.worker)).isolated).toBe('0')
 }
 
 export const aTurnThatEndsEndsItsWait: Check = async (place) => {
   const { children } = await siblings(place)
   const [child] = children as [HandTurn]
-  await place.redis.hset(place.workerKeys(child.worker).record, 'wait', 'control')
+  await place.redis.hset(place.workerKeys(child.worker).record, 'wait', 'signals')
   await child.commit(endOf(child))
-  expect(await place.record(child.worker)).toMatchObject({ place: 'idle', wait: 'any' })
+  expect(await place.record(child.worker)).toMatchObject({ status: 'idle', wait: 'any' })
 }
 
 async function offered(place: Place) {
   const { node, turn } = await running(place)
   const spawns = [place.child(turn.worker, 1, 'c1')]
   const offer = { slot: '0+', nonce: place.nonce(), takes: [true] }
-  const end = { wait: 'family:1', next: 'stay' } as const
-  return { node, child: spawns[0]?.id ?? '', request: turn.request({ userUsed: 1, spawns, offer, awaits: [1], end }) }
+  const end = { wait: 'results:1', next: 'stay' } as const
+  return {
+    node,
+    child: spawns[0]?.id ?? '',
+    request: turn.request({ inputsConsumed: 1, spawns, offer, pendingCalls: [1], end }),
+  }
 }
 
 export const aChildThatALeaseWasTakenFromIsNotGivenAgain: Check = async (place) => {
@@ -78,7 +82,7 @@ export const aChildThatALeaseWasTakenFromIsNotGivenAgain: Check = async (place) 
   await node.turns.commit(request)
   await place.expireLease(child)
   await place.node({ id: 'node-b' }).sweep({ free: 0 })
-  expect(await node.turns.commit(request)).toMatchObject({ kind: 'ok', granted: [] })
+  expect(await node.turns.commit(request)).toMatchObject({ kind: 'ok', assigned: [] })
 }
 
 export const aChildWithMoreMailStandsInLine: Check = async (place) => {
@@ -89,7 +93,7 @@ export const aChildWithMoreMailStandsInLine: Check = async (place) => {
 
 export const aChildOfAnEndedRunIsGivenToNoSlot: Check = async (place) => {
   const { node, request } = await offered(place)
-  const ended = { ...completed, awaits: [], awaiting: 1 }
+  const ended = { ...completed, pendingCalls: [], pendingCount: 1 }
   expect(await node.turns.commit({ ...request, ...ended })).toMatchObject({ kind: 'ok' })
   expect(await place.redis.zcard(place.keys.leases)).toBe(0)
 }

@@ -19,11 +19,11 @@ export const batchMutants: readonly Mutant[] = [
     check: checks.noneThatIsClaimedAgainLosesItsLease,
   },
   {
-    guard: 'the bell of a slot that finds nothing goes',
+    guard: 'the wake-up of a slot that finds nothing goes',
     script: commitScript,
-    from: "    redis.pcall('ZREM', bellsKey, claim.bell)\n",
+    from: "    redis.pcall('ZREM', wakeupsKey, claim.wakeup)\n",
     to: '',
-    check: checks.whoSleepsTakesItsBellAlong,
+    check: checks.whoSleepsTakesItsWakeupAlong,
   },
   {
     guard: 'a turn that meets an error stops no other',
@@ -35,7 +35,7 @@ export const batchMutants: readonly Mutant[] = [
   {
     guard: 'starts alone count anew after a commit',
     script: commitScript,
-    from: "if record.alone then change(turn, 'alone', atStart.alone) end",
+    from: "if record.isolated then change(turn, 'isolated', atStart.isolated) end",
     to: '',
     check: checks.whoWasSuspectedIsNoMore,
   },
@@ -70,8 +70,8 @@ export const batchMutants: readonly Mutant[] = [
   {
     guard: 'a child of a slot has a lease',
     script: commitScript,
-    from: "redis.call('ZADD', tag .. ':leases', unpack(leases))\n  redis.pcall('HSET', tag .. ':grants:' .. eager.node, eager.slot, eager.nonce)",
-    to: "redis.pcall('HSET', tag .. ':grants:' .. eager.node, eager.slot, eager.nonce)",
+    from: "redis.call('ZADD', tag .. ':leases', unpack(leases))\n  redis.pcall('HSET', tag .. ':claims:' .. eager.node, eager.slot, eager.nonce)",
+    to: "redis.pcall('HSET', tag .. ':claims:' .. eager.node, eager.slot, eager.nonce)",
     check: checks.aChildOfASlotHasALease,
   },
   {

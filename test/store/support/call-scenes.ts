@@ -8,14 +8,14 @@ export interface Call {
   readonly name: string
   /** Sets the stage and gives the call. */
   readonly prepare: (place: Place) => Promise<() => Promise<unknown>>
-  /** The bells of a lost answer are not given again: they go stale, and a sweep puts new ones. */
-  readonly forgetsBells?: true
+  /** The wake-ups of a lost answer are not given again: they go stale, and a sweep puts new ones. */
+  readonly forgetsWakeups?: true
   /** The answer counts what this very call did. */
   readonly counts?: true
 }
 
 export const resultOf = (child: HandTurn) =>
-  encodeResult({ id: child.worker, name: child.grant.name, kind: 'echo' }, child.grant.call ?? 0, {
+  encodeResult({ id: child.worker, name: child.assignment.name, kind: 'echo' }, child.assignment.call ?? 0, {
     status: 'completed',
     valueJson: '1',
   })
@@ -24,8 +24,8 @@ export async function running(place: Place, mode: 'job' | 'conversation' = 'conv
   const session = await place.create({ mode })
   const node = place.node({ slots: 4 })
   await node.sweep({ free: 0 })
-  const turn = await node.claim({ bell: 'mine', keepBell: true })
-  await place.redis.del(place.keys.bells('default'))
+  const turn = await node.claim({ wakeup: 'mine', keepWakeup: true })
+  await place.redis.del(place.keys.wakeups('default'))
   return { session, node, turn }
 }
 
@@ -33,7 +33,7 @@ export const later = { id: 't2', ms: 600_000, valueJson: '2' }
 
 export const completed = {
   entries: ['{"type":"received"}', '{"type":"completed"}'],
-  userUsed: 1,
+  inputsConsumed: 1,
   runState: 'Idle',
   open: false,
   outcome: 'completed',

@@ -12,7 +12,7 @@ import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'
 import { runFailure } from './hand-node.ts'
 import type { Place } from './place.ts'
-import { family, used } from './spending-checks.ts'
+import { parentWithChildren, used } from './spending-checks.ts'
 
 export const calls: readonly Call[] = [
   { name: 'spawn', prepare: async (place) => spawnOnce(place) },
@@ -47,12 +47,12 @@ export const calls: readonly Call[] = [
     },
   },
   {
-    name: 'claim that is granted',
+    name: 'claim that is assigned',
     prepare: async (place) => {
       await place.create({ label: 'a' })
       await place.create({ label: 'b' })
       const node = place.node()
-      const next = node.next({ bell: 'mine', keepBell: true })
+      const next = node.next({ wakeup: 'mine', keepWakeup: true })
       return () => node.turns.claim(next)
     },
   },
@@ -93,7 +93,7 @@ export const calls: readonly Call[] = [
     name: 'claim that finds nothing',
     prepare: async (place) => {
       const { node } = await running(place)
-      const next = node.next({ slot: '1', bell: 'other' })
+      const next = node.next({ slot: '1', wakeup: 'other' })
       return () => node.turns.claim(next)
     },
   },
@@ -101,19 +101,19 @@ export const calls: readonly Call[] = [
   ...batchCalls,
   {
     name: 'renew',
-    forgetsBells: true,
+    forgetsWakeups: true,
     prepare: async (place) => {
       const { node, turn } = await running(place)
       await place.create({ label: 'two' })
-      await place.redis.del(place.keys.bells('default'))
-      await place.redis.zadd(place.keys.bells('default'), (await place.now()) + 20_000, 'mine')
+      await place.redis.del(place.keys.wakeups('default'))
+      await place.redis.zadd(place.keys.wakeups('default'), (await place.now()) + 20_000, 'mine')
       return () =>
-        node.turns.renew([{ workerId: turn.worker, token: turn.grant.token, bell: 'mine', becomesBusy: true }])
+        node.turns.renew([{ workerId: turn.worker, token: turn.assignment.token, wakeup: 'mine', becomesBusy: true }])
     },
   },
   {
     name: 'sweep that heals',
-    forgetsBells: true,
+    forgetsWakeups: true,
     counts: true,
     prepare: async (place) => {
       const { node, turn } = await running(place)
@@ -131,11 +131,11 @@ export const calls: readonly Call[] = [
   },
   {
     name: 'fire',
-    forgetsBells: true,
+    forgetsWakeups: true,
     counts: true,
     prepare: async (place) => {
       const { node, turn } = await running(place)
-      await turn.park('control', { timers: [{ id: 't1', ms: 0, valueJson: '1' }, later], timersOpen: 2 })
+      await turn.park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }, later], timersOpen: 2 })
       return () => node.upkeep.fire()
     },
   },
@@ -150,9 +150,9 @@ export const calls: readonly Call[] = [
     name: 'finish',
     prepare: async (place) => {
       const { session, node, turn } = await running(place)
-      await turn.park('control', {
+      await turn.park('signals', {
         spawns: [place.child(turn.worker, 1, 'c1')],
-        awaits: [1],
+        pendingCalls: [1],
         timers: [later],
         timersOpen: 1,
       })
@@ -185,7 +185,7 @@ export const calls: readonly Call[] = [
     name: 'look',
     prepare: async (place) => {
       const { session, turn } = await running(place)
-      await turn.park('control', { timers: [later], timersOpen: 1 })
+      await turn.park('signals', { timers: [later], timersOpen: 1 })
       const audit = new AuditStore(place.redis, place.caller, place.keys, 0, 20_000)
       return () => audit.look(session.id, [session.root], ['default'])
     },
@@ -208,7 +208,7 @@ export const calls: readonly Call[] = [
   {
     name: 'commit of an agent in a family',
     prepare: async (place) => {
-      const { children } = await family(place)
+      const { children } = await parentWithChildren(place)
       const [child] = children
       return () => child.record({ entries: ['{}'], stateJson: used(2) })
     },

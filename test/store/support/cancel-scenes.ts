@@ -26,9 +26,9 @@ export async function tree(options: PlaceOptions = {}) {
     place.child(root.worker, 2, 'second'),
     place.child(root.worker, 3, 'free', { detached: true }),
   ]
-  await root.park('control', { spawns, awaits: [1, 2] })
+  await root.park('signals', { spawns, pendingCalls: [1, 2] })
   const first = await node.claim()
-  await first.record({ userUsed: 1, spawns: [place.child(first.worker, 1, 'grandchild')], awaits: [1] })
+  await first.record({ inputsConsumed: 1, spawns: [place.child(first.worker, 1, 'grandchild')], pendingCalls: [1] })
   return { ...scene, root, first }
 }
 
@@ -36,6 +36,6 @@ export const states = async (place: Place) =>
   Object.fromEntries(
     Object.entries(await place.dump()).flatMap(([key, view]) => {
       const label = /^w:<(.*)>$/.exec(key)?.[1]
-      return label ? [[label, (view as { place: string }).place]] : []
+      return label ? [[label, (view as { status: string }).status]] : []
     }),
   )

@@ -2,18 +2,18 @@
 import { expect } from 'vitest'
 import type { SessionLimits } from '../../../src/core/policy.ts'
 import { encodeInput, encodeResult } from '../../../src/core/worker/message.ts'
-import { completion, granted, type HandTurn } from './hand-node.ts'
+import { assigned, completion, type HandTurn } from './hand-node.ts'
 import type { Place } from './place.ts'
 
 export type Check = (place: Place) => Promise<void>
 
 const resultOf = (child: HandTurn) =>
-  encodeResult({ id: child.worker, name: child.grant.name, kind: 'echo' }, child.grant.call ?? 0, {
+  encodeResult({ id: child.worker, name: child.assignment.name, kind: 'echo' }, child.assignment.call ?? 0, {
     status: 'completed',
     valueJson: '1',
   })
 
-const placeOf = async (place: Place, id: string) => (await place.record(id)).place
+const placeOf = async (place: Place, id: string) => (await place.record(id)).status
 
 async function lost(place: Place, turn: HandTurn): Promise<void> {
   await place.expireLease(turn.worker)
@@ -40,7 +40,7 @@ export const aStaleNodeCannotRenew: Check = async (place) => {
   const node = place.node()
   const turn = await node.claim()
   await lost(place, turn)
-  const renewal = { workerId: turn.worker, token: turn.grant.token, bell: '', becomesBusy: false }
+  const renewal = { workerId: turn.worker, token: turn.assignment.token, wakeup: '', becomesBusy: false }
   expect(await node.turns.renew([renewal])).toMatchObject({ verdicts: ['fenced'] })
 }
 
@@ -81,10 +81,10 @@ export const aResultBeforeTheEndQueuesTheParent: Check = async (place) => {
   const node = place.node()
   const turn = await node.claim()
   const spawn = place.child(root, 1, 'child')
-  await turn.record({ userUsed: 1, spawns: [spawn], awaits: [1] })
+  await turn.record({ inputsConsumed: 1, spawns: [spawn], pendingCalls: [1] })
   const child = await node.claim()
   await child.complete({ result: resultOf(child) })
-  await turn.record({ awaits: [1], end: { wait: `result:${spawn.id}`, next: null } })
+  await turn.record({ pendingCalls: [1], end: { wait: `result:${spawn.id}`, next: null } })
   expect(await placeOf(place, root)).toBe('queued')
 }
 
@@ -92,9 +92,9 @@ export const aTimerBeforeTheEndQueuesTheWorker: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node()
   const turn = await node.claim()
-  await turn.record({ userUsed: 1, timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
+  await turn.record({ inputsConsumed: 1, timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
   await node.upkeep.fire()
-  await turn.record({ timersOpen: 1, end: { wait: 'control', next: null } })
+  await turn.record({ timersOpen: 1, end: { wait: 'signals', next: null } })
   expect(await placeOf(place, root)).toBe('queued')
 }
 
@@ -109,12 +109,12 @@ export const aPostedMessageIsClaimed: Check = async (place) => {
 export const aPostToAnIdleWorkerRings: Check = async (place) => {
   const { root } = await place.create({ mode: 'conversation' })
   await (await place.node().claim()).complete()
-  await place.redis.del(place.keys.bells('default'))
-  expect(await place.post(root, 'second')).toMatchObject({ bells: [{ pool: 'default' }] })
+  await place.redis.del(place.keys.wakeups('default'))
+  expect(await place.post(root, 'second')).toMatchObject({ wakeups: [{ pool: 'default' }] })
 }
 
-/** Bells rung by a post with so many queued, slots, busy ones and stale ones. */
-const bellsAre =
+/** Wake-ups rung by a post with so many queued, slots, busy ones and stale ones. */
+const wakeupsAre =
   (
     expected: number,
     scene: { queued?: number; slots?: number; busy?: number; stale?: number; fresh?: number },
@@ -124,54 +124,54 @@ const bellsAre =
     await (await place.node().claim()).complete()
     const { keys, redis } = place
     const now = await place.now()
-    await redis.del(keys.bells('default'))
+    await redis.del(keys.wakeups('default'))
     const fill = async (key: string, count: number | undefined, score: number) => {
       for (let number = 0; number < (count ?? 0); number++) await redis.zadd(key, score, `x${score}-${number}`)
     }
     await fill(keys.run('default'), (scene.queued ?? 1) - 1, now)
     await fill(keys.busy('default'), scene.busy, now + 60_000)
-    await fill(keys.bells('default'), scene.stale, now - 1)
-    await fill(keys.bells('default'), scene.fresh, now + 20_000)
+    await fill(keys.wakeups('default'), scene.stale, now - 1)
+    await fill(keys.wakeups('default'), scene.fresh, now + 20_000)
     await redis.set(keys.slots('default'), scene.slots ?? 8)
     const answer = await place.post(root, 'hello')
-    expect(answer.kind === 'ok' && answer.bells.length).toBe(expected)
+    expect(answer.kind === 'ok' && answer.wakeups.length).toBe(expected)
   }
 
-export const asManyBellsAsAreQueued = bellsAre(1, {})
-export const noMoreBellsThanFreeSlots = bellsAre(3, { queued: 9, busy: 5 })
-export const bellsThatAreOutCount = bellsAre(1, { queued: 3, fresh: 2 })
-export const staleBellsDoNotCount = bellsAre(1, { stale: 4 })
+export const asManyWakeupsAsAreQueued = wakeupsAre(1, {})
+export const noMoreWakeupsThanFreeSlots = wakeupsAre(3, { queued: 9, busy: 5 })
+export const wakeupsThatAreOutCount = wakeupsAre(1, { queued: 3, fresh: 2 })
+export const staleWakeupsDoNotCount = wakeupsAre(1, { stale: 4 })
 
 export const aTurnThatLeavesRingsForTheNext: Check = async (place) => {
   await place.create()
-  const turn = await place.node().claim({ bell: 'mine', keepBell: true })
+  const turn = await place.node().claim({ wakeup: 'mine', keepWakeup: true })
   await place.create({ label: 'two' })
-  await place.redis.del(place.keys.bells('default'))
-  expect((await turn.complete()).bells).toHaveLength(1)
+  await place.redis.del(place.keys.wakeups('default'))
+  expect((await turn.complete()).wakeups).toHaveLength(1)
 }
 
-export const aLongTurnsBellIsBusy: Check = async (place) => {
+export const aLongTurnsWakeupIsBusy: Check = async (place) => {
   await place.create()
   const node = place.node({ slots: 4 })
   await node.sweep({ free: 0 })
-  const turn = await node.claim({ bell: 'mine', keepBell: true })
+  const turn = await node.claim({ wakeup: 'mine', keepWakeup: true })
   await place.create({ label: 'two' })
-  await place.redis.del(place.keys.bells('default'))
-  await place.redis.zadd(place.keys.bells('default'), (await place.now()) + 20_000, 'mine')
-  const renewal = { workerId: turn.worker, token: turn.grant.token, bell: 'mine', becomesBusy: true }
-  expect((await node.turns.renew([renewal])).bells).toHaveLength(1)
+  await place.redis.del(place.keys.wakeups('default'))
+  await place.redis.zadd(place.keys.wakeups('default'), (await place.now()) + 20_000, 'mine')
+  const renewal = { workerId: turn.worker, token: turn.assignment.token, wakeup: 'mine', becomesBusy: true }
+  expect((await node.turns.renew([renewal])).wakeups).toHaveLength(1)
 }
 
 export const fiveLostLeasesAreQuarantined: Check = async (place) => {
   await place.create()
-  const marks: string[] = []
+  const cancelCount: string[] = []
   for (let start = 0; start < 6; start++) {
-    const { workerId, mark } = granted(await place.node().ask())
-    marks.push(mark)
+    const { workerId, purpose } = assigned(await place.node().ask())
+    cancelCount.push(purpose)
     await place.expireLease(workerId)
     await place.node().sweep({ free: 0 })
   }
-  expect(marks).toEqual(['run', 'run', 'run', 'run', 'run', 'poison'])
+  expect(cancelCount).toEqual(['run', 'run', 'run', 'run', 'run', 'poison'])
 }
 
 export const aSuspectRunsAlone: Check = async (place) => {
@@ -184,16 +184,16 @@ export const aPostSentTwiceIsOneMessage: Check = async (place) => {
   const { root } = await place.create()
   await place.post(root, 'hello')
   await place.wire.again()
-  expect(await place.redis.llen(place.workerKeys(root).user)).toBe(2)
+  expect(await place.redis.llen(place.workerKeys(root).inbox)).toBe(2)
 }
 
 export const aRepeatedSpawnIsTheSameChild: Check = async (place) => {
   const { root } = await place.create()
   const turn = await place.node().claim()
   const spawns = [place.child(root, 1, 'child')]
-  await turn.record({ spawns, awaits: [1] })
-  await turn.record({ spawns, awaits: [1] })
-  expect(await place.redis.llen(place.workerKeys(spawns[0]?.id ?? '').user)).toBe(1)
+  await turn.record({ spawns, pendingCalls: [1] })
+  await turn.record({ spawns, pendingCalls: [1] })
+  expect(await place.redis.llen(place.workerKeys(spawns[0]?.id ?? '').inbox)).toBe(1)
 }
 
 /** A root with a child, both running, in a session that is then cancelled. */
@@ -202,9 +202,9 @@ async function cancelledPair(place: Place) {
   const node = place.node()
   const turn = await node.claim()
   await turn.record({
-    userUsed: 1,
+    inputsConsumed: 1,
     spawns: [place.child(root, 1, 'child'), place.child(root, 2, 'other')],
-    awaits: [1, 2],
+    pendingCalls: [1, 2],
   })
   const child = await node.claim()
   await place.sessions.cancel(id, 'enough')
@@ -227,14 +227,14 @@ export const aChildOfACancelledRunCannotCommit: Check = async (place) => {
   expect(await child.commit({ entries: ['{}'] })).toEqual({ kind: 'cancelled' })
 }
 
-export const aCancelledWorkerIsNotGrantedToRun: Check = async (place) => {
+export const aCancelledWorkerIsNotAssignedToRun: Check = async (place) => {
   const { node } = await cancelledPair(place)
-  expect((await node.claim()).grant.mark).toBe('cancelled')
+  expect((await node.claim()).assignment.purpose).toBe('cancelled')
 }
 
 export const aRenewTellsOfTheCancel: Check = async (place) => {
   const { node, child } = await cancelledPair(place)
-  const renewal = { workerId: child.worker, token: child.grant.token, bell: '', becomesBusy: false }
+  const renewal = { workerId: child.worker, token: child.assignment.token, wakeup: '', becomesBusy: false }
   expect(await node.turns.renew([renewal])).toMatchObject({ verdicts: ['cancelled'] })
 }
 
@@ -250,8 +250,8 @@ export const whatIsCancelledDuringAPassIsKept: Check = async (place) => {
   const turn = await place.node().claim()
   const calls = Array.from({ length: 100 }, (_, index) => index + 1)
   const spawns = calls.map((call) => place.child(root, call, `c${call}`, { detached: call < 100 }))
-  await turn.record({ userUsed: 1, spawns, awaits: [100] })
-  await turn.complete({ userUsed: 0, awaiting: 1 })
+  await turn.record({ inputsConsumed: 1, spawns, pendingCalls: [100] })
+  await turn.complete({ inputsConsumed: 0, pendingCount: 1 })
   place.wire.afterNext(async () => void (await place.sessions.cancel(id, 'enough')))
   await place.node().upkeep.finishCancelled()
   await place.node().upkeep.finishCancelled()
@@ -262,9 +262,9 @@ export const childrenOfAnEndedRunAreCancelled: Check = async (place) => {
   const { root } = await place.create({ mode: 'conversation' })
   const node = place.node()
   const turn = await node.claim()
-  await turn.record({ userUsed: 1, spawns: [place.child(root, 1, 'child')], awaits: [1] })
-  await turn.complete({ userUsed: 0, awaiting: 1 })
-  expect((await node.claim()).grant.mark).toBe('cancelled')
+  await turn.record({ inputsConsumed: 1, spawns: [place.child(root, 1, 'child')], pendingCalls: [1] })
+  await turn.complete({ inputsConsumed: 0, pendingCount: 1 })
+  expect((await node.claim()).assignment.purpose).toBe('cancelled')
 }
 
 /** A commit of two children and two messages to another worker is refused for this reason. */
@@ -275,7 +275,7 @@ const refusedFor =
     const turn = await place.node().claim()
     const spawns = [1, 2].map((call) => place.child(root, call, `c${call}`))
     const sends = ['a', 'b'].map((text) => ({ workerId: root, mail: encodeInput(null, JSON.stringify(text)) }))
-    const wish = reason === 'mailbox_full' ? { sends } : { spawns, awaits: [1, 2] }
+    const wish = reason === 'mailbox_full' ? { sends } : { spawns, pendingCalls: [1, 2] }
     expect(await turn.commit(wish)).toMatchObject({ kind: 'refused', refusals: [{ reason }] })
   }
 
@@ -300,20 +300,20 @@ export const aResultOfAnOldRunIsDropped: Check = async (place) => {
   const node = place.node()
   const turn = await node.claim()
   await place.post(root, 'second')
-  await turn.record({ userUsed: 1, spawns: [place.child(root, 1, 'child')], awaits: [1] })
+  await turn.record({ inputsConsumed: 1, spawns: [place.child(root, 1, 'child')], pendingCalls: [1] })
   const child = await node.claim()
-  await turn.complete({ userUsed: 0, awaiting: 1 })
-  await (await node.claim()).park('control', { awaits: [1] })
-  await child.record({ ...completion, userUsed: 1, outcome: 'cancelled', result: resultOf(child) })
-  expect(await place.redis.exists(place.workerKeys(root).family)).toBe(0)
+  await turn.complete({ inputsConsumed: 0, pendingCount: 1 })
+  await (await node.claim()).park('signals', { pendingCalls: [1] })
+  await child.record({ ...completion, inputsConsumed: 1, outcome: 'cancelled', result: resultOf(child) })
+  expect(await place.redis.exists(place.workerKeys(root).results)).toBe(0)
 }
 
-export const aClaimSentTwiceIsOneGrant: Check = async (place) => {
+export const aClaimSentTwiceIsOneAssignment: Check = async (place) => {
   for (const label of ['one', 'two']) await place.create({ label })
   const node = place.node()
   const next = node.next()
-  const first = granted(await node.turns.claim(next))
-  expect(granted(await node.turns.claim(next))).toMatchObject({ workerId: first.workerId, token: first.token })
+  const first = assigned(await node.turns.claim(next))
+  expect(assigned(await node.turns.claim(next))).toMatchObject({ workerId: first.workerId, token: first.token })
 }
 
 export const anOldClaimTakesNobody: Check = async (place) => {
@@ -342,7 +342,7 @@ export const aLargeSessionStandsInLine: Check = async (place) => {
   const { root } = await place.create()
   const turn = await place.node().claim()
   const calls = [1, 2, 3]
-  await turn.park('control', { spawns: calls.map((call) => place.child(root, call, `c${call}`)), awaits: calls })
+  await turn.park('signals', { spawns: calls.map((call) => place.child(root, call, `c${call}`)), pendingCalls: calls })
   const scores = (await place.redis.zrange(place.keys.run('default'), 0, '-1', 'WITHSCORES')).filter(
     (_, at) => at % 2 === 1,
   )
@@ -352,10 +352,10 @@ export const aLargeSessionStandsInLine: Check = async (place) => {
 export const aTimerFiresOnce: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node()
-  await (await node.claim()).park('control', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
+  await (await node.claim()).park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
   await node.upkeep.fire()
   expect(await node.upkeep.fire()).toMatchObject({ fired: 0 })
-  expect(await place.redis.llen(place.workerKeys(root).control)).toBe(1)
+  expect(await place.redis.llen(place.workerKeys(root).signals)).toBe(1)
 }
 
 export const aDetachedChildKeepsItsSession: Check = async (place) => {
@@ -369,6 +369,6 @@ export const aDetachedChildKeepsItsSession: Check = async (place) => {
 
 export const aSweepRingsForWhatItsNodeCanRun: Check = async (place) => {
   await place.create({ kind: 'other' })
-  await place.redis.del(place.keys.bells('default'))
-  expect((await place.node().sweep({ free: 2 })).bells).toEqual([])
+  await place.redis.del(place.keys.wakeups('default'))
+  expect((await place.node().sweep({ free: 2 })).wakeups).toEqual([])
 }

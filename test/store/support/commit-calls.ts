@@ -9,7 +9,7 @@ export const commitCalls: readonly Call[] = [
       const { node, turn } = await running(place)
       const request = turn.request({
         entries: ['{"a":1}'],
-        userUsed: 1,
+        inputsConsumed: 1,
         stateJson: '{"n":1}',
         event: '[["run.started"]]',
       })
@@ -22,12 +22,12 @@ export const commitCalls: readonly Call[] = [
       const { node, turn } = await running(place)
       const other = await place.create({ label: 'two', mode: 'conversation' })
       await (await node.claim({ slot: '1' })).complete()
-      await place.redis.del(place.keys.bells('default'))
+      await place.redis.del(place.keys.wakeups('default'))
       const request = turn.request({
         entries: ['{"a":1}'],
-        userUsed: 1,
+        inputsConsumed: 1,
         spawns: [place.child(turn.worker, 1, 'c1'), place.child(turn.worker, 2, 'c2')],
-        awaits: [1, 2],
+        pendingCalls: [1, 2],
         sends: [{ workerId: other.root, mail: encodeInput(turn.worker, '1') }],
         timers: [later],
         timersOpen: 1,
@@ -36,11 +36,16 @@ export const commitCalls: readonly Call[] = [
     },
   },
   {
-    name: 'commit that parks and leaves, with bells for its children',
+    name: 'commit that parks and leaves, with wake-ups for its children',
     prepare: async (place) => {
       const { node, turn } = await running(place)
       const spawns = [1, 2, 3].map((call) => place.child(turn.worker, call, `c${call}`))
-      const request = turn.request({ userUsed: 1, spawns, awaits: [1, 2, 3], end: { wait: 'control', next: null } })
+      const request = turn.request({
+        inputsConsumed: 1,
+        spawns,
+        pendingCalls: [1, 2, 3],
+        end: { wait: 'signals', next: null },
+      })
       return () => node.turns.commit(request)
     },
   },
@@ -50,7 +55,7 @@ export const commitCalls: readonly Call[] = [
       const { node, turn } = await running(place, 'job')
       await place.create({ label: 'two' })
       await place.create({ label: 'three' })
-      const next = node.next({ bell: 'mine', keepBell: true })
+      const next = node.next({ wakeup: 'mine', keepWakeup: true })
       const request = turn.request({ ...completed, end: { wait: 'any', next } })
       return () => node.turns.commit(request)
     },
@@ -68,7 +73,7 @@ export const commitCalls: readonly Call[] = [
     name: 'commit that ends its turn and finds nothing',
     prepare: async (place) => {
       const { node, turn } = await running(place)
-      const request = turn.request({ ...completed, end: { wait: 'any', next: node.next({ bell: 'mine' }) } })
+      const request = turn.request({ ...completed, end: { wait: 'any', next: node.next({ wakeup: 'mine' }) } })
       return () => node.turns.commit(request)
     },
   },
@@ -103,9 +108,9 @@ export const commitCalls: readonly Call[] = [
     prepare: async (place) => {
       const { node, turn } = await running(place)
       const spawn = place.child(turn.worker, 1, 'c1')
-      await turn.park(`result:${spawn.id}`, { spawns: [spawn], awaits: [1] })
+      await turn.park(`result:${spawn.id}`, { spawns: [spawn], pendingCalls: [1] })
       const child = await node.claim()
-      await place.redis.del(place.keys.bells('default'))
+      await place.redis.del(place.keys.wakeups('default'))
       const request = child.request({ ...completed, result: resultOf(child), end: { wait: 'any', next: node.next() } })
       return () => node.turns.commit(request)
     },
@@ -120,22 +125,28 @@ export const commitCalls: readonly Call[] = [
     },
   },
   {
-    name: 'commit with a child under a grant',
+    name: 'commit with a child under an assignment',
     prepare: async (place) => {
-      const { root } = await place.create({ grant: 'tools a b' })
+      const { root } = await place.create({ permissions: 'tools a b' })
       const node = place.node()
       const turn = await node.claim()
-      const request = turn.request({ spawns: [place.child(root, 1, 'c1', { grant: 'tools a' })], awaits: [1] })
+      const request = turn.request({
+        spawns: [place.child(root, 1, 'c1', { permissions: 'tools a' })],
+        pendingCalls: [1],
+      })
       return () => node.turns.commit(request)
     },
   },
   {
-    name: 'commit with a child under too wide a grant',
+    name: 'commit with a child under too wide an assignment',
     prepare: async (place) => {
-      const { root } = await place.create({ grant: 'tools a' })
+      const { root } = await place.create({ permissions: 'tools a' })
       const node = place.node()
       const turn = await node.claim()
-      const request = turn.request({ spawns: [place.child(root, 1, 'c1', { grant: 'tools a b' })], awaits: [1] })
+      const request = turn.request({
+        spawns: [place.child(root, 1, 'c1', { permissions: 'tools a b' })],
+        pendingCalls: [1],
+      })
       return () => node.turns.commit(request)
     },
   },

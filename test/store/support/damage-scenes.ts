@@ -7,7 +7,7 @@ export async function childAndOther(place: Place) {
   const node = place.node({ slots: 3 })
   const turn = await node.claim()
   const spawns = [place.child(root, 1, 'child')]
-  await turn.park('family:1', { spawns, awaits: [1] })
+  await turn.park('results:1', { spawns, pendingCalls: [1] })
   const child = await node.claim({ slot: '1' })
   await place.create({ label: 'other' })
   const other = await node.claim({ slot: '2' })

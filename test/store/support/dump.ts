@@ -1,7 +1,7 @@
 /**
  * All keys of a namespace as plain data, so that a test can say what a call changed and that it changed nothing else.
  * What differs from run to run is put into words: an instant becomes its distance from Redis's clock ("now", "now+60s"), ids
- * become the labels the test gave them ("<one.root>"), the random part of a bell's name becomes "*".
+ * become the labels the test gave them ("<one.root>"), the random part of a wake-up's name becomes "*".
  */
 import type { Redis } from 'ioredis'
 import { sessionIdOfRoot } from '../../../src/core/ids.ts'
@@ -51,7 +51,7 @@ export async function dumpKeys(redis: Redis, namespace: string, words: Words): P
   const now = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
   const dump: Record<string, unknown> = {}
   for (const key of await keysOf(redis, namespace)) {
-    if (key.endsWith(':results')) continue
+    if (/:s:[^:]+:results$/.test(key)) continue
     dump[words.key(key)] = await dumpValue(redis, key, now, words)
     const session = await sessionOf(redis, key)
     if (session === null) continue

@@ -1,11 +1,11 @@
 /** A node and its turns by hand: it claims, commits, renews and sweeps when the test says so, and keeps count as a turn does. */
 import type {
+  Assignment,
   ClaimAnswer,
   CommitAnswer,
   CommitRequest,
-  Grant,
   NextClaim,
-  PoolShare,
+  PoolLoad,
 } from '../../../src/core/ports/ports.ts'
 import { RedisTurnStore } from '../../../src/store/turn-store.ts'
 import { RedisUpkeepStore } from '../../../src/store/upkeep-store.ts'
@@ -22,7 +22,7 @@ export interface HandNodeOptions {
 
 export interface SweepWish {
   readonly free?: number
-  readonly share?: number
+  readonly workersPerWake?: number
   readonly slots?: number
   readonly leaving?: boolean
   /** Another sweep may have been just now. */
@@ -63,12 +63,12 @@ export class HandNode {
   next(wish: Partial<NextClaim> = {}): NextClaim {
     return {
       pool: 'default',
-      bell: '',
+      wakeup: '',
       slot: '0',
       nonce: this.#place.nonce(),
       maySuspect: true,
       wasBusy: false,
-      keepBell: false,
+      keepWakeup: false,
       ...wish,
     }
   }
@@ -80,48 +80,53 @@ export class HandNode {
   /** Claims the next worker; the test fails when there is none. */
   async claim(wish: Partial<NextClaim> = {}): Promise<HandTurn> {
     const next = this.next(wish)
-    return new HandTurn(this, granted(await this.turns.claim(next)), next.bell)
+    return new HandTurn(this, assigned(await this.turns.claim(next)), next.wakeup)
   }
 
   /** Sweeps as if no other node had done so just now, unless the test wants to see that. */
   async sweep(wish: SweepWish = {}): ReturnType<RedisUpkeepStore['sweep']> {
-    const { free = this.#slots, share = 0 } = wish
+    const { free = this.#slots, workersPerWake = 0 } = wish
     if (!wish.soonAfter) await this.#place.redis.hdel(this.#place.keys.meta, 'sweptAt')
-    const shares: PoolShare[] = Object.entries(this.#kinds).map(([pool, kinds]) => ({ pool, kinds, free, share }))
-    return this.upkeep.sweep(wish.slots ?? this.#slots, shares, wish.leaving ?? false)
+    const poolLoads: PoolLoad[] = Object.entries(this.#kinds).map(([pool, kinds]) => ({
+      pool,
+      kinds,
+      free,
+      workersPerWake,
+    }))
+    return this.upkeep.sweep(wish.slots ?? this.#slots, poolLoads, wish.leaving ?? false)
   }
 }
 
-export function granted(answer: ClaimAnswer): Grant {
-  if (answer.kind !== 'grant') throw new Error(`Nothing was granted: ${answer.kind}.`)
-  return answer.grant
+export function assigned(answer: ClaimAnswer): Assignment {
+  if (answer.kind !== 'assigned') throw new Error(`Nothing was assigned: ${answer.kind}.`)
+  return answer.assignment
 }
 
 export class HandTurn {
   readonly node: HandNode
-  readonly grant: Grant
-  readonly bell: string
+  readonly assignment: Assignment
+  readonly wakeup: string
   sequence = 0
   version: number
 
-  constructor(node: HandNode, grant: Grant, bell = '') {
+  constructor(node: HandNode, assignment: Assignment, wakeup = '') {
     this.node = node
-    this.grant = grant
-    this.bell = bell
-    this.version = grant.version
+    this.assignment = assignment
+    this.wakeup = wakeup
+    this.version = assignment.version
   }
 
   get worker(): string {
-    return this.grant.workerId
+    return this.assignment.workerId
   }
 
   /** The request a turn would send next; nothing is used, written or ended unless the test wishes so. */
   request(wish: CommitWish = {}): CommitRequest {
-    const { grant } = this
+    const { assignment } = this
     return {
-      workerId: grant.workerId,
-      pool: grant.pool,
-      token: grant.token,
+      workerId: assignment.workerId,
+      pool: assignment.pool,
+      token: assignment.token,
       sequence: this.sequence + 1,
       version: this.version,
       runState: 'ProcessingUserMessage',
@@ -129,18 +134,18 @@ export class HandTurn {
       open: true,
       attempt: 0,
       entries: [],
-      controlUsed: 0,
-      userUsed: 0,
-      familyUsed: [],
-      familySeen: grant.familySeen,
-      awaits: [],
-      awaiting: wish.awaits?.length ?? 0,
+      signalsConsumed: 0,
+      inputsConsumed: 0,
+      resultsConsumed: [],
+      resultsSeen: assignment.resultsSeen,
+      pendingCalls: [],
+      pendingCount: wish.pendingCalls?.length ?? 0,
       timersOpen: 0,
       spawns: [],
       sends: [],
       timers: [],
       event: '',
-      bell: this.bell,
+      wakeup: this.wakeup,
       wasBusy: false,
       ...wish,
     }
@@ -162,12 +167,12 @@ export class HandTurn {
 
   /** Consumes the input at the head and parks for this. */
   park(wait: string, wish: CommitWish = {}): Promise<CommitAnswer & { kind: 'ok' }> {
-    return this.record({ entries: ['{"type":"received"}'], userUsed: 1, end: { wait, next: null }, ...wish })
+    return this.record({ entries: ['{"type":"received"}'], inputsConsumed: 1, end: { wait, next: null }, ...wish })
   }
 
   /** Consumes the input at the head and ends run and turn. */
   complete(wish: CommitWish = {}): Promise<CommitAnswer & { kind: 'ok' }> {
-    return this.record({ ...completion, userUsed: 1, ...wish })
+    return this.record({ ...completion, inputsConsumed: 1, ...wish })
   }
 }
 

@@ -71,7 +71,7 @@ export const aLetterIsPutBackOnce: Check = async (place) => {
   const { root, redrive } = await withLetter(place)
   await redrive()
   await redrive()
-  expect(await place.redis.llen(place.workerKeys(root).user)).toBe(1)
+  expect(await place.redis.llen(place.workerKeys(root).inbox)).toBe(1)
 }
 
 export const aLetterGoesToItsOwnWorker: Check = async (place) => {
@@ -130,7 +130,7 @@ const notStartedAgain =
   async (place) => {
     const { id, root } = await place.create()
     const node = place.node({ slots: 2 })
-    await (await node.claim()).park('family:1', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
+    await (await node.claim()).park('results:1', { spawns: [place.child(root, 1, 'child')], pendingCalls: [1] })
     const { worker } = await node.claim()
     await place.expireLease(worker)
     await node.sweep({ free: 0 })
@@ -152,13 +152,13 @@ export const noneOfAnUncountedSessionIsStartedAgain = notStartedAgain((place, _,
   place.redis.hset(place.workerKeys(root).record, 'workers', 'some'),
 )
 export const noneOfASessionOfUnknownCancelsIsStartedAgain = notStartedAgain((place, _, root) =>
-  place.redis.hset(place.workerKeys(root).record, 'marks', 'some'),
+  place.redis.hset(place.workerKeys(root).record, 'cancelCount', 'some'),
 )
 export const noneOfASessionOfUnknownSpendingIsStartedAgain = notStartedAgain((place, _, root) =>
   place.redis.hset(place.workerKeys(root).record, 'spent', 'much'),
 )
 export const noChildOfADamagedParentIsStartedAgain = notStartedAgain((place, _, root) =>
-  place.redis.set(place.workerKeys(root).family, 'x'),
+  place.redis.set(place.workerKeys(root).results, 'x'),
 )
 
 export const whoSpawnsNothingIsStartedAgain: Check = async (place) => {
@@ -174,7 +174,7 @@ export const whoSpawnsNothingIsStartedAgain: Check = async (place) => {
 export const whoHasChildrenIsNotStartedAgain: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node({ slots: 2, childless: ['echo'] })
-  await (await node.claim()).park('family:1', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
+  await (await node.claim()).park('results:1', { spawns: [place.child(root, 1, 'child')], pendingCalls: [1] })
   await (await node.claim({ slot: '1' })).complete({ result: 'r' })
   const { worker } = await node.claim()
   await place.expireLease(worker)
@@ -186,10 +186,10 @@ export const whoHasChildrenIsNotStartedAgain: Check = async (place) => {
 export const aDamagedRecipientRefusesItsMail: Check = async (place) => {
   const { root } = await place.create({ label: 'other' })
   const turn = await place.node().claim()
-  await place.redis.del(place.workerKeys(root).user)
+  await place.redis.del(place.workerKeys(root).inbox)
   await place.create()
   const sender = await place.node().claim()
-  await place.redis.set(place.workerKeys(root).user, 'x')
+  await place.redis.set(place.workerKeys(root).inbox, 'x')
   const sends = [{ workerId: turn.worker, mail: encodeInput(sender.worker, '1') }]
   await expect(sender.commit({ sends })).resolves.toMatchObject({ kind: 'refused' })
 }
@@ -197,9 +197,9 @@ export const aDamagedRecipientRefusesItsMail: Check = async (place) => {
 export const aCommitThatFailsWritesNothing: Check = async (place) => {
   const { root } = await place.create({ mode: 'conversation' })
   const turn = await place.node().claim()
-  await place.redis.del(place.workerKeys(root).user)
-  await place.redis.set(place.workerKeys(root).user, 'x')
-  const commit = () => turn.commit({ entries: ['{}'], userUsed: 1, event: '[["run.started"]]' })
+  await place.redis.del(place.workerKeys(root).inbox)
+  await place.redis.set(place.workerKeys(root).inbox, 'x')
+  const commit = () => turn.commit({ entries: ['{}'], inputsConsumed: 1, event: '[["run.started"]]' })
   expect(await place.changed(() => commit().catch(() => {}))).toEqual({})
 }
 
@@ -207,15 +207,15 @@ export const aCommitThatFailsWritesNothing: Check = async (place) => {
 export const aDamagedRootEndsOneTurn: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node({ slots: 3 })
-  await (await node.claim()).park('family:1', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
+  await (await node.claim()).park('results:1', { spawns: [place.child(root, 1, 'child')], pendingCalls: [1] })
   const child = await node.claim({ slot: '1' })
   await place.create({ label: 'other' })
   const turns = [child, await node.claim({ slot: '2' })]
   await place.redis.set(place.workerKeys(root).record, 'x')
-  const wishes = turns.map(({ worker, grant }) => ({
+  const wishes = turns.map(({ worker, assignment }) => ({
     workerId: worker,
-    token: grant.token,
-    bell: '',
+    token: assignment.token,
+    wakeup: '',
     becomesBusy: false,
   }))
   expect(await node.turns.renew(wishes).catch(() => null)).toMatchObject({ verdicts: ['fenced', 'kept'] })
@@ -223,27 +223,27 @@ export const aDamagedRootEndsOneTurn: Check = async (place) => {
 
 /** A child ends while what its parent waits for is nothing to count with. */
 const aParentNobodyCountsWith =
-  (field: 'family' | 'wait', text: string): Check =>
+  (field: 'results' | 'wait', text: string): Check =>
   async (place) => {
     const { root } = await place.create()
     const node = place.node({ slots: 2 })
-    await (await node.claim()).park('family:1', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
+    await (await node.claim()).park('results:1', { spawns: [place.child(root, 1, 'child')], pendingCalls: [1] })
     const child = await node.claim({ slot: '1' })
     await place.redis.hset(place.workerKeys(root).record, field, text)
     await child.complete({ result: 'r' }).catch(() => {})
-    expect(await place.record(child.worker)).toMatchObject({ place: 'idle', version: '1' })
+    expect(await place.record(child.worker)).toMatchObject({ status: 'idle', version: '1' })
     expect(await place.redis.llen(place.workerKeys(child.worker).log)).toBe(2)
     // It is woken, so that somebody looks at it.
-    expect(await place.redis.hget(place.workerKeys(root).record, 'place')).toBe('queued')
+    expect(await place.redis.hget(place.workerKeys(root).record, 'status')).toBe('queued')
   }
 
-export const aCountOfResultsTearsNoCommit = aParentNobodyCountsWith('family', 'some')
+export const aCountOfResultsTearsNoCommit = aParentNobodyCountsWith('results', 'some')
 export const aWaitTearsNoCommit = aParentNobodyCountsWith('wait', 'family:some')
 
 /** Redis itself refuses to count it up. */
 export const aCountThatIsTooLargeTearsNoCancel: Check = async (place) => {
   const { id, root } = await place.create()
-  await place.redis.hset(place.workerKeys(root).record, 'marks', '99999999999999999999')
+  await place.redis.hset(place.workerKeys(root).record, 'cancelCount', '99999999999999999999')
   expect(await place.changed(() => place.sessions.cancel(id, 'enough').catch(() => {}))).toEqual({})
 }
 
@@ -257,15 +257,15 @@ export const aCountThatIsNoneTearsNoPruning: Check = async (place) => {
 export const aRecordedCommitIsTold: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node()
-  await (await node.claim()).park('family:1', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
+  await (await node.claim()).park('results:1', { spawns: [place.child(root, 1, 'child')], pendingCalls: [1] })
   const child = await node.claim()
-  const request = child.request({ ...completion, userUsed: 1 })
+  const request = child.request({ ...completion, inputsConsumed: 1 })
   await node.turns.commit(request)
   await place.redis.set(place.workerKeys(root).record, 'x')
   expect(await node.turns.commit(request).catch(() => null)).toMatchObject({ kind: 'ok', version: 1 })
 }
 
-export const aLostGrantHoldsUpNoSlot: Check = async (place) => {
+export const aLostAssignmentHoldsUpNoSlot: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node()
   const lost = node.next()

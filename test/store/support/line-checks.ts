@@ -9,13 +9,13 @@ import type { Place } from './place.ts'
 export const aClaimPassesWhatItCannotRun: Check = async (place) => {
   for (let number = 0; number < 40; number++) await place.create({ label: `x${number}`, kind: 'other' })
   await place.create({ label: 'fit' })
-  expect((await place.node().claim()).grant.name).toBe('fit')
+  expect((await place.node().claim()).assignment.name).toBe('fit')
 }
 
-export const aGrantIsNoLargerThanItsTurn: Check = async (place) => {
+export const aAssignmentIsNoLargerThanItsTurn: Check = async (place) => {
   const { root } = await place.create({ mode: 'conversation' })
   for (let number = 0; number < 99; number++) await place.post(root, `${number}`)
-  expect((await place.node().claim()).grant.mail.user.length).toBeLessThan(99)
+  expect((await place.node().claim()).assignment.mail.inbox.length).toBeLessThan(99)
 }
 
 /** It may have woken very many while nobody else needed the slots; or the clock was set back. */
@@ -34,8 +34,8 @@ export const aSweepRingsPastWhatItsNodeCannotRun: Check = async (place) => {
   await place.node({ id: 'node-b', kinds: { default: ['other'] } }).sweep({ free: 0 })
   for (let number = 0; number < 120; number++) await place.create({ label: `x${number}`, kind: 'other' })
   await place.create({ label: 'fit' })
-  await place.redis.del(place.keys.bells('default'))
-  expect((await place.node().sweep({ free: 1 })).bells).toHaveLength(1)
+  await place.redis.del(place.keys.wakeups('default'))
+  expect((await place.node().sweep({ free: 1 })).wakeups).toHaveLength(1)
 }
 
 export const aMovedKindIsFound: Check = async (place) => {
@@ -49,7 +49,7 @@ export const aMovedKindIsFound: Check = async (place) => {
 export const aClosedConversationEndsWithItsTurn: Check = async (place) => {
   const { id } = await place.create({ mode: 'conversation' })
   const turn = await place.node().claim()
-  await turn.record({ entries: ['{}'], userUsed: 1, open: false, outcome: 'completed' })
+  await turn.record({ entries: ['{}'], inputsConsumed: 1, open: false, outcome: 'completed' })
   await place.sessions.close(id)
   await turn.record({ open: false, end: { wait: 'any', next: null } })
   expect((await place.session(id)).state).toBe('completed')
@@ -81,18 +81,18 @@ export const whatEndedStaysAsItEnded: Check = async (place) => {
   await root.complete({ spawns: [place.child(root.worker, 1, 'free', { detached: true })] })
   await place.sessions.cancel(id, 'late')
   await node.upkeep.finishCancelled()
-  expect((await place.record(rootId)).place).toBe('idle')
+  expect((await place.record(rootId)).status).toBe('idle')
 }
 
 export const aCancelEndsWhoLostItsSession: Check = async (place) => {
   const { id, root } = await place.create()
   const node = place.node()
   const child = place.child(root, 1, 'child')
-  await (await node.claim()).park('family:1', { spawns: [child], awaits: [1] })
+  await (await node.claim()).park('results:1', { spawns: [child], pendingCalls: [1] })
   await place.redis.hset(place.workerKeys(child.id).record, 'path1', `${rootIdOf(newId(0))}:1`)
   await place.sessions.cancel(id, 'enough')
   await node.upkeep.finishCancelled()
-  expect((await place.record(child.id)).place).toBe('terminal')
+  expect((await place.record(child.id)).status).toBe('terminal')
 }
 
 // More workers than one call of pruning may touch.
@@ -116,7 +116,7 @@ export const pruningLooksAtTheRootFirst: Check = async (place) => {
   const spawns = Array.from({ length: manyWorkers }, (_, index) =>
     place.child(root, index + 1, `free ${index}`, { detached: true }),
   )
-  await turn.record({ ...completion, userUsed: 1, spawns, end: undefined })
+  await turn.record({ ...completion, inputsConsumed: 1, spawns, end: undefined })
   await restBut(place)
   expect(await place.sessions.prune(0)).toBe(0)
   expect(await place.redis.llen(place.sessionKeys(id).workers)).toBe(manyWorkers)
@@ -145,7 +145,7 @@ async function restBut(place: Place, one?: string): Promise<void> {
   const line = await place.redis.zrange(place.keys.run('default'), 0, '-1')
   const resting = place.redis.pipeline()
   for (const id of line.filter((worker) => worker !== one))
-    resting.hset(place.workerKeys(id).record, 'place', 'idle').zrem(place.keys.run('default'), id)
+    resting.hset(place.workerKeys(id).record, 'status', 'idle').zrem(place.keys.run('default'), id)
   await resting.exec()
 }
 
@@ -154,17 +154,21 @@ export const grandchildrenOfAnEndedRunAreCancelled: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node({ slots: 3 })
   const turn = await node.claim()
-  await turn.record({ userUsed: 1, spawns: [place.child(root, 1, 'child')], awaits: [1] })
+  await turn.record({ inputsConsumed: 1, spawns: [place.child(root, 1, 'child')], pendingCalls: [1] })
   const child = await node.claim({ slot: '1' })
-  await child.record({ userUsed: 1, spawns: [place.child(child.worker, 1, 'grandchild')], awaits: [1] })
-  await child.complete({ userUsed: 0, awaiting: 1 })
-  expect((await node.claim({ slot: '2' })).grant.mark).toBe('cancelled')
+  await child.record({ inputsConsumed: 1, spawns: [place.child(child.worker, 1, 'grandchild')], pendingCalls: [1] })
+  await child.complete({ inputsConsumed: 0, pendingCount: 1 })
+  expect((await node.claim({ slot: '2' })).assignment.purpose).toBe('cancelled')
 }
 
 /** Any id can be written as that of a session. */
 export const theRecordOfAChildIsNoSession: Check = async (place) => {
   const { root } = await place.create()
-  await (await place.node().claim()).record({ userUsed: 1, spawns: [place.child(root, 1, 'child')], awaits: [1] })
+  await (await place.node().claim()).record({
+    inputsConsumed: 1,
+    spawns: [place.child(root, 1, 'child')],
+    pendingCalls: [1],
+  })
   const id = sessionIdOfRoot(place.child(root, 1, 'child').id)
   const changed = await place.changed(async () => {
     expect(await place.sessions.cancel(id, '"no"')).toEqual({ kind: 'not_found' })
@@ -180,8 +184,8 @@ export const whatIsFarAheadComesNear: Check = async (place) => {
   const node = place.node()
   const { worker } = await node.claim()
   const hour = (await place.now()) + 3_600_000
-  const { leases, bells, busy, run } = place.keys
-  const sets = [leases, bells('default'), busy('default'), run('default')]
+  const { leases, wakeups, busy, run } = place.keys
+  const sets = [leases, wakeups('default'), busy('default'), run('default')]
   for (const key of sets) await place.redis.zadd(key, hour, key === leases ? worker : root)
   await place.redis.hdel(place.keys.meta, 'sweptAt')
   await node.sweep({ free: 0 })

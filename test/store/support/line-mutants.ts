@@ -41,11 +41,11 @@ export const lineMutants: readonly Mutant[] = [
     check: checks.aClaimPassesWhatItCannotRun,
   },
   {
-    guard: 'a grant holds no more mails than a turn may receive',
+    guard: 'an permissions holds no more mails than a turn may receive',
     script: claimScript,
     from: 'if from == count then return mails, true end',
     to: '',
-    check: checks.aGrantIsNoLargerThanItsTurn,
+    check: checks.aAssignmentIsNoLargerThanItsTurn,
   },
   {
     guard: 'a sweep looks as far as claims do',
@@ -92,7 +92,7 @@ export const lineMutants: readonly Mutant[] = [
   {
     guard: 'what ended stays as it ended',
     script: finishScript,
-    from: "or (hasEnded and record.place == 'idle')",
+    from: "or (hasEnded and record.status == 'idle')",
     to: '',
     check: checks.whatEndedStaysAsItEnded,
   },
@@ -132,7 +132,7 @@ export const lineMutants: readonly Mutant[] = [
     check: checks.aPassOfPruningOutlivesItsNode,
   },
   {
-    guard: 'a sweep puts bells for what its node can run',
+    guard: 'a sweep puts wake-ups for what its node can run',
     script: sweepScript,
     from: "if kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then\n        fit",
     to: 'if kind then\n        fit',
@@ -141,14 +141,14 @@ export const lineMutants: readonly Mutant[] = [
   {
     guard: 'what is cancelled in a session is asked of its root',
     script: commitScript,
-    from: 'if not record.parent then return record.marks',
-    to: 'if true then return record.marks',
+    from: 'if not record.parent then return record.cancelCount',
+    to: 'if true then return record.cancelCount',
     check: aChildOfACancelledRunCannotCommit,
   },
   {
     guard: 'a root has it in its own record',
     script: commitScript,
-    from: 'return record.marks or false,',
+    from: 'return record.cancelCount or false,',
     to: 'return false,',
     check: aCancelledRunCannotCommit,
   },
@@ -161,7 +161,7 @@ export const lineMutants: readonly Mutant[] = [
   },
   ...[
     '(leasesKey, leaseMs)',
-    "(tag .. ':bells:' .. name, bellMs)",
+    "(tag .. ':wakeups:' .. name, wakeupMs)",
     "(tag .. ':busy:' .. name, leaseMs)",
     "(tag .. ':run:' .. name, aheadMost)",
   ].map((given) => ({

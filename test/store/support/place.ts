@@ -21,7 +21,7 @@ import { sessionView, workerView } from './views.ts'
 import { Wire } from './wire.ts'
 
 /** Long times, told apart at a glance in a dump. */
-const testPolicy: Policy = { ...policy, leaseMs: 60_000, bellMs: 20_000, nodeForgottenMs: 300_000 }
+const testPolicy: Policy = { ...policy, leaseMs: 60_000, wakeupMs: 20_000, nodeForgottenMs: 300_000 }
 
 export interface PlaceOptions {
   readonly policy?: Partial<Policy>
@@ -44,7 +44,7 @@ export interface CreateOptions {
   readonly mode?: 'job' | 'conversation'
   readonly limits?: Partial<SessionLimits>
   /** As the record has it. */
-  readonly grant?: string
+  readonly permissions?: string
   readonly key?: string
   readonly input?: unknown
 }
@@ -52,7 +52,7 @@ export interface CreateOptions {
 export interface MadeSession {
   readonly id: string
   readonly root: string
-  readonly bells: readonly string[]
+  readonly wakeups: readonly string[]
 }
 
 export class Place implements AsyncDisposable {
@@ -130,10 +130,10 @@ export class Place implements AsyncDisposable {
       mail: encodeInput(null, JSON.stringify(options.input ?? 'first')),
       keyDigest: key === undefined ? null : this.label(digestKey(key, 'session'), key),
       limits: { ...defaultSessionLimits, ...options.limits },
-      grant: options.grant,
+      permissions: options.permissions,
       event: '[["session.created"]]',
     })
-    return { id: made.sessionId, root: made.workerId, bells: made.bells.map((bell) => bell.id) }
+    return { id: made.sessionId, root: made.workerId, wakeups: made.wakeups.map((wakeup) => wakeup.id) }
   }
 
   /** A message from outside, under this idempotency key of a caller; else under one that is made, of the text. */
@@ -180,7 +180,7 @@ export class Place implements AsyncDisposable {
 
   async session(sessionId: string): Promise<Record<string, string>> {
     const { record } = this.workerKeys(rootIdOf(sessionId))
-    const { results } = this.sessionKeys(sessionId)
+    const { runResults: results } = this.sessionKeys(sessionId)
     return sessionView(sessionId, await this.redis.hgetall(record), await this.redis.hgetall(results))
   }
 

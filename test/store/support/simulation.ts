@@ -24,7 +24,7 @@ interface Actor {
   readonly children: string[]
 }
 
-/** A turn that some node believes to hold; `used` inputs of its grant are consumed. */
+/** A turn that some node believes to hold; `used` inputs of its assignment are consumed. */
 interface Held {
   readonly turn: HandTurn
   used: number
@@ -97,8 +97,8 @@ export class Simulation {
     const node = this.#node(pick)
     const answer = await node.ask({ slot: String(pick % 5) })
     this.#note()
-    if (answer.kind === 'grant')
-      this.#held.push({ turn: new HandTurn(node, answer.grant), used: 0, closed: false, lost: false })
+    if (answer.kind === 'assigned')
+      this.#held.push({ turn: new HandTurn(node, answer.assignment), used: 0, closed: false, lost: false })
   }
 
   /** The lease of a worker ends, and a sweep takes it away: who held it becomes a zombie. */
@@ -135,48 +135,53 @@ export class Simulation {
     assert.equal(answer.version, actor.commits + 1)
     actor.commits++
     actor.entries += commit.entries?.length ?? 0
-    held.used += commit.userUsed ?? 0
-    held.closed ||= commit.familyUsed !== undefined
+    held.used += commit.inputsConsumed ?? 0
+    held.closed ||= commit.resultsConsumed !== undefined
     for (const spawn of commit.spawns ?? []) {
       actor.children.push(spawn.id)
-      const input = String(decodeMessage(spawn.mail, 'user-0').value)
+      const input = String(decodeMessage(spawn.mail, 'inbox-0').value)
       this.#actors.set(spawn.id, { id: spawn.id, posted: [input], commits: 0, entries: 0, children: [] })
     }
-    if (answer.kind === 'ok' && answer.claimed.kind === 'grant')
-      this.#held.push({ turn: new HandTurn(held.turn.node, answer.claimed.grant), used: 0, closed: false, lost: false })
+    if (answer.kind === 'ok' && answer.claimed.kind === 'assigned')
+      this.#held.push({
+        turn: new HandTurn(held.turn.node, answer.claimed.assignment),
+        used: 0,
+        closed: false,
+        lost: false,
+      })
   }
 
   /** What this turn commits next. */
   #wish(kind: 'step' | 'finish' | 'chain' | 'again' | 'spawn', held: Held, actor: Actor, pick: number): CommitWish {
-    const { grant } = held.turn
+    const { assignment } = held.turn
     const idle = { open: false, runState: 'Idle' } as const
     if (held.closed) return idle
-    if (grant.open) {
-      const mail = grant.mail.family[0]
+    if (assignment.open) {
+      const mail = assignment.mail.results[0]
       if (mail === undefined || mail.message.kind !== 'result') throw new Error('A parent was woken without a result.')
       const entries = [`result:${mail.message.from}`]
-      return { ...completion, entries, familyUsed: [mail.sequence], ...this.#resultOf(held) }
+      return { ...completion, entries, resultsConsumed: [mail.sequence], ...this.#resultOf(held) }
     }
-    const left = grant.mail.user.slice(held.used)
+    const left = assignment.mail.inbox.slice(held.used)
     const taken = kind === 'spawn' ? left.slice(0, 1) : left.slice(0, 1 + (pick % 3))
-    const consumed = { entries: taken.map((mail) => `got:${String(mail.message.value)}`), userUsed: taken.length }
+    const consumed = { entries: taken.map((mail) => `got:${String(mail.message.value)}`), inputsConsumed: taken.length }
     if (taken.length === 0) return idle
     const ending = { ...completion, ...consumed, ...this.#resultOf(held) }
     if (kind === 'again') return { ...ending, end: { wait: 'again', next: null } }
     if (kind !== 'spawn' || held.used > 0) return ending
-    const call = grant.calls + 1
-    const child = this.#place.child(actor.id, call, `${actor.id}/${grant.run}/${call}`, {
-      run: grant.run,
+    const call = assignment.calls + 1
+    const child = this.#place.child(actor.id, call, `${actor.id}/${assignment.run}/${call}`, {
+      run: assignment.run,
       name: 'child',
     })
-    return { ...consumed, spawns: [child], awaits: [call], end: { wait: `result:${child.id}`, next: null } }
+    return { ...consumed, spawns: [child], pendingCalls: [call], end: { wait: `result:${child.id}`, next: null } }
   }
 
   /** The end of a child's first run is told to its parent. */
-  #resultOf({ turn: { grant }, used }: Held): CommitWish {
-    if (grant.call === null || used > 0) return {}
-    const child = { id: grant.workerId, name: grant.name, kind: grant.kind }
-    return { result: encodeResult(child, grant.call, { status: 'completed', valueJson: 'null' }) }
+  #resultOf({ turn: { assignment }, used }: Held): CommitWish {
+    if (assignment.call === null || used > 0) return {}
+    const child = { id: assignment.workerId, name: assignment.name, kind: assignment.kind }
+    return { result: encodeResult(child, assignment.call, { status: 'completed', valueJson: 'null' }) }
   }
 
   /** I1–I5, I7, I8 over every worker. */
@@ -186,23 +191,23 @@ export class Simulation {
     const leases = await redis.zrange(keys.leases, 0, '-1')
     for (const actor of this.#actors.values()) {
       const own = this.#place.workerKeys(actor.id)
-      const [view, log, user, family] = await Promise.all([
+      const [view, log, inbox, waitingResults] = await Promise.all([
         this.#place.record(actor.id),
         redis.lrange(own.log, 0, -1),
-        redis.lrange(own.user, 0, -1),
-        redis.lrange(own.family, 0, -1),
+        redis.lrange(own.inbox, 0, -1),
+        redis.lrange(own.results, 0, -1),
       ])
       const place = { queued: line.includes(actor.id), running: leases.includes(actor.id), held: view.holder !== '' }
-      const stands = view.place as string
+      const stands = view.status as string
       const expected = { queued: stands === 'queued', running: stands === 'running', held: stands === 'running' }
       assert.deepEqual({ stands, ...place }, { stands, ...expected }, `I7 of ${actor.id}`)
       assert.equal(Number(view.version), actor.commits, `I4 of ${actor.id}`)
       assert.equal(log.length, actor.entries, `I4 of ${actor.id}`)
       const got = log.filter((entry) => entry.startsWith('got:')).map((entry) => entry.slice(4))
-      const waiting = user.map((mail, index) => String(decodeMessage(mail, String(index)).value))
+      const waiting = inbox.map((mail, index) => String(decodeMessage(mail, String(index)).value))
       assert.deepEqual([...got, ...waiting], actor.posted, `I1, I2, I3 of ${actor.id}`)
       const received = log.filter((entry) => entry.startsWith('result:')).map((entry) => entry.slice(7))
-      const results = [...received, ...family.filter(Boolean).map((mail) => mail.slice(2, 38))]
+      const results = [...received, ...waitingResults.filter(Boolean).map((mail) => mail.slice(2, 38))]
       assert.equal(new Set(results).size, results.length, `I8 of ${actor.id}`)
       for (const child of actor.children) {
         const isOver = Number((await this.#place.record(child)).run) > 1
@@ -234,7 +239,7 @@ export class Simulation {
     const left = Object.keys(dump).filter((key) => /^(run:|leases$|timers$)|:mail:/.test(key))
     assert.deepEqual(left, [])
     const workers = Object.entries(dump).filter(([key]) => /^w:(<[^>]*>|[0-9a-f-]{36})$/.test(key))
-    const restless = workers.filter(([, view]) => (view as { place: string }).place !== 'idle')
+    const restless = workers.filter(([, view]) => (view as { status: string }).status !== 'idle')
     assert.deepEqual(restless, [])
   }
 }

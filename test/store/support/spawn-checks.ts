@@ -19,7 +19,7 @@ export const aSession = {
 export const aSpawnSentTwiceIsOneSession: Check = async (place) => {
   const { root } = await place.create()
   await place.wire.again()
-  expect(await place.redis.llen(place.workerKeys(root).user)).toBe(1)
+  expect(await place.redis.llen(place.workerKeys(root).inbox)).toBe(1)
 }
 
 export const spawnsSentTwiceAreThoseSessions: Check = async (place) => {
@@ -28,20 +28,20 @@ export const spawnsSentTwiceAreThoseSessions: Check = async (place) => {
   const before = await place.dump()
   expect(await place.wire.again()).toEqual(answer)
   expect(await place.dump()).toEqual(before)
-  expect([a.bells.length, b.bells.length]).toEqual([1, 0])
+  expect([a.wakeups.length, b.wakeups.length]).toEqual([1, 0])
 }
 
 export const aSessionAskedForTwiceIsOne: Check = async (place) => {
   const { id } = await place.create()
   const order = { ...aSession, sessionId: id.replace(/^./, 'f') }
   await Promise.all([place.sessions.spawn(order), place.sessions.spawn(order)])
-  expect(await place.redis.llen(place.workerKeys(rootIdOf(order.sessionId)).user)).toBe(1)
+  expect(await place.redis.llen(place.workerKeys(rootIdOf(order.sessionId)).inbox)).toBe(1)
 }
 
 export const aForeignKeyStopsSpawnsBeforeTheyWrite: Check = async (place) => {
   const { id } = await place.create()
   const ids = ['e', 'f'].map((digit) => id.replace(/^./, digit))
-  await place.redis.set(place.workerKeys(rootIdOf(ids[1] ?? '')).user, 'x')
+  await place.redis.set(place.workerKeys(rootIdOf(ids[1] ?? '')).inbox, 'x')
   const answers = await Promise.allSettled(ids.map((sessionId) => place.sessions.spawn({ ...aSession, sessionId })))
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
   expect(await place.redis.zscore(place.keys.sessions, ids[1] ?? '')).toBeNull()

@@ -19,9 +19,9 @@ export const spawnMutants: readonly Mutant[] = [
     check: checks.spawnsSentTwiceAreThoseSessions,
   },
   {
-    guard: 'the last of them keeps the bells of all',
+    guard: 'the last of them keeps the wake-ups of all',
     script: spawnsScript,
-    from: "index == #orders and bells or ''",
+    from: "index == #orders and wakeups or ''",
     to: "''",
     check: checks.spawnsSentTwiceAreThoseSessions,
   },

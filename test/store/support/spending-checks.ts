@@ -21,11 +21,11 @@ export async function agent(place: Place, calls = 5): Promise<{ id: string; turn
 }
 
 /** It has made a call more, which asks for two children; they are claimed by another node. */
-export async function family(place: Place) {
+export async function parentWithChildren(place: Place) {
   const { id, turn } = await agent(place)
   const spawns = [place.child(turn.worker, 1, 'a'), place.child(turn.worker, 2, 'b')]
-  const wait = { end: { wait: 'family:2', next: null }, awaits: [1, 2] }
-  const parked = await turn.record({ entries: ['{}'], stateJson: used(6), userUsed: 1, spawns, ...wait })
+  const wait = { end: { wait: 'results:2', next: null }, pendingCalls: [1, 2] }
+  const parked = await turn.record({ entries: ['{}'], stateJson: used(6), inputsConsumed: 1, spawns, ...wait })
   const node = place.node({ id: 'node-b' })
   return {
     id,
@@ -36,13 +36,13 @@ export async function family(place: Place) {
 }
 
 export const spentBefore: Check = async (place) => {
-  const { parked, children } = await family(place)
+  const { parked, children } = await parentWithChildren(place)
   expect(parked.spending.spent).toEqual(spentOn(6))
-  expect(children[0].grant.spending.spent).toEqual(spentOn(6))
+  expect(children[0].assignment.spending.spent).toEqual(spentOn(6))
 }
 
 export const spentByAll: Check = async (place) => {
-  const { children } = await family(place)
+  const { children } = await parentWithChildren(place)
   const [first, second] = children
   expect((await first.record({ entries: ['{}'], stateJson: used(2) })).spending.spent).toEqual(spentOn(8))
   expect((await second.record({ entries: ['{}'], stateJson: used(1) })).spending.spent).toEqual(spentOn(9))
@@ -61,7 +61,7 @@ export const spentByWhoBecameAnAgent: Check = async (place) => {
 }
 
 export const spentOnce: Check = async (place) => {
-  const { children } = await family(place)
+  const { children } = await parentWithChildren(place)
   const [first] = children
   const request = first.request({ entries: ['{}'], stateJson: used(4) })
   const answers = [await first.node.turns.commit(request), await first.node.turns.commit(request)]
@@ -93,11 +93,11 @@ export const aSessionThatLeftDetachedAgentsIsRaised: Check = async (place) => {
   expect(await place.sessions.close(id)).toEqual({ kind: 'ok', state: 'completed' })
   expect(await place.sessions.limit(id, { modelCalls: 900 }, '[]')).toMatchObject({ kind: 'ok' })
   const free = await place.node().claim()
-  expect(free.grant.spending.allowed).toEqual({ ...defaultSpending, modelCalls: 900 })
+  expect(free.assignment.spending.allowed).toEqual({ ...defaultSpending, modelCalls: 900 })
 }
 
 export const aCancelledSessionIsNotRaised: Check = async (place) => {
-  const { id } = await family(place)
+  const { id } = await parentWithChildren(place)
   await place.sessions.cancel(id, 'enough')
   expect(await place.sessions.limit(id, { tokens: 8 }, '[]')).toEqual({ kind: 'finished', state: 'cancelling' })
 }

@@ -42,15 +42,15 @@ export const spendingMutants: readonly Mutant[] = [
   {
     guard: 'a commit that is sent again tells what the session has spent',
     script: commitScript,
-    from: 'before, fine and spent, fine and caps, granted }',
-    to: 'before, false, caps, granted }',
+    from: 'before, fine and spent, fine and caps, assigned }',
+    to: 'before, false, caps, assigned }',
     check: checks.spentOnce,
   },
   {
-    guard: 'a grant tells what the session has spent',
+    guard: 'an permissions tells what the session has spent',
     script: claimScript,
-    from: "suspect and mark == 'run', claim.mailBytes, spent",
-    to: "suspect and mark == 'run', claim.mailBytes, false",
+    from: "suspect and purpose == 'run', claim.mailBytes, spent",
+    to: "suspect and purpose == 'run', claim.mailBytes, false",
     check: checks.spentBefore,
   },
   {

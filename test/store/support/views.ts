@@ -18,22 +18,22 @@ const workerStart: Fields = {
   runState: 'Idle',
   wait: 'any',
   version: '0',
-  control: '0',
-  family: '0',
-  user: '0',
+  signals: '0',
+  results: '0',
+  inbox: '0',
   attempt: '0',
   calls: '0',
-  awaits: '',
+  pendingCalls: '',
   timersOpen: '0',
-  alone: '0',
+  isolated: '0',
   crashes: '0',
   failed: '0',
-  bells: '',
+  wakeups: '',
   data: '',
 }
 
 /** What a root's record says of its session. */
-const ofSession = new Set('ended workers score marks retired resting cancel caps spent rung'.split(' '))
+const ofSession = new Set('ended workers score cancelCount retired resting cancel caps spent startWakeups'.split(' '))
 
 /** How a record is kept; it is not a fact of its own. */
 const hidden = new Set(['schema', 'token', 'commit', 'node', 'history', ...ofSession])
@@ -64,19 +64,19 @@ export function workerView(id: string, stored: Fields): Record<string, string> {
 
 /**
  * What its root's record and its own keys say of a session: whether it was asked to end, and how it ended, with status, time, run and
- * place of the result in one field. `bells`: those its creation answered.
+ * place of the result in one field. `wake-ups`: those its creation answered.
  */
 export function sessionView(id: string, root: Fields, results: Fields = {}): Record<string, string> {
   const {
     ended = '',
-    rung = '',
+    startWakeups = '',
     ...facts
   } = Object.fromEntries(Object.entries(root).filter(([name]) => ofSession.has(name)))
   const [state = '', finished = '', run, position] = ended.split(' ')
   return {
     root: rootIdOf(id),
     workers: '1',
-    bells: rung,
+    wakeups: startWakeups,
     ...facts,
     ...Object.fromEntries(Object.entries(results).map(([number, line]) => [`result:${number}`, line])),
     state: state || (facts.cancel === undefined ? 'active' : 'cancelling'),

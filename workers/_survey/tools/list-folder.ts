@@ -2,7 +2,7 @@
 import { defineTool } from 'troupe'
 import { z } from 'zod'
 import type { Listed, OpenFolder } from '../folder.ts'
-import { inFolder, shown } from '../jail.ts'
+import { inFolder, preview } from '../jail.ts'
 import { plural } from '../markdown.ts'
 import { type BytePath, comparePaths, showPath } from '../path.ts'
 import { reasonOf } from '../reason.ts'
@@ -34,7 +34,7 @@ function describeFolder(path: string, folder: OpenFolder): string {
       ? `at least ${plural(listedMax, 'entry', 'entries')}`
       : plural(listed.length, 'entry', 'entries')
   const cut = listed.length > shownMax ? `, of which these are the first ${shownMax} by name` : ''
-  const head = listed.length === 0 ? `${shown(path)} is empty.` : `${shown(path)} holds ${count}${cut}:`
+  const head = listed.length === 0 ? `${preview(path)} is empty.` : `${preview(path)} holds ${count}${cut}:`
   return [head, ...lines].join('\n')
 }
 

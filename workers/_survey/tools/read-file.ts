@@ -3,7 +3,7 @@ import { closeSync, fstatSync, readSync } from 'node:fs'
 import { defineTool, InputError } from 'troupe'
 import { z } from 'zod'
 import type { OpenFolder } from '../folder.ts'
-import { inFile, shown } from '../jail.ts'
+import { inFile, preview } from '../jail.ts'
 import type { BytePath } from '../path.ts'
 
 const pieceBytesMax = 20_000
@@ -26,12 +26,12 @@ function readPiece({ path, offset }: z.infer<typeof input>, folder: OpenFolder, 
   const descriptor = folder.openFile(name)
   try {
     if (!fstatSync(descriptor).isFile())
-      throw new InputError(`${shown(path)} is no file: list a folder with list_folder.`)
+      throw new InputError(`${preview(path)} is no file: list a folder with list_folder.`)
     // One byte more tells whether anything follows.
     const bytes = readFully(descriptor, offset, pieceBytesMax + 1)
-    if (bytes.includes(0)) return `${shown(path)} is no text: it holds zero bytes.`
+    if (bytes.includes(0)) return `${preview(path)} is no text: it holds zero bytes.`
     if (bytes.length === 0)
-      return offset === 0 ? `${shown(path)} is empty.` : `${shown(path)} ends before byte ${offset}.`
+      return offset === 0 ? `${preview(path)} is empty.` : `${preview(path)} ends before byte ${offset}.`
     if (bytes.length <= pieceBytesMax) return bytes.toString('utf8')
     const end = wholeCharacters(bytes, pieceBytesMax)
     return `${bytes.toString('utf8', 0, end)}\n[More follows: call again with "offset": ${offset + end}.]`

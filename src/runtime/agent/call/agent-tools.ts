@@ -12,7 +12,7 @@ import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
 import type { ToolSpec } from '../../../core/definition/model.ts'
 import { TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import type { ToolCallBlock } from '../../../core/history/chat-message.ts'
-import type { Grant } from '../../../core/ports/ports.ts'
+import type { Assignment } from '../../../core/ports/ports.ts'
 import type { ToolSource } from '../../../core/ports/tool-source.ts'
 import { checkArguments, readArguments } from '../../tool/arguments.ts'
 import { invalidArgumentsText, unknownToolText } from '../../tool/messages.ts'
@@ -69,16 +69,16 @@ export class AgentTools {
     this.#own = this.#registry.specs()
   }
 
-  kinds({ allowed }: Grant): readonly string[] {
+  kinds({ permissions }: Assignment): readonly string[] {
     const { spawns = [] } = this.#definition
-    return allowed.kinds === undefined ? spawns : spawns.filter((kind) => allowed.kinds?.includes(kind))
+    return permissions.kinds === undefined ? spawns : spawns.filter((kind) => permissions.kinds?.includes(kind))
   }
 
-  specs({ grant, host }: Turn): readonly ToolSpec[] {
-    const kinds = this.kinds(grant)
-    if (kinds.length === 0 && grant.allowed.tools === undefined) return this.#own
+  specs({ assignment, host }: Turn): readonly ToolSpec[] {
+    const kinds = this.kinds(assignment)
+    if (kinds.length === 0 && assignment.permissions.tools === undefined) return this.#own
     const describe = (kind: string) => host.describeKind(kind)
-    const own = this.#own.filter(({ name }) => isAllowed(grant, name))
+    const own = this.#own.filter(({ name }) => isAllowed(assignment, name))
     const key = JSON.stringify([own.map(({ name }) => name), kinds.map((kind) => [kind, describe(kind)])])
     const known = this.#specs.get(key)
     if (known) return known
@@ -90,8 +90,8 @@ export class AgentTools {
   }
 
   /** Throws a TerminalError if the definition's function throws or returns no text. */
-  instructions({ grant }: Turn, folder: string | null): string {
-    const { workerId: id, name, kind, sessionId, parentId, depth } = grant
+  instructions({ assignment }: Turn, folder: string | null): string {
+    const { workerId: id, name, kind, sessionId, parentId, depth } = assignment
     const text = this.#text({ id, name, kind, sessionId, parentId, depth, folder })
     if (this.#definition.spawns === undefined) return text
     return `${text}\n\nYou are worker ${id}${parentId === null ? '' : `, a child of worker ${parentId}`}.`
@@ -116,20 +116,20 @@ export class AgentTools {
     return this.#definition.spawns !== undefined && (name === spawnToolName || name === sendToolName)
   }
 
-  check(call: ToolCallBlock, grant: Grant): CheckedCall {
+  check(call: ToolCallBlock, assignment: Assignment): CheckedCall {
     const { toolName } = call
-    const fit = this.#fitOf(call, grant)
-    if (fit === null) return { kind: 'invalid', call, text: unknownToolText(toolName, this.#names(grant)) }
+    const fit = this.#fitOf(call, assignment)
+    if (fit === null) return { kind: 'invalid', call, text: unknownToolText(toolName, this.#names(assignment)) }
     if (!fit.ok) return { kind: 'invalid', call, text: invalidArgumentsText(toolName, fit.reasons) }
     return { kind: 'accepted', call, input: fit.value }
   }
 
   /** Null if the worker has no such tool. */
-  #fitOf(call: ToolCallBlock, grant: Grant): Fit<unknown> | null {
+  #fitOf(call: ToolCallBlock, assignment: Assignment): Fit<unknown> | null {
     const { toolName } = call
-    const kinds = this.kinds(grant)
+    const kinds = this.kinds(assignment)
     if (this.isDelegation(toolName) && kinds.length > 0) return parseDelegation(call, kinds)
-    const tool = isAllowed(grant, toolName) ? this.#registry.get(toolName) : undefined
+    const tool = isAllowed(assignment, toolName) ? this.#registry.get(toolName) : undefined
     return tool === undefined ? null : checkArguments(tool, call)
   }
 
@@ -144,9 +144,9 @@ export class AgentTools {
     })
   }
 
-  #names(grant: Grant): string[] {
-    const own = this.#registry.list().flatMap(({ name }) => (isAllowed(grant, name) ? [name] : []))
-    return this.kinds(grant).length > 0 ? [...own, spawnToolName, sendToolName] : own
+  #names(assignment: Assignment): string[] {
+    const own = this.#registry.list().flatMap(({ name }) => (isAllowed(assignment, name) ? [name] : []))
+    return this.kinds(assignment).length > 0 ? [...own, spawnToolName, sendToolName] : own
   }
 }
 
@@ -156,6 +156,6 @@ function parseDelegation(call: ToolCallBlock, kinds: readonly string[]): Fit<unk
   return call.toolName === spawnToolName ? parseSpawn(read.value, kinds) : parseSend(read.value)
 }
 
-function isAllowed({ allowed }: Grant, tool: string): boolean {
-  return allowed.tools === undefined || allowed.tools.includes(tool)
+function isAllowed({ permissions }: Assignment, tool: string): boolean {
+  return permissions.tools === undefined || permissions.tools.includes(tool)
 }

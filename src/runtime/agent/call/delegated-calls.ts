@@ -49,31 +49,31 @@ export class DelegatedCalls {
 
   async #spawn(call: ToolCallBlock, tasks: readonly SpawnTask[]): Promise<void> {
     const { turn, container, position } = this.#journal
-    const { grant, host } = turn
+    const { assignment, host } = turn
     const poolOf = (kind: string) => host.poolOf(kind)
     const folder = await this.#folder()
-    const { orders, notes } = delegate(tasks, grant, position.run, position.calls, container.facts, folder, poolOf)
+    const { orders, notes } = delegate(tasks, assignment, position.run, position.calls, container.facts, folder, poolOf)
     const awaited = orders.flatMap(({ detached, call: number }) => (detached ? [] : [number]))
     const entries = [this.#journal.entry('delegated', { toolCallId: call.toolCallId, spawned: notes })]
     if (awaited.length === 0) entries.push(this.#result(call, detachedOutput(notes), 1))
     const spawned = notes.map(
       ({ id, kind, name, detached }): EventNote => [
         'worker.spawned',
-        { id, kind, name, parent: grant.workerId, ...(detached && { detached }) },
+        { id, kind, name, parent: assignment.workerId, ...(detached && { detached }) },
       ],
     )
     const declined = await this.#journal.propose(entries, {
       spawns: orders,
-      position: { calls: position.calls + orders.length, awaits: [...position.awaits, ...awaited] },
+      position: { calls: position.calls + orders.length, pendingCalls: [...position.pendingCalls, ...awaited] },
       notes: spawned,
     })
     if (declined) this.#refused(call, declined)
   }
 
   async #send(call: ToolCallBlock, { to, text }: SendInput): Promise<void> {
-    const { grant } = this.#journal.turn
-    const workerId = recipientOf(to, grant)
-    const mail = encodeInput(grant.workerId, toJson(text, `the message to ${workerId}`))
+    const { assignment } = this.#journal.turn
+    const workerId = recipientOf(to, assignment)
+    const mail = encodeInput(assignment.workerId, toJson(text, `the message to ${workerId}`))
     const declined = await this.#journal.propose(
       [this.#result(call, { type: 'text', value: `Sent to ${workerId}.` })],
       {
@@ -99,9 +99,9 @@ export class DelegatedCalls {
     const waiting = container.pending.calls.filter(({ toolCallId }) => delegated.has(toolCallId))
     if (waiting.length === 0) return null
     const taken = inbox.takeResults()
-    const fresh = taken.filter(({ result }) => position.awaits.includes(result.call))
+    const fresh = taken.filter(({ result }) => position.pendingCalls.includes(result.call))
     for (const { result } of taken) {
-      if (!position.awaits.includes(result.call))
+      if (!position.pendingCalls.includes(result.call))
         this.#journal.noteIgnored(`a result of worker ${result.from} for which nothing waits`)
     }
     const all = new Map<number, ResultMessage>(childResults)
@@ -113,14 +113,14 @@ export class DelegatedCalls {
       if (notes.some(({ call: number, detached }) => !detached && !all.has(number))) continue
       entries.push(this.#result(call, childrenOutput(notes, all, toolOutputBytesMax), entries.length))
     }
-    const awaits = position.awaits.filter((call) => !all.has(call))
+    const pendingCalls = position.pendingCalls.filter((call) => !all.has(call))
     if (taken.length > 0) {
       this.#journal.add(entries, {
-        familyUsed: taken.map(({ sequence }) => sequence),
-        position: { awaits },
+        resultsConsumed: taken.map(({ sequence }) => sequence),
+        position: { pendingCalls },
         notes: fresh.map(({ result }): EventNote => ['message.consumed', { kind: 'result', from: result.from }]),
       })
     }
-    return awaits.length === 0 ? null : { for: forResults(inbox.familyTaken + awaits.length) }
+    return pendingCalls.length === 0 ? null : { for: forResults(inbox.resultsTaken + pendingCalls.length) }
   }
 }

@@ -18,9 +18,14 @@ import { isAgentResult, type SpawnNote } from '../../../core/history/entry.ts'
 import { childId, isId, partitionOf, pastedId } from '../../../core/ids.ts'
 import { isDeeperThan, toJson } from '../../../core/json.ts'
 import { policy } from '../../../core/policy.ts'
-import type { Grant, SpawnOrder } from '../../../core/ports/ports.ts'
+import type { Assignment, SpawnOrder } from '../../../core/ports/ports.ts'
 import { encodeGivenInput, encodeInput, type ResultMessage } from '../../../core/worker/message.ts'
-import { checkGrant, encodeGrant, grantName, narrowGrant } from '../../../core/worker/worker-grant.ts'
+import {
+  checkPermissions,
+  encodePermissions,
+  narrowPermissions,
+  permissionName,
+} from '../../../core/worker/permissions.ts'
 
 export const spawnToolName = 'spawn_workers'
 export const sendToolName = 'send_message'
@@ -33,7 +38,10 @@ const taskSchema = z.strictObject({
   name: z.string().optional(),
   input: z.json(),
   facts: z.array(z.string()).optional(),
-  tools: z.array(z.string().regex(grantName, 'is not the name of a tool')).max(policy.grantNamesMax).optional(),
+  tools: z
+    .array(z.string().regex(permissionName, 'is not the name of a tool'))
+    .max(policy.permissionNamesMax)
+    .optional(),
   detached: z.boolean().optional(),
 })
 const spawnSchema = z.strictObject({ tasks: z.array(taskSchema).min(1).max(tasksMax) })
@@ -124,7 +132,7 @@ export interface Delegation {
 /** `folder` is the worker's own folder. Throws an InputError or a LimitError, which becomes the result that the model sees. */
 export function delegate(
   tasks: readonly SpawnTask[],
-  grant: Grant,
+  assignment: Assignment,
   run: number,
   callsBefore: number,
   facts: Readonly<Record<string, Json>>,
@@ -135,11 +143,11 @@ export function delegate(
   const made = tasks.map((task, index) => {
     const call = callsBefore + index + 1
     const { kind, tools } = task
-    const allowed = checkGrant(narrowGrant(grant.allowed, { tools, folder: folder ?? undefined }))
+    const allowed = checkPermissions(narrowPermissions(assignment.permissions, { tools, folder: folder ?? undefined }))
     const detached = task.detached ?? false
-    const id = childId(grant.workerId, run, call)
+    const id = childId(assignment.workerId, run, call)
     const name = checkName(task.name ?? defaultName(kind, call))
-    const mail = mailOf(task, name, grant.workerId, facts)
+    const mail = mailOf(task, name, assignment.workerId, facts)
     bytes += Buffer.byteLength(mail)
     if (bytes > policy.stepBytesMax) throw tooBig(index)
     const note = {
@@ -150,7 +158,10 @@ export function delegate(
       ...(detached && { detached: true as const }),
       ...(task.facts && { facts: task.facts }),
     }
-    return { order: { id, kind, name, pool: poolOf(kind), detached, call, mail, grant: encodeGrant(allowed) }, note }
+    return {
+      order: { id, kind, name, pool: poolOf(kind), detached, call, mail, permissions: encodePermissions(allowed) },
+      note,
+    }
   })
   return { orders: made.map(({ order }) => order), notes: made.map(({ note }) => note) }
 }
@@ -179,14 +190,14 @@ function mailOf(task: SpawnTask, name: string, from: string, facts: Readonly<Rec
 }
 
 /** The recipient of a message. Throws an InputError, which becomes the result that the model sees. */
-export function recipientOf(to: string, grant: Grant): string {
-  const id = to === 'parent' ? grant.parentId : pastedId(to)
+export function recipientOf(to: string, assignment: Assignment): string {
+  const id = to === 'parent' ? assignment.parentId : pastedId(to)
   if (id === null) throw new InputError('this worker has no parent to send to.')
   if (!isId(id))
     throw new InputError(
       `'${to.slice(0, 64)}' is not the id of a worker; use an id that ${spawnToolName} returned, or "parent".`,
     )
-  if (partitionOf(id) !== partitionOf(grant.workerId)) {
+  if (partitionOf(id) !== partitionOf(assignment.workerId)) {
     throw new InputError(`worker ${id} lives in another partition: sending between partitions is not possible yet.`)
   }
   return id

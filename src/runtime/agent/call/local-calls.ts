@@ -116,7 +116,7 @@ async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<Ca
 }
 
 async function runTool(host: CallsHost, { tool, call, input }: LocalCall): Promise<ToolOutcome> {
-  const { workerId, sessionId } = host.journal.turn.grant
+  const { workerId, sessionId } = host.journal.turn.assignment
   const { toolCallId, toolName } = call
   const attributes = { sessionId, workerId, tool: toolName, toolCallId, attempt: host.failedAttempts + 1 }
   const span = host.telemetry.startSpan('tool_call', attributes)
@@ -127,25 +127,27 @@ async function runTool(host: CallsHost, { tool, call, input }: LocalCall): Promi
 
 function partsOf({ journal, folder, failedAttempts }: CallsHost, call: ToolCallBlock): ToolCallParts {
   const { turn, container } = journal
-  const { grant, host } = turn
+  const { assignment, host } = turn
   const { toolCallId, toolName } = call
   return {
-    workerId: grant.workerId,
-    sessionId: grant.sessionId,
+    workerId: assignment.workerId,
+    sessionId: assignment.sessionId,
     toolCallId,
     attempt: failedAttempts + 1,
-    idempotencyKey: `${grant.workerId}/${journal.position.run}/${toolCallId}`,
+    idempotencyKey: `${assignment.workerId}/${journal.position.run}/${toolCallId}`,
     signal: turn.signal,
     folder,
-    bound: grant.allowed.folder ?? null,
-    limits: { ...grant.limits, ...turn.spending.allowed },
-    depth: grant.depth,
+    bound: assignment.permissions.folder ?? null,
+    limits: { ...assignment.limits, ...turn.spending.allowed },
+    depth: assignment.depth,
     input: container.input,
     log: journal.log,
     facts: container.facts,
     children: container.run.children,
     onProgress: (value: unknown) =>
-      host.live.publish(grant.sessionId, grant.workerId, [['tool.progress', { toolCallId, toolName, value }]]),
+      host.live.publish(assignment.sessionId, assignment.workerId, [
+        ['tool.progress', { toolCallId, toolName, value }],
+      ]),
   }
 }
 

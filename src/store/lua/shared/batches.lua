@@ -1,10 +1,10 @@
 --[[ batches – commits of one script: what is done once for all of them. Each commit is independent. They have one time, one entry of events
 and one command that takes the leases of turns that ended; the slots claim behind the last of them, one after the other, so that no lease is
-taken from a worker that was claimed a moment before; and the bell rule is applied once, at the end. ]]
+taken from a worker that was claimed a moment before; and the wake-up rule is applied once, at the end. ]]
 
--- `last` is the answer of the last commit that was recorded, and `lastKey` its record, which keeps the bells of all.
-local function newBatch(bellMs, seed)
-  return { bellMs = bellMs, seed = seed, now = false, pools = {}, events = {}, ended = {}, claims = {}, last = false, lastKey = false }
+-- `last` is the answer of the last commit that was recorded, and `lastKey` its record, which keeps the wake-ups of all.
+local function newBatch(wakeupMs, seed)
+  return { wakeupMs = wakeupMs, seed = seed, now = false, pools = {}, events = {}, ended = {}, claims = {}, last = false, lastKey = false }
 end
 
 local function timeOf(batch)
@@ -13,7 +13,7 @@ local function timeOf(batch)
 end
 
 -- The slots' next workers. A claim that meets an error (a key that may not be touched while its slot migrates) must not undo what was
--- written before: its slot finds nothing, and asks again when its next bell comes.
+-- written before: its slot finds nothing, and asks again when its next wake-up comes.
 local function writeClaims(tag, batch)
   for index = 1, #batch.claims do
     local claim, answer = batch.claims[index].claim, batch.claims[index].answer
@@ -27,9 +27,9 @@ local function finishBatch(tag, batch)
   if #batch.ended > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(batch.ended)) end
   if #batch.events > 0 then redis.pcall('XADD', tag .. ':events', '*', unpack(batch.events)) end
   writeClaims(tag, batch)
-  local bells = next(batch.pools) and writeBellsOf(tag, batch.pools, batch.seed, timeOf(batch), batch.bellMs) or ''
-  if bells ~= '' then
-    batch.last[3] = bells
-    redis.call('HSET', batch.lastKey, 'bells', bells)
+  local wakeups = next(batch.pools) and writeWakeupsOf(tag, batch.pools, batch.seed, timeOf(batch), batch.wakeupMs) or ''
+  if wakeups ~= '' then
+    batch.last[3] = wakeups
+    redis.call('HSET', batch.lastKey, 'wakeups', wakeups)
   end
 end

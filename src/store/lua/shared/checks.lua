@@ -9,7 +9,7 @@ end
 -- Nothing may fail after the first write. What could is checked before it: that keys are of the sort they should be, and that fields and
 -- arguments to count with are whole numbers. Each check throws, and names what is wrong. A check is a command, so scripts that every turn
 -- runs do without where they can: the first write may fail by itself, what was read is of its sort, and what may be missed (events,
--- bells, scores) or has a second place (the line) is written by pcall: the sweeps, which have time, check those keys.
+-- wake-ups, scores) or has a second place (the line) is written by pcall: the sweeps, which have time, check those keys.
 local sizes = { hash = 'HLEN', list = 'LLEN', set = 'SCARD', zset = 'ZCARD', stream = 'XLEN', string = 'STRLEN' }
 local function checkSort(sort, ...)
   local keys = { ... }
@@ -68,9 +68,9 @@ end
 -- Facts at the end of the arguments, from this place on: each a name and its value.
 local function readFacts(lists, cursor)
   local facts = {}
-  for place = cursor, #lists, 2 do
-    checkLast(lists[place + 1])
-    facts[lists[place]] = lists[place + 1]
+  for index = cursor, #lists, 2 do
+    checkLast(lists[index + 1])
+    facts[lists[index]] = lists[index + 1]
   end
   return facts
 end
@@ -79,11 +79,11 @@ end
 local function checkRecord(recordKey, record)
   local depth = record.depth or atStart.depth
   -- One that nothing was recorded of yet has none of them but its depth.
-  local isCounted = record.run or record.control or record.family or record.user or record.alone or record.crashes
-  local all = isCounted and (record.run or atStart.run) .. ' ' .. (record.control or atStart.control) .. ' ' ..
-    (record.family or atStart.family) .. ' ' .. (record.user or atStart.user) .. ' ' .. (record.alone or atStart.alone) .. ' ' .. (record.crashes or atStart.crashes)
+  local isCounted = record.run or record.signals or record.results or record.inbox or record.isolated or record.crashes
+  local all = isCounted and (record.run or atStart.run) .. ' ' .. (record.signals or atStart.signals) .. ' ' ..
+    (record.results or atStart.results) .. ' ' .. (record.inbox or atStart.inbox) .. ' ' .. (record.isolated or atStart.isolated) .. ' ' .. (record.crashes or atStart.crashes)
   if not string.find(depth, '^%d+$') or (isCounted and not string.find(all, '^%d+ %d+ %d+ %d+ %d+ %d+$')) then
-    local counters = { 'run', 'depth', 'control', 'family', 'user', 'alone', 'crashes' }
+    local counters = { 'run', 'depth', 'signals', 'results', 'inbox', 'isolated', 'crashes' }
     for index = 1, #counters do
       local text = record[counters[index]]
       if text and not string.find(text, '^%d+$') then throwDamage('field ' .. counters[index] .. ' of ' .. recordKey .. ' should be a whole number') end
@@ -92,7 +92,7 @@ local function checkRecord(recordKey, record)
   for level = 1, tonumber(depth) do
     if not record['path' .. level] then throwDamage('record ' .. recordKey .. ' should have a field path' .. level) end
   end
-  if not record.kind or not record.place then throwDamage('record ' .. recordKey .. ' should have a kind and a place') end
+  if not record.kind or not record.status then throwDamage('record ' .. recordKey .. ' should have a kind and a status') end
   if record.limits and not string.find(record.limits, '^%d+ %d+ %d+ %d+$') then throwDamage('field limits of ' .. recordKey .. ' should be four numbers') end
 end
 
@@ -105,12 +105,12 @@ local function checkCount(hashKey, name, text)
 end
 
 -- Results that are taken, by their places in the lane for ever, stand in it or are the first of it.
-local function checkFamily(recordKey, record, used)
-  local familyKey = recordKey .. ':mail:family'
-  local taken, length = tonumber(record.family or atStart.family), lengthOf(familyKey)
+local function checkResults(recordKey, record, used)
+  local resultsKey = recordKey .. ':mail:results'
+  local taken, length = tonumber(record.results or atStart.results), lengthOf(resultsKey)
   for position in string.gmatch(used, '%d+') do
     local place = tonumber(position) - taken
-    if place < 0 or place >= length then error('position ' .. position .. ' should be one of the family lane of ' .. recordKey, 0) end
+    if place < 0 or place >= length then error('position ' .. position .. ' should be one of the results lane of ' .. recordKey, 0) end
   end
 end
 

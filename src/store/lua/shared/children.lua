@@ -1,17 +1,17 @@
 --[[ children – what a worker may give to those it spawns, and their records. ]]
 
--- A grant's restrictions by the first word of their lines: a folder's path, and of a list its names. Of a word that comes twice the last
+-- An assignment's restrictions by the first word of their lines: a folder's path, and of a list its names. Of a word that comes twice the last
 -- one counts.
-local function grantOf(text)
-  local grant = {}
+local function permissionsOf(text)
+  local permissions = {}
   for what, words in string.gmatch(text .. '\n', '(%S+) ?([^\n]*)\n') do
-    grant[what] = words
+    permissions[what] = words
     if what ~= 'folder' then
-      grant[what] = {}
-      for name in string.gmatch(words, '%S+') do grant[what][name] = true end
+      permissions[what] = {}
+      for name in string.gmatch(words, '%S+') do permissions[what][name] = true end
     end
   end
-  return grant
+  return permissions
 end
 
 -- Is this path the outer one or below it? By its text alone: a step up below the outer one is not.
@@ -21,10 +21,10 @@ local function isWithin(path, outer)
   return string.sub(path, 1, #outer) == outer and not string.find(path, '/../', #outer, true)
 end
 
--- Every restriction of the worker stands in the child's grant as well, and is no wider there.
-local function mayGive(granted, spawn)
-  local asked = grantOf(spawn.grant)
-  for what, own in pairs(granted) do
+-- Every restriction of the worker stands in the child's assignment as well, and is no wider there.
+local function mayGive(permissions, spawn)
+  local asked = permissionsOf(spawn.permissions)
+  for what, own in pairs(permissions) do
     if not asked[what] then return false end
     if what == 'folder' then
       if not isWithin(asked.folder, own) then return false end
@@ -34,11 +34,11 @@ local function mayGive(granted, spawn)
       end
     end
   end
-  return not granted.kinds or granted.kinds[spawn.kind] ~= nil
+  return not permissions.kinds or permissions.kinds[spawn.kind] ~= nil
 end
 
 -- Children a step spawns, in `others`: `born`, those that are not there yet, also `byId`; and `counted`, what their root says of its workers
--- and its last score. What limits or the grant do not allow is added to `refused`.
+-- and its last score. What limits or the assignment do not allow is added to `refused`.
 local function planChildren(tag, own, spawns, others, refused)
   local record, known, born = own.record, 0, {}
   others.born, others.byId, others.common = born, {}, {}
@@ -46,10 +46,10 @@ local function planChildren(tag, own, spawns, others, refused)
     local keys = {}
     for index = from, math.min(from + 999, #spawns) do
       local childKey = workerKey(tag, spawns[index].id)
-      local userKey = childKey .. laneKeys.user
-      spawns[index].key, spawns[index].userKey = childKey, userKey
+      local inboxKey = childKey .. laneKeys.inbox
+      spawns[index].key, spawns[index].inboxKey = childKey, inboxKey
       keys[#keys + 1] = childKey
-      keys[#keys + 1] = userKey
+      keys[#keys + 1] = inboxKey
     end
     known = known + redis.call('EXISTS', unpack(keys))
   end
@@ -62,22 +62,22 @@ local function planChildren(tag, own, spawns, others, refused)
     end
   end
   if #born == 0 then return end
-  local granted = record.grant and grantOf(record.grant)
-  for index = 1, granted and #born or 0 do
+  local permissions = record.permissions and permissionsOf(record.permissions)
+  for index = 1, permissions and #born or 0 do
     -- What the worker may not use itself it may not give (I13).
-    if not mayGive(granted, born[index]) then refused[#refused + 1] = { 'grant_exceeded', '0', born[index].id } end
+    if not mayGive(permissions, born[index]) then refused[#refused + 1] = { 'permission_exceeded', '0', born[index].id } end
   end
   local limits = limitsOf(record)
   others.counted = record.parent and redis.call('HMGET', own.rootKey, 'workers', 'score') or { record.workers, record.score }
   checkCount(own.rootKey, 'workers', others.counted[1])
   if own.depth + 1 > limits.depth then
     refused[#refused + 1] = { 'depth_exceeded', digits(limits.depth), born[1].id }
-  elseif own.awaiting > limits.children then
+  elseif own.pendingCount > limits.children then
     refused[#refused + 1] = { 'children_exceeded', digits(limits.children), born[1].id }
   elseif tonumber(others.counted[1] or atStart.workers) + #born > limits.workers then
     refused[#refused + 1] = { 'workers_exceeded', digits(limits.workers), born[1].id }
   end
-  for index = 1, known > 0 and #born or 0 do checkSort('list', born[index].userKey) end
+  for index = 1, known > 0 and #born or 0 do checkSort('list', born[index].inboxKey) end
   checkSort('list', sessionKey(tag, own.session) .. ':workers')
   if own.eager then checkSort('zset', tag .. ':leases') end
 end
@@ -102,10 +102,10 @@ local function planOthers(tag, own, step)
   -- A root that has become an agent may have had children before: their calls are counted.
   local isAlone = not (own.spent or record.parent or record.calls or #others.born > 0)
   others.spent = step.state and not isAlone and spentWith(own.rootKey, step.state, record, own.spent)
-  if step.familyUsed ~= '' or own.awaiting > 0 or step.waitsForOne then checkFamily(workerKey(tag, own.id), record, step.familyUsed) end
-  if step.outcome and own.awaiting > 0 then
+  if step.resultsConsumed ~= '' or own.pendingCount > 0 or step.waitsForOne then checkResults(workerKey(tag, own.id), record, step.resultsConsumed) end
+  if step.outcome and own.pendingCount > 0 then
     checkSort('set', sessionKey(tag, own.session) .. ':cancelled', tag .. ':cancelling')
-    checkCount(own.rootKey, 'marks', own.marks)
+    checkCount(own.rootKey, 'cancelCount', own.cancelCount)
   end
   return others, refused and #refused > 0 and refused or nil
 end
@@ -117,7 +117,7 @@ local function commonFields(parent, others, isDetached, token)
   local common = others.common[which]
   if common then return common end
   local limits = parent.record.limits
-  common = { 'schema', '5', 'depth', digits(parent.depth + 1), 'place', token and 'running' or 'queued' }
+  common = { 'schema', '6', 'depth', digits(parent.depth + 1), 'status', token and 'running' or 'queued' }
   local function set(field, value)
     common[#common + 1] = field
     common[#common + 1] = value
@@ -135,7 +135,7 @@ end
 -- A child's record and its first mails.
 local function writeChild(spawn, common)
   local fields = common
-  if spawn.name ~= '' or spawn.grant ~= '' or spawn.pool ~= atStart.pool then
+  if spawn.name ~= '' or spawn.permissions ~= '' or spawn.pool ~= atStart.pool then
     fields = { unpack(common) }
     local function set(field, value, absent)
       if value ~= absent then
@@ -144,16 +144,16 @@ local function writeChild(spawn, common)
       end
     end
     set('name', spawn.name, '')
-    set('grant', spawn.grant, '')
+    set('permissions', spawn.permissions, '')
     set('pool', spawn.pool, atStart.pool)
   end
   redis.call('HSET', spawn.key, 'call', spawn.call, 'kind', spawn.kind, unpack(fields))
   for from = 1, #spawn.mails, 1000 do
-    redis.call('RPUSH', spawn.userKey, unpack(spawn.mails, from, math.min(from + 999, #spawn.mails)))
+    redis.call('RPUSH', spawn.inboxKey, unpack(spawn.mails, from, math.min(from + 999, #spawn.mails)))
   end
 end
 
--- A child that a slot of its parent's node takes at once: it never stands in line. One with more than its input does: what a grant holds
+-- A child that a slot of its parent's node takes at once: it never stands in line. One with more than its input does: what an assignment holds
 -- has bounds.
 local function isEager(eager, spawn)
   return eager and spawn.isOffered and #spawn.mails == 1
@@ -161,13 +161,13 @@ end
 
 -- Children. Returns the ids of those that the slot takes at once, or false.
 local function writeChildren(tag, own, others, now, woke)
-  local eager, granted, leases = own.eager, {}, {}
+  local eager, assigned, leases = own.eager, {}, {}
   local token, ends = eager and '1:' .. eager.nonce, eager and digits(now + eager.leaseMs)
   for index = 1, #others.born do
     local spawn = others.born[index]
     if isEager(eager, spawn) then
       writeChild(spawn, commonFields(own, others, spawn.isDetached, token))
-      granted[#granted + 1] = spawn.id
+      assigned[#assigned + 1] = spawn.id
       leases[#leases + 1] = ends
       leases[#leases + 1] = spawn.id
     else
@@ -175,29 +175,29 @@ local function writeChildren(tag, own, others, now, woke)
       writeWoken(tag, { id = spawn.id, session = own.session, pool = spawn.pool, score = others.counted[2] or atStart.score }, now, woke)
     end
   end
-  if #granted == 0 then return false end
+  if #assigned == 0 then return false end
   redis.call('ZADD', tag .. ':leases', unpack(leases))
-  redis.pcall('HSET', tag .. ':grants:' .. eager.node, eager.slot, eager.nonce)
-  return granted
+  redis.pcall('HSET', tag .. ':claims:' .. eager.node, eager.slot, eager.nonce)
+  return assigned
 end
 
 -- The children that the slot took with this step, when it was recorded: those that it still holds.
 local function readEager(tag, turn)
-  local granted = {}
+  local assigned = {}
   for index = 1, #turn.spawns do
     local spawn = turn.spawns[index]
     if isEager(turn.eager, spawn) and redis.pcall('HGET', workerKey(tag, spawn.id), 'token') == '1:' .. turn.eager.nonce then
-      granted[#granted + 1] = spawn.id
+      assigned[#assigned + 1] = spawn.id
     end
   end
-  return granted
+  return assigned
 end
 
 -- Children and mail, as planned; `ofRoot` gets what the root's record is to say of them. Returns how many mails the worker sent to itself,
 -- and the ids of the children that slots took, or false.
 local function writeOthers(tag, own, others, ofRoot, now, woke)
   local ids, toItself = {}, 0
-  local granted = #others.born > 0 and writeChildren(tag, own, others, now, woke)
+  local assigned = #others.born > 0 and writeChildren(tag, own, others, now, woke)
   for index = 1, #others.born do ids[index] = others.born[index].id end
   for from = 1, #ids, 1000 do
     redis.call('RPUSH', sessionKey(tag, own.session) .. ':workers', unpack(ids, from, math.min(from + 999, #ids)))
@@ -210,5 +210,5 @@ local function writeOthers(tag, own, others, ofRoot, now, woke)
     writeMail(tag, others.mails[index], now, woke)
     if others.mails[index].id == own.id then toItself = toItself + 1 end
   end
-  return toItself, granted
+  return toItself, assigned
 end

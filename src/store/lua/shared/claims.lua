@@ -1,6 +1,6 @@
 --[[ claims – the next worker for a slot, with all that its node needs to run it. A claim of its own, or at the end of a commit. ]]
 
--- No turn receives more timers and inputs than this: it ends after fewer steps, and what follows comes with the next grant.
+-- No turn receives more timers and inputs than this: it ends after fewer steps, and what follows comes with the next assignment.
 local mailsMost = 48
 
 -- Reads one lane from its head, at most `most` bytes (one mail at least) and `count` mails, where that is given, in pieces so that a
@@ -21,7 +21,7 @@ local function readLane(laneKey, most, count)
   end
 end
 
--- The result that the worker waits for, when the lane's head holds more bytes than one grant hands out: its place and its text.
+-- The result that the worker waits for, when the lane's head holds more bytes than one assignment hands out: its place and its text.
 local function readAwaited(laneKey, wait, from)
   local child = childAwaited(wait or '')
   while child do
@@ -36,38 +36,38 @@ local function readAwaited(laneKey, wait, from)
 end
 
 -- Everything a node needs to run the turn: the record, the state if it has a key of its own, the lanes that may be received from.
--- Timers and results belong to a run: between runs only the user lane is read.
-local function readGrant(tag, id, record, flat, token, mark, suspect, most, spent, caps)
+-- Timers and results belong to a run: between runs only the inbox lane is read.
+local function readAssignment(tag, id, record, flat, token, purpose, suspect, most, spent, caps)
   local base = workerKey(tag, id)
-  local control, family, user, awaited = false, false, false, false
+  local signals, results, inbox, awaited = false, false, false, false
   if record.open == '1' then
-    if (record.timersOpen or atStart.timersOpen) ~= '0' then control = readLane(base .. laneKeys.control, most, mailsMost) end
-    if (record.awaits or atStart.awaits) ~= '' then
+    if (record.timersOpen or atStart.timersOpen) ~= '0' then signals = readLane(base .. laneKeys.signals, most, mailsMost) end
+    if (record.pendingCalls or atStart.pendingCalls) ~= '' then
       local more
-      family, more = readLane(base .. laneKeys.family, most)
-      if more then awaited = readAwaited(base .. laneKeys.family, record.wait, #family) end
+      results, more = readLane(base .. laneKeys.results, most)
+      if more then awaited = readAwaited(base .. laneKeys.results, record.wait, #results) end
     end
   end
-  if record.open ~= '1' then user = readLane(base .. laneKeys.user, most, mailsMost) end
+  if record.open ~= '1' then inbox = readLane(base .. laneKeys.inbox, most, mailsMost) end
   local state = record.data or atStart.data
   if state == '@' then state = redis.call('GET', base .. ':state') or '' end
   -- The record as one string: many short ones cost Redis and the node several times as much. No value holds a zero byte.
-  return { 'grant', id, mark, token, suspect and '1' or '0', table.concat(flat, '\0'), state, control, family, user, awaited, spent, caps }
+  return { 'assigned', id, purpose, token, suspect and '1' or '0', table.concat(flat, '\0'), state, signals, results, inbox, awaited, spent, caps }
 end
 
 -- Has the worker no children, and will it have none? Kinds that spawn nothing stand behind the ! in the list of a node.
 local function isChildless(kinds, record)
   local from = string.find(kinds, ' ! ', 1, true)
-  return from and (record.awaits or atStart.awaits) == '' and string.find(kinds, ' ' .. record.kind .. ' ', from, true)
+  return from and (record.pendingCalls or atStart.pendingCalls) == '' and string.find(kinds, ' ' .. record.kind .. ' ', from, true)
 end
 
 -- Of a worker whose last turn could not commit: is there something that a commit of it could not write to, or count with? Then it is not to
 -- blame. To whom it sends nobody knows here, and one of those refuses its mail by itself; but its result goes to its parent. Who has no
 -- children writes to nothing that is of the session for their sake.
-local function checkWritten(tag, id, record, marks, spent, childless)
+local function checkWritten(tag, id, record, cancelCount, spent, childless)
   local session = sessionOf(id, record.path1)
   local recordKey, base, rootKey = workerKey(tag, id), sessionKey(tag, session), rootKeyOf(tag, session)
-  checkSort('list', recordKey .. ':log', recordKey .. laneKeys.control, recordKey .. laneKeys.family, recordKey .. laneKeys.user)
+  checkSort('list', recordKey .. ':log', recordKey .. laneKeys.signals, recordKey .. laneKeys.results, recordKey .. laneKeys.inbox)
   checkSort('hash', recordKey .. ':timers', base .. ':results')
   checkSort('stream', tag .. ':events', tag .. ':dead')
   checkSort('zset', tag .. ':timers')
@@ -75,38 +75,38 @@ local function checkWritten(tag, id, record, marks, spent, childless)
     checkSort('list', base .. ':workers')
     checkSort('set', base .. ':cancelled', tag .. ':cancelling')
     checkCount(rootKey, 'workers', redis.call('HGET', rootKey, 'workers'))
-    checkCount(rootKey, 'marks', marks)
+    checkCount(rootKey, 'cancelCount', cancelCount)
   end
   if not string.find(spent or '0 0', '^%d+ %d+$') then throwDamage('field spent of ' .. rootKey .. ' should be two numbers') end
   if record.parent and (record.run or atStart.run) == '1' and record.parentRun ~= '-' then
     checkSort('hash', workerKey(tag, record.parent))
-    checkSort('list', workerKey(tag, record.parent) .. laneKeys.family)
+    checkSort('list', workerKey(tag, record.parent) .. laneKeys.results)
   end
 end
 
--- A worker in line, with its grant if this node can run it; else a word that says why not: gone | unfit.
+-- A worker in line, with its assignment if this node can run it; else a word that says why not: gone | unfit.
 -- mark: run | cancelled (for its cancelling end only) | poison (quarantined: for its failing end only).
 local function readCandidate(tag, claim, id)
   local recordKey = workerKey(tag, id)
   local record, flat = readRecord(recordKey)
-  if record.place ~= 'queued' then return nil, 'gone' end
+  if record.status ~= 'queued' then return nil, 'gone' end
   checkRecord(recordKey, record)
   if not string.find(claim.kinds, ' ' .. record.kind .. ' ', 1, true) then return nil, 'unfit' end
   local epoch, committed = epochOf(record)
   local starts = epoch - committed
   local suspect = starts >= claim.suspectAfter
-  local mark = 'run'
-  local hit, marks, spent, caps = cancelHit(tag, record, id)
+  local purpose = 'run'
+  local hit, cancelCount, spent, caps = readCancellation(tag, record, id)
   if hit then
-    mark = 'cancelled'
-  elseif tonumber(record.alone or atStart.alone) >= claim.poisonAfter then
-    mark = 'poison'
+    purpose = 'cancelled'
+  elseif tonumber(record.isolated or atStart.isolated) >= claim.poisonAfter then
+    purpose = 'poison'
   end
-  if mark == 'run' and suspect and claim.maySuspect ~= '1' then return nil, 'unfit' end
-  if starts > 0 then checkWritten(tag, id, record, marks, spent, isChildless(claim.kinds, record)) end
+  if purpose == 'run' and suspect and claim.maySuspect ~= '1' then return nil, 'unfit' end
+  if starts > 0 then checkWritten(tag, id, record, cancelCount, spent, isChildless(claim.kinds, record)) end
   local token = digits(epoch + 1) .. ':' .. claim.nonce
-  local reply = readGrant(tag, id, record, flat, token, mark, suspect and mark == 'run', claim.mailBytes, spent, caps)
-  return { id = id, record = record, token = token, mark = mark, suspect = suspect and mark == 'run', reply = reply }
+  local reply = readAssignment(tag, id, record, flat, token, purpose, suspect and purpose == 'run', claim.mailBytes, spent, caps)
+  return { id = id, record = record, token = token, purpose = purpose, suspect = suspect and purpose == 'run', reply = reply }
 end
 
 -- How far into a line is looked. The first ones are nearly always fit; behind them a record is read only when what little of it
@@ -162,14 +162,14 @@ end
 -- In the record: the worker runs, and what its last run failed with is gone when a new one starts.
 local function writeClaimed(tag, plan)
   local record, recordKey = plan.record, workerKey(tag, plan.id)
-  local changes = { 'place', 'running', 'token', plan.token }
-  if plan.mark == 'run' then
+  local changes = { 'status', 'running', 'token', plan.token }
+  if plan.purpose == 'run' then
     if plan.suspect then
-      changes[#changes + 1] = 'alone'
-      changes[#changes + 1] = digits(tonumber(record.alone or atStart.alone) + 1)
+      changes[#changes + 1] = 'isolated'
+      changes[#changes + 1] = digits(tonumber(record.isolated or atStart.isolated) + 1)
     end
     if record.failed == '1' and record.open ~= '1' and (record.attempt or atStart.attempt) == '0' and #plan.reply[10] > 0 then
-      -- A run starts, with the head of the user lane: what the last one failed with is no longer true of this worker.
+      -- A run starts, with the head of the inbox lane: what the last one failed with is no longer true of this worker.
       changes[#changes + 1] = 'failed'
       changes[#changes + 1] = '0'
       redis.call('DEL', recordKey .. ':failure')
@@ -178,14 +178,14 @@ local function writeClaimed(tag, plan)
   redis.call('HSET', recordKey, unpack(changes))
 end
 
--- As T:grants keeps it of a slot.
+-- As T:claims keeps it of a slot.
 local function heldOf(claim, plan)
-  return claim.nonce .. ' ' .. plan.id .. (plan.mark == 'run' and '' or (' ' .. plan.mark))
+  return claim.nonce .. ' ' .. plan.id .. (plan.purpose == 'run' and '' or (' ' .. plan.purpose))
 end
 
 local function claimNext(tag, claim, now)
   local plan = planClaim(tag, claim)
-  local runKey, bellsKey = tag .. ':run:' .. claim.pool, tag .. ':bells:' .. claim.pool
+  local runKey, wakeupsKey = tag .. ':run:' .. claim.pool, tag .. ':wakeups:' .. claim.pool
   local id = plan.id
   if #plan.damaged > 0 then checkSort('zset', tag .. ':run:unhosted') end
   if id then
@@ -194,46 +194,46 @@ local function claimNext(tag, claim, now)
     writeDamaged(tag, runKey, plan.damaged)
     redis.call('ZREM', runKey, id, unpack(plan.gone))
     writeClaimed(tag, plan)
-    redis.pcall('HSET', tag .. ':grants:' .. claim.node, claim.slot, heldOf(claim, plan))
-    if claim.bell ~= '' and claim.keepBell == '1' then
-      redis.pcall('ZADD', bellsKey, digits(now + claim.bellMs), claim.bell)
-      if claim.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
+    redis.pcall('HSET', tag .. ':claims:' .. claim.node, claim.slot, heldOf(claim, plan))
+    if claim.wakeup ~= '' and claim.keepWakeup == '1' then
+      redis.pcall('ZADD', wakeupsKey, digits(now + claim.wakeupMs), claim.wakeup)
+      if claim.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.wakeup) end
     end
     return plan.reply
   end
   writeDamaged(tag, runKey, plan.damaged)
   if #plan.gone > 0 then redis.call('ZREM', runKey, unpack(plan.gone)) end
-  if claim.bell ~= '' then
-    redis.pcall('ZREM', bellsKey, claim.bell)
-    if claim.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.bell) end
+  if claim.wakeup ~= '' then
+    redis.pcall('ZREM', wakeupsKey, claim.wakeup)
+    if claim.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.wakeup) end
   end
   return { plan.tag }
 end
 
--- Is this nonce older than that which the slot was granted since? Nonces are "<number>.<random>", numbered by their node.
+-- Is this nonce older than that which the slot was assigned since? Nonces are "<number>.<random>", numbered by their node.
 local function isOlderNonce(nonce, held)
   local number, heldNumber = string.match(nonce, '^(%w+)%.'), string.match(held, '^(%w+)%.')
   return number and heldNumber and tonumber(number, 36) < tonumber(heldNumber, 36)
 end
 
--- The grant of a worker that this claim was granted before; empty when that turn is over.
-local function readHeld(tag, claim, id, mark)
+-- The assignment of a worker that this claim was assigned before; empty when that turn is over.
+local function readHeld(tag, claim, id, purpose)
   local record, flat = readRecord(workerKey(tag, id))
   if string.match(record.token or atStart.token, ':(.*)$') ~= claim.nonce then return { 'empty' } end
-  local suspect = mark == '' and startsOf(record) > claim.suspectAfter
+  local suspect = purpose == '' and startsOf(record) > claim.suspectAfter
   local _, spent, caps = readShared(tag, id, record)
-  return readGrant(tag, id, record, flat, record.token, mark == '' and 'run' or mark, suspect, claim.mailBytes, spent, caps)
+  return readAssignment(tag, id, record, flat, record.token, purpose == '' and 'run' or purpose, suspect, claim.mailBytes, spent, caps)
 end
 
--- What this slot was answered under this nonce before: the same grant, or empty when that turn is over, or nobody can run it before it is
+-- What this slot was answered under this nonce before: the same assignment, or empty when that turn is over, or nobody can run it before it is
 -- mended: the slot would ask for it again and again. An older nonce is that of a duplicate which comes late: it takes no worker, since
 -- nobody would run it. nil: the nonce is new.
-local function sameGrant(tag, claim)
-  local held = redis.call('HGET', tag .. ':grants:' .. claim.node, claim.slot)
+local function sameAssignment(tag, claim)
+  local held = redis.call('HGET', tag .. ':claims:' .. claim.node, claim.slot)
   if not held then return nil end
-  local nonce, id, mark = string.match(held, '^(%S+) (%S+) ?(%S*)$')
+  local nonce, id, purpose = string.match(held, '^(%S+) (%S+) ?(%S*)$')
   if nonce ~= claim.nonce then return isOlderNonce(claim.nonce, nonce) and { 'empty' } or nil end
-  local fine, grant = pcall(readHeld, tag, claim, id, mark)
-  if not fine and not damageOf(grant) then error(grant, 0) end
-  return fine and grant or { 'empty' }
+  local fine, assignment = pcall(readHeld, tag, claim, id, purpose)
+  if not fine and not damageOf(assignment) then error(assignment, 0) end
+  return fine and assignment or { 'empty' }
 end

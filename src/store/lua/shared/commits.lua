@@ -27,36 +27,36 @@ end
 
 -- Mail that was received: out of the lanes; of an input that is put aside with the evidence, where it is kept.
 local function writeTaken(tag, turn)
-  local recordKey, userKey, userUsed, controlUsed, dead = turn.recordKey, turn.userKey, turn.userUsed, turn.controlUsed, turn.given.dead
-  local familyUsed, family = turn.familyUsed, turn.family
-  if controlUsed > 0 then redis.call('LPOP', recordKey .. laneKeys.control, digits(controlUsed)) end
+  local recordKey, inboxKey, inputsConsumed, signalsConsumed, dead = turn.recordKey, turn.inboxKey, turn.inputsConsumed, turn.signalsConsumed, turn.given.dead
+  local resultsConsumed, results = turn.resultsConsumed, turn.results
+  if signalsConsumed > 0 then redis.call('LPOP', recordKey .. laneKeys.signals, digits(signalsConsumed)) end
   if dead then
     -- Without an input that is put aside, the evidence alone: what was killed by is a step that is recorded.
     local letter = { 'session', turn.session, 'worker', turn.worker, 'evidence', dead }
-    if userUsed > 0 then letter[7], letter[8] = 'mail', redis.call('LINDEX', userKey, 0) or '' end
+    if inputsConsumed > 0 then letter[7], letter[8] = 'mail', redis.call('LINDEX', inboxKey, 0) or '' end
     redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', turn.given.deadKept, '*', unpack(letter))
   end
-  if userUsed == 1 then redis.call('LPOP', userKey) elseif userUsed > 1 then redis.call('LPOP', userKey, digits(userUsed)) end
-  if familyUsed ~= '' then
+  if inputsConsumed == 1 then redis.call('LPOP', inboxKey) elseif inputsConsumed > 1 then redis.call('LPOP', inboxKey, digits(inputsConsumed)) end
+  if resultsConsumed ~= '' then
     -- Results are consumed in call order, which need not be the order they came in: those in the middle are emptied, and go when
     -- all before them have gone.
     local ahead, middle = 0, {}
-    for position in string.gmatch(familyUsed, '%d+') do middle[tonumber(position) - family] = true end
+    for position in string.gmatch(resultsConsumed, '%d+') do middle[tonumber(position) - results] = true end
     while middle[ahead] do
       middle[ahead] = nil
       ahead = ahead + 1
     end
-    for place in pairs(middle) do redis.call('LSET', recordKey .. laneKeys.family, place, '') end
+    for index in pairs(middle) do redis.call('LSET', recordKey .. laneKeys.results, index, '') end
     if ahead > 0 then
-      redis.call('LPOP', recordKey .. laneKeys.family, digits(ahead))
-      family = family + ahead
-      while redis.call('LINDEX', recordKey .. laneKeys.family, '0') == '' do
-        redis.call('LPOP', recordKey .. laneKeys.family)
-        family = family + 1
+      redis.call('LPOP', recordKey .. laneKeys.results, digits(ahead))
+      results = results + ahead
+      while redis.call('LINDEX', recordKey .. laneKeys.results, '0') == '' do
+        redis.call('LPOP', recordKey .. laneKeys.results)
+        results = results + 1
       end
     end
   end
-  turn.family = family
+  turn.results = results
 end
 
 -- What the step says of the run, and the handler's state. Fields that are mostly empty exist only when they were ever needed.
@@ -64,9 +64,9 @@ local function writeState(turn)
   local record, given, recordKey = turn.record, turn.given, turn.recordKey
   change(turn, 'runState', turn.runState)
   change(turn, 'open', turn.open)
-  if record.alone then change(turn, 'alone', atStart.alone) end
+  if record.isolated then change(turn, 'isolated', atStart.isolated) end
   if given.attempt or record.attempt then change(turn, 'attempt', given.attempt or atStart.attempt) end
-  if given.awaits or record.awaits then change(turn, 'awaits', given.awaits or atStart.awaits) end
+  if given.pendingCalls or record.pendingCalls then change(turn, 'pendingCalls', given.pendingCalls or atStart.pendingCalls) end
   if given.timersOpen or record.timersOpen then change(turn, 'timersOpen', given.timersOpen or atStart.timersOpen) end
   if given.state then
     if record.data == '@' then redis.call('DEL', recordKey .. ':state') end
@@ -89,8 +89,8 @@ local function writeGiven(tag, turn, batch)
   local others, ofRoot, worker, spawns, timers = turn.others, turn.ofRoot, turn.worker, turn.spawns, turn.timers
   if #others.born > 0 or #others.mails > 0 then
     local toItself
-    toItself, turn.granted = writeOthers(tag, turn.own, others, ofRoot, timeOf(batch), turn.woke)
-    turn.userLeft = turn.userLeft + toItself
+    toItself, turn.assigned = writeOthers(tag, turn.own, others, ofRoot, timeOf(batch), turn.woke)
+    turn.inboxLeft = turn.inboxLeft + toItself
   end
   local spent = others.spent
   if spent then
@@ -111,16 +111,16 @@ local function writeRunEnd(tag, turn, batch)
   local record, worker, session, run, outcome, ofRoot, last = turn.record, turn.worker, turn.session, turn.run, turn.outcome, turn.ofRoot, turn.last
   change(turn, 'run', digits(tonumber(run) + 1))
   if record.calls then change(turn, 'calls', atStart.calls) end
-  local controlLeft, familyLeft = writeRunLeftovers(tag, worker, record, turn.awaiting > 0)
-  turn.control, turn.family = turn.control + controlLeft, turn.family + familyLeft
-  if turn.awaiting > 0 then
+  local signalsLeft, resultsLeft = writeRunLeftovers(tag, worker, record, turn.pendingCount > 0)
+  turn.signals, turn.results = turn.signals + signalsLeft, turn.results + resultsLeft
+  if turn.pendingCount > 0 then
     redis.call('SADD', sessionKey(tag, session) .. ':cancelled', worker .. ':' .. run)
-    ofRoot[#ofRoot + 1] = 'marks'
-    ofRoot[#ofRoot + 1] = digits(tonumber(turn.marks or atStart.marks) + 1)
+    ofRoot[#ofRoot + 1] = 'cancelCount'
+    ofRoot[#ofRoot + 1] = digits(tonumber(turn.cancelCount or atStart.cancelCount) + 1)
     redis.call('SADD', tag .. ':cancelling', session)
   end
   if not record.parent then
-    if turn.endsSession and turn.userLeft <= 0 then
+    if turn.endsSession and turn.inboxLeft <= 0 then
       turn.ended = outcome
       change(turn, 'ended', outcome .. ' ' .. digits(timeOf(batch)) .. ' ' .. run .. ' ' .. last)
     else
@@ -132,7 +132,7 @@ end
 -- The end of the turn: is a message there that wakes the worker? Then it is queued again, in this same script.
 local function writeTurnEnd(tag, turn, batch)
   local record, recordKey, worker, hit, open, wait, ended = turn.record, turn.recordKey, turn.worker, turn.hit, turn.open, turn.wait, turn.ended
-  local family, userLeft, outcome = turn.family, turn.userLeft, turn.outcome
+  local results, inboxLeft, outcome = turn.results, turn.inboxLeft, turn.outcome
   local again = false
   if hit == 'whole' then
     -- Cancelled for good: its mail is kept for reading, and nothing of it runs again.
@@ -142,16 +142,16 @@ local function writeTurnEnd(tag, turn, batch)
   elseif wait == 'again' then
     again, wait = not ended, 'any'
   elseif wait == 'any' then
-    again = not ended and userLeft > 0
-    if not again and open == '1' then again = redis.call('EXISTS', recordKey .. laneKeys.control, recordKey .. laneKeys.family) > 0 end
+    again = not ended and inboxLeft > 0
+    if not again and open == '1' then again = redis.call('EXISTS', recordKey .. laneKeys.signals, recordKey .. laneKeys.results) > 0 end
   else
-    again = redis.call('EXISTS', recordKey .. laneKeys.control) == 1
+    again = redis.call('EXISTS', recordKey .. laneKeys.signals) == 1
     if not again and turn.waitsForOne then
       -- An ended run may have dropped results that this turn has not seen: then all that is there is unseen.
-      local seen = math.max(turn.familySeen, family)
-      local unseen = redis.call('LRANGE', recordKey .. laneKeys.family, digits(seen - family), '-1')
+      local seen = math.max(turn.resultsSeen, results)
+      local unseen = redis.call('LRANGE', recordKey .. laneKeys.results, digits(seen - results), '-1')
       for index = 1, #unseen do
-        if endsWait(wait, 'family', unseen[index], seen + index) then again = true end
+        if endsWait(wait, 'results', unseen[index], seen + index) then again = true end
       end
     end
   end
@@ -159,10 +159,10 @@ local function writeTurnEnd(tag, turn, batch)
   change(turn, 'wait', wait)
   batch.ended[#batch.ended + 1] = worker
   if again then
-    change(turn, 'place', 'queued')
+    change(turn, 'status', 'queued')
     writeWoken(tag, { id = worker, session = turn.session, pool = turn.pool, score = record.score }, timeOf(batch), turn.woke)
   else
-    change(turn, 'place', hit == 'whole' and 'terminal' or (open == '1' or wait == 'retry') and 'parked' or 'idle')
+    change(turn, 'status', hit == 'whole' and 'terminal' or (open == '1' or wait == 'retry') and 'parked' or 'idle')
   end
   -- Closed between its last run and this end of its turn: close ends a conversation that rests. No other root has this mode.
   if record.mode == 'job' and not (again or outcome or hit) and open ~= '1' and wait == 'any' and not (record.cancel or record.ended) then
@@ -184,13 +184,13 @@ local function tellEvent(turn, batch)
   facts[#facts + 1] = event
 end
 
--- What this slot does next: it claims, once all commits of the script are written (`finishBatch`), or its bell goes.
+-- What this slot does next: it claims, once all commits of the script are written (`finishBatch`), or its wake-up goes.
 local function writeSlotEnd(tag, turn, batch, answer)
   local given, pool = turn.given, turn.pool
   if turn.claim then
     batch.claims[#batch.claims + 1] = { claim = turn.claim, answer = answer }
   elseif (given.leave or '') ~= '' then
-    redis.pcall('ZREM', tag .. ':bells:' .. pool, given.leave)
+    redis.pcall('ZREM', tag .. ':wakeups:' .. pool, given.leave)
     if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.leave) end
     batch.pools[pool] = true
   end
@@ -209,21 +209,21 @@ local function commitTurn(tag, turn, batch)
   turn.ofRoot = record.parent and {} or turn.changes
   local failed = writeEntries(turn)
   if failed then return failed end
-  turn.control, turn.family = tonumber(record.control or atStart.control) + turn.controlUsed, tonumber(record.family or atStart.family)
+  turn.signals, turn.results = tonumber(record.signals or atStart.signals) + turn.signalsConsumed, tonumber(record.results or atStart.results)
   writeTaken(tag, turn)
   writeState(turn)
   writeGiven(tag, turn, batch)
   if outcome then writeRunEnd(tag, turn, batch) end
-  if turn.control > 0 then change(turn, 'control', digits(turn.control)) end
-  if turn.family > 0 then change(turn, 'family', digits(turn.family)) end
-  if turn.userUsed > 0 then change(turn, 'user', digits(tonumber(record.user or atStart.user) + turn.userUsed)) end
+  if turn.signals > 0 then change(turn, 'signals', digits(turn.signals)) end
+  if turn.results > 0 then change(turn, 'results', digits(turn.results)) end
+  if turn.inputsConsumed > 0 then change(turn, 'inbox', digits(tonumber(record.inbox or atStart.inbox) + turn.inputsConsumed)) end
   if turn.turnEnds then writeTurnEnd(tag, turn, batch) end
-  if record.bells then change(turn, 'bells', atStart.bells) end
+  if record.wakeups then change(turn, 'wakeups', atStart.wakeups) end
   redis.call('HSET', recordKey, unpack(turn.changes))
   if record.parent and #turn.ofRoot > 0 then redis.call('HSET', turn.rootKey, unpack(turn.ofRoot)) end
   writeScores(tag, turn.woke)
   tellEvent(turn, batch)
-  local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.granted }
+  local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.assigned }
   batch.last, batch.lastKey = answer, recordKey
   if turn.turnEnds then writeSlotEnd(tag, turn, batch, answer) end
   return answer

@@ -1,11 +1,11 @@
---[[ letters – dead letters, and the marks of those that were dealt with: `<letter> <place in the mailbox> <bells>`, or `<letter> dismissed`. ]]
+--[[ letters – dead letters, and the marks of those that were dealt with: `<letter> <place in the mailbox> <wake-ups>`, or `<letter> dismissed`. ]]
 
 -- What was done with a letter; nil where nothing was.
-local function markOf(redrivenKey, letter, at)
-  local marks = redis.call('ZRANGEBYSCORE', redrivenKey, at, at)
-  for index = 1, #marks do
-    local id, mark = string.match(marks[index], '^(%S+) (.*)$')
-    if id == letter then return mark end
+local function dispositionOf(redrivenKey, letter, at)
+  local dispositions = redis.call('ZRANGEBYSCORE', redrivenKey, at, at)
+  for index = 1, #dispositions do
+    local id, disposition = string.match(dispositions[index], '^(%S+) (.*)$')
+    if id == letter then return disposition end
   end
 end
 
@@ -18,8 +18,8 @@ local function readLetter(deadKey, letter)
 end
 
 -- A mark goes when its letter was trimmed, and every other of that millisecond.
-local function writeMark(redrivenKey, deadKey, letter, at, mark)
-  redis.call('ZADD', redrivenKey, at, letter .. ' ' .. mark)
+local function writeDisposition(redrivenKey, deadKey, letter, at, disposition)
+  redis.call('ZADD', redrivenKey, at, letter .. ' ' .. disposition)
   local oldest = redis.call('XRANGE', deadKey, '-', '+', 'COUNT', 1)[1]
   redis.call('ZREMRANGEBYSCORE', redrivenKey, '-inf', '(' .. string.match(oldest[1], '^%d+'))
 end

@@ -20,17 +20,17 @@ end
 
 -- What a recipient must show before mail is written to it. Returns a plan, or nil and a tag word that says why not. The plan for a
 -- root also has what its record says of the session: the last score, and where the mail is an input, the state.
-local planFields = { 'place', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'family', 'user', 'score' }
-local inputFields = { 'place', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'family', 'user', 'score', 'cancel', 'ended' }
+local planFields = { 'status', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'results', 'inbox', 'score' }
+local inputFields = { 'status', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'results', 'inbox', 'score', 'cancel', 'ended' }
 local function planMail(tag, id, lane, text)
   local record = workerKey(tag, id)
-  local field = readFields(record, unpack(lane == 'user' and inputFields or planFields))
+  local field = readFields(record, unpack(lane == 'inbox' and inputFields or planFields))
   if not field[1] then return nil, 'not_found' end
   if field[1] == 'terminal' then return nil, 'terminal' end
   return {
-    id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), place = field[1], wait = field[2] or atStart.wait,
+    id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), status = field[1], wait = field[2] or atStart.wait,
     session = sessionOf(id, field[3]), pool = field[4] or atStart.pool, run = field[5] or atStart.run, open = field[6], limits = field[7] or nil,
-    family = field[8] or atStart.family, consumed = tonumber(field[9] or atStart.user),
+    results = field[8] or atStart.results, consumed = tonumber(field[9] or atStart.inbox),
     -- A root that has no score has had none: its record is not asked for it again.
     score = field[10] or (not field[3] and 0), sessionState = not field[3] and stateOf(field[11], field[12]),
   }
@@ -39,7 +39,7 @@ end
 -- A message that a step sends: a plan, or nil, why not, and the limit, or the state of a session that is over. `ahead` counts what waits for
 -- each recipient with what this step sends.
 local function planSend(tag, id, text, ahead)
-  local plan, why = planMail(tag, id, 'user', text)
+  local plan, why = planMail(tag, id, 'inbox', text)
   if not plan then return nil, why end
   local most = limitsOf(plan).mailbox
   ahead[id] = (ahead[id] or plan.length) + 1
@@ -51,7 +51,7 @@ end
 
 -- The result of a run for its parent: a plan, or nothing where nobody waits for it.
 local function planReport(tag, record, result)
-  local plan = planMail(tag, record.parent, 'family', result)
+  local plan = planMail(tag, record.parent, 'results', result)
   if plan and plan.open == '1' and plan.run == record.parentRun then return plan end
 end
 
@@ -96,12 +96,12 @@ end
 -- Appends the mail, and queues the worker if that wakes it. Returns the lane's length now.
 local function writeMail(tag, plan, now, woke)
   local length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
-  if not woke.woken[plan.id] and (plan.place == 'idle' or plan.place == 'parked') then
+  if not woke.woken[plan.id] and (plan.status == 'idle' or plan.status == 'parked') then
     -- Only results are ever waited for by their number.
-    local count = length + (tonumber(plan.family) or math.huge)
-    if wakes(plan.place, plan.wait, plan.lane, plan.text, count) then
+    local count = length + (tonumber(plan.results) or math.huge)
+    if wakes(plan.status, plan.wait, plan.lane, plan.text, count) then
       writeWoken(tag, plan, now, woke)
-      redis.call('HSET', plan.record, 'place', 'queued')
+      redis.call('HSET', plan.record, 'status', 'queued')
     end
   end
   return length
@@ -115,43 +115,43 @@ end
 
 -- A message from outside, of which everything is checked: a plan, or nil and the answer that refuses it.
 local function planInput(tag, id, text)
-  local plan, why = planMail(tag, id, 'user', text)
+  local plan, why = planMail(tag, id, 'inbox', text)
   if not plan then return nil, { why } end
   local state = plan.sessionState or sessionState(tag, plan.session)
   if state ~= 'active' then return nil, { 'session_finished', state or 'pruned' } end
   local most = limitsOf(plan).mailbox
-  if not isWhole(plan.consumed) then throwDamage('field user of ' .. plan.record .. ' should be a whole number') end
+  if not isWhole(plan.consumed) then throwDamage('field inbox of ' .. plan.record .. ' should be a whole number') end
   if plan.length >= most then return nil, { 'mailbox_full', digits(most) } end
   return plan
 end
 
--- Returns its position in the lane, and the bells.
-local function writeInput(tag, plan, event, seed, bellMs)
+-- Returns its position in the lane, and the wake-ups.
+local function writeInput(tag, plan, event, seed, wakeupMs)
   local now, woke = nowMs(), newWakes()
   local position = digits(plan.consumed + writeMail(tag, plan, now, woke) - 1)
   writeScores(tag, woke)
   local about = plan.id == rootOf(plan.session) and plan.session or (plan.session .. ' ' .. plan.id)
   redis.pcall('XADD', tag .. ':events', '*', about, event)
-  return position, writeBellsOf(tag, woke.pools, seed, now, bellMs)
+  return position, writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs)
 end
 
 -- Drops what only the ended run could have used: its open timers, and timer messages and results nobody received.
--- Returns how many mails went from the control and the family lane.
+-- Returns how many mails went from the control and the results lane.
 local function writeRunLeftovers(tag, id, record, awaited)
   local base = workerKey(tag, id)
   if (record.attempt or atStart.attempt) ~= '0' then redis.call('ZREM', tag .. ':timers', id .. ':retry') end
-  local control, family = 0, 0
+  local signals, results = 0, 0
   if (record.timersOpen or atStart.timersOpen) ~= '0' then
     local timers = redis.call('HKEYS', base .. ':timers')
     for index = 1, #timers do
       redis.call('ZREM', tag .. ':timers', id .. ':' .. timers[index])
     end
-    control = redis.call('LLEN', base .. laneKeys.control)
-    redis.call('DEL', base .. ':timers', base .. laneKeys.control)
+    signals = redis.call('LLEN', base .. laneKeys.signals)
+    redis.call('DEL', base .. ':timers', base .. laneKeys.signals)
   end
   if awaited then
-    family = redis.call('LLEN', base .. laneKeys.family)
-    if family > 0 then redis.call('DEL', base .. laneKeys.family) end
+    results = redis.call('LLEN', base .. laneKeys.results)
+    if results > 0 then redis.call('DEL', base .. laneKeys.results) end
   end
-  return control, family
+  return signals, results
 end

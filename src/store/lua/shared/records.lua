@@ -3,7 +3,7 @@ What scripts have in common is in this folder; in front of each script stands wh
 A script reads and checks everything first and writes afterwards; `plan…`, `read…` and `check…` only read, `write…` only write.
 A record holds only what differs from the start: no run means 1, no commit version 0, no pool "default", no name that of the kind and the call.
 In headers: T: is the hash tag of the partition. "Builds" names the keys that are not passed. A key that is "declared" is passed and not
-read: what is shared builds its name, if it is used at all. New bells are named after the seed. A mail is one text: a letter for its
+read: what is shared builds its name, if it is used at all. New wake-ups are named after the seed. A mail is one text: a letter for its
 kind, ids, JSON, with tabs between (core/worker/message.ts). The length of a lane "for ever" counts all mails that were ever appended to it;
 those that have gone are in the record's field of its name, so a mail keeps its place. ]]
 
@@ -61,7 +61,7 @@ local function startsOf(record)
   return epoch - committed
 end
 
-local laneKeys = { control = ':mail:control', family = ':mail:family', user = ':mail:user' }
+local laneKeys = { signals = ':mail:signals', results = ':mail:results', inbox = ':mail:inbox' }
 
 -- A hash as a table, and as the flat list that Redis gives.
 local function readHash(hashKey)
@@ -138,8 +138,8 @@ end
 -- What a worker is told of its session: its marks, what its agents have spent, and what they may spend, each false where it has none.
 -- A root has them in its own record.
 local function readShared(tag, id, record)
-  if not record.parent then return record.marks or false, record.spent or false, record.caps or false end
-  return unpack(readFields(rootKeyOf(tag, sessionOf(id, record.path1)), 'marks', 'spent', 'caps'))
+  if not record.parent then return record.cancelCount or false, record.spent or false, record.caps or false end
+  return unpack(readFields(rootKeyOf(tag, sessionOf(id, record.path1)), 'cancelCount', 'spent', 'caps'))
 end
 
 -- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only; reserved, since only runs
@@ -147,9 +147,9 @@ end
 -- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
 -- field each, since a value over 64 bytes would make the whole record several times as large in memory.
 -- The session counts what was cancelled in it: only then is the set read. So the root's record is known to be a hash, for who writes to it next.
-local function cancelHit(tag, record, id)
-  local marks, spent, caps = readShared(tag, id, record)
-  if not marks then return nil, marks, spent, caps end
+local function readCancellation(tag, record, id)
+  local cancelCount, spent, caps = readShared(tag, id, record)
+  if not cancelCount then return nil, cancelCount, spent, caps end
   local probes = {}
   for level = 1, tonumber(record.depth or atStart.depth) do
     local element = record['path' .. level]
@@ -165,7 +165,7 @@ local function cancelHit(tag, record, id)
     error(found.err, 0)
   end
   for index = 1, #probes - 1 do
-    if found[index] == 1 then return 'whole', marks, spent, caps end
+    if found[index] == 1 then return 'whole', cancelCount, spent, caps end
   end
-  return found[#probes] == 1 and 'own' or nil, marks, spent, caps
+  return found[#probes] == 1 and 'own' or nil, cancelCount, spent, caps
 end

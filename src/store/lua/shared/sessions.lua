@@ -18,12 +18,12 @@ end
 -- One that is there was created by this very call, sent before, or somebody wrote what is in its place.
 local function checkRoot(recordKey)
   checkSort('hash', recordKey)
-  checkSort('list', recordKey .. laneKeys.user)
+  checkSort('list', recordKey .. laneKeys.inbox)
 end
 
-local function writeRoot(order, bells)
+local function writeRoot(order, wakeups)
   local given = order.given
-  local record = { 'schema', '5', 'kind', order.kind, 'place', 'queued' }
+  local record = { 'schema', '6', 'kind', order.kind, 'status', 'queued' }
   local function set(field, value, absent)
     if value ~= absent then
       record[#record + 1] = field
@@ -34,19 +34,19 @@ local function writeRoot(order, bells)
   set('name', given.name)
   set('pool', order.pool, atStart.pool)
   set('mode', given.mode)
-  set('grant', given.grant)
+  set('permissions', given.permissions)
   set('caps', given.caps)
-  set('rung', bells, '')
+  set('startWakeups', wakeups, '')
   redis.call('HSET', order.recordKey, unpack(record))
 end
 
--- Sessions that are in the index; `recordKey` is that of their root. The last one's record keeps the bells, which are returned.
-local function writeSessions(tag, orders, now, seed, bellMs)
+-- Sessions that are in the index; `recordKey` is that of their root. The last one's record keeps the wake-ups, which are returned.
+local function writeSessions(tag, orders, now, seed, wakeupMs)
   local lines, events = {}, {}
   for index = 1, #orders do
     local order = orders[index]
     local pool = order.pool
-    redis.call('RPUSH', order.recordKey .. laneKeys.user, order.mail)
+    redis.call('RPUSH', order.recordKey .. laneKeys.inbox, order.mail)
     local line = lines[pool] or {}
     lines[pool] = line
     line[#line + 1] = digits(now)
@@ -54,8 +54,8 @@ local function writeSessions(tag, orders, now, seed, bellMs)
     events[2 * index - 1], events[2 * index] = order.session, order.event
   end
   for pool, line in pairs(lines) do writeLine(tag, pool, line) end
-  local bells = writeBellsOf(tag, lines, seed, now, bellMs)
-  for index = 1, #orders do writeRoot(orders[index], index == #orders and bells or '') end
+  local wakeups = writeWakeupsOf(tag, lines, seed, now, wakeupMs)
+  for index = 1, #orders do writeRoot(orders[index], index == #orders and wakeups or '') end
   redis.pcall('XADD', tag .. ':events', '*', unpack(events))
-  return bells
+  return wakeups
 end

@@ -4,7 +4,7 @@ A wait is any | control | retry | result:<child> | family:<count>. ]]
 -- Results that a worker waits for: must they ever have come in this number? Nil for another wait. A number that nobody can read is none,
 -- which every result reaches: whoever brings mail is not stopped by it, and the claim looks at all of the record.
 local function countAwaited(wait)
-  return string.sub(wait, 1, 7) == 'family:' and (tonumber(string.sub(wait, 8)) or 0) or nil
+  return string.sub(wait, 1, 8) == 'results:' and (tonumber(string.sub(wait, 9)) or 0) or nil
 end
 
 -- The child whose result the worker waits for; nil for another wait.
@@ -19,14 +19,14 @@ end
 -- Does this mail end the wait? `count`: how many mails of its lane have ever come, this one included.
 local function endsWait(wait, lane, text, count)
   if wait == 'retry' then return false end
-  if lane == 'control' or wait == 'any' then return true end
-  if lane ~= 'family' then return false end
+  if lane == 'signals' or wait == 'any' then return true end
+  if lane ~= 'results' then return false end
   local child, most = childAwaited(wait), countAwaited(wait)
   if child then return string.sub(text, 3, 38) == child end
   return most ~= nil and count >= most
 end
 
 -- Does this mail wake a worker in this place?
-local function wakes(place, wait, lane, text, count)
-  return place == 'idle' or (place == 'parked' and endsWait(wait, lane, text, count))
+local function wakes(status, wait, lane, text, count)
+  return status == 'idle' or (status == 'parked' and endsWait(wait, lane, text, count))
 end

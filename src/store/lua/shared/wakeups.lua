@@ -18,16 +18,16 @@ end
 -- expected to take `share` workers in a row, so fewer are woken; but at most 3 in a row as long as fewer than `awakeLeast` slots are awake:
 -- with a few slots only, they wait while Redis works, and Redis is idle while they work.
 -- Returns the new ids, in short form, so that a record that keeps them stays small: one id, or "<count>*<id without its number>".
-local bellsMost, awakeLeast = 50, 16
-local function writeBells(tag, pool, seed, now, bellMs)
+local wakeupsMost, awakeLeast = 50, 16
+local function writeWakeups(tag, pool, seed, now, wakeupMs)
   if pool == 'unhosted' then return '' end
   local queued = redis.call('ZCARD', tag .. ':run:' .. pool)
   if queued == 0 then return '' end
-  local out = redis.call('ZCOUNT', tag .. ':bells:' .. pool, digits(now), '+inf')
+  local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool, digits(now), '+inf')
   if out >= queued then return '' end
-  local facts = redis.call('MGET', tag .. ':slots:' .. pool, tag .. ':share:' .. pool)
-  local slots, share = tonumber(facts[1] or 0), tonumber(facts[2] or 1)
-  local wanted = math.max(math.ceil(queued / share), math.min(math.ceil(queued / 3), awakeLeast))
+  local facts = redis.call('MGET', tag .. ':slots:' .. pool, tag .. ':per-wake:' .. pool)
+  local slots, workersPerWake = tonumber(facts[1] or 0), tonumber(facts[2] or 1)
+  local wanted = math.max(math.ceil(queued / workersPerWake), math.min(math.ceil(queued / 3), awakeLeast))
   if out >= wanted then return '' end
   if slots > 1 and wanted > 1 then
     wanted = math.min(wanted, math.max(1, slots - redis.call('ZCARD', tag .. ':busy:' .. pool)))
@@ -35,28 +35,28 @@ local function writeBells(tag, pool, seed, now, bellMs)
     wanted = math.min(wanted, 1)
   end
   if out >= wanted then return '' end
-  local count, letter, name = math.min(wanted - out, bellsMost), 'w', seed .. '-' .. pool
+  local count, letter, name = math.min(wanted - out, wakeupsMost), 'w', seed .. '-' .. pool
   -- While others are out, slots are awake or soon will be: one more in haste would only find nothing.
   if out == 0 then
     local offered = count == 1 and 'p' or 'w'
     if publishWakeup(tag, pool, offered .. name .. '-1') then letter = offered end
   end
-  local bells = {}
+  local wakeups = {}
   for number = 1, count do
-    bells[#bells + 1] = digits(now + bellMs)
-    bells[#bells + 1] = letter .. name .. '-' .. number
+    wakeups[#wakeups + 1] = digits(now + wakeupMs)
+    wakeups[#wakeups + 1] = letter .. name .. '-' .. number
   end
-  redis.call('ZADD', tag .. ':bells:' .. pool, unpack(bells))
-  return count > 1 and (digits(count) .. '*' .. letter .. name) or bells[2]
+  redis.call('ZADD', tag .. ':wakeups:' .. pool, unpack(wakeups))
+  return count > 1 and (digits(count) .. '*' .. letter .. name) or wakeups[2]
 end
 
 -- The rule for each of these pools. Returns the new wake-ups, comma-separated. If somebody wrote something else over a key of the rule, this pool
 -- gets no wake-up: the sweeps report the key, and wake slots without it.
-local function writeBellsOf(tag, pools, seed, now, bellMs)
+local function writeWakeupsOf(tag, pools, seed, now, wakeupMs)
   local all = ''
   for pool in pairs(pools) do
-    local fine, bells = pcall(writeBells, tag, pool, seed, now, bellMs)
-    if fine and bells ~= '' then all = all == '' and bells or (all .. ',' .. bells) end
+    local fine, wakeups = pcall(writeWakeups, tag, pool, seed, now, wakeupMs)
+    if fine and wakeups ~= '' then all = all == '' and wakeups or (all .. ',' .. wakeups) end
   end
   return all
 end

@@ -14,7 +14,7 @@ const tools = names.map((name) => defineTool({ name, description: 'x', effect: '
 function lists() {
   const agent = new AgentTools(defineWorker({ instructions: 'x', tools }), tools)
   const host = { describeKind: () => '' }
-  return (allowed?: readonly string[]) => agent.specs({ grant: { allowed: { tools: allowed } }, host } as never)
+  return (allowed?: readonly string[]) => agent.specs({ assignment: { allowed: { tools: allowed } }, host } as never)
 }
 
 /** Each number as another choice of tools. */
@@ -40,10 +40,10 @@ test('few lists are kept, however many different permissions there are', () => {
 
 test('arguments that are not JSON are refused, also for the tools that spawn and send', () => {
   const agent = new AgentTools(defineWorker({ instructions: 'x', tools, spawns: ['reader'] }), tools)
-  const grant = { allowed: {} } as never
+  const assignment = { allowed: {} } as never
   const told = (toolName: string, inputText: string) => {
     const call = { type: 'tool-call', toolCallId: 'c1', toolName, input: null, inputText } as const
-    return agent.check(call, grant)
+    return agent.check(call, assignment)
   }
   for (const name of ['spawn_workers', 'send_message', 'tool_1']) {
     const text = expect.stringContaining(`Error: invalid arguments for '${name}': arguments are not JSON: `)
@@ -58,7 +58,7 @@ test('arguments that are not JSON are refused, also for the tools that spawn and
 describe('kinds to spawn', () => {
   const agent = new AgentTools(defineWorker({ instructions: 'x', tools, spawns: ['reader', 'writer'] }), tools)
   const listed = (kinds?: readonly string[], describeKind: (kind: string) => string = () => '') =>
-    agent.specs({ grant: { allowed: { kinds } }, host: { describeKind } } as never)
+    agent.specs({ assignment: { allowed: { kinds } }, host: { describeKind } } as never)
   const check = (toolName: string, input: Json, kinds?: readonly string[]) =>
     agent.check({ type: 'tool-call', toolCallId: 'c1', toolName, input }, { allowed: { kinds } } as never)
   const tasks = (kind: string) => ({ tasks: [{ kind, input: 1 }] })
@@ -105,7 +105,7 @@ describe('a source of tools', () => {
     const lists = [first, first, second]
     const toolbox = new Toolbox(definition, { tools: () => Promise.resolve(lists.shift() ?? []) })
     const opened = [await toolbox.open(), await toolbox.open(), await toolbox.open()] as const
-    const turn = { grant: { allowed: {} }, host: { describeKind: () => '' } } as never
+    const turn = { assignment: { allowed: {} }, host: { describeKind: () => '' } } as never
     expect(opened.map((agent) => agent.specs(turn).map(({ name }) => name))).toEqual([
       ['tool_0'],
       ['tool_0'],

@@ -137,7 +137,7 @@ describe('children', () => {
       },
     })
     const gather = defineTool({
-      name: 'gather',
+      name: 'await',
       description: 'x',
       effect: 'pure',
       input: z.object({}),
@@ -150,7 +150,7 @@ describe('children', () => {
         { kind: 'child', input: 'b', facts: ['nothing'] },
       ),
       spawn({ kind: 'child', input: { deep: [1] }, facts: ['secret'] }),
-      call('gather'),
+      call('await'),
       say('done'),
     ])
     const child = recordedModel('test/child', [call('use'), say('ok')])
@@ -212,7 +212,7 @@ describe('children', () => {
       const { workers } = await session.report()
       const [root, ...children] = workers
       return (
-        root?.place === 'parked' &&
+        root?.status === 'parked' &&
         children.length === 2 &&
         children.every(({ state }) => state === 'requesting') &&
         root
@@ -245,9 +245,9 @@ describe('children', () => {
     const { record } = workerKeys(troupe.tag, session.rootId)
     await waitUntil('the parent waits for the slow ones', async () => {
       const [root] = (await session.report()).workers
-      return child.requests.length === 4 && root?.place === 'parked'
+      return child.requests.length === 4 && root?.status === 'parked'
     })
-    expect(await troupe.redis.hmget(record, 'wait', 'crashes')).toEqual(['family:4', null])
+    expect(await troupe.redis.hmget(record, 'wait', 'crashes')).toEqual(['results:4', null])
     release.resolve()
     expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: { text: 'all done' } })
   })
@@ -265,14 +265,14 @@ describe('children', () => {
       description: 'Fails until two children have reported: the turn that tries it again has their results.',
       effect: 'pure',
       async run(_, { workerId }) {
-        const { family } = workerKeys(troupe.tag, workerId)
-        await waitUntil('two results are there', async () => (await troupe.redis.llen(family)) === 2)
+        const { results } = workerKeys(troupe.tag, workerId)
+        await waitUntil('two results are there', async () => (await troupe.redis.llen(results)) === 2)
         if (++tries === 1) throw new TransientError('try later', { retryAfterMs: 1 })
         return 'tried'
       },
     })
     const task = (input: string) => ({ kind: 'child', input })
-    const asked = together(spawn(task('quick'), task('slow')), spawn(task('alone')), call('busy'))
+    const asked = together(spawn(task('quick'), task('slow')), spawn(task('isolated')), call('busy'))
     const parent = recordedModel('test/parent', [asked, say('done')])
     await using troupe = await TestTroupe.start({
       workers: {
@@ -283,7 +283,7 @@ describe('children', () => {
     const session = await troupe.create('parent', 'go')
     const waiting = await waitUntil('the parent waits for the slow one', async () => {
       const [root] = (await session.report()).workers
-      return root?.place === 'parked' && root.waitsFor?.includes('result') && root
+      return root?.status === 'parked' && root.waitsFor?.includes('result') && root
     })
     expect(waiting.waitsFor).toContain('1')
     release.resolve()

@@ -58,11 +58,11 @@ test('a folder that became a link while its call waited for a thread is not open
   const { pool } = open()
   const top = await realpath(await mkdtemp(join(tmpdir(), 'threads-')))
   onTestFinished(() => rm(top, { recursive: true }))
-  await mkdir(join(top, 'granted'))
+  await mkdir(join(top, 'assigned'))
   await mkdir(join(top, 'outside'))
-  const folder = join(top, 'granted', 'own')
+  const folder = join(top, 'assigned', 'own')
   await symlink(join(top, 'outside'), folder)
-  const { parts, stop } = callParts({ folder, bound: join(top, 'granted') })
+  const { parts, stop } = callParts({ folder, bound: join(top, 'assigned') })
   // As it was when the node looked at it.
   const workspace = { root: folder } as Workspace
   const call = { tool: tools.whereTool, input: {}, parts }

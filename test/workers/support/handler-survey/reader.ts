@@ -7,7 +7,7 @@ import { type Part, partSchema } from '../../../../workers/_survey/part.ts'
 import { decodePath, showPath } from '../../../../workers/_survey/path.ts'
 import { planPart } from '../../../../workers/_survey/plan.ts'
 import { readPart } from '../../../../workers/_survey/reading.ts'
-import { type Gathering, gather, gatheringSchema, isGathered, spawnReaders } from './gathering.ts'
+import { type Batcher, gather, gatheringSchema, isGathered, spawnReaders } from './batcher.ts'
 
 const weightMin = 400
 
@@ -50,9 +50,9 @@ function begin(part: Part, self: Self<State>): void {
   else self.fail(`cannot open ${showPath(decodePath(part.top))}: ${read.reason}`)
 }
 
-function proceed(gathering: Gathering, self: Self<State>): void {
-  if (isGathered(gathering)) {
+function proceed(batcher: Batcher, self: Self<State>): void {
+  if (isGathered(batcher)) {
     self.setState({ phase: 'idle' })
-    self.reply(gathering.summary)
-  } else self.setState({ phase: 'gathering', ...gathering })
+    self.reply(batcher.summary)
+  } else self.setState({ phase: 'gathering', ...batcher })
 }

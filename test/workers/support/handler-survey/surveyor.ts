@@ -14,7 +14,7 @@ import { planPart } from '../../../../workers/_survey/plan.ts'
 import { readPart } from '../../../../workers/_survey/reading.ts'
 import { writeReport } from '../../../../workers/_survey/report.ts'
 import type { Summary } from '../../../../workers/_survey/summary.ts'
-import { type Gathering, gather, gatheringSchema, isGathered, spawnReaders } from './gathering.ts'
+import { type Batcher, gather, gatheringSchema, isGathered, spawnReaders } from './batcher.ts'
 
 const weightMin = 16
 
@@ -50,7 +50,7 @@ async function begin(input: z.infer<typeof orderSchema>, self: Self<State>): Pro
   }
 }
 
-function shareOutOrRead(part: Part, self: Self<State>): Gathering {
+function shareOutOrRead(part: Part, self: Self<State>): Batcher {
   const room = { partsMax: self.limits.children, allowance: part.allowance - 1, weightMin }
   const checkpoint = () => self.signal.throwIfAborted()
   const maySpawn = self.depth < self.limits.depth && room.partsMax > 0 && room.allowance > 0
@@ -69,16 +69,16 @@ function shareOutOrRead(part: Part, self: Self<State>): Gathering {
   return spawnReaders(self, plan)
 }
 
-function alone(summary: Summary): Gathering {
+function alone(summary: Summary): Batcher {
   return { waiting: {}, summary }
 }
 
-function proceed(top: PathText, gathering: Gathering, self: Self<State>): void {
-  if (!isGathered(gathering)) {
-    self.setState({ phase: 'gathering', top, ...gathering })
+function proceed(top: PathText, batcher: Batcher, self: Self<State>): void {
+  if (!isGathered(batcher)) {
+    self.setState({ phase: 'gathering', top, ...batcher })
     return
   }
-  const { summary } = gathering
+  const { summary } = batcher
   const { files, bytes, lines, unreadable, workers, lostParts } = summary.counts
   const copies = totalCopies(summary.contents)
   self.setState({ phase: 'idle' })

@@ -12,7 +12,7 @@ import { waitUntil } from '../support/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 /** While the test runs no sweep finds waiting work, and no wake-up goes stale. */
-const noSweeps: Partial<Policy> = { sweepEveryMs: 600_000, bellMs: 600_000, leaseMs: 600_000 }
+const noSweeps: Partial<Policy> = { sweepEveryMs: 600_000, wakeupMs: 600_000, leaseMs: 600_000 }
 
 function queueOf(troupe: TestTroupe): Queue {
   const { queuePrefix } = partitionKeys(troupe.tag)
@@ -74,7 +74,7 @@ describe('a published wake-up', () => {
     })
     await using troupe = await TestTroupe.start({ workers: { held }, policy: noSweeps, concurrency: 1 })
     const first = await troupe.create('held', 'first')
-    await waitUntil('it runs', async () => (await first.root.report()).place === 'running')
+    await waitUntil('it runs', async () => (await first.root.report()).status === 'running')
     const second = await troupe.create('held', 'second')
     gate.resolve()
     expect(await second.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'second' })
@@ -102,7 +102,7 @@ describe('a published wake-up', () => {
     await using troupe = await TestTroupe.start({ workers: { held, echo }, ...settings })
     await troupe.startNode({ held, echo }, settings)
     const first = await troupe.create('held')
-    await waitUntil('it runs', async () => (await first.root.report()).place === 'running')
+    await waitUntil('it runs', async () => (await first.root.report()).status === 'running')
     for (let number = 0; number < 20; number++)
       expect(await troupe.run('echo', number)).toMatchObject({ value: number })
   })
@@ -117,7 +117,7 @@ describe('a published wake-up', () => {
     const first = await troupe.create('held')
     let began = performance.now()
     const isQuiet = () => performance.now() - began > 10
-    const runs = async () => isQuiet() && (await first.root.report()).place === 'running'
+    const runs = async () => isQuiet() && (await first.root.report()).status === 'running'
     await waitUntil('it runs, and nobody creates or sends anything', runs)
     expect(await troupe.run('echo', 'beside')).toMatchObject({ value: 'beside' })
     began = performance.now()

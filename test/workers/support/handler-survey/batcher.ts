@@ -12,20 +12,20 @@ export const gatheringSchema = z.object({
   summary: summarySchema,
 })
 
-export type Gathering = z.infer<typeof gatheringSchema>
+export type Batcher = z.infer<typeof gatheringSchema>
 
 /** A worker that has others read its parts: they are spawned, and what it saw itself is the summary so far. */
-export function spawnReaders(self: Pick<Self, 'spawn'>, plan: Extract<Plan, { kind: 'split' }>): Gathering {
+export function spawnReaders(self: Pick<Self, 'spawn'>, plan: Extract<Plan, { kind: 'split' }>): Batcher {
   const waiting: Record<string, Part> = {}
   for (const part of plan.parts) waiting[self.spawn('reader', part, { name: namePart(part) }).id] = part
   return { waiting, summary: seenSummary(plan) }
 }
 
-export function gather(gathering: Gathering, message: ResultMessage): Gathering {
-  const { [message.from]: part, ...waiting } = gathering.waiting
+export function gather(batcher: Batcher, message: ResultMessage): Batcher {
+  const { [message.from]: part, ...waiting } = batcher.waiting
   // A result of another child, or one that came again.
-  if (part === undefined) return gathering
-  return { waiting, summary: mergeSummaries(gathering.summary, summaryOf(part, message)) }
+  if (part === undefined) return batcher
+  return { waiting, summary: mergeSummaries(batcher.summary, summaryOf(part, message)) }
 }
 
 function summaryOf(part: Part, message: ResultMessage): Summary {
@@ -36,6 +36,6 @@ function summaryOf(part: Part, message: ResultMessage): Summary {
   return read.success ? read.data : lostSummary(part, noSummary)
 }
 
-export function isGathered(gathering: Gathering): boolean {
-  return Object.keys(gathering.waiting).length === 0
+export function isGathered(batcher: Batcher): boolean {
+  return Object.keys(batcher.waiting).length === 0
 }

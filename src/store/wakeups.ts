@@ -14,12 +14,12 @@ export function newSeed(): string {
 }
 
 /** A wake-up that no script put. If it was not needed, its claim finds nothing. */
-export function extraBell(pool: string): Wakeup {
+export function extraWakeup(pool: string): Wakeup {
   return { id: `w${newSeed()}-${pool}-1`, pool }
 }
 
 /** Parses the wake-ups that a script put: comma-separated, each an id, or `<count>*<id without its number>`. */
-export function parseBells(text: unknown): readonly Wakeup[] {
+export function parseWakeups(text: unknown): readonly Wakeup[] {
   if (typeof text !== 'string' || text === '') return none
   return text.split(',').flatMap((word): Wakeup | Wakeup[] => {
     const star = word.indexOf('*')

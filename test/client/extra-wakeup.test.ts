@@ -1,4 +1,4 @@
-/** The bell that a client rings beside those of scripts, where the system may be idle. */
+/** The wake-up that a client rings beside those of scripts, where the system may be idle. */
 import { expect, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import type { Wakeup } from '../../src/core/ports/wake.ts'
@@ -7,30 +7,30 @@ import { TestTroupe } from '../support/test-troupe.ts'
 
 /** Sessions that a client creates before anything else, in one moment; what it rings. */
 async function rungFor(troupe: TestTroupe, ...created: readonly string[]): Promise<readonly Wakeup[]> {
-  const rung: Wakeup[] = []
-  const ringer = { wake: (_: number, bells: readonly Wakeup[]) => void rung.push(...bells) }
+  const queuedWakeup: Wakeup[] = []
+  const waker = { wake: (_: number, wakeups: readonly Wakeup[]) => void queuedWakeup.push(...wakeups) }
   const { redisUrl, namespace } = troupe
-  await using client = await connectInternal({ redisUrl, namespace, ringer, policy: { bellMs: 60_000 } })
+  await using client = await connectInternal({ redisUrl, namespace, waker, policy: { wakeupMs: 60_000 } })
   await Promise.all(created.map((kind) => client.sessions.create({ kind, input: 1 })))
-  return rung
+  return queuedWakeup
 }
 
-test('is rung where a bell is out already, and not for a kind that no node ever hosted', async () => {
+test('is rung where a wake-up is out already, and not for a kind that no node ever hosted', async () => {
   await using troupe = await TestTroupe.connect()
-  const { kinds, bells } = partitionKeys(troupe.tag)
+  const { kinds, wakeups } = partitionKeys(troupe.tag)
   await troupe.redis.hset(kinds, 'echo', 'gpu {"description":""}')
   const byScript = await rungFor(troupe, 'echo')
   const extra = await rungFor(troupe, 'echo')
   expect([byScript.length, extra.map(({ pool }) => pool)]).toEqual([1, ['gpu']])
-  expect(await troupe.redis.zrange(bells('gpu'), '0', '-1')).toEqual([byScript[0]?.id])
+  expect(await troupe.redis.zrange(wakeups('gpu'), '0', '-1')).toEqual([byScript[0]?.id])
   expect(await rungFor(troupe, 'nobody')).toEqual([])
 })
 
-test('is rung also where a session of another pool, created in the same moment, brought a bell', async () => {
+test('is rung also where a session of another pool, created in the same moment, brought a wake-up', async () => {
   await using troupe = await TestTroupe.connect()
-  const { kinds, bells } = partitionKeys(troupe.tag)
+  const { kinds, wakeups } = partitionKeys(troupe.tag)
   await troupe.redis.hset(kinds, 'echo', 'default {"description":""}', 'paint', 'gpu {"description":""}')
-  await troupe.redis.zadd(bells('default'), Date.now() + 60_000, 'bx-default-1')
-  const rung = await rungFor(troupe, 'echo', 'paint')
-  expect(rung.map(({ pool }) => pool).toSorted()).toEqual(['default', 'gpu'])
+  await troupe.redis.zadd(wakeups('default'), Date.now() + 60_000, 'bx-default-1')
+  const queuedWakeup = await rungFor(troupe, 'echo', 'paint')
+  expect(queuedWakeup.map(({ pool }) => pool).toSorted()).toEqual(['default', 'gpu'])
 })

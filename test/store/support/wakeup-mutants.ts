@@ -1,18 +1,18 @@
 /** Mutants of the rule for wake-ups where turns are short, and of wake-ups that a script publishes to a node. */
 import { postScript, sweepScript } from '../../../src/store/script/scripts.ts'
-import * as checks from './bell-checks.ts'
 import type { Mutant } from './mutant.ts'
+import * as checks from './wakeup-checks.ts'
 
-export const bellMutants: readonly Mutant[] = [
+export const wakeupMutants: readonly Mutant[] = [
   {
-    guard: 'bell rule: three in a row, while few slots are awake',
+    guard: 'wakeup rule: three in a row, while few slots are awake',
     script: postScript,
-    from: 'math.max(math.ceil(queued / share), math.min(math.ceil(queued / 3), awakeLeast))',
-    to: 'math.ceil(queued / share)',
+    from: 'math.max(math.ceil(queued / workersPerWake), math.min(math.ceil(queued / 3), awakeLeast))',
+    to: 'math.ceil(queued / workersPerWake)',
     check: checks.fewSlotsAreNotAloneWithALine,
   },
   {
-    guard: 'bell rule: no more than so many of them',
+    guard: 'wake-up rule: no more than so many of them',
     script: postScript,
     from: 'math.min(math.ceil(queued / 3), awakeLeast)',
     to: 'queued',
@@ -40,32 +40,32 @@ export const bellMutants: readonly Mutant[] = [
     check: checks.aWakeupThatNobodyHeardSaysSo,
   },
   {
-    guard: 'a sweep puts a bell for who is passed over by slots that are awake',
+    guard: 'a sweep puts a wake-up for who is passed over by slots that are awake',
     script: sweepScript,
     from: 'math.max(fit - out, late)',
     to: 'fit - out',
-    check: checks.whoIsPassedOverHasABell,
+    check: checks.whoIsPassedOverHasAWakeup,
   },
   {
-    guard: 'and only for who has been in line for longer than a bell lasts',
+    guard: 'and only for who has been in line for longer than a wake-up lasts',
     script: sweepScript,
     from: 'if isLate(candidates[number + 1]) then',
     to: 'if true then',
-    check: checks.whoIsPassedOverHasABell,
+    check: checks.whoIsPassedOverHasAWakeup,
   },
   {
     guard: 'and for who stands ahead of the clock, of whom nobody knows how long it has been in line',
     script: sweepScript,
-    from: 'return math.abs(now - tonumber(score)) >= bellMs',
-    to: 'return now - tonumber(score) >= bellMs',
-    check: checks.whoStandsAheadOfTheClockHasABell,
+    from: 'return math.abs(now - tonumber(score)) >= wakeupMs',
+    to: 'return now - tonumber(score) >= wakeupMs',
+    check: checks.whoStandsAheadOfTheClockHasAWakeup,
   },
   {
     guard: 'also where the node is full',
     script: sweepScript,
-    from: "'(' .. digits(now - bellMs), '(' .. digits(now + bellMs))",
-    to: "'(' .. digits(now - bellMs), '+inf')",
-    check: checks.whoStandsAheadOfTheClockHasABell,
+    from: "'(' .. digits(now - wakeupMs), '(' .. digits(now + wakeupMs))",
+    to: "'(' .. digits(now - wakeupMs), '+inf')",
+    check: checks.whoStandsAheadOfTheClockHasAWakeup,
   },
   {
     guard: 'a sweep tells a full node of a line in which somebody is late',
@@ -75,7 +75,7 @@ export const bellMutants: readonly Mutant[] = [
     check: checks.aFullNodeLearnsWhereSomebodyIsLate,
   },
   {
-    guard: 'a bell for a full node is not out',
+    guard: 'a wake-up for a full node is not out',
     script: sweepScript,
     from: "if pool.free > 0 then redis.call('ZADD'",
     to: "if true then redis.call('ZADD'",

@@ -1,9 +1,9 @@
 /** Children that are given to the slot whose turn spawned them, with the commit of that turn. */
 import { describe, expect, test } from 'vitest'
-import type { Grant, SpawnOrder } from '../../src/core/ports/ports.ts'
-import { childGrant } from '../../src/core/worker/child-grant.ts'
+import type { Assignment, SpawnOrder } from '../../src/core/ports/ports.ts'
+import { childAssignment } from '../../src/core/worker/child-assignment.ts'
 import { running } from './support/call-scenes.ts'
-import { granted as grantOf, type HandTurn } from './support/hand-node.ts'
+import { assigned as assignmentOf, type HandTurn } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
 /** A parent that parks with children, of which the first ones are offered a slot. */
@@ -14,13 +14,13 @@ async function parked(
   const { session, node, turn } = await running(place)
   const spawns = given ?? [1, 2, 3].map((call) => place.child(turn.worker, call, `c${call}`))
   const offer = { slot: '0+', nonce: place.nonce(), takes: spawns.map((_, index) => index < offered) }
-  const awaits = spawns.map(({ call }) => call)
+  const pendingCalls = spawns.map(({ call }) => call)
   const request = turn.request({
-    userUsed: 1,
+    inputsConsumed: 1,
     spawns,
     ...(offered > 0 && { offer }),
-    awaits,
-    end: { wait: `family:${awaits.length}`, next: 'stay' },
+    pendingCalls,
+    end: { wait: `results:${pendingCalls.length}`, next: 'stay' },
   })
   return { session, node, turn, spawns, nonce: offer.nonce, request }
 }
@@ -35,13 +35,13 @@ describe('a child that was offered a slot', () => {
     const { node, request, spawns, nonce } = await parked(place)
     const changed = await place.changed(() => node.turns.commit(request))
     expect(changed).toMatchObject({
-      'w:<c1>': { place: 'running' },
-      'w:<c2>': { place: 'running' },
-      'w:<c3>': { place: 'queued' },
+      'w:<c1>': { status: 'running' },
+      'w:<c2>': { status: 'running' },
+      'w:<c3>': { status: 'queued' },
       leases: expect.arrayContaining(['<c1> now+60s', '<c2> now+60s']),
       'run:default': ['<c3> now'],
     })
-    expect(await place.redis.hget(place.keys.grants(node.id), '0+')).toBe(nonce)
+    expect(await place.redis.hget(place.keys.claims(node.id), '0+')).toBe(nonce)
     expect(await Promise.all(spawns.map(({ id }) => place.redis.hget(place.workerKeys(id).record, 'token')))).toEqual([
       `1:${nonce}`,
       `1:${nonce}`,
@@ -49,33 +49,35 @@ describe('a child that was offered a slot', () => {
     ])
   })
 
-  test('is granted as a claim would grant it', async () => {
+  test('is assigned as a claim would assignment it', async () => {
     await using place = await Place.open()
     await using other = await Place.open()
     const { node, turn, request, spawns, nonce } = await parked(place, { offered: 3 })
     const answer = await node.turns.commit(request)
     if (answer.kind !== 'ok') throw new Error(answer.kind)
-    expect(answer.granted).toEqual(spawns.map(({ id }) => id))
+    expect(answer.assigned).toEqual(spawns.map(({ id }) => id))
     const own = spawns.map((spawn) =>
-      childGrant(turn.grant, spawn, nonce, { spending: answer.spending, trustedUntil: 0 }),
+      childAssignment(turn.assignment, spawn, nonce, { spending: answer.spending, trustedUntil: 0 }),
     )
     const scene = await parked(other, { offered: 0 })
-    await scene.node.turns.commit({ ...scene.request, end: { wait: 'family:3', next: null } })
-    const claimed: Grant[] = []
-    for (const slot of ['1', '2', '3']) claimed.push((await scene.node.claim({ slot })).grant)
-    const alike = (grants: readonly Grant[], { words }: { words: (text: string) => string }) =>
-      JSON.parse(words(JSON.stringify(grants.map((grant) => ({ ...grant, token: '', trustedUntil: 0 })))))
+    await scene.node.turns.commit({ ...scene.request, end: { wait: 'results:3', next: null } })
+    const claimed: Assignment[] = []
+    for (const slot of ['1', '2', '3']) claimed.push((await scene.node.claim({ slot })).assignment)
+    const alike = (assignments: readonly Assignment[], { words }: { words: (text: string) => string }) =>
+      JSON.parse(
+        words(JSON.stringify(assignments.map((assignment) => ({ ...assignment, token: '', trustedUntil: 0 })))),
+      )
     expect(alike(own, { words: (text) => place.words(text) })).toEqual(
       alike(claimed, { words: (text) => other.words(text) }),
     )
   })
 
   test.each([
-    { what: 'a grant', more: { grant: 'tools a b\nkinds echo' }, limits: {} },
+    { what: 'an assignment', more: { permissions: 'tools a b\nkinds echo' }, limits: {} },
     { what: 'a name of its own, detached', more: { name: 'reader', detached: true }, limits: {} },
     { what: 'limits of its session', more: {}, limits: { depth: 3, mailbox: 7 } },
-  ])('is granted as a claim would grant it, with $what', async ({ more, limits }) => {
-    const grants: Grant[] = []
+  ])('is assigned as a claim would assignment it, with $what', async ({ more, limits }) => {
+    const assignments: Assignment[] = []
     for (const isEager of [true, false]) {
       await using place = await Place.open()
       await place.create({ limits })
@@ -83,24 +85,24 @@ describe('a child that was offered a slot', () => {
       const turn = await node.claim()
       const spawn = place.child(turn.worker, 1, 'c1', more)
       const offer = { slot: '0+', nonce: place.nonce(), takes: [true] }
-      const wish = { userUsed: 1, spawns: [spawn], awaits: more.detached ? [] : [1] }
-      const end = { wait: 'control', next: isEager ? 'stay' : null } as const
+      const wish = { inputsConsumed: 1, spawns: [spawn], pendingCalls: more.detached ? [] : [1] }
+      const end = { wait: 'signals', next: isEager ? 'stay' : null } as const
       const answer = await turn.record({ ...wish, end, ...(isEager ? { offer } : {}) })
-      const grant = isEager
-        ? childGrant(turn.grant, spawn, offer.nonce, { spending: answer.spending, trustedUntil: 0 })
-        : grantOf(await node.ask({ slot: '1' }))
-      const text = JSON.stringify({ ...grant, token: '', trustedUntil: 0 })
-      grants.push(JSON.parse(place.words(text)))
+      const assignment = isEager
+        ? childAssignment(turn.assignment, spawn, offer.nonce, { spending: answer.spending, trustedUntil: 0 })
+        : assignmentOf(await node.ask({ slot: '1' }))
+      const text = JSON.stringify({ ...assignment, token: '', trustedUntil: 0 })
+      assignments.push(JSON.parse(place.words(text)))
     }
-    expect(grants[0]).toEqual(grants[1])
+    expect(assignments[0]).toEqual(assignments[1])
   })
 
   test('that was spawned before is not given again', async () => {
     await using place = await Place.open()
     const { node, turn, request, spawns } = await parked(place)
-    await turn.record({ spawns: spawns.slice(0, 1), awaits: [1] })
+    await turn.record({ spawns: spawns.slice(0, 1), pendingCalls: [1] })
     const answer = await node.turns.commit({ ...request, sequence: 2, version: turn.version })
-    expect(answer).toMatchObject({ kind: 'ok', granted: [spawns[1]?.id] })
+    expect(answer).toMatchObject({ kind: 'ok', assigned: [spawns[1]?.id] })
     expect(await lineOf(place)).toEqual([spawns[0]?.id, spawns[2]?.id])
   })
 
@@ -108,7 +110,7 @@ describe('a child that was offered a slot', () => {
     await using place = await Place.open()
     const { node, request, spawns } = await parked(place)
     const sends = [{ workerId: spawns[0]?.id ?? '', mail: 'i\t-\t1' }]
-    expect(await node.turns.commit({ ...request, sends })).toMatchObject({ kind: 'ok', granted: [spawns[1]?.id] })
+    expect(await node.turns.commit({ ...request, sends })).toMatchObject({ kind: 'ok', assigned: [spawns[1]?.id] })
     expect(await lineOf(place)).toEqual([spawns[0]?.id, spawns[2]?.id])
   })
 
@@ -118,7 +120,7 @@ describe('a child that was offered a slot', () => {
     await node.turns.commit(request)
     const commit = (token: string) =>
       node.turns.commit({
-        ...turn.request({ userUsed: 1, entries: ['{}'] }),
+        ...turn.request({ inputsConsumed: 1, entries: ['{}'] }),
         workerId: spawns[0]?.id ?? '',
         token,
         sequence: 1,
@@ -138,7 +140,7 @@ describe('a child that was offered a slot', () => {
     const again: HandTurn[] = []
     for (const slot of ['0', '1', '2']) again.push(await other.claim({ slot }))
     expect(again.map(({ worker }) => worker).toSorted()).toEqual(spawns.map(({ id }) => id).toSorted())
-    expect(again.map(({ grant }) => [grant.epoch, grant.starts, grant.mail.user.length])).toEqual(
+    expect(again.map(({ assignment }) => [assignment.epoch, assignment.starts, assignment.mail.inbox.length])).toEqual(
       [1, 2, 3].map(() => [2, 2, 1]),
     )
   })
@@ -148,10 +150,10 @@ describe('a child that was offered a slot', () => {
     const { node, request, spawns } = await parked(place)
     const first = await node.turns.commit(request)
     const again = await node.turns.commit(request)
-    expect(again).toMatchObject({ kind: 'ok', granted: (first as { granted?: unknown }).granted })
+    expect(again).toMatchObject({ kind: 'ok', assigned: (first as { assigned?: unknown }).assigned })
     await place.expireLease(spawns[0]?.id ?? '')
     await place.node({ id: 'node-b' }).sweep({ free: 0 })
-    expect(await node.turns.commit(request)).toMatchObject({ kind: 'ok', granted: [spawns[1]?.id] })
+    expect(await node.turns.commit(request)).toMatchObject({ kind: 'ok', assigned: [spawns[1]?.id] })
   })
 })
 
@@ -160,8 +162,8 @@ test('a step that is refused gives no child to a slot', async () => {
   const { turn } = await running(place)
   const spawns = Array.from({ length: 21 }, (_, index) => place.child(turn.worker, index + 1, `c${index}`))
   const offer = { slot: '0+', nonce: place.nonce(), takes: spawns.map(() => true) }
-  const awaits = spawns.map(({ call }) => call)
-  const wish = { userUsed: 1, spawns, offer, awaits, end: { wait: 'family:21', next: 'stay' } } as const
+  const pendingCalls = spawns.map(({ call }) => call)
+  const wish = { inputsConsumed: 1, spawns, offer, pendingCalls, end: { wait: 'results:21', next: 'stay' } } as const
   expect(await place.changed(async () => expect(await turn.commit(wish)).toMatchObject({ kind: 'refused' }))).toEqual(
     {},
   )

@@ -1,5 +1,5 @@
-/** Duty: a grant as the claim scripts give it: the record as it was before the claim, and the mail that may be received now. */
-import type { Grant } from '../../core/ports/ports.ts'
+/** Duty: an assignment as the claim scripts give it: the record as it was before the claim, and the mail that may be received now. */
+import type { Assignment } from '../../core/ports/ports.ts'
 import { decodeMail, type Lane, type Mail } from '../../core/worker/message.ts'
 import { toFields } from '../script/replies.ts'
 import type { Reply } from '../script/script.ts'
@@ -7,32 +7,32 @@ import { decodeSpendings } from './spending.ts'
 import { decodeRecord, epochIn } from './worker-record.ts'
 
 /** Null: a lane that nothing may be received from now. */
-type GrantReply = [
-  tag: 'grant',
+type AssignmentReply = [
+  tag: 'assigned',
   workerId: string,
-  mark: Grant['mark'],
+  purpose: Assignment['purpose'],
   token: string,
   suspect: '0' | '1',
   /** Names and values in turn, joined by zero bytes. */
   record: string,
   state: string,
-  control: string[] | null,
-  family: string[] | null,
-  user: string[] | null,
+  signals: string[] | null,
+  results: string[] | null,
+  inbox: string[] | null,
   awaited: [place: string, text: string] | null,
   spent: string | null,
   caps: string | null,
 ]
 
-export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
-  const [, workerId, mark, token, suspect, fields, state, control, family, user, awaited, spent, caps] =
-    reply as GrantReply
+export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment {
+  const [, workerId, purpose, token, suspect, fields, state, signals, results, inbox, awaited, spent, caps] =
+    reply as AssignmentReply
   const record = decodeRecord(workerId, toFields(fields.split('\0')))
   const { run, parentId, parentRun, signalsTaken, resultsTaken, inputsTaken } = record
   const epoch = Number(token.slice(0, token.indexOf(':')))
   return {
     workerId,
-    mark,
+    purpose,
     token,
     epoch,
     suspect: suspect === '1',
@@ -47,7 +47,7 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     depth: record.depth,
     limits: record.limits,
     spending: decodeSpendings(spent, caps),
-    allowed: record.permissions ?? {},
+    permissions: record.permissions ?? {},
     run,
     open: record.isOpen,
     runState: record.runState.run,
@@ -57,25 +57,25 @@ export function decodeGrant(reply: Reply, trustedUntil: number): Grant {
     crashes: record.crashes,
     ...record.attempts,
     calls: record.calls,
-    awaits: record.pendingCalls,
+    pendingCalls: record.pendingCalls,
     timersOpen: record.timersOpen,
     stateJson: state === '' ? null : state,
     commitId: record.lastCommit.id,
-    familyTaken: resultsTaken,
-    familySeen: resultsTaken + (family?.length ?? 0),
+    resultsTaken: resultsTaken,
+    resultsSeen: resultsTaken + (results?.length ?? 0),
     mail: {
-      control: mails('control', signalsTaken, control ?? []),
-      family: [
-        ...mails('family', resultsTaken, family ?? []),
-        ...(awaited === null ? [] : mails('family', resultsTaken + Number(awaited[0]), [awaited[1]])),
+      signals: mails('signals', signalsTaken, signals ?? []),
+      results: [
+        ...mails('results', resultsTaken, results ?? []),
+        ...(awaited === null ? [] : mails('results', resultsTaken + Number(awaited[0]), [awaited[1]])),
       ],
-      user: mails('user', inputsTaken, user ?? []),
+      inbox: mails('inbox', inputsTaken, inbox ?? []),
     },
     trustedUntil,
   }
 }
 
-/** A consumed mail in the middle of the family lane is an empty string until all before it are consumed. */
+/** A consumed mail in the middle of the results lane is an empty string until all before it are consumed. */
 function mails(lane: Lane, base: number, texts: readonly string[]): Mail[] {
   const found: Mail[] = []
   for (const [index, text] of texts.entries()) {

@@ -1,24 +1,24 @@
-/** Grants as text, as what they may hold, and as what may be given on. */
+/** Permissions as text, as what they may hold, and as what may be given on. */
 import { describe, expect, test } from 'vitest'
 import { InputError } from '../../../src/core/errors.ts'
 import {
-  checkGrant,
-  decodeGrant,
-  encodeGrant,
-  isGrantText,
+  checkPermissions,
+  decodePermissions,
+  encodePermissions,
+  isPermissionsText,
   isWithinFolder,
-  narrowGrant,
-  type WorkerGrant,
-} from '../../../src/core/worker/worker-grant.ts'
+  narrowPermissions,
+  type Permissions,
+} from '../../../src/core/worker/permissions.ts'
 
-test.each<[WorkerGrant, string]>([
+test.each<[Permissions, string]>([
   [{}, ''],
   [{ tools: [] }, 'tools'],
   [{ tools: ['a', 'b/c'], kinds: ['d'], folder: '/e f/g' }, 'tools a b/c\nkinds d\nfolder /e f/g'],
-])('%j is written as %j and read again', (grant, text) => {
-  expect(encodeGrant(grant)).toBe(text)
-  expect(decodeGrant(text)).toEqual(grant)
-  expect(isGrantText(text)).toBe(text !== '')
+])('%j is written as %j and read again', (permissions, text) => {
+  expect(encodePermissions(permissions)).toBe(text)
+  expect(decodePermissions(text)).toEqual(permissions)
+  expect(isPermissionsText(text)).toBe(text !== '')
 })
 
 test.each([
@@ -32,30 +32,30 @@ test.each([
   'folder',
   'folder d',
   'models small',
-])('%j is the text of no grant', (text) => {
-  expect(isGrantText(text)).toBe(false)
+])('%j is the text of no permissions', (text) => {
+  expect(isPermissionsText(text)).toBe(false)
 })
 
 describe('checkGrant', () => {
   test('gives back what a record can hold', () => {
-    const grant = { tools: ['read_file', 'a-b'], kinds: [], folder: '/d' }
-    expect(checkGrant(grant)).toBe(grant)
+    const permissions = { tools: ['read_file', 'a-b'], kinds: [], folder: '/d' }
+    expect(checkPermissions(permissions)).toBe(permissions)
     const largest = { tools: Array.from({ length: 256 }, (_, index) => `t${index}`), folder: `/${'x'.repeat(4_095)}` }
-    expect(checkGrant(largest)).toBe(largest)
+    expect(checkPermissions(largest)).toBe(largest)
   })
 
   test.each([
-    [{ tools: ['a b'] }, /grant\.tools/],
-    [{ tools: ['a\nfolder /'] }, /grant\.tools/],
-    [{ tools: 'a' }, /grant\.tools/],
-    [{ tools: [5] }, /^grant\.tools is a list of names, not \[5\]\.$/],
-    [{ kinds: [null] }, /grant\.kinds/],
-    [{ kinds: [''] }, /grant\.kinds/],
-    [{ folder: 'relative' }, /grant\.folder/],
-    [{ folder: '/a\ntools' }, /grant\.folder/],
-    [{ tool: ['a'] }, /grant\.tool is no restriction; there are tools, kinds, folder/],
-  ])('refuses %j and says what is wrong', (grant, told) => {
-    const check = () => checkGrant(grant as WorkerGrant)
+    [{ tools: ['a b'] }, /permissions\.tools/],
+    [{ tools: ['a\nfolder /'] }, /permissions\.tools/],
+    [{ tools: 'a' }, /permissions\.tools/],
+    [{ tools: [5] }, /^permissions\.tools is a list of names, not \[5\]\.$/],
+    [{ kinds: [null] }, /permissions\.kinds/],
+    [{ kinds: [''] }, /permissions\.kinds/],
+    [{ folder: 'relative' }, /permissions\.folder/],
+    [{ folder: '/a\ntools' }, /permissions\.folder/],
+    [{ tool: ['a'] }, /permissions\.tool is no restriction; there are tools, kinds, folder/],
+  ])('refuses %j and says what is wrong', (permissions, told) => {
+    const check = () => checkPermissions(permissions as Permissions)
     expect(check).toThrow(InputError)
     expect(check).toThrow(told)
   })
@@ -71,26 +71,26 @@ test.each<[string, object, RegExp]>([
   ['a path', { folder: `/${'x'.repeat(4_096)}` }, /folder is an absolute path of at most 4096 bytes/],
   ['what is no path', { folder: 'x'.repeat(100_000) }, /folder is an absolute path/],
   ['an unknown restriction', { ['x'.repeat(100_000)]: [] }, /is no restriction/],
-])('%s that is too long is refused in few words', (_, grant, told) => {
-  const check = () => checkGrant(grant)
+])('%s that is too long is refused in few words', (_, permissions, told) => {
+  const check = () => checkPermissions(permissions)
   expect(check).toThrow(told)
   expect(check).toThrow(/^.{1,250}$/)
 })
 
 describe('narrowGrant', () => {
   test('keeps of a list what both name, and of none the other', () => {
-    expect(narrowGrant({ tools: ['a', 'b'] }, { tools: ['b', 'c'], kinds: ['d'] })).toEqual({
+    expect(narrowPermissions({ tools: ['a', 'b'] }, { tools: ['b', 'c'], kinds: ['d'] })).toEqual({
       tools: ['b'],
       kinds: ['d'],
       folder: undefined,
     })
     const restricted = { tools: ['a'], kinds: [], folder: '/d' }
-    expect(narrowGrant(restricted, {})).toEqual(restricted)
+    expect(narrowPermissions(restricted, {})).toEqual(restricted)
   })
 
   test('takes the narrower folder when there is one', () => {
-    expect(narrowGrant({ folder: '/d' }, {})).toMatchObject({ folder: '/d' })
-    expect(narrowGrant({ folder: '/d' }, { folder: '/d/e' })).toMatchObject({ folder: '/d/e' })
+    expect(narrowPermissions({ folder: '/d' }, {})).toMatchObject({ folder: '/d' })
+    expect(narrowPermissions({ folder: '/d' }, { folder: '/d/e' })).toMatchObject({ folder: '/d/e' })
   })
 })
 

@@ -2,13 +2,13 @@
 
 const itemsMax = 5
 
-export function shown(value: unknown): string {
-  if (!Array.isArray(value)) return shownItem(value)
-  const items = value.slice(0, itemsMax).map(shownItem)
+export function preview(value: unknown): string {
+  if (!Array.isArray(value)) return previewItem(value)
+  const items = value.slice(0, itemsMax).map(previewItem)
   return `[${[...items, ...(value.length > itemsMax ? ['…'] : [])].join(', ')}]`
 }
 
-function shownItem(value: unknown): string {
+function previewItem(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 80))
   if (typeof value === 'bigint') return `${value}n`
   if (typeof value === 'function') return 'a function'

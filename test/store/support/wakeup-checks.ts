@@ -7,8 +7,8 @@ import type { Place } from './place.ts'
 const pool = 'default'
 
 export const fewSlotsAreNotAloneWithALine: Check = async (place) => {
-  await place.redis.mset({ [place.keys.slots(pool)]: 50, [place.keys.share(pool)]: 16 })
-  expect(await bellsOfAPost(place, { others: 47 })).toHaveLength(16)
+  await place.redis.mset({ [place.keys.slots(pool)]: 50, [place.keys.workersPerWake(pool)]: 16 })
+  expect(await wakeupsOfAPost(place, { others: 47 })).toHaveLength(16)
 }
 
 export const aNodeHearsAWakeupWhenNoSlotIsAwake: Check = async (place) => {
@@ -25,46 +25,46 @@ export const aWakeupThatNobodyHeardSaysSo: Check = async (place) => {
 }
 
 /** Those of slots that are awake, and cannot run it. */
-export const whoIsPassedOverHasABell: Check = async (place) => {
-  const bellsOf = async (id: string) =>
-    (await place.node({ id, kinds: { [pool]: ['other'] } }).sweep({ free: 2 })).bells
+export const whoIsPassedOverHasAWakeup: Check = async (place) => {
+  const wakeupsOf = async (id: string) =>
+    (await place.node({ id, kinds: { [pool]: ['other'] } }).sweep({ free: 2 })).wakeups
   const { root } = await place.create({ kind: 'other' })
   const now = await place.now()
-  await place.redis.zadd(place.keys.bells(pool), now + 60_000, 'one', now + 60_000, 'two', now + 60_000, 'three')
-  expect(await bellsOf('node-b')).toEqual([])
-  await place.redis.zadd(place.keys.run(pool), now - place.policy.bellMs, root)
-  expect(await bellsOf('node-b')).toHaveLength(1)
+  await place.redis.zadd(place.keys.wakeups(pool), now + 60_000, 'one', now + 60_000, 'two', now + 60_000, 'three')
+  expect(await wakeupsOf('node-b')).toEqual([])
+  await place.redis.zadd(place.keys.run(pool), now - place.policy.wakeupMs, root)
+  expect(await wakeupsOf('node-b')).toHaveLength(1)
 }
 
 /** Workers of a session that wakes very many stand ahead of the clock, and the more so the longer it does. */
-export const whoStandsAheadOfTheClockHasABell: Check = async (place) => {
+export const whoStandsAheadOfTheClockHasAWakeup: Check = async (place) => {
   const { root } = await place.create({ kind: 'other' })
   const sweep = async (free: number) => {
     const over = (await place.now()) + 60_000
-    await place.redis.del(place.keys.bells(pool))
-    await place.redis.zadd(place.keys.bells(pool), over, 'one', over, 'two')
-    return (await place.node({ kinds: { [pool]: ['other'] } }).sweep({ free })).bells
+    await place.redis.del(place.keys.wakeups(pool))
+    await place.redis.zadd(place.keys.wakeups(pool), over, 'one', over, 'two')
+    return (await place.node({ kinds: { [pool]: ['other'] } }).sweep({ free })).wakeups
   }
   const ahead = async (ms: number) => place.redis.zadd(place.keys.run(pool), (await place.now()) + ms, root)
-  const { bellMs } = place.policy
-  await ahead(bellMs - 10_000)
+  const { wakeupMs } = place.policy
+  await ahead(wakeupMs - 10_000)
   expect([await sweep(1), await sweep(0)]).toEqual([[], []])
-  await ahead(bellMs + 60_000)
+  await ahead(wakeupMs + 60_000)
   expect([await sweep(1), await sweep(0)]).toEqual([[expect.anything()], [expect.anything()]])
 }
 
-/** Its slots are in other lines, and bells of this one may be lost. */
+/** Its slots are in other lines, and wake-ups of this one may be lost. */
 export const aFullNodeLearnsWhereSomebodyIsLate: Check = async (place) => {
   const { root } = await place.create()
-  await place.redis.del(place.keys.bells(pool))
-  const { bellMs } = place.policy
-  await place.redis.zadd(place.keys.run(pool), (await place.now()) - bellMs + 10_000, root)
-  expect((await place.node().sweep({ free: 0 })).bells).toEqual([])
-  await place.redis.zadd(place.keys.run(pool), (await place.now()) - bellMs, root)
-  expect((await place.node().sweep({ free: 0 })).bells).toEqual([
+  await place.redis.del(place.keys.wakeups(pool))
+  const { wakeupMs } = place.policy
+  await place.redis.zadd(place.keys.run(pool), (await place.now()) - wakeupMs + 10_000, root)
+  expect((await place.node().sweep({ free: 0 })).wakeups).toEqual([])
+  await place.redis.zadd(place.keys.run(pool), (await place.now()) - wakeupMs, root)
+  expect((await place.node().sweep({ free: 0 })).wakeups).toEqual([
     { pool, id: expect.stringMatching(/^s.*-default-1$/) },
   ])
-  expect(await place.redis.exists(place.keys.bells(pool))).toBe(0)
+  expect(await place.redis.exists(place.keys.wakeups(pool))).toBe(0)
 }
 
 async function listen(place: Place) {
@@ -75,20 +75,20 @@ async function listen(place: Place) {
 }
 
 /** The first letter of an id says whether a node heard the wake-up. */
-async function lettersOfAPost(place: Place, scene: Parameters<typeof bellsOfAPost>[1] = {}): Promise<unknown[]> {
-  return (await bellsOfAPost(place, scene)).map(({ id }) => id[0])
+async function lettersOfAPost(place: Place, scene: Parameters<typeof wakeupsOfAPost>[1] = {}): Promise<unknown[]> {
+  return (await wakeupsOfAPost(place, scene)).map(({ id }) => id[0])
 }
 
-/** Wakes an idle worker, beside so many others in line and so many bells that are out. */
-async function bellsOfAPost(place: Place, { others = 0, out = 0 } = {}): Promise<readonly Wakeup[]> {
+/** Wakes an idle worker, beside so many others in line and so many wake-ups that are out. */
+async function wakeupsOfAPost(place: Place, { others = 0, out = 0 } = {}): Promise<readonly Wakeup[]> {
   const { redis, keys } = place
-  await redis.del(keys.run(pool), keys.bells(pool))
+  await redis.del(keys.run(pool), keys.wakeups(pool))
   const { root } = await place.create({ label: `of ${others}`, mode: 'conversation' })
   await (await place.node().claim()).complete()
-  await redis.del(keys.bells(pool))
+  await redis.del(keys.wakeups(pool))
   const now = await place.now()
   for (let number = 0; number < others; number++) await redis.zadd(keys.run(pool), now, `other ${number}`)
-  for (let number = 0; number < out; number++) await redis.zadd(keys.bells(pool), now + 60_000, `out ${number}`)
+  for (let number = 0; number < out; number++) await redis.zadd(keys.wakeups(pool), now + 60_000, `out ${number}`)
   const answer = await place.post(root, `beside ${others}`)
-  return answer.kind === 'ok' ? answer.bells : []
+  return answer.kind === 'ok' ? answer.wakeups : []
 }

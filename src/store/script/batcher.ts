@@ -8,11 +8,11 @@ import type { Argument } from './script.ts'
 const callsMost = 16
 const bytesMost = 65_536
 
-export interface Gathered {
+export interface Batched {
   readonly bytes: number
 }
 
-export class Gathering<Item extends Gathered> {
+export class Batcher<Item extends Batched> {
   readonly #send: (items: readonly Item[]) => void
   readonly #later: (leave: () => void) => void
   #waiting: Item[] = []
@@ -42,7 +42,7 @@ export class Gathering<Item extends Gathered> {
 }
 
 /** How many of these, from this one on, go into one script. */
-function countOf(all: readonly Gathered[], from: number): number {
+function countOf(all: readonly Batched[], from: number): number {
   let bytes = 0
   for (let count = 0; ; count++) {
     const next = all[from + count]

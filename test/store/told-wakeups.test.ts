@@ -27,24 +27,24 @@ describe('a wake-up', () => {
   test('is published to the node that listens, and its id begins with p', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
-    const { root, bells } = await place.create()
-    expect(await heard()).toEqual([`node-a ${bells[0]}`])
+    const { root, wakeups } = await place.create()
+    expect(await heard()).toEqual([`node-a ${wakeups[0]}`])
     const turn = await place.node().claim()
-    await place.redis.del(place.keys.bells('default'))
-    const answer = await turn.park('control', { spawns: [place.child(root, 1, 'child')], awaits: [1] })
-    expect(answer.bells).toEqual([{ id: expect.stringMatching(/^p\w+-default-1$/), pool: 'default' }])
-    expect((await heard()).at(-1)).toBe(`node-a ${answer.bells[0]?.id}`)
+    await place.redis.del(place.keys.wakeups('default'))
+    const answer = await turn.park('signals', { spawns: [place.child(root, 1, 'child')], pendingCalls: [1] })
+    expect(answer.wakeups).toEqual([{ id: expect.stringMatching(/^p\w+-default-1$/), pool: 'default' }])
+    expect((await heard()).at(-1)).toBe(`node-a ${answer.wakeups[0]?.id}`)
   })
 
   test('is published once, and a call that is sent again has the same answer', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     const { root } = await place.create({ mode: 'conversation' })
-    await (await place.node().claim({ bell: 'mine' })).complete()
-    await place.redis.del(place.keys.bells('default'))
+    await (await place.node().claim({ wakeup: 'mine' })).complete()
+    await place.redis.del(place.keys.wakeups('default'))
     const first = await place.post(root, 'hello')
     expect(await place.post(root, 'hello')).toEqual({ ...first, kind: 'again' })
-    expect(first).toMatchObject({ bells: [{ id: expect.stringMatching(/^p/) }] })
+    expect(first).toMatchObject({ wakeups: [{ id: expect.stringMatching(/^p/) }] })
     expect(await heard()).toHaveLength(2)
   })
 
@@ -61,7 +61,7 @@ describe('a wake-up', () => {
     const { heard } = await nodesOf(place, ['gone', 'node-a', 'went'], ['node-a'])
     for (let number = 0; number < 10; number++) {
       await place.create({ label: `${number}` })
-      await place.redis.del(place.keys.bells('default'))
+      await place.redis.del(place.keys.wakeups('default'))
     }
     expect(await heard()).toHaveLength(10)
   })
@@ -74,13 +74,13 @@ describe('a wake-up', () => {
     await using place = await Place.open()
     await prepare(place)
     const { root } = await place.create({ mode: 'conversation' })
-    await (await place.node().claim({ bell: 'mine' })).complete()
-    await place.redis.del(place.keys.bells('default'))
+    await (await place.node().claim({ wakeup: 'mine' })).complete()
+    await place.redis.del(place.keys.wakeups('default'))
     const answer = await place.post(root, 'hello')
     expect(answer).toEqual({
       kind: 'ok',
       position: 1,
-      bells: [{ id: expect.stringMatching(/^w\w+-default-1$/), pool: 'default' }],
+      wakeups: [{ id: expect.stringMatching(/^w\w+-default-1$/), pool: 'default' }],
       wokenIn: '',
     })
   })
@@ -90,8 +90,8 @@ describe('a wake-up', () => {
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     await place.redis.set(place.keys.slots('default'), 8)
     await place.create({ label: 'one' })
-    const { bells } = await place.create({ label: 'two' })
-    expect(bells).toHaveLength(1)
+    const { wakeups } = await place.create({ label: 'two' })
+    expect(wakeups).toHaveLength(1)
     expect(await heard()).toHaveLength(1)
   })
 
@@ -100,12 +100,12 @@ describe('a wake-up', () => {
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     await place.redis.set(place.keys.slots('default'), 8)
     const { root } = await place.create()
-    const turn = await place.node().claim({ bell: 'mine' })
-    await place.redis.del(place.keys.bells('default'))
+    const turn = await place.node().claim({ wakeup: 'mine' })
+    await place.redis.del(place.keys.wakeups('default'))
     const spawns = [1, 2, 3].map((call) => place.child(root, call, `child ${call}`))
-    const { bells } = await turn.park('control', { spawns, awaits: [1, 2, 3] })
-    expect(bells).toHaveLength(3)
-    expect(bells.map(({ id }) => id[0])).toEqual(['w', 'w', 'w'])
-    expect((await heard()).at(-1)).toBe(`node-a ${bells[0]?.id}`)
+    const { wakeups } = await turn.park('signals', { spawns, pendingCalls: [1, 2, 3] })
+    expect(wakeups).toHaveLength(3)
+    expect(wakeups.map(({ id }) => id[0])).toEqual(['w', 'w', 'w'])
+    expect((await heard()).at(-1)).toBe(`node-a ${wakeups[0]?.id}`)
   })
 })

@@ -1,0 +1,53 @@
+/**
+ * Duty: makes the assignment of an inline child as a claim would give it, from what its parent's node knows already.
+ * Nobody but this node can have sent the child anything: it has the one message that it was spawned with.
+ */
+
+import type { Assignment, SpawnOrder } from '../ports/ports.ts'
+import { decodeMail } from './message.ts'
+import { decodePermissions } from './permissions.ts'
+
+/** `parent`: the assignment of the turn that spawned it, at that run. */
+export function childAssignment(
+  parent: Assignment,
+  { id, kind, name, pool, detached, call, permissions = '', mail }: SpawnOrder,
+  nonce: string,
+  { spending, trustedUntil }: Pick<Assignment, 'spending' | 'trustedUntil'>,
+): Assignment {
+  return {
+    workerId: id,
+    purpose: 'run',
+    token: `1:${nonce}`,
+    epoch: 1,
+    suspect: false,
+    sessionId: parent.sessionId,
+    parentId: parent.workerId,
+    isJob: false,
+    parentRun: detached ? null : parent.run,
+    call: detached ? null : call,
+    kind,
+    name,
+    pool,
+    depth: parent.depth + 1,
+    limits: parent.limits,
+    spending,
+    permissions: permissions === '' ? {} : decodePermissions(permissions),
+    run: 1,
+    open: false,
+    runState: 'Idle',
+    version: 0,
+    starts: 1,
+    crashes: 0,
+    attempt: 0,
+    retrying: '',
+    calls: 0,
+    pendingCalls: [],
+    timersOpen: 0,
+    stateJson: null,
+    commitId: '',
+    resultsTaken: 0,
+    resultsSeen: 0,
+    mail: { signals: [], results: [], inbox: [decodeMail('inbox', 0, mail)] },
+    trustedUntil,
+  }
+}

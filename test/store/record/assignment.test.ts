@@ -1,0 +1,86 @@
+/** An assignment as the scripts give it: places in the lane of results are counted from the first that the worker ever had. */
+import { describe, expect, test } from 'vitest'
+import { newId, rootIdOf } from '../../../src/core/ids.ts'
+import type { Assignment } from '../../../src/core/ports/ports.ts'
+import { encodeInput, encodeResult } from '../../../src/core/worker/message.ts'
+import { decodeAssignment } from '../../../src/store/record/assignment.ts'
+
+const child = { id: newId(0), name: 'child', kind: 'child' }
+const result = (call: number) => encodeResult(child, call, { status: 'completed', valueJson: '1' })
+
+test('results are at their places behind those that were taken, also the one that is awaited behind many others', () => {
+  const record = ['kind', 'a', 'results', '4', 'run', '2'].join('\0')
+  // The second was taken before the first.
+  const results = [result(1), '', result(3)]
+  const reply = ['assigned', rootIdOf(newId(0)), 'run', '7:nonce', '0', record, '', [], results, [], ['9', result(10)]]
+  const assignment = decodeAssignment(reply, 0)
+  expect(assignment).toMatchObject({ resultsTaken: 4, resultsSeen: 7 })
+  expect(assignment.mail.results.map(({ sequence }) => sequence)).toEqual([4, 6, 13])
+})
+
+test('inputs and timers are at their places behind those that were taken', () => {
+  const record = ['kind', 'a', 'signals', '3', 'inbox', '5'].join('\0')
+  const inputs = [encodeInput(null, '1'), encodeInput(null, '2')]
+  const reply = ['assigned', newId(0), 'run', '7:nonce', '0', record, '', ['t\tlater\t1'], [], inputs, null, null, null]
+  const { signals, inbox } = decodeAssignment(reply, 0).mail
+  expect(signals.map(({ sequence }) => sequence)).toEqual([3])
+  expect(inbox.map(({ message }) => message.id)).toEqual(['inbox-5', 'inbox-6'])
+})
+
+describe('an assignment says', () => {
+  const assignmentOf = (fields: Readonly<Record<string, string>>) => {
+    const record = Object.entries({ kind: 'a', ...fields })
+      .flat()
+      .join('\0')
+    return decodeAssignment(['assigned', newId(0), 'run', '7:nonce', '0', record, '', [], [], [], null, null, null], 0)
+  }
+  const parent = rootIdOf(newId(0))
+  const child = { depth: '1', path1: `${parent}:7`, call: '3' }
+
+  test.each<[string, Readonly<Record<string, string>>, Pick<Assignment, 'call' | 'parentRun' | 'parentId'>]>([
+    ['of a child, by which call it was made', child, { parentId: parent, parentRun: 7, call: 3 }],
+    [
+      'of a child in a later run, no call: the first one has answered it',
+      { ...child, run: '2' },
+      { parentId: parent, parentRun: 7, call: null },
+    ],
+    [
+      'of a detached one no call: nobody waits for it',
+      { ...child, path1: `${parent}:-` },
+      { parentId: parent, parentRun: null, call: null },
+    ],
+    ['of a root no call', {}, { parentId: null, parentRun: null, call: null }],
+  ])('%s', (_, fields, facts) => {
+    expect(assignmentOf(fields)).toMatchObject(facts)
+  })
+
+  test('that the root of a session which is no conversation ends with its run, and no child does', () => {
+    const jobs = [{}, { mode: 'conversation' }, child].map((fields) => assignmentOf(fields).isJob)
+    expect(jobs).toEqual([true, false, false])
+  })
+
+  test.each([
+    ['', ''],
+    ['over which somebody wrote', 'nonsense'],
+    ['of which a part is gone', 'kinds\nfolder relative'],
+    ['with a restriction of a newer troupe', 'tools a\nhosts example.org'],
+  ])('of an assignment %s that nothing may be used', (_, assignment) => {
+    expect(assignmentOf({ permissions: assignment }).permissions).toEqual({ tools: [], kinds: [] })
+  })
+
+  test('of a whole assignment what may be used, and without one that all may', () => {
+    expect(assignmentOf({ permissions: 'tools a b' }).permissions).toEqual({ tools: ['a', 'b'] })
+    expect(assignmentOf({}).permissions).toEqual({})
+  })
+
+  test('what is tried again, in as many words as that has', () => {
+    const retrying = (attempt: string) => {
+      const { attempt: tries, retrying: what } = assignmentOf({ attempt })
+      return [tries, what]
+    }
+    expect([retrying('2 model call 3'), retrying('1')]).toEqual([
+      [2, 'model call 3'],
+      [1, ''],
+    ])
+  })
+})
