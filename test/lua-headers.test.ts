@@ -18,9 +18,12 @@ describe('the scripts', () => {
     expect(descriptors.map(({ file }) => file).sort()).toEqual(files.sort())
   })
 
-  test.each(descriptors)('$file does what its header and its descriptor say', ({ file, keys, args }) => {
-    expect(disagreements({ file, text: read(file), shared, keys, args })).toEqual([])
-  })
+  test.each(descriptors)(
+    '$file does what its header and its descriptor say',
+    ({ file, keys, header, fields, args }) => {
+      expect(disagreements({ file, text: read(file), shared, keys, header, fields, args })).toEqual([])
+    },
+  )
 
   test('what they share calls nothing itself and uses no KEYS or ARGV', () => {
     const code = shared.replace(/--\[\[[\s\S]*?\]\]/g, '').replace(/--[^\n]*/g, '')
@@ -52,9 +55,22 @@ describe('the scripts', () => {
     expect(text).not.toMatch(/--(\[\[|\s)/)
   })
 
-  test('no script decodes JSON, sends error replies or reads a clock but the one of Redis', () => {
+  test('no script sends error replies or reads a clock but the one of Redis', () => {
     for (const { file, source } of descriptors)
-      expect({ file, found: /\b(cjson|cmsgpack|error_reply|os\.)/.exec(source)?.[0] }).toEqual({ file })
+      expect({ file, found: /\b(cmsgpack|error_reply|os\.)/.exec(source)?.[0] }).toEqual({ file })
+  })
+
+  test('the only JSON that a script decodes is the header of its arguments', () => {
+    for (const { file, source, header } of descriptors) {
+      const decoded = source.match(/\bcjson\b.*/g) ?? []
+      const read = source.match(/\breadHeader\(.*/g) ?? []
+      const own = header.length > 0
+      expect({ file, decoded, read }).toEqual({
+        file,
+        decoded: own ? ["cjson.decode, text or '')"] : [],
+        read: own ? ['readHeader(text)', 'readHeader(ARGV[1])'] : [],
+      })
+    }
   })
 })
 
@@ -62,6 +78,7 @@ describe('the scripts', () => {
 const good: LuaScript = {
   file: 'move.lua',
   keys: ['record', 'run'],
+  header: [],
   args: ['worker', 'leaseMs', 'items'],
   shared: [
     "local function planMail(tag)\n  if tag then return nil, 'not_found' end\n  return { 'moved' }\nend",
@@ -85,6 +102,30 @@ if not plan then return { why } end
 if worker then return { 'fenced' } end
 redis.call('DEL', tag .. ':dead', tag .. ':run:default', workerKey(tag, lists[cursor]))
 return { 'ok', leaseMs }
+`,
+}
+
+const withHeader: LuaScript = {
+  file: 'walk.lua',
+  keys: ['record'],
+  header: ['node', 'steps'],
+  fields: { steps: ['how'] },
+  args: [],
+  shared: '',
+  text: `--[[ walk – walks.
+Why a script   because.
+KEYS[1] record   hash
+ARGV[1] header   json:
+  node         who asks
+  steps        each:
+    how        a word
+Returns {"ok"}
+Events  none. ]]
+local recordKey = KEYS[1]
+local header = readHeader(ARGV[1])
+
+for _, step in ipairs(header.steps) do redis.call(recordKey, header.node, step.how) end
+return { 'ok' }
 `,
 }
 
@@ -153,6 +194,33 @@ describe('a disagreement is noticed:', () => {
   ])('%s', (_, from, to, told) => {
     expect(good.text).toContain(from)
     expect(disagreements({ ...good, text: good.text.replace(from, to) }).join('\n')).toMatch(told)
+  })
+
+  test.each<[what: string, from: string, to: string, told: RegExp]>([
+    [
+      'a field nobody explained',
+      '  node         who asks\n',
+      '',
+      /descriptor has a field node of the header, which is not explained/,
+    ],
+    [
+      'a field the descriptor does not have',
+      '    how        a word',
+      '    how        a word\n    why        a word',
+      /header's steps has a field why/,
+    ],
+    [
+      'a field that is explained under another list',
+      '    how        a word',
+      '  how          a word',
+      /the header has a field how/,
+    ],
+    ['a field that is never read', 'step.how', 'step', /the field how is explained and never read/],
+    ['a field that is read unsaid', 'header.node', 'header.nodes', /the field nodes is read and not explained/],
+  ])('in the JSON header: %s', (_, from, to, told) => {
+    expect(disagreements(withHeader)).toEqual([])
+    expect(withHeader.text).toContain(from)
+    expect(disagreements({ ...withHeader, text: withHeader.text.replace(from, to) }).join('\n')).toMatch(told)
   })
 
   test('no header at all', () => {

@@ -174,12 +174,10 @@ export class HistoryFold {
   }
 
   #answered(entry: Entry & { type: 'toolResult' }): void {
-    const { toolCallId, toolName, status, output } = entry
+    const { toolCallId, sent = [] } = entry
     if (this.open.answered.has(toolCallId)) this.#say('I10', 'answer', `call ${toolCallId} has two results`)
     this.open.answered.add(toolCallId)
-    if (toolName !== 'send_message' || status !== 'ok') return
-    const to = typeof output.value === 'string' && /^Sent to ([0-9a-f-]{36})\.$/.exec(output.value)?.[1]
-    if (to) add(this.sent, to)
+    for (const to of sent) add(this.sent, to)
   }
 
   #end(entry: Entry & { type: ResultStatus }, position: number): void {

@@ -6,7 +6,7 @@ import { checkOptions } from '../core/check/check-options.ts'
 import { ConfigError, InputError } from '../core/errors.ts'
 import { parseId, partitionOf } from '../core/ids.ts'
 import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
-import type { Waker } from '../core/ports/ports.ts'
+import type { Waker } from '../core/ports/wake.ts'
 import { partitionNotFound } from '../core/worker/refusal.ts'
 import { toWorkerLog } from '../log.ts'
 import { AuditStore } from '../store/audit-store.ts'
@@ -158,6 +158,22 @@ export class Troupe implements AsyncDisposable {
         if (!request.keepOpen) this.#hub.track(sessionId)
       })
       return new Session(made.sessionId, this.#context(made.sessionId), made.warning)
+    },
+    /**
+     * Creates many sessions with few calls of Redis. Each order has a result of its own, in the order of the orders: the session that `create` would
+     * have resolved with, or the error that it would have thrown. One that is refused stops no other.
+     */
+    createMany: async (requests: readonly CreateSession[]): Promise<PromiseSettledResult<Session>[]> => {
+      if (!Array.isArray(requests))
+        throw new InputError('sessions.createMany takes an array of what sessions.create takes.')
+      const results = await this.#submission.createMany(requests, (sessionId, { keepOpen }) => {
+        if (!keepOpen) this.#hub.track(sessionId)
+      })
+      return results.map((result) => {
+        if (result.status === 'rejected') return result
+        const { sessionId, warning } = result.value
+        return { status: 'fulfilled', value: new Session(sessionId, this.#context(sessionId), warning) }
+      })
     },
     /** A session by id, without asking Redis. Throws for what is not an id, and for one whose partition is not there. */
     get: (id: string): Session => {

@@ -5,11 +5,11 @@
 import { type ErrorCode, InputError, NotFoundError, RuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
 import { parseId, partitionOf } from '../core/ids.ts'
-import type { Waker } from '../core/ports/ports.ts'
+import type { Waker } from '../core/ports/wake.ts'
 import { decodeMail } from '../core/worker/message.ts'
 import { refusalError } from '../core/worker/refusal.ts'
 import type { DeadRow, LetterStore } from '../store/letter-store.ts'
-import type { RedriveRefused, SessionStore } from '../store/session-store.ts'
+import { type RedriveRefused, refusalOfPost, type SessionStore } from '../store/session-store.ts'
 import type { DismissQuery, LettersQuery, RedriveQuery } from './queries.ts'
 import type { DeadLetter, Dismissed, Redriven } from './summaries.ts'
 
@@ -104,7 +104,7 @@ export class DeadLetters {
 
   async #checkWorker(workerId: string): Promise<void> {
     if ((await this.#storeOf(workerId).kindOf(workerId)) === null)
-      throw refusalError({ reason: 'not_found', limit: 0, id: workerId }, `worker ${workerId}`)
+      throw refusalError({ reason: 'not_found', id: workerId }, `worker ${workerId}`)
   }
 
   async #redriveOne(letter: DeadLetter): Promise<Redriven> {
@@ -251,10 +251,7 @@ function refusal(answer: RedriveRefused, letter: DeadLetter): RuntimeError {
       return new InputError(
         `dead letter ${id} of worker ${workerId} holds no message: what killed was ${killedBy}, within a run that has failed. Send the worker a new message.`,
       )
-    default: {
-      const limit = answer.kind === 'mailbox_full' ? answer.most : 0
-      const state = answer.kind === 'session_finished' ? { what: answer.state } : {}
-      return refusalError({ reason: answer.kind, limit, id: workerId, ...state }, `worker ${workerId}`)
-    }
+    default:
+      return refusalError(refusalOfPost(answer, workerId), `worker ${workerId}`)
   }
 }

@@ -8,7 +8,7 @@ import { anything, checkOptions, keyRule, type Rules, yesOrNo } from '../core/ch
 import { isObject } from '../core/check/is-object.ts'
 import { fitTo } from '../core/check/schema-problems.ts'
 import { nameRule } from '../core/definition/worker-name.ts'
-import { InputError, type RuntimeError } from '../core/errors.ts'
+import { InputError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
 import { digestKey, newId, parseId, parseKind, partitionOf, partitionOfKey, unhostedPool } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
@@ -17,10 +17,11 @@ import type { Waker, Wakeup } from '../core/ports/wake.ts'
 import { encodeInput } from '../core/worker/message.ts'
 import { checkPermissions, encodePermissions, type Permissions } from '../core/worker/permissions.ts'
 import { partitionNotFound, refusalError } from '../core/worker/refusal.ts'
+import type { CreateAnswer, SessionOrder } from '../store/create-sessions.ts'
 import { placesOf } from '../store/keys.ts'
 import type { Redis } from '../store/redis/redis.ts'
 import type { ScriptCaller } from '../store/script/script.ts'
-import { SessionStore } from '../store/session-store.ts'
+import { refusalOfPost, SessionStore } from '../store/session-store.ts'
 import { extraWakeup } from '../store/wakeups.ts'
 import { checkLimits } from './limits.ts'
 import type { Sent } from './summaries.ts'
@@ -55,6 +56,13 @@ export interface Created {
   readonly warning: string | null
   /** Its key began just this before: nothing is wrong with that. */
   readonly isAgain: boolean
+}
+
+/** A session that was checked and may be created. */
+interface Prepared {
+  readonly request: CreateSession
+  readonly store: SessionStore
+  readonly order: SessionOrder
 }
 
 interface Accepted {
@@ -100,8 +108,50 @@ export class Submission {
     return this.#stores
   }
 
-  /** `creating` is told the id before Redis is asked, so that no event of the session is missed. */
+  /** Calls `creating` with the id before Redis is asked, so that its caller misses no event of the session. */
   async create(request: CreateSession, creating: (sessionId: string) => void = () => {}): Promise<Created> {
+    const prepared = await this.#prepare(request)
+    creating(prepared.order.sessionId)
+    const wasQuiet = this.#wasQuiet()
+    const made = await prepared.store.create(prepared.order)
+    this.#wake(prepared.store.partition, made.wakeups, wasQuiet ? prepared.order.pool : '')
+    return created(prepared, made)
+  }
+
+  /**
+   * Each is answered as `create` answers it alone: with the session, or with the error that it met. Those of one partition go to Redis in as few
+   * scripts as may hold them.
+   */
+  async createMany(
+    requests: readonly CreateSession[],
+    creating: (sessionId: string, request: CreateSession) => void,
+  ): Promise<PromiseSettledResult<Created>[]> {
+    const prepared = await Promise.allSettled(requests.map((request) => this.#prepare(request)))
+    const ready = prepared.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    for (const { order, request } of ready) creating(order.sessionId, request)
+    const wasQuiet = this.#wasQuiet()
+    const answers = new Map<Prepared, PromiseSettledResult<CreateAnswer>>()
+    const createIn = async (store: SessionStore, group: readonly Prepared[]) => {
+      const settled = await store.createMany(group.map(({ order }) => order))
+      for (const [index, one] of group.entries()) {
+        const answer = settled[index] as PromiseSettledResult<CreateAnswer>
+        answers.set(one, answer)
+        const extraIn = wasQuiet && index === 0 ? one.order.pool : ''
+        if (answer.status === 'fulfilled') this.#wake(store.partition, answer.value.wakeups, extraIn)
+      }
+    }
+    await Promise.all([...Map.groupBy(ready, ({ store }) => store)].map(([store, group]) => createIn(store, group)))
+    return Promise.allSettled(
+      prepared.map(async (one) => {
+        if (one.status === 'rejected') throw one.reason
+        const answer = answers.get(one.value) as PromiseSettledResult<CreateAnswer>
+        if (answer.status === 'rejected') throw answer.reason
+        return created(one.value, answer.value)
+      }),
+    )
+  }
+
+  async #prepare(request: CreateSession): Promise<Prepared> {
     checkOptions('sessions.create', request, createRules, InputError)
     const kind = parseKind(request.kind)
     const name = request.name ?? kind
@@ -111,32 +161,17 @@ export class Submission {
     const partition =
       key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
     const store = this.#stores[partition] as SessionStore
-    const sessionId = newId(partition)
     const mail = encodeInput(null, toJson(request.input, 'the input'))
     const mode = request.keepOpen ? 'conversation' : 'job'
+    // Ids stand in the order of the orders, whichever pool is known first.
+    const sessionId = newId(partition)
     const pool = await store.poolOf(kind)
-    creating(sessionId)
-    const wasQuiet = this.#wasQuiet()
-    const made = await store.spawn({
-      sessionId,
-      kind,
-      name,
-      pool,
-      mode,
-      mail,
-      keyDigest: key === undefined ? null : digestKey(key, 'session'),
-      limits,
-      permissions,
-      event: encodeEvents([
-        ['session.created', { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }) }],
-      ]),
-    })
-    this.#wake(partition, made.wakeups, wasQuiet ? pool : '')
-    const { workerId } = made
-    const isOther = made.kind === 'other'
-    const isNew = made.sessionId === sessionId
-    const warning = isNew ? unhostedWarning(kind, pool) : keyWarning(kind, await store.kindOf(workerId), isOther)
-    return { sessionId: made.sessionId, workerId, warning, isAgain: !isNew && !isOther }
+    const keyDigest = key === undefined ? null : digestKey(key, 'session')
+    const event = encodeEvents([
+      ['session.created', { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }) }],
+    ])
+    const order = { sessionId, kind, name, pool, mode, mail, keyDigest, limits, permissions, event } as const
+    return { request, store, order }
   }
 
   /** Throws a typed error that names the worker when the message cannot be accepted. */
@@ -149,7 +184,7 @@ export class Submission {
     const event = encodeEvents([['message.accepted', { kind: 'input' }]])
     const wasQuiet = this.#wasQuiet()
     const answer = await store.post(id, mail, { digest, isGiven }, event)
-    if (!('position' in answer)) throw postError(answer, id)
+    if (!('position' in answer)) throw refusalError(refusalOfPost(answer, id), `worker ${id}`)
     this.#wake(store.partition, answer.wakeups, wasQuiet ? answer.wokenIn : '')
     // A key made here is known only to a call that was sent again.
     const again = isGiven && answer.kind !== 'ok'
@@ -173,11 +208,13 @@ export class Submission {
   }
 }
 
-function postError(
-  { kind, most = 0, state }: { readonly kind: string; readonly most?: number; readonly state?: string },
-  id: string,
-): RuntimeError {
-  return refusalError({ reason: kind, limit: most, id, ...(state !== undefined && { what: state }) }, `worker ${id}`)
+async function created({ store, order }: Prepared, made: CreateAnswer): Promise<Created> {
+  const { sessionId, workerId } = made
+  const { kind, pool } = order
+  const isOther = made.kind === 'other'
+  const isNew = sessionId === order.sessionId
+  const warning = isNew ? unhostedWarning(kind, pool) : keyWarning(kind, await store.kindOf(workerId), isOther)
+  return { sessionId, workerId, warning, isAgain: !isNew && !isOther }
 }
 
 function randomPartition(partitions: number): number {

@@ -1,6 +1,7 @@
 /**
- * A Redis in a container of Docker or Podman, where an engine answers: a client alone does not count.
- * The client runs in the foreground under our guard and passes signals on, so the container ends, and is removed, with its owner.
+ * Duty: run a Redis in a container of Docker or Podman, if an engine answers. A client program without an engine does not count.
+ * CONTAINER-ENGINE-1 The client runs in the foreground under the guard and passes signals on, so the container ends, and is removed, with its
+ *                    owners.
  */
 import { randomUUID } from 'node:crypto'
 import { basename } from 'node:path'
@@ -8,12 +9,12 @@ import { findProgram, runProgram } from './program.ts'
 import { boundToParent, type ServerPlace, type ServerProgram, settings } from './server-program.ts'
 
 const image = 'redis:7-alpine'
-/** An engine on this machine answers within milliseconds; a client without one fails, or waits for nothing. */
+/** An engine on this machine answers within milliseconds. A client without an engine fails, or waits in vain. */
 const answerMsMax = 3_000
 const pullMsMax = 300_000
 const containerReadyMsMax = 60_000
 
-/** The client of an engine that answers. */
+/** Finds the client program of an engine that answers. */
 export async function findContainerEngine(path: string): Promise<string | undefined> {
   for (const name of ['docker', 'podman']) {
     const client = await findProgram([name], path)
@@ -22,7 +23,7 @@ export async function findContainerEngine(path: string): Promise<string | undefi
   return undefined
 }
 
-/** The server in a container; undefined when its image cannot be had. */
+/** The server in a container. Undefined if its image cannot be pulled. */
 export async function containerServer(
   client: string,
   path: string,
@@ -43,7 +44,7 @@ export async function containerServer(
     readyMsMax: containerReadyMsMax,
     commandAt: (place) => ({
       ...bound(client, runArguments(place)),
-      // Inside the container every interface is the container's own; outside it is published on loopback only.
+      // The server binds to all interfaces of the container. The container publishes the port on loopback only.
       input: settings(place, ['bind 0.0.0.0', 'port 6379', 'dir /data']),
     }),
   }

@@ -1,8 +1,7 @@
 /**
- * Installs redis-server on a Debian-like system, as root, without a service being started.
- *
- * Debian's packages start their service unless /usr/sbin/policy-rc.d refuses. Ours refuses only while this process lives and
- * otherwise decides as the one it replaced: even if we are killed before it is put back, it does no harm.
+ * Duty: install redis-server on a Debian-like system, as root, without starting it as a service.
+ * DEBIAN-1 Debian's packages start their service unless /usr/sbin/policy-rc.d refuses. Our policy refuses only while this process lives;
+ *          otherwise it decides as the policy that it replaced. It therefore does no harm if this process is killed before it restores that one.
  */
 import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { findProgram, isAlive, runProgram } from './program.ts'
@@ -12,7 +11,7 @@ const policyFile = '/usr/sbin/policy-rc.d'
 const keptPolicyFile = '/usr/sbin/policy-rc.d.before-troupe'
 const ourPolicy = /^# Written by troupe, process (\d+)/m
 const installMsMax = 300_000
-/** Somebody else's apt-get may be at work. */
+/** How long apt-get waits for the lock of another apt-get. */
 const lockSeconds = 120
 
 export type Installation =
@@ -29,7 +28,7 @@ export async function installDebianRedis(
     process.platform === 'linux' && process.getuid?.() === 0 && /\b(debian|ubuntu)\b/.test(await systemFamily())
   const aptGet = isDebian ? await findProgram(['apt-get'], path) : undefined
   if (!aptGet) return { kind: 'notPossible' }
-  // `env` sets the variable, so that nothing here has to read the environment to extend it.
+  // The program `env` sets the variable, because no code here may read the environment in order to extend it.
   const env = (await findProgram(['env'], path)) ?? '/usr/bin/env'
   const options = ['-o', `DPkg::Lock::Timeout=${lockSeconds}`, '-o', 'Acquire::Retries=2']
   const run = (...words: string[]) =>
@@ -40,7 +39,7 @@ export async function installDebianRedis(
   try {
     const packages = ['install', '--yes', '--no-install-recommends', 'redis-server']
     let result = await run(...packages)
-    // Lists of packages that are missing or out of date are the usual reason.
+    // The usual reason of a failure is a missing or old list of packages.
     if (!result.ok && !signal?.aborted && (await run('update')).ok && !signal?.aborted) result = await run(...packages)
     return result.ok ? { kind: 'installed' } : { kind: 'failed', reason: result.output.split('\n').at(-1) ?? '' }
   } finally {
@@ -48,19 +47,19 @@ export async function installDebianRedis(
   }
 }
 
-/** Puts a policy in place that refuses to start services, and returns what puts the old one back. */
+/** Installs a policy that refuses to start services. Returns a function that restores the old policy. */
 async function refuseServices(): Promise<() => Promise<void>> {
   const present = await readFile(policyFile, 'utf8').catch(() => '')
   const writer = Number(ourPolicy.exec(present)?.[1])
-  // Another process of troupe is at it, and restores what was there before both.
+  // Another process of troupe is installing. It will restore the policy that was there before both processes.
   if (writer && isAlive(writer)) return async () => {}
-  // A process of troupe was killed at it.
+  // A process of troupe was killed while it installed.
   if (writer) await restorePolicy()
 
   await rename(policyFile, keptPolicyFile).catch(() => {})
   const script = [
     '#!/bin/sh',
-    `# Written by troupe, process ${process.pid}, for the time of one installation.`,
+    `# Written by troupe, process ${process.pid}, while it installs a package.`,
     `kill -0 ${process.pid} 2>/dev/null && exit 101`,
     `[ -x ${keptPolicyFile} ] && exec ${keptPolicyFile} "$@"`,
     'exit 0',

@@ -1,8 +1,7 @@
 /**
- * Duty: the owner's side of guard.ts: start a guarded command, join one that runs, give it back.
- *
- * P1  An owner holds its part by an open connection and by nothing else: it cannot forget to give it back.
- * P2  Holding a part keeps no process alive: the connection and the guard are unreferenced.
+ * Duty: the owner's side of guard.ts: start a guarded command, join a running one, release it.
+ * GUARDED-1 An owner holds its share only by an open connection. It cannot forget to release it.
+ * GUARDED-2 Holding a share keeps no process alive: the connection and the guard are unreferenced.
  */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -18,13 +17,13 @@ export interface GuardOrder {
   readonly socket: string
   readonly command: string
   readonly args: readonly string[]
-  /** Given to the command on its stdin. */
+  /** Written to the stdin of the command. */
   readonly input: string
-  /** Gets all that the command says, from its start on. */
+  /** Gets all output of the command. */
   readonly logFile: string
-  /** Removed when the command has ended because nobody needed it any more. */
+  /** Removed when the command has been ended because nobody needs it any more. */
   readonly removeFolder?: string | undefined
-  /** Told to everybody who joins. */
+  /** Sent to everybody who joins. */
   readonly note: string
 }
 
@@ -37,22 +36,22 @@ export interface GuardGreeting {
 export interface GuardedProcess {
   readonly pid: number
   readonly note: string
-  /** Resolves when the command has ended, whatever the reason, or when it is no longer ours. */
+  /** Resolves when the command has ended for any reason, or after this owner has released it. */
   readonly gone: Promise<void>
   readonly isGone: boolean
-  /** Resolves when the command has ended or, where others need it, is theirs. Safe to call twice. */
+  /** Releases the command. Resolves when it has ended, or at once if other owners need it. Safe to call twice. */
   release(): Promise<void>
 }
 
 const guardStartMsMax = 10_000
 const greetingMsMax = 5_000
 const pollMs = 10
-/** Paths of sockets have 108 bytes on Linux and 104 on macOS. */
+/** The path of a socket may have 108 bytes on Linux and 104 on macOS. */
 const socketPathBytesMax = 100
 
 /**
- * Where the guard of a folder listens: in the folder, or where its path is too long for a socket, in a private folder of /tmp. There it
- * is named by the folder's id: by its path, whoever takes the place of a folder that was moved would find the guard of that one.
+ * The socket of a folder's guard: in the folder; or, if that path is too long for a socket, in a private folder of /tmp. There the socket is
+ * named by the id of the folder and not by its path, because another folder may take the place of a moved one and must not find its guard.
  */
 export async function guardSocket(folder: string): Promise<string> {
   const socket = join(folder, 'guard.sock')
@@ -62,7 +61,7 @@ export async function guardSocket(folder: string): Promise<string> {
   await mkdir(home, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
   })
-  // Anybody can create a folder of that name in /tmp; only our own is safe to talk through.
+  // Any user can create a folder of that name in /tmp. Only a folder of the current user is safe.
   const found = await lstat(home)
   if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0) {
     throw new RedisUnavailableError(
@@ -78,9 +77,9 @@ export async function guardSocket(folder: string): Promise<string> {
   )
 }
 
-/** Starts a command under a guard. The caller makes sure that nobody else does so at the same socket at the same time. */
+/** Starts a command under a guard. The caller must ensure that nobody else does so with the same socket at the same time. */
 export async function startGuarded(order: GuardOrder): Promise<GuardedProcess> {
-  // A socket nobody listens at is what a killed guard leaves behind.
+  // A guard that was killed leaves a socket on which nobody listens.
   await rm(order.socket, { force: true })
   const program = fileURLToPath(import.meta.url).endsWith('.ts') ? './guard.ts' : './guard.js'
   const guard = spawn(process.execPath, [fileURLToPath(new URL(program, import.meta.url))], {
@@ -117,7 +116,7 @@ const endedAlready: GuardedProcess = {
   release: async () => {},
 }
 
-/** Joins the guarded command at a socket; undefined when there is none. One that is just stopping is waited for. */
+/** Joins the guarded command at a socket. Undefined if there is none. If the command is stopping, waits for its end first. */
 export async function joinGuarded(path: string): Promise<GuardedProcess | undefined> {
   const socket = connect(path)
   socket.on('error', () => {})
@@ -153,11 +152,11 @@ export async function joinGuarded(path: string): Promise<GuardedProcess | undefi
 
 function firstLine(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
-    let heard = ''
+    let received = ''
     socket.setEncoding('utf8')
     socket.on('data', (text: string) => {
-      heard += text
-      if (heard.includes('\n')) resolve(heard.slice(0, heard.indexOf('\n')))
+      received += text
+      if (received.includes('\n')) resolve(received.slice(0, received.indexOf('\n')))
     })
   })
 }

@@ -1,16 +1,16 @@
-/** Programs of the system: found on the search path the caller gives (nothing here reads the environment), run, seen alive. */
+/** Duty: find programs of the system on the search path that the caller passes, run them, and check whether a process lives. */
 import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
 import { access, readFile } from 'node:fs/promises'
 import { delimiter, resolve } from 'node:path'
 
-/** The absolute path of the first of the named programs that is on the search path. */
+/** The absolute path of the first of these programs that is on the search path. */
 export async function findProgram(names: readonly string[], path: string): Promise<string | undefined> {
   const { value } = await findPrograms(names, path).next()
   return value ?? undefined
 }
 
-/** The absolute paths of all of them: first those of the first name, in the order of the search path. */
+/** The absolute paths of all matches: first those of the first name, in the order of the search path. */
 export async function* findPrograms(names: readonly string[], path: string): AsyncGenerator<string, void> {
   for (const name of names) {
     for (const folder of path.split(delimiter).filter(Boolean)) {
@@ -26,11 +26,11 @@ export async function* findPrograms(names: readonly string[], path: string): Asy
 
 export interface ProgramResult {
   readonly ok: boolean
-  /** stdout, and stderr behind it. */
+  /** stdout, followed by stderr. */
   readonly output: string
 }
 
-/** Runs a program to its end. That it fails, is missing or takes too long is a result. */
+/** Runs a program to its end. Does not throw: a program that fails, is missing or takes too long gives a result that is not `ok`. */
 export function runProgram(file: string, args: readonly string[], msMax: number): Promise<ProgramResult> {
   return new Promise((resolve) => {
     execFile(
@@ -44,7 +44,7 @@ export function runProgram(file: string, args: readonly string[], msMax: number)
   })
 }
 
-/** True while a process of this id runs, whoever owns it. */
+/** True while a process with this id runs, whichever user owns it. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -55,13 +55,14 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * What tells a process from a later one of the same id: when it began, counted from the start of the machine, which no clock that is set
- * changes. Undefined where the system does not say so; 'ended' for one of which no more is left than that its parent did not ask how.
+ * When a process began, counted from the start of the machine, so that setting the clock changes nothing. It distinguishes a process from a
+ * later one with the same id. Undefined if the system does not report it. 'ended' for a zombie, a process that has ended but whose parent has
+ * not collected its exit code.
  */
 export async function beginningOf(pid: number): Promise<string | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   if (text === undefined) return undefined
-  // Behind the name, which may hold anything.
+  // The fields follow the name of the program, which may hold any character.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   return fields[0] === 'Z' ? 'ended' : fields[19]
 }

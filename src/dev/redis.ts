@@ -1,10 +1,10 @@
 /**
- * Duty: a Redis for development and tests, found or started, and gone when nobody needs it any more.
+ * Duty: provide a Redis for development and tests: find one or start one, and end it when nobody needs it any more.
  *
- * Order: the one that was given; a server program of this system; a container; on Debian, as root, the system's package;
- * else an error that says what to type. A server we start listens on loopback only, behind a password, and dies with its owners,
- * however they die (guard.ts). In 'development' it keeps its data in the folder and is shared by all processes that work there
- * (shared-redis.ts); in 'test' it is fast, alone and thrown away.
+ * Order: the Redis whose address the caller passed; a server program of this system; a container; on Debian, as root, the system's package;
+ * else an error with the command to type. A server that we start listens on loopback only, has a password, and ends with its owners, even if
+ * they are killed (guard.ts). In 'development' it keeps its data in the folder, and all processes that work in the folder share it
+ * (shared-redis.ts). In 'test' it is fast, belongs to one process and is thrown away.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, realpath, stat } from 'node:fs/promises'
@@ -18,28 +18,28 @@ import { joinShared, prepareFolder, startShared } from './shared-redis.ts'
 import { type StartedRedis, startRedis } from './started-redis.ts'
 
 export interface RedisWish {
-  /** The Redis somebody chose; used as it is. */
+  /** The address of a Redis that the user chose. It is used as it is. */
   readonly url?: string | undefined
   readonly mode: 'development' | 'test'
   /** The search path for programs: the caller's PATH. */
   readonly path: string
-  /** Where a development Redis keeps its data; .troupe/redis in the current folder unless told. */
+  /** The folder for the data of a development Redis. Default: .troupe/redis in the current folder. */
   readonly dir?: string | undefined
-  /** False: nothing is installed for it. Default true. */
+  /** False: nothing is installed. Default true. */
   readonly mayInstall?: boolean | undefined
-  /** Calls the search off. Ctrl+C ends the programs that are asked as well, and that must not look as if they were not there. */
+  /** Aborts the search. Ctrl+C also ends the programs that are being run, and that must not look as if they were missing. */
   readonly signal?: AbortSignal | undefined
-  /** Gets a line for what takes time. */
+  /** Gets a line for each step that takes time. */
   readonly log?: ((line: string) => void) | undefined
 }
 
 export interface DevRedis extends AsyncDisposable {
   readonly url: string
   readonly how: 'given' | ServerOrigin
-  /** A fragment of a sentence for people, without the password: "redis-server 7.0.15 at 127.0.0.1:40123, …". */
+  /** Part of a sentence for people, without the password: "redis-server 7.0.15 at 127.0.0.1:40123, …". */
   readonly description: string
   readonly pid?: number
-  /** Gives our part back. When it resolves and nobody else needs the server, the server has ended. Safe to call twice. */
+  /** Releases the server. When this resolves and nobody else needs the server, it has ended. Safe to call twice. */
   stop(): Promise<void>
 }
 
@@ -48,11 +48,11 @@ export async function findOrStartRedis(wish: RedisWish): Promise<DevRedis> {
   if (wish.mode === 'test') return ownRedis(await startThrowAway(await findServer(wish)), 'thrown away afterwards')
   const folder = await prepareFolder(wish.dir ?? join(await currentFolder(), '.troupe', 'redis'))
   const started = (await joinShared(folder)) ?? (await startShared(folder, await findServer(wish)))
-  const place = started.volume ? `the volume ${started.volume}` : relative(process.cwd(), folder) || folder
-  return ownRedis(started, `data in ${place}`)
+  const where = started.volume ? `the volume ${started.volume}` : relative(process.cwd(), folder) || folder
+  return ownRedis(started, `data in ${where}`)
 }
 
-/** The first program of the order above that is there. */
+/** The first available program in the order above. */
 async function findServer({ path, mayInstall = true, signal, log = () => {} }: RedisWish): Promise<ServerProgram> {
   const local = await findLocalServer(path)
   if (local.kind === 'found') return local.program
@@ -73,11 +73,11 @@ async function findServer({ path, mayInstall = true, signal, log = () => {} }: R
   const engine = client ? 'the container engine cannot run one' : 'no container engine answers'
   const failed = installation.kind === 'failed' ? `, apt-get could not install one (${installation.reason})` : ''
   throw new RedisUnavailableError(
-    `There is no Redis: none was given with TROUPE_REDIS_URL, ${found}, ${engine}${failed}; install one with: ${await installCommand()}`,
+    `There is no Redis: TROUPE_REDIS_URL is not set, ${found}, ${engine}${failed}; install one with: ${await installCommand()}`,
   )
 }
 
-/** Names may hold bytes that are no text: under what such a name becomes as text, another folder would be made. */
+/** The path of the current folder. Throws if it is not valid UTF-8, because such a path as text would name another folder. */
 async function currentFolder(): Promise<string> {
   const path = process.cwd()
   const [named, current] = await Promise.all([stat(path).catch(() => undefined), stat('.')])
@@ -87,9 +87,12 @@ async function currentFolder(): Promise<string> {
 
 async function startThrowAway(program: ServerProgram): Promise<StartedRedis> {
   const made = await mkdtemp(join(tmpdir(), 'troupe-redis-')).catch((cause: Error) => {
-    throw new RedisUnavailableError(`No folder for a Redis can be made: ${cause.message}. TMPDIR says where.`, {
-      cause,
-    })
+    throw new RedisUnavailableError(
+      `The folder for a Redis cannot be created: ${cause.message}. Set TMPDIR to another folder.`,
+      {
+        cause,
+      },
+    )
   })
   const folder = await realpath(made)
   return startRedis({ program, folder, password: randomBytes(18).toString('base64url'), isThrowAway: true })
@@ -111,7 +114,7 @@ function withoutPassword(url: string): string {
     const { host, pathname } = new URL(url)
     return `${host}${pathname === '/' ? '' : pathname}`
   } catch {
-    // A path of a Unix socket, or something the client will complain about.
+    // The path of a Unix socket, or an address that the client will refuse.
     return url.replace(/\/\/.*@/, '//').replace(/\?.*$/s, '')
   }
 }

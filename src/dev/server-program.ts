@@ -1,6 +1,6 @@
 /**
- * What can be run as a Redis here: a server program of the system, one in a container, or one installed for the purpose.
- * Each turns a place (port, folder, name) into a command; the settings go in by stdin, where nobody else can read them.
+ * Duty: find programs that can run a Redis here: a server program of the system, one in a container, or one that was installed for this.
+ * Each of them turns a place (port, folder, name) into a command. Settings are passed on stdin, where no other user can read them.
  */
 import { basename } from 'node:path'
 import { findProgram, findPrograms, type ProgramResult, runProgram } from './program.ts'
@@ -10,9 +10,9 @@ export type ServerOrigin = 'local server' | 'container' | 'installed server'
 export interface ServerPlace {
   readonly port: number
   readonly password: string
-  /** Holds the data. */
+  /** The folder for the data. */
   readonly folder: string
-  /** Survives the server: an append-only file, and in a container a volume of this name. Absent: a throw-away server. */
+  /** If set, the data survives the server: in an append-only file, and in a container in a volume of this name. Absent: a throw-away server. */
   readonly volume?: string | undefined
 }
 
@@ -32,25 +32,25 @@ export interface ServerProgram {
 
 export type LocalServer =
   | { readonly kind: 'found'; readonly program: ServerProgram }
-  /** There is one, and `why` it will not do: "redis-server 5.0.7 is too old (6.2 or later is needed)". */
+  /** There is one that cannot be used. `why`: "redis-server 5.0.7 is too old (6.2 or later is needed)". */
   | { readonly kind: 'unfit'; readonly why: string }
   | { readonly kind: 'none' }
 
-/** BullMQ and our scripts need it. */
+/** The oldest version with which BullMQ and our scripts work. */
 const versionMin = [6, 2] as const
 export const versionMinText = versionMin.join('.')
 const versionMsMax = 5_000
-/** Reading a large append-only file takes its time. */
+/** Reading a large append-only file takes long. */
 const localReadyMsMax = 60_000
 
-/** Looks for a server program on the search path. One that will not do may stand in front of one that will. */
+/** Looks for a server program on the search path. A program that cannot be used may come before one that can. */
 export async function findLocalServer(path: string, how: ServerOrigin = 'local server'): Promise<LocalServer> {
   let unfit: string | undefined
   for await (const file of findPrograms(['redis-server', 'valkey-server'], path)) {
-    const said = await runProgram(file, ['--version'], versionMsMax)
-    const version = serverVersion(said)
+    const result = await runProgram(file, ['--version'], versionMsMax)
+    const version = serverVersion(result)
     if (!version) {
-      unfit ??= `${file} does not tell its version (${said.output.split('\n').at(-1) || 'it says nothing'})`
+      unfit ??= `${file} does not print its version (${result.output.split('\n').at(-1) || 'it prints nothing'})`
       continue
     }
     const name = `${basename(file)} ${version.join('.')}`
@@ -73,7 +73,7 @@ export async function findLocalServer(path: string, how: ServerOrigin = 'local s
   return unfit ? { kind: 'unfit', why: unfit } : { kind: 'none' }
 }
 
-/** The settings of every server we start, as lines of redis.conf. `where` says how it is reached and where its data is. */
+/** The settings of every server that we start, as lines of redis.conf. `where`: the lines for its address and its data. */
 export function settings(
   { password, volume }: Pick<ServerPlace, 'password' | 'volume'>,
   where: readonly string[],
@@ -89,15 +89,15 @@ export function settings(
   return lines.map((line) => `${line}\n`).join('')
 }
 
-/** A string of redis.conf, whose lines end at a newline, quoted or not. */
+/** A string for redis.conf. A newline would end the line even within quotes, so control characters are escaped. */
 function quoted(text: string): string {
   const hex = (control: string) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`
   return `"${text.replace(/[\\"]/g, '\\$&').replace(/[\u0000-\u001f\u007f]/g, hex)}"`
 }
 
 /**
- * Binds a command to its parent's life: the kernel ends it when the parent, our guard, is killed with SIGKILL.
- * Linux only; elsewhere a server that survived its guard is found and ended by the next one that starts in its folder.
+ * Binds a command to the life of its parent: the kernel ends it when the parent, our guard, is killed with SIGKILL. Linux only. On other
+ * systems, the next server that starts in the folder finds a server that survived its guard, and ends it.
  */
 export async function boundToParent(
   path: string,

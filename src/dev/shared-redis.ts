@@ -1,9 +1,8 @@
 /**
- * Duty: the Redis of a development folder: one server, shared by all processes that work in the folder, as durable as the folder.
- *
- * R1  At most one server uses the folder's data: starting is under a lock, and a server that survived its guard is ended first.
- * R2  The server lives as long as any of its owners, and not longer.
- * R3  Port and password stay the same from one start to the next while the port is free, so what was connected finds it again.
+ * Duty: the Redis of a development folder: one server, shared by all processes that work in the folder. Its data lasts as long as the folder.
+ * SHARED-1 At most one server uses the data of the folder: a lock guards each start, and a server that survived its guard is ended first.
+ * SHARED-2 The server lives as long as any of its owners, and no longer.
+ * SHARED-3 Port and password stay the same from one start to the next while the port is free, so that connected programs find it again.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises'
@@ -23,22 +22,22 @@ const leftoverMsMax = 10_000
 const pollMs = 20
 const addressName = 'address.json'
 
-/** What address.json holds: where the folder's last server is or was. */
+/** The content of address.json: the address of the folder's current or last server. */
 interface KnownAddress {
   readonly port: number
   readonly password: string
-  /** Whose address it is; older versions did not say. */
+  /** The id of the folder to which the address belongs. Older versions did not write it. */
   readonly folderId?: string
 }
 
-/** Makes the folder, private and out of version control, and returns its one true path. */
+/** Creates the folder, private and ignored by git, and returns its real path. */
 export async function prepareFolder(folder: string): Promise<string> {
   await makeFolder(folder)
   await writeFile(join(folder, '.gitignore'), '*\n')
   return realpath(folder)
 }
 
-/** What is missing of the path, step by step: at once Node would try for ever where a system takes no folder, as in /proc. */
+/** Creates missing folders step by step. With `recursive`, Node would retry for ever where no folder can be created, as in /proc. */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 })
@@ -58,20 +57,20 @@ function isFolder(path: string): Promise<boolean> {
   )
 }
 
-/** The server some other process started in this folder; undefined when there is none. */
+/** Joins the server that another process started in this folder. Undefined if there is none. */
 export async function joinShared(folder: string): Promise<StartedRedis | undefined> {
   const guarded = await joinGuarded(await guardSocket(folder))
   return guarded && joinedRedis(guarded, folder)
 }
 
-/** Starts the folder's server, or joins the one that another process starts first. */
+/** Starts the server of the folder, or joins the one that another process starts first. */
 export async function startShared(folder: string, program: ServerProgram): Promise<StartedRedis> {
   const deadline = Date.now() + startMsMax
   for (;;) {
     const release = await takeStartLock(folder)
     if (release) {
       try {
-        return (await joinShared(folder)) ?? (await startIsolated(folder, program))
+        return (await joinShared(folder)) ?? (await startLocked(folder, program))
       } finally {
         await release()
       }
@@ -80,7 +79,7 @@ export async function startShared(folder: string, program: ServerProgram): Promi
     if (joined) return joined
     if (Date.now() > deadline) {
       throw new RedisUnavailableError(
-        `Another process has been starting a Redis in ${folder} for too long; end it and try again.`,
+        `Another process has been starting a Redis in ${folder} for too long: end that process and try again.`,
       )
     }
     await pause(pollMs)
@@ -88,13 +87,13 @@ export async function startShared(folder: string, program: ServerProgram): Promi
 }
 
 /** The caller holds the start lock, and no guard answers. */
-async function startIsolated(folder: string, program: ServerProgram): Promise<StartedRedis> {
+async function startLocked(folder: string, program: ServerProgram): Promise<StartedRedis> {
   const addressFile = join(folder, addressName)
   const folderId = await folderIdOf(folder)
   const known = await readAddress(addressFile, folderId)
   if (known) await endLeftover(known, folder)
   const password = known?.password ?? randomBytes(18).toString('base64url')
-  // Before the address is written: only a folder of an older version has one and no volume.
+  // This must come before the address is written: a folder with an address and no volume was made by an older version.
   const volume = await volumeOf(folder)
   const port = await freePort(known?.port)
   await writeFile(addressFile, JSON.stringify({ port, password, folderId }), { mode: 0o600 })
@@ -104,9 +103,9 @@ async function startIsolated(folder: string, program: ServerProgram): Promise<St
 }
 
 /**
- * The address of a folder this one is a copy of tells nothing of this one: a Redis there may be in use; a folder whose device got
- * another number gets a port and a password as a new one does. An address that does not say whose it is counts as this folder's; without
- * a password it is none, as then nothing would prove that what answers is ours.
+ * Reads the address of the folder. An address with another folder id is ignored: the folder is a copy, and the Redis of the original may be in
+ * use. (A folder whose device got another number is treated as new.) An address without a folder id counts as this folder's. An address
+ * without a password is ignored, because nothing could prove that the server at the port is ours.
  */
 async function readAddress(file: string, folderId: string): Promise<KnownAddress | undefined> {
   try {
@@ -120,8 +119,8 @@ async function readAddress(file: string, folderId: string): Promise<KnownAddress
 }
 
 /**
- * Our password proves that what answers at the port is the server of this folder. Anything else there is not our business, nor is who
- * hangs up all the time: a Redis does so only in the moment in which it ends, one in a container also while it starts.
+ * Ends a server of this folder that survived its guard. If the server at the port accepts our password, it is that server. Any other server is
+ * left alone. So is one that always closes the connection: a Redis does so only while it ends, or in a container while it starts.
  */
 async function endLeftover(address: RedisAddress, folder: string): Promise<void> {
   const deadline = Date.now() + leftoverMsMax
@@ -136,8 +135,8 @@ async function endLeftover(address: RedisAddress, folder: string): Promise<void>
       if (onlyHangsUp) return
       throw new RedisUnavailableError(
         isOurs
-          ? `A Redis of ${folder} is still running at port ${address.port} and does not end; end it and try again.`
-          : `What listens at port ${address.port}, where the Redis of ${folder} was, does not say whether it is that one: end it, or remove ${join(folder, addressName)}.`,
+          ? `A Redis of ${folder} is still running at port ${address.port} and does not end: end it and try again.`
+          : `A server at port ${address.port}, where the Redis of ${folder} was, does not answer, so it may be that Redis: end it, or remove ${join(folder, addressName)}.`,
       )
     }
     await pause(pollMs)

@@ -1,16 +1,17 @@
 /**
- * One starter at a time in a folder. The lock is a file with its holder's process id and, where the system says so, its beginning; that of
- * a dead process does not count. Where only the id is known, one does not count that nobody can still hold.
- * It is held only while a server starts, so waiting for it is short.
+ * Duty: let only one process at a time start a server in a folder.
+ * START-LOCK-1 The lock is a file with the id of its holder and, if the system reports it, the time when that process began. The lock of a dead
+ *              process does not count. If only the id is known, a lock does not count once it is older than any start can take.
+ * START-LOCK-2 The lock is held only while a server starts, so waiting for it is short.
  */
 import { link, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beginningOf, isAlive } from './program.ts'
 
-/** Longer than a start can take, with a leftover server to be ended and other ports to be tried. */
+/** Longer than a start can take, including ending an old server and trying other ports. */
 const heldMsMax = 240_000
 
-/** Returns what gives the lock back, or undefined when another process holds it. */
+/** Returns a function that releases the lock. Undefined if another process holds it. */
 export async function takeStartLock(folder: string): Promise<(() => Promise<void>) | undefined> {
   const lock = join(folder, 'start.lock')
   const own = `${lock}.${process.pid}`
@@ -23,7 +24,7 @@ export async function takeStartLock(folder: string): Promise<(() => Promise<void
   }
 }
 
-/** Linking a complete file is atomic, so a lock without its holder's id is never seen. */
+/** Linking a complete file is atomic, so nobody ever sees a lock without the id of its holder. */
 async function isTaken(own: string, lock: string): Promise<boolean> {
   try {
     await link(own, lock)
@@ -35,12 +36,12 @@ async function isTaken(own: string, lock: string): Promise<boolean> {
 }
 
 /**
- * By one process at a time, which looks again: as long as it removes the lock nobody else can, so what is removed is not a lock that was
- * taken just now.
+ * Removes the lock of a dead process. Only one process at a time may do so, and it checks the lock again, so that it never removes a lock that
+ * was taken a moment ago.
  */
 async function removeStale(lock: string, own: string): Promise<void> {
   const removal = `${lock}.removal`
-  // Of a process that ended in the middle of it. Whoever comes next removes the lock.
+  // The removal lock belongs to a process that ended during its removal. The next process removes the start lock.
   if (await isHeldByDead(removal)) await rm(removal, { force: true })
   else if (await isTaken(own, removal)) {
     try {
@@ -56,12 +57,12 @@ async function isHeldByDead(lock: string): Promise<boolean> {
   if (text === undefined) return false
   const [id, beginning] = text.split(' ')
   const pid = Number(id)
-  // A power cut can leave a file without its content.
+  // A power cut can leave an empty file.
   if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return true
-  // Ids are given again, after a restart of the machine or of a container above all.
+  // Process ids are reused, especially after a restart of the machine or of a container.
   const now = await beginningOf(pid)
   if (beginning !== undefined && now !== undefined) return beginning !== now
   const found = await stat(lock).catch(() => undefined)
-  // A lock that is to be held later is one of before the clock was set back.
+  // A lock from the future was taken before the clock was set back.
   return found !== undefined && Math.abs(Date.now() - found.mtimeMs) > heldMsMax
 }

@@ -1,7 +1,6 @@
 /**
- * Duty: one Redis under a guard, from its command to its first PONG.
- *
- * S1  What is returned answers; what does not answer in time is ended, and the error carries the end of its log.
+ * Duty: start one Redis under a guard and wait for its first PONG.
+ * STARTED-1 A server that is returned answers. A server that does not answer in time is ended, and the error holds the end of its log.
  */
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -17,12 +16,12 @@ export interface StartedRedis {
   readonly name: string
   readonly address: RedisAddress
   readonly url: string
-  /** Holds the data, where the folder does not. */
+  /** The volume that holds the data, if the folder does not. */
   readonly volume?: string | undefined
   readonly process: GuardedProcess
 }
 
-/** What the guard tells those who join. */
+/** What the guard sends to those who join. */
 interface Note {
   readonly how: ServerOrigin
   readonly name: string
@@ -45,7 +44,7 @@ const pollMs = 20
 const logLines = 10
 const portTaken = /address already in use|port is already allocated/i
 
-/** Starts a server. A port that somebody takes between our choice and the server's use of it is replaced by another. */
+/** Starts a server. If another program takes the chosen port first, another port is tried. */
 export async function startRedis(options: StartOptions): Promise<StartedRedis> {
   const { program, folder, password, volume } = options
   const logFile = serverLog(folder)
@@ -83,7 +82,7 @@ function serverLog(folder: string): string {
 async function untilReady(guarded: GuardedProcess, note: Note, folder: string): Promise<StartedRedis> {
   const { how, name, address, volume, readyMsMax } = note
   const deadline = Date.now() + readyMsMax
-  let last = 'nobody listens'
+  let last = 'nothing listens'
   for (;;) {
     const answer = await askRedis(address, 'PING')
     if (answer.kind === 'answer') return { how, name, address, url: addressUrl(address), volume, process: guarded }
@@ -98,18 +97,18 @@ async function untilReady(guarded: GuardedProcess, note: Note, folder: string): 
   }
 }
 
-/** The last lines a server wrote. */
+/** The last lines that a server wrote. */
 async function logTail(folder: string): Promise<string[]> {
   const text = await readFile(serverLog(folder), 'utf8').catch(() => '')
   return text.trim() ? text.trimEnd().split('\n').slice(-logLines) : []
 }
 
-/** A loopback port nobody listens at just now; the wished one if possible. */
-export function freePort(wish = 0): Promise<number> {
+/** A free loopback port; the preferred one if it is free. */
+export function freePort(preferred = 0): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer()
-    probe.once('error', (error) => (wish === 0 ? reject(error) : resolve(freePort())))
-    probe.listen(wish, '127.0.0.1', () => {
+    probe.once('error', (error) => (preferred === 0 ? reject(error) : resolve(freePort())))
+    probe.listen(preferred, '127.0.0.1', () => {
       const address = probe.address()
       probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
     })

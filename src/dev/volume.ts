@@ -1,8 +1,8 @@
 /**
- * Duty: the name of the volume in which a container keeps the data of a folder's Redis. The folder remembers it.
- *
- * V1  A folder keeps its volume where it is moved, and where its device gets another number when the machine starts.
- * V2  No two folders have the same: neither a copy, which remembers that of another, nor who takes the place of a folder that was moved.
+ * Duty: choose the name of the volume in which a container keeps the data of a folder's Redis. The folder remembers the name.
+ * VOLUME-1 A folder keeps its volume when it is moved, and when its device gets another number at the start of the machine.
+ * VOLUME-2 No two folders have the same volume: neither a copy of a folder, which also copies the remembered name, nor a new folder at the place
+ *          of a moved one.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { readFile, rename, stat, writeFile } from 'node:fs/promises'
@@ -11,12 +11,12 @@ import { folderIdOf } from './folder-id.ts'
 
 interface KnownVolume {
   readonly name: string
-  /** Whose it is: the folder's id and path. */
+  /** Id and path of the folder to which the volume belongs. */
   readonly folderId: string
   readonly folder: string
 }
 
-/** `folder` is a real path. The caller holds the start lock. */
+/** `folder` must be a real path, and the caller must hold the start lock. */
 export async function volumeOf(folder: string): Promise<string> {
   const file = join(folder, 'volume.json')
   const folderId = await folderIdOf(folder)
@@ -24,19 +24,19 @@ export async function volumeOf(folder: string): Promise<string> {
   const isOwn = known !== undefined && isSameFolder(known, folderId, folder)
   if (isOwn && known.folderId === folderId && known.folder === folder) return known.name
   const name = isOwn ? known.name : await newName(folder, known === undefined)
-  // At once: a name that was lost half-way would be data that is lost.
+  // Written atomically: if the name were lost, so would be the data.
   await writeFile(`${file}.new`, JSON.stringify({ name, folderId, folder }))
   await rename(`${file}.new`, file)
   return name
 }
 
-/** A device has another number at times, but not another path as well; a snapshot has both, with the inode of its original. */
+/** The device number may change, but then the path stays. A snapshot has the inode of its original, but another device number and another path. */
 function isSameFolder(known: KnownVolume, folderId: string, folder: string): boolean {
   const inode = (id: string) => id.slice(id.indexOf(':'))
   return known.folderId === folderId || (known.folder === folder && inode(known.folderId) === inode(folderId))
 }
 
-/** Older versions named it by the folder's path, and did not write that down. */
+/** Older versions derived the name from the path of the folder and did not store it. */
 async function newName(folder: string, mayBeOlder: boolean): Promise<string> {
   const isOlder = mayBeOlder && (await stat(join(folder, 'address.json')).catch(() => undefined)) !== undefined
   const id = isOlder ? createHash('sha256').update(folder).digest('hex').slice(0, 16) : randomBytes(8).toString('hex')

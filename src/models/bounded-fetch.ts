@@ -1,8 +1,9 @@
 /**
- * Duty: a fetch whose answers cannot fill the memory before anybody has looked at them. What reads an event stream keeps one event
- * until it is whole, and what reads anything else keeps all of it; so events, and answers that are no event stream, have a limit.
- * An answer that is plainly something else than events fails with its own words: what reads events passes over all of it.
- * It follows no redirect: that would take the conversation, and keys in headers that are no `Authorization`, to a place nobody named.
+ * Duty: a fetch whose answers cannot fill the memory. A reader of an event stream keeps each event until it is whole, and a reader of any other
+ * answer keeps all of it, so single events and other answers have a size limit.
+ * FETCH-1 If an answer is clearly not an event stream, the error quotes it, because a reader of events would skip all of it silently.
+ * FETCH-2 Redirects are not followed. They would send the conversation, and keys in headers other than `Authorization`, to an address that
+ *         nobody configured.
  */
 import { TransientError } from '../core/errors.ts'
 
@@ -10,7 +11,7 @@ export function boundedFetch(bytesMax: number, id: string): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, { ...init, redirect: 'manual' })
     if (response.body === null) return response
-    const type = response.headers.get('content-type') ?? 'an answer of no type'
+    const type = response.headers.get('content-type') ?? 'an answer without a type'
     const isEvents = type.includes('text/event-stream')
     const limited = response.body.pipeThrough(limit(bytesMax, isEvents, id))
     const body = isEvents || !response.ok ? limited : limited.pipeThrough(onlyEvents(type))
@@ -22,7 +23,7 @@ export function boundedFetch(bytesMax: number, id: string): typeof fetch {
   }
 }
 
-/** Blank lines end an event. */
+/** The blank lines that end an event. */
 const eventEnds = ['\n\n', '\r\n\r\n', '\r\r']
 
 function limit(bytesMax: number, isEvents: boolean, id: string): TransformStream<Uint8Array, Uint8Array> {
@@ -33,20 +34,23 @@ function limit(bytesMax: number, isEvents: boolean, id: string): TransformStream
       const end = isEvents ? Math.max(...eventEnds.map((mark) => bytes.lastIndexOf(mark))) : -1
       open = end < 0 ? open + bytes.length : bytes.length - end
       if (open > bytesMax) {
-        throw new TransientError(`${id} sent more than ${bytesMax} bytes in one piece; it was cut off.`, {
-          code: 'model_garbled',
-        })
+        throw new TransientError(
+          `${id} sent an event or an answer of more than ${bytesMax} bytes; the rest was not read.`,
+          {
+            code: 'model_garbled',
+          },
+        )
       }
       controller.enqueue(chunk)
     },
   })
 }
 
-/** Providers, and what stands before them, answer pages and JSON with 200, too. */
+/** The name of the error for an answer without events. Providers and proxies may send pages or JSON with status 200. */
 export const noEventsName = 'NoEventsError'
 const quotedBytes = 2_000
 
-/** By what it holds, since some send events under another type: no line of an event stream begins like a page or like JSON. */
+/** Judges an answer by its content and not by its type, because some providers send events under another type. No event stream begins like HTML or JSON. */
 function onlyEvents(type: string): TransformStream<Uint8Array, Uint8Array> {
   let start = Buffer.alloc(0)
   return new TransformStream({
@@ -57,7 +61,7 @@ function onlyEvents(type: string): TransformStream<Uint8Array, Uint8Array> {
     flush() {
       const text = start.toString()
       if (!/^\s*[<{[]/.test(text)) return
-      throw Object.assign(new Error(`no events but ${type}: ${text}`), { name: noEventsName })
+      throw Object.assign(new Error(`expected events, but got ${type}: ${text}`), { name: noEventsName })
     },
   })
 }

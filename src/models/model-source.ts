@@ -1,5 +1,5 @@
 /**
- * Duty: models by what a definition says. Opening the same again gives the same model, so that its caches last.
+ * Duty: open the model that a definition names. The same name opens the same model each time, so that its caches last.
  */
 
 import { isModel, type Model, type ModelSettings, type ModelSource } from '../core/definition/model.ts'
@@ -16,28 +16,28 @@ export function openModels(settings: ModelSettings): ModelSource {
       if (isModel(model)) return model
       if (isLanguageModel(model)) return kept(wrapped, model, () => wrap(model))
       const name = model === undefined ? (settings.default ?? offlineId) : model
-      if (typeof name !== 'string') throw new ConfigError(`${describe(model)} is no model: ${whatToWrite}`)
+      if (typeof name !== 'string') throw new ConfigError(`${describe(model)} is not a model: ${whatToWrite}`)
       return kept(named, name, () => openNamed(name, settings.env))
     },
   }
 }
 
-const whatToWrite = 'write provider/model, like anthropic/claude-sonnet-4-5, or give a language model of the AI SDK.'
+const whatToWrite = 'write provider/model, like anthropic/claude-sonnet-4-5, or pass a language model of the AI SDK.'
 
 function openNamed(name: string, env: ModelSettings['env']): Model {
   if (name === offlineId) return offlineModel()
   const slash = name.indexOf('/')
   const [provider, model] = [name.slice(0, Math.max(slash, 0)), name.slice(slash + 1)]
   if (provider === 'offline')
-    throw new ConfigError(`there is no model ${quote(name)}: the offline one is ${offlineId}.`)
+    throw new ConfigError(`there is no model ${quote(name)}: the offline model is ${offlineId}.`)
   if (slash < 0) throw new ConfigError(`the model ${quote(name)} names no provider: ${whatToWrite}`)
   if (!/^[A-Za-z][\w.-]{0,63}$/.test(provider) || !/^[\x21-\x7e]{1,256}$/.test(model)) {
-    throw new ConfigError(`${quote(name)} is no name of a model: ${whatToWrite}`)
+    throw new ConfigError(`${quote(name)} is not a valid name of a model: ${whatToWrite}`)
   }
   return openProviderModel(provider, model, env)
 }
 
-/** Keys of such a model are its own: what looks like one is blotted out of errors. */
+/** The keys of such a model are unknown here, so errors are only searched for texts that look like keys. */
 function wrap(model: SdkLanguageModel): Model {
   const id = `${model.provider.split('.', 1)[0]}/${model.modelId}`
   return sdkModel({ id, secrets: [], load: async () => model })

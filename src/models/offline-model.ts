@@ -1,14 +1,14 @@
 /**
- * Duty: `offline/rules`, for trying troupe without a key. It is no language model, and says so in each answer. Its rules:
- * R1 A step is a line of the instructions that begins with a number and holds exactly one name in backticks that is the name of a
- *    tool of the request: "2. If it gave tasks, call `spawn_workers` with them."
- * R2 Steps are done in order, one call for each reply, since the last user message.
- * R3 The arguments of a step are the value under the name of its tool in a tool result since then that is a JSON object, the
- *    latest such result; else `{}` if the tool requires nothing; else the last user message, if its text is a JSON object with all
- *    that is required. A step without arguments is passed over.
- * R4 A call that failed, or of which nobody knows, is not repeated: the next step follows.
- * R5 When no step is left, it answers: what it is, which tools it called, which of them failed, and the last result if it is short.
- *    Instructions without steps: what it is, how to get a real model, and the beginning of what it was asked.
+ * Duty: the model `offline/rules`, for trying troupe without a key. It is not a language model, and says so in each answer. Its rules:
+ * OFFLINE-1 A step is a line of the instructions that begins with a number and holds exactly one tool of the request in backticks:
+ *           "2. If it gave tasks, call `spawn_workers` with them."
+ * OFFLINE-2 Steps are carried out in order, one call for each reply, counted since the last user message.
+ * OFFLINE-3 The arguments of a step come from the latest tool result since then that is a JSON object with the name of the step's tool as a
+ *           field. Without one they are `{}` if the tool requires nothing; else the last user message, if its text is a JSON object with all
+ *           required fields. A step without arguments is skipped.
+ * OFFLINE-4 A call that failed, or whose outcome is unknown, is not repeated. The next step follows.
+ * OFFLINE-5 When no step is left, the model answers: what it is, which tools it called, which of them failed, and the last result if it is
+ *           short. If the instructions have no steps, it answers what it is, how to get a real model, and the beginning of the question.
  */
 
 import { isObject } from '../core/check/is-object.ts'
@@ -26,7 +26,7 @@ export const offlineId = 'offline/rules'
 
 const whatItIs = `I am troupe's offline model (${offlineId}): I follow fixed rules and am no language model.`
 const howToGetAnother = "For a real one set TROUPE_MODEL=provider/model and the provider's key."
-/** A longer last result is not repeated in the answer. */
+/** The answer repeats the last result only up to this length. */
 const resultCharsMax = 500
 const quoteCharsMax = 200
 const charsPerToken = 4
@@ -52,7 +52,7 @@ interface Past {
   /** Names of the tools called since the last user message, in order. */
   readonly called: readonly string[]
   readonly results: readonly PromptResult[]
-  /** Calls in the whole conversation. */
+  /** How many calls the whole conversation has. */
   readonly callsEver: number
 }
 
@@ -75,7 +75,7 @@ function stepsOf(instructions: string, tools: readonly ToolSpec[]): ToolSpec[] {
   })
 }
 
-/** Where an input comes from another worker, its first line says so. */
+/** The first line of an input that comes from another worker. */
 const originLine = /^\[message from worker [^\]\n]*\]\n/
 
 function pastOf(messages: readonly PromptMessage[]): Past {
@@ -95,7 +95,7 @@ function callsOf(message: PromptMessage): string[] {
   return message.content.flatMap((block) => (block.type === 'tool-call' ? [block.toolName] : []))
 }
 
-/** Which steps were done follows from what was called: a step before the last call that was not called was passed over. */
+/** The calls say which steps are done. A step that was not called, before one that was, has been skipped. */
 function nextCall(steps: readonly ToolSpec[], past: Past): { tool: ToolSpec; input: Json } | null {
   let done = 0
   for (const tool of steps) {
@@ -111,8 +111,8 @@ function nextCall(steps: readonly ToolSpec[], past: Past): { tool: ToolSpec; inp
 
 function inputFor(tool: ToolSpec, { results, asked }: Past): Json | undefined {
   for (const { output } of results.toReversed()) {
-    const given = objectOf(output)
-    if (given !== null && Object.hasOwn(given, tool.name)) return given[tool.name]
+    const result = objectOf(output)
+    if (result !== null && Object.hasOwn(result, tool.name)) return result[tool.name]
   }
   const required = Array.isArray(tool.inputSchema.required) ? (tool.inputSchema.required as unknown[]) : []
   if (required.length === 0) return {}
@@ -122,7 +122,7 @@ function inputFor(tool: ToolSpec, { results, asked }: Past): Json | undefined {
   return knownFields(said, tool)
 }
 
-/** Without what the tool does not know: it may refuse a call for it. */
+/** The value without fields that the tool does not know, because the tool may refuse a call with unknown fields. */
 function knownFields(value: Record<string, Json>, { inputSchema }: ToolSpec): Json {
   const { properties } = inputSchema
   if (typeof properties !== 'object' || properties === null) return value
@@ -159,7 +159,7 @@ function answerOf(hadSteps: boolean, { asked, called, results }: Past): string {
   return `${whatItIs} I ${did}${failures}.${result}`
 }
 
-/** Each name once, with how often where it is more than once. */
+/** Each name once, with its count if it occurs more than once. */
 function namesOf(names: readonly string[]): string {
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)

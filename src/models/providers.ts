@@ -1,7 +1,7 @@
 /**
- * Duty: providers by name: where they are, which key they take, and which package speaks to them. What is missing or wrong is said
- * when a model is opened; packages are loaded with its first call.
- * Addresses and keys are given to the packages always, since they would look into the environment themselves.
+ * Duty: know the providers by name: their address, their key, and the package that speaks their protocol.
+ * PROVIDER-1 A missing or wrong setting is reported when a model is opened. Packages are loaded with the first call.
+ * PROVIDER-2 Addresses and keys are always passed to the packages, which would otherwise read the environment themselves.
  */
 
 import type { Model, ModelSettings } from '../core/definition/model.ts'
@@ -23,10 +23,10 @@ interface Endpoint {
 interface Provider {
   /** Prefix of its variables: `OPENAI` for OPENAI_API_KEY and OPENAI_BASE_URL. */
   readonly prefix: string
-  /** Absent: the variable with the base URL must be set. */
+  /** If absent, the variable with the base URL must be set. */
   readonly baseUrl?: string
   readonly needsKey: boolean
-  /** What the address must end with. */
+  /** The path with which the address must end. It is added if it is missing. */
   readonly path?: string
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, boolean>>>>
   load(endpoint: Endpoint): Promise<SdkLanguageModel>
@@ -35,7 +35,7 @@ interface Provider {
 const openai = { prefix: 'OPENAI', baseUrl: 'https://api.openai.com/v1', needsKey: true }
 
 const providers = new Map<string, Provider>([
-  // A history must not depend on what a provider keeps: everything is sent each time, reasoning in its encrypted form.
+  // A history must not depend on data that a provider keeps. Everything is sent each time, reasoning in encrypted form.
   ['openai', { ...openai, providerOptions: { openai: { store: false } }, load: loadResponses }],
   ['openai-chat', { ...openai, load: loadChat }],
   [
@@ -71,9 +71,9 @@ function readKey(variable: string, env: Environment, isNeeded: boolean, id: stri
     if (isNeeded) throw new ConfigError(`the model ${id} needs a key: set ${variable}.`)
     return undefined
   }
-  // Such a key cannot be sent, and the error of fetch would quote it.
+  // fetch cannot send such a key, and its error would quote the key.
   if (!/^[\x21-\x7e]+$/.test(key)) {
-    throw new ConfigError(`${variable} holds characters that no key has, such as spaces: copy the key once more.`)
+    throw new ConfigError(`${variable} holds characters that no key has, such as spaces: copy the key again.`)
   }
   return key
 }

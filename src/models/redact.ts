@@ -1,11 +1,11 @@
 /**
- * Duty: texts of providers made fit to be stored and shown: no keys, one line, short.
- * Providers quote what they were sent. A key that this node knows is blotted out wherever a piece of it stands, and whatever looks
- * like a key too, since a proxy behind the address may have keys of its own.
+ * Duty: make texts of providers fit to be stored and shown: without keys, on one line, short.
+ * Providers quote what they were sent. A key that this node knows is removed wherever a piece of it appears. Texts that look like keys are
+ * removed too, because a proxy at the address may have its own keys.
  */
 
 const blot = '[redacted]'
-/** Pieces of a key this long give it away; a shorter key is blotted out as a whole. */
+/** A piece of a key of this length is removed. A key that is not longer is removed as a whole. */
 const pieceChars = 8
 const shortestSecret = 4
 
@@ -16,11 +16,11 @@ const keyShapes: readonly RegExp[] = [
   /\beyJ[\w-]{8,}(?:\.[\w-]+)*/g,
   /\b(?:AKIA|ASIA)[A-Z0-9]{8,}/g,
   /((?:api|access|secret|auth)[-_ ]?(?:key|token)|token|password|[?&]key)(["']?\s*[=:]\s*["']?)[^\s"',;&]{4,}/gi,
-  // Long, without a break, of letters and digits: more likely a secret than a word.
+  // A long text of letters and digits without a break is more likely a secret than a word.
   /(?<![\w/+-])(?=[\w/+-]*\d)(?=[\w/+-]*[A-Za-z])[\w/+-]{32,}={0,2}/g,
 ]
 
-/** What is part of `known`, the name of a model, is no key, however it looks. */
+/** A text that is part of `known`, the name of a model, is kept, even if it looks like a key. */
 export function redact(text: string, secrets: readonly string[], known = ''): string {
   const forms = secrets.flatMap(formsOf)
   let clean = blotPieces(text, forms)
@@ -34,16 +34,16 @@ export function redact(text: string, secrets: readonly string[], known = ''): st
   return clean
 }
 
-/** One line, redacted, of at most `charsMax` characters. */
+/** The text on one line, redacted, cut to `charsMax` characters. */
 export function shortened(text: string, secrets: readonly string[], charsMax: number, known = ''): string {
-  // Text far beyond the cut is left out first: patterns need not run over megabytes.
+  // Text far beyond the cut is dropped first, so that the patterns do not run over megabytes.
   const line = redact(text.slice(0, charsMax * 10).toWellFormed(), secrets, known)
     .replace(/[\s\x00-\x1f\x7f]+/g, ' ')
     .trim()
   return line.length > charsMax ? `${line.slice(0, charsMax).toWellFormed()} …` : line
 }
 
-/** As it is, and as a proxy on the way may have written it: in an address, in JSON, in base64. */
+/** The secret as it is, and in the forms in which a proxy may quote it: in an address, in JSON, in base64. */
 function formsOf(secret: string): string[] {
   if (secret.length < shortestSecret) return []
   const coded = (form: 'base64' | 'base64url') => Buffer.from(secret).toString(form)
@@ -51,7 +51,7 @@ function formsOf(secret: string): string[] {
   return [...new Set([secret, ...escaped, coded('base64'), coded('base64url')])]
 }
 
-/** All forms at once: they may begin alike, and what a piece of one leaves of another is too short to be known. */
+/** Removes all forms in one pass. One form after another could leave rests of a similar form that are too short to be recognised. */
 function blotPieces(text: string, forms: readonly string[]): string {
   const pieces = new Set<string>()
   for (const form of forms)

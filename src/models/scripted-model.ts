@@ -1,5 +1,5 @@
 /**
- * Duty: a model that says what a script says: for tests and measurements. Nothing of the AI SDK is loaded.
+ * Duty: a model that replies from a script, for tests and measurements. It loads nothing of the AI SDK.
  */
 
 import { preview } from '../core/check/preview.ts'
@@ -7,18 +7,18 @@ import type { Model, ModelCall, ModelReply, ModelRequest } from '../core/definit
 import { TerminalError } from '../core/errors.ts'
 import type { AssistantBlock, Json } from '../core/history/chat-message.ts'
 
-/** What is not given: no tokens, and the finish reason that goes with the content. */
+/** A reply. By default it uses no tokens and has the finish reason that fits its content. */
 export type ScriptedReply = Partial<ModelReply> & Pick<ModelReply, 'content'>
 type Answer = ScriptedReply | Error
 /** `number` counts the calls of this model in this process, from 1. */
 type Script = readonly Answer[] | ((request: ModelRequest, number: number) => Answer | Promise<Answer>)
 
 export interface ScriptedModel extends Model {
-  /** How often it was asked, in this process. */
+  /** How often the model was asked in this process. */
   readonly calls: number
 }
 
-/** A list is said in order; being asked more often is an error. An Error is thrown. */
+/** A list gives its replies in order, and an error when it is used up. A reply that is an Error is thrown. */
 export function scriptedModel(id: string, script: Script): ScriptedModel {
   let calls = 0
   return {
@@ -30,11 +30,11 @@ export function scriptedModel(id: string, script: Script): ScriptedModel {
       call.signal.throwIfAborted()
       calls += 1
       const number = calls
-      const given = answerOf(script, request, number, id)
-      const answer = given instanceof Promise ? await beforeAbort(given, call.signal) : given
+      const answering = answerOf(script, request, number, id)
+      const answer = answering instanceof Promise ? await beforeAbort(answering, call.signal) : answering
       if (answer instanceof Error) throw answer
       if (!Array.isArray((answer as Partial<ScriptedReply> | undefined)?.content)) throw noReply(id, number, answer)
-      return tell(id, answer, call)
+      return deliver(id, answer, call)
     },
   }
 }
@@ -45,13 +45,13 @@ export function say(text: string): ScriptedReply {
 
 let callsMade = 0
 
-/** A tool call; its id is made up unless it is given. */
+/** A reply with a tool call. Without `toolCallId` it gets a generated id. */
 export function call(toolName: string, input: Json = {}, toolCallId?: string): ScriptedReply {
   callsMade += 1
   return { content: [{ type: 'tool-call', toolCallId: toolCallId ?? `scripted-${callsMade}`, toolName, input }] }
 }
 
-/** One reply with all that these say. */
+/** One reply with the content of all these replies. */
 export function together(...replies: readonly ScriptedReply[]): ScriptedReply {
   return { content: replies.flatMap(({ content }) => content) }
 }
@@ -61,16 +61,16 @@ function answerOf(script: Script, request: ModelRequest, number: number, id: str
   const answer = script[number - 1]
   return (
     answer ??
-    new TerminalError(`the script of ${id} has ${script.length} replies, and it was asked for number ${number}.`)
+    new TerminalError(`the script of ${id} has ${script.length} replies, but it was asked for number ${number}.`)
   )
 }
 
 function noReply(id: string, number: number, answer: unknown): TerminalError {
-  const given = `answered call number ${number} with ${preview(answer)}`
-  return new TerminalError(`the script of ${id} ${given}: replies are made with say, call and together.`)
+  const answered = `answered call number ${number} with ${preview(answer)}`
+  return new TerminalError(`the script of ${id} ${answered}: make replies with say, call and together.`)
 }
 
-function tell(id: string, reply: ScriptedReply, call: ModelCall): ModelReply {
+function deliver(id: string, reply: ScriptedReply, call: ModelCall): ModelReply {
   call.onFirstByte()
   for (const block of reply.content) {
     if (block.type !== 'tool-call' && block.text !== '') call.onDelta({ type: block.type, text: block.text })
@@ -89,7 +89,7 @@ function finishReasonOf(content: readonly AssistantBlock[]): 'tool-calls' | 'sto
 
 async function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
-  // The reason is thrown as it is, whatever it is: who aborted knows it.
+  // The reason is thrown unchanged, even if it is no Error, because the code that aborted expects it.
   const abort = () => reject(signal.reason as Error)
   signal.addEventListener('abort', abort, { once: true })
   try {

@@ -1,7 +1,8 @@
 /**
- * Duty: what the AI SDK throws, as errors of troupe (L2 of core/definition/model.ts). Told apart by what an error says of itself, so that
- * this file needs no SDK and errors of other copies of it are known too.
- * The SDK's errors hold the request and its headers: they are never passed on as a cause, only the provider's own short message is.
+ * Duty: turn errors of the AI SDK into errors of troupe (MODEL-2 of core/definition/model.ts).
+ * SDK-ERROR-1 Errors are recognised by their own fields and not by their class. This file therefore does not load the SDK, and it also
+ *             recognises errors of another copy of the SDK.
+ * SDK-ERROR-2 Errors of the SDK hold the request with its headers. They are never passed on as a cause; only the provider's short message is.
  */
 import { RuntimeError, TerminalError, TransientError } from '../core/errors.ts'
 import { noEventsName } from './bounded-fetch.ts'
@@ -12,13 +13,13 @@ export interface ErrorContext {
   readonly id: string
   /** Keys that must not appear. */
   readonly secrets: readonly string[]
-  /** The variable the key came from, if any. */
+  /** The variable from which the key comes, if any. */
   readonly keyVariable?: string | undefined
 }
 
 const messageCharsMax = 300
 
-/** Words of providers for what no retry can mend, also under a status that says otherwise: the account is empty. */
+/** Error codes of providers for an empty account. No retry can mend that, even if the HTTP status says otherwise. */
 const quotaWords = new Set(['insufficient_quota', 'billing_error', 'billing_not_active', 'billing_hard_limit_reached'])
 const overloadedWords = new Set([
   'overloaded_error',
@@ -40,7 +41,7 @@ const refusedWords = new Set([
   'content_filter',
   'content_policy_violation',
 ])
-/** Statuses below 500 under which the same request may succeed later. */
+/** Statuses below 500 with which the same request may succeed later. */
 const passingStatuses = new Set([408, 409, 425])
 const overloadedStatuses = new Set([429, 503, 529])
 
@@ -53,9 +54,9 @@ const garbledNames = new Set([
   'AI_NoOutputGeneratedError',
   noEventsName,
 ])
-/** How @ai-sdk/anthropic puts it when the first event cannot be read. */
+/** How the message of @ai-sdk/anthropic begins when the first event cannot be read. */
 const unreadEvent = 'Expected a normalized'
-/** Raised before anything was sent: the request cannot be put into this provider's words. */
+/** Errors raised before anything was sent: the request cannot be expressed in the protocol of this provider. */
 const refusedNames = new Set([
   'AI_InvalidPromptError',
   'AI_InvalidMessageRoleError',
@@ -79,11 +80,11 @@ interface Facts {
   readonly headers: Fields
 }
 
-type Fate = 'overloaded' | 'unavailable' | 'garbled' | 'refused'
+type Verdict = 'overloaded' | 'unavailable' | 'garbled' | 'refused'
 
 export function toModelError(thrown: unknown, context: ErrorContext): RuntimeError {
   const chain = causesOf(thrown)
-  // Our own, thrown below the SDK and wrapped by it.
+  // One of our own errors, which was thrown below the SDK and wrapped by it.
   const own = chain.find((error) => error instanceof RuntimeError)
   if (own !== undefined) return own
   const facts = factsOf(thrown, chain)
@@ -93,9 +94,9 @@ export function toModelError(thrown: unknown, context: ErrorContext): RuntimeErr
   const details = { model: context.id, ...(facts.status === undefined ? {} : { status: facts.status }) }
   const retryAfterMs = retryAfterOf(facts.headers)
   const options = { details, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
-  // The name of a model may hold anything; what it is asked with may not.
+  // The name of a model may hold any text, even a key.
   const id = redact(context.id, context.secrets, context.id)
-  switch (fateOf(facts)) {
+  switch (verdictOf(facts)) {
     case 'overloaded':
       return new TransientError(`${id} is overloaded${said}`, { ...options, code: 'model_overloaded' })
     case 'unavailable':
@@ -110,7 +111,7 @@ export function toModelError(thrown: unknown, context: ErrorContext): RuntimeErr
   }
 }
 
-function fateOf({ status, words, names, message }: Facts): Fate {
+function verdictOf({ status, words, names, message }: Facts): Verdict {
   const has = (set: ReadonlySet<string>) => words.some((word) => set.has(word))
   if (has(quotaWords)) return 'refused'
   if (status !== undefined && status >= 300) {
@@ -128,8 +129,8 @@ function hint({ status, headers }: Facts, { keyVariable, secrets }: ErrorContext
     .replace(/[?#].*/s, '')
     .replace(/\/\/[^/]*@/, '//')
   if (status !== undefined && status >= 300 && status < 400 && place !== '') {
-    const preview = shortened(place, secrets, messageCharsMax)
-    return ` – it redirects to ${preview} and is not followed there: check the base URL.`
+    const target = shortened(place, secrets, messageCharsMax)
+    return ` – it redirects to ${target}, which is not followed: check the base URL.`
   }
   if ((status === 401 || status === 403) && keyVariable !== undefined) return ` – check ${keyVariable}.`
   return status === 404 ? ' – check the name of the model and the base URL.' : ''
@@ -149,7 +150,7 @@ function factsOf(thrown: unknown, chain: readonly Fields[]): Facts {
   }
 }
 
-/** An error, and what caused it, as plain records. */
+/** An error and its causes as plain records. */
 function causesOf(thrown: unknown): Fields[] {
   const chain: Fields[] = []
   for (let error = recordOf(thrown); error !== undefined && chain.length < 5; error = recordOf(error.cause)) {
@@ -159,12 +160,12 @@ function causesOf(thrown: unknown): Fields[] {
   return chain
 }
 
-/** What the SDK says of an answer that broke off, whatever broke it. */
+/** The SDK's message for an answer that broke off, whatever the reason. */
 const brokenAnswer = 'Failed to process successful response'
-/** They say nothing; their cause does. */
+/** Messages that say nothing. The cause of such an error has the reason. */
 const bareMessages = new Set(['', 'fetch failed', 'terminated', brokenAnswer])
 
-/** The provider's message; where the SDK could not find it, the start of what the provider sent. */
+/** The provider's message, or the beginning of the provider's answer if the SDK found no message in it. */
 function messageOf(thrown: unknown, chain: readonly Fields[]): string {
   if (typeof thrown === 'string') return thrown
   const [top = {}, ...causes] = chain
@@ -177,13 +178,13 @@ function messageOf(thrown: unknown, chain: readonly Fields[]): string {
   return message === '' || message === brokenAnswer ? cause : `${message}: ${cause}`
 }
 
-/** How long the provider asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. */
+/** The wait for which the provider asks: `retry-after-ms`, or `retry-after` in seconds or as a date. */
 function retryAfterOf(headers: Fields): number | undefined {
   const ms = Number.parseFloat(textAt(headers, 'retry-after-ms'))
   if (Number.isFinite(ms) && ms >= 0) return Math.round(ms)
   const after = textAt(headers, 'retry-after').trim()
   if (/^\d+(\.\d+)?$/.test(after)) return Math.round(Number(after) * 1_000)
-  // Date.parse takes many a number for a date; a date of HTTP begins with the day of the week.
+  // Date.parse reads many numbers as dates. A date in HTTP begins with the day of the week.
   const date = /^[A-Z]/i.test(after) ? Date.parse(after) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
 }

@@ -1,9 +1,9 @@
 /**
  * Duty: one adapter for all providers of the AI SDK: one call of `streamText`, one reply.
- * S1 The SDK is loaded with the first call: a node without model calls never pays for it.
- * S2 No loop, no retry, no tool run, no check and no repair of arguments by the SDK: those are the runtime's.
- * S3 What the stream gives is taken at once and within a limit; when it is no longer wanted, the request is aborted.
- * S4 Nothing is fetched on behalf of a message: addresses in it are handed to the provider as they are.
+ * SDK-MODEL-1 The SDK is loaded with the first call. A node without model calls never loads it.
+ * SDK-MODEL-2 The SDK makes no loop, no retry, no tool run, and neither checks nor repairs arguments. The runtime does all of this.
+ * SDK-MODEL-3 The stream is read at once and within a size limit. When the reply is no longer wanted, the request is aborted.
+ * SDK-MODEL-4 Addresses in a message are passed to the provider. Nothing is fetched here.
  */
 import type { JSONSchema7, LanguageModel, ToolSet } from 'ai'
 import type { Model, ModelCall, ModelReply, ModelRequest, ToolSpec } from '../core/definition/model.ts'
@@ -17,7 +17,7 @@ export type SdkLanguageModel = Exclude<LanguageModel, string>
 type CallOptions = Parameters<typeof import('ai').streamText>[0]
 
 export interface SdkModelOptions extends ErrorContext {
-  /** Called with the first reply that is asked for. */
+  /** Called when the first reply is asked for. */
   load(): Promise<SdkLanguageModel>
   readonly providerOptions?: NonNullable<CallOptions['providerOptions']> | undefined
 }
@@ -50,12 +50,12 @@ class SdkModel implements Model {
       throw toModelError(thrown, this.#options)
     } finally {
       call.signal.removeEventListener('abort', abort)
-      // Ends a request whose rest nobody will read; one that is over does not notice.
+      // Aborts a request whose rest nobody will read. This does nothing if the request is over.
       own.abort()
     }
   }
 
-  /** Once; what failed is tried again by the next call. */
+  /** Loads the model once. After a failure the next call tries again. */
   #load(): Promise<SdkLanguageModel> {
     this.#loaded ??= this.#options.load().catch((error: unknown) => {
       this.#loaded = undefined
@@ -76,7 +76,7 @@ class SdkModel implements Model {
       maxRetries: 0,
       headers: { 'Idempotency-Key': headerText(request.idempotencyKey) },
       experimental_download: async (wanted) => wanted.map(() => null),
-      // The default prints the error with its request.
+      // The default prints the error together with the request.
       onError: () => undefined,
       ...(request.instructions === '' ? {} : { instructions: wellFormed(request.instructions) }),
       ...(this.#options.providerOptions === undefined ? {} : { providerOptions: this.#options.providerOptions }),
@@ -89,7 +89,7 @@ class SdkModel implements Model {
         call.onFirstByte()
       }
       reply.take(part)
-      // All is said; what follows is the SDK's bookkeeping for a loop that is not run.
+      // The reply is complete. The parts that follow belong to the SDK's own loop, which is not used.
       if (part.type === 'finish-step') break
     }
     abortSignal.throwIfAborted()
@@ -101,7 +101,7 @@ function saysSomething(part: SdkPart): boolean {
   return part.type !== 'start' && part.type !== 'abort'
 }
 
-/** Schemas are shown to the model and not checked: a schema without a validator accepts all JSON. */
+/** Only the model sees the schemas. The SDK does not check them, because a schema without a validator accepts any JSON. */
 function toolsOf(sdk: typeof import('ai'), tools: readonly ToolSpec[]): ToolSet {
   return Object.fromEntries(
     tools.map(({ name, description, inputSchema }) => [
@@ -111,14 +111,14 @@ function toolsOf(sdk: typeof import('ai'), tools: readonly ToolSpec[]): ToolSet 
   )
 }
 
-/** Names of workers may hold any character, headers may not. */
+/** Encodes a text for a header. Names of workers may hold characters that headers may not. */
 function headerText(text: string): string {
   return encodeURI(text.toWellFormed())
 }
 
 async function loadSdk(): Promise<typeof import('ai')> {
   const sdk = await import('ai')
-  // Its warnings go to stderr past the log. Who has set a logger for them keeps it.
+  // The SDK prints warnings to stderr, past the log. A logger that the program has set for them stays.
   globalThis.AI_SDK_LOG_WARNINGS ??= false
   return sdk
 }

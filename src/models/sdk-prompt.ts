@@ -1,9 +1,9 @@
 /**
- * Duty: messages of troupe as messages of the AI SDK. Pure but for a cache: a history grows at its end, so each message is put into
- * the SDK's words once and found again under the same object.
- * P1 Whatever is recorded makes a valid request: halves of surrogate pairs are mended, arguments of calls are objects, names of tools
- *    are such as providers take, messages of which nothing is left are left out.
- * P2 Reasoning and opaque parts go back only to the model that made them: they are bound to it (often signed or encrypted).
+ * Duty: convert messages of troupe to messages of the AI SDK. Pure except for a cache: a history grows at its end, so each message is converted
+ * once and found again by its object.
+ * SDK-PROMPT-1 Any recorded history gives a valid request: half surrogate pairs are replaced, arguments of calls are objects, names of tools have
+ *              the form that providers accept, and messages without content are left out.
+ * SDK-PROMPT-2 Reasoning and opaque data go back only to the model that made them, because they are bound to it (often signed or encrypted).
  */
 
 import type { ModelMessage } from 'ai'
@@ -22,7 +22,7 @@ export class SdkPrompt {
   readonly #modelId: string
   readonly #known = new WeakMap<PromptMessage, ModelMessage | null>()
 
-  /** `modelId` is `provider/model`: whose reasoning is sent back. */
+  /** `modelId`: `provider/model`. Only reasoning of this model is sent back. */
   constructor(modelId: string) {
     this.#modelId = modelId
   }
@@ -64,20 +64,23 @@ function toUserPart(block: UserBlock): UserPart {
       if (data !== undefined) return { type: 'file', mediaType, data: { type: 'data', data } }
       return URL.canParse(url)
         ? { type: 'file', mediaType, data: { type: 'url', url: new URL(url) } }
-        : noPlace(block.type, url)
+        : invalidAddress(block.type, url)
     }
     case 'file': {
       const { mediaType, url, filename } = block
-      if (!URL.canParse(url)) return noPlace('file', url)
+      if (!URL.canParse(url)) return invalidAddress('file', url)
       const data = { type: 'url' as const, url: new URL(url) }
       return { type: 'file', mediaType, data, ...(filename === undefined ? {} : { filename: wellFormed(filename) }) }
     }
   }
 }
 
-/** Whoever sent it may be asked by the model; the conversation goes on (P1). */
-function noPlace(what: string, url: string): UserPart {
-  return { type: 'text', text: `(${what} left out: ${JSON.stringify(url.slice(0, 200).toWellFormed())} is no address)` }
+/** Says in place of a file that its address is invalid. The model can then ask for it (SDK-PROMPT-1). */
+function invalidAddress(what: string, url: string): UserPart {
+  return {
+    type: 'text',
+    text: `(${what} left out: ${JSON.stringify(url.slice(0, 200).toWellFormed())} is not a valid address)`,
+  }
 }
 
 function toAssistantPart(block: AssistantBlock, isOwn: boolean): AssistantPart[] {
@@ -102,14 +105,14 @@ function toAssistantPart(block: AssistantBlock, isOwn: boolean): AssistantPart[]
   }
 }
 
-/** Providers take only objects as arguments; anything else goes under a name of its own, as schemas that are no objects do. */
+/** Providers accept only objects as arguments. Any other value is sent under the name `arguments`, as its schema is (tool/input-form.ts). */
 function inputOf({ input, inputText }: ToolCallBlock): unknown {
   if (inputText !== undefined) return { arguments: wellFormed(inputText) }
   if (isObject(input)) return wellFormed(input)
   return input === null ? {} : { arguments: wellFormed(input) }
 }
 
-/** A model may make up any name; a provider that gets one back which no tool can have refuses this and every later request. */
+/** A model may invent any tool name. A provider that gets an impossible name back would refuse this and every later request. */
 function sentName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unknown'
 }
@@ -127,7 +130,7 @@ function optionsOf(options: ProviderOptions | undefined): { providerOptions?: Sd
   return options === undefined ? {} : { providerOptions: wellFormed(options) as SdkOptions }
 }
 
-/** What a provider gave beside a part, if it is plain JSON, to be recorded and sent back. */
+/** The metadata that a provider attached to a part, as plain JSON, to be recorded and sent back. */
 export function providerOptionsOf(metadata: unknown): ProviderOptions | undefined {
   if (typeof metadata !== 'object' || metadata === null) return undefined
   const plain = JSON.parse(JSON.stringify(metadata)) as Record<string, Json>
@@ -135,7 +138,7 @@ export function providerOptionsOf(metadata: unknown): ProviderOptions | undefine
   return named.length === 0 ? undefined : wellFormed(Object.fromEntries(named) as ProviderOptions)
 }
 
-/** A provider may answer under a longer name than it was asked by: with the date of the version. */
+/** A provider may answer with a longer name of the model, which ends with the date of its version. */
 function isSameModel(one: string, other: string): boolean {
   return nameOf(one) === nameOf(other)
 }

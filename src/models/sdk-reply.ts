@@ -1,7 +1,8 @@
 /**
- * Duty: one reply put together from the parts of the AI SDK's stream, within a limit.
- * R1 Blocks stand in the order in which the model began them. R2 A reply whose end was not seen is no reply.
- * R3 Tool calls come through as the model wrote them, whatever the SDK thinks of them: checking them is not its work.
+ * Duty: build one reply from the parts of the AI SDK's stream, within a size limit.
+ * SDK-REPLY-1 Blocks stand in the order in which the model began them.
+ * SDK-REPLY-2 A reply without an end is not a reply.
+ * SDK-REPLY-3 Tool calls are passed on as the model wrote them, even if the SDK considers them invalid. Checking them is the runtime's work.
  */
 import type { TextStreamPart, ToolSet } from 'ai'
 import type { ModelDelta, ModelReply } from '../core/definition/model.ts'
@@ -35,7 +36,7 @@ export class SdkReply {
   readonly #onDelta: (delta: ModelDelta) => void
   readonly #blocks: (OpenText | ToolCallBlock)[] = []
   readonly #open = new Map<string, OpenText>()
-  /** Arguments as the model wrote them, by call; they are counted as they come. */
+  /** By call: its arguments as the model wrote them. Their bytes are counted as they arrive. */
   readonly #inputs = new Map<string, string>()
   #bytes = 0
   #finish: FinishPart | undefined
@@ -93,17 +94,17 @@ export class SdkReply {
   }
 
   #call(part: CallPart): void {
-    // What a provider runs by itself was not asked for, and is over already.
+    // The provider runs such a call itself, and it is over by now.
     if (part.providerExecuted === true) return
     const written = this.#inputs.get(part.toolCallId)
-    const given = argumentsOf(part, written)
-    if (written === undefined) this.#count(given.inputText ?? JSON.stringify(given.input))
+    const args = argumentsOf(part, written)
+    if (written === undefined) this.#count(args.inputText ?? JSON.stringify(args.input))
     const providerOptions = providerOptionsOf(part.providerMetadata)
     this.#blocks.push({
       type: 'tool-call',
       toolCallId: wellFormed(part.toolCallId),
       toolName: wellFormed(part.toolName),
-      ...given,
+      ...args,
       ...(providerOptions === undefined ? {} : { providerOptions }),
     })
   }
@@ -111,12 +112,12 @@ export class SdkReply {
   #count(text: string): void {
     this.#bytes += Buffer.byteLength(text)
     if (this.#bytes <= this.#bytesMax) return
-    throw new TransientError(`${this.#id} sent a reply of more than ${this.#bytesMax} bytes; it was cut off.`, {
+    throw new TransientError(`${this.#id} sent a reply of more than ${this.#bytesMax} bytes; the rest was not read.`, {
       code: 'model_garbled',
     })
   }
 
-  /** The whole reply. Throws when the stream did not end as a reply ends. */
+  /** The whole reply. Throws if the stream did not end as a reply ends. */
   end(): ModelReply {
     const content = this.#blocks.map(closed).filter((block) => block !== null)
     const finish = this.#finish
@@ -155,14 +156,14 @@ function closed(block: OpenText | ToolCallBlock): AssistantBlock | null {
   return { type: block.type, text, ...(providerOptions === undefined ? {} : { providerOptions }) }
 }
 
-/** Arguments as JSON; what the SDK could not parse it hands on as a text. */
+/** The arguments as JSON. If the SDK could not parse them, it passes them on as text. */
 function argumentsOf(part: CallPart, written: string | undefined): Pick<ToolCallBlock, 'input' | 'inputText'> {
   const input: unknown = part.input
   if (part.invalid === true && typeof input === 'string') {
     const inputText = written ?? input
     return inputText.trim() === '' ? { input: {} } : { input: null, inputText: wellFormed(inputText) }
   }
-  // So deep a value could be read and not be written again.
+  // A value that is nested so deeply can be read but not written again.
   if (isDeeperThan(input, policy.jsonDepthMax)) {
     return { input: null, inputText: wellFormed(written ?? 'arguments nested too deeply') }
   }

@@ -1,9 +1,9 @@
 /**
- * Duty: text without halves of surrogate pairs. A model may write them, a provider answers them with 400, and stores that insist on
- * UTF-8 refuse them. Nothing else is changed: a NUL is a character like others.
+ * Duty: replace half surrogate pairs in texts. A model may write them, but providers answer them with status 400, and stores that require UTF-8
+ * refuse them. Nothing else is changed; a NUL stays too.
  */
 
-/** The same value with all its texts well-formed; the value itself when they are. */
+/** The value with all its texts well-formed. Returns the value itself if they are. */
 export function wellFormed<T>(value: T): T {
   return mend(value) as T
 }
@@ -21,19 +21,19 @@ function mend(value: unknown): unknown {
   return changed ? Object.fromEntries(mended) : value
 }
 
-/** Puts text together from pieces that may be cut in the middle of a surrogate pair; what it gives is well-formed. */
+/** Joins text from pieces that may be cut within a surrogate pair. The joined text is well-formed. */
 export class TextJoiner {
   #text = ''
-  /** The first half of a pair whose second half is still to come. */
+  /** The first half of a pair whose second half has not come yet. */
   #held = ''
 
-  /** What can be shown of the text so far and was not shown yet. */
+  /** Adds a piece, and returns the well-formed text that is new since the last call. */
   add(piece: string): string {
     const whole = this.#held + piece
     this.#held = /[\uD800-\uDBFF]$/.test(whole) ? whole.slice(-1) : ''
-    const preview = (this.#held === '' ? whole : whole.slice(0, -1)).toWellFormed()
-    this.#text += preview
-    return preview
+    const added = (this.#held === '' ? whole : whole.slice(0, -1)).toWellFormed()
+    this.#text += added
+    return added
   }
 
   get text(): string {

@@ -115,12 +115,6 @@ export function workerKeys(tag: string, id: string) {
   }
 }
 
-/** What creates a session is given. */
-export function spawnKeys({ tag, sessions, events }: PartitionKeys, rootId: string) {
-  const record = `${tag}:w:${rootId}`
-  return { record, inbox: `${record}:mail:inbox`, sessions, events }
-}
-
 /** The record of a session's root, which says how the session stands. */
 export function rootKey(tag: string, sessionId: string): string {
   return `${tag}:w:${rootIdOf(sessionId)}`

@@ -5,13 +5,14 @@
 import { InvariantError } from '../core/errors.ts'
 import { defaultPool, digestAsked, unhostedPool } from '../core/ids.ts'
 import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spending } from '../core/policy.ts'
-import type { Wakeup } from '../core/ports/ports.ts'
+import type { Wakeup } from '../core/ports/wake.ts'
+import type { Refusal } from '../core/worker/refusal.ts'
+import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { sessionOfPath } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
 import { guarded, type Reply, type ScriptCaller } from './script/script.ts'
 import { cancelScript, closeScript, dismissScript, limitScript, postScript, redriveScript } from './script/scripts.ts'
-import { type SpawnAnswer, type SpawnSession, Spawns } from './spawns.ts'
 import { pruneOnce, pruneStart } from './upkeep-store.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
@@ -40,6 +41,19 @@ type PostRefused =
   | { readonly kind: 'session_finished'; readonly state: string }
   | { readonly kind: 'mailbox_full'; readonly most: number }
 
+/** What the worker that was sent to has refused. */
+export function refusalOfPost(answer: PostRefused, id: string): Refusal {
+  switch (answer.kind) {
+    case 'mailbox_full':
+      return { reason: 'mailbox_full', id, limit: answer.most }
+    case 'session_finished':
+      return { reason: 'session_finished', id, state: answer.state }
+    case 'not_found':
+    case 'terminal':
+      return { reason: answer.kind, id }
+  }
+}
+
 export type RedriveAnswer = Placed | RedriveRefused
 export type RedriveRefused = { readonly kind: 'no_letter' | 'no_message' } | PostRefused
 
@@ -55,7 +69,7 @@ export class SessionStore {
   readonly #keys: PartitionKeys
   readonly #policy: Policy
   readonly #deadlineMs: number
-  readonly #spawns: Spawns
+  readonly #creation: CreateSessions
   readonly #pools = new Map<string, { pool: string; until: number }>()
 
   constructor(
@@ -72,11 +86,16 @@ export class SessionStore {
     this.partition = partition
     this.#policy = policy
     this.#deadlineMs = deadlineMs
-    this.#spawns = new Spawns(caller, keys, policy, deadlineMs)
+    this.#creation = new CreateSessions(caller, keys, policy, deadlineMs)
   }
 
-  spawn(order: SpawnSession): Promise<SpawnAnswer> {
-    return this.#spawns.spawn(order)
+  create(order: SessionOrder): Promise<CreateAnswer> {
+    return this.#creation.create(order)
+  }
+
+  /** Each is answered as if it had been created alone. */
+  createMany(orders: readonly SessionOrder[]): Promise<PromiseSettledResult<CreateAnswer>[]> {
+    return this.#creation.createMany(orders)
   }
 
   async post(workerId: string, mail: string, { digest, isGiven }: MessageKey, event: string): Promise<PostAnswer> {

@@ -15,7 +15,7 @@ const everyMs = 60_000
 /** One script of BullMQ removes at most so many. */
 const batch = 1_000
 
-/** A queue as tools of BullMQ name it: `wakeups-<pool>` with this prefix. */
+/** A queue as tools of BullMQ name it: `wakeup-<pool>` with this prefix. */
 export interface WakeupQueue {
   readonly pool: string
   readonly prefix: string

@@ -12,7 +12,7 @@ export interface QueuePlace {
 }
 
 export function queueName(pool: string): string {
-  return `wakeups-${pool}`
+  return `wakeup-${pool}`
 }
 
 /** The connection stays the caller's. */

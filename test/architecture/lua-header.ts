@@ -8,6 +8,10 @@ export interface LuaScript {
   readonly text: string
   readonly shared: string
   readonly keys: readonly string[]
+  /** Fields of its JSON header; none: it takes no header. */
+  readonly header: readonly string[]
+  /** Those of each list or object within the header. */
+  readonly fields?: Readonly<Record<string, readonly string[]>> | undefined
   readonly args: readonly string[]
 }
 
@@ -29,7 +33,17 @@ interface Parts {
 export function disagreements(script: LuaScript): string[] {
   const parts = partsOf(script.text)
   if (parts === null) return ['has no header']
-  const checks = [titleRules, slotRules, bindingRules, tailRules, factRules, bodyRules, wordRules, buildRules]
+  const checks = [
+    titleRules,
+    slotRules,
+    bindingRules,
+    tailRules,
+    fieldRules,
+    factRules,
+    bodyRules,
+    wordRules,
+    buildRules,
+  ]
   return checks.flatMap((check) => check(parts, script))
 }
 
@@ -73,7 +87,7 @@ function slots(header: string, kind: 'KEYS' | 'ARGV'): Slot[] {
     .sort((a, b) => a.number - b.number)
 }
 
-function slotRules({ header }: Parts, { keys, args }: LuaScript): string[] {
+function slotRules({ header }: Parts, { keys, header: fields, args }: LuaScript): string[] {
   const differ = (kind: 'KEYS' | 'ARGV', names: readonly string[]) => {
     const written = slots(header, kind).map(({ number, name }) => `${number} ${name}`)
     const meant = names.map((name, index) => `${index + 1} ${name}`)
@@ -81,7 +95,7 @@ function slotRules({ header }: Parts, { keys, args }: LuaScript): string[] {
       ? []
       : [`the header has ${kind} ${written.join(', ')}; the descriptor ${meant.join(', ')}`]
   }
-  return [...differ('KEYS', keys), ...differ('ARGV', args)]
+  return [...differ('KEYS', keys), ...differ('ARGV', fields.length > 0 ? ['header', ...args] : args)]
 }
 
 /** Local name to the KEYS or ARGV that it is bound to. */
@@ -98,7 +112,9 @@ function bindings(binding: string): Map<string, string> {
 function bindingRules({ header, binding, body }: Parts): string[] {
   const found: string[] = []
   const bound = bindings(binding)
-  const byValue = new Map([...bound].map(([name, value]) => [value.replace(/^tonumber\((.*)\)$/, '$1'), name]))
+  const byValue = new Map(
+    [...bound].map(([name, value]) => [value.replace(/^(?:tonumber|readHeader)\((.*)\)$/, '$1'), name]),
+  )
   for (const { number, name, isDeclared } of slots(header, 'KEYS')) {
     const local = byValue.get(`KEYS[${number}]`)
     if (isDeclared && local) found.push(`KEYS[${number}] ${name} is marked declared and yet bound`)
@@ -126,8 +142,47 @@ function tailRules({ header, binding }: Parts): string[] {
   const found: string[] = []
   if (bound.get('cursor') !== String(last?.number))
     found.push(`the cursor begins at ${bound.get('cursor')}; the list is ARGV[${last?.number}]`)
-  const explained = new RegExp(`ARGV\\[${last?.number}\\] ${last?.name} .*\\b(count|then)\\b`)
+  const explained = new RegExp(`ARGV\\[${last?.number}\\] ${last?.name} .*\\b(count|then|each)\\b`)
   if (!explained.test(header)) found.push(`the list at ARGV[${last?.number}] is not explained`)
+  return found
+}
+
+/** Names of a header's fields: those of the header itself under '', those of a list or an object within it under its name. */
+function fieldsIn(header: string): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  const section = /ARGV\[1\] header\b[^\n]*\n((?: {2,}[^\n]*\n)*)/.exec(header)?.[1] ?? ''
+  const path: string[] = []
+  for (const [, indent, names] of section.matchAll(/^((?: {2}){1,3})(\w+(?:, \w+)*) {2,}\S/gm)) {
+    const depth = (indent as string).length / 2
+    path.length = depth - 1
+    const parent = path.at(-1) ?? ''
+    const all = (names as string).split(', ')
+    found.set(parent, [...(found.get(parent) ?? []), ...all])
+    path.push(all.at(-1) as string)
+  }
+  return found
+}
+
+/** The fields of a script's JSON header are the same, by name, in its Lua header, in its descriptor, and in what it reads. */
+function fieldRules({ header, body }: Parts, { header: top, fields = {}, shared }: LuaScript): string[] {
+  const written = fieldsIn(header)
+  const meant = new Map([...(top.length > 0 ? [['', top] as const] : []), ...Object.entries(fields)])
+  const found: string[] = []
+  for (const parent of new Set([...written.keys(), ...meant.keys()])) {
+    const [inHeader, inDescriptor] = [written.get(parent) ?? [], meant.get(parent) ?? []]
+    const where = parent === '' ? 'header' : `header's ${parent}`
+    for (const name of inHeader)
+      if (!inDescriptor.includes(name))
+        found.push(`the ${where} has a field ${name}, which the descriptor does not have`)
+    for (const name of inDescriptor)
+      if (!inHeader.includes(name))
+        found.push(`the descriptor has a field ${name} of the ${where}, which is not explained`)
+  }
+  const code = [body, ...helpersOf(body, shared).values()].join('\n')
+  for (const name of new Set([...written.values()].flat()))
+    if (!new RegExp(`\\.${name}\\b|'${name}'`).test(code)) found.push(`the field ${name} is explained and never read`)
+  for (const name of new Set(matches(body, /\bheader\.(\w+)/g)))
+    if (!written.get('')?.includes(name)) found.push(`the field ${name} is read and not explained`)
   return found
 }
 

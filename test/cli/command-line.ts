@@ -1,4 +1,4 @@
-/** The command line as a child process, with nothing of the caller's environment but PATH and HOME, in a project of its own. */
+/** The command line as a child process in a project of its own. Of the environment it gets only PATH and HOME. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { compileCacheEnv } from '../support/compile-cache.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { CommandHost } from './command-host.ts'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 const main = join(repository, 'src', 'cli', 'main.ts')
@@ -25,7 +26,7 @@ export interface CommandOptions {
   readonly stdin?: string
 }
 
-/** A command that runs. Its output can be looked at while it does. */
+/** A running command, with its output so far. */
 export class RunningCommand {
   readonly child: ChildProcess
   stdout = ''
@@ -34,10 +35,9 @@ export class RunningCommand {
   #hasEnded = false
 
   constructor(args: readonly string[], { cwd, env, stdin }: CommandOptions) {
-    const { PATH = '', HOME = '' } = process.env
     this.child = spawn(process.execPath, ['--conditions=troupe-source', main, ...args], {
       cwd,
-      env: { PATH, HOME, ...compileCacheEnv(), ...env },
+      env: fullEnv(env),
       stdio: 'pipe',
     })
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))
@@ -54,19 +54,10 @@ export class RunningCommand {
   }
 
   #end(code: number | null, signal: NodeJS.Signals | null): Ended {
-    const { stdout, stderr } = this
-    return {
-      code,
-      signal,
-      stdout,
-      stderr,
-      get objects() {
-        return parseLines(stdout)
-      },
-    }
+    return endOf({ code, signal, stdout: this.stdout, stderr: this.stderr })
   }
 
-  /** A command that starts beside many others takes its time. */
+  /** Waits for a text in the output. The deadline is long, because a command that starts beside many others is slow. */
   async saw(text: string | RegExp, where: 'stdout' | 'stderr' = 'stderr'): Promise<void> {
     const isThere = () => {
       const seen = this[where]
@@ -82,6 +73,20 @@ export class RunningCommand {
   }
 }
 
+function fullEnv(env?: Readonly<Record<string, string>>): Record<string, string> {
+  const { PATH = '', HOME = '' } = process.env
+  return { PATH, HOME, ...compileCacheEnv(), ...env }
+}
+
+function endOf(end: Omit<Ended, 'objects'>): Ended {
+  return {
+    ...end,
+    get objects() {
+      return parseLines(end.stdout)
+    },
+  }
+}
+
 function parseLines(text: string): Record<string, unknown>[] {
   return text
     .split('\n')
@@ -89,11 +94,12 @@ function parseLines(text: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
-/** A folder with worker files, in which `import 'troupe'` is this repository. */
+/** A folder with worker files where `import 'troupe'` means this repository. */
 export class Project implements AsyncDisposable {
   readonly folder: string
   readonly #env: Readonly<Record<string, string>>
   readonly #running = new Set<RunningCommand>()
+  #host: CommandHost | undefined
 
   private constructor(folder: string, env: Readonly<Record<string, string>>) {
     this.folder = folder
@@ -127,12 +133,19 @@ export class Project implements AsyncDisposable {
     return command
   }
 
-  /** Runs a command to its end. */
+  /** Runs a command to its end, in a process of its own. */
   run(args: readonly string[], options: Partial<CommandOptions> = {}): Promise<Ended> {
     return this.start(args, options).ended
   }
 
+  /** Runs a command to its end, in a process that runs one after the other: for those that look, ask or are refused. */
+  async ask(args: readonly string[]): Promise<Ended> {
+    this.#host ??= new CommandHost(this.folder, fullEnv(this.#env))
+    return endOf({ ...(await this.#host.run(args)), signal: null })
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#host?.[Symbol.asyncDispose]()
     for (const command of this.#running) command.kill('SIGKILL')
     await Promise.all([...this.#running].map((command) => command.ended))
     await rm(this.folder, { recursive: true, force: true })

@@ -41,7 +41,7 @@ describe('a key of another sort', () => {
   test.each([
     ['record', 'hash'],
     ['log', 'list'],
-    ['results', 'hash'],
+    ['runResults', 'hash'],
   ] as const)('(%s) is named by who cannot read it, as no fault of troupe', async (name, sort) => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const { session, keys } = await ended(troupe, 'echo')

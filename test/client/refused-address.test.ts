@@ -43,7 +43,7 @@ describe('a user', () => {
   const id = newId(0)
   const calls: readonly [forbidden: string, what: string, call: (client: Troupe) => Promise<unknown>][] = [
     ['@scripting', 'post', (client) => client.workers.get(id).send('x')],
-    ['rpush', 'spawn', (client) => client.sessions.create({ kind: 'echo', input: 1 })],
+    ['rpush', 'create-sessions', (client) => client.sessions.create({ kind: 'echo', input: 1 })],
     ['hmget', 'checking the set-up', async () => {}],
     ['hmget', 'reading session', (client) => client.sessions.get(id).report()],
     ['lrange', 'reading mailbox', (client) => client.workers.get(id).mailbox()],

@@ -1,4 +1,4 @@
-/** Guards that cannot be reached: that is no fault of troupe, and the error says what to do. */
+/** Guards that cannot be reached. The error says what to do. */
 import { randomInt } from 'node:crypto'
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
@@ -13,7 +13,7 @@ async function temporaryFolder(): Promise<string> {
   return folder
 }
 
-test('where the folder for sockets is that of somebody else, nobody is reached through it', async () => {
+test('a folder for sockets that belongs to another user is not used', async () => {
   const folder = join(await temporaryFolder(), 'deep'.repeat(30))
   await mkdir(folder)
   // No user has this id.
@@ -29,7 +29,7 @@ test('where the folder for sockets is that of somebody else, nobody is reached t
   })
 })
 
-test('of who listens and says nothing the error tells where that is', async () => {
+test('if a process listens but sends nothing, the error names its socket', async () => {
   const path = join(await temporaryFolder(), 'guard.sock')
   const sockets = new Set<Socket>()
   const server = createServer((socket) => sockets.add(socket))

@@ -1,4 +1,4 @@
-/** The guard and its owners with commands that are no Redis: what ends it, what it ends, and whom it keeps. */
+/** The guard and its owners, with commands other than a Redis: when the command ends, when the guard ends, and who may use them. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -32,21 +32,21 @@ async function orderOf(script: string): Promise<{ folder: string; order: GuardOr
   return { folder, order: { socket, command: '/bin/sh', args: ['-c', script], input: '', logFile, note: '' } }
 }
 
-test.concurrent('a command that does not end when asked to is killed (G1)', async () => {
+test.concurrent('a command that ignores SIGTERM is killed (GUARD-1)', async () => {
   const { order } = await orderOf("trap '' TERM; while :; do sleep 0.1; done")
   const guarded = await startGuarded(order)
   await guarded.release()
   expect(isAlive(guarded.pid)).toBe(false)
 })
 
-test.concurrent('a command to which no owner comes ends (G1)', async () => {
+test.concurrent('a command to which no owner connects ends (GUARD-1)', async () => {
   const { order } = await orderOf('exec sleep 60')
   const guard = startGuard(order)
   await waitUntil('the guard to end by itself', () => guard.exitCode !== null || guard.signalCode !== null, 60_000)
   expect(guard.exitCode).toBe(0)
 })
 
-test.concurrent('a guard that is told to end ends its command first (G2)', async () => {
+test.concurrent('a guard that gets SIGTERM ends its command first (GUARD-2)', async () => {
   const { order } = await orderOf('exec sleep 60')
   const guard = startGuard(order)
   const guarded = await waitUntil('the guard to listen', () => joinGuarded(order.socket))
@@ -56,7 +56,7 @@ test.concurrent('a guard that is told to end ends its command first (G2)', async
   await waitUntil('the guard to be gone', () => guard.exitCode === 0)
 })
 
-test.concurrent('who comes while the command is ending waits for its end (G2)', async () => {
+test.concurrent('an owner that connects while the command is ending waits for its end (GUARD-2)', async () => {
   const { folder, order } = await orderOf(
     `trap 'echo > "$0/asked"; until [ -e "$0/go" ]; do sleep 0.02; done; exit' TERM; while :; do sleep 0.02; done`,
   )
@@ -78,7 +78,7 @@ test.concurrent('who comes while the command is ending waits for its end (G2)', 
   await released
 })
 
-test.concurrent('a signal to all processes of its starter does not reach it (G3)', async () => {
+test.concurrent('a signal to the process group of its starter does not reach the guard (GUARD-3)', async () => {
   const { order } = await orderOf('exec sleep 60')
   const starter = startStarter(order, 'setInterval(() => {}, 60_000)')
   const [said] = (await once(starter.stdout.setEncoding('utf8'), 'data')) as [string]
@@ -92,7 +92,7 @@ test.concurrent('a signal to all processes of its starter does not reach it (G3)
   await Promise.all([other?.release(), third?.release()])
 })
 
-test.concurrent('an owner with nothing else to do ends, and the command with it (P2)', async () => {
+test.concurrent('an owner without other work ends, and the command ends with it (GUARDED-2)', async () => {
   const { order } = await orderOf('exec sleep 60')
   const starter = startStarter(order, '')
   const [said] = (await once(starter.stdout.setEncoding('utf8'), 'data')) as [string]
@@ -101,7 +101,7 @@ test.concurrent('an owner with nothing else to do ends, and the command with it 
   await waitUntil('the command to be gone', () => !isAlive(Number(said)))
 })
 
-test.concurrent('nobody else can read what the command writes, or reach its guard', async () => {
+test.concurrent('no other user can read the output of the command or connect to its guard', async () => {
   const { folder, order } = await orderOf('echo > "$0/written"; while :; do sleep 0.05; done')
   await chmod(folder, 0o755)
   const guarded = await startGuarded({ ...order, args: [...order.args, folder] })
@@ -111,7 +111,7 @@ test.concurrent('nobody else can read what the command writes, or reach its guar
   await guarded.release()
 })
 
-/** A process with a group of its own that starts the command, says its process id, and does this behind. */
+/** A process in its own group that starts the command, prints its process id, and then runs this code. */
 function startStarter(order: GuardOrder, behind: string) {
   const module = new URL('../../src/dev/guarded-process.ts', import.meta.url).href
   const program = `
@@ -127,7 +127,7 @@ function startStarter(order: GuardOrder, behind: string) {
   return starter
 }
 
-/** The guard alone, without anybody who would own its command. */
+/** A guard without any owner. */
 function startGuard(order: GuardOrder) {
   const program = fileURLToPath(new URL('../../src/dev/guard.ts', import.meta.url))
   const guard = spawn(process.execPath, [program], { stdio: ['pipe', 'ignore', 'inherit'] })

@@ -1,4 +1,4 @@
-/** The address that a folder remembers of its last Redis: what is there now may be somebody else's. */
+/** The address of its last Redis that a folder remembers. Another server may listen there now. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFile, mkdir, mkdtemp, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
@@ -26,7 +26,7 @@ function redisIn(dir: string): Promise<DevRedis> {
   return findOrStartRedis({ mode: 'development', path: process.env.PATH ?? '', dir })
 }
 
-/** Somebody else at a port of their own, who treats those who connect like this. */
+/** A foreign server at its own port, which treats connections in this way. */
 async function somebody(welcome: (socket: Socket) => unknown): Promise<Stranger> {
   return listening(
     createServer((socket) => {
@@ -48,14 +48,14 @@ async function listening(server: Server): Promise<Stranger> {
   return { port, [Symbol.asyncDispose]: close }
 }
 
-/** Has the folder remember that its Redis was at this port. */
+/** Makes the folder remember that its Redis was at this port. */
 async function moveAddress(dir: string, port: number): Promise<void> {
   const file = join(dir, 'address.json')
   const address = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>
   await writeFile(file, JSON.stringify({ ...address, port }))
 }
 
-/** Has the folder remember no more than this, as another version or somebody's hand wrote it. */
+/** Makes the folder remember only this, as another version or a person may have written it. */
 async function keepOfAddress(dir: string, ...names: readonly string[]): Promise<void> {
   const file = join(dir, 'address.json')
   await writeFile(file, JSON.stringify(JSON.parse(await readFile(file, 'utf8')), [...names]))
@@ -66,7 +66,7 @@ function addressOf({ url }: DevRedis): RedisAddress {
   return { port: Number(port), password }
 }
 
-/** A server that no guard knows, on the data of this folder. */
+/** A server on the data of this folder that no guard knows. */
 async function serverIn(dir: string, { port, password }: RedisAddress): Promise<AsyncDisposable & ChildProcess> {
   const settings = ['--port', `${port}`, '--dir', dir, '--save', '', '--appendonly', 'yes']
   const child = spawn(server ?? '', password ? [...settings, '--requirepass', password] : settings)
@@ -92,7 +92,7 @@ test.each<[string, () => Promise<Stranger>]>([
   ['says what is no line and stays', () => somebody((socket) => socket.once('data', () => socket.write(alert)))],
   ['speaks first, and waits', () => somebody((socket) => socket.write('login: '))],
   ['speaks TLS only', () => listening(createTlsServer())],
-])('a port at which by now somebody %s is left to them', async (_, stranger) => {
+])('a port at which now a foreign server %s is left alone', async (_, stranger) => {
   await using other = await stranger()
   const dir = join(root, 'redis')
   await (await redisIn(dir)).stop()
@@ -101,7 +101,7 @@ test.each<[string, () => Promise<Stranger>]>([
   expect(new URL(redis.url).port).not.toBe(String(other.port))
 })
 
-test('who begins like a Redis and leaves in the middle of the line is a stranger', async () => {
+test('a server that begins an answer like a Redis and closes in the middle of the line is a stranger', async () => {
   await using other = await somebody((socket) => socket.once('data', () => socket.end('+O')))
   expect(await askRedis({ port: other.port, password: 'x' }, 'PING')).toEqual({ kind: 'stranger' })
 })
@@ -109,7 +109,7 @@ test('who begins like a Redis and leaves in the middle of the line is a stranger
 test.each<[string, (socket: Socket) => void]>([
   ['leaves', (socket) => socket.end()],
   ['breaks off', (socket) => socket.resetAndDestroy()],
-])('who %s without a word hangs up, unless they knew the password', async (_, leave) => {
+])('a server that %s without an answer counts as hanging up, unless it accepted the password', async (_, leave) => {
   await using other = await somebody((socket) => socket.once('data', () => leave(socket)))
   expect(await askRedis({ port: other.port, password: 'x' }, 'PING')).toEqual({ kind: 'hangUp' })
   await using ending = await somebody((socket) =>
@@ -121,17 +121,17 @@ test.each<[string, (socket: Socket) => void]>([
   expect(await askRedis({ port: ending.port, password: 'x' }, 'SHUTDOWN NOSAVE')).toEqual({ kind: 'silence' })
 })
 
-test('of who does not say what they are the error says what to do', async () => {
+test('if a server does not answer, the error says what to do', async () => {
   await using other = await somebody(() => {})
   const dir = join(root, 'redis')
   await (await redisIn(dir)).stop()
   await moveAddress(dir, other.port)
   await expect(redisIn(dir)).rejects.toThrow(
-    `What listens at port ${other.port}, where the Redis of ${dir} was, does not say whether it is that one: end it, or remove ${dir}/address.json.`,
+    `A server at port ${other.port}, where the Redis of ${dir} was, does not answer, so it may be that Redis: end it, or remove ${dir}/address.json.`,
   )
 })
 
-test('a copy of a folder whose Redis is in use gets a Redis of its own, and leaves that one alone', async () => {
+test('a copy of a folder whose Redis is in use gets its own Redis and leaves the other alone', async () => {
   const dir = join(root, 'redis')
   await using original = await redisIn(dir)
   const copy = join(root, 'copy')
@@ -142,7 +142,7 @@ test('a copy of a folder whose Redis is in use gets a Redis of its own, and leav
   expect(redis.url).not.toBe(original.url)
 })
 
-test('a copy in the place of a folder that was moved away leaves the Redis of that one alone', async () => {
+test('a copy at the place of a moved folder leaves the Redis of the moved folder alone', async () => {
   const dir = join(root, 'redis')
   await using original = await redisIn(dir)
   const moved = join(root, 'moved')
@@ -154,7 +154,7 @@ test('a copy in the place of a folder that was moved away leaves the Redis of th
   expect(redis.url).not.toBe(original.url)
 })
 
-/** A path below which no socket has room: its guard listens elsewhere. */
+/** A path that is too long for a socket: the guard listens elsewhere. */
 const long = 'deep'.repeat(30)
 
 describe.skipIf(!server).each([
@@ -171,16 +171,19 @@ describe.skipIf(!server).each([
   test.each<[string, (dir: string) => Promise<void>]>([
     ['moved', () => rename(join(root, 'old'), join(root, 'new'))],
     ['removed', () => rm(join(root, 'old'), { recursive: true })],
-  ])('that was %s has no part in the one that took its place, and its end ends nothing there', async (_, leave) => {
-    const dir = join(root, 'old', name)
-    const first = await redisIn(dir)
-    await leave(dir)
-    await using second = await redisIn(dir)
-    expect(second.pid).not.toBe(first.pid)
-    await first.stop()
-    await using third = await redisIn(dir)
-    expect(third.pid).toBe(second.pid)
-  })
+  ])(
+    'that was %s does not share the server of the folder that took its place, and its end ends nothing there',
+    async (_, leave) => {
+      const dir = join(root, 'old', name)
+      const first = await redisIn(dir)
+      await leave(dir)
+      await using second = await redisIn(dir)
+      expect(second.pid).not.toBe(first.pid)
+      await first.stop()
+      await using third = await redisIn(dir)
+      expect(third.pid).toBe(second.pid)
+    },
+  )
 })
 
 test.skipIf(!server)(
@@ -198,7 +201,7 @@ test.skipIf(!server)(
 )
 
 describe.skipIf(!server)('a server that survived its guard', () => {
-  test('ends before the next one starts, also where the folder was moved (R1)', async () => {
+  test('ends before the next one starts, also if the folder was moved (SHARED-1)', async () => {
     const dir = join(root, 'redis')
     const first = await redisIn(dir)
     await first.stop()
@@ -210,7 +213,7 @@ describe.skipIf(!server)('a server that survived its guard', () => {
     await waitUntil('the survivor to be gone', () => survivor.exitCode === 0)
   })
 
-  test('ends also where the address does not say whose it is, as other versions write it (R1)', async () => {
+  test('ends also if the address holds no folder id, as older versions wrote it (SHARED-1)', async () => {
     const dir = join(root, 'redis')
     const first = await redisIn(dir)
     await first.stop()
@@ -221,7 +224,7 @@ describe.skipIf(!server)('a server that survived its guard', () => {
     await waitUntil('the survivor to be gone', () => survivor.exitCode === 0)
   })
 
-  test('is asked nothing where no password is known that could prove whose it is', async () => {
+  test('gets no request if no password is known that could prove whose server it is', async () => {
     const dir = join(root, 'redis')
     await (await redisIn(dir)).stop()
     const port = await ownPort()

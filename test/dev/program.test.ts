@@ -1,16 +1,16 @@
-/** Programs of the system, as far as no server is needed. */
+/** Finding and running programs of the system, without a server. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { findProgram, isAlive, runProgram } from '../../src/dev/program.ts'
 
-test('a program is found by a path that is relative to the current folder, and can be run from any', async () => {
+test('a program is found by a relative search path, and can be run from any folder', async () => {
   const file = await findProgram(['sh'], relative(process.cwd(), '/bin'))
   expect(file).toBe('/bin/sh')
 })
 
-test('a program that takes too long and does not end when asked to is ended', async () => {
+test('a program that takes too long is killed', async () => {
   const root = await mkdtemp(join(tmpdir(), 'troupe-program-'))
   onTestFinished(() => rm(root, { recursive: true }))
   const script = 'echo $$ > "$0/pid"; trap "" TERM; while :; do sleep 0.05; done'

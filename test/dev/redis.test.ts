@@ -1,4 +1,4 @@
-/** The finder of a Redis against real servers, real processes and real kills. */
+/** Finding and starting a Redis, with real servers, real processes and real kills. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
@@ -36,8 +36,8 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true, maxRetries: 20 })
 })
 
-describe('what is found', () => {
-  test('a Redis that was given is used as it is, and its password is not shown', async () => {
+describe('the search for a Redis', () => {
+  test('a configured Redis is used as it is, and its password is not shown', async () => {
     const redis = await findOrStartRedis({
       url: 'redis://me:secret@redis.example:6380/2',
       mode: 'development',
@@ -47,7 +47,7 @@ describe('what is found', () => {
     expect(redis.description).toBe('the Redis at redis.example:6380/2')
   })
 
-  test('without a server, an engine and a package manager, one sentence says what to type', async () => {
+  test('without a server, a container engine and a package manager, one sentence says which command to type', async () => {
     const empty = join(root, 'empty')
     await mkdir(empty)
     const failure = findOrStartRedis({ mode: 'test', path: empty })
@@ -57,7 +57,7 @@ describe('what is found', () => {
     )
   })
 
-  test('nothing is installed for who does not want it', async () => {
+  test('nothing is installed if the caller forbids it', async () => {
     const asked = join(root, 'asked')
     const bin = await programs('packages', { 'apt-get': `touch ${asked}`, env: `touch ${asked}` })
     await expect(findOrStartRedis({ mode: 'test', path: bin, mayInstall: false })).rejects.toThrow(
@@ -66,7 +66,7 @@ describe('what is found', () => {
     await expect(stat(asked)).rejects.toThrow('ENOENT')
   })
 
-  test('nothing more is looked for or installed when the search is called off', async () => {
+  test('an aborted search looks for nothing more and installs nothing', async () => {
     const asked = join(root, 'asked')
     const more = `echo "$0" >> ${asked}`
     // Ctrl+C in a terminal reaches this program as well: it ends without an answer, as if it could not run.
@@ -90,20 +90,20 @@ describe('what is found', () => {
     )
   })
 
-  test('a server that cannot run does not count, and the error has its words', async () => {
+  test('a server program that cannot run does not count, and the error quotes it', async () => {
     const bin = await programs('torn', { 'redis-server': 'echo "libjemalloc.so.2: no such file" >&2; exit 127' })
     await expect(findOrStartRedis({ mode: 'test', path: bin })).rejects.toThrow(
-      /, \S+redis-server does not tell its version \(libjemalloc\.so\.2: no such file\), no container/,
+      /, \S+redis-server does not print its version \(libjemalloc\.so\.2: no such file\), no container/,
     )
   })
 
-  test('a server that is recent enough is found behind one that is too old', async () => {
+  test('a recent server is found after one that is too old', async () => {
     const says = (version: string) => `echo "Server v=${version} sha=00000000:0 bits=64"`
     const bin = await programs('two', { 'redis-server': says('5.0.7'), 'valkey-server': says('8.1.1') })
     expect(await findLocalServer(bin)).toMatchObject({ kind: 'found', program: { name: 'valkey-server 8.1.1' } })
   })
 
-  test('a client of a container engine does not count where no engine answers', async () => {
+  test('the client of a container engine does not count if no engine answers', async () => {
     const bin = await programs('no-engine', { docker: 'echo "Cannot connect to the Docker daemon" >&2; exit 1' })
     await expect(findOrStartRedis({ mode: 'test', path: bin })).rejects.toThrow('no container engine answers')
   })
@@ -242,7 +242,7 @@ describe.skipIf(!server)('a development Redis', () => {
     expect(new Set(all.map(({ redis }) => redis.pid)).size).toBe(1)
   })
 
-  test('one that starts while the server is ending gets a new one with the same data', async () => {
+  test('a process that starts while the server is ending gets a new server with the same data', async () => {
     const dir = join(root, 'redis')
     const first = await findOrStartRedis({ mode: 'development', path, dir })
     await answer(first.url, 'SET greeting hello')
@@ -252,7 +252,7 @@ describe.skipIf(!server)('a development Redis', () => {
     expect(await askRedis(addressOf(second.url), 'STRLEN greeting')).toEqual({ kind: 'answer', text: '5' })
   })
 
-  test('what killed processes left behind is no obstacle', async () => {
+  test('files that killed processes left behind do not prevent a start', async () => {
     const dir = join(root, 'redis')
     const killed = await startOwner({ mode: 'development', path, dir })
     killed.process.kill('SIGKILL')
@@ -269,7 +269,7 @@ describe.skipIf(!server)('a development Redis', () => {
   test.each([
     ['that nothing was written into before a power cut', '', 0],
     ['of a process whose id another one has by now', String(process.pid), 3_600],
-  ])('a lock %s is no obstacle', async (_, holder, secondsOld) => {
+  ])('a lock %s does not prevent a start', async (_, holder, secondsOld) => {
     const dir = join(root, 'redis')
     const lock = join(dir, 'start.lock')
     await mkdir(dir)
@@ -310,7 +310,7 @@ describe.skipIf(!server)('a development Redis', () => {
     await waitUntil('the survivor to be gone', () => survivor.exitCode === 0)
   })
 
-  test('a port that is taken by somebody else is left to them', async () => {
+  test('a port that another program has taken is left alone', async () => {
     const dir = join(root, 'redis')
     const first = await findOrStartRedis({ mode: 'development', path, dir })
     await first.stop()
@@ -331,13 +331,13 @@ describe.skipIf(!server)('a development Redis', () => {
     },
   )
 
-  test('a folder will do whatever its name holds', async () => {
+  test('the name of the folder may hold any characters', async () => {
     const dir = join(root, 'two\nlines\t\u001b "quoted" \\x41 ü')
     await using redis = await findOrStartRedis({ mode: 'development', path, dir })
     expect(await setting(redis.url, 'dir')).toBe(dir)
   })
 
-  test('a folder whose path is too long for a socket will do', async () => {
+  test('the path of the folder may be too long for a socket', async () => {
     const dir = join(root, 'deep'.repeat(20), 'deep'.repeat(20))
     const first = await startOwner({ mode: 'development', path, dir })
     await using second = await findOrStartRedis({ mode: 'development', path, dir })
@@ -345,7 +345,7 @@ describe.skipIf(!server)('a development Redis', () => {
   })
 })
 
-/** Starts a process that owns a part in a Redis, and returns when it has it. */
+/** Starts a process that owns a share in a Redis, and returns when it has that share. */
 async function startOwner(wish: RedisWish): Promise<{ process: ChildProcess; redis: OwnedRedis }> {
   const program = fileURLToPath(new URL('../programs/redis-owner.ts', import.meta.url))
   const owner = spawn(process.execPath, [program, JSON.stringify(wish)], { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -368,7 +368,7 @@ async function parentOf(pid: number): Promise<number> {
   return Number(/^PPid:\s*(\d+)/m.exec(status)?.[1])
 }
 
-/** A search path that holds this machine's server and nothing else that could give one. */
+/** A search path that holds the server program of this machine and nothing else that could provide one. */
 async function onlyLocalServer(bin: string): Promise<string> {
   await mkdir(bin)
   if (server) await symlink(server, join(bin, 'redis-server'))

@@ -1,4 +1,4 @@
-/** Which of the server programs on a search path is taken. */
+/** Which server program on a search path is used. */
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -22,17 +22,17 @@ const says = (version: string) => `echo "Redis server v=${version} sha=00000000:
 test.each([
   ['is too old', says('5.0.7')],
   ['cannot run', 'exit 127'],
-])('one that %s does not hide another of its name behind it', async (_, first) => {
+])('a program that %s does not hide a later one with the same name', async (_, first) => {
   const found = await findLocalServer(await pathOf(first, says('7.4.1')))
   expect(found).toMatchObject({ kind: 'found', program: { name: 'redis-server 7.4.1' } })
 })
 
-test('of several that will not do the first is told of', async () => {
+test('if no program can be used, the error names the first one', async () => {
   const why = 'redis-server 5.0.7 is too old (6.2 or later is needed)'
   expect(await findLocalServer(await pathOf(says('5.0.7'), says('4.0.1')))).toEqual({ kind: 'unfit', why })
 })
 
-test('of one that fails without a word it is told that it failed', async () => {
+test('a program that fails without output is reported as failed', async () => {
   const found = await findLocalServer(await pathOf('exit 3'))
   expect(found).toMatchObject({ why: expect.stringMatching(/version \(Command failed: \S+redis-server --version\)$/) })
 })

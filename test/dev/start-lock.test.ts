@@ -1,4 +1,4 @@
-/** The lock of those who start a server in a folder, and what it protects. */
+/** The lock for starting a server in a folder. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { startShared } from '../../src/dev/shared-redis.ts'
 import { takeStartLock } from '../../src/dev/start-lock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-/** What others do just before a file gets a name or loses one. */
+/** Actions of other processes just before a file gets a name or loses one. */
 const { before } = vi.hoisted(() => ({ before: [] as (() => Promise<unknown>)[] }))
 vi.mock('node:fs/promises', async (load) => {
   const real = await load<typeof import('node:fs/promises')>()
@@ -25,7 +25,7 @@ vi.mock('node:fs/promises', async (load) => {
   return { ...real, rename, link }
 })
 
-/** No process has it: ids end far below. */
+/** An id that no process has, because ids end far below. */
 const nobody = '2147483647'
 
 let folder: string
@@ -34,7 +34,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }))
 
-test('it is held by one at a time, and leaves no file', async () => {
+test('one process at a time holds it, and it leaves no file', async () => {
   const release = await takeStartLock(folder)
   expect(await takeStartLock(folder)).toBeUndefined()
   expect(await readdir(folder)).toEqual(['start.lock'])
@@ -42,7 +42,7 @@ test('it is held by one at a time, and leaves no file', async () => {
   expect(await readdir(folder)).toEqual([])
 })
 
-test('one that was taken while that of a dead process was being removed is left to its holder', async () => {
+test('a lock that was taken while the lock of a dead process was being removed stays with its holder', async () => {
   const lock = join(folder, 'start.lock')
   await writeFile(lock, nobody)
   const living = String(process.ppid)
@@ -52,7 +52,7 @@ test('one that was taken while that of a dead process was being removed is left 
   expect(await readdir(folder)).toEqual(['start.lock'])
 })
 
-test('one that was taken while that of a dead process was being removed is left to its holder by a third one, too', async () => {
+test('such a lock also stays with its holder if a third process starts', async () => {
   const lock = join(folder, 'start.lock')
   await writeFile(lock, nobody)
   const [living, third] = [String(process.ppid), String(process.pid)]
@@ -64,7 +64,7 @@ test('one that was taken while that of a dead process was being removed is left 
   expect(await readFile(lock, 'utf8')).toBe(living)
 })
 
-test('that of a dead process is removed by one at a time', async () => {
+test('only one process at a time removes the lock of a dead process', async () => {
   const [lock, removal] = [join(folder, 'start.lock'), join(folder, 'start.lock.removal')]
   await writeFile(lock, nobody)
   await writeFile(removal, String(process.ppid))
@@ -83,7 +83,7 @@ async function setAge(file: string, ms: number): Promise<void> {
   await utimes(file, at, at)
 }
 
-test('one whose age is known alone is left to its holder while it may be held, and taken however the clock was set', async () => {
+test('a lock of which only the age is known stays with its holder as long as a start may take, even if the clock was set', async () => {
   const lock = join(folder, 'start.lock')
   await writeFile(lock, String(process.ppid))
   expect(await takeStartLock(folder)).toBeUndefined()
@@ -109,7 +109,7 @@ test.skipIf(process.platform !== 'linux')(
   },
 )
 
-test.skipIf(process.platform !== 'linux')('that of a process that ended, and nobody asked how, is taken', async () => {
+test.skipIf(process.platform !== 'linux')('the lock of a zombie process is taken over', async () => {
   // Its parent becomes a program that knows nothing of it, as the first process of a container may; it ends when that is so.
   const ended = 'while [ "$(cat /proc/$$/comm)" != sleep ]; do :; done'
   const parent = spawn('sh', ['-c', `(${ended}) & echo $!; exec sleep 60`], { stdio: ['ignore', 'pipe', 'ignore'] })
@@ -127,7 +127,7 @@ test.skipIf(process.platform !== 'linux')('that of a process that ended, and nob
   }
 })
 
-test('who gets it after somebody else has started a server joins that one', async ({ skip }) => {
+test('a process that gets the lock after another has started a server joins that server', async ({ skip }) => {
   const local = await findLocalServer(process.env.PATH ?? '')
   if (local.kind !== 'found') return skip()
   const first = await startShared(folder, local.program)

@@ -1,4 +1,4 @@
-/** One server from its command to its first answer, with programs that are no good servers. */
+/** Starting one server until its first answer, with programs that are bad servers. */
 import { mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -28,10 +28,10 @@ function shell(script: string): ServerProgram {
   }
 }
 
-test('a server that does not answer in time is ended, and the end of its log is told (S1)', async () => {
+test('a server that does not answer in time is ended, and the error holds the end of its log (STARTED-1)', async () => {
   const program = shell('echo $$ > "$0/pid"; echo "not yet"; exec sleep 60')
   const starting = startRedis({ program, folder: join(root, 'data'), password: 'x' })
-  await expect(starting).rejects.toThrow(/^a shell did not answer within 3 s \(nobody listens\)\. .*:\n {2}not yet$/)
+  await expect(starting).rejects.toThrow(/^a shell did not answer within 3 s \(nothing listens\)\. .*:\n {2}not yet$/)
   expect(isAlive(Number(await readFile(join(root, 'pid'), 'utf8')))).toBe(false)
 })
 
@@ -42,7 +42,7 @@ test('a throw-away server that does not start leaves no folder', async () => {
   await expect(stat(folder)).rejects.toThrow('ENOENT')
 })
 
-test.skipIf(!hasServer)('a port that somebody took in between is replaced by another', async () => {
+test.skipIf(!hasServer)('if another program takes the chosen port first, another port is used', async () => {
   const local = await findLocalServer(path)
   if (local.kind !== 'found') throw new Error(`There is ${local.kind} server.`)
   const other = createServer((socket) => socket.destroy())

@@ -1,4 +1,4 @@
-/** The volume of a folder's Redis in a container: as much its own as what lies in the folder itself. */
+/** The volume of a folder's Redis in a container. It belongs to the folder as much as the files in it. */
 import { createHash } from 'node:crypto'
 import { cp, mkdir, mkdtemp, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ async function change(of: Record<string, string>): Promise<void> {
   await writeFile(file, JSON.stringify({ ...(JSON.parse(await readFile(file, 'utf8')) as object), ...of }))
 }
 
-test('it stays the same from one start to the next, and where the folder is moved (V1)', async () => {
+test('it stays the same from one start to the next, and when the folder is moved (VOLUME-1)', async () => {
   const name = await volumeOf(folder)
   expect(name).toMatch(/^troupe-[0-9a-f]{16}$/)
   await writeFile(join(folder, 'address.json'), '{}')
@@ -31,7 +31,7 @@ test('it stays the same from one start to the next, and where the folder is move
   expect(await volumeOf(moved)).toBe(name)
 })
 
-test('who takes the place of a folder that was moved has another (V2)', async () => {
+test('a folder at the place of a moved folder has another volume (VOLUME-2)', async () => {
   const name = await volumeOf(folder)
   await rename(folder, join(root, 'moved'))
   await mkdir(folder)
@@ -39,7 +39,7 @@ test('who takes the place of a folder that was moved has another (V2)', async ()
   expect(await volumeOf(join(root, 'moved'))).toBe(name)
 })
 
-test('a copy has another, also where the original is gone (V2)', async () => {
+test('a copy has another volume, even if the original is gone (VOLUME-2)', async () => {
   const name = await volumeOf(folder)
   const copy = join(root, 'copy')
   await cp(folder, copy, { recursive: true })
@@ -50,7 +50,7 @@ test('a copy has another, also where the original is gone (V2)', async () => {
   expect(await volumeOf(copy)).toBe(own)
 })
 
-test('it stays the same where the device has another number, and is another for a snapshot, which has another path (V1, V2)', async () => {
+test('it stays the same if the device gets another number; a snapshot with another path has another volume (VOLUME-1, VOLUME-2)', async () => {
   const name = await volumeOf(folder)
   const { folderId } = JSON.parse(await readFile(join(folder, 'volume.json'), 'utf8')) as { folderId: string }
   const elsewhere = `1${folderId}`
@@ -60,7 +60,7 @@ test('it stays the same where the device has another number, and is another for 
   expect(await volumeOf(folder)).not.toBe(name)
 })
 
-test('a folder of an older version keeps the one that was named by its path', async () => {
+test('a folder of an older version keeps the volume that was named by its path', async () => {
   await writeFile(join(folder, 'address.json'), '{}')
   const byPath = `troupe-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`
   expect(await volumeOf(folder)).toBe(byPath)

@@ -1,7 +1,8 @@
-/** What the command line shows of sessions, workers, mailboxes, kinds and health. */
+/** The commands that show and change sessions, workers, mailboxes, kinds and health. */
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { rootIdOf } from '../../src/core/ids.ts'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { CliProject, unknownId } from '../cli/cli-project.ts'
 
@@ -14,19 +15,24 @@ describe.concurrent('troupe session', () => {
     await cli.waitForEnd(sessionId)
   })
 
-  it('lists', async () => {
+  it('lists sessions', async () => {
     const { text, objects } = await cli.both('session', 'list', '--kind', 'parent')
     expect(text).toMatch(/^ID +NAME +STATE +AGE +WORKERS\n/)
     expect(text).toMatch(new RegExp(`^${sessionId} +parent +completed +\\S+ +3$`, 'm'))
-    expect(objects.find(({ id }) => id === sessionId)).toMatchObject({ kind: 'parent', state: 'completed', workers: 3 })
+    expect(objects.find((row) => row.sessionId === sessionId)).toMatchObject({
+      workerId: rootIdOf(sessionId),
+      kind: 'parent',
+      state: 'completed',
+      workers: 3,
+    })
     expect((await cli.both('session', 'list', '--state', 'cancelling')).objects).toEqual([])
-    const cut = await cli.project.run(['session', 'list', '--limit', '1'])
+    const cut = await cli.project.ask(['session', 'list', '--limit', '1'])
     expect(cut.stderr).toBe('The newest 1 are shown; more with --limit.\n')
   })
 
-  it('says in which namespace it found nothing, since it may be another one than was meant', async () => {
+  it('names the namespace without results, because the person may have meant another one', async () => {
     const elsewhere = ['--namespace', 'where-nothing-is']
-    const none = (...words: string[]) => cli.project.run([...words, ...elsewhere])
+    const none = (...words: string[]) => cli.project.ask([...words, ...elsewhere])
     expect(await none('session', 'list')).toMatchObject({
       code: 0,
       stdout: '',
@@ -43,22 +49,46 @@ describe.concurrent('troupe session', () => {
     })
   })
 
-  it('shows', async () => {
+  it('shows a session and its workers', async () => {
     const { text, objects } = await cli.both('session', 'show', sessionId)
     expect(text).toMatch(/^state +completed$/m)
     expect(text).toMatch(/second \(fails\) +inactiveFailed +Failed +handler_failed: no \\e\[31mluck$/m)
-    expect(objects[0]).toMatchObject({ session: { id: sessionId, state: 'completed' }, workers: [{}, {}, {}] })
+    const ids = { sessionId, workerId: rootIdOf(sessionId) }
+    expect(objects[0]).toMatchObject({ session: { ...ids, id: sessionId, state: 'completed' }, workers: [ids, {}, {}] })
   })
 
-  it('shows what it waits for while it goes on, and what it came to when it has ended', async () => {
+  it('takes the id of any of its workers for its own', async () => {
+    const { objects: workers } = await cli.both('worker', 'list', '--session', sessionId)
+    const childId = String(workers.find(({ name }) => name === 'first')?.workerId)
+    for (const id of [childId, rootIdOf(sessionId)]) {
+      expect((await cli.both('session', 'result', id)).objects).toMatchObject([{ sessionId, status: 'completed' }])
+      expect((await cli.both('session', 'show', id)).objects).toMatchObject([{ session: { sessionId } }])
+    }
+    expect((await cli.both('audit', childId)).objects).toMatchObject([{ type: 'audit', sessions: 1 }])
+    expect((await cli.both('worker', 'list', '--session', childId)).objects).toHaveLength(3)
+  })
+
+  it('shows a failure once, and the whole of it', async () => {
+    const { sessionId: failed } = await cli.submit('babbles')
+    await cli.waitForEnd(failed)
+    const { stdout: text } = await cli.project.run(['session', 'show', failed])
+    expect(text.split('no luck '.repeat(60).trim())).toHaveLength(2)
+    expect(text).toMatch(/ +as above$/m)
+    const { stdout: list } = await cli.project.run(['worker', 'list', '--session', failed])
+    expect(Math.max(...list.split('\n').map((line) => line.length))).toBeLessThan(200)
+    const { stdout: worker } = await cli.project.run(['worker', 'show', failed])
+    expect(worker).toContain('no luck '.repeat(60).trim())
+  })
+
+  it('shows what an active session waits for, and how a finished session ended', async () => {
     const waiting = await cli.submit('nobody', 'x', '--name', 'mine', '--keep-open', '--limit', 'depth=2')
-    const { stdout: before } = await cli.project.run(['session', 'show', waiting.sessionId])
+    const { stdout: before } = await cli.project.ask(['session', 'show', waiting.sessionId])
     expect(before).toMatch(/^name +mine\nkind +nobody\nstate +active\nmode +conversation\nwaits for +\S.*\ncreated +/m)
     expect(before).toMatch(/^limits .*\bdepth 2, .*\bmodelCalls 500\b/m)
     expect(before).not.toMatch(/^(finished|last run|failure)/m)
     const failed = await cli.submit('fails')
     await cli.waitForEnd(failed.sessionId)
-    const { stdout: after } = await cli.project.run(['session', 'show', failed.sessionId])
+    const { stdout: after } = await cli.project.ask(['session', 'show', failed.sessionId])
     expect(after).toMatch(/^kind +fails\nstate +failed\nmode +job\ncreated +\S.*\nfinished +\S.*, after \S+\nlimits/m)
     expect(after).toMatch(
       /^workers +1\n(usage .*\n)?last run +1, failed\nfailure +handler_failed \(handler\): no \\e\[31mluck$/m,
@@ -66,16 +96,16 @@ describe.concurrent('troupe session', () => {
     expect(after).not.toMatch(/^(name|waits for)/m)
   })
 
-  it('sets anew what its agents may use', async () => {
+  it('changes the limits of its agents', async () => {
     const { sessionId: waiting } = await cli.submit('nobody')
     const { text, objects } = await cli.both('session', 'limit', waiting, 'modelCalls=7,tokens=900')
     expect(text).toBe(`the agents of session ${waiting} may make 7 model calls and use 900 tokens, all together\n`)
     expect(objects).toEqual([{ type: 'limited', sessionId: waiting, modelCalls: 7, tokens: 900 }])
-    await cli.project.run(['session', 'limit', waiting, 'tokens=1000'])
-    expect((await cli.project.run(['session', 'show', waiting])).stdout).toMatch(
+    await cli.project.ask(['session', 'limit', waiting, 'tokens=1000'])
+    expect((await cli.project.ask(['session', 'show', waiting])).stdout).toMatch(
       /^limits .*\bmodelCalls 7, tokens 1000$/m,
     )
-    expect(await cli.project.run(['session', 'limit', waiting, 'depth=2'])).toMatchObject({ code: 2 })
+    expect(await cli.project.ask(['session', 'limit', waiting, 'depth=2'])).toMatchObject({ code: 2 })
   })
 
   it('draws the tree', async () => {
@@ -86,58 +116,58 @@ describe.concurrent('troupe session', () => {
     })
   })
 
-  it('gives the result', async () => {
+  it('prints the result', async () => {
     const { text, objects } = await cli.both('session', 'result', sessionId)
     expect(text).toBe('both have ended\n')
     expect(objects).toEqual([{ type: 'result', sessionId, status: 'completed', run: 1, value: 'both have ended' }])
   })
 
-  it('closes a conversation, which takes no more then', async () => {
+  it('closes a conversation, which then accepts no more messages', async () => {
     const idle = await cli.submit('tally', 'abc', '--keep-open')
     await cli.project.run(['session', 'result', idle.sessionId, '--wait', '--run', '1'])
     const { text, objects } = await cli.both('session', 'close', idle.sessionId)
     expect(text).toBe(`session ${idle.sessionId} is completed\n`)
     expect(objects).toEqual([{ type: 'closeRequested', sessionId: idle.sessionId, state: 'completed' }])
-    const late = await cli.project.run(['send', idle.workerId, 'x', '--json'])
+    const late = await cli.project.ask(['send', idle.workerId, 'x', '--json'])
     expect(late).toMatchObject({ code: 1, objects: [{ code: 'session_finished' }] })
     const busy = await cli.submit('waits', '--keep-open')
     const closed = await cli.both('session', 'close', busy.sessionId)
-    expect(closed.text).toBe(`session ${busy.sessionId} ends when what waits is answered\n`)
+    expect(closed.text).toBe(`session ${busy.sessionId} ends once its waiting messages are answered\n`)
     expect(closed.objects).toMatchObject([{ state: 'active' }])
-    await cli.project.run(['session', 'cancel', busy.sessionId])
-    expect(await cli.project.run(['session', 'close', unknownId])).toMatchObject({ code: 1 })
+    await cli.project.ask(['session', 'cancel', busy.sessionId])
+    expect(await cli.project.ask(['session', 'close', unknownId])).toMatchObject({ code: 1 })
   })
 
-  it('cancels once, and says so when it is too late', async () => {
+  it('cancels once, and says when it is too late', async () => {
     const { sessionId: waiting } = await cli.submit('waits')
-    const { code, stdout } = await cli.project.run(['session', 'cancel', waiting, '--reason', 'enough'])
+    const { code, stdout } = await cli.project.ask(['session', 'cancel', waiting, '--reason', 'enough'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^session \S+ is cancell/)
     const result = await cli.project.run(['session', 'result', waiting, '--wait'])
     expect(result).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('was cancelled') })
-    // As of a variable of a shell that was never set.
+    // An empty reason comes from a shell variable that was never set.
     const { sessionId: unsaid } = await cli.submit('nobody')
-    await cli.project.run(['session', 'cancel', unsaid, '--reason', ''])
-    const { stdout: preview } = await cli.project.run(['session', 'show', unsaid])
-    expect(preview).toMatch(/^state +cancell(ing|ed)$/m)
-    const late = await cli.project.run(['session', 'cancel', sessionId, '--json'])
+    await cli.project.ask(['session', 'cancel', unsaid, '--reason', ''])
+    const { stdout: text } = await cli.project.ask(['session', 'show', unsaid])
+    expect(text).toMatch(/^state +cancell(ing|ed)$/m)
+    const late = await cli.project.ask(['session', 'cancel', sessionId, '--json'])
     expect(late.objects[0]).toMatchObject({ accepted: false, state: 'completed' })
-    expect((await cli.project.run(['session', 'cancel', sessionId])).stdout).toBe(
+    expect((await cli.project.ask(['session', 'cancel', sessionId])).stdout).toBe(
       `session ${sessionId} had already ended: it is completed\n`,
     )
-    expect(await cli.project.run(['session', 'cancel', unknownId])).toMatchObject({ code: 1 })
+    expect(await cli.project.ask(['session', 'cancel', unknownId])).toMatchObject({ code: 1 })
   })
 
   it('prunes', async () => {
     const { sessionId: old } = await cli.submit('echo', 'old')
     await cli.waitForEnd(old)
-    expect((await cli.project.run(['session', 'prune', '--older-than', '1d'])).stdout).toBe('0 sessions pruned\n')
+    expect((await cli.project.ask(['session', 'prune', '--older-than', '1d'])).stdout).toBe('0 sessions pruned\n')
     const other = ['--namespace', `${cli.namespace}-prune`]
-    await cli.project.run(['submit', 'echo', 'x', ...other])
-    expect((await cli.project.run(['session', 'prune', '--older-than', '0', '--json', ...other])).objects).toEqual([
+    await cli.project.ask(['submit', 'echo', 'x', ...other])
+    expect((await cli.project.ask(['session', 'prune', '--older-than', '0', '--json', ...other])).objects).toEqual([
       { type: 'pruned', sessions: 0 },
     ])
-    expect(await cli.project.run(['session', 'show', unknownId])).toMatchObject({ code: 1 })
+    expect(await cli.project.ask(['session', 'show', unknownId])).toMatchObject({ code: 1 })
   })
 })
 
@@ -149,23 +179,32 @@ describe.concurrent('troupe worker and mailbox', () => {
     await cli.waitForEnd(sessionId)
   })
 
-  it('list the workers', async () => {
+  it('list workers', async () => {
     const { text, objects } = await cli.both('worker', 'list', '--session', sessionId)
     expect(text.trimEnd().split('\n')).toHaveLength(4)
     expect(objects.map(({ name }) => name)).toEqual(['parent', 'first', 'second'])
-    expect((await cli.project.run(['worker', 'list', '--limit', '1', '--json'])).objects).toHaveLength(1)
-    const cut = await cli.project.run(['worker', 'list', '--session', sessionId, '--limit', '2'])
+    expect((await cli.project.ask(['worker', 'list', '--limit', '1', '--json'])).objects).toHaveLength(1)
+    const cut = await cli.project.ask(['worker', 'list', '--session', sessionId, '--limit', '2'])
     expect(cut.stderr).toBe('The first 2 are shown; more with --limit.\n')
-    expect((await cli.project.run(['worker', 'list', '--session', sessionId])).stderr).toBe('')
+    expect((await cli.project.ask(['worker', 'list', '--session', sessionId])).stderr).toBe('')
   })
 
-  it('show one', async () => {
+  it('show one worker', async () => {
     const { text, objects } = await cli.both('worker', 'show', workerId)
     expect(text).toMatch(/^kind +parent$/m)
-    expect(objects[0]).toMatchObject({ id: workerId, lifecycle: 'idle', state: 'inactive' })
+    expect(objects[0]).toMatchObject({ sessionId, workerId, id: workerId, lifecycle: 'idle', state: 'inactive' })
   })
 
-  it('show what a worker may use, as it was submitted', async () => {
+  it('take the id of a session for its first worker', async () => {
+    expect((await cli.both('worker', 'show', sessionId)).objects).toMatchObject([{ workerId }])
+    expect((await cli.both('worker', 'history', sessionId)).objects).toHaveLength(4)
+    expect((await cli.both('mailbox', 'list', sessionId)).objects).toEqual([])
+    expect(await cli.project.run(['mailbox', 'redrive', sessionId])).toMatchObject({ code: 0 })
+    const late = await cli.project.run(['send', sessionId, 'x', '--json'])
+    expect(late).toMatchObject({ code: 1, objects: [{ code: 'session_finished' }] })
+  })
+
+  it('show what a worker may use, as the submitter assigned it', async () => {
     const permissions = ['tools=a,b', 'kinds=', 'folder=/srv/x'].flatMap((what) => ['--permissions', what])
     const assigned = await cli.submit('echo', 'x', ...permissions)
     const { text, objects } = await cli.both('worker', 'show', assigned.workerId)
@@ -178,18 +217,18 @@ describe.concurrent('troupe worker and mailbox', () => {
     expect(text).toMatch(/^ +0 {2}\S+ {2}run 1 {2}received input: .*; spawned echo first, fails second$/m)
     expect(text).toMatch(/completed: both have ended$/m)
     expect(objects.map(({ position }) => position)).toEqual([0, 1, 2, 3])
-    const raw = await cli.project.run(['worker', 'history', workerId, '--after', '2', '--raw'])
+    const raw = await cli.project.ask(['worker', 'history', workerId, '--after', '2', '--raw'])
     expect(raw.objects).toMatchObject([{ type: 'completed', value: 'both have ended' }])
-    expect((await cli.project.run(['worker', 'history', workerId, '--limit', '2'])).stderr).toContain('--after 1')
+    expect((await cli.project.ask(['worker', 'history', workerId, '--limit', '2'])).stderr).toContain('--after 1')
   })
 
-  it('show what waits', async () => {
+  it('show waiting messages', async () => {
     const { workerId: nobody, sessionId: waiting } = await cli.submit('nobody', 'hello')
     const { text, objects } = await cli.both('mailbox', 'list', nobody)
-    expect(text).toMatch(/^user +0 +input: hello$/m)
+    expect(text).toMatch(/^inbox +0 +input: hello$/m)
     expect(objects).toMatchObject([{ lane: 'inbox', sequence: 0, message: { kind: 'input', value: 'hello' } }])
-    await cli.project.run(['session', 'cancel', waiting])
-    const empty = await cli.project.run(['mailbox', 'list', workerId])
+    await cli.project.ask(['session', 'cancel', waiting])
+    const empty = await cli.project.ask(['mailbox', 'list', workerId])
     expect(empty).toMatchObject({ code: 0, stdout: '', stderr: 'The mailbox is empty.\n' })
   })
 
@@ -199,19 +238,19 @@ describe.concurrent('troupe worker and mailbox', () => {
   })
 
   it('put dead letters back', async () => {
-    const redrive = (...args: string[]) => cli.project.run(['mailbox', 'redrive', ...args])
+    const redrive = (...args: string[]) => cli.project.ask(['mailbox', 'redrive', ...args])
     expect(await redrive('--all')).toMatchObject({ code: 0, stdout: '', stderr: 'There is nothing to put back.\n' })
     expect(await redrive()).toMatchObject({ code: 2, stderr: expect.stringContaining('or --all') })
     expect(await redrive(workerId, '--all')).toMatchObject({ code: 2 })
     expect(await redrive(workerId)).toMatchObject({ code: 0, stderr: 'There is nothing to put back.\n' })
     const nobody = workerId.replace(/.{4}000$/, 'ffff000')
     expect(await redrive(nobody)).toMatchObject({ code: 1, stderr: expect.stringContaining(`${nobody} is not known`) })
-    expect(await cli.project.run(['mailbox', 'list', nobody])).toMatchObject({ code: 1 })
+    expect(await cli.project.ask(['mailbox', 'list', nobody])).toMatchObject({ code: 1 })
     expect(await redrive(workerId, '--id', '5-0')).toMatchObject({ code: 1, stderr: expect.stringContaining('5-0') })
   })
 
   it('dismiss dead letters', async () => {
-    const dismiss = (...args: string[]) => cli.project.run(['mailbox', 'dismiss', ...args])
+    const dismiss = (...args: string[]) => cli.project.ask(['mailbox', 'dismiss', ...args])
     expect(await dismiss('--all')).toMatchObject({ code: 0, stdout: '', stderr: 'There is nothing to dismiss.\n' })
     expect(await dismiss()).toMatchObject({
       code: 2,
@@ -222,7 +261,7 @@ describe.concurrent('troupe worker and mailbox', () => {
 })
 
 describe.concurrent('troupe kinds', () => {
-  it('joins what nodes host with what the files here define', async () => {
+  it('lists the kinds of nodes together with the kinds of local files', async () => {
     await cli.project.write(
       'more/workers/shout.ts',
       `import { defineWorker } from 'troupe'
@@ -235,14 +274,14 @@ export default defineWorker({ receive() {} })`,
       .map((line) => JSON.parse(line) as { kind: string; hosted: boolean; local: boolean })
     expect(rows.find(({ kind }) => kind === 'echo')).toMatchObject({ hosted: true, local: false })
     expect(rows.find(({ kind }) => kind === 'shout')).toMatchObject({ local: true })
-    expect((await cli.project.run(['kinds'])).stdout).toMatch(
+    expect((await cli.project.ask(['kinds'])).stdout).toMatch(
       /^echo +1 +handler +default +Replies with what it gets\.$/m,
     )
   })
 })
 
 describe.concurrent('troupe audit', () => {
-  it('counts what became of every message, and exits with 0 when nothing is wrong', async () => {
+  it('counts the outcome of every message, and exits with 0 without a finding', async () => {
     const { sessionId } = await cli.submit('parent')
     await cli.waitForEnd(sessionId)
     const { text, objects } = await cli.both('audit', sessionId)
@@ -254,16 +293,16 @@ describe.concurrent('troupe audit', () => {
     expect(objects[0]).toMatchObject({ counts: { all: { accepted: 5, completed: 4, failed: 1 } } })
   })
 
-  it('names what is wrong, and exits with 1', async () => {
+  it('names each finding, and exits with 1', async () => {
     const namespace = `${cli.namespace}-audit`
     const other = ['--namespace', namespace]
-    const [submitted] = (await cli.project.run(['submit', 'nobody', 'x', '--json', ...other])).objects
+    const [submitted] = (await cli.project.ask(['submit', 'nobody', 'x', '--json', ...other])).objects
     const redis = new Redis(inject('redisUrl'))
     await redis.zrem(partitionKeys(tagOf(namespace, 0)).run('unhosted'), String(submitted?.workerId))
     redis.disconnect()
     const [human, json] = await Promise.all([
-      cli.project.run(['audit', ...other]),
-      cli.project.run(['audit', '--json', ...other]),
+      cli.project.ask(['audit', ...other]),
+      cli.project.ask(['audit', '--json', ...other]),
     ])
     expect(human).toMatchObject({ code: 1 })
     expect(human.stdout).toMatch(
@@ -275,7 +314,7 @@ describe.concurrent('troupe audit', () => {
   })
 
   it('of a session that is not known exits with 66 and one sentence', async () => {
-    const { code, stderr } = await cli.project.run(['audit', unknownId])
+    const { code, stderr } = await cli.project.ask(['audit', unknownId])
     expect({ code, stderr }).toEqual({
       code: 66,
       stderr: `troupe: session ${unknownId} is not known: check the id and the namespace; it may have been pruned.\n`,
@@ -283,22 +322,22 @@ describe.concurrent('troupe audit', () => {
   })
 
   it('is named by doctor', async () => {
-    expect((await cli.project.run(['doctor'])).stderr).toContain('troupe audit')
+    expect((await cli.project.ask(['doctor'])).stderr).toContain('troupe audit')
   })
 })
 
 describe.concurrent('troupe doctor', () => {
-  it('says what is so and what to do', async () => {
-    const { stdout } = await cli.project.run(['doctor'])
+  it('lists its findings', async () => {
+    const { stdout } = await cli.project.ask(['doctor'])
     expect(stdout).toMatch(/^ok +it never evicts keys/m)
     expect(stdout).toMatch(/^ok +1 node with 50 slots live/m)
     expect(stdout).toMatch(/\d problems?, \d warnings?\n$/)
   })
 
-  it('exits with 1 for work that nobody can do', async () => {
+  it('exits with 1 for work that no node can do', async () => {
     const other = ['--namespace', `${cli.namespace}-doctor`]
-    await cli.project.run(['submit', 'nobody', 'x', ...other])
-    const { code, objects } = await cli.project.run(['doctor', '--json', ...other])
+    await cli.project.ask(['submit', 'nobody', 'x', ...other])
+    const { code, objects } = await cli.project.ask(['doctor', '--json', ...other])
     expect(code).toBe(1)
     expect(objects[0]).toMatchObject({ type: 'health', nodes: [] })
     expect(objects).toContainEqual(

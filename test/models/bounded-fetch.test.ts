@@ -1,4 +1,4 @@
-/** How much of an answer may be held in memory, chunk by chunk; what is no events is told in its own words. */
+/** How much of an answer is held in memory, chunk by chunk. An answer without events is quoted. */
 import { expect, test, vi } from 'vitest'
 import { boundedFetch } from '../../src/models/bounded-fetch.ts'
 import { errorOf } from './support/surfaces.ts'
@@ -25,15 +25,15 @@ test.each(['\n\n', '\r\n\r\n', '\r\r'])('events that end with %j are counted one
 test.each([
   ['an event', 'text/event-stream', 200, '\n\n'],
   ['an error', 'application/json', 500, ''],
-])('%s has at most as many bytes as allowed, in however many chunks', async (_, type, status, start) => {
+])('%s may have as many bytes as the limit, in any number of chunks', async (_, type, status, start) => {
   // A piece begins with what ends the one before it.
   const most = [`${start}12345`, '678é'.slice(start.length)]
   expect(await textOf(most, type, status)).toBe(most.join(''))
-  const message = 'test/m sent more than 10 bytes in one piece; it was cut off.'
+  const message = 'test/m sent an event or an answer of more than 10 bytes; the rest was not read.'
   expect(await errorOf(textOf([...most, 'x'], type, status))).toMatchObject({ code: 'model_garbled', message })
 })
 
-test('a page that comes in several chunks is quoted from its beginning', async () => {
+test('an HTML page that arrives in several chunks is quoted from its beginning', async () => {
   const error = await errorOf(textOf([' <p>', 'Log', ' in'], 'text/html'))
-  expect(error).toMatchObject({ name: 'NoEventsError', message: 'no events but text/html:  <p>Log in' })
+  expect(error).toMatchObject({ name: 'NoEventsError', message: 'expected events, but got text/html:  <p>Log in' })
 })

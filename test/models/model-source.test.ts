@@ -16,13 +16,13 @@ describe('names', () => {
     'anthropic/claude-sonnet-4-5',
     'ollama/llama3.2:3b',
     'offline/rules',
-  ])('%s opens, and again to the same model', (name) => {
+  ])('%s opens the same model each time', (name) => {
     const models = openModels({ env: keys })
     expect(models.open(name).id).toBe(name)
     expect(models.open(name)).toBe(models.open(name))
   })
 
-  test('nothing is the default, and without one the offline model', () => {
+  test('a definition without a model gets the default model, or the offline model if there is no default', () => {
     expect(openModels({ env: {} }).open(undefined).id).toBe('offline/rules')
     expect(openModels({ env: keys, default: 'openai/gpt-5' }).open(undefined).id).toBe('openai/gpt-5')
   })
@@ -37,13 +37,13 @@ describe('names', () => {
     ['openai/gpt-5', { OPENAI_API_KEY: 'sk-1\n2' }, 'OPENAI_API_KEY holds characters that no key has'],
     ['gpt-5', keys, 'the model "gpt-5" names no provider'],
     ['', keys, 'names no provider'],
-    ['openai/', keys, 'is no name of a model'],
-    ['/gpt-5', keys, 'is no name of a model'],
-    ['__proto__/x', keys, 'is no name of a model'],
-    ['offline/other', keys, 'the offline one is offline/rules'],
-    [42, keys, 'a number is no model'],
-    [{ name: 'gpt-5' }, keys, 'this object is no model'],
-    [null, keys, 'null is no model'],
+    ['openai/', keys, 'is not a valid name of a model'],
+    ['/gpt-5', keys, 'is not a valid name of a model'],
+    ['__proto__/x', keys, 'is not a valid name of a model'],
+    ['offline/other', keys, 'the offline model is offline/rules'],
+    [42, keys, 'a number is not a model'],
+    [{ name: 'gpt-5' }, keys, 'this object is not a model'],
+    [null, keys, 'null is not a model'],
   ])('%j with %j', (name, env, message) => {
     const models = openModels({ env })
     expect(() => models.open(name)).toThrow(ConfigError)
@@ -51,7 +51,7 @@ describe('names', () => {
     expect(() => models.open(name)).not.toThrow(/sk-1|me:pw/)
   })
 
-  test('a provider of any name is reached at its address, with slashes in the model and without a key', async () => {
+  test('any provider with a base URL works, without a key and with slashes in the name of the model', async () => {
     await using provider = await rawProvider((response) => {
       writeChunks(response, [{ content: 'Hi.' }])
       endChunks(response)
@@ -63,7 +63,7 @@ describe('names', () => {
     expect(provider.requests[0]?.headers.authorization).toBeUndefined()
   })
 
-  test.each(['', '/', '/v1', '/v1/'])('anthropic takes its address with the ending %j', async (ending) => {
+  test.each(['', '/', '/v1', '/v1/'])('the base URL of anthropic may end with %j', async (ending) => {
     const paths: (string | undefined)[] = []
     await using provider = await rawProvider((response) => {
       paths.push(response.req.url)
@@ -81,7 +81,7 @@ describe('names', () => {
 })
 
 describe('objects', () => {
-  test('a model of ours is itself', () => {
+  test('a Model is used as it is', () => {
     const model = scriptedModel('test/script', [say('Hi.')])
     expect(openModels({ env: {} }).open(model)).toBe(model)
   })
@@ -120,7 +120,7 @@ describe('objects', () => {
     })
   })
 
-  test('what it throws is an error of ours, without what looks like a key', async () => {
+  test('an error of such a model becomes an error of troupe without texts that look like keys', async () => {
     const object = new MockLanguageModelV4({
       provider: 'acme',
       modelId: 'large',

@@ -1,4 +1,4 @@
-/** The rules R1 to R5 of the offline model. */
+/** The rules OFFLINE-1 to OFFLINE-5 of the offline model. */
 import { describe, expect, test } from 'vitest'
 import type { ModelReply, PromptMessage, ToolSpec } from '../../src/core/definition/model.ts'
 import type { Json } from '../../src/core/history/chat-message.ts'
@@ -40,7 +40,7 @@ async function next(...args: Parameters<typeof ask>): Promise<unknown> {
 const steps = 'Work in steps.\n1. Call `split`.\n2. If it gave tasks, call `spawn` with them.\n3. Call `report`.'
 const tools = [tool('split'), tool('spawn', ['tasks']), tool('report')]
 
-describe('R1: a step is a line with a number and exactly one tool', () => {
+describe('OFFLINE-1: a step is a line with a number and exactly one tool', () => {
   test.each([
     ['1. Call `split`.', true],
     ['  12) Call `split`, and `split` only.', true],
@@ -56,7 +56,7 @@ describe('R1: a step is a line with a number and exactly one tool', () => {
   })
 })
 
-describe('R2: steps are done in order, one call for each reply, since the last user message', () => {
+describe('OFFLINE-2: steps are carried out in order, one call for each reply, since the last user message', () => {
   test('from the first to the last', async () => {
     const messages = [user('go')]
     expect(await next(steps, tools, messages)).toEqual(['split', {}])
@@ -76,16 +76,16 @@ describe('R2: steps are done in order, one call for each reply, since the last u
     expect(await next(twice, tools, [user('go'), ...called('split', 1), ...called('split', 2)])).toMatch(/2 times/)
   })
 
-  test('ids of calls go on counting through the conversation', async () => {
+  test('the numbers in ids of calls go on through the whole conversation', async () => {
     const { content } = await ask(steps, tools, [user('go'), ...called('split', 1), ...called('report', 1), user('go')])
     expect(content).toMatchObject([{ toolCallId: 'offline-3' }])
   })
 })
 
-describe('R3: arguments', () => {
+describe('OFFLINE-3: arguments', () => {
   const one = '1. Call `spawn`.'
 
-  test('come from the latest result that holds them', async () => {
+  test('come from the latest result that holds the name of the tool', async () => {
     const messages = [
       user('{"tasks":["asked"]}'),
       ...called('split', { spawn: { tasks: ['old'] } }),
@@ -106,7 +106,7 @@ describe('R3: arguments', () => {
     expect(await next(`1. \`split\`\n${one}`, tools, [user('go'), ...messages])).toEqual(['spawn', { tasks: [7] }])
   })
 
-  test('come from the user message, without what the tool does not know', async () => {
+  test('come from the user message, without fields that the tool does not know', async () => {
     expect(await next(one, tools, [user('{"tasks":[1],"more":2}')])).toEqual(['spawn', { tasks: [1] }])
   })
 
@@ -117,7 +117,7 @@ describe('R3: arguments', () => {
     },
   )
 
-  test('are not taken from an error, nor from a prototype', async () => {
+  test('come neither from an error nor from a prototype', async () => {
     const error = new Error('{"spawn":{"tasks":[1]}}')
     expect(await next(`1. \`split\`\n${one}`, tools, [user('go'), ...called('split', error)])).toMatch(/split failed/)
     const odd = [tool('split'), tool('toString', ['x'])]
@@ -126,13 +126,13 @@ describe('R3: arguments', () => {
   })
 })
 
-test('R4: after a call that failed the next step follows', async () => {
+test('OFFLINE-4: after a failed call the next step follows', async () => {
   const messages = [user('go'), ...called('split', new Error('no such folder'))]
   expect(await next(steps, tools, messages)).toEqual(['report', {}])
 })
 
-describe('R5: the answer', () => {
-  test('says what it is, what was called, what failed, and the last result', async () => {
+describe('OFFLINE-5: the answer', () => {
+  test('says what the model is, which tools it called, which failed, and the last result', async () => {
     const messages = [user('go'), ...called('split', new Error('no')), ...called('report', { files: 3 })]
     expect(await next(steps, tools, messages)).toBe(
       "I am troupe's offline model (offline/rules): I follow fixed rules and am no language model." +
@@ -145,7 +145,7 @@ describe('R5: the answer', () => {
     expect(await next(steps, tools, messages)).not.toContain('xxx')
   })
 
-  test('without steps says how to get a real model, and what it was asked', async () => {
+  test('says, without steps, how to get a real model, and repeats the question', async () => {
     const text = await next('You are kind.', tools, [user(`What is the weather? ${'x'.repeat(1_000)}`)])
     expect(text).toContain('fixed rules')
     expect(text).toContain('TROUPE_MODEL=provider/model')
@@ -153,7 +153,7 @@ describe('R5: the answer', () => {
     expect(String(text).length).toBeLessThan(500)
   })
 
-  test('is told word by word, and counted', async () => {
+  test('is streamed word by word, and its tokens are counted', async () => {
     const heard = listener()
     const reply = await model.reply(requestOf([user('hello')]), heard)
     const [block] = reply.content
@@ -166,7 +166,7 @@ describe('R5: the answer', () => {
   })
 })
 
-test('an abort is obeyed', async () => {
+test('an abort ends the call', async () => {
   const reason = new Error('over')
   expect(await errorOf(model.reply(requestOf([user('x')]), listener(AbortSignal.abort(reason))))).toBe(reason)
 })

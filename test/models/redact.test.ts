@@ -18,11 +18,11 @@ test.each([
   'max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5',
   'messages.1.content.0.tool_use.input: Input should be a valid dictionary',
   'This request would exceed the rate limit of 30,000 input tokens per minute.',
-])('what is no key stays: %s', (text) => {
+])('a text that is not a key stays: %s', (text) => {
   expect(redact(text, [])).toBe(text)
 })
 
-test('a known key is blotted out wherever a piece of it stands, whatever it looks like', () => {
+test('a known key is removed wherever a piece of it appears, even if it does not look like a key', () => {
   const key = 'correct horse battery'
   expect(redact(`a ${key} b`, [key])).toBe('a [redacted] b')
   expect(redact('a correct horse c', [key])).toBe('a [redacted]c')
@@ -31,7 +31,7 @@ test('a known key is blotted out wherever a piece of it stands, whatever it look
   expect(redact('pass', ['pass'])).toBe('[redacted]')
 })
 
-test('a known key is blotted out in the words of whoever passes it on', () => {
+test('a known key is removed in the forms in which proxies quote it', () => {
   // Its two forms in base64 are not the same.
   const key = 'Ab+cd/ef"gh=ij\\klm>>>???'
   const forms = [encodeURIComponent(key), JSON.stringify(key), Buffer.from(key).toString('base64')]
@@ -42,12 +42,12 @@ test('a known key is blotted out in the words of whoever passes it on', () => {
   expect(redact('a b c', ['', 'b'])).toBe('a b c')
 })
 
-test('a text is one short line', () => {
+test('a text becomes one short line', () => {
   expect(shortened('a\n\tb\u0000c ', [], 300)).toBe('a b c')
   expect(shortened('x'.repeat(400), [], 300)).toBe(`${'x'.repeat(300)} …`)
 })
 
-test('a key is not left over where the text is cut', () => {
+test('a cut through the text leaves no part of a key', () => {
   const key = 'k3y-0f-s0me-length'
   expect(shortened(`${'word '.repeat(59)}${key}`, [key], 300)).not.toContain('k3y')
 })

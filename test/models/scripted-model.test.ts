@@ -6,7 +6,7 @@ import { errorOf, listener, requestOf, user } from './support/surfaces.ts'
 
 const request = requestOf([user('hello')])
 
-test('a list is said in order, with errors, and its end is an error', async () => {
+test('a list gives its replies and errors in order, and an error at its end', async () => {
   const busy = new TransientError('busy', { code: 'model_overloaded' })
   const model = scriptedModel('test/list', [say('One.'), busy, say('Two.')])
   expect(await model.reply(request, listener())).toEqual({
@@ -18,13 +18,13 @@ test('a list is said in order, with errors, and its end is an error', async () =
   expect(await errorOf(model.reply(request, listener()))).toBe(busy)
   expect(await model.reply(request, listener())).toMatchObject({ content: [{ text: 'Two.' }] })
   expect(await errorOf(model.reply(request, listener()))).toMatchObject({
-    message: 'the script of test/list has 3 replies, and it was asked for number 4.',
+    message: 'the script of test/list has 3 replies, but it was asked for number 4.',
     retryable: false,
   })
   expect(model.calls).toBe(4)
 })
 
-test('a function is given the request and the number of the call', async () => {
+test('a function gets the request and the number of the call', async () => {
   const model = scriptedModel('test/function', async ({ idempotencyKey }, number) => ({
     ...say(`${idempotencyKey} ${number}`),
     usage: { inputTokens: 1, outputTokens: 2 },
@@ -36,7 +36,7 @@ test('a function is given the request and the number of the call', async () => {
   })
 })
 
-test('what a function throws is thrown', async () => {
+test('an error that a function throws is thrown by the call', async () => {
   const broken = new Error('broken')
   const model = scriptedModel('test/broken', () => {
     throw broken
@@ -48,15 +48,15 @@ test.each([
   [undefined, 'undefined'],
   ['Done.', '"Done."'],
   [{ text: 'Done.' }, 'an object'],
-])('what is no reply (%j) is named, and not asked for again', async (answer, shownAs) => {
+])('a value that is not a reply (%j) is named in an error, and the call is not retried', async (answer, shownAs) => {
   const model = scriptedModel('test/none', () => answer as never)
   expect(await errorOf(model.reply(request, listener()))).toMatchObject({
-    message: `the script of test/none answered call number 1 with ${shownAs}: replies are made with say, call and together.`,
+    message: `the script of test/none answered call number 1 with ${shownAs}: make replies with say, call and together.`,
     retryable: false,
   })
 })
 
-test('calls have ids of their own, and text is told as it comes', async () => {
+test('calls get generated ids, and text is streamed', async () => {
   const reply = together(say('Both.'), call('a', { n: 1 }), call('a'), call('b', {}, 'given'))
   const heard = listener()
   const { content, finishReason } = await scriptedModel('test/calls', [reply]).reply(request, heard)
@@ -67,7 +67,7 @@ test('calls have ids of their own, and text is told as it comes', async () => {
   expect(heard.firstByteAt).toBe(0)
 })
 
-test('an abort ends a call that hangs, with its reason, and nothing of a call stays at its signal', async () => {
+test('an abort ends a hanging call with its reason, and no listener stays on the signal', async () => {
   const model = scriptedModel('test/hang', async () => new Promise(() => undefined))
   const controller = new AbortController()
   const work = errorOf(model.reply(request, listener(controller.signal)))

@@ -1,4 +1,4 @@
-/** Errors of models that were given as objects: they may come from any package of the SDK, so only what they say counts. */
+/** Errors of models that were passed as objects. They may come from any copy of the SDK, so only their fields count. */
 import { expect, test } from 'vitest'
 import { TransientError } from '../../src/core/errors.ts'
 import { toModelError } from '../../src/models/sdk-errors.ts'
@@ -21,20 +21,20 @@ test.each<[object, string]>([
   expect(toModelError(thrown, context)).toMatchObject({ code })
 })
 
-test('an error says why where its own message says nothing', () => {
+test('an error whose message says nothing gets the reason from its cause', () => {
   const thrown = new TypeError('terminated', { cause: new Error('other side closed') })
   expect(toModelError(thrown, context).message).toBe('acme/large did not answer: terminated: other side closed')
   expect(toModelError('a text', context).message).toBe('acme/large did not answer: a text')
   expect(toModelError(undefined, context).message).toBe('acme/large did not answer')
 })
 
-test('an error says what to look at, where that can be known', () => {
+test('an error says what to check where that is known', () => {
   const messageOf = (statusCode: number, more: object = {}) =>
     toModelError({ message: 'No.', statusCode, ...more }, { ...context, keyVariable: 'ACME_KEY' }).message
   expect(messageOf(404)).toMatch(/ – check the name of the model and the base URL\.$/)
   expect(messageOf(403)).toMatch(/ – check ACME_KEY\.$/)
   expect(messageOf(302, { responseHeaders: { location: 'https://other.test/v1?a=b' } })).toMatch(
-    / – it redirects to https:\/\/other\.test\/v1 and is not followed there: check the base URL\.$/,
+    / – it redirects to https:\/\/other\.test\/v1, which is not followed: check the base URL\.$/,
   )
   for (const message of [
     messageOf(302),
@@ -45,7 +45,7 @@ test('an error says what to look at, where that can be known', () => {
     expect(message).not.toContain('–')
 })
 
-test('an error of ours is found below others, and a circle of causes has an end', () => {
+test('an error of troupe is found among the causes, and circular causes do not hang', () => {
   const own = new TransientError('cut off', { code: 'model_garbled' })
   expect(toModelError(new Error('outer', { cause: own }), context)).toBe(own)
   const circle = new Error('round')
@@ -53,7 +53,7 @@ test('an error of ours is found below others, and a circle of causes has an end'
   expect(toModelError(circle, context)).toMatchObject({ code: 'model_unavailable' })
 })
 
-test('the name of the model is told whatever it looks like, and a key in it is not', () => {
+test('the name of the model is shown even if it looks like a key, but a key in it is not', () => {
   const id = 'fireworks/accounts/fireworks/models/llama-v3p1-405b-instruct'
   const message = 'No model accounts/fireworks/models/llama-v3p1-405b-instruct for key 0123456789abcdef0123456789abcdef'
   expect(toModelError({ message, statusCode: 404 }, { id, secrets: [] }).message).toMatch(

@@ -71,10 +71,10 @@ describe.each(surfaces)('$provider', (surface) => {
     ['text/html; charset=utf-8', '<html>Please log in.</html>', '<html>Please log in.</html>'],
     ['application/json', '{"error":"Unexpected endpoint"}', '{"error":"Unexpected endpoint"}'],
     ['application/json', `{"key":"${canary}"}`, '{"key":"[redacted]"}'],
-  ])('an answer of %s, which is no reply, is quoted', async (type, body, quoted) => {
+  ])('an answer of %s, which is not a reply, is quoted', async (type, body, quoted) => {
     const error = await failureOf((response) => response.writeHead(200, { 'content-type': type }).end(body), surface)
     expect(error).toMatchObject({ code: 'model_garbled', retryable: true })
-    expect(error.message).toContain(`cannot be read: no events but ${type}: ${quoted}`)
+    expect(error.message).toContain(`cannot be read: expected events, but got ${type}: ${quoted}`)
   })
 
   test('a port on which nobody listens says so', async () => {
@@ -84,18 +84,21 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(error.message).toContain('ECONNREFUSED')
   })
 
-  test.each([301, 302, 303, 307, 308])('%i sends neither key nor conversation to another place', async (status) => {
-    await using other = await rawProvider((response) => void response.writeHead(500).end())
-    const answer: Answer = (response) =>
-      response.writeHead(status, { location: `${other.url.replace('//', `//me:${canary}@`)}/v1?t=${canary}` }).end()
-    const error = await failureOf(answer, surface)
-    expect(other.requests).toEqual([])
-    expect(error).toMatchObject({ code: 'model_refused', retryable: false })
-    expect(error.message).toContain(`redirects to ${other.url}/v1 `)
-    expect(error.message).not.toContain(canary)
-  })
+  test.each([301, 302, 303, 307, 308])(
+    'status %i sends neither key nor conversation to another address',
+    async (status) => {
+      await using other = await rawProvider((response) => void response.writeHead(500).end())
+      const answer: Answer = (response) =>
+        response.writeHead(status, { location: `${other.url.replace('//', `//me:${canary}@`)}/v1?t=${canary}` }).end()
+      const error = await failureOf(answer, surface)
+      expect(other.requests).toEqual([])
+      expect(error).toMatchObject({ code: 'model_refused', retryable: false })
+      expect(error.message).toContain(`redirects to ${other.url}/v1, `)
+      expect(error.message).not.toContain(canary)
+    },
+  )
 
-  test('keys are in no error, whatever the provider quotes', async () => {
+  test('no error holds a key, whatever the provider quotes', async () => {
     const message = `Incorrect API key provided: ${canary.slice(0, 12)}****${canary.slice(-4)}, sent as Bearer ${canary}`
     const answers = [
       jsonAnswer(401, { error: { message, type: 'authentication_error' } }, { 'x-echo': canary }),
@@ -159,7 +162,7 @@ describe('waiting', () => {
   )
 })
 
-describe('errors that statuses do not tell', () => {
+describe('errors that the status does not show', () => {
   test('an empty account is not retried', async () => {
     const error = {
       message: 'You exceeded your current quota.',
@@ -188,7 +191,7 @@ describe('errors that statuses do not tell', () => {
     expect(error.message).toContain(message)
   })
 
-  test('a filter that lets nothing through is a refusal', async () => {
+  test('a reply that a content filter removed completely is a refusal', async () => {
     const answer = (response: ServerResponse) => {
       writeChunks(response, [{ role: 'assistant', content: '' }])
       endChunks(response, 'content_filter')
@@ -224,13 +227,13 @@ describe('what a model writes', () => {
     expect('inputText' in (content[0] ?? {})).toBe('inputText' in expected)
   })
 
-  test('arguments nested deeper than a stack come as text', async () => {
+  test('arguments that are nested too deeply for the stack come as text', async () => {
     const args = `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
     const { content } = await replyTo(calling(args))
     expect(content).toMatchObject([{ input: null, inputText: args }])
   })
 
-  test('halves of surrogate pairs are mended, and pairs cut between two pieces are whole', async () => {
+  test('half surrogate pairs are replaced, and pairs that were cut between two pieces are joined', async () => {
     const heard = listener()
     const { content } = await replyTo(
       (response) => {
@@ -259,7 +262,7 @@ describe('what a model writes', () => {
     ['one endless event', 200, 'text/event-stream', 'data: {"', 'x'.repeat(65_536)],
     ['an endless error', 500, 'application/json', '{"', 'x'.repeat(65_536)],
     ['an endless text', 200, 'text/event-stream', '', chunkOf({ content: 'x'.repeat(65_536) })],
-  ])('%s is cut off before it is whole, and its connection closed', async (_what, status, type, start, more) => {
+  ])('%s is not read to its end, and its connection is closed', async (_what, status, type, start, more) => {
     let isClosed = false
     await using provider = await rawProvider((response) => {
       response.on('close', () => {
@@ -279,7 +282,7 @@ describe('what a model writes', () => {
   })
 })
 
-test('a short text among much that is no text is a reply', async () => {
+test('a short text among many other parts is a reply', async () => {
   const { content } = await replyTo((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     for (let count = 0; count < 200; count++) response.write(`: ${'.'.repeat(65_536)}\n\n`)
@@ -290,7 +293,7 @@ test('a short text among much that is no text is a reply', async () => {
 })
 
 describe('reasoning of anthropic', () => {
-  test('its signature goes back to the model that made it, under a longer name too, and to no other', async () => {
+  test('its signature goes back only to the model that made it, also under a longer name', async () => {
     const events = [
       { type: 'message_start', message: { id: 'm', model: 'test-model-20250929', usage: { input_tokens: 1 } } },
       { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } },

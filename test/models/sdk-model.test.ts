@@ -36,7 +36,7 @@ const weather: ToolSpec = {
 describe.each(surfaces)('$provider', (surface) => {
   const model = () => openAt(surface, fake.url)
 
-  test('a text comes whole, in pieces, after the first byte, with its usage', async () => {
+  test('a text arrives in pieces after the first byte, complete, with its usage', async () => {
     fake.onMessage('hello', { content: 'Good morning to you all.', usage }, { chunkSize: 5 })
     const heard = listener()
     const reply = await model().reply(requestOf([user('hello')]), heard)
@@ -61,7 +61,7 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(seen?.headers['idempotency-key']).toBe('sess%20%C3%BC/3/1')
   })
 
-  test('without instructions, nothing is sent in their place', async () => {
+  test('without instructions no system prompt is sent', async () => {
     fake.onMessage('hello', { content: 'Hi.' })
     await model().reply(requestOf([user('hello')], { instructions: '' }), listener())
     const [seen] = fake.getRequests()
@@ -131,7 +131,7 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(replies.filter((reply, number) => JSON.stringify(reply.content).includes(`<${number}>`))).toHaveLength(200)
   })
 
-  test('arguments that do not fit, unknown names and repeated ids are not corrected', async () => {
+  test('wrong arguments, unknown names and repeated ids are passed on uncorrected', async () => {
     fake.onMessage('odd', {
       toolCalls: [
         { id: 'call_1', name: 'weather', arguments: '{"town":5}' },
@@ -172,14 +172,14 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(fake.getRequests()).toHaveLength(1)
   })
 
-  test('an answer cut off in the middle is no reply', async () => {
+  test('an answer that breaks off in the middle is not a reply', async () => {
     const content = 'one two three four five six seven eight nine ten'
     fake.onMessage('long', { content }, { chunkSize: 4, truncateAfterChunks: 6 })
     const error = await errorOf(model().reply(requestOf([user('long')]), listener()))
     expect(error).toMatchObject({ code: 'model_unavailable', retryable: true })
   })
 
-  test('a reply of 4 MB is taken, one of 10 MB is cut off', async () => {
+  test('a reply of 4 MB is accepted, one of 10 MB is refused', async () => {
     fake.onMessage('four', { content: 'x'.repeat(4_000_000) }, { chunkSize: 50_000 })
     fake.onMessage('ten', { content: 'y'.repeat(10_000_000) }, { chunkSize: 50_000 })
     const reply = await model().reply(requestOf([user('four')]), listener())
@@ -205,7 +205,7 @@ describe.each(surfaces)('$provider', (surface) => {
   })
 })
 
-test('a provider that could not be loaded is loaded anew by the next call', async () => {
+test('if a provider could not be loaded, the next call tries again', async () => {
   fake.onMessage('hello', { content: 'Hi.' })
   let loads = 0
   const model = sdkModel({

@@ -1,4 +1,4 @@
-/** Messages as providers get them; and that our parts are parts of the SDK, which the compiler checks. */
+/** Messages as providers get them. The compiler checks that the parts of troupe are parts of the SDK. */
 import { type ModelMessage, modelMessageSchema, type TextPart, type ToolCallPart, type ToolResultPart } from 'ai'
 import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
@@ -18,7 +18,7 @@ function callWith(rest: Pick<ToolCallBlock, 'input' | 'inputText'>): AssistantBl
   return { type: 'tool-call', toolCallId: 'c', toolName: 't', ...rest }
 }
 
-test('our parts are parts of the SDK', () => {
+test('the parts of troupe are parts of the SDK', () => {
   type Filled<T, Key extends keyof T> = { [K in Key]-?: T[K] }
   expectTypeOf<Filled<TextBlock, 'type' | 'text'>>().toExtend<TextPart>()
   expectTypeOf<Filled<ToolCallBlock, 'type' | 'toolCallId' | 'toolName' | 'input'>>().toExtend<ToolCallPart>()
@@ -28,7 +28,7 @@ test('our parts are parts of the SDK', () => {
   expectTypeOf<{ acme: { signature: Json } }>().toExtend<NonNullable<TextPart['providerOptions']>>()
 })
 
-test('each sort of message is one that the SDK takes', () => {
+test('the SDK accepts each type of message', () => {
   const options = { acme: { signature: 'abc', nested: [1, null] } }
   const messages: PromptMessage[] = [
     {
@@ -64,7 +64,7 @@ test('each sort of message is one that the SDK takes', () => {
   })
 })
 
-test('media whose address is none are left out, and say so: the conversation goes on (P1)', () => {
+test('media without a valid address are replaced by a note, and the conversation goes on (SDK-PROMPT-1)', () => {
   const messages: PromptMessage[] = [
     {
       role: 'user',
@@ -80,9 +80,9 @@ test('media whose address is none are left out, and say so: the conversation goe
   expect(z.array(modelMessageSchema).safeParse(converted).error).toBeUndefined()
   expect(converted[0]?.content).toEqual([
     { type: 'text', text: 'Look.' },
-    { type: 'text', text: '(image left out: "photo.png" is no address)' },
-    { type: 'text', text: '(audio left out: "" is no address)' },
-    { type: 'text', text: `(file left out: "${'x'.repeat(200)}" is no address)` },
+    { type: 'text', text: '(image left out: "photo.png" is not a valid address)' },
+    { type: 'text', text: '(audio left out: "" is not a valid address)' },
+    { type: 'text', text: `(file left out: "${'x'.repeat(200)}" is not a valid address)` },
   ])
 })
 
@@ -104,7 +104,7 @@ test.each<[Pick<ToolCallBlock, 'input' | 'inputText'>, Json]>([
   expect(prompt().messages([assistant([callWith(given)])])).toEqual([{ role: 'assistant', content }])
 })
 
-test('halves of surrogate pairs are mended wherever they stand, without touching what was recorded', () => {
+test('half surrogate pairs are replaced everywhere, without changing the recorded message', () => {
   const recorded = assistant([callWith({ input: { 'k\ud800': ['\udc00', { deep: 'x\ud800' }] } })])
   const before = structuredClone(recorded)
   const results: PromptResult[] = [{ toolCallId: 'c', toolName: 't', output: { type: 'json', value: ['\ud800'] } }]
@@ -120,7 +120,7 @@ test.each([
   ['n'.repeat(300), 'n'.repeat(64)],
   ['', 'unknown'],
   ['look-up_2', 'look-up_2'],
-])('a call of tool %j, whose name a model made up, is sent back as one of %j (P1)', (toolName, sent) => {
+])('a call of tool %j, a name that a model invented, is sent back as a call of %j (SDK-PROMPT-1)', (toolName, sent) => {
   const called: AssistantBlock = { type: 'tool-call', toolCallId: 'c', toolName, input: {} }
   const results: PromptResult[] = [{ toolCallId: 'c', toolName, output: { type: 'error-text', value: 'unknown tool' } }]
   expect(prompt().messages([assistant([called]), { role: 'tool', results }])).toMatchObject([
@@ -129,19 +129,19 @@ test.each([
   ])
 })
 
-test('a message of which nothing is left is left out', () => {
+test('a message without any content is left out', () => {
   const thought: AssistantBlock = { type: 'reasoning', text: 'Hm.' }
   expect(prompt().messages([assistant([thought], 'acme/small'), { role: 'tool', results: [] }])).toEqual([])
   expect(prompt().messages([assistant([thought])])).toHaveLength(1)
 })
 
-test('a text of nothing goes back only with what came beside it', () => {
+test('an empty text goes back only if metadata came with it', () => {
   const empty: AssistantBlock = { type: 'text', text: '' }
   const signed: AssistantBlock = { ...empty, providerOptions: { acme: { signature: 'abc' } } }
   expect(prompt().messages([assistant([empty, signed])])).toEqual([{ role: 'assistant', content: [signed] }])
 })
 
-test('what comes beside a part goes back only to the model that made it', () => {
+test('metadata of a part goes back only to the model that made it', () => {
   const said: AssistantBlock = { type: 'text', text: 'Hi.', providerOptions: { acme: { itemId: 'x' } } }
   for (const own of ['acme/large-2025-09-29', 'acme/large-latest'])
     expect(prompt().messages([assistant([said], own)])).toMatchObject([{ content: [said] }])
@@ -150,7 +150,7 @@ test('what comes beside a part goes back only to the model that made it', () => 
   ])
 })
 
-test('only plain JSON by provider is kept of what comes beside a part', () => {
+test('metadata of a part is kept only if it is plain JSON by provider', () => {
   expect(providerOptionsOf(undefined)).toBeUndefined()
   expect(providerOptionsOf({ acme: null })).toBeUndefined()
   expect(providerOptionsOf({ acme: { a: undefined, at: new Date(0), lone: '\ud800' }, odd: 'text' })).toEqual({
@@ -158,7 +158,7 @@ test('only plain JSON by provider is kept of what comes beside a part', () => {
   })
 })
 
-test('openai is sent everything each time, and asked to keep nothing', async () => {
+test('openai gets the whole conversation each time and is asked to store nothing', async () => {
   await using provider = await rawProvider((response) => {
     response.writeHead(400, { 'content-type': 'application/json' }).end('{}')
   })
@@ -176,7 +176,7 @@ test('openai is sent everything each time, and asked to keep nothing', async () 
   expect(body).not.toContain('item_reference')
 })
 
-test('addresses in messages are handed on and not fetched', async () => {
+test('addresses in messages are passed on and not fetched', async () => {
   await using other = await rawProvider((response) => {
     response.end('secret')
   })

@@ -1,4 +1,4 @@
-/** A reply from the parts of a stream, where providers differ in what they send and leave out. */
+/** A reply built from the parts of a stream. Providers differ in the parts that they send. */
 import { expect, test } from 'vitest'
 import { type SdkPart, SdkReply } from '../../src/models/sdk-reply.ts'
 
@@ -24,7 +24,7 @@ const tooLong = expect.objectContaining({
   message: expect.stringContaining('more than 10 bytes'),
 })
 
-test('what a provider gave beside a text is kept when later parts of it say nothing of that, and else the newest', () => {
+test('the newest metadata of a text is kept, even if later parts have none', () => {
   const [first, second] = [{ acme: { itemId: 'first' } }, { acme: { itemId: 'second' } }]
   for (const type of ['text', 'reasoning']) {
     const begin = { type: `${type}-start`, id: 't', providerMetadata: first }
@@ -37,12 +37,12 @@ test('what a provider gave beside a text is kept when later parts of it say noth
   }
 })
 
-test('what a provider gave beside a call is kept with it: some refuse a call that comes back without', () => {
+test('metadata of a call is kept, because some providers refuse a call that comes back without it', () => {
   const given = { acme: { signature: 'abc' } }
   expect(replyOf(call({ providerMetadata: given }), finish).content).toEqual([call({ providerOptions: given })])
 })
 
-test('each number that a provider counted is told, and none that it did not', () => {
+test('each number that a provider counted is in the usage, and no other', () => {
   const text = { type: 'text-delta', id: 't', text: 'Hi.' }
   const usageOf = (counted: object) => replyOf(text, { ...finish, usage: { ...usage, ...counted } }).usage
   const details = {
@@ -58,7 +58,7 @@ test('each number that a provider counted is told, and none that it did not', ()
   })
 })
 
-test('texts and arguments count together, arguments once, and may be exactly as long as allowed', () => {
+test('texts and arguments share one size limit, arguments count once, and the limit itself is allowed', () => {
   const text = { type: 'text-delta', id: 't', text: '1234' }
   const pieces = ['{"a":', '1}'].flatMap((delta, index) => [
     ...(index === 0 ? [{ type: 'tool-input-start', id: 'c' }] : []),
@@ -71,12 +71,12 @@ test('texts and arguments count together, arguments once, and may be exactly as 
   expect(() => replyOf(text, call({ input }))).toThrow(tooLong)
 })
 
-test('a call that the provider runs by itself is no call of the reply', () => {
+test('a call that the provider runs itself is not a call of the reply', () => {
   const own = call({ toolCallId: 'own', providerExecuted: true })
   expect(replyOf(own, call({}), finish).content).toMatchObject([{ toolCallId: 'c' }])
 })
 
-test('arguments of which the model wrote nothing are none, however the SDK puts that', () => {
+test('empty arguments are an empty object, however the SDK reports them', () => {
   expect(replyOf(call({ invalid: true, input: ' ' }), finish).content).toEqual([call({})])
   expect(replyOf(call({ invalid: true, input: '{' }), finish).content).toMatchObject([{ input: null, inputText: '{' }])
   const pieces = ['{"a', '":'].map((delta) => ({ type: 'tool-input-delta', id: 'c', delta }))
@@ -89,7 +89,7 @@ test('arguments of which the model wrote nothing are none, however the SDK puts 
   expect(asWritten.content).toMatchObject([{ input: null, inputText: '{"a":' }])
 })
 
-test('a text of nothing is kept only for what the provider gave beside it', () => {
+test('an empty text is kept only if it has metadata', () => {
   const given = { acme: { signature: 'abc' } }
   const emptyWith = (more: object) => [
     { type: 'text-start', id: 't', ...more },
@@ -101,7 +101,7 @@ test('a text of nothing is kept only for what the provider gave beside it', () =
   expect(replyOf(...emptyWith({}), finish).content).toEqual([])
 })
 
-test('a reply that an error ended is none, and one that a filter let through in part is an answer', () => {
+test('a reply that ended with an error is not a reply, and one that a filter cut is an answer', () => {
   const text = { type: 'text-delta', id: 't', text: 'Hi.' }
   const end = (finishReason: string) => ({ ...finish, finishReason })
   expect(() => replyOf(text, end('error'))).toThrow('acme/m ended its reply with an error.')
@@ -113,7 +113,7 @@ test('a reply that an error ended is none, and one that a filter let through in 
   expect(() => replyOf({ ...text, type: 'reasoning-delta' }, end('content-filter'))).toThrow(nothing)
 })
 
-test('a reply that ends for a reason that the provider did not give has no end', () => {
+test('a reply without a finish reason from the provider has no end', () => {
   const other = { ...finish, finishReason: 'other' }
   const text = { type: 'text-delta', id: 't', text: 'Hi.' }
   expect(replyOf(text, other)).toMatchObject({ finishReason: 'other' })

@@ -16,7 +16,7 @@ const noSweeps: Partial<Policy> = { sweepEveryMs: 600_000, wakeupMs: 600_000, le
 
 function queueOf(troupe: TestTroupe): Queue {
   const { queuePrefix } = partitionKeys(troupe.tag)
-  const queue = new Queue('wakeups-default', { connection: troupe.redis, prefix: queuePrefix })
+  const queue = new Queue('wakeup-default', { connection: troupe.redis, prefix: queuePrefix })
   onTestFinished(() => queue.close())
   return queue
 }

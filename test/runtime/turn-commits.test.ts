@@ -1,7 +1,8 @@
 /** The commits of a turn, one by one: what goes out together and when, and what is done with each answer. */
 import { performance } from 'node:perf_hooks'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import type { CommitAnswer, Refusal, RunPosition } from '../../src/core/ports/ports.ts'
+import type { CommitAnswer, RunPosition } from '../../src/core/ports/ports.ts'
+import type { Refusal } from '../../src/core/worker/refusal.ts'
 import { forAny, forRetry, goOn } from '../../src/core/worker/wait.ts'
 import { mayCall } from '../../src/runtime/turn/permit.ts'
 import { afterRun } from '../../src/runtime/turn/run-ending.ts'

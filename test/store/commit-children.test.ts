@@ -263,7 +263,7 @@ describe('a commit is refused whole', () => {
     await using scene = await started()
     const unknown = newId(0)
     expect(await attempt(scene, { sends: [mailTo(unknown, 'a')] })).toEqual(
-      refused({ reason: 'not_found', limit: 0, id: unknown }),
+      refused({ reason: 'not_found', id: unknown }),
     )
   })
 
@@ -273,7 +273,7 @@ describe('a commit is refused whole', () => {
     const other = await place.create({ label: 'two' })
     await (await node.claim()).complete()
     expect(await attempt(scene, { sends: [mailTo(other.root, 'a')] })).toEqual(
-      refused({ reason: 'session_finished', limit: 0, id: other.root, what: 'completed' }),
+      refused({ reason: 'session_finished', id: other.root, state: 'completed' }),
     )
   })
 
@@ -282,7 +282,7 @@ describe('a commit is refused whole', () => {
     const other = await scene.place.create({ label: 'two' })
     await scene.place.sessions.cancel(other.id, 'enough')
     expect(await attempt(scene, { sends: [mailTo(other.root, 'a')] })).toEqual(
-      refused({ reason: 'session_finished', limit: 0, id: other.root, what: 'cancelling' }),
+      refused({ reason: 'session_finished', id: other.root, state: 'cancelling' }),
     )
   })
 
@@ -293,7 +293,7 @@ describe('a commit is refused whole', () => {
     await place.sessions.cancel(other.id, 'enough')
     await node.upkeep.finishCancelled()
     expect(await attempt(scene, { sends: [mailTo(other.root, 'a')] })).toEqual(
-      refused({ reason: 'terminal', limit: 0, id: other.root }),
+      refused({ reason: 'terminal', id: other.root }),
     )
   })
 
@@ -311,8 +311,8 @@ describe('a commit is refused whole', () => {
     ).toEqual(
       refused(
         { reason: 'depth_exceeded', limit: 0, id: child.id },
-        { reason: 'not_found', limit: 0, id: first },
-        { reason: 'not_found', limit: 0, id: second },
+        { reason: 'not_found', id: first },
+        { reason: 'not_found', id: second },
       ),
     )
   })

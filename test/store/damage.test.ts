@@ -333,7 +333,7 @@ describe('a recipient that somebody wrote over', () => {
     const changed = await place.changed(async () => {
       const answer = await sender.commit({ sends })
       expect(answer).toMatchObject({ kind: 'refused', refusals: [{ reason: 'damaged', id: root }] })
-      expect(answer).toHaveProperty('refusals.0.what', expect.stringMatching(/ should be /))
+      expect(answer).toHaveProperty('refusals.0.damage', expect.stringMatching(/ should be /))
     })
     expect(changed).toEqual({})
     expect(await sender.commit({ inputsConsumed: 1 })).toMatchObject({ kind: 'ok' })

@@ -106,7 +106,7 @@ describe('the permissions of a child', () => {
     const changed = await place.changed(async () =>
       expect(await turn.commit({ spawns: [child], pendingCalls: [1] })).toEqual({
         kind: 'refused',
-        refusals: [{ reason: 'permission_exceeded', limit: 0, id: child.id }],
+        refusals: [{ reason: 'permission_exceeded', id: child.id }],
       }),
     )
     expect(changed).toEqual({})

@@ -14,11 +14,11 @@ import {
 import * as agentChecks from './support/agent-checks.ts'
 import { batchMutants } from './support/batch-mutants.ts'
 import * as checks from './support/checks.ts'
+import { createMutants } from './support/create-mutants.ts'
 import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
-import { spawnMutants } from './support/spawn-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
 import { wakeupMutants } from './support/wakeup-mutants.ts'
 
@@ -385,7 +385,7 @@ for (const mutant of withNames([
   ...wakeupMutants,
   ...spendingMutants,
   ...batchMutants,
-  ...spawnMutants,
+  ...createMutants,
 ])) {
   test(`without its guard a test goes red: ${mutant.guard} [${mutant.caughtBy}]`, async () => {
     await expect(expectRedWithout(mutant)).resolves.toBeUndefined()

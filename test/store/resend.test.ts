@@ -22,8 +22,8 @@ function understood(reply: Reply, call: Call): unknown {
     if (item === 'again') return 'ok'
     if (!Array.isArray(item)) return item
     if (item[0] === 'assigned') return decodeAssignment(item, 0)
-    // Of several turns that were recorded together.
-    if (item[0] === 'ok') return understood(item, call)
+    // Of several turns, or sessions.
+    if (item[0] === 'ok' || item[0] === 'again') return understood(item, call)
     // A slot that was given nothing leaves, whatever word it hears.
     return item[0] === 'empty' ? null : item
   })

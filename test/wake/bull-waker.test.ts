@@ -28,7 +28,7 @@ test('adds one job for each wake-up to the queue of its pool and partition, once
 })
 
 test('logs what could not be sent, and does not send it again (WAKE-1)', async () => {
-  const wrong = `${stage.places[0]?.prefix}:wakeups-default:wait`
+  const wrong = `${stage.places[0]?.prefix}:wakeup-default:wait`
   await stage.connection.set(wrong, 'not a list')
   stage.waker.wake(0, [wakeup('a')])
   await waitUntil('it is logged', () => stage.warned.length === 1)

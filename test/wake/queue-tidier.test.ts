@@ -29,7 +29,7 @@ test('the jobs of a paused queue are removed, and each pause is logged once, wit
   await tidies.runOnce()
   await tidies.runOnce()
   expect(await queue.getWaitingCount()).toBe(0)
-  const warning = ['the queue wakeups-default is paused in BullMQ: work may begin a second late', paused]
+  const warning = ['the queue wakeup-default is paused in BullMQ: work may begin a second late', paused]
   expect(stage.warned).toEqual([warning])
   await queue.resume()
   await tidies.runOnce()
@@ -58,7 +58,7 @@ test.each([
   await using troupe = await TestTroupe.connect()
   const kindIn = (name: string) => defineWorker({ pool: name, receive: (_message, self) => self.reply('done') })
   await (await troupe.startNode({ paint: kindIn('gpu') })).stop()
-  const queue = new Queue('wakeups-gpu', { connection: troupe.redis, prefix: `${troupe.tag}:q` })
+  const queue = new Queue('wakeup-gpu', { connection: troupe.redis, prefix: `${troupe.tag}:q` })
   await queue.add('wake', { wakeup: 'old' }, { timestamp: Date.now() - 61_000 })
   await troupe.startNode({ [kind]: kindIn(pool === 'cpu' ? 'cpu' : 'default') })
   await waitUntil('it is gone', async () => (await queue.getWaitingCount()) === 0)

@@ -11,7 +11,7 @@ test.each([
   [{ wakeup: 'a', others: [7, null, 'b'] }, delivery('a', 0, ['b'])],
   [{ wakeup: 'a', others: {} }, delivery('a')],
   [{ wakeup: 7 }, null],
-  [{ wakeup: 'a' }, null],
+  [{ bell: 'a' }, null],
   [null, null],
   ['a', null],
 ])('job data %j is read as %j', (data, expected) => {

@@ -1,6 +1,6 @@
 /**
- * Duty: an entry of an agent's history as a piece of a line: who said what, which tools were called with what, what came of it.
- * What models and tools said is of others: the caller makes the line safe.
+ * Duty: an entry of an agent's history as a piece of a line: what the model or a user said, which tools were called, and their results.
+ * The text comes from models and tools, so that the caller must escape the line.
  */
 import {
   type AssistantBlock,
@@ -11,8 +11,8 @@ import {
 } from '../../core/history/chat-message.ts'
 import type { DelegatedEntry, Entry } from '../../core/history/entry.ts'
 import { fitText } from '../terminal/text-width.ts'
+import { inAndOut } from './amounts.ts'
 import { valueLine } from './message-line.ts'
-import { inAndOut } from './tokens.ts'
 
 type ChatType =
   | 'system'
@@ -76,7 +76,7 @@ function blockText(block: AssistantBlock): string {
   }
 }
 
-/** Text as it is; media by what they are. */
+/** Text is shown as it is, media by their type. */
 function userText(content: readonly UserBlock[]): string {
   const media = content.filter((block) => block.type !== 'text').map((block) => `[${block.type} ${block.mediaType}]`)
   return [valueLine(textOf(content)), ...media].filter((part) => part !== '').join(' ')
@@ -98,7 +98,7 @@ function childText({ kind, name, detached, facts }: DelegatedEntry['spawned'][nu
   return `${name === kind ? kind : `${kind} ${name}`}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`
 }
 
-/** Cut before it is measured: a value may be a mebibyte. */
+/** Cuts roughly before it measures, because a value may be a mebibyte long. */
 function cut(text: string, columns: number): string {
   return fitText(text.slice(0, columns * 4), columns)
 }

@@ -1,9 +1,9 @@
 /**
- * Duty: who is in a session and what each does, told from its events alone: for the lines that `run` prints and the counts that
- * `demo` draws. For watching only: a follower that joins late knows less, and nothing is decided by it.
+ * Duty: the workers of a session and the activity of each, from the events alone: for the lines of `run` and the counts of `demo`.
+ * ROSTER-1 It is for watching only. A follower that joins late knows fewer workers, and no decision depends on it.
  */
 import type { RawEvent } from '../../core/event/event.ts'
-import { textOf } from './text-of.ts'
+import { stringOr } from './message-line.ts'
 
 export type Activity = 'queued' | 'running' | 'waiting' | 'done' | 'failed' | 'cancelled'
 
@@ -13,7 +13,7 @@ export interface Member {
   readonly name: string
   readonly parentId: string | null
   readonly activity: Activity
-  /** Children whose runs have not ended. */
+  /** The number of children whose runs have not ended. */
   readonly openChildren: number
   readonly startedAt: number | null
 }
@@ -23,7 +23,7 @@ interface Seat {
   kind: string
   name: string
   parentId: string | null
-  /** Its parent's count of open children holds it: until its first run ends, unless it is detached. */
+  /** The parent counts it as an open child: until its first run ends, and never if it is detached. */
   isAwaited: boolean
   activity: Activity
   openChildren: number
@@ -33,12 +33,11 @@ interface Seat {
 export class Roster {
   readonly #seats = new Map<string, Seat>()
 
-  /** Takes one event in. */
   note(event: RawEvent): void {
     const { type, workerId, details } = event
     switch (type) {
       case 'session.created':
-        this.#seat(workerId, textOf(details.kind), textOf(details.name), null)
+        this.#seat(workerId, stringOr(details.kind), stringOr(details.name), null)
         return
       case 'worker.spawned':
         this.#spawned(workerId, details)
@@ -88,16 +87,24 @@ export class Roster {
     return this.#seats.get(id)
   }
 
-  /** How many do what, of one kind or of all. */
+  /** The number of workers for each activity, of one kind or of all kinds. */
   counts(kind?: string): Readonly<Record<Activity, number>> {
     const counts: Record<Activity, number> = { queued: 0, running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 }
     for (const seat of this.#seats.values()) if (kind === undefined || seat.kind === kind) counts[seat.activity]++
     return counts
   }
 
-  /** In the order in which the first of each came. */
+  /** Kinds in the order of their first workers. */
   kinds(): string[] {
     return [...new Set([...this.#seats.values()].map(({ kind }) => kind))]
+  }
+
+  /** `reader docs`, or `docs` if the name says the kind already; undefined for a worker that is not known. */
+  labelOf(id: string): string | undefined {
+    const seat = this.#seats.get(id)
+    if (!seat) return undefined
+    const { kind, name } = seat
+    return name.startsWith(kind) || name === '' ? name || kind : `${kind} ${name}`
   }
 
   get size(): number {
@@ -108,7 +115,7 @@ export class Roster {
     if (typeof id !== 'string' || this.#seats.has(id)) return
     const parent = this.#seats.get(parentId)
     const isAwaited = parent !== undefined && detached !== true
-    this.#seat(id, textOf(kind), textOf(name), parentId, isAwaited)
+    this.#seat(id, stringOr(kind), stringOr(name), parentId, isAwaited)
     if (!isAwaited) return
     parent.openChildren++
     if (parent.activity === 'running') parent.activity = 'waiting'
@@ -131,7 +138,7 @@ export class Roster {
     const parent = this.#seats.get(child.parentId ?? '')
     if (!parent) return
     parent.openChildren = Math.max(0, parent.openChildren - 1)
-    // Its last result is on its way: it waits for a slot now, not for a child.
+    // The last result is on its way, and the parent waits for a slot now.
     if (parent.openChildren === 0 && parent.activity === 'waiting') parent.activity = 'queued'
   }
 }

@@ -1,11 +1,11 @@
-/** Duty: where in the author's code something happened, as a stack tells it. */
+/** Duty: the place in the code of the author that a stack names. */
 
-/** The root of this package's code: `src`, or `dist`. */
+/** The root of the code of this package: `src`, or `dist`. */
 const ours = new URL('../..', import.meta.url)
 
 /**
- * `/home/me/workers/reader.ts:12:7`: the first place of a stack that is neither troupe's nor Node's, best one outside of packages;
- * undefined where there is none.
+ * `/home/me/workers/reader.ts:12:7`: the first place that belongs neither to troupe nor to Node, preferably outside of packages;
+ * undefined if there is none.
  */
 export function placeOf(stack: string): string | undefined {
   const places = stack

@@ -44,7 +44,7 @@ export interface Health {
   readonly submitPrefix: string
   /** Jobs in queues of this name of other partitions, which no node takes: `submitPrefix` is where they belong. */
   readonly misplaced: readonly { readonly prefix: string; readonly jobs: number }[]
-  /** Queues of wake-ups that somebody paused likewise, `wakeups-<pool>`, each with its prefix in BullMQ: their work may begin late. */
+  /** Queues of wake-ups that somebody paused likewise, `wakeup-<pool>`, each with its prefix in BullMQ: their work may begin late. */
   readonly pausedWakeups: readonly WakeupQueue[]
   readonly running: number
   readonly expiredLeases: number

@@ -108,6 +108,8 @@ const toolResultMessageSchema = z.looseObject({
   output: toolOutputSchema,
   /** Facts that the tool set, by name. They are for other tools and for the sender of the input; the model never sees them. */
   facts: z.record(z.string(), z.json()).optional(),
+  /** Ids of the workers to which the call sent a message. */
+  sent: z.array(z.string()).optional(),
   /** If set, the run must fail with this failure, on whatever node it continues. */
   failure: z.looseObject({ code: z.string(), message: z.string() }).optional(),
 })
@@ -221,6 +223,8 @@ export interface ToolResultMessage extends MessageHead {
   readonly status: ToolStatus
   readonly output: ToolOutput
   readonly facts?: Readonly<Record<string, Json>> | undefined
+  /** Ids of the workers to which the call sent a message. */
+  readonly sent?: readonly string[] | undefined
   readonly failure?: Failure | undefined
 }
 export interface ErrorMessage extends MessageHead {

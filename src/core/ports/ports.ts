@@ -9,10 +9,9 @@ import type { Spending, WorkerLimits } from '../policy.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Mail } from '../worker/message.ts'
 import type { Permissions } from '../worker/permissions.ts'
+import type { Refusal } from '../worker/refusal.ts'
 import type { RunState } from '../worker/run-state.ts'
-import type { Wakeup as Wakeup } from './wake.ts'
-
-export type { Waker as Waker, Wakeup as Wakeup } from './wake.ts'
+import type { Wakeup } from './wake.ts'
 
 /** What all agents of a session have used, and may use. */
 export interface SessionSpending {
@@ -156,14 +155,6 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
 export type ClaimAnswer =
   | { readonly kind: 'assigned'; readonly assignment: Assignment }
   | { readonly kind: 'empty' | 'unfit' | 'none' }
-
-export interface Refusal {
-  readonly reason: string
-  readonly limit: number
-  readonly id: string
-  /** In words: what somebody wrote over of a recipient (`damaged`), or the state of its session (`session_finished`). */
-  readonly what?: string
-}
 
 export type CommitAnswer =
   | {

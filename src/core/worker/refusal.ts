@@ -1,28 +1,63 @@
 /**
- * Duty: refusals of the store, which are values, as the typed errors that users see: what happened, to which id, what to do. The id
- * of a session is easily taken for that of a worker, and the reverse: who asks for the one with the other is told so.
+ * Duty: what the store may refuse, as values, and the typed error that a user sees of each: what happened, to which id, what to do.
+ * REFUSAL-1 The reasons are a closed list; scripts know no other (a test compares them).
+ * REFUSAL-2 Somebody may give the id of a session where that of a worker is asked for, and the reverse: the error says so.
  */
 import { ConflictError, InvariantError, LimitError, NotFoundError, type RuntimeError } from '../errors.ts'
 import { isWorkerId, partitionOf, rootIdOf } from '../ids.ts'
-import type { Refusal } from '../ports/ports.ts'
 
-/** A refusal of the store as the typed error that a user sees. */
-export function refusalError({ reason, limit, id, what }: Refusal, who: string): RuntimeError {
-  switch (reason) {
+export type Refusal =
+  | {
+      readonly reason: 'depth_exceeded' | 'children_exceeded' | 'workers_exceeded' | 'mailbox_full'
+      readonly id: string
+      readonly limit: number
+    }
+  | { readonly reason: 'permission_exceeded' | 'not_found' | 'terminal'; readonly id: string }
+  | { readonly reason: 'session_finished'; readonly id: string; readonly state: string }
+  /** Another program wrote over what is stored of the recipient. */
+  | { readonly reason: 'damaged'; readonly id: string; readonly damage: string }
+
+export type RefusalReason = Refusal['reason']
+
+/** A refusal as a script answers it. */
+export function decodeRefusal(reason: string, detail: string, id: string): Refusal {
+  switch (reason as RefusalReason) {
+    case 'depth_exceeded':
+    case 'children_exceeded':
+    case 'workers_exceeded':
+    case 'mailbox_full':
+      return { reason, id, limit: Number(detail) } as Refusal
+    case 'permission_exceeded':
+    case 'not_found':
+    case 'terminal':
+      return { reason, id } as Refusal
+    case 'session_finished':
+      return { reason: 'session_finished', id, state: detail }
+    case 'damaged':
+      return { reason: 'damaged', id, damage: detail }
+    default:
+      throw new InvariantError(`the store refused worker ${id} for a reason that nobody knows: ${reason}`)
+  }
+}
+
+/** `who`: the worker whose step was refused, or who is sent to. */
+export function refusalError(refusal: Refusal, who: string): RuntimeError {
+  const { id } = refusal
+  switch (refusal.reason) {
     case 'depth_exceeded':
       return new LimitError(
         'depth_exceeded',
-        `${who} may not spawn: its session allows a depth of ${limit}. Raise limits.depth.`,
+        `${who} may not spawn: its session allows a depth of ${refusal.limit}. Raise limits.depth.`,
       )
     case 'children_exceeded':
       return new LimitError(
         'children_exceeded',
-        `${who} may not spawn: its session allows a worker ${limit} children whose results it still awaits, new ones included. Wait for results, or raise limits.children.`,
+        `${who} may not spawn: its session allows a worker ${refusal.limit} children whose results it still awaits, new ones included. Wait for results, or raise limits.children.`,
       )
     case 'workers_exceeded':
       return new LimitError(
         'workers_exceeded',
-        `${who} may not spawn: its session has had ${limit} workers. Raise limits.workers.`,
+        `${who} may not spawn: its session has had ${refusal.limit} workers. Raise limits.workers.`,
       )
     case 'permission_exceeded':
       return new LimitError(
@@ -32,21 +67,21 @@ export function refusalError({ reason, limit, id, what }: Refusal, who: string):
     case 'mailbox_full':
       return new LimitError(
         'mailbox_full',
-        `the mailbox of worker ${id} is full (${limit} messages). Send again later, or raise limits.mailbox.`,
+        `the mailbox of worker ${id} is full (${refusal.limit} messages). Send again later, or raise limits.mailbox.`,
       )
     case 'not_found':
       return workerNotFound(id)
     case 'session_finished':
       return new ConflictError(
         'session_finished',
-        `the session of worker ${id} ${what === 'cancelling' ? 'is being cancelled' : 'has finished'} and takes no more messages: create a new session.`,
+        `the session of worker ${id} ${refusal.state === 'cancelling' ? 'is being cancelled' : 'has finished'} and takes no more messages: create a new session.`,
       )
     case 'damaged':
       return new InvariantError(
-        `worker ${id} cannot be sent to: what is stored of it is not as it should be (${what}). Another program wrote it: put it back, or remove it.`,
-        { details: { damaged: what } },
+        `worker ${id} cannot be sent to: what is stored of it is not as it should be (${refusal.damage}). Another program wrote it: put it back, or remove it.`,
+        { details: { damaged: refusal.damage } },
       )
-    default:
+    case 'terminal':
       return new ConflictError(
         'worker_terminal',
         `worker ${id} was cancelled for good and takes no more messages: create a new session.`,

@@ -148,7 +148,7 @@ export class HandlerSelf implements Self<unknown> {
       )
     }
     if (!detached && this.openChildren + 1 > limits.children) {
-      const refusal = { reason: 'children_exceeded', limit: limits.children, id: this.id }
+      const refusal = { reason: 'children_exceeded', limit: limits.children, id: this.id } as const
       throw refusalError(refusal, `worker ${this.name} (${this.id})`)
     }
     const call = this.#context.calls + this.requests.spawns.length + 1

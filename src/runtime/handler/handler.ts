@@ -21,10 +21,10 @@ import { forAny, forRetry, goOn } from '../../core/worker/wait.ts'
 import { watchLoop } from '../node/event-loop.ts'
 import type { Behaviour } from '../node/kind.ts'
 import { evidenceJson, quarantined } from '../slot/quarantine.ts'
+import { attemptsOf, withAttempts, withoutAttempts } from '../turn/attempts.ts'
 import { mayGoOn, mayRecord } from '../turn/permit.ts'
 import { afterRun, completedNote, endingOf } from '../turn/run-ending.ts'
 import { emptyStep, type Step } from '../turn/step.ts'
-import { triesOf, withoutTries, withTries } from '../turn/tries.ts'
 import type { Turn } from '../turn/turn.ts'
 import { HandlerInbox } from './handler-inbox.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
@@ -98,7 +98,7 @@ class HandlerTurn {
   async #receive(accepted: Mail, position: RunPosition): Promise<Step | RetryStep> {
     const mail = toRecord(accepted)
     const { assignment, host } = this.#turn
-    const attempt = triesOf(nameOfMail(mail), position) + 1
+    const attempt = attemptsOf(nameOfMail(mail), position) + 1
     const timeout = timeoutOf(this.#definition, this.#turn)
     let self: HandlerSelf | undefined
     try {
@@ -189,7 +189,7 @@ class HandlerTurn {
       ...this.#consumed(mail),
       entries,
       stateJson: requests.stateJson,
-      failure: position.open && triesOf(nameOfMail(mail), position) === 0 ? undefined : null,
+      failure: position.open && attemptsOf(nameOfMail(mail), position) === 0 ? undefined : null,
       spawns: requests.spawns,
       sends: requests.sends,
       timers: requests.timers,
@@ -200,7 +200,7 @@ class HandlerTurn {
       return {
         ...step,
         position: {
-          ...withoutTries(nameOfMail(mail), position),
+          ...withoutAttempts(nameOfMail(mail), position),
           run,
           calls,
           runState: runStateOf(pendingCalls),
@@ -254,7 +254,7 @@ class HandlerTurn {
     const asked = error instanceof TransientError ? error.retryAfterMs : undefined
     const retryMs = retryWaitMs(asked, attempt, Math.random(), this.#turn.host.policy)
     return {
-      ...emptyStep({ ...position, runState: 'TransientFailure', ...withTries(nameOfMail(mail), attempt, position) }),
+      ...emptyStep({ ...position, runState: 'TransientFailure', ...withAttempts(nameOfMail(mail), attempt, position) }),
       entries: [entryJson('attemptFailed', position.run, this.#turn.assignment.epoch, at, { failure, retryMs })],
       failure,
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],

@@ -11,6 +11,7 @@ import type { Policy } from '../../core/policy.ts'
 import type { Assignment, LivePublisher, PoolLoad } from '../../core/ports/ports.ts'
 import type { FirstClaim, Waker, Wakeup, Waking } from '../../core/ports/wake.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
+import { ClaimNonces } from '../slot/nonces.ts'
 import { type QueuedWakeup, Slots } from '../slot/slots.ts'
 import { SuspectGate } from '../slot/suspects.ts'
 import { TurnTimes } from '../slot/turn-times.ts'
@@ -69,7 +70,7 @@ export class RuntimeNode {
     const times = new TurnTimes()
     return {
       ...stores,
-      unanswered: Array.from({ length: this.#slots.total }),
+      nonces: new ClaimNonces(this.#slots.total),
       times,
       renewer: new Renewer(stores.turns, policy, wake, log),
       sweeper: new Sweeper(stores.upkeep, policy, {

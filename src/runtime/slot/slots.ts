@@ -1,12 +1,12 @@
 /**
  * Duty: the slots of a node: how many turns may run at once, over all partitions and pools.
- * SLOTS-1 A wake-up that finds no slot free is remembered, one for each run queue (a pool of a partition). A slot that leaves its queue goes to the
- *     waiting queue that has had no slot for longest. Each queue that waits has its turn, and a queue that seldom has work does not wait
- *     behind all that always have some.
+ * SLOTS-1 A wake-up that finds no free slot is remembered, one for each line (the queue of a pool in a partition).
+ * SLOTS-2 A slot that becomes free goes to the waiting line that has been without a slot for longest. Each waiting line therefore gets its
+ *    turn, and a line that seldom has work does not stay behind lines that always have some.
  */
 import type { FirstClaim, Wakeup } from '../../core/ports/wake.ts'
 
-/** A wake-up and its partition: together they name a run queue. */
+/** A wake-up and its partition. Together they name a line. */
 export interface QueuedWakeup {
   readonly partition: number
   readonly wakeup: Wakeup
@@ -16,10 +16,10 @@ export class Slots {
   readonly total: number
   readonly #free: number[]
   readonly #waiting = new Map<string, QueuedWakeup>()
-  /** By queue: the number of its last coming or going of a slot, counted over all queues. */
+  /** For each line the number of the last time a slot came to it or left it. */
   readonly #served = new Map<string, number>()
   #servings = 0
-  /** By waiting queue: resolves with the first claim of the slot that comes. */
+  /** For waiting lines: resolves with the first claim of the slot that comes. */
   readonly #coming = new Map<string, PromiseWithResolvers<FirstClaim | null>>()
 
   constructor(total: number) {
@@ -31,7 +31,7 @@ export class Slots {
     return this.#free.length
   }
 
-  /** Number of a free slot, or null: then the queue waits for one. */
+  /** Number of a free slot, or null: then its line waits for one. */
   take(queuedWakeup: QueuedWakeup): number | null {
     const slot = this.#free.pop() ?? null
     if (slot === null) this.#waiting.set(lineOf(queuedWakeup), queuedWakeup)
@@ -56,14 +56,14 @@ export class Slots {
     this.#coming.delete(lineOf(queuedWakeup))
   }
 
-  /** No slot will come any more. */
+  /** No slot will come any more: the node drains. */
   tellAll(): void {
     this.#waiting.clear()
     for (const { resolve } of this.#coming.values()) resolve(null)
     this.#coming.clear()
   }
 
-  /** The slot goes to another queue; this one waits from now on. */
+  /** A slot leaves this line for another one. The line that it leaves waits from now on. */
   leave(queuedWakeup: QueuedWakeup): void {
     this.#serve(queuedWakeup)
     this.#waiting.set(lineOf(queuedWakeup), queuedWakeup)
@@ -77,7 +77,7 @@ export class Slots {
     this.#free.push(slot)
   }
 
-  /** The wake-up of another queue that waits: slots that are awake in this one never claim there. */
+  /** Another line that waits, the longest one first. Slots of this node that are awake may never claim there by themselves. */
   waitingElsewhere(than: QueuedWakeup): QueuedWakeup | undefined {
     const own = lineOf(than)
     let first: QueuedWakeup | undefined
@@ -91,7 +91,7 @@ export class Slots {
     return first
   }
 
-  /** Where a slot that ends goes next. The queue that it was in comes last. */
+  /** The line that a slot goes to when it ends. The line that it was in comes last. */
   waitingAfter(last: QueuedWakeup): QueuedWakeup | undefined {
     this.#serve(last)
     return this.waitingElsewhere(last) ?? this.#waiting.get(lineOf(last))

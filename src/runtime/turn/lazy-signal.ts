@@ -1,6 +1,6 @@
 /**
- * Duty: an AbortSignal that is made when somebody asks for it: most turns end before, and a signal with its listeners costs more than
- * many a turn. Runtime code listens by `whenAborted` instead.
+ * Duty: an AbortSignal that is made when somebody asks for it. Most turns end before anybody does, and a signal with its listeners costs
+ * more than a short turn. Runtime code listens by `whenAborted` instead.
  */
 
 type Listener = (reason: Error) => void
@@ -22,7 +22,7 @@ export class LazySignal {
     return this.#controller.signal
   }
 
-  /** As a listener of the signal; called at once when it has fired. Returns what takes the listener away. */
+  /** Calls the listener when the signal fires, or at once if it has. Returns a function that removes the listener. */
   whenAborted(listener: Listener): () => void {
     if (this.#reason) listener(this.#reason)
     this.#listeners.push(listener)
@@ -31,7 +31,7 @@ export class LazySignal {
     }
   }
 
-  /** Once. */
+  /** The first reason counts. */
   abort(reason: Error): void {
     if (this.#reason) return
     this.#reason = reason

@@ -1,4 +1,4 @@
-/** Duty: what the end of a run is for every sort of worker: where it leaves the worker, and the mail to the parent that waits. */
+/** Duty: what every kind of worker records at the end of a run: where the worker stands then, and the result for its parent. */
 import type { EventNote } from '../../core/event/event.ts'
 import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import { encodeResult, type Outcome } from '../../core/worker/message.ts'
@@ -17,17 +17,17 @@ export function afterRun(run: number): RunPosition {
   }
 }
 
-/** Larger values are read from the history by who waits for them. */
-const toldBytesMax = 256
+/** A client that waits for a larger value reads it from the history. */
+const noteBytesMax = 256
 
-/** The end of a job's run tells who waits for the session how it ended, so that they need not ask. */
+/** The event of a job's end holds its value, if that is small: a client that waits for the session need not ask for it. */
 export function completedNote({ isJob }: Assignment, run: number, valueJson: string): EventNote {
-  if (!isJob || Buffer.byteLength(valueJson) > toldBytesMax) return ['run.completed']
+  if (!isJob || Buffer.byteLength(valueJson) > noteBytesMax) return ['run.completed']
   const value: unknown = JSON.parse(valueJson)
   return ['run.completed', run === 1 ? { value } : { run, value }]
 }
 
-/** A child's first run answers its parent's call; later ones answer nobody. */
+/** The first run of a child answers its parent's call. Later runs answer nobody. */
 export function endingOf(assignment: Assignment, run: number, outcome: Outcome): Pick<Step, 'outcome' | 'result'> {
   if (assignment.call === null || run !== 1) return { outcome: outcome.status }
   return {

@@ -13,8 +13,8 @@
 
 import { performance } from 'node:perf_hooks'
 import { CancelledError, InvariantError, LeaseLostError, toRuntimeError } from '../../core/errors.ts'
-import type { Assignment, CommitAnswer, CommitRequest, Refusal, RunPosition } from '../../core/ports/ports.ts'
-import { refusalError } from '../../core/worker/refusal.ts'
+import type { Assignment, CommitAnswer, CommitRequest, RunPosition } from '../../core/ports/ports.ts'
+import { type Refusal, refusalError } from '../../core/worker/refusal.ts'
 import { encodeRunState, type RunState } from '../../core/worker/run-state.ts'
 import { forAny, goOn, type TurnWait } from '../../core/worker/wait.ts'
 import { requestOf } from './commit-request.ts'
@@ -256,11 +256,13 @@ export class Turn {
 
   #pump(): void {
     if (!this.isOpen || this.#inFlight || !this.#steps.isDue) return
-    const goOn = () => {
-      if (this.#inFlight === committing) this.#inFlight = undefined
-      this.#pump()
-    }
-    const committing = this.#commit(this.#steps.take()).then(goOn, (error: unknown) => this.giveUp(error))
+    const committing = this.#commit(this.#steps.take()).then(
+      () => {
+        if (this.#inFlight === committing) this.#inFlight = undefined
+        this.#pump()
+      },
+      (error: unknown) => this.giveUp(error),
+    )
     this.#inFlight = committing
   }
 

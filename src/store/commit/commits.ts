@@ -1,5 +1,5 @@
 /**
- * Duty: the commits of a node in one partition. Those of one pass of the event loop go together, in one script (decision 0024).
+ * Duty: the commits of a node in one partition. Those of one pass of the event loop go together, in one script (bench/history.md).
  * BATCH-1 Each commit is answered as if it had been sent alone: one that meets an error is sent again by itself, and then its caller gets the error.
  * BATCH-2 `trustedUntil` is counted from before the script was sent.
  */
@@ -11,7 +11,7 @@ import { Batcher, bytesOf } from '../script/batcher.ts'
 import type { Argument, Reply, ScriptCaller } from '../script/script.ts'
 import { commitScript } from '../script/scripts.ts'
 import { newSeed } from '../wakeups.ts'
-import { type CommitContext, commitWords, decodeCommit } from './commit-words.ts'
+import { type CommitContext, commitWords, decodeCommit } from './commit-args.ts'
 
 interface Waiting {
   readonly words: readonly Argument[]

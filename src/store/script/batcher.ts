@@ -1,7 +1,7 @@
 /**
- * Duty: calls that a process makes in one moment, to go out together, as one script.
- * G1 A script holds Redis for as long as it runs: so many calls and bytes at most go into one.
- * G2 They leave in the order in which they were made.
+ * Duty: calls that go out together, as one script; and calls that a process makes in one moment, gathered for that.
+ * BATCHER-1 A script holds Redis for as long as it runs: one script takes a limited number of calls and bytes.
+ * BATCHER-2 Calls leave in the order in which they were made.
  */
 import type { Argument } from './script.ts'
 
@@ -33,11 +33,16 @@ export class Batcher<Item extends Batched> {
   flush(): void {
     const all = this.#waiting
     this.#waiting = []
-    for (let from = 0; from < all.length; ) {
-      const count = countOf(all, from)
-      this.#send(all.slice(from, from + count))
-      from += count
-    }
+    for (const batch of batchesOf(all)) this.#send(batch)
+  }
+}
+
+/** As few as possible, in order; each goes into one script. */
+export function* batchesOf<Item extends Batched>(all: readonly Item[]): Generator<readonly Item[]> {
+  for (let from = 0; from < all.length; ) {
+    const count = countOf(all, from)
+    yield all.slice(from, from + count)
+    from += count
   }
 }
 

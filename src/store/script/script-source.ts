@@ -1,5 +1,5 @@
 /**
- * Duty: scripts as text. The library is all of them, as functions that Redis keeps (decision 0021); a source is one of them by itself, with what
+ * Duty: scripts as text. The library is all of them, as functions that Redis keeps (bench/history.md); a source is one of them by itself, with what
  * it uses of lua/shared/ in front, directly or through others.
  */
 import { createHash } from 'node:crypto'
@@ -58,13 +58,18 @@ const readers: ReadonlySet<string> = new Set(['look'])
 export const scriptLibrary: ScriptLibrary = linkLibrary()
 
 export function functionNameOf(file: string): string {
-  return `${scriptLibrary.name}_${file.replace('.lua', '')}`
+  return `${scriptLibrary.name}_${wordOf(file)}`
+}
+
+/** Names of functions have letters, digits and underscores. */
+function wordOf(file: string): string {
+  return file.replace('.lua', '').replaceAll('-', '_')
 }
 
 function linkLibrary(): ScriptLibrary {
   const front = shared.map(({ text }) => text)
   const files = readdirSync(folder).filter((file) => file.endsWith('.lua'))
-  const functions = files.sort().map((file) => [file.replace('.lua', ''), read(file)] as const)
+  const functions = files.sort().map((file) => [wordOf(file), read(file)] as const)
   const digest = createHash('sha1')
     .update(JSON.stringify([front, functions, [...readers]]))
     .digest('hex')

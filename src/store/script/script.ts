@@ -1,7 +1,7 @@
 /**
- * Duty: Lua scripts as typed functions. A descriptor names the file, its keys and its arguments; keys and arguments are given
- * by name, and their order and number come from the descriptor alone. test/lua-headers.test.ts holds file and descriptor together.
- * S-a A script is sent again as a whole after an error that came before its first write (LOADING, READONLY, OOM, TRYAGAIN), and after a
+ * Duty: Lua scripts as typed functions. A descriptor names the file, its keys and its arguments; callers pass keys and arguments
+ * by name, and the descriptor alone says in which order they are sent. test/lua-headers.test.ts holds file and descriptor together.
+ * SCRIPT-1 A script is sent again as a whole after an error that came before its first write (LOADING, READONLY, OOM, TRYAGAIN), and after a
  *     lost connection, until the caller's deadline: no script does harm when it runs twice (docs/protocol.md).
  */
 
@@ -11,27 +11,46 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigError, InvariantError, RuntimeError, TransientError } from '../../core/errors.ts'
 import { loginAdvice } from '../redis/no-connection.ts'
 import { type Redis, withDeadline } from '../redis/redis.ts'
+import { encodeHeader, type HeaderValue } from './header.ts'
 import { functionNameOf, scriptSource } from './script-source.ts'
 import { type ScriptNames, ScriptWays, type Words } from './script-way.ts'
 
 export type Argument = string | number
 
-export interface ScriptDescriptor<Key extends string = string, Arg extends string = string> {
+export interface ScriptDescriptor<
+  Key extends string = string,
+  Arg extends string = string,
+  Field extends string = string,
+> {
   readonly file: string
   readonly keys: readonly Key[]
-  /** The last one may take a list (a count and its items, and so on). */
+  /** Fields of the JSON header, which is then the first argument. */
+  readonly header?: readonly Field[]
+  /** The fields of each list or object within the header, by its name. */
+  readonly fields?: Readonly<Record<string, readonly string[]>>
+  /** Behind the header, where there is one. The last of them may be a list. */
   readonly args: readonly Arg[]
 }
 
-export interface Script<Key extends string, Arg extends string> extends ScriptDescriptor<Key, Arg>, ScriptNames {}
+export interface Script<Key extends string, Arg extends string, Field extends string>
+  extends ScriptDescriptor<Key, Arg, Field>,
+    ScriptNames {
+  readonly header: readonly Field[]
+}
 
-export function defineScript<const Key extends string, const Arg extends string>(
-  descriptor: ScriptDescriptor<Key, Arg>,
-): Script<Key, Arg> {
+export function defineScript<const Key extends string, const Arg extends string, const Field extends string = never>(
+  descriptor: ScriptDescriptor<Key, Arg, Field>,
+): Script<Key, Arg, Field> {
   const source = scriptSource(descriptor.file)
   const sha = createHash('sha1').update(source).digest('hex')
-  return { ...descriptor, source, sha, functionName: functionNameOf(descriptor.file) }
+  return { header: [], ...descriptor, source, sha, functionName: functionNameOf(descriptor.file) }
 }
+
+/** Arguments by name: fields of the header, and what follows it. */
+export type ScriptArguments<Arg extends string, Field extends string> = Readonly<
+  Record<Field, HeaderValue | undefined>
+> &
+  Readonly<Record<Arg, Argument | readonly Argument[]>>
 
 /** What Redis gives back; each store method decodes its own. */
 export type Reply = (string | number | null | Reply)[]
@@ -46,22 +65,13 @@ export class ScriptCaller {
   /**
    * Gives up after `deadlineMs`. The script may still run later: what a claim takes then, its slot is given with its next claim.
    */
-  async call<Key extends string, Arg extends string>(
-    script: Script<Key, Arg>,
+  async call<Key extends string, Arg extends string, Field extends string>(
+    script: Script<Key, Arg, Field>,
     keys: Readonly<Record<Key, string>>,
-    args: Readonly<Record<Arg, Argument | readonly Argument[]>>,
+    args: ScriptArguments<Arg, Field>,
     { deadlineMs }: { readonly deadlineMs: number },
   ): Promise<Reply> {
-    const words: Words = ['', script.keys.length]
-    for (const name of script.keys) words.push(keys[name])
-    for (const name of script.args) {
-      const value: Argument | readonly Argument[] = args[name]
-      if (typeof value === 'object') {
-        for (const item of value) words.push(item)
-      } else {
-        words.push(value)
-      }
-    }
+    const words = wordsOf(script, keys, args)
     const give = performance.now() + deadlineMs
     let refusal: RuntimeError | undefined
     for (let attempt = 0, way = this.#ways.first; ; attempt++) {
@@ -90,6 +100,25 @@ export class ScriptCaller {
       }
     }
   }
+}
+
+function wordsOf<Key extends string, Arg extends string, Field extends string>(
+  script: Script<Key, Arg, Field>,
+  keys: Readonly<Record<Key, string>>,
+  args: ScriptArguments<Arg, Field>,
+): Words {
+  const words: Words = ['', script.keys.length]
+  for (const name of script.keys) words.push(keys[name])
+  if (script.header.length > 0) words.push(encodeHeader(script.header.map((name) => [name, args[name]])))
+  for (const name of script.args) {
+    const value: Argument | readonly Argument[] = args[name]
+    if (typeof value === 'object') {
+      for (const item of value) words.push(item)
+    } else {
+      words.push(value)
+    }
+  }
+  return words
 }
 
 function pauseAfter(attempt: number): number {

@@ -4,16 +4,12 @@ import { defineScript } from './script.ts'
 const words = <const Text extends string>(text: Text) => text.split(' ') as unknown as readonly Words<Text>[]
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text
 
-export const spawnScript = defineScript({
-  file: 'spawn.lua',
-  keys: words('record inbox sessions events'),
-  args: words('sessionId kind pool mail seed wakeupMs event facts'),
-})
-
-export const spawnsScript = defineScript({
-  file: 'spawns.lua',
+export const createSessionsScript = defineScript({
+  file: 'create-sessions.lua',
   keys: words('sessions events'),
-  args: words('wakeupMs seed orders'),
+  header: words('wakeupMs seed sessions'),
+  fields: { sessions: words('session kind pool name mode limits permissions caps key asked keyMs') },
+  args: words('texts'),
 })
 
 export const postScript = defineScript({

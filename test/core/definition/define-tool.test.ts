@@ -44,7 +44,7 @@ describe('defineTool', () => {
     [7, '7 is not'],
   ])('%j is no name', (name, message) => {
     expect(() => define({ ...fields, name })).toThrow(ConfigError)
-    expect(() => define({ ...fields, name })).toThrow(`${message} a tool's name`)
+    expect(() => define({ ...fields, name })).toThrow(`${message} a valid name of a tool`)
   })
 
   test.each([

@@ -1,7 +1,7 @@
 /** Refusals as errors: each names the id and says what to do. */
 import { describe, expect, test } from 'vitest'
 import { ConflictError, LimitError, NotFoundError } from '../../../src/core/errors.ts'
-import { refusalError, sessionNotFound, workerNotFound } from '../../../src/core/worker/refusal.ts'
+import { decodeRefusal, refusalError, sessionNotFound, workerNotFound } from '../../../src/core/worker/refusal.ts'
 
 const id = '01890a5d-ac96-874b-bcce-b302099a8057'
 const sessionId = '01890a5d-ac96-774b-bcce-b302099a8057'
@@ -40,7 +40,7 @@ describe('refusalError', () => {
     ['session_finished', ConflictError, 'session_finished', /has finished/, /new session/],
     ['terminal', ConflictError, 'worker_terminal', /was cancelled for good/, /new session|another worker/],
   ] as const)('%s names the recipient and says what to do', (reason, type, code, what, advice) => {
-    const error = refusalError({ reason, limit: 7, id }, who)
+    const error = refusalError(decodeRefusal(reason, '7', id), who)
     expect(error).toBeInstanceOf(type)
     expect(error).toMatchObject({ code, retryable: false })
     expect(error.message).toContain(id)
@@ -50,7 +50,7 @@ describe('refusalError', () => {
 })
 
 test('a session that is being cancelled is not said to have finished', () => {
-  const error = refusalError({ reason: 'session_finished', limit: 0, id, what: 'cancelling' }, who)
+  const error = refusalError({ reason: 'session_finished', id, state: 'cancelling' }, who)
   expect(error).toMatchObject({ code: 'session_finished', retryable: false })
   expect(error.message).toBe(
     `the session of worker ${id} is being cancelled and takes no more messages: create a new session.`,
@@ -59,11 +59,15 @@ test('a session that is being cancelled is not said to have finished', () => {
 
 test('what somebody wrote over of a recipient is named, with what to do', () => {
   const what = `key {troupe.0}:w:${id} is a string and should be a hash`
-  const error = refusalError({ reason: 'damaged', limit: 0, id, what }, who)
+  const error = refusalError({ reason: 'damaged', id, damage: what }, who)
   expect(error).toMatchObject({ code: 'bug', retryable: false, details: { damaged: what } })
   expect(error.message).toMatch(
     new RegExp(`^worker ${id} cannot be sent to: .*\\(${what}\\).* put it back, or remove it\\.$`),
   )
+})
+
+test('a reason that nobody knows is an error that names it', () => {
+  expect(() => decodeRefusal('tired', '0', id)).toThrow(/worker \S+ for a reason that nobody knows: tired/)
 })
 
 describe('an id that is not known', () => {

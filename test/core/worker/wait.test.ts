@@ -21,7 +21,7 @@ test.each(all)('what is written of a wait is read as the same: %j', (wait) => {
   expect(decodeWait(encodeWait(wait))).toEqual(wait)
 })
 
-test.each(['', 'again', 'result:', 'result:nobody', 'results:', 'family:x', 'family:-1', 'any ', 'what is new'])(
+test.each(['', 'again', 'result:', 'result:nobody', 'results:', 'results:x', 'results:-1', 'any ', 'what is new'])(
   'what is no wait is read as none: %j',
   (text) => {
     expect(decodeWait(text)).toBeNull()

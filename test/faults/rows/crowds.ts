@@ -40,7 +40,7 @@ async function parked(stage: Stage, count: number): Promise<number> {
   stage.say(
     `the node's heap: ${Math.round(first / 1024)} KiB at a tenth, ${Math.round(100 * grown)} % more at ${count}`,
   )
-  const queue = new Queue('wakeups-default', { connection: { url: harness.redisUrl }, prefix: `${harness.tag}:q` })
+  const queue = new Queue('wakeup-default', { connection: { url: harness.redisUrl }, prefix: `${harness.tag}:q` })
   const jobs = waitUntil('no job is active', async () => (await queue.getActiveCount()) === 0)
   try {
     await jobs
@@ -101,7 +101,7 @@ async function herd(stage: Stage, count: number, nodes: number): Promise<number>
 /** How many jobs were ever added to the queue of wake-ups. */
 async function rungJobs(harness: Harness): Promise<number> {
   const redis = new Redis(harness.redisUrl)
-  const events = await redis.xlen(`${harness.tag}:q:wakeups-default:events`).finally(() => redis.disconnect())
+  const events = await redis.xlen(`${harness.tag}:q:wakeup-default:events`).finally(() => redis.disconnect())
   return events
 }
 

@@ -25,7 +25,7 @@ const harms: readonly (readonly [how: string, harm: Harm])[] = [
   [
     'loses all its keys',
     async (_, redis, tag) => {
-      const keys = await redis.keys(`${tag}:q:wakeups-*`)
+      const keys = await redis.keys(`${tag}:q:wakeup-*`)
       if (keys.length > 0) await redis.del(...keys)
     },
   ],
@@ -63,7 +63,7 @@ function harmed(how: string, harm: Harm): Trial {
 /** Does harm again and again until it is told to stop; says how often. */
 async function harmUntil(stop: AbortSignal, harness: Harness, harm: Harm): Promise<number> {
   const connection = new Redis(harness.redisUrl, { maxRetriesPerRequest: null })
-  const queue = new Queue('wakeups-default', { connection, prefix: `${harness.tag}:q` })
+  const queue = new Queue('wakeup-default', { connection, prefix: `${harness.tag}:q` })
   queue.on('error', () => {})
   let harmed = 0
   while (!stop.aborted) {

@@ -1,4 +1,4 @@
-/** What a handler receives next, of what was assigned to its turn, and what it waits for when that is nothing. */
+/** Which message a handler receives next, and what it waits for when there is none. */
 import { describe, expect, test } from 'vitest'
 import { childId, newId } from '../../../src/core/ids.ts'
 import type { Mail } from '../../../src/core/worker/message.ts'
@@ -31,7 +31,7 @@ interface Options {
 }
 
 describe('next', () => {
-  test('in a run: timers, then results in the order of calls, and no input (HANDLER-INBOX-1)', () => {
+  test('in a run: timers, then results in the order of the spawns, and no input (HANDLER-INBOX-1)', () => {
     const [tick, tock, one, two] = [timer(0), timer(1), result(1, 1), result(2, 0)]
     const inbox = inboxOf({ signals: [tick, tock], results: [two, one], inbox: [input(0)] })
     expect(inbox.next(waiting(1, 2))).toBe(tick)
@@ -46,7 +46,7 @@ describe('next', () => {
     expect(inbox.next(waiting())).toBeNull()
   })
 
-  test('in a run: no result before that of an earlier call (HANDLER-INBOX-1)', () => {
+  test('in a run: no result before the result of an earlier spawn (HANDLER-INBOX-1)', () => {
     expect(inboxOf({ results: [result(2, 0)] }).next(waiting(1, 2))).toBeNull()
   })
 
@@ -60,7 +60,7 @@ describe('next', () => {
     expect(inbox.next(between)).toBeNull()
   })
 
-  test('in the next run: nothing that the one before left behind', () => {
+  test('in the next run: no timer or result of the run before', () => {
     const inbox = inboxOf({ signals: [timer(0)], results: [result(1, 0)], inbox: [input(1)] })
     inbox.dropRun()
     expect(inbox.next(waiting(1))).toBeNull()
@@ -78,7 +78,7 @@ describe('wait', () => {
     expect(inboxOf({ results }).wait({ ...waiting(1, 2), run: 7 })).toEqual(forResult(childId(workerId, 7, 1)))
   })
 
-  test('where all results are gathered, names how many there will be; with some in hand, the one that is missing (HANDLER-INBOX-3)', () => {
+  test('a handler that waits for all results names their number, or the missing result if it has some (HANDLER-INBOX-3)', () => {
     const all = { await: 'all', resultsSeen: 5 } as const
     expect(inboxOf(all).wait(waiting(3, 4))).toEqual(forResults(7))
     expect(inboxOf({ ...all, results }).wait(waiting(1, 2))).toEqual(forResult(childId(workerId, 1, 1)))

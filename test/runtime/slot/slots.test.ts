@@ -26,7 +26,7 @@ test('a line that got a slot after it found none waits for no other', () => {
   expect([slots.take(second), slots.waitingElsewhere(first)]).toEqual([slot, undefined])
 })
 
-test('a slot goes to the line that has been without one for longest, and last to the one that it was in (SLOT-1)', () => {
+test('a slot goes to the line that has been without one for longest, and last to the one that it was in (SLOTS-2)', () => {
   const [a, b, c] = ['a', 'b', 'c'].map(
     (pool): QueuedWakeup => ({ partition: 0, wakeup: { id: `b1-${pool}-1`, pool } }),
   ) as [QueuedWakeup, QueuedWakeup, QueuedWakeup]
@@ -121,7 +121,7 @@ describe('a slot that ends goes to the line that had none for longest', () => {
 test.each([
   ['its wake-up has lasted its bound', { wakeupJobMs: 50, wakeupMs: 600_000 }],
   ['a wake-up in vain would be stale', { wakeupJobMs: 600_000, wakeupMs: 300 }],
-])('a slot whose pool always has work serves another pool when %s (SLOT-1)', async (_, policy) => {
+])('a slot whose pool always has work serves another pool when %s (SLOTS-2)', async (_, policy) => {
   await using troupe = await TestTroupe.start({
     workers: { inBusy, inOther },
     concurrency: 1,
@@ -132,7 +132,7 @@ test.each([
   expect((await busy.root.report()).status).not.toBe('parked')
 })
 
-test('a slot whose partition always has work serves another partition (SLOT-1)', async () => {
+test('a slot whose partition always has work serves another partition (SLOTS-2)', async () => {
   await using troupe = await TestTroupe.connect({ partitions: 2 })
   await troupe.startNode({ endless, quick }, { concurrency: 1, policy: { turnSliceSteps: 5, wakeupMs: 300 } })
   const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
@@ -142,7 +142,7 @@ test('a slot whose partition always has work serves another partition (SLOT-1)',
   expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
 })
 
-test('a slot whose partition always has work serves another one, also where no wake-up comes from there (SLOT-1)', async () => {
+test('a slot whose partition always has work serves another one, also where no wake-up comes from there (SLOTS-2)', async () => {
   await using troupe = await TestTroupe.connect({ partitions: 2 })
   await troupe.startNode({ endless, quick }, { concurrency: 1, policy: { turnSliceSteps: 5, wakeupMs: 300 } })
   const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
@@ -150,7 +150,7 @@ test('a slot whose partition always has work serves another one, also where no w
   const first = await troupe.create('endless', null, { idempotencyKey: keyIn(0) })
   await waitUntil('the slot is taken', async () => (await first.root.report()).status === 'running')
   const prefix = partitionKeys(tagOf(troupe.namespace, 1)).queuePrefix
-  const queue = new Queue('wakeups-default', { connection: troupe.redis, prefix })
+  const queue = new Queue('wakeup-default', { connection: troupe.redis, prefix })
   await queue.pause()
   const session = await troupe.create('quick', 'hello', { idempotencyKey: keyIn(1) })
   expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
@@ -161,7 +161,7 @@ test.each([
   ['a wake-up there would be stale', { wakeupJobMs: 600_000, wakeupMs: 100 }],
   ['its own wake-up has lasted its bound', { wakeupJobMs: 100, wakeupMs: 600_000 }],
 ])(
-  'a slot that went where another line waited as %s comes back, though no wake-up calls it (SLOT-1)',
+  'a slot that went where another line waited as %s comes back, though no wake-up calls it (SLOTS-2)',
   async (_, bounds) => {
     const queuedWakeup = Promise.withResolvers<Waker>()
     await using troupe = await TestTroupe.connect()
@@ -219,7 +219,7 @@ test('wake-ups that are one job, as all slots were taken, are all answered when 
   for (const number of numbers) await troupe.create('held', number)
   await waitUntil('all slots are taken', () => ends.length === slots)
   for (const number of numbers) await troupe.create('waiting', number)
-  const queue = new Queue('wakeups-other', { connection: troupe.redis, prefix: `${troupe.tag}:q` })
+  const queue = new Queue('wakeup-other', { connection: troupe.redis, prefix: `${troupe.tag}:q` })
   // BullMQ counts all that were ever added.
   const queuedWakeup = async () => Number(await troupe.redis.get(queue.toKey('id')))
   const areTogether = async () => {
@@ -243,7 +243,7 @@ describe('a wake-up that comes to a full node', () => {
   // No sweep comes, and no wake-up goes stale.
   const policy = { wakeupMs: 600_000, sweepEveryMs: 600_000, leaseMs: 600_000, renewEveryMs: 200_000 }
   const queueOf = ({ namespace }: TestTroupe, partition: number) =>
-    `${partitionKeys(tagOf(namespace, partition)).queuePrefix}:wakeups-default`
+    `${partitionKeys(tagOf(namespace, partition)).queuePrefix}:wakeup-default`
   // BullMQ counts all that were ever added.
   const queuedWakeup = async (troupe: TestTroupe, partition: number) =>
     Number(await troupe.redis.get(`${queueOf(troupe, partition)}:id`))

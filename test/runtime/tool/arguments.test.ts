@@ -1,4 +1,4 @@
-/** Arguments as models write them, and what they are told when those do not fit. */
+/** Arguments as models write them, and the errors that models see when the arguments do not fit. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -23,7 +23,7 @@ const refused = (...reasons: string[]) => ({ ok: false, reasons })
 
 const person = z.object({ name: z.string(), age: z.int().default(1) })
 
-test('an object gets what its schema makes of it; properties it does not know are dropped', () => {
+test('the tool gets the value that the schema returned, without unknown properties (ARGUMENTS-3)', () => {
   expect(check(person, { name: 'Ada', more: 1 })).toEqual(accepted({ name: 'Ada', age: 1 }))
 })
 
@@ -41,7 +41,7 @@ test('the model reads which property is wrong, and why', () => {
   )
 })
 
-test('reasons are short, however much is wrong', () => {
+test('the error is short, however many problems there are', () => {
   const result = check(
     z.array(z.number()),
     Array.from({ length: 100 }, () => 'x'),
@@ -53,7 +53,7 @@ test('reasons are short, however much is wrong', () => {
   expect(long.reasons[0]?.length).toBeLessThan(400)
 })
 
-test('a value that is no object is taken from under `arguments`, and bare', () => {
+test('a value that is not an object is accepted under `arguments`, and bare', () => {
   expect(check(z.string(), { arguments: 'hello' })).toEqual(accepted('hello'))
   expect(check(z.string(), 'hello')).toEqual(accepted('hello'))
   expect(check(z.array(z.string()), { arguments: ['a', 'b'] })).toEqual(accepted(['a', 'b']))
@@ -73,7 +73,7 @@ test('an object with a property called `arguments` is not unwrapped', () => {
   expect(check(z.looseObject({}), { arguments: { a: 1 } })).toEqual(accepted({ arguments: { a: 1 } }))
 })
 
-test('text that is not JSON is for tools that take text', () => {
+test('text that is not JSON is accepted by tools that take text', () => {
   expect(check(z.string(), null, 'hello world')).toEqual(accepted('hello world'))
   expect(check(z.string().max(3), null, 'hello')).toEqual(refused('Too big: expected string to have <=3 characters'))
   expect(check(person, null, '{"name": "Ad')).toEqual(
@@ -85,11 +85,11 @@ test('text that is not JSON is for tools that take text', () => {
   expect(check(undefined, null, '')).toEqual(accepted({}))
 })
 
-test('the beginning of an argument that was cut off is not taken for the whole', () => {
+test('the beginning of an argument that was cut off is not accepted as the whole argument', () => {
   expect(check(z.string(), null, ' {"arguments": "delete /tmp')).toMatchObject({ ok: false })
 })
 
-test('arguments nested too deep are refused before any schema sees them, even deeper than the stack', () => {
+test('arguments that are nested too deeply are refused before any schema sees them (ARGUMENTS-1)', () => {
   const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as Json
   expect(check(undefined, nested(policy.jsonDepthMax))).toMatchObject({ ok: true })
   for (const levels of [policy.jsonDepthMax + 1, 1_000, 100_000]) {
@@ -109,7 +109,7 @@ test('arguments of more than 1 MiB are refused, as JSON and as text', () => {
   )
 })
 
-test('keys that name prototypes stay data', () => {
+test('keys that name prototypes stay plain data', () => {
   const value = JSON.parse('{"name":"x","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}') as Json
   const schemas = [undefined, person, z.looseObject({}), z.record(z.string(), z.unknown()), z.json(), z.unknown()]
   for (const schema of schemas) {
@@ -121,7 +121,7 @@ test('keys that name prototypes stay data', () => {
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
 })
 
-test('a schema that throws or must wait refuses, and does not throw', () => {
+test('a schema that throws or is asynchronous refuses the arguments', () => {
   const throwing = z.string().refine(() => {
     throw new Error('broken check')
   })
@@ -134,7 +134,7 @@ test('a schema that throws or must wait refuses, and does not throw', () => {
   ).toEqual(refused('the schema could not check it: it is asynchronous, but schemas must answer at once'))
 })
 
-test('any JSON gives an answer', () => {
+test('any JSON is accepted or refused, and nothing throws (ARGUMENTS-1)', () => {
   const schemas = [undefined, person, z.string(), z.array(z.string()), z.json(), z.strictObject({ a: person })]
   fc.assert(
     fc.property(
@@ -149,7 +149,7 @@ test('any JSON gives an answer', () => {
   )
 })
 
-test('what the model is told has its form', () => {
+test('the errors for the model have a fixed form', () => {
   expect(unknownToolText('x', ['a', 'b'])).toBe("Error: unknown tool 'x'. Available: a, b")
   expect(unknownToolText('x', [])).toBe("Error: unknown tool 'x'. Available: none")
   expect(invalidArgumentsText('x', ['a: wrong', 'b: wrong'])).toBe(

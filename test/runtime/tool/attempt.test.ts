@@ -1,4 +1,4 @@
-/** What a tool tells of its progress reaches followers in few bytes, whatever it is. */
+/** Followers of a session receive the progress of a tool in few bytes, whatever the tool passes. */
 import { expect, test } from 'vitest'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { policy } from '../../../src/core/policy.ts'
@@ -18,7 +18,7 @@ async function toldOf(value: unknown): Promise<unknown> {
   return progress[0]
 }
 
-test('progress is told as it is', async () => {
+test('small progress reaches followers unchanged', async () => {
   for (const value of [0.5, null, 'half', { at: ['half'] }]) expect(await toldOf(value)).toEqual(value)
 })
 
@@ -27,7 +27,7 @@ test.each([
   ['a list', Array.from({ length: 100_000 }, String)],
   ['bytes', Buffer.alloc(10_000_000)],
   ['no JSON', { big: 1n }],
-])('of more, or of what cannot be told, a follower hears little: %s', async (_, value) => {
+])('progress that is too large or not JSON is cut before followers get it (ATTEMPT-3): %s', async (_, value) => {
   const told = await toldOf(value)
   expect(told).toMatch(/Output cut: it has|its output is binary|a bigint has no JSON form/)
   expect(Buffer.byteLength(String(told))).toBeLessThan(policy.progressBytesMax + 200)

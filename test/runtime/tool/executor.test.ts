@@ -1,4 +1,4 @@
-/** How calls of tools end, and what reaches others of them. */
+/** How calls of tools end, and which of their effects others see. */
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ToolContext, ToolDefinition } from '../../../src/core/definition/define-tool.ts'
 import { InputError, LeaseLostError, TerminalError, TransientError } from '../../../src/core/errors.ts'
@@ -7,7 +7,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { callParts } from './support/call-parts.ts'
 import { executor, failure, runOf, toolOf } from './support/run-tool.ts'
 
-test('what a tool returns is its output, at once or later', async () => {
+test('a tool may return its output at once or later', async () => {
   expect(await runOf(toolOf(() => 'now'))).toEqual({ kind: 'done', output: { type: 'text', value: 'now' }, facts: {} })
   expect(await runOf(toolOf(async () => ({ a: 1 })))).toMatchObject({ output: { type: 'json', value: { a: 1 } } })
   expect(await runOf(toolOf(() => 'x'.repeat(9), { outputBytesMax: 5 }))).toMatchObject({
@@ -15,7 +15,7 @@ test('what a tool returns is its output, at once or later', async () => {
   })
 })
 
-test('what a tool throws, and what its reconcile found, are cut as its output is', async () => {
+test('errors of a tool and outputs of its reconcile have the same size limit as its output', async () => {
   const cut = expect.stringMatching(/\n\[Output cut: it has \d+ bytes; only the first 9 are shown\.\]$/) as string
   const long = 'x'.repeat(20)
   const thrown = toolOf(() => Promise.reject(new Error(long)), { outputBytesMax: 9 })
@@ -89,11 +89,11 @@ test('whatever a tool throws becomes an error for the model (EXECUTOR-1, EXECUTO
   expect(await throwing(classless)).toEqual(failure('a value was thrown that cannot be read'))
 })
 
-test('an output that is no JSON is a failure', async () => {
+test('an output that is not JSON is a failure', async () => {
   expect(await runOf(toolOf(() => 1n))).toMatchObject({ kind: 'failed', output: { type: 'error-text' } })
 })
 
-test('a TransientError asks for another try, a TerminalError ends the run', async () => {
+test('a TransientError asks for another attempt, a TerminalError ends the run (EXECUTOR-3)', async () => {
   const [later, soon, never] = [
     new TransientError('busy', { retryAfterMs: 7 }),
     new TransientError('busy'),
@@ -110,7 +110,7 @@ test('a TransientError asks for another try, a TerminalError ends the run', asyn
   expect(await throwing(never)).toEqual({ kind: 'fatal', error: never })
 })
 
-test('a tool that ignores its signal is left behind when its time is over', async () => {
+test('a tool that ignores its signal does not hold up its call when its time is over (EXECUTOR-1)', async () => {
   const seen = callParts()
   let late: ((value: string) => void) | undefined
   let signal: AbortSignal | undefined
@@ -135,7 +135,7 @@ test('a tool that ignores its signal is left behind when its time is over', asyn
   late?.('too late')
 })
 
-test('a tool that names no time limit has the default one, and so has its reconcile', async () => {
+test('a tool without a time limit has the default limit, and so has its reconcile', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const never = () => new Promise<never>(() => {})
@@ -150,7 +150,7 @@ test('a tool that names no time limit has the default one, and so has its reconc
   expect(ends).toMatchObject([{ kind: 'unfinished' }, { unknown: true }])
 })
 
-test('the signal of a tool that has ended does not fire when its time would be over', async () => {
+test('the signal of a finished tool does not fire later', async () => {
   const signals: AbortSignal[] = []
   const quick = toolOf((_input, { signal }) => void signals.push(signal), { timeoutMs: 10 })
   expect(await runOf(quick)).toMatchObject({ kind: 'done' })
@@ -159,7 +159,7 @@ test('the signal of a tool that has ended does not fire when its time would be o
   expect(signals.map(({ aborted }) => aborted)).toEqual([false, true])
 })
 
-test('what comes after the end reaches nobody', async () => {
+test('whatever a tool does after the end of its call is dropped (EXECUTOR-2)', async () => {
   const seen = callParts()
   let context: ToolContext | undefined
   let reject: ((error: Error) => void) | undefined
@@ -187,7 +187,7 @@ test('what comes after the end reaches nobody', async () => {
   ])
 })
 
-test('when the signal fires nothing is known, though the tool answers to it', async () => {
+test('when the signal fires, the call is aborted, even if the tool then returns', async () => {
   const seen = callParts()
   const why = new Error('the node stops')
   let heard: unknown
@@ -205,7 +205,7 @@ test('when the signal fires nothing is known, though the tool answers to it', as
   expect(heard).toBe(why)
 })
 
-test('a tool does not begin once the signal has fired, not even while its folder is opened', async () => {
+test('a tool does not begin after the signal has fired, even if that happens while its folder is opened', async () => {
   let began = 0
   const tool = toolOf(() => {
     began += 1
@@ -221,7 +221,7 @@ test('a tool does not begin once the signal has fired, not even while its folder
   expect(began).toBe(1)
 })
 
-test('no listener stays on the signal of the run', async () => {
+test('a call leaves no listener on the signal of the run', async () => {
   const seen = callParts()
   const counts = { add: 0, remove: 0 }
   const { signal } = seen.parts
@@ -255,7 +255,7 @@ test('a folder that cannot be opened fails the call before the tool begins', asy
   expect(began).toBe(false)
 })
 
-test('progress is told at a bearable rate, and the last of it before the end', async () => {
+test('progress is published at a limited rate, and the last value before the end', async () => {
   const seen = callParts()
   const tool = toolOf((_input, { progress }) => {
     for (let n = 1; n <= 1_000; n += 1) progress(n)
@@ -267,7 +267,7 @@ test('progress is told at a bearable rate, and the last of it before the end', a
   expect(seen.progress.length).toBeLessThan(50)
 })
 
-test('the newest progress is told while the tool is silent', async () => {
+test('the newest progress is published even if the tool reports nothing more', async () => {
   const seen = callParts()
   const tool = toolOf(async (_input, { progress }) => {
     // However busy the machine is, no pause is over between two of them.
@@ -280,7 +280,7 @@ test('the newest progress is told while the tool is silent', async () => {
   expect(seen.progress).toEqual([1, 3])
 })
 
-test('the last progress is told when time is over, too', async () => {
+test('the last progress is published also when the time is over', async () => {
   const seen = callParts()
   const tool = toolOf(
     (_input, { progress }) => {
@@ -294,7 +294,7 @@ test('the last progress is told when time is over, too', async () => {
   expect(seen.progress).toEqual([1, 2])
 })
 
-test('who listens to progress cannot break the call', async () => {
+test('a listener of progress that throws does not break the call', async () => {
   const parts = callParts({
     onProgress: () => {
       throw new Error('deaf')

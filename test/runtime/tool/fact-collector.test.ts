@@ -1,11 +1,11 @@
-/** Facts that a call of a tool establishes. */
+/** Facts that a tool call sets. */
 import { expect, test } from 'vitest'
 import { TransientError } from '../../../src/core/errors.ts'
 import type { Json } from '../../../src/core/history/chat-message.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { failure, runOf, toolOf } from './support/run-tool.ts'
 
-test('facts come with the result, and with a failure', async () => {
+test('facts are part of a result and of a failure', async () => {
   const value = { list: [1] }
   const tool = toolOf((_input, { setFact }) => {
     setFact('first', 1)
@@ -54,7 +54,7 @@ test('a fact that cannot be recorded fails the call, even if the tool goes on', 
   }
 })
 
-test('all facts of a call have at most 4 MiB, where a name that is set again counts once', async () => {
+test('all facts of a call together have at most 4 MiB; a name that is set twice counts once', async () => {
   const quarter = 'x'.repeat(policy.messageBytesMax - 2)
   const full = toolOf((_input, { setFact }) => {
     for (const name of ['a', 'b', 'c', 'd', 'd', 'a']) setFact(name, quarter)
@@ -94,7 +94,7 @@ test('a name has at most 64 bytes, not characters', async () => {
   expect(await set(`${most}x`)).toMatchObject({ kind: 'failed' })
 })
 
-test('halves of characters are replaced in facts, and their bytes counted', async () => {
+test('half surrogate pairs in facts are replaced, and the replacement counts in bytes', async () => {
   const half = toolOf((_input, { setFact }) => setFact('note', { 'k\udc00': 'a\ud800b' }))
   expect(await runOf(half)).toMatchObject({ kind: 'done', facts: { note: { 'k\ufffd': 'a\ufffdb' } } })
   const quarter = 'é'.repeat(policy.messageBytesMax / 2 - 1)

@@ -1,4 +1,4 @@
-/** What tools return, as it is recorded. */
+/** Outputs of tools as they are recorded. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { policy } from '../../../src/core/policy.ts'
@@ -6,7 +6,7 @@ import { errorOutput, toOutput } from '../../../src/runtime/tool/output.ts'
 
 const noteOf = /\n\[Output cut: it has (\d+) bytes; only the first (\d+) are shown\.\]$/
 
-test('text stays text, nothing is said to be nothing, other JSON stays JSON', () => {
+test('text stays text, undefined becomes "(no output)", other JSON stays JSON', () => {
   expect(toOutput('hello')).toEqual({ type: 'text', value: 'hello' })
   expect(toOutput(undefined)).toEqual({ type: 'text', value: '(no output)' })
   for (const value of [null, 0, false, [], { a: [1, { b: null }] }]) {
@@ -18,14 +18,14 @@ test('text stays text, nothing is said to be nothing, other JSON stays JSON', ()
   })
 })
 
-test('what a tool changes later changes no output', () => {
+test('a later change of the returned object does not change the output (OUTPUT-1)', () => {
   const value = { list: [1] }
   const output = toOutput(value)
   value.list.push(2)
   expect(output).toEqual({ type: 'json', value: { list: [1] } })
 })
 
-test('what has no JSON form is an error that says that the tool ran', () => {
+test('a value without a JSON form gives an error that says that the tool ran', () => {
   const circle: { self?: unknown } = {}
   circle.self = circle
   let deep: unknown = null
@@ -65,7 +65,7 @@ test.each([
       yield await Promise.resolve(1)
     })(),
   ],
-])('%s, of which nothing would be left, is no empty result but an error', (name, value) => {
+])('%s, which JSON would write as an empty object, gives an error', (name, value) => {
   expect(toOutput(value)).toEqual({
     type: 'error-text',
     value: expect.stringContaining(
@@ -83,25 +83,25 @@ test.each([
   expect(toOutput(value)).toEqual({ type: 'error-text', value: `Error: ${text}` })
 })
 
-test('halves of characters are replaced, in text, in values and in names', () => {
+test('half surrogate pairs are replaced in text, in values and in names', () => {
   expect(toOutput('a\ud800b')).toEqual({ type: 'text', value: 'a\ufffdb' })
   const output = toOutput({ 'k\udc00': ['\ud83d', '\\ud800', '\u{1f600}'] })
   expect(output).toEqual({ type: 'json', value: { 'k\ufffd': ['\ufffd', '\\ud800', '\u{1f600}'] } })
 })
 
-test('keys that name prototypes stay data', () => {
+test('keys that name prototypes stay plain data', () => {
   const output = toOutput(JSON.parse('{"__proto__":{"polluted":1}}')) as { value: { polluted?: unknown } }
   expect(output.value.polluted).toBeUndefined()
   expect(JSON.stringify(output.value)).toBe('{"__proto__":{"polluted":1}}')
 })
 
-test('JSON that is nested too deep for a record becomes text', () => {
+test('JSON that is nested too deeply for a record becomes text', () => {
   const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown
   expect(toOutput(nested(policy.jsonDepthMax)).type).toBe('json')
   expect(toOutput(nested(policy.jsonDepthMax + 1)).type).toBe('text')
 })
 
-test('more than the limit is cut, and the note says how much there was and is shown', () => {
+test('output beyond the limit is cut, and the note says how many bytes it had and how many are shown (OUTPUT-2)', () => {
   expect(toOutput('x'.repeat(10), 10).value).toBe('x'.repeat(10))
   expect(toOutput('x'.repeat(11), 10).value).toBe(
     `${'x'.repeat(10)}\n[Output cut: it has 11 bytes; only the first 10 are shown.]`,
@@ -118,7 +118,7 @@ test('more than the limit is cut, and the note says how much there was and is sh
   expect(noteOf.exec(all)?.slice(1)).toEqual(['100001', '100000'])
 })
 
-test('a cut is well formed, is a prefix, has the size it says, and could not show one character more', () => {
+test('a cut output is a well-formed prefix of the stated size, and one more character would not fit', () => {
   const text = fc.string({
     unit: fc.oneof(fc.constantFrom('\ud800', '\udc00', 'é', '€', '\u{1f600}'), fc.string({ unit: 'binary' })),
   })
@@ -142,7 +142,7 @@ test('a cut is well formed, is a prefix, has the size it says, and could not sho
   )
 })
 
-test('any JSON value comes out as it went in', () => {
+test('any JSON value is recorded unchanged', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
       const plain = JSON.parse(JSON.stringify(value)) as unknown
@@ -152,7 +152,7 @@ test('any JSON value comes out as it went in', () => {
   )
 })
 
-test('a cut of ten million characters makes no copies of them', () => {
+test('a cut does not copy the ten million characters that it cuts off (OUTPUT-3)', () => {
   const huge = 'é'.repeat(10_000_000)
   // Flat, as a tool that read a file gives it.
   Buffer.byteLength(huge)

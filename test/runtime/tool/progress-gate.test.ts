@@ -1,4 +1,4 @@
-/** When progress is told: the newest of it, no more often than is bearable, and the last. */
+/** When progress is published: the newest value, at a limited rate, and always the last one. */
 import { performance } from 'node:perf_hooks'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { ProgressGate } from '../../../src/runtime/tool/progress-gate.ts'
@@ -23,7 +23,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('the first at once, and then the newest each time the pause is over, with one timer for all that waits', () => {
+test('the first value is published at once, then the newest one after each pause, with one timer for all waiting values', () => {
   for (const value of [1, 2, 3]) gate.push(value)
   expect(told).toEqual([1])
   expect(vi.getTimerCount()).toBe(1)
@@ -39,7 +39,7 @@ test('the first at once, and then the newest each time the pause is over, with o
   expect(told).toEqual([1, 3, 5, 6])
 })
 
-test('a timer that came too late, since the tool computed, tells nothing before the next pause is over', () => {
+test('a timer that fired late because the tool computed publishes nothing before the next pause is over', () => {
   for (const value of [1, 2]) gate.push(value)
   // No timer fires meanwhile.
   now += 50
@@ -51,7 +51,7 @@ test('a timer that came too late, since the tool computed, tells nothing before 
   expect(told).toEqual([1, 3, 4])
 })
 
-test('the last at the close, and nothing after it', () => {
+test('the last value is published on close, and nothing after it', () => {
   for (const value of [1, 2]) gate.push(value)
   gate.close()
   expect(told).toEqual([1, 2])

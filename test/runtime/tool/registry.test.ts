@@ -1,4 +1,4 @@
-/** What a model is shown of tools. */
+/** Tools as a model sees them. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
@@ -13,7 +13,7 @@ function schemaOf(input?: z.ZodType): unknown {
   return new ToolRegistry([toolOf('a', input)]).specs()[0]?.inputSchema
 }
 
-test('tools are found by name, and listed in the order they were given', () => {
+test('tools are found by name and listed in the order of the definition', () => {
   const [b, a] = [toolOf('b'), toolOf('a')]
   const registry = new ToolRegistry([b, a])
   expect(registry.get('a')).toBe(a)
@@ -27,7 +27,7 @@ test('tools are found by name, and listed in the order they were given', () => {
   ])
 })
 
-test('objects are closed at every depth, unless the author made them loose', () => {
+test('schemas of objects forbid unknown properties at every depth, unless the author made them loose (INPUT-FORM-2)', () => {
   const inner = z.object({ id: z.string() })
   expect(
     schemaOf(z.object({ inner, list: z.array(inner), loose: z.looseObject({}), map: z.record(z.string(), inner) })),
@@ -60,14 +60,14 @@ test('objects are closed at every depth, unless the author made them loose', () 
   })
 })
 
-test('what a field may be left out of is what the model may leave out: the schema is that of the input', () => {
+test('the model may leave out a field with a default, because the schema describes the input', () => {
   expect(schemaOf(z.object({ n: z.number().default(1), s: z.string().transform((s) => s.length) }))).toMatchObject({
     properties: { n: { type: 'number', default: 1 }, s: { type: 'string' } },
     required: ['s'],
   })
 })
 
-test('a schema that is no object stands under `arguments`', () => {
+test('a schema that is not an object stands under `arguments`', () => {
   const wrapped = (inner: object) => ({
     type: 'object',
     properties: { arguments: inner },
@@ -86,7 +86,7 @@ test('a schema that is no object stands under `arguments`', () => {
   )
 })
 
-test('references of a wrapped schema lead to where it now stands', () => {
+test('references within a wrapped schema still resolve', () => {
   const tree = z.object({
     name: z.string(),
     get kids() {
@@ -99,11 +99,11 @@ test('references of a wrapped schema lead to where it now stands', () => {
   expect(definition).toMatchObject({ properties: { kids: { items: { $ref: `#/$defs/${name}` } } } })
 })
 
-test('without a schema, any properties may be given', () => {
+test('without a schema a model may pass any properties', () => {
   expect(schemaOf()).toEqual({ type: 'object', properties: {}, additionalProperties: true })
 })
 
-test('a long pattern beside a format is left out; short ones and patterns alone stay', () => {
+test('a long pattern beside a format is left out; short patterns, and patterns without a format, stay', () => {
   const long = `^${'a'.repeat(200)}$`
   const { properties } = schemaOf(
     z.object({ mail: z.email(), own: z.string().regex(new RegExp(long)), brief: z.email({ pattern: /^.@.$/ }) }),
@@ -115,13 +115,13 @@ test('a long pattern beside a format is left out; short ones and patterns alone 
   })
 })
 
-test('a schema that a model cannot be shown is refused with the name of the tool', () => {
+test('a tool whose schema has no JSON Schema is refused by name', () => {
   for (const input of [z.object({ when: z.date() }), z.bigint(), z.map(z.string(), z.string())]) {
     expect(() => new ToolRegistry([toolOf('clock', input)])).toThrow(ConfigError)
     expect(() => new ToolRegistry([toolOf('clock', input)])).toThrow(/^tool "clock": .+ cannot be represented/)
   }
 })
 
-test('two tools of one name are refused', () => {
+test('two tools with the same name are refused', () => {
   expect(() => new ToolRegistry([toolOf('a'), toolOf('a')])).toThrow('two tools have the name "a"')
 })

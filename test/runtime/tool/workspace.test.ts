@@ -48,7 +48,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(top, { recursive: true }))
 
-/** Each is refused by resolve, with an error that says nothing of what is outside. */
+/** resolve refuses each of these, with an error that says nothing about what is outside. */
 const escapes = (): string[] => [
   '..',
   '../',
@@ -92,7 +92,7 @@ const escapes = (): string[] => [
   `${root}\0`,
 ]
 
-test('paths that lead out are refused, by their names alone', async () => {
+test('paths that lead outside are refused, and the error repeats only the path (WORKSPACE-2)', async () => {
   const workspace = await openWorkspace(root)
   expect(escapes().length).toBeGreaterThanOrEqual(20)
   for (const path of escapes()) {
@@ -108,7 +108,7 @@ test('paths that lead out are refused, by their names alone', async () => {
   }
 })
 
-test('nothing can be created outside, and nothing through a link', async () => {
+test('nothing can be created outside the folder or through a link', async () => {
   const workspace = await openWorkspace(root)
   const paths = [
     ...escapes().map((path) => (path === '' ? path : `${path}/new.txt`)),
@@ -152,7 +152,7 @@ test('a refusal says what is wrong with the path', async () => {
   await expect(workspace.resolveNew('good')).rejects.toThrow('"good" is a link')
 })
 
-test('whether something exists outside is not told', async () => {
+test('no error reveals whether something exists outside (WORKSPACE-2)', async () => {
   const workspace = await openWorkspace(root)
   const messageOf = async (path: string) => {
     const error = await workspace.resolve(path).catch((thrown: InputError) => thrown)
@@ -165,7 +165,7 @@ test('whether something exists outside is not told', async () => {
   expect(await messageOf('dangling')).toBe(await messageOf('out'))
 })
 
-test('what is inside is found at its real place', async () => {
+test('a path inside resolves to its real path (WORKSPACE-1)', async () => {
   const workspace = await openWorkspace(root)
   const cases: [path: string, place: string][] = [
     ['', ''],
@@ -188,7 +188,7 @@ test('what is inside is found at its real place', async () => {
   await expect(workspace.resolve('file.txt/x')).rejects.toThrow(InputError)
 })
 
-test('what may be created is told at its real place', async () => {
+test('the path of a file that may be created is its real path', async () => {
   const workspace = await openWorkspace(root)
   expect(await workspace.resolveNew('new.txt')).toBe(join(root, 'new.txt'))
   expect(await workspace.resolveNew('good-folder/new.txt')).toBe(join(root, 'sub', 'new.txt'))
@@ -197,7 +197,7 @@ test('what may be created is told at its real place', async () => {
   expect(await workspace.resolveNew('file.txt')).toBe(join(root, 'file.txt'))
 })
 
-test('a folder that is a link is followed once', async () => {
+test('a workspace folder that is a link is resolved when it is opened', async () => {
   const linked = join(top, 'jail-link')
   const workspace = await openWorkspace(linked)
   expect(workspace.root).toBe(root)
@@ -215,20 +215,20 @@ test('a folder that is a link is followed once', async () => {
   symlinkSync('jail', linked)
 })
 
-test('what is no folder cannot be opened', async () => {
+test('a path that is not a folder cannot be opened as a workspace', async () => {
   for (const folder of [join(root, 'file.txt'), join(root, 'none'), 'a\0b']) {
     await expect(openWorkspace(folder)).rejects.toThrow(InputError)
     await expect(openWorkspace(folder)).rejects.toThrow(JSON.stringify(folder))
   }
 })
 
-test('the root of all folders is a jail without walls', async () => {
+test('in a workspace at the root of the file system every path is inside', async () => {
   const workspace = await openWorkspace('/')
   expect(await workspace.resolve(secret)).toBe(secret)
   expect(await workspace.resolve(relative('/', secret))).toBe(secret)
 })
 
-test('what is no text is refused', async () => {
+test('a path that is not a text is refused', async () => {
   const workspace = await openWorkspace(root)
   for (const path of [null, 1, Buffer.from('out'), new URL('file:///etc/passwd'), ['..']]) {
     await expect(workspace.resolve(path as unknown as string)).rejects.toThrow(InputError)
@@ -236,7 +236,7 @@ test('what is no text is refused', async () => {
   }
 })
 
-test('a path that no system can open is refused without a look at the disk', async () => {
+test('a path that is too long for any system is refused without reading the disk', async () => {
   const workspace = await openWorkspace(root)
   const path = 'no/'.repeat(100_000)
   for (const asked of [workspace.resolve(path), workspace.resolveNew(path), workspace.resolve(`${root}/${path}`)]) {
@@ -245,7 +245,7 @@ test('a path that no system can open is refused without a look at the disk', asy
   await expect(workspace.resolve('no/'.repeat(1_365))).rejects.toThrow(/does not exist|ENAMETOOLONG/)
 })
 
-test('no path made of these parts leads out', async () => {
+test('no combination of these parts leads outside', async () => {
   const workspace = await openWorkspace(root)
   const names = [
     '..',
@@ -280,7 +280,7 @@ test('no path made of these parts leads out', async () => {
   )
 })
 
-test('a second name of a file is that file: links of this sort lead nowhere', async () => {
+test('a hard link counts as the file itself', async () => {
   linkSync(join(root, 'file.txt'), join(root, 'sub', 'second.txt'))
   const workspace = await openWorkspace(root)
   expect(await workspace.resolve('sub/second.txt')).toBe(join(root, 'sub', 'second.txt'))

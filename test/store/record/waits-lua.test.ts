@@ -73,7 +73,7 @@ test('scripts know which waits are for results of children, and for which', asyn
 
 test('a wait that nobody can read is ended by every result, so that the worker is looked at', async () => {
   const redis = openRedis(inject('redisUrl'))
-  expect(await runLua(redis, ['waits'], "endsWait(case, 'family', '', 1)", ['results:', 'family:x'])).toEqual([
+  expect(await runLua(redis, ['waits'], "endsWait(case, 'results', '', 1)", ['results:', 'results:x'])).toEqual([
     true,
     true,
   ])

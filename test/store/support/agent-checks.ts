@@ -12,7 +12,7 @@ const isRefused =
     const turn = await place.node().claim()
     const child = place.child(root, 1, 'child', { kind, permissions: given })
     const answer = await turn.commit({ spawns: [child], pendingCalls: [1] })
-    expect(answer).toEqual({ kind: 'refused', refusals: [{ reason: 'permission_exceeded', limit: 0, id: child.id }] })
+    expect(answer).toEqual({ kind: 'refused', refusals: [{ reason: 'permission_exceeded', id: child.id }] })
     expect(await place.redis.exists(place.workerKeys(child.id).record)).toBe(0)
   }
 

@@ -15,15 +15,16 @@ import type { Place } from './place.ts'
 import { parentWithChildren, used } from './spending-checks.ts'
 
 export const calls: readonly Call[] = [
-  { name: 'spawn', prepare: async (place) => spawnOnce(place) },
+  { name: 'creation of a session', prepare: async (place) => createOnce(place) },
   {
-    name: 'spawns of one moment',
+    name: 'creation of several sessions',
     prepare: async (place) => {
       await place.redis.set(place.keys.slots('default'), 4)
-      return () => Promise.all(['a', 'b', 'c'].map((label) => place.create({ label })))
+      return () =>
+        place.createMany([{ label: 'a' }, { label: 'b', key: 'key b' }, { label: 'c', pool: 'gpu', kind: 'paint' }])
     },
   },
-  { name: 'spawn under a given key', prepare: async (place) => spawnOnce(place, 'key') },
+  { name: 'creation of a session under a given key', prepare: async (place) => createOnce(place, 'key') },
   {
     name: 'post to an idle worker',
     prepare: async (place) => {
@@ -231,7 +232,7 @@ export const calls: readonly Call[] = [
   },
 ]
 
-async function spawnOnce(place: Place, key?: string): Promise<() => Promise<unknown>> {
+async function createOnce(place: Place, key?: string): Promise<() => Promise<unknown>> {
   await place.redis.set(place.keys.slots('default'), 4)
   return () => place.create(key === undefined ? {} : { key })
 }

@@ -105,6 +105,10 @@ export class FuzzScene {
       flat.splice(place)
       return `no arguments from ${place - keyCount + 1} on`
     }
+    if (String(flat[place]).startsWith('{"')) {
+      flat[place] = JSON.stringify(spoiled(JSON.parse(String(flat[place])), random))
+      return `the header is ${flat[place]}`
+    }
     const value = pick(nonsense, random)
     if (way < 0.2) {
       flat.splice(place, 0, value)
@@ -139,6 +143,23 @@ export class FuzzScene {
     return `key ${key} is a ${type}`
   }
 }
+
+/** A header of which one field, anywhere in it, is gone or of another sort. */
+function spoiled(value: unknown, random: Random): unknown {
+  if (typeof value !== 'object' || value === null || random() < 0.05)
+    return pick<unknown>([...nonsense, ...sorts], random)
+  if (Array.isArray(value)) {
+    const at = Math.floor(random() * value.length)
+    if (random() < 0.2) return value.toSpliced(at, 1)
+    return value.map((item, index) => (index === at ? spoiled(item, random) : item))
+  }
+  const name = pick(Object.keys(value), random)
+  const rest = Object.entries(value).filter(([key]) => key !== name)
+  if (random() < 0.2) return Object.fromEntries(rest)
+  return { ...value, [name]: spoiled((value as Record<string, unknown>)[name], random) }
+}
+
+const sorts = [null, true, 1, 0, -1, 1.5, 1e300, 2 ** 53 + 2, [], ['x'], [[]], {}, { x: 1 }]
 
 function pick<Item>(items: readonly Item[], random: Random): Item {
   return items[Math.floor(random() * items.length)] as Item

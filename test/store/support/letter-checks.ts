@@ -11,7 +11,7 @@ export const aKeyOfSomethingElseIsTold: Check = async (place) => {
   const order = { kind: 'echo', name: 'echo', pool: 'default', mode: 'job', event: '[]' } as const
   const keyDigest = digestKey(place.namespace, 'session')
   const spawn = (input: string) =>
-    place.sessions.spawn({
+    place.sessions.create({
       ...order,
       sessionId: newId(0),
       mail: encodeInput(null, input),
@@ -238,7 +238,7 @@ const aParentNobodyCountsWith =
   }
 
 export const aCountOfResultsTearsNoCommit = aParentNobodyCountsWith('results', 'some')
-export const aWaitTearsNoCommit = aParentNobodyCountsWith('wait', 'family:some')
+export const aWaitTearsNoCommit = aParentNobodyCountsWith('wait', 'results:some')
 
 /** Redis itself refuses to count it up. */
 export const aCountThatIsTooLargeTearsNoCancel: Check = async (place) => {

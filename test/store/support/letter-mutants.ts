@@ -3,27 +3,27 @@ import {
   cancelScript,
   claimScript,
   commitScript,
+  createSessionsScript,
   dismissScript,
   postScript,
   pruneScript,
   redriveScript,
   renewScript,
-  spawnScript,
 } from '../../../src/store/script/scripts.ts'
 import * as checks from './letter-checks.ts'
 import type { Mutant } from './mutant.ts'
 
 export const letterMutants: readonly Mutant[] = [
   {
-    guard: 'a key of spawn is told to have begun something else',
-    script: spawnScript,
-    from: "knownAsked == asked and 'again' or 'other'",
-    to: "'again'",
+    guard: 'a key of a session that was used for something else is answered "other"',
+    script: createSessionsScript,
+    from: "return { asked == order.asked and 'again' or 'other'",
+    to: "return { 'again'",
     check: checks.aKeyOfSomethingElseIsTold,
   },
   {
-    guard: 'an answer of a key of spawn begins with the id of a session',
-    script: spawnScript,
+    guard: 'an answer of a key begins with the id of a session',
+    script: createSessionsScript,
     from: "'^(%x+%-%x+%-%x+%-%x+%-%x+) (%S+) ?(.*)$'",
     to: "'^(%S+) (%S+) ?(.*)$'",
     check: checks.aKeyOfSomethingElseIsTold,

@@ -5,7 +5,7 @@ import type { Script } from '../../../src/store/script/script.ts'
 import type { Check } from './checks.ts'
 import { Place } from './place.ts'
 
-type AnyScript = Pick<Script<string, string>, 'source' | 'sha' | 'file'>
+type AnyScript = Pick<Script<string, string, string>, 'source' | 'sha' | 'file'>
 
 export interface Mutant {
   readonly guard: string

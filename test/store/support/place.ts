@@ -8,6 +8,7 @@ import { childId, digestKey, newId, rootIdOf } from '../../../src/core/ids.ts'
 import { defaultSessionLimits, type Policy, policy, type SessionLimits } from '../../../src/core/policy.ts'
 import type { SpawnOrder } from '../../../src/core/ports/ports.ts'
 import { encodeInput } from '../../../src/core/worker/message.ts'
+import type { CreateAnswer, SessionOrder } from '../../../src/store/create-sessions.ts'
 import { InspectStore } from '../../../src/store/inspect-store.ts'
 import { type PartitionKeys, partitionKeys, sessionKeys, tagOf, workerKeys } from '../../../src/store/keys.ts'
 import { LetterStore } from '../../../src/store/letter-store.ts'
@@ -118,10 +119,23 @@ export class Place implements AsyncDisposable {
   }
 
   async create(options: CreateOptions = {}): Promise<MadeSession> {
+    return madeBy(await this.sessions.create(this.#order(options)))
+  }
+
+  /** In few scripts; the test fails where one of them is not created. */
+  async createMany(all: readonly CreateOptions[]): Promise<MadeSession[]> {
+    const results = await this.sessions.createMany(all.map((options) => this.#order(options)))
+    return results.map((result) => {
+      if (result.status === 'rejected') throw result.reason
+      return madeBy(result.value)
+    })
+  }
+
+  #order(options: CreateOptions): SessionOrder {
     const { label = 'one', key } = options
     const sessionId = this.label(newId(0), label)
     this.label(rootIdOf(sessionId), `${label}.root`)
-    const made = await this.sessions.spawn({
+    return {
       sessionId,
       kind: options.kind ?? 'echo',
       name: label,
@@ -132,8 +146,7 @@ export class Place implements AsyncDisposable {
       limits: { ...defaultSessionLimits, ...options.limits },
       permissions: options.permissions,
       event: '[["session.created"]]',
-    })
-    return { id: made.sessionId, root: made.workerId, wakeups: made.wakeups.map((wakeup) => wakeup.id) }
+    }
   }
 
   /** A message from outside, under this idempotency key of a caller; else under one that is made, of the text. */
@@ -203,4 +216,8 @@ export class Place implements AsyncDisposable {
     this.redis.disconnect()
     this.wire.redis.disconnect()
   }
+}
+
+function madeBy({ sessionId, workerId, wakeups }: CreateAnswer): MadeSession {
+  return { id: sessionId, root: workerId, wakeups: wakeups.map((wakeup) => wakeup.id) }
 }

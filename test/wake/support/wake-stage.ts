@@ -29,7 +29,7 @@ export class WakeStage {
 
   queue(pool = 'default', partition = 0): Queue {
     const prefix = this.places[partition]?.prefix as string
-    const queue = new Queue(`wakeups-${pool}`, { connection: this.connection, prefix })
+    const queue = new Queue(`wakeup-${pool}`, { connection: this.connection, prefix })
     this.#queues.push(queue)
     return queue
   }

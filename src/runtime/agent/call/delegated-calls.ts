@@ -74,12 +74,9 @@ export class DelegatedCalls {
     const { assignment } = this.#journal.turn
     const workerId = recipientOf(to, assignment)
     const mail = encodeInput(assignment.workerId, toJson(text, `the message to ${workerId}`))
-    const declined = await this.#journal.propose(
-      [this.#result(call, { type: 'text', value: `Sent to ${workerId}.` })],
-      {
-        sends: [{ workerId, mail }],
-      },
-    )
+    const output: ToolOutput = { type: 'text', value: `Sent to ${workerId}.` }
+    const result = this.#journal.entry('toolResult', { ...this.#parts(call, output), sent: [workerId] })
+    const declined = await this.#journal.propose([result], { sends: [{ workerId, mail }] })
     if (declined) this.#refused(call, declined)
   }
 
@@ -88,8 +85,12 @@ export class DelegatedCalls {
   }
 
   /** `ahead`: how many entries come before it in the same step. */
-  #result({ toolCallId, toolName }: ToolCallBlock, output: ToolOutput, ahead = 0, status: ToolStatus = 'ok'): Entry {
-    return this.#journal.entry('toolResult', { id: this.#journal.nextId(ahead), toolCallId, toolName, status, output })
+  #result(call: ToolCallBlock, output: ToolOutput, ahead = 0, status: ToolStatus = 'ok'): Entry {
+    return this.#journal.entry('toolResult', this.#parts(call, output, ahead, status))
+  }
+
+  #parts({ toolCallId, toolName }: ToolCallBlock, output: ToolOutput, ahead = 0, status: ToolStatus = 'ok') {
+    return { id: this.#journal.nextId(ahead), toolCallId, toolName, status, output }
   }
 
   /** Takes the results that children have reported. Returns what the worker waits for if some have not reported, otherwise null. */

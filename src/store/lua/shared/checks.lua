@@ -65,6 +65,49 @@ local function checkLast(argument)
   if not argument then error('the arguments should be as many as the header says', 0) end
 end
 
+-- The first argument of a script: one JSON object with fields of ours, by name. No other text is decoded: JSON of users stays as it is.
+local function readHeader(text)
+  local fine, header = pcall(cjson.decode, text or '')
+  if not fine or type(header) ~= 'table' then error('the first argument should be a header', 0) end
+  return header
+end
+
+-- Fields of a header, or of an object within it. Each of these is a text.
+local function checkTexts(fields, ...)
+  for index = 1, select('#', ...) do
+    local name = select(index, ...)
+    if type(fields[name]) ~= 'string' then error('the header should have a text ' .. name, 0) end
+  end
+end
+
+-- Each of these is a text, where it is there.
+local function checkTextsIfAny(fields, ...)
+  for index = 1, select('#', ...) do
+    local name = select(index, ...)
+    if fields[name] ~= nil and type(fields[name]) ~= 'string' then error('what the header has as ' .. name .. ' should be a text', 0) end
+  end
+end
+
+-- Each of these is a whole number.
+local function checkNumbers(fields, ...)
+  for index = 1, select('#', ...) do
+    local name = select(index, ...)
+    local number = fields[name]
+    if type(number) ~= 'number' or not isWhole(number) then error('the header should have a whole number ' .. name, 0) end
+  end
+end
+
+-- The list of this name; an empty one where there is none. Each of its items is an object.
+local function listOf(fields, name)
+  local list = fields[name]
+  if list == nil then return {} end
+  if type(list) ~= 'table' then error('the header should have a list ' .. name, 0) end
+  for key, item in pairs(list) do
+    if type(key) ~= 'number' or type(item) ~= 'table' then error('the header should have a list ' .. name, 0) end
+  end
+  return list
+end
+
 -- Facts at the end of the arguments, from this place on: each a name and its value.
 local function readFacts(lists, cursor)
   local facts = {}

@@ -1,28 +1,49 @@
---[[ sessions – new ones: their roots, first messages and places in the line, written for several at once. ]]
+--[[ sessions – new ones: their roots, first messages and places in the line. ]]
 
--- As it was sent, from this place on: its session, kind, pool, mail and event, then facts, each a name and its value, up to the word .
--- Returns it, and the place behind it.
-local function readOrder(lists, cursor)
-  local given = {}
-  local order = { session = lists[cursor], kind = lists[cursor + 1], pool = lists[cursor + 2], mail = lists[cursor + 3], event = lists[cursor + 4],
-    given = given }
-  cursor = cursor + 5
-  while lists[cursor] ~= '.' do
-    checkLast(lists[cursor + 1])
-    given[lists[cursor]] = lists[cursor + 1]
+-- The sessions that are asked for, as the header of create-sessions.lua says; their texts stand from `cursor` on.
+local function readOrders(tag, header, texts, cursor)
+  local orders = listOf(header, 'sessions')
+  if #texts ~= cursor - 1 + 2 * #orders then error('the texts should be two for each session', 0) end
+  for index = 1, #orders do
+    local order = orders[index]
+    checkTexts(order, 'session', 'kind', 'pool')
+    checkTextsIfAny(order, 'name', 'mode', 'limits', 'permissions', 'caps', 'key')
+    if order.key then
+      checkTexts(order, 'asked')
+      checkNumbers(order, 'keyMs')
+      if order.keyMs == 0 then error('the header should have a number keyMs above 0', 0) end
+    end
+    order.mail, order.event, order.wakeups = texts[cursor], texts[cursor + 1], ''
+    order.recordKey = rootKeyOf(tag, order.session)
+    order.inboxKey = order.recordKey .. laneKeys.inbox
     cursor = cursor + 2
   end
-  return order, cursor + 1
+  return orders
 end
 
--- One that is there was created by this very call, sent before, or somebody wrote what is in its place.
-local function checkRoot(recordKey)
-  checkSort('hash', recordKey)
-  checkSort('list', recordKey .. laneKeys.inbox)
+-- What a session that is asked for is answered without being created: its key is known, or it is there already, from a call that was sent
+-- before; or, as { first, word }, the same is asked for twice in this call. nil: it is new. `known` collects sessions and keys of this call;
+-- `some` of them have keys in Redis.
+local function answerBefore(tag, order, known)
+  if order.key then
+    local session, asked, wakeups = readAnswer(tag .. ':idem:' .. order.key, '^(%x+%-%x+%-%x+%-%x+%-%x+) (%S+) ?(.*)$')
+    if session then return { asked == order.asked and 'again' or 'other', session, wakeups } end
+    local first = known.byKey[order.key]
+    if first then return { first = first, word = first.asked == order.asked and 'again' or 'other' } end
+    known.byKey[order.key] = order
+  end
+  local first = known.bySession[order.session]
+  if first then return { first = first, word = 'again' } end
+  known.bySession[order.session] = order
+  if not known.some then return nil end
+  -- Somebody may have written what is in its place.
+  checkSort('hash', order.recordKey)
+  checkSort('list', order.inboxKey)
+  if redis.call('EXISTS', order.recordKey) == 0 then return nil end
+  return { 'again', order.session, redis.call('HGET', order.recordKey, 'startWakeups') or '' }
 end
 
-local function writeRoot(order, wakeups)
-  local given = order.given
+local function writeRoot(order)
   local record = { 'schema', '6', 'kind', order.kind, 'status', 'queued' }
   local function set(field, value, absent)
     if value ~= absent then
@@ -30,23 +51,24 @@ local function writeRoot(order, wakeups)
       record[#record + 1] = value
     end
   end
-  set('limits', given.limits)
-  set('name', given.name)
+  set('limits', order.limits)
+  set('name', order.name)
   set('pool', order.pool, atStart.pool)
-  set('mode', given.mode)
-  set('permissions', given.permissions)
-  set('caps', given.caps)
-  set('startWakeups', wakeups, '')
+  set('mode', order.mode)
+  set('permissions', order.permissions)
+  set('caps', order.caps)
+  set('startWakeups', order.wakeups, '')
   redis.call('HSET', order.recordKey, unpack(record))
 end
 
--- Sessions that are in the index; `recordKey` is that of their root. The last one's record keeps the wake-ups, which are returned.
+-- Sessions that are in the index. The first of each pool gets the new wake-ups of that pool, and its record keeps them.
 local function writeSessions(tag, orders, now, seed, wakeupMs)
-  local lines, events = {}, {}
+  local lines, firsts, events = {}, {}, {}
   for index = 1, #orders do
     local order = orders[index]
     local pool = order.pool
-    redis.call('RPUSH', order.recordKey .. laneKeys.inbox, order.mail)
+    redis.call('RPUSH', order.inboxKey, order.mail)
+    firsts[pool] = firsts[pool] or order
     local line = lines[pool] or {}
     lines[pool] = line
     line[#line + 1] = digits(now)
@@ -54,8 +76,11 @@ local function writeSessions(tag, orders, now, seed, wakeupMs)
     events[2 * index - 1], events[2 * index] = order.session, order.event
   end
   for pool, line in pairs(lines) do writeLine(tag, pool, line) end
-  local wakeups = writeWakeupsOf(tag, lines, seed, now, wakeupMs)
-  for index = 1, #orders do writeRoot(orders[index], index == #orders and wakeups or '') end
+  for pool, order in pairs(firsts) do order.wakeups = writeWakeupsOf(tag, { [pool] = true }, seed, now, wakeupMs) end
+  for index = 1, #orders do
+    local order = orders[index]
+    writeRoot(order)
+    if order.key then redis.call('SET', tag .. ':idem:' .. order.key, order.session .. ' ' .. order.asked .. ' ' .. order.wakeups, 'PX', digits(order.keyMs)) end
+  end
   redis.pcall('XADD', tag .. ':events', '*', unpack(events))
-  return wakeups
 end

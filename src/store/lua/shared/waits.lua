@@ -1,5 +1,5 @@
 --[[ waits – the half of the grammar of waits that scripts need; core/worker/wait.ts has all of it, and a test compares the two.
-A wait is any | control | retry | result:<child> | family:<count>. ]]
+A wait is any | signals | retry | result:<child> | results:<count>. ]]
 
 -- Results that a worker waits for: must they ever have come in this number? Nil for another wait. A number that nobody can read is none,
 -- which every result reaches: whoever brings mail is not stopped by it, and the claim looks at all of the record.

@@ -1,4 +1,4 @@
-/** Tools in threads: what they see, how they end, and that the node outlives whatever they do. */
+/** Tools in threads: what they see and how they end. The node survives whatever they do. */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -44,7 +44,7 @@ const openGate = (gate: Int32Array) => {
   Atomics.notify(gate, 0)
 }
 
-test('no thread runs before the first call; then the tool runs in one, and the next call in the same', async () => {
+test('no thread runs before the first call; the next call uses the same thread (THREAD-POOL-1)', async () => {
   const { pool, run } = open({ threadsMax: 4 })
   expect(pool.size).toBe(0)
   const first = await run(tools.whereTool)
@@ -71,7 +71,7 @@ test('a folder that became a link while its call waited for a thread is not open
   expect(attempt).toMatchObject({ kind: 'threw', error: { message } })
 })
 
-test('the whole context is there, and what the tool tells and records comes back', async () => {
+test('a tool in a thread has the whole context, and its progress, logs and facts reach the node', async () => {
   const { run } = open()
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'threads-')))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -95,7 +95,7 @@ test('the whole context is there, and what the tool tells and records comes back
   expect(textOf(out)).toContain('"../x"')
 })
 
-test('errors keep their class and what they ask for', async () => {
+test('errors keep their class, code and wait when they leave a thread', async () => {
   const { run } = open()
   expect(await run(tools.throwTool, 'plain')).toMatchObject({
     kind: 'failed',
@@ -109,7 +109,7 @@ test('errors keep their class and what they ask for', async () => {
   expect((fatal as { error: Error }).error).toBeInstanceOf(TerminalError)
 })
 
-test('a tool that is known by the definition of its worker alone is found', async () => {
+test('a tool that is only in the definition of its worker is found', async () => {
   const { run } = open()
   const tool = threaded('of_worker', '../support/threaded-worker.ts')
   expect(await run(tool)).toMatchObject({ kind: 'done', output: { value: 'ran' } })
@@ -129,7 +129,7 @@ test('a module that cannot be loaded, or has no such tool, fails the call and sa
   expect(await run(tools.whereTool)).toMatchObject({ kind: 'done' })
 })
 
-test('what cannot be handed over fails the call, and the thread lives on', async () => {
+test('a value that cannot be cloned fails the call, and the thread lives on', async () => {
   const { pool, run } = open()
   const before = idOf(await run(tools.whereTool))
   expect(textOf(await run(tools.whereTool, { f: () => 1 }))).toMatch(
@@ -156,7 +156,7 @@ test('a tool that ends when its signal fires keeps its thread', async () => {
   expect(seen.lines).toEqual([{ level: 'info', message: 'heard', fields: { reason: 'the node stops' } }])
 })
 
-test('a tool that computes for ever loses its thread, and the next call gets a new one', async () => {
+test('a tool that computes for ever loses its thread, and the next call gets a new thread', async () => {
   const { pool, run } = open()
   const before = idOf(await run(tools.whereTool))
   const seen = callParts()
@@ -210,7 +210,7 @@ test('a thread has a small young generation, whatever its other limits are (THRE
   expect(await limitsOf({ resourceLimits })).toMatchObject({ output: { value: { ...young, ...resourceLimits } } })
 })
 
-test('calls beyond the threads wait, and are served in order', async () => {
+test('calls wait for a free thread and get one in order (THREAD-POOL-2)', async () => {
   const { pool, run } = open({ threadsMax: 2 })
   const calls = Array.from({ length: 5 }, () => {
     const [gate, seen] = [gateOf(), callParts()]
@@ -228,7 +228,7 @@ test('calls beyond the threads wait, and are served in order', async () => {
   expect(pool.size).toBe(2)
 })
 
-test('waiting is no part of the time that a tool has', async () => {
+test('the time limit of a tool does not include its wait for a thread', async () => {
   const { run } = open()
   const [gate, seen] = [gateOf(), callParts()]
   const first = run(tools.waitTool, { gate }, seen)
@@ -246,7 +246,7 @@ test('waiting is no part of the time that a tool has', async () => {
   expect(await second).toMatchObject({ kind: 'done' })
 })
 
-test('a call that waits can be stopped, and never begins', async () => {
+test('a waiting call that is aborted never begins', async () => {
   const { run } = open()
   const [gate, never, first, second] = [gateOf(), gateOf(), callParts(), callParts()]
   const outcome = run(tools.waitTool, { gate }, first)
@@ -260,7 +260,7 @@ test('a call that waits can be stopped, and never begins', async () => {
   expect(Atomics.load(never, 1)).toBe(0)
 })
 
-test('calls that wait are served when the thread before them dies', async () => {
+test('waiting calls get a new thread when a thread dies (THREAD-POOL-2)', async () => {
   const { run } = open()
   const outcomes = await Promise.all([run(tools.exitTool), run(tools.exitTool), run(tools.whereTool)])
   expect(outcomes.map(({ kind }) => kind)).toEqual(['unfinished', 'unfinished', 'done'])
@@ -273,7 +273,7 @@ test('idle threads end', async () => {
   expect(await run(tools.whereTool)).toMatchObject({ kind: 'done' })
 })
 
-test('a thread that is taken again is not idle, however long its call lasts', async () => {
+test('a thread that runs a call again is not ended as idle, however long the call lasts', async () => {
   const { run } = open({ idleMs: 100 })
   await run(tools.whereTool)
   const [gate, seen] = [gateOf(), callParts()]
@@ -298,7 +298,7 @@ test('a call that comes while an idle thread is being ended is served after that
   expect(idOf(after)).not.toBe(before)
 })
 
-test('a thread that died while it was idle is not given another call', async () => {
+test('a thread that died while it was idle gets no further call', async () => {
   const running = vi.spyOn(ToolThread.prototype, 'run')
   const { pool, run } = open()
   expect(await run(tools.leaveTool)).toMatchObject({ kind: 'done' })
@@ -307,7 +307,7 @@ test('a thread that died while it was idle is not given another call', async () 
   expect(pool.size).toBe(1)
 })
 
-test('who listens to progress or keeps the log may throw: the call goes on', async () => {
+test('a call goes on if a listener of progress or a logger throws', async () => {
   const seen = callParts()
   const fail = vi.fn<() => never>(() => {
     throw new Error('nobody listens')
@@ -320,7 +320,7 @@ test('who listens to progress or keeps the log may throw: the call goes on', asy
   await waitUntil('the tool to have heard it', () => fail.mock.calls.length === 2)
 })
 
-test('closing leaves no thread and no waiting call', async () => {
+test('after close no thread is left and no call waits (THREAD-POOL-3)', async () => {
   const running = vi.spyOn(ToolThread.prototype, 'run')
   const { pool, run } = open()
   const seen = callParts()
@@ -348,7 +348,7 @@ test('by default there are as many threads as the machine can run', async () => 
   expect(pool.size).toBe(availableParallelism())
 })
 
-test('sources run in threads wherever their process can run them, and an idle thread keeps no process alive', async () => {
+test('a thread can run TypeScript sources if its process can, and an idle thread does not keep the process alive', async () => {
   const program = fileURLToPath(new URL('../../../programs/thread-tool.ts', import.meta.url))
   const ways: { args: string[]; env: Record<string, string> }[] = [
     { args: ['--conditions=troupe-source'], env: {} },
@@ -369,7 +369,7 @@ test('sources run in threads wherever their process can run them, and an idle th
   }
 })
 
-test('a tool of plain JavaScript needs no build', async () => {
+test('a tool in plain JavaScript runs in a thread without a build', async () => {
   const { run } = open()
   const folder = await mkdtemp(join(tmpdir(), 'threads-'))
   onTestFinished(() => rm(folder, { recursive: true }))

@@ -1,4 +1,4 @@
-/** One thread: what is heard of it until it is gone, and what is left of a call behind it. */
+/** One thread: its messages until it ends, and what remains of a call after it. */
 import { getEventListeners } from 'node:events'
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ test('a call handed to a thread that has already ended is answered (TOOL-THREAD-
   expect(await runOf(tools.whereTool)).toMatchObject(died)
 })
 
-test('what a tool said before it ended its thread is heard, though who listens throws', async () => {
+test('messages that a tool sent before it ended its thread arrive, even if a listener throws', async () => {
   const seen = callParts()
   const lines: string[] = []
   const info = (line: string) => {
@@ -38,7 +38,7 @@ test('what a tool said before it ended its thread is heard, though who listens t
   expect(lines).toEqual(Array.from({ length: 1_000 }, (_, index) => String(index + 1)))
 })
 
-test('a signal that fires after its call is nothing to the thread', async () => {
+test('a signal that fires after its call does not affect the thread', async () => {
   const seen = callParts()
   expect(await runOf(tools.whereTool, seen)).toMatchObject({ kind: 'returned' })
   expect(getEventListeners(seen.stop.signal, 'abort')).toEqual([])
@@ -52,7 +52,7 @@ test('a tool whose signal fired before the thread got it also loses its thread (
   expect(await runOf(tools.endlessTool, seen, impatient)).toMatchObject(died)
 })
 
-test('a tool is told why it is stopped, whatever the reason is', async () => {
+test('the signal of a tool has the reason of the abort, whatever it is', async () => {
   const seen = callParts()
   const outcome = runOf(tools.obedientTool, { ...seen, parts: { ...seen.parts, onProgress: () => stop() } })
   const stop = () => seen.stop.abort('no more paper')
@@ -60,7 +60,7 @@ test('a tool is told why it is stopped, whatever the reason is', async () => {
   expect(seen.lines).toEqual([{ level: 'info', message: 'heard', fields: { reason: 'no more paper' } }])
 })
 
-test('a call that cannot be handed over leaves nothing that keeps its process alive', async () => {
+test('a call that could not be handed over leaves nothing that keeps the process alive', async () => {
   await thread.kill()
   const ports = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length
   const before = ports()
@@ -72,7 +72,7 @@ test('a call that cannot be handed over leaves nothing that keeps its process al
   await waitUntil('all ports are closed', () => ports() <= before)
 })
 
-test('a tool touches the folder that its node found, though its name leads elsewhere by now', async () => {
+test('a tool in a thread uses the folder that its node resolved, even if the path leads elsewhere by now', async () => {
   const top = await realpath(await mkdtemp(join(tmpdir(), 'thread-')))
   onTestFinished(() => rm(top, { recursive: true }))
   await mkdir(join(top, 'found'))

@@ -1,0 +1,140 @@
+/**
+ * Duty: creates the sessions of one partition, one or many, by one script; many go in as few scripts as may hold them.
+ * CREATE-1 Each session is answered as if it had been created alone: where a script meets an error, its sessions are sent again one by one, and
+ *          each then gets its own error or answer.
+ */
+import { performance } from 'node:perf_hooks'
+import { RuntimeError } from '../core/errors.ts'
+import { digestAsked, rootIdOf } from '../core/ids.ts'
+import {
+  defaultSpending,
+  defaultWorkerLimits,
+  encodeLimits,
+  encodeSpending,
+  type Policy,
+  type SessionLimits,
+} from '../core/policy.ts'
+import type { Wakeup } from '../core/ports/wake.ts'
+import type { PartitionKeys } from './keys.ts'
+import { batchesOf } from './script/batcher.ts'
+import type { HeaderValue } from './script/header.ts'
+import type { ScriptCaller } from './script/script.ts'
+import { createSessionsScript } from './script/scripts.ts'
+import { newSeed, parseWakeups } from './wakeups.ts'
+
+export interface SessionOrder {
+  readonly sessionId: string
+  readonly kind: string
+  readonly name: string
+  readonly pool: string
+  readonly mode: 'job' | 'conversation'
+  readonly mail: string
+  /** Digest of a key the caller gave; the ids of a session are its own key otherwise. */
+  readonly keyDigest: string | null
+  readonly limits: SessionLimits
+  /** As `encodePermissions` writes it; empty or absent: nothing is restricted. */
+  readonly permissions?: string | undefined
+  readonly event: string
+}
+
+/** again: the session was there, or its key began it before. other: its key began something else, and that session is answered. */
+export interface CreateAnswer {
+  readonly kind: 'ok' | 'again' | 'other'
+  readonly sessionId: string
+  readonly workerId: string
+  readonly wakeups: readonly Wakeup[]
+}
+
+interface Prepared {
+  /** Its part of the header. */
+  readonly fields: Readonly<Record<string, HeaderValue | undefined>>
+  readonly texts: readonly [mail: string, event: string]
+  readonly bytes: number
+}
+
+const startLimits = encodeLimits(defaultWorkerLimits)
+const startCaps = encodeSpending(defaultSpending)
+/** Of a session's fields in the header: their names, ids and digests. */
+const fieldsBytes = 300
+
+export class CreateSessions {
+  readonly #caller: ScriptCaller
+  readonly #keys: PartitionKeys
+  readonly #policy: Policy
+  readonly #deadlineMs: number
+
+  constructor(caller: ScriptCaller, keys: PartitionKeys, policy: Policy, deadlineMs: number) {
+    this.#caller = caller
+    this.#keys = keys
+    this.#policy = policy
+    this.#deadlineMs = deadlineMs
+  }
+
+  async create(order: SessionOrder): Promise<CreateAnswer> {
+    const [answer] = await this.#send([this.#prepare(order)], this.#deadlineMs)
+    return answer as CreateAnswer
+  }
+
+  /** In the order of the orders: that of each session's answer, or of the error that it met. */
+  async createMany(orders: readonly SessionOrder[]): Promise<PromiseSettledResult<CreateAnswer>[]> {
+    const batches = [...batchesOf(orders.map((order) => this.#prepare(order)))]
+    const answers = await Promise.all(batches.map((batch) => this.#sendBatch(batch)))
+    return answers.flat()
+  }
+
+  async #sendBatch(batch: readonly Prepared[]): Promise<PromiseSettledResult<CreateAnswer>[]> {
+    const giveUpAt = performance.now() + this.#deadlineMs
+    try {
+      const answers = await this.#send(batch, this.#deadlineMs)
+      return answers.map((value) => ({ status: 'fulfilled', value }))
+    } catch (reason) {
+      // Where the time is over none is sent again. Else one of them met something that is not as it should be (CREATE-1).
+      const isFinal = batch.length === 1 || (reason instanceof RuntimeError && reason.retryable)
+      if (isFinal) return batch.map(() => ({ status: 'rejected', reason }))
+      const leftMs = Math.max(1, giveUpAt - performance.now())
+      return Promise.allSettled(batch.map(async (one) => (await this.#send([one], leftMs))[0] as CreateAnswer))
+    }
+  }
+
+  async #send(batch: readonly Prepared[], deadlineMs: number): Promise<CreateAnswer[]> {
+    const { sessions, events } = this.#keys
+    const args = {
+      wakeupMs: this.#policy.wakeupMs,
+      seed: newSeed(),
+      sessions: batch.map(({ fields }) => fields),
+      texts: batch.flatMap(({ texts }) => texts),
+    }
+    const replies = await this.#caller.call(createSessionsScript, { sessions, events }, args, { deadlineMs })
+    return (replies as [CreateAnswer['kind'], string, string][]).map(([kind, sessionId, wakeups]) => ({
+      kind,
+      sessionId,
+      workerId: rootIdOf(sessionId),
+      wakeups: parseWakeups(wakeups),
+    }))
+  }
+
+  /** What is as a session starts by default is left out. */
+  #prepare({ sessionId, kind, name, pool, mode, limits, permissions, keyDigest, mail, event }: SessionOrder): Prepared {
+    const limitsText = encodeLimits(limits)
+    const caps = encodeSpending(limits)
+    const fields: Record<string, HeaderValue | undefined> = {
+      session: sessionId,
+      kind,
+      pool,
+      name: name === kind ? undefined : name,
+      mode: mode === 'job' ? undefined : mode,
+      limits: limitsText === startLimits ? undefined : limitsText,
+      permissions: permissions || undefined,
+      caps: caps === startCaps ? undefined : caps,
+    }
+    if (keyDigest !== null) {
+      // Without caps as versions before this one have it, which knew of no others: their keys are asked for again after an upgrade.
+      const rest = caps === startCaps ? [] : [caps]
+      fields.key = keyDigest
+      fields.asked = digestAsked(JSON.stringify([kind, name, mode, limitsText, permissions, mail, ...rest]))
+      fields.keyMs = this.#policy.givenKeyMs
+    }
+    const bytes = fieldsBytes + (permissions?.length ?? 0) + mail.length + event.length
+    return { fields, texts: [mail, event], bytes }
+  }
+}

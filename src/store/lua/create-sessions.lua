@@ -1,0 +1,61 @@
+--[[ create-sessions – creates sessions, each with its root worker and the first message: one, or several that go together.
+Why a script   a session without its message, or a message without a place in the run queue, would wait for ever.
+KEYS[1] sessions  zset               KEYS[2] events   stream declared
+ARGV[1] header    json:
+  wakeupMs         how long a wake-up counts as sent
+  seed             names of new wake-ups begin with it
+  sessions         in the order of the line, each:
+    session        id
+    kind, pool     of the root
+    name           of the root; absent: its kind
+    mode           conversation; absent: a job
+    limits         "<workers> <children> <depth> <mailbox>"; absent: those by default
+    permissions    of the root, a line for each; absent: nothing is restricted
+    caps           of its agents together, "<model calls> <tokens>"; absent: those by default
+    key            digest of an idempotency key of the caller
+    asked          with a key: digest of what is asked for
+    keyMs          with a key: how long it is known
+ARGV[2] texts     two for each session: its first message, and what is told of it, json
+Returns {{word, session, wakeups}, ...} for each. "ok": it was created; "again": it was there, or its key began it before; "other": its key
+        began something else, and that session is answered.
+Builds  T:w:<id> and its mail:user of the roots; T:run, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:idem.
+Events  session.created, of each. Writes nothing of a session that is not answered "ok", and nothing at all where it meets an error.
+        Sent again, it answers the same sessions and wake-ups, and writes nothing. ]]
+local sessionsKey = KEYS[1]
+local header = readHeader(ARGV[1])
+local texts, cursor = ARGV, 2
+
+local tag = tagOf(sessionsKey)
+checkNumbers(header, 'wakeupMs')
+checkTexts(header, 'seed')
+local orders = readOrders(tag, header, texts, cursor)
+local answers, fresh, rootKeys = {}, {}, {}
+for index = 1, #orders do
+  rootKeys[2 * index - 1], rootKeys[2 * index] = orders[index].recordKey, orders[index].inboxKey
+end
+local known = { some = #orders > 0 and redis.call('EXISTS', unpack(rootKeys)) > 0, bySession = {}, byKey = {} }
+for index = 1, #orders do
+  local order = orders[index]
+  answers[index] = answerBefore(tag, order, known)
+  if not answers[index] then fresh[#fresh + 1] = order end
+end
+local now = #fresh > 0 and nowMs()
+local indexed = {}
+for index = 1, #fresh do
+  indexed[2 * index - 1], indexed[2 * index] = digits(now), fresh[index].session
+end
+if #fresh > 0 then
+  -- The first write, so it may fail.
+  redis.call('ZADD', sessionsKey, unpack(indexed))
+  writeSessions(tag, fresh, now, header.seed, header.wakeupMs)
+end
+for index = 1, #orders do
+  local order, answer = orders[index], answers[index]
+  if not answer then
+    answers[index] = { 'ok', order.session, order.wakeups }
+  elseif answer.first then
+    -- Asked for twice in this call: the first of them was created.
+    answers[index] = { answer.word, answer.first.session, answer.first.wakeups }
+  end
+end
+return answers

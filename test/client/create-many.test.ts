@@ -1,0 +1,72 @@
+/** `sessions.createMany`: many sessions with few calls of Redis, and a result for each order. */
+import { expect, test } from 'vitest'
+import { connectInternal } from '../../src/client/client.ts'
+import type { CreateSession } from '../../src/client/submission.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { InputError } from '../../src/core/errors.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+test('each order gets its own session, which runs', async () => {
+  await using troupe = await TestTroupe.start({ workers: { echo }, client: { partitions: 3 } })
+  const orders = Array.from({ length: 40 }, (_, input) => ({ kind: 'echo', input }))
+  const results = await troupe.client.sessions.createMany(orders)
+  const values = results.map(async (result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value.result({ signal: AbortSignal.timeout(20_000) })
+  })
+  expect(await Promise.all(values)).toMatchObject(orders.map(({ input }) => ({ status: 'completed', value: input })))
+})
+
+test('an order that is refused has its error, and stops no other', async () => {
+  await using troupe = await TestTroupe.connect()
+  const results = await troupe.client.sessions.createMany([
+    { kind: 'later', input: 1 },
+    { kind: 'no kind', input: 1 },
+    { kind: 'later', input: 1n },
+    { kind: 'later', input: 1, limits: { workers: -1 } },
+    { kind: 'later', input: 2 },
+  ])
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled'])
+  for (const result of results)
+    if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(InputError)
+    else expect(result.value.warning).toContain('no node has ever hosted kind "later"')
+  expect(await troupe.client.sessions.list()).toHaveLength(2)
+})
+
+test('a key gives the same session again, within one call and in the next', async () => {
+  await using troupe = await TestTroupe.connect({ partitions: 2 })
+  const order = { kind: 'later', input: 1, idempotencyKey: 'k' }
+  const results = [
+    ...(await troupe.client.sessions.createMany([order, order, { ...order, input: 2 }])),
+    ...(await troupe.client.sessions.createMany([order])),
+  ].map((result) => (result.status === 'fulfilled' ? result.value : undefined))
+  expect(new Set(results.map((session) => session?.id)).size).toBe(1)
+  expect(results.map((session) => session?.warning?.split(':')[0])).toEqual([
+    'no node has ever hosted kind "later"',
+    'its idempotency key was used before',
+    'its idempotency key was used before, for something else',
+    'its idempotency key was used before',
+  ])
+})
+
+test('nothing to create is nothing, and what is no list is refused', async () => {
+  await using troupe = await TestTroupe.connect()
+  expect(await troupe.client.sessions.createMany([])).toEqual([])
+  await expect(troupe.client.sessions.createMany('x' as unknown as CreateSession[])).rejects.toBeInstanceOf(InputError)
+})
+
+test('where no call can be made each order has that error', async () => {
+  await using troupe = await TestTroupe.connect()
+  const client = await connectInternal({ redisUrl: troupe.redisUrl, namespace: troupe.namespace, deadlineMs: 500 })
+  await client.close()
+  const results = await client.sessions.createMany([
+    { kind: 'later', input: 1 },
+    { kind: 'later', input: 2 },
+  ])
+  expect(results).toMatchObject([
+    { status: 'rejected', reason: { code: 'client_closed' } },
+    { status: 'rejected', reason: { code: 'client_closed' } },
+  ])
+})

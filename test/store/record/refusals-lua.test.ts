@@ -1,0 +1,29 @@
+/** Scripts refuse for no reason that nobody has an error for, and every reason that has one is given somewhere. */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import type { RefusalReason } from '../../../src/core/worker/refusal.ts'
+
+/** `satisfies` fails where one is missing. */
+const reasons = {
+  depth_exceeded: true,
+  children_exceeded: true,
+  workers_exceeded: true,
+  permission_exceeded: true,
+  mailbox_full: true,
+  not_found: true,
+  session_finished: true,
+  terminal: true,
+  damaged: true,
+} satisfies Record<RefusalReason, true>
+
+test('scripts and errors know the same reasons', () => {
+  const read = (part: string) =>
+    readFileSync(new URL(`../../../src/store/lua/shared/${part}.lua`, import.meta.url), 'utf8')
+  const text = read('children') + read('mail')
+  const given = [
+    ...text.matchAll(/refused\[#refused \+ 1\] = \{ '(\w+)'/g),
+    ...text.matchAll(/return nil, \{? ?'(\w+)'/g),
+    ...text.matchAll(/plan, why = nil, '(\w+)'/g),
+  ].map(([, reason]) => reason as string)
+  expect(new Set(given)).toEqual(new Set(Object.keys(reasons)))
+})
