@@ -35,7 +35,7 @@ export function partitionKeys(tag: string) {
     dead: `${tag}:dead`,
     /** zset; `<dead letter> <place in the mailbox> <wake-ups>` of each that was put back, or `<dead letter> dismissed`, by its time; goes with its letter. */
     redriven: `${tag}:redriven`,
-    /** hash; sessions and workers that were pruned, and what their lanes had accepted (`user`, `family`, `control`); for ever. */
+    /** hash; sessions and workers that were pruned, and what their lanes had accepted (`inbox`, `results`, `signals`); for ever. */
     retired: `${tag}:retired`,
     /** pub/sub channel; ids of sessions that were just cancelled; messages may be lost. */
     cancelNotices: `${tag}:cancel-notices`,

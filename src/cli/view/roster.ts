@@ -3,7 +3,7 @@
  * ROSTER-1 It is for watching only. A follower that joins late knows fewer workers, and no decision depends on it.
  */
 import type { RawEvent } from '../../core/event/event.ts'
-import { stringOr } from './message-line.ts'
+import { stringOr } from './lines/message-line.ts'
 
 export type Activity = 'queued' | 'running' | 'waiting' | 'done' | 'failed' | 'cancelled'
 

@@ -18,7 +18,7 @@ local function readTimer(worker, timer, record)
   checkSort('hash', rootKeyOf(tag, sessionOf(worker, redis.call('HGET', record, 'path1'))))
   if timer == 'retry' then return planMail(tag, worker, 'signals', '') end
   local value = redis.call('HGET', record .. ':timers', timer)
-  return value and planMail(tag, worker, 'signals', 't\t' .. timer .. '\t' .. value)
+  return value and planMail(tag, worker, 'signals', signalMail('timer', timer, value))
 end
 for index = 1, #due do
   local worker, timer = string.sub(due[index], 1, 36), string.sub(due[index], 38)

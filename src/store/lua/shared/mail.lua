@@ -1,5 +1,11 @@
 --[[ mail – mail into lanes, and the workers that it wakes into the run queue. ]]
 
+-- A mail for the lane of signals. Each sort has a letter of its own; core/worker/message.ts has the same ones.
+local signalLetters = { timer = 't' }
+local function signalMail(sort, id, value)
+  return signalLetters[sort] .. '\t' .. id .. '\t' .. value
+end
+
 -- Scores and workers into the line. Where it is none, sweeps take them from among the unhosted once it is mended.
 local function writeLine(tag, pool, line)
   local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(line))
