@@ -1,6 +1,6 @@
 /** `troupe run <kind> [input]`: a session in the foreground: submits it, follows it, and prints its result. */
 import type { Command } from 'commander'
-import type { Roster, Roster } from '../../client/activity.ts'
+import type { Roster } from '../../client/activity.ts'
 import type { Session } from '../../client/session.ts'
 import { TransientError } from '../../core/errors.ts'
 import type { RawEvent } from '../../core/event/event.ts'
