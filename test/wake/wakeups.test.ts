@@ -38,7 +38,7 @@ describe('ringing', () => {
   })
 
   test('that fails is told, and is never tried again (B-a)', async () => {
-    const wrong = `${stage.places[0]?.prefix}:bell-default:wait`
+    const wrong = `${stage.places[0]?.prefix}:wakeup-default:wait`
     await stage.connection.set(wrong, 'not a list')
     stage.waker.wake(0, [wakeup('a')])
     await waitUntil('it is told', () => stage.told.length === 1)

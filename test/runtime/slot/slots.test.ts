@@ -222,7 +222,7 @@ test('wake-ups that came to full nodes again and again are all answered when slo
   for (const number of numbers) await troupe.create('held', number)
   await waitUntil('all slots are taken', () => ends.length === slots)
   for (const number of numbers) await troupe.create('waiting', number)
-  const queue = new Queue('bell-other', { connection: troupe.redis, prefix: `${troupe.tag}:q` })
+  const queue = new Queue('wakeup-other', { connection: troupe.redis, prefix: `${troupe.tag}:q` })
   // BullMQ counts all that were ever added.
   const queuedWakeup = async () => Number(await troupe.redis.get(queue.toKey('id')))
   const areTogether = async () => {
@@ -246,7 +246,7 @@ describe('a wake-up that comes to a full node', () => {
   // No sweep comes, and no wake-up goes stale.
   const policy = { wakeupMs: 600_000, sweepEveryMs: 600_000, leaseMs: 600_000, renewEveryMs: 200_000 }
   const queueOf = ({ namespace }: TestTroupe, partition: number) =>
-    `${partitionKeys(tagOf(namespace, partition)).queuePrefix}:bell-default`
+    `${partitionKeys(tagOf(namespace, partition)).queuePrefix}:wakeup-default`
   // BullMQ counts all that were ever added.
   const queuedWakeup = async (troupe: TestTroupe, partition: number) =>
     Number(await troupe.redis.get(`${queueOf(troupe, partition)}:id`))
